@@ -1,0 +1,78 @@
+"""One small tree of errors: the message is the docstring, the data is on the instance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class MunimentError(Exception):
+    """Something went wrong in Muniment."""
+
+    def __init__(self, detail: str | None = None, **data: Any) -> None:
+        self.data = data
+        headline = (type(self).__doc__ or "").strip().splitlines()[0]
+        super().__init__(detail or headline)
+
+
+class BadConfig(MunimentError):
+    """The configuration is not valid."""
+
+
+class WrongEmbedder(BadConfig):
+    """The vectors of this database come from another embedding model."""
+
+
+class EditedMigration(BadConfig):
+    """A migration that was applied before has been edited since."""
+
+
+class BadInput(MunimentError):
+    """The input is not valid."""
+
+
+class TooLarge(BadInput):
+    """The input is longer than the limit."""
+
+
+class Denied(MunimentError):
+    """The agent may not read what it asked for."""
+
+
+class NotFound(MunimentError):
+    """There is no such memory."""
+
+
+class StoreError(MunimentError):
+    """The database could not do it."""
+
+
+class StoreDown(StoreError):
+    """The database cannot be reached."""
+
+
+class StoreFull(StoreError):
+    """The database has no space left to write."""
+
+
+class Conflict(StoreError):
+    """The space changed between reading and writing."""
+
+
+class ModelError(MunimentError):
+    """The model or the embedder could not answer."""
+
+
+class ModelTimeout(ModelError):
+    """The model did not answer in time."""
+
+
+class ModelRateLimited(ModelError):
+    """The model's provider asks to slow down."""
+
+
+class ModelUnavailable(ModelError):
+    """The model cannot be reached."""
+
+
+class BadModelAnswer(ModelError):
+    """The model's answer cannot be used."""

@@ -1,0 +1,190 @@
+"""What the engine needs from the outside: a store, an embedder, a model, a clock."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, Protocol
+
+from muniment.memory.records import (
+    Delta,
+    Found,
+    JournalEntry,
+    Kind,
+    Memory,
+    MemoryId,
+    Neighbour,
+    OpsEvent,
+    Reader,
+    Receipt,
+    Revision,
+    Scope,
+    Search,
+    Turn,
+    Vector,
+    WritePlan,
+)
+
+
+class Clock(Protocol):
+    """The time, UTC, timezone-aware."""
+
+    def now(self) -> datetime: ...
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors. `name` is stored beside every vector."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    async def documents(self, texts: Sequence[str]) -> list[Vector]: ...
+
+    async def query(self, text: str) -> Vector: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A model's wish to call a tool; `arguments` are parsed JSON."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatMessage:
+    """One message to or from a model."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    content: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool offered to a model: `parameters` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatAnswer:
+    """A model's answer and what it cost in tokens."""
+
+    message: ChatMessage
+    model: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class ChatModel(Protocol):
+    """A language model. Failures are `ModelError`s, never empty answers."""
+
+    @property
+    def name(self) -> str: ...
+
+    async def chat(self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> ChatAnswer: ...
+
+    async def close(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A candidate as the store looks for its neighbours."""
+
+    vector: Vector
+    kind: Kind
+    category: str
+    stable_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What one read transaction saw: all parts are of the same revision."""
+
+    rev: Revision
+    found: tuple[Found, ...] = ()
+    stable: tuple[Memory, ...] = ()
+    delta: Delta | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dump:
+    """A whole space, as rows of JSON values, in a fixed order."""
+
+    rev: Revision
+    rows: tuple[dict[str, Any], ...] = field(default=())
+
+
+class Store(Protocol):
+    """Everything the engine asks of a database. Every method is one transaction."""
+
+    async def open(self) -> None: ...
+
+    async def close(self) -> None: ...
+
+    async def commit(self, plan: WritePlan) -> Receipt:
+        """Apply the plan, all or nothing. `Conflict` if the space is no longer at `plan.expects`."""
+        ...
+
+    async def near(
+        self, scope: Scope, probes: Sequence[Probe], limit: int
+    ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
+        """The space's revision and, for each probe, its neighbours of the same kind and category."""
+        ...
+
+    async def look(
+        self, reader: Reader, search: Search | None, *, stable: Sequence[str] = (), thread: str | None = None,
+        horizon: datetime | None = None,
+    ) -> Sight:
+        """Search, stable memories of the named categories, and the thread's unseen changes, at one revision.
+
+        `horizon`: a thread that never looked sees the changes since then."""
+        ...
+
+    async def seen(self, scope: Scope, thread: str, rev: Revision) -> None:
+        """Advance the thread's cursor to `rev`; never back."""
+        ...
+
+    async def get(self, reader: Reader, memory_id: MemoryId) -> Memory | None: ...
+
+    async def list(
+        self, reader: Reader, *, categories: Sequence[str] = (), states: Sequence[str] = ("active",),
+        limit: int = 100, offset: int = 0,
+    ) -> list[Memory]: ...
+
+    async def history(self, reader: Reader, memory_id: MemoryId | None, limit: int) -> list[JournalEntry]:
+        """Journal lines of a memory, or of the whole space, newest first."""
+        ...
+
+    async def record(self, scope: Scope, turns: Sequence[Turn]) -> None:
+        """Append turns to the ledger; one that is there already stays as it is."""
+        ...
+
+    async def touch(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> None:
+        """Count an access. Not a change: no revision."""
+        ...
+
+    async def track(self, scope: Scope, events: Sequence[OpsEvent]) -> None: ...
+
+    async def dump(self, scope: Scope) -> Dump: ...
+
+    async def load(self, scope: Scope, dump: Dump, vectors: Sequence[tuple[MemoryId, Vector]]) -> None:
+        """Restore a dump into an empty space, exactly. `Conflict` if the space is not empty."""
+        ...
+
+    async def status(self, scope: Scope) -> dict[str, Any]: ...
+
+    def spaces(self) -> AsyncIterator[tuple[str, str, str]]:
+        """Every (tenant, owner, owner_type); maintenance only."""
+        ...

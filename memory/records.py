@@ -1,0 +1,366 @@
+"""The values of Muniment: frozen records, closed vocabularies, computed ids."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Literal, NewType, TypeAlias
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import numpy as np
+import numpy.typing as npt
+
+SpaceId = NewType("SpaceId", UUID)
+MemoryId = NewType("MemoryId", UUID)
+TurnId = NewType("TurnId", UUID)
+Revision = NewType("Revision", int)
+Vector: TypeAlias = npt.NDArray[np.float32]
+
+Kind = Literal["semantic", "episodic", "procedural", "insight"]
+FactKind = Literal[
+    "identity", "preference", "relationship", "goal", "constraint", "experience", "skill", "event", "note"
+]
+Trust = Literal["user", "tool", "document", "agent"]
+State = Literal["active", "pending", "superseded", "soft_deleted", "rejected"]
+Action = Literal["ADD", "UPDATE", "DELETE", "MERGE", "LINK", "TTL", "RESTORE"]
+Event = Literal["created", "updated", "merged", "deleted", "soft_deleted", "restored"]
+Band = Literal["auto", "check", "fallback", "new"]
+Role = Literal["user", "assistant", "tool", "system"]
+Returns = Literal["bullets", "full"]
+Node = Literal["hotpath", "context", "episodic", "worker", "face"]
+Op = Literal["classify", "search", "create", "update", "merge", "delete", "link", "ttl"]
+Status = Literal["ok", "error", "skipped"]
+
+TRUST_RANK: dict[Trust, int] = {"user": 3, "tool": 2, "document": 1, "agent": 0}
+_SPACES = uuid5(NAMESPACE_URL, "muniment:space")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Who is asking. Made by the server, never from a model's arguments."""
+
+    owner: str
+    tenant: str = "default"
+    owner_type: Literal["user", "agent", "project"] = "user"
+    agent: str | None = None
+    session: str | None = None
+    thread: str | None = None
+    run: str | None = None
+    actor: str | None = None
+
+    @property
+    def space(self) -> SpaceId:
+        """The space of this owner: `uuid5(tenant, owner)`, computed, never looked up."""
+        return SpaceId(uuid5(uuid5(_SPACES, self.tenant), f"{self.owner_type}:{self.owner}"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """The structured side of a semantic memory."""
+
+    kind: FactKind
+    predicate: str
+    object: str
+    subject: str = "user"
+    persons: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    location: str | None = None
+    topic: str | None = None
+    single: bool = False  # one value at a time: a new object replaces the old one
+    negated: bool = False
+
+    @property
+    def key(self) -> str:
+        """The stable key: what the fact is about, and its value unless it can only have one."""
+        parts = [self.kind, self.subject, self.predicate] + ([] if self.single else [self.object])
+        return "|".join(" ".join(part.casefold().split()) for part in parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One self-contained statement, with where it comes from and what became of it."""
+
+    id: MemoryId
+    kind: Kind
+    category: str
+    text: str
+    created_at: datetime
+    updated_at: datetime
+    fact: Fact | None = None
+    stable_key: str | None = None
+    importance: int = 2
+    confidence: float = 1.0
+    trust: Trust = "user"
+    pinned: bool = False
+    state: State = "active"
+    tags: tuple[str, ...] = ()
+    agent_id: str | None = None
+    run_id: str | None = None
+    actor_id: str | None = None
+    role: Role | None = None
+    session_id: str | None = None
+    thread_id: str | None = None
+    event_time: datetime | None = None
+    last_accessed_at: datetime | None = None
+    access_count: int = 0
+    purge_at: datetime | None = None
+    rev: Revision = Revision(0)
+    superseded_by: MemoryId | None = None
+    context: str | None = None  # the words around the statement: helps to find it, is never shown
+    turns: tuple[TurnId, ...] = ()  # the turns that support it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What was said or done once, word for word after redaction."""
+
+    id: TurnId
+    role: Role
+    text: str
+    at: datetime
+    session: str | None = None
+    thread: str | None = None
+    actor: str | None = None
+
+    @classmethod
+    def make(cls, *, session: str, key: str, role: Role, text: str, at: datetime, thread: str | None = None,
+             actor: str | None = None) -> Turn:
+        """A turn whose id is `session + key + hash(text)`: the same turn twice has the same id."""
+        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+        return cls(id=TurnId(uuid5(_SPACES, "\x1f".join((session, key, role, digest)))), role=role, text=text, at=at,
+                   session=session, thread=thread, actor=actor)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A statement found in a turn, before it meets what is already known."""
+
+    text: str
+    category: str
+    kind: Kind = "semantic"
+    fact: Fact | None = None
+    importance: int = 2
+    confidence: float = 0.9
+    trust: Trust = "user"
+    pinned: bool = False
+    tags: tuple[str, ...] = ()
+    event_time: datetime | None = None
+    context: str | None = None
+    turns: tuple[TurnId, ...] = ()
+    actor: str | None = None
+    role: Role | None = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """What the words of a turn hold: statements to keep, and what the person wants forgotten."""
+
+    candidates: tuple[Candidate, ...] = ()
+    forget: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """A memory near a candidate: cosine similarity in [-1, 1], 1.0 for an equal stable key."""
+
+    memory: Memory
+    sim: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One memory before and after. One change is one revision and one line of the journal."""
+
+    action: Action
+    after: Memory
+    before: Memory | None = None
+    vector: Vector | None = None
+    band: Band | None = None
+    sim: float | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """An undirected edge between two memories, strength in [0, 1]."""
+
+    a: MemoryId
+    b: MemoryId
+    strength: float
+    relation_type: str = "related_to"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritePlan:
+    """Everything one write will do. Made without I/O, committed in one transaction."""
+
+    scope: Scope
+    expects: Revision
+    node: Node
+    at: datetime
+    changes: tuple[Change, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    turns: tuple[Turn, ...] = ()  # consumed: a turn already consumed makes the whole plan a replay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What a write did. `skipped` is the gate's reason; `refused` counts candidates that failed validation."""
+
+    rev: Revision
+    changes: tuple[Change, ...] = ()
+    replayed: bool = False
+    skipped: str | None = None
+    refused: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Narrowing of a query, applied in SQL. None means no narrowing."""
+
+    user_id: str | None = None
+    agent_id: str | None = None
+    run_id: str | None = None
+    actor_id: str | None = None
+    role: str | None = None
+    category: str | None = None
+    pinned: bool | None = None
+    importance_min: int | None = None
+    importance_max: int | None = None
+    updated_after: datetime | None = None
+    updated_before: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """One request to `memory.query`. The agent and the scope are bound by the caller, not by a model."""
+
+    text: str
+    categories: tuple[str, ...] = ()
+    filters: Filters = Filters()
+    top_k: int = 8
+    returns: Returns = "bullets"
+    budget_tokens: int = 512
+    threshold: float | None = None
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reader:
+    """A scope that reads, with the categories that its agent may see (also set for row-level security)."""
+
+    scope: Scope
+    allowed: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
+    """A query made ready for the store: no text analysis is left to do."""
+
+    vector: Vector
+    terms: tuple[str, ...]
+    categories: tuple[str, ...]
+    filters: Filters
+    candidates: int
+    caps: dict[str, int] = field(default_factory=dict)  # category -> at most so many candidates (rag_length)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A memory from one or more channels, with raw signals and no judgement."""
+
+    memory: Memory
+    cosine: float | None = None
+    keyword: float = 0.0  # share of the query's BM25 ceiling that the memory reaches, [0, 1]
+    relation: float = 0.0  # strongest edge to another found memory, [0, 1]
+    channels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A found memory with its score and what the score is made of."""
+
+    memory: Memory
+    score: float
+    parts: dict[str, float]
+    channels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Omission:
+    """A memory that was looked at and left out, with the reason."""
+
+    id: MemoryId
+    reason: Literal["below threshold", "over budget", "near-duplicate", "beyond top_k", "category full"]
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What `memory.query` returns: hits in order, the revision read, tokens of the rendered payload."""
+
+    hits: tuple[Hit, ...]
+    rev: Revision
+    tokens: int
+    returns: Returns = "bullets"
+    left_out: tuple[Omission, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JournalEntry:
+    """One line of the journal, with the text it concerns as the reader may see it."""
+
+    rev: Revision
+    memory_id: MemoryId
+    action: Action
+    ts: datetime
+    category: str
+    text: str
+    importance: int = 2
+    pinned: bool = False
+    old_ref: str | None = None
+    new_ref: str | None = None
+    thread_id: str | None = None
+    node: str | None = None
+    actor: str | None = None
+    band: str | None = None
+    sim: float | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """The changes a thread has not seen: journal lines in (since, rev], oldest first."""
+
+    since: Revision
+    rev: Revision
+    entries: tuple[JournalEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Brief:
+    """What the context node puts before a model: a stable part and a moving part."""
+
+    rev: Revision
+    stable: str
+    header: str
+    bullets: tuple[str, ...]
+    moving: str  # header and fenced bullets as one block; empty when there is nothing to say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpsEvent:
+    """One line of operational tracking: a search, a skip or a failure. Mutations are in the journal."""
+
+    node: Node
+    op: Op
+    status: Status
+    ts: datetime
+    thread_id: str | None = None
+    memory_id: MemoryId | None = None
+    category: str | None = None
+    sim: float | None = None
+
+
+evolve = replace
