@@ -1,0 +1,373 @@
+"""Every setting, read once at the start: config/memory.yaml, the file of MUNIMENT_CONFIG over it, and the environment.
+
+The only file that reads the environment. Nothing that is wrong here is guessed right: `load` refuses to start with one
+line that names the file, the line and the key, and shows a value only by its shape, because it may be a secret."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias
+
+import platformdirs
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from muniment.memory.errors import BadConfig
+from muniment.memory.yaml_file import KeyPath, YamlFile, meant, parse, read_file, refusal, shape, shown
+
+DEFAULT_EMBEDDER = "bge-small-en-v1.5-int8"
+_SLUG = re.compile(r"[a-z][a-z0-9_]*")
+
+Count: TypeAlias = Annotated[int, Field(ge=1)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Positive: TypeAlias = Annotated[float, Field(gt=0)]
+Texts: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]  # YAML has lists, frozen models have tuples
+
+
+class Part(BaseModel):
+    """A part of the settings: frozen, and an unknown key or a value of another type is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Category(Part):
+    """A category: `all` = always in context, `rag` = retrieved, at most `rag_length` items."""
+
+    label: Annotated[str, Field(min_length=1)]
+    context: Literal["all", "rag"]
+    rag_length: Count | None = None
+
+
+class Limits(Part):
+    """What is refused (`turn_chars`, `top_k`) or cut (`query_chars`, `profile_items`), in characters and items."""
+
+    turn_chars: Count
+    memory_chars: Count
+    query_chars: Count
+    top_k: Count
+    profile_items: Count
+
+
+class Recall(Part):
+    """How a query is answered: budgets in tokens of the rendered payload, similarities and weights in [0, 1]."""
+
+    top_k: Count
+    budget_tokens: Count
+    threshold: Share
+    context_bullets: Count
+    context_budget_tokens: Count
+    candidates: Count
+    duplicate_similarity: Share
+    relation_weight: Share
+    recency_weight: Share
+    recency_half_life_days: Positive
+    importance_weight: Share
+    pinned_boost: Share
+    actor_boost: Share
+    insight_factor: Share
+
+
+class DeltaHeader(Part):
+    """The delta header: at most `bullets` changes, and how far back a thread that never looked sees."""
+
+    bullets: Annotated[int, Field(ge=0, le=3)]
+    lookback_hours: Annotated[float, Field(ge=0)]
+
+
+class Writing(Part):
+    """How a statement is merged: neighbours looked at, attempts after a `Conflict`, days until a soft delete is final."""
+
+    neighbours: Count
+    attempts: Count
+    fallback_days: Count
+    fallback_neighbours: Count
+    link_min: Share
+    soft_delete_days: Annotated[int, Field(ge=0)]
+
+
+class Profile(Part):
+    """What a cosine of one embedding model means: the bands' lower edges, and what counts as 0 and 1 in ranking."""
+
+    auto: Share
+    check: Share
+    fallback: Share
+    floor: Share
+    ceiling: Share
+    scripts: Annotated[tuple[Literal["latin", "cjk"], ...], Field(strict=False, min_length=1)]
+
+
+class Redact(Part):
+    """What leaves a text besides secrets; `patterns` are regular expressions."""
+
+    email: bool
+    phone: bool
+    patterns: Texts
+    deny_tags: Texts
+
+
+class ModelLimits(Part):
+    """How long and how often a model is asked."""
+
+    timeout_seconds: Positive
+    max_retries: Annotated[int, Field(ge=0)]
+    max_output_tokens: Count
+    tool_rounds: Annotated[int, Field(ge=0)]
+    handoffs: Annotated[int, Field(ge=0)]
+
+
+class Settings(Part):
+    """All settings. Make it with `load`; for a variant use `model_copy(update=…)`."""
+
+    categories: dict[str, Category]
+    allowlists: dict[str, tuple[str, ...]]
+    limits: Limits
+    recall: Recall
+    delta: DeltaHeader
+    write: Writing
+    embedders: dict[str, Profile]
+    redact: Redact
+    model: ModelLimits
+    home: Path
+    database_url: SecretStr | None = None
+    chat_model: str | None = None
+    api_key: SecretStr | None = None
+    base_url: str | None = None
+    embedder: str = DEFAULT_EMBEDDER
+    embedder_folder: Path
+    tenant: str = "default"
+
+    def profile(self, name: str) -> Profile:
+        """The similarity profile of the embedder of this name, or the one called `default`."""
+        return self.embedders.get(name) or self.embedders["default"]
+
+
+def load(environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of this process; `environ` replaces `os.environ`.
+
+    Raises `BadConfig` with one line: the file, the line and the key, or the environment variable, and what is allowed."""
+    env = _Environment(os.environ if environ is None else environ)
+    default = parse("memory.yaml (default)", (files("muniment.config") / "memory.yaml").read_bytes())
+    named = env.path("MUNIMENT_CONFIG")
+    source = _Source(default, parse(str(named), read_file(named)) if named else None)
+    try:
+        content = _Content.model_validate(source.tree)
+    except ValidationError as error:
+        _refuse(source, error)
+    return Settings(
+        categories=_categories(source, content),
+        allowlists=_allowlists(source, content),
+        recall=_recall(source, content),
+        embedders=_embedders(source, content),
+        redact=_redact(source, content),
+        limits=content.limits,
+        delta=content.delta,
+        write=content.write,
+        model=content.model,
+        home=env.path("MUNIMENT_HOME") or Path(platformdirs.user_data_dir("muniment")),
+        database_url=env.secret("MUNIMENT_DATABASE_URL", _is_dsn, "a postgresql:// URL or a key=value DSN"),
+        chat_model=env.text("MUNIMENT_MODEL"),
+        api_key=env.secret("OPENAI_API_KEY", _is_one_word, "one word without spaces"),
+        base_url=env.text("OPENAI_BASE_URL", _is_url, "an http:// or https:// URL"),
+        embedder=env.text("MUNIMENT_EMBEDDER", _is_embedder, "a model's name, or openai:NAME") or DEFAULT_EMBEDDER,
+        embedder_folder=env.path("MUNIMENT_EMBEDDER_FOLDER")
+        or Path(platformdirs.user_cache_dir("muniment")) / "models" / DEFAULT_EMBEDDER,
+        tenant=env.text("MUNIMENT_TENANT") or "default",
+    )
+
+
+# The environment
+
+
+@dataclass(frozen=True, slots=True)
+class _Environment:
+    values: Mapping[str, str]
+
+    def text(self, name: str, valid: Callable[[str], bool] = bool, allowed: str = "UTF-8 text") -> str | None:
+        """The trimmed value; an empty variable counts as not set."""
+        value = self.values.get(name, "").strip()
+        if not value:
+            return None
+        if any("\ud800" <= char <= "\udfff" for char in value):
+            detail = f"environment: {name} is not UTF-8"
+            raise BadConfig(detail, key=name)
+        if not valid(value):
+            detail = f"environment: {name} is {shape(value)}; allowed: {allowed}"
+            raise BadConfig(detail, key=name)
+        return value
+
+    def secret(self, name: str, valid: Callable[[str], bool], allowed: str) -> SecretStr | None:
+        value = self.text(name, valid, allowed)
+        return SecretStr(value) if value else None
+
+    def path(self, name: str) -> Path | None:
+        value = self.text(name)
+        try:
+            return Path(value).expanduser().absolute() if value else None
+        except RuntimeError as error:  # what pathlib raises when `~` has no home
+            detail = f"environment: {name} begins with ~ but there is no home folder of that name"
+            raise BadConfig(detail, key=name) from error
+
+
+def _is_dsn(value: str) -> bool:
+    return value.startswith(("postgresql://", "postgres://")) or bool(re.match(r"\w+\s*=", value))
+
+
+def _is_one_word(value: str) -> bool:
+    return len(value.split()) == 1
+
+
+def _is_url(value: str) -> bool:
+    return value.startswith(("http://", "https://")) and _is_one_word(value)
+
+
+def _is_embedder(value: str) -> bool:
+    return _is_one_word(value) and value.partition(":")[0] != "" and value != "openai:"
+
+
+# The files
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Both files as one tree, and where each key of it was written."""
+
+    default: YamlFile
+    user: YamlFile | None
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        return _merged(self.default.tree, self.user.tree) if self.user else self.default.tree
+
+    def wrote(self, path: KeyPath) -> bool:
+        return path in (self.user or self.default).lines
+
+    def bad(self, path: KeyPath, problem: str) -> BadConfig:
+        file = self.user or self.default
+        known = next((path[:size] for size in range(len(path), 0, -1) if path[:size] in file.lines), ())
+        return refusal(file.name, file.lines.get(known, 1), path, problem)
+
+
+def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """`over` wins key by key; a list replaces a list."""
+    both = {key: _merged(base[key], over[key]) for key in base.keys() & over.keys()
+            if isinstance(base[key], dict) and isinstance(over[key], dict)}  # fmt: skip
+    return base | over | both
+
+
+# What the files must say
+
+
+class _Custom(Category):
+    name: str
+
+
+class _Categories(Part):
+    system: dict[str, Category]
+    custom: Annotated[tuple[_Custom, ...], Field(strict=False)]
+
+
+class _Content(Part):
+    categories: _Categories
+    allowlists: dict[str, Texts]
+    limits: Limits
+    recall: Recall
+    delta: DeltaHeader
+    write: Writing
+    embedders: dict[str, Profile]
+    redact: Redact
+    model: ModelLimits
+
+
+_WANTED = {
+    "int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
+    "finite_number": "a finite number", "string_type": "text", "bool_type": "true or false", "tuple_type": "a list",
+    "model_type": "keys with values", "dict_type": "keys with values", "string_too_short": "text that is not empty",
+    "too_short": "a list that is not empty",
+}  # fmt: skip
+_BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+
+
+def _refuse(source: _Source, errors: ValidationError) -> NoReturn:
+    error = errors.errors(include_url=False)[0]
+    path, kind, context = error["loc"], error["type"], error.get("ctx", {})
+    if kind == "extra_forbidden":
+        raise source.bad(path, f"unknown key{meant(path[-1], _siblings(source.default.tree, path))}")
+    if kind == "missing":
+        raise source.bad(path, "is missing")
+    bound = next((f"{words} {context[name]}" for name, words in _BOUNDS.items() if name in context), None)
+    allowed = bound or _WANTED.get(kind) or context.get("expected") or "another type"
+    raise source.bad(path, f"is {shape(error['input'])}; allowed: {allowed}")
+
+
+def _siblings(tree: dict[str, Any], path: KeyPath) -> Iterable[str]:
+    """The keys that could stand where the last part of the path stands."""
+    if path[:2] == ("categories", "custom"):
+        return _Custom.model_fields
+    if path[:2] == ("categories", "system") and len(path) > len(("categories", "system", "slug")):
+        return Category.model_fields
+    if path[:1] == ("embedders",):
+        return Profile.model_fields
+    for part in path[:-1]:
+        tree = tree.get(str(part), {})
+    return tree
+
+
+def _categories(source: _Source, content: _Content) -> dict[str, Category]:
+    found = dict(content.categories.system)
+    paths: dict[str, KeyPath] = {slug: ("categories", "system", slug) for slug in found}
+    for index, custom in enumerate(content.categories.custom):
+        paths.setdefault(custom.name, path := ("categories", "custom", index, "name"))
+        if custom.name in found:
+            raise source.bad(path, f"there is a category {shown(custom.name)} already")
+        found[custom.name] = Category.model_validate(custom.model_dump(exclude={"name"}))
+    for slug, path in paths.items():
+        if not _SLUG.fullmatch(slug):
+            raise source.bad(path, "is not a slug; allowed: a-z, 0-9 and _, beginning with a letter")
+        if found[slug].context == "rag" and found[slug].rag_length is None:
+            raise source.bad(path, "context is rag; allowed: a rag_length of at least 1 with it")
+    return found
+
+
+def _allowlists(source: _Source, content: _Content) -> dict[str, tuple[str, ...]]:
+    known = [*content.categories.system, *(custom.name for custom in content.categories.custom)]
+    for agent, names in content.allowlists.items():
+        for index, name in enumerate(names):
+            if name not in known:
+                path: KeyPath = ("allowlists", agent, index)
+                raise source.bad(path, f"there is no category {shown(name)}{meant(name, known)}")
+    return {agent: tuple(dict.fromkeys(names)) for agent, names in content.allowlists.items()}
+
+
+def _recall(source: _Source, content: _Content) -> Recall:
+    if content.recall.top_k > content.limits.top_k:
+        raise source.bad(("recall", "top_k"), f"is {content.recall.top_k}; allowed: at most limits.top_k")
+    return content.recall
+
+
+def _embedders(source: _Source, content: _Content) -> dict[str, Profile]:
+    for name, profile in content.embedders.items():
+        values = profile.model_dump()
+        for high, low in (("auto", "check"), ("check", "fallback"), ("ceiling", "floor")):
+            if values[high] < values[low]:
+                paths = [("embedders", name, key) for key in (low, high)]
+                path = next((path for path in paths if source.wrote(path)), paths[0])
+                raise source.bad(path, f"allowed: {high} >= {low}, but they are {values[high]} and {values[low]}")
+    return content.embedders
+
+
+def _redact(source: _Source, content: _Content) -> Redact:
+    for index, pattern in enumerate(content.redact.patterns):
+        path: KeyPath = ("redact", "patterns", index)
+        try:
+            empty = re.compile(pattern).match("") is not None
+        except (re.error, OverflowError, RecursionError) as error:
+            at = getattr(error, "pos", None)
+            detail = f"is not a regular expression{f' from character {at + 1} on' if at is not None else ''}"
+            raise source.bad(path, detail) from error
+        if empty:
+            raise source.bad(path, "matches the empty text, so it would match everywhere")
+    return content.redact

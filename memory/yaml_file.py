@@ -1,0 +1,131 @@
+"""A YAML file with the line of every key, and the words in which the settings complain about it.
+
+A value is shown by its shape only, because it may be a secret that went to the wrong place."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import yaml
+
+from muniment.memory.errors import BadConfig
+
+KeyPath: TypeAlias = tuple[str | int, ...]
+_MAX_BYTES = 1_000_000
+_SHOWABLE = re.compile(r"[A-Za-z0-9_.-]{1,60}")
+_LOADER: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # wheels without libyaml have only the slow one
+
+
+@dataclass(frozen=True, slots=True)
+class YamlFile:
+    name: str
+    tree: dict[str, Any] = field(default_factory=dict)
+    lines: dict[KeyPath, int] = field(default_factory=dict)
+
+
+def refusal(file: str, line: int, path: KeyPath, problem: str) -> BadConfig:
+    key = ".".join(shown(part) for part in path)
+    return BadConfig(f"{file}, line {line}: {f'{key}: ' if key else ''}{problem}", file=file, line=line, key=key)
+
+
+def read_file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(_MAX_BYTES + 1)
+    except OSError as error:
+        detail = f"{path}: cannot be read ({error.strerror}); MUNIMENT_CONFIG must name a YAML file"
+        raise BadConfig(detail, file=str(path), key="MUNIMENT_CONFIG") from error
+    if len(content) > _MAX_BYTES:
+        detail = f"{path}: is longer than {_MAX_BYTES:,} bytes; MUNIMENT_CONFIG must name a YAML file"
+        raise BadConfig(detail, file=str(path), key="MUNIMENT_CONFIG")
+    return content
+
+
+def parse(name: str, content: bytes) -> YamlFile:
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise refusal(name, line, (), "is not UTF-8; save the file as UTF-8") from error
+    file = YamlFile(name)
+    try:
+        loader = _LOADER(text)
+        root = loader.get_single_node()
+        if root is None:
+            return file
+        _walk(file, root, (), set())
+        tree = loader.construct_document(root)
+    except yaml.YAMLError as error:
+        raise refusal(name, _line(error, text), (), f"is not YAML: {_problem(error)}") from error
+    except (ValueError, RecursionError) as error:  # a date like 2026-13-01; brackets without end
+        raise refusal(name, 1, (), "has a value that YAML cannot read") from error
+    if not isinstance(tree, dict):
+        raise refusal(name, 1, (), f"is {shape(tree)}; allowed: keys with values")
+    file.tree.update(tree)
+    return file
+
+
+def _walk(file: YamlFile, node: yaml.Node, path: KeyPath, seen: set[int]) -> None:
+    """Note the line of every key, and refuse what a mapping would quietly swallow: a key that comes twice."""
+    line = node.start_mark.line + 1
+    file.lines.setdefault(path, line)
+    if id(node) in seen:
+        raise refusal(file.name, line, path, "is an alias (*name); write the value out")
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            _walk(file, item, (*path, index), seen)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
+            raise refusal(file.name, line, path, "has a key that is not text; put it in quotes")
+        inner = (*path, key.value)
+        if inner in file.lines:
+            raise refusal(file.name, line, inner, f"comes twice; the first is on line {file.lines[inner]}")
+        file.lines[inner] = line
+        _walk(file, value, inner, seen)
+
+
+def _line(error: yaml.YAMLError, text: str) -> int:
+    mark = getattr(error, "problem_mark", None)
+    return int(mark.line) + 1 if mark else text.count("\n", 0, getattr(error, "position", 0)) + 1
+
+
+def _problem(error: yaml.YAMLError) -> str:
+    problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read")
+    return re.sub(r"'[^']{2,}'|\"[^\"]{2,}\"", "(…)", problem)  # the parser quotes the text it fails on
+
+
+def shown(part: str | int) -> str:
+    return str(part) if _SHOWABLE.fullmatch(str(part)) else f"(a name of {len(str(part))} characters)"
+
+
+def meant(name: str | int, known: Iterable[str]) -> str:
+    known = sorted(known)
+    close = difflib.get_close_matches(str(name), known, n=1)
+    return f"; did you mean {close[0]}?" if close else f"; allowed: {', '.join(known)}"
+
+
+def shape(value: object) -> str:
+    match value:
+        case None:
+            return "empty"
+        case bool():
+            return "true" if value else "false"
+        case int() | float() if len(str(value)) <= len("-1234.5678"):
+            return str(value)
+        case str():
+            return f"text of {len(value)} characters"
+        case list():
+            return f"a list of {len(value)}"
+        case dict():
+            return f"a mapping of {len(value)} keys"
+        case _:
+            return f"a {type(value).__name__}"
