@@ -192,11 +192,9 @@ class _Environment:
         if not value:
             return None
         if any("\ud800" <= char <= "\udfff" for char in value):
-            detail = f"environment: {name} is not UTF-8"
-            raise BadConfig(detail, key=name)
+            raise BadConfig(f"environment: {name} is not UTF-8", key=name)
         if not valid(value):
-            detail = f"environment: {name} is {shape(value)}; allowed: {allowed}"
-            raise BadConfig(detail, key=name)
+            raise BadConfig(f"environment: {name} is {shape(value)}; allowed: {allowed}", key=name)
         return value
 
     def secret(self, name: str, valid: Callable[[str], bool], allowed: str) -> SecretStr | None:
@@ -208,8 +206,9 @@ class _Environment:
         try:
             return Path(value).expanduser().absolute() if value else None
         except RuntimeError as error:  # what pathlib raises when `~` has no home
-            detail = f"environment: {name} begins with ~ but there is no home folder of that name"
-            raise BadConfig(detail, key=name) from error
+            raise BadConfig(
+                f"environment: {name} begins with ~ but there is no home folder of that name", key=name
+            ) from error
 
 
 def _is_dsn(value: str) -> bool:
@@ -324,11 +323,11 @@ def _categories(source: _Source, content: _Content) -> dict[str, Category]:
         if custom.name in found:
             raise source.bad(path, f"there is a category {shown(custom.name)} already")
         found[custom.name] = Category.model_validate(custom.model_dump(exclude={"name"}))
-    for slug, path in paths.items():
+    for slug, written in paths.items():
         if not _SLUG.fullmatch(slug):
-            raise source.bad(path, "is not a slug; allowed: a-z, 0-9 and _, beginning with a letter")
+            raise source.bad(written, "is not a slug; allowed: a-z, 0-9 and _, beginning with a letter")
         if found[slug].context == "rag" and found[slug].rag_length is None:
-            raise source.bad(path, "context is rag; allowed: a rag_length of at least 1 with it")
+            raise source.bad(written, "context is rag; allowed: a rag_length of at least 1 with it")
     return found
 
 
@@ -366,8 +365,9 @@ def _redact(source: _Source, content: _Content) -> Redact:
             empty = re.compile(pattern).match("") is not None
         except (re.error, OverflowError, RecursionError) as error:
             at = getattr(error, "pos", None)
-            detail = f"is not a regular expression{f' from character {at + 1} on' if at is not None else ''}"
-            raise source.bad(path, detail) from error
+            raise source.bad(
+                path, f"is not a regular expression{f' from character {at + 1} on' if at is not None else ''}"
+            ) from error
         if empty:
             raise source.bad(path, "matches the empty text, so it would match everywhere")
     return content.redact

@@ -26,6 +26,7 @@ class YamlFile:
     name: str
     tree: dict[str, Any] = field(default_factory=dict)
     lines: dict[KeyPath, int] = field(default_factory=dict)
+    nodes: set[int] = field(default_factory=set)  # those walked, by id: an alias is a node met again
 
 
 def refusal(file: str, line: int, path: KeyPath, problem: str) -> BadConfig:
@@ -38,11 +39,17 @@ def read_file(path: Path) -> bytes:
         with path.open("rb") as stream:
             content = stream.read(_MAX_BYTES + 1)
     except OSError as error:
-        detail = f"{path}: cannot be read ({error.strerror}); MUNIMENT_CONFIG must name a YAML file"
-        raise BadConfig(detail, file=str(path), key="MUNIMENT_CONFIG") from error
+        raise BadConfig(
+            f"{path}: cannot be read ({error.strerror}); MUNIMENT_CONFIG must name a YAML file",
+            file=str(path),
+            key="MUNIMENT_CONFIG",
+        ) from error
     if len(content) > _MAX_BYTES:
-        detail = f"{path}: is longer than {_MAX_BYTES:,} bytes; MUNIMENT_CONFIG must name a YAML file"
-        raise BadConfig(detail, file=str(path), key="MUNIMENT_CONFIG")
+        raise BadConfig(
+            f"{path}: is longer than {_MAX_BYTES:,} bytes; MUNIMENT_CONFIG must name a YAML file",
+            file=str(path),
+            key="MUNIMENT_CONFIG",
+        )
     return content
 
 
@@ -58,30 +65,41 @@ def parse(name: str, content: bytes) -> YamlFile:
         root = loader.get_single_node()
         if root is None:
             return file
-        _walk(file, root, (), set())
+        _walk(file, loader, root, ())
         tree = loader.construct_document(root)
     except yaml.YAMLError as error:
         raise refusal(name, _line(error, text), (), f"is not YAML: {_problem(error)}") from error
-    except (ValueError, RecursionError) as error:  # a date like 2026-13-01; brackets without end
-        raise refusal(name, 1, (), "has a value that YAML cannot read") from error
+    except RecursionError as error:
+        raise refusal(name, 1, (), "has brackets within brackets without end") from error
+    if tree is None:
+        return file
     if not isinstance(tree, dict):
         raise refusal(name, 1, (), f"is {shape(tree)}; allowed: keys with values")
     file.tree.update(tree)
     return file
 
 
-def _walk(file: YamlFile, node: yaml.Node, path: KeyPath, seen: set[int]) -> None:
+def _walk(file: YamlFile, loader: Any, node: yaml.Node, path: KeyPath) -> None:
     """Note the line of every key, and refuse what a mapping would quietly swallow: a key that comes twice."""
     line = node.start_mark.line + 1
     file.lines.setdefault(path, line)
-    if id(node) in seen:
+    if id(node) in file.nodes:
         raise refusal(file.name, line, path, "is an alias (*name); write the value out")
-    seen.add(id(node))
-    if isinstance(node, yaml.SequenceNode):
-        for index, item in enumerate(node.value):
-            _walk(file, item, (*path, index), seen)
-    if not isinstance(node, yaml.MappingNode):
-        return
+    file.nodes.add(id(node))
+    match node:
+        case yaml.MappingNode():
+            _walk_keys(file, loader, node, path)
+        case yaml.SequenceNode():
+            for index, item in enumerate(node.value):
+                _walk(file, loader, item, (*path, index))
+        case _:
+            try:
+                loader.construct_object(node)
+            except ValueError as error:  # a date like 2026-13-01
+                raise refusal(file.name, line, path, "has a value that YAML cannot read") from error
+
+
+def _walk_keys(file: YamlFile, loader: Any, node: yaml.MappingNode, path: KeyPath) -> None:
     for key, value in node.value:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
@@ -90,7 +108,7 @@ def _walk(file: YamlFile, node: yaml.Node, path: KeyPath, seen: set[int]) -> Non
         if inner in file.lines:
             raise refusal(file.name, line, inner, f"comes twice; the first is on line {file.lines[inner]}")
         file.lines[inner] = line
-        _walk(file, value, inner, seen)
+        _walk(file, loader, value, inner)
 
 
 def _line(error: yaml.YAMLError, text: str) -> int:
