@@ -1,0 +1,55 @@
+"""The OpenAI client as embedder and chat model share it: explicit key and address, failures as `ModelError`s."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import openai
+from pydantic import SecretStr
+
+from muniment.memory.errors import BadModelAnswer, ModelError, ModelRateLimited, ModelTimeout, ModelUnavailable
+
+OPENAI_URL = "https://api.openai.com/v1"
+SLOW = (408, 504)
+UNACCEPTABLE = (400, 413, 422)
+
+
+def open_client(*, api_key: SecretStr, base_url: str | None, timeout_seconds: float,
+                max_retries: int) -> openai.AsyncOpenAI:
+    """A client that takes nothing from the process environment but its proxies."""
+    return openai.AsyncOpenAI(api_key=api_key.get_secret_value() or "none", base_url=base_url or OPENAI_URL,
+                              timeout=timeout_seconds, max_retries=max_retries)
+
+
+@contextmanager
+def translated(model: str) -> Iterator[None]:
+    """Failures of the client become `ModelError`s. The originals are cut off: they may quote the key or the texts."""
+    try:
+        yield
+    except openai.APITimeoutError:
+        raise ModelTimeout(model=model) from None
+    except openai.APIConnectionError:
+        raise ModelUnavailable(model=model) from None
+    except openai.RateLimitError as error:
+        raise ModelRateLimited(model=model, retry_after=_seconds(error.response.headers.get("retry-after"))) from None
+    except openai.APIStatusError as error:
+        raise _by_status(error.status_code, model) from None
+    except openai.OpenAIError:
+        raise BadModelAnswer(model=model) from None
+
+
+def _by_status(status: int, model: str) -> ModelError:
+    if status in SLOW:
+        return ModelTimeout(model=model, status=status)
+    if status in UNACCEPTABLE:
+        return ModelError(f"The model's endpoint does not accept the request ({status}).", model=model, status=status)
+    return ModelUnavailable(f"The model's endpoint answers with status {status}.", model=model, status=status)
+
+
+def _seconds(header: str | None) -> float | None:
+    """`retry-after` in seconds; its other form, a date, counts as not given."""
+    try:
+        return float(header) if header else None
+    except ValueError:
+        return None
