@@ -1,0 +1,28 @@
+"""The characters of a text: what is normalised before anything else reads it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NEWLINE = re.compile("\r\n?|\x85")
+# Controls say nothing to a reader; the bidi overrides make a text look different from what it says.
+_DROPPED = [*range(0x01, 0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_TABLE: dict[int, str | None] = {
+    **dict.fromkeys(_DROPPED),
+    0x00: "\ufffd",
+    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b"), "'"),
+    **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f"), '"'),
+}
+
+
+def _join(pair: re.Match[str]) -> str:
+    return pair.group().encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+def clean(text: str) -> str:
+    """NFC, straight quotes, line ends as `\\n`; NUL and lone surrogates become U+FFFD; other controls go."""
+    text = _SURROGATE.sub("\ufffd", _PAIR.sub(_join, text))
+    return unicodedata.normalize("NFC", _NEWLINE.sub("\n", text).translate(_TABLE))
