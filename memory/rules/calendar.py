@@ -1,0 +1,109 @@
+"""Calendar arithmetic of date mentions: a period has a start, and words that name it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Literal
+
+Grain = Literal["day", "about", "week", "weekend", "month", "season", "year"]
+
+MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+SEASONS_ZH = {"春": 3, "夏": 6, "秋": 9, "冬": 12}
+_PREPOSITIONS = {"day": "on", "about": "around", "week": "in", "weekend": "on", "month": "in", "season": "in", "year": "in"}
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """A period: its first moment, how long it is, and how it is written."""
+
+    start: datetime
+    grain: Grain
+    chinese: bool = False
+    part: str = ""  # the part of the day as said
+
+    @property
+    def preposition(self) -> str:
+        """The English word that goes before it."""
+        return _PREPOSITIONS[self.grain]
+
+    @property
+    def body(self) -> str:
+        """The period in words, without a preposition."""
+        return self._in_chinese() if self.chinese else self._in_english()
+
+    def _in_english(self) -> str:
+        day = f"{self.start.day} {MONTHS[self.start.month - 1]} {self.start.year}"
+        if self.grain == "month":
+            return day.partition(" ")[2]
+        if self.grain == "year":
+            return str(self.start.year)
+        if self.grain == "season":
+            return f"{next(name for name, month in SEASONS.items() if month == self.start.month)} {self.start.year}"
+        if self.grain in ("week", "weekend"):
+            return f"the {self.grain} of {day}"
+        return f"the {self.part} of {day}" if self.part else day
+
+    def _in_chinese(self) -> str:
+        year, month, day = self.start.year, self.start.month, self.start.day
+        if self.grain == "month":
+            return f"{year}年{month}月"
+        if self.grain == "year":
+            return f"{year}年"
+        if self.grain == "season":
+            return f"{year}年{next(name for name, first in SEASONS_ZH.items() if first == month)}天"
+        tail = {"week": "那一周", "weekend": "那个周末", "about": "左右"}.get(self.grain, self.part)
+        return f"{year}年{month}月{day}日{tail}"
+
+
+def midnight(at: datetime) -> datetime:
+    """The start of the day of `at`, in its zone."""
+    return at.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def days(at: datetime, count: int) -> datetime:
+    """So many days from the day of `at`; OverflowError beyond the calendar."""
+    return midnight(at) + timedelta(days=count)
+
+
+def months(at: datetime, count: int) -> datetime:
+    """The first of the month, so many months from that of `at`; ValueError beyond the calendar."""
+    index = at.year * 12 + at.month - 1 + count
+    return midnight(at).replace(year=index // 12, month=index % 12 + 1, day=1)
+
+
+def year(at: datetime, number: int) -> datetime:
+    """The first of January of that year; ValueError beyond the calendar."""
+    return midnight(at).replace(year=number, month=1, day=1)
+
+
+def day(at: datetime, number: int, month: int, of_month: int) -> datetime:
+    """That day in the zone of `at`; ValueError where there is none."""
+    return midnight(at).replace(year=number, month=month, day=of_month)
+
+
+def season(at: datetime, first: int, number: int) -> datetime:
+    """The start of the season whose first month is given, in that year."""
+    return midnight(at).replace(year=number, month=first, day=1)
+
+
+def weekday(at: datetime, index: int, weeks: int) -> datetime:
+    """Monday is 0: that day in the calendar week so many weeks from that of `at`."""
+    return days(at, index - at.weekday() + 7 * weeks)
+
+
+def nearest_weekday(at: datetime, index: int, lean: int) -> datetime:
+    """The last such day before `at` (lean -1) or the next after it (lean 1), never the day itself."""
+    gap = (index - at.weekday()) % 7 or 7
+    return days(at, gap if lean > 0 else gap - 7 if gap != 7 else -7)
+
+
+def nearest_year(at: datetime, month: int, lean: int, of_month: int | None = None) -> int:
+    """The year in which that month, or day of it, is next (lean 1) or was last (lean -1)."""
+    there, here = (month, of_month or 0), (at.month, at.day if of_month else 0)
+    if lean > 0:
+        return at.year + (there < here)
+    return at.year - (there > here)

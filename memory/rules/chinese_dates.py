@@ -1,0 +1,148 @@
+"""Chinese date mentions."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from muniment.memory.rules import calendar
+from muniment.memory.rules.calendar import SEASONS_ZH, Grain, When
+
+Reading = tuple[int, int, When, str, bool, bool]
+Handler = Callable[[re.Match[str], datetime, int], When | None]
+
+_DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "几": 3, "半": 0}
+_DAYS = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3}
+_YEARS = {"前": -2, "去": -1, "今": 0, "本": 0, "明": 1, "后": 2}
+_SIDES = {"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2}
+_WEEKDAYS = "一二三四五六日"
+
+_PART = r"(?P<part>早上|清晨|上午|中午|下午|傍晚|晚上|夜里|凌晨)?"
+_NUMBER = r"(?:\d{1,2}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二三四五六七八九])"
+_MONTH = r"(?P<month>" + _NUMBER + r")月(?!里?[前后])份?"
+_DAY = r"(?P<day>" + _NUMBER + r")[日号]"
+_YEAR = r"(?P<year>(?:19|20)\d\d|[一二][〇零九一二三四五六七八]{3})年"
+_COUNT = r"(?P<count>\d{1,4}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九几])"
+_NOT_HABITUAL = r"(?<!每)(?<!每个)(?<!每逢)(?<!每年)(?<!每年的)"
+_FUTURE = re.compile(r"打算|计划|准备|想|将|会|要|目标|备战|希望|截止|提醒")
+_PAST = re.compile(r"了|过|曾|当时|刚|是在")
+
+
+def number(words: str) -> int:
+    """A Chinese or Arabic numeral below a hundred, or a year said digit by digit."""
+    if words.isdecimal():
+        return int(words)
+    if "十" not in words:
+        return int("".join(str(_DIGITS[c]) for c in words))
+    tens, _, ones = words.partition("十")
+    return (_DIGITS[tens] if tens else 1) * 10 + (_DIGITS[ones] if ones else 0)
+
+
+def _lean(text: str) -> int:
+    if _FUTURE.search(text):
+        return 1
+    return -1 if _PAST.search(text) else 1
+
+
+def _when(start: datetime, grain: Grain, part: str | None = None) -> When:
+    return When(start, grain, chinese=True, part=part or "")
+
+
+def _near(found: re.Match[str], at: datetime, lean: int) -> When:
+    part = found["part"] or {"晚": "晚上", "早": "早上", "晨": "早上"}.get(found["near"][-1])
+    return _when(calendar.days(at, _DAYS[found["near"][:-1]]), "day", part)
+
+
+def _week(found: re.Match[str], at: datetime, lean: int) -> When:
+    side, name = _SIDES[found["side"]], (found["weekday"] or "").replace("天", "日")
+    if not name:
+        return _when(calendar.weekday(at, 0, side), "week")
+    if name == "末":
+        return _when(calendar.weekday(at, 5, side), "weekend")
+    return _when(calendar.weekday(at, _WEEKDAYS.index(name), side), "day", found["part"])
+
+
+def _weekday(found: re.Match[str], at: datetime, lean: int) -> When:
+    name = found["weekday"].replace("天", "日")
+    start = calendar.weekday(at, _WEEKDAYS.index(name), 0)
+    past = start < calendar.midnight(at)
+    if lean > 0 and past:
+        return _when(calendar.weekday(at, _WEEKDAYS.index(name), 1), "day", found["part"])
+    if lean < 0 and not past:
+        return _when(calendar.weekday(at, _WEEKDAYS.index(name), -1), "day", found["part"])
+    return _when(start, "day", found["part"])
+
+
+def _month(found: re.Match[str], at: datetime, lean: int) -> When:
+    first = calendar.months(at, _SIDES[found["side"]])
+    if found["day"]:
+        return _when(first.replace(day=number(found["day"])), "day", found["part"])
+    return _when(first, "month")
+
+
+def _in_year(found: re.Match[str], at: datetime, number_of: int) -> When:
+    if found["season"]:
+        return _when(calendar.season(at, SEASONS_ZH[found["season"][0]], number_of), "season")
+    if not found["month"]:
+        return _when(calendar.year(at, number_of), "year")
+    month = number(found["month"])
+    if not found["day"]:
+        return _when(calendar.day(at, number_of, month, 1), "month")
+    return _when(calendar.day(at, number_of, month, number(found["day"])), "day", found["part"])
+
+
+def _turned_year(found: re.Match[str], at: datetime, lean: int) -> When:
+    return _in_year(found, at, at.year + _YEARS[found["side"]])
+
+
+def _said_year(found: re.Match[str], at: datetime, lean: int) -> When:
+    return _in_year(found, at, number(found["year"]))
+
+
+def _iso_like(found: re.Match[str], at: datetime, lean: int) -> When:
+    month, of_month = number(found["month"]), number(found["day"])
+    return _when(calendar.day(at, calendar.nearest_year(at, month, lean, of_month), month, of_month), "day", found["part"])
+
+
+def _bare_month(found: re.Match[str], at: datetime, lean: int) -> When:
+    month = number(found["month"])
+    return _when(calendar.day(at, calendar.nearest_year(at, month, lean), month, 1), "month")
+
+
+def _shifted(found: re.Match[str], at: datetime, lean: int) -> When:
+    count = number(found["count"]) * (-1 if found["way"] == "前" else 1)
+    unit = found["unit"]
+    if unit == "年":
+        return _when(calendar.year(at, at.year + count), "year")
+    if unit == "月":
+        return _when(calendar.months(at, count), "month")
+    vague = unit != "天" or found["count"] == "几"
+    return _when(calendar.days(at, count * (1 if unit in "天日" else 7)), "about" if vague else "day")
+
+
+_IN_YEAR = r"(?:的?(?:" + _MONTH + r"(?:" + _DAY + _PART + r")?|(?P<season>[春夏秋冬][天季])))?"
+_RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
+    (re.compile(_YEAR + _IN_YEAR), _said_year, False, False),
+    (re.compile(r"(?P<near>(?:大前|大后|前|昨|今|明|后)天|[昨今明][日晚早晨])" + _PART), _near, True, False),
+    (re.compile(r"(?<!早)(?P<side>上上|下下|上|这|本|下)(?:一)?个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天末])?" + _PART), _week, True, False),
+    (re.compile(_NOT_HABITUAL + r"(?<![上下这本个一两二三四五六七八九十\d])(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])" + _PART), _weekday, True, False),
+    (re.compile(r"(?P<side>上上|下下|上|这|本|下)(?:一)?个?月(?!份?会)(?:的?" + _DAY + _PART + r")?"), _month, True, False),
+    (re.compile(r"(?<![\d一二两三四五六七八九十几每])(?P<side>[前去今明后本])年" + _IN_YEAR), _turned_year, True, False),
+    (re.compile(r"(?:大概|大约|差不多)?" + _COUNT + r"(?:个)?(?P<unit>天|日|周|星期|礼拜|月|年)(?:以|之)?(?P<way>[前后])(?!天)"), _shifted, True, False),
+    (re.compile(_NOT_HABITUAL + r"(?<![\d年])" + _MONTH + _DAY + _PART), _iso_like, False, True),
+    (re.compile(_NOT_HABITUAL + r"(?<![\d年一二两三四五六七八九十])" + _MONTH + r"(?![\d一二三四五六七八九十]{1,3}[日号])"), _bare_month, False, True),
+)
+
+
+def read(text: str, at: datetime) -> Iterator[Reading]:
+    """Every reading of every pattern: start, end, period, preposition (none), relative, partial."""
+    lean = _lean(text)
+    for pattern, handler, relative, partial in _RULES:
+        for found in pattern.finditer(text):
+            try:
+                when = handler(found, at, lean)
+            except (ValueError, OverflowError):
+                continue
+            if when:
+                yield found.start(), found.end(), when, "", relative, partial

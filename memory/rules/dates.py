@@ -1,0 +1,89 @@
+"""Dates in English and Chinese text, resolved against the moment it was said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from muniment.memory.rules import chinese_dates, english_dates
+from muniment.memory.rules.calendar import When
+
+_CJK = re.compile(r"[\u3400-\u9fff]")
+_NO_PREPOSITION_AFTER = "于在从到是至自的，。；：、的为把对叫"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A date in a text: where it stands, what it means, and whether it needs the moment to mean it."""
+
+    start: int
+    end: int
+    when: When
+    preposition: str  # the one it was said with, "" for none
+    relative: bool
+    partial: bool  # absolute but for the year
+
+
+def mentions(text: str, at: datetime) -> list[Mention]:
+    """The dates of a text in order, without overlaps; `at` is when it was said. Dates out of range are left out."""
+    found = sorted(_all(text, at), key=lambda mention: (mention.start, -mention.end))
+    out: list[Mention] = []
+    for mention in found:
+        if not out or mention.start >= out[-1].end:
+            out.append(mention)
+    return out
+
+
+def _all(text: str, at: datetime) -> Iterator[Mention]:
+    for reading in english_dates.read(text, at):
+        yield Mention(*reading)
+    if _CJK.search(text):
+        for reading in chinese_dates.read(text, at):
+            yield Mention(*reading)
+
+
+def resolve(text: str, at: datetime) -> datetime | None:
+    """The start of the first period that the text names, midnight in the zone of `at`; None for no date."""
+    return next((mention.when.start for mention in mentions(text, at)), None)
+
+
+def relative(text: str, at: datetime) -> bool:
+    """Whether the text has a date that means something else when it is read on another day."""
+    return any(mention.relative for mention in mentions(text, at))
+
+
+def absolute(text: str, at: datetime) -> str:
+    """The text with its relative dates written out: `yesterday` becomes `on 7 May 2023`, `昨天` `于2023年5月7日`."""
+    out: list[str] = []
+    done = 0
+    for mention in mentions(text, at):
+        if mention.relative or mention.partial:
+            out += [text[done : mention.start], _written(text, mention)]
+            done = mention.end
+    return "".join([*out, text[done:]])
+
+
+def without(text: str, at: datetime) -> str:
+    """The text less its dates and their prepositions."""
+    out: list[str] = []
+    done = 0
+    for mention in mentions(text, at):
+        out.append(text[done : mention.start])
+        done = mention.end
+    return re.sub(r"[ \t]{2,}", " ", "".join([*out, text[done:]])).strip(" ,，")
+
+
+def _written(text: str, mention: Mention) -> str:
+    when = mention.when
+    if when.chinese:
+        before = text[: mention.start].rstrip()[-1:]
+        after = text[mention.end : mention.end + 1]
+        bare = not before or not _CJK.match(before) or before in _NO_PREPOSITION_AFTER or after == "的"
+        return when.body if bare else f"于{when.body}"
+    if text[: mention.end].endswith("'s"):
+        return f"{mention.preposition} {when.body}".strip()
+    if mention.preposition in ("", "on", "in", "at", "around", "about"):
+        return f"{when.preposition} {when.body}".strip()
+    return f"{mention.preposition} {when.body}"
