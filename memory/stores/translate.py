@@ -1,0 +1,62 @@
+"""Driver errors become errors of the house here, once, and lose what could carry memory text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import errors
+
+from muniment.memory.errors import Conflict, Denied, StoreDown, StoreError, StoreFull
+
+FULL = (errors.DiskFull,)
+STALE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
+DATA_CLASS = "22"
+
+
+@contextmanager
+def translated(doing: str = "") -> Iterator[None]:
+    """Run a block that speaks to Postgres; `doing` leads the message ("migration 0001_spaces.sql").
+
+    Raises `StoreDown` (no connection, no free connection), `StoreFull` (disk), `Conflict` (another
+    transaction was first), `Denied` (row-level security or a missing grant), `StoreError` (the rest), each
+    with `sqlstate` in its data. The cause is cut off: its DETAIL would show the row in a traceback.
+    """
+    try:
+        yield
+    except psycopg.Error as error:
+        raise _house(error, doing) from None
+
+
+def _house(error: psycopg.Error, doing: str) -> StoreError | Denied:
+    told = ": ".join(part for part in (doing, _message(error)) if part)
+    kind: type[StoreError | Denied] = StoreError
+    if isinstance(error, FULL):
+        kind = StoreFull
+    elif isinstance(error, STALE):
+        kind = Conflict
+    elif isinstance(error, errors.InsufficientPrivilege):
+        kind = Denied
+    elif isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not isinstance(
+        error, errors.QueryCanceled
+    ):
+        kind = StoreDown
+    return kind(told, sqlstate=error.sqlstate)
+
+
+def _message(error: psycopg.Error) -> str:
+    state = error.sqlstate
+    if state is None:
+        return _unstated(error)
+    # A data exception quotes the value that did not fit: its code has to do.
+    primary = None if state.startswith(DATA_CLASS) else error.diag.message_primary
+    return f"{primary or type(error).__name__} ({state})"
+
+
+def _unstated(error: psycopg.Error) -> str:
+    """What libpq or the pool said. With an @ it may quote half of a mistyped address, password included."""
+    lines = str(error).strip().splitlines()
+    if not isinstance(error, psycopg.OperationalError) or not lines or "@" in lines[0]:
+        return type(error).__name__
+    return lines[0]
