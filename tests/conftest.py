@@ -1,0 +1,146 @@
+"""A real Postgres for every test: one throw-away cluster per session, one clone of a migrated template per test."""
+
+import asyncio
+import os
+import shutil
+import socket
+import tempfile
+import uuid
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from importlib.resources import files
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from muniment.memory.stores import migrate, server
+
+T = TypeVar("T")
+HOMES = Path(tempfile.gettempdir())
+PREFIX = "muniment-test-"
+GIVEN = os.environ.get("MUNIMENT_TEST_DATABASE_URL")
+ADDRESS = pytest.StashKey[Path]()
+
+
+def alone(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run it in a thread of its own: the loop of the test that asks first is none of its business."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
+def discard(home: Path) -> None:
+    if alone(server.running(home)):
+        alone(server.stop(home))
+    shutil.rmtree(home)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the session's cluster; the first test that asks for a database starts it."""
+    worker = getattr(config, "workerinput", None)
+    if worker is not None:
+        config.stash[ADDRESS] = Path(worker["home"])
+        return
+    for left in HOMES.glob(f"{PREFIX}*"):
+        # The sessions of others may be running right now; one whose process is gone was killed.
+        owner = left.name.removeprefix(PREFIX).split("-")[0]
+        if left.stat().st_uid == os.geteuid() and not psutil.pid_exists(int(owner)):
+            discard(left)
+    home = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=HOMES))
+    home.chmod(0o711)  # the account that runs a root session's Postgres has to pass
+    config.stash[ADDRESS] = home
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """All workers of pytest-xdist share one cluster."""
+    node.workerinput["home"] = str(node.config.stash[ADDRESS])
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput") and ADDRESS in config.stash:
+        discard(config.stash[ADDRESS])
+
+
+@pytest.fixture(scope="session")
+def cluster_url(pytestconfig: pytest.Config) -> str:
+    """A superuser's address of a database server for tests; never skipped."""
+    return GIVEN or alone(server.ensure(pytestconfig.stash[ADDRESS], fsync=False))
+
+
+def named(url: str, database: str) -> str:
+    return make_conninfo(url, dbname=database)
+
+
+@pytest.fixture(scope="session")
+def template(cluster_url: str) -> str:
+    """The name of a migrated database to clone, made once for each state of the migrations."""
+    steps = migrate._read(files("muniment.migrations"))
+    name = "template_" + sha256("".join(step.name + step.checksum for step in steps).encode()).hexdigest()[:16]
+    draft = f"{name}_{uuid.uuid4().hex[:8]}"
+    with psycopg.connect(cluster_url, autocommit=True) as conn:
+        conn.execute("select pg_advisory_lock(hashtext(%s))", (name,))
+        if conn.execute("select from pg_database where datname = %s", (name,)).fetchone() is None:
+            conn.execute(sql.SQL("create database {}").format(sql.Identifier(draft)))
+            alone(migrate.migrate(named(cluster_url, draft)))
+            conn.execute(sql.SQL("alter database {} rename to {}").format(sql.Identifier(draft), sql.Identifier(name)))
+    return name
+
+
+def clone(cluster_url: str, template: str) -> Iterator[str]:
+    name = f"test_{uuid.uuid4().hex}"
+    with psycopg.connect(cluster_url, autocommit=True) as conn:
+        conn.execute(
+            sql.SQL("create database {} template {} strategy file_copy").format(
+                sql.Identifier(name), sql.Identifier(template)
+            )
+        )
+        try:
+            yield named(cluster_url, name)
+        finally:
+            conn.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def database_url(cluster_url: str, template: str) -> Iterator[str]:
+    """A migrated database of this test's own."""
+    yield from clone(cluster_url, template)
+
+
+@pytest.fixture
+def empty_database_url(cluster_url: str) -> Iterator[str]:
+    """A database of this test's own with nothing in it."""
+    yield from clone(cluster_url, "template0")
+
+
+@pytest.fixture(autouse=True)
+def sealed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees our keys and settings, and none reaches beyond this machine."""
+    for name in list(os.environ):
+        if name.startswith("MUNIMENT_") or name in {"OPENAI_API_KEY", "OPENAI_BASE_URL"}:
+            monkeypatch.delenv(name)
+    connect = socket.socket.connect
+
+    def connect_here(sock: socket.socket, address: Any) -> None:
+        if sock.family in {socket.AF_INET, socket.AF_INET6}:
+            host = address[0]
+            if host != "localhost" and not ip_address(host).is_loopback:
+                pytest.fail(f"a test reaches for the network: {host}")
+        connect(sock, address)
+
+    monkeypatch.setattr(socket.socket, "connect", connect_here)
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A directory for a server of this test's own, which any account may pass through."""
+    home = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=HOMES))
+    home.chmod(0o711)
+    yield home
+    discard(home)
