@@ -22,6 +22,7 @@ from muniment.memory.records import (
     Scope,
     Search,
     Turn,
+    TurnId,
     Vector,
     WritePlan,
 )
@@ -104,8 +105,8 @@ class Probe:
 
     vector: Vector
     kind: Kind
-    category: str
     stable_key: str | None = None
+    attribute: str | None = None  # start of the stable keys that speak of the same attribute of the same subject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,11 +141,17 @@ class Store(Protocol):
     async def near(
         self, scope: Scope, probes: Sequence[Probe], limit: int
     ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
-        """The space's revision and, for each probe, its neighbours of the same kind and category."""
+        """The space's revision and, for each probe, its active neighbours of the same kind, closest first."""
         ...
 
     async def look(
-        self, reader: Reader, search: Search | None, *, stable: Sequence[str] = (), thread: str | None = None,
+        self,
+        reader: Reader,
+        search: Search | None,
+        *,
+        stable: Sequence[str] = (),
+        stable_limit: int = 100,
+        thread: str | None = None,
         horizon: datetime | None = None,
     ) -> Sight:
         """Search, stable memories of the named categories, and the thread's unseen changes, at one revision.
@@ -159,8 +166,13 @@ class Store(Protocol):
     async def get(self, reader: Reader, memory_id: MemoryId) -> Memory | None: ...
 
     async def list(
-        self, reader: Reader, *, categories: Sequence[str] = (), states: Sequence[str] = ("active",),
-        limit: int = 100, offset: int = 0,
+        self,
+        reader: Reader,
+        *,
+        categories: Sequence[str] = (),
+        states: Sequence[str] = ("active",),
+        limit: int = 100,
+        offset: int = 0,
     ) -> list[Memory]: ...
 
     async def history(self, reader: Reader, memory_id: MemoryId | None, limit: int) -> list[JournalEntry]:
@@ -171,6 +183,10 @@ class Store(Protocol):
         """Append turns to the ledger; one that is there already stays as it is."""
         ...
 
+    async def known(self, scope: Scope, turns: Sequence[TurnId]) -> set[TurnId]:
+        """Which of these turns are consumed."""
+        ...
+
     async def touch(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> None:
         """Count an access. Not a change: no revision."""
         ...
@@ -179,8 +195,22 @@ class Store(Protocol):
 
     async def dump(self, scope: Scope) -> Dump: ...
 
-    async def load(self, scope: Scope, dump: Dump, vectors: Sequence[tuple[MemoryId, Vector]]) -> None:
-        """Restore a dump into an empty space, exactly. `Conflict` if the space is not empty."""
+    async def load(self, scope: Scope, dump: Dump, vectors: Sequence[Vector]) -> None:
+        """Restore a dump into an empty space, exactly. `Conflict` if the space is not empty.
+
+        `vectors`: one for each row of type memory or version, in order."""
+        ...
+
+    async def strangers(self, scope: Scope, limit: int) -> list[str]:
+        """Texts of the space, former ones too, whose vectors come from another model."""
+        ...
+
+    async def revector(self, scope: Scope, texts: Sequence[str], vectors: Sequence[Vector]) -> None:
+        """Give every memory and version with such a text and a stranger's vector its new one. Not a change."""
+        ...
+
+    async def adopt(self) -> None:
+        """Make this store's embedding model the database's."""
         ...
 
     async def status(self, scope: Scope) -> dict[str, Any]: ...

@@ -28,12 +28,17 @@ Event = Literal["created", "updated", "merged", "deleted", "soft_deleted", "rest
 Band = Literal["auto", "check", "fallback", "new"]
 Role = Literal["user", "assistant", "tool", "system"]
 Returns = Literal["bullets", "full"]
+Reason = Literal["below threshold", "over budget", "near-duplicate", "beyond top_k", "category full"]
 Node = Literal["hotpath", "context", "episodic", "worker", "face"]
 Op = Literal["classify", "search", "create", "update", "merge", "delete", "link", "ttl"]
 Status = Literal["ok", "error", "skipped"]
 
 TRUST_RANK: dict[Trust, int] = {"user": 3, "tool": 2, "document": 1, "agent": 0}
 _SPACES = uuid5(NAMESPACE_URL, "muniment:space")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +78,12 @@ class Fact:
     @property
     def key(self) -> str:
         """The stable key: what the fact is about, and its value unless it can only have one."""
-        parts = [self.kind, self.subject, self.predicate] + ([] if self.single else [self.object])
-        return "|".join(" ".join(part.casefold().split()) for part in parts)
+        return self.attribute if self.single else self.attribute + _plain(self.object)
+
+    @property
+    def attribute(self) -> str:
+        """The start of the key: what the fact is about, whatever its value."""
+        return "|".join(map(_plain, (self.kind, self.subject, self.predicate))) + "|"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +133,28 @@ class Turn:
     actor: str | None = None
 
     @classmethod
-    def make(cls, *, session: str, key: str, role: Role, text: str, at: datetime, thread: str | None = None,
-             actor: str | None = None) -> Turn:
+    def make(
+        cls,
+        *,
+        session: str,
+        key: str,
+        role: Role,
+        text: str,
+        at: datetime,
+        thread: str | None = None,
+        actor: str | None = None,
+    ) -> Turn:
         """A turn whose id is `session + key + hash(text)`: the same turn twice has the same id."""
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
-        return cls(id=TurnId(uuid5(_SPACES, "\x1f".join((session, key, role, digest)))), role=role, text=text, at=at,
-                   session=session, thread=thread, actor=actor)
+        return cls(
+            id=TurnId(uuid5(_SPACES, "\x1f".join((session, key, role, digest)))),
+            role=role,
+            text=text,
+            at=at,
+            session=session,
+            thread=thread,
+            actor=actor,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,7 +200,7 @@ class Change:
     action: Action
     after: Memory
     before: Memory | None = None
-    vector: Vector | None = None
+    vector: Vector | None = field(default=None, repr=False)
     band: Band | None = None
     sim: float | None = None
     meta: dict[str, Any] = field(default_factory=dict)
@@ -292,7 +317,7 @@ class Omission:
     """A memory that was looked at and left out, with the reason."""
 
     id: MemoryId
-    reason: Literal["below threshold", "over budget", "near-duplicate", "beyond top_k", "category full"]
+    reason: Reason
     score: float
 
 

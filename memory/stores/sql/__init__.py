@@ -1,0 +1,19 @@
+"""SQL in named blocks: `-- name: x` starts one, `{{x}}` includes another of the same file."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from importlib.resources import files
+from typing import LiteralString, cast
+
+_NAME = re.compile(r"^-- name: (\w+).*$", re.MULTILINE)
+_INCLUDE = re.compile(r"\{\{(\w+)\}\}")
+
+
+@cache
+def blocks(name: str) -> dict[str, LiteralString]:
+    """The named blocks of `name.sql`, includes resolved."""
+    parts = _NAME.split((files(__package__) / f"{name}.sql").read_text(encoding="utf-8"))
+    raw = {key: body.strip() for key, body in zip(parts[1::2], parts[2::2], strict=True)}
+    return {key: cast("LiteralString", _INCLUDE.sub(lambda hit: raw[hit[1]], body)) for key, body in raw.items()}

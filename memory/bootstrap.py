@@ -1,0 +1,108 @@
+"""Where the adapters meet the engine: the only place that names one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from pydantic import SecretStr
+
+from muniment.memory.engine import Memory
+from muniment.memory.errors import BadConfig
+from muniment.memory.flows.house import House
+from muniment.memory.models.clock import SystemClock
+from muniment.memory.ports import ChatModel, Clock, Embedder
+from muniment.memory.settings import DEFAULT_EMBEDDER, Settings, load
+from muniment.memory.stores import server
+from muniment.memory.stores.migrate import migrate
+from muniment.memory.stores.postgres import PostgresStore
+
+_HASH = "hash-256"
+_OPENAI = "openai:"
+_NO_KEY = SecretStr("none")  # local endpoints want no key, the client wants one
+
+
+def memory(settings: Settings, *, embedder: Embedder | None = None, clock: Clock | None = None) -> Memory:
+    """An engine that opens itself on first use; no I/O here. Raises BadConfig for an unknown embedder."""
+    chosen = embedder or make_embedder(settings)
+
+    async def address() -> str:
+        return await database(settings)
+
+    store = PostgresStore(address, model=chosen.name, dimensions=chosen.dimensions)
+    return Memory(House(store=store, embedder=chosen, clock=clock or SystemClock(), settings=settings))
+
+
+@asynccontextmanager
+async def open_memory(settings: Settings | None = None) -> AsyncIterator[Memory]:
+    """The engine, open, by the settings of this process; closed at the end. Raises BadConfig, StoreDown."""
+    async with memory(settings or load()) as opened:
+        yield opened
+
+
+def make_embedder(settings: Settings) -> Embedder:
+    """The embedder that the settings name. Raises BadConfig naming what is allowed."""
+    name = settings.embedder
+    # Each adapter pulls a heavy library in, of which a process needs one.
+    if name == DEFAULT_EMBEDDER:
+        from muniment.memory.models.embedders import OnnxEmbedder
+
+        return OnnxEmbedder(settings.embedder_folder)
+    if name.startswith(_OPENAI):
+        from muniment.memory.models.embedders import OpenAIEmbedder
+
+        return OpenAIEmbedder(
+            name.removeprefix(_OPENAI),
+            api_key=settings.api_key or _NO_KEY,
+            base_url=settings.base_url,
+            timeout_seconds=settings.model.timeout_seconds,
+        )
+    if name == _HASH:
+        from muniment.memory.models.fakes import HashEmbedder
+
+        return HashEmbedder()
+    raise BadConfig(f"MUNIMENT_EMBEDDER: unknown embedder {name!r}; allowed: {DEFAULT_EMBEDDER}, openai:MODEL, {_HASH}")
+
+
+def chat_model(settings: Settings) -> ChatModel | None:
+    """The configured model, or None: then the deterministic rules answer."""
+    if settings.chat_model is None:
+        return None
+    # The client takes most of a second to import, and without a model nobody needs it.
+    from muniment.memory.models.chat import OpenAIChat
+
+    return OpenAIChat(
+        settings.chat_model,
+        api_key=settings.api_key or _NO_KEY,
+        base_url=settings.base_url,
+        timeout_seconds=settings.model.timeout_seconds,
+        max_retries=settings.model.max_retries,
+        max_output_tokens=settings.model.max_output_tokens,
+    )
+
+
+async def database(settings: Settings) -> str:
+    """The address of the migrated database; starts the embedded server when no other is named. Raises StoreDown."""
+    dsn = await _address(settings)
+    await migrate(dsn)
+    return dsn
+
+
+async def migrate_database(settings: Settings) -> list[str]:
+    """Apply the migrations that are not applied yet; their names."""
+    return await migrate(await _address(settings))
+
+
+async def stop(settings: Settings) -> bool:
+    """Stop the embedded server; False when none was running."""
+    return await server.stop(settings.home)
+
+
+async def server_status(settings: Settings) -> dict[str, Any] | None:
+    """The embedded server's process, or None when it does not run or another database is named."""
+    return None if settings.database_url is not None else await server.running(settings.home)
+
+
+async def _address(settings: Settings) -> str:
+    return settings.database_url.get_secret_value() if settings.database_url else await server.ensure(settings.home)

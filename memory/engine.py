@@ -1,0 +1,143 @@
+"""`Memory`: the only door of nodes and faces. One call per method; the work is in the flows."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
+
+from muniment.memory.flows import lifecycle, recall, transfer, write
+from muniment.memory.flows.house import House
+from muniment.memory.records import (
+    Answer,
+    Brief,
+    Candidate,
+    JournalEntry,
+    Memory as Record,
+    MemoryId,
+    OpsEvent,
+    Query,
+    Receipt,
+    Revision,
+    Scope,
+    Turn,
+)
+
+Progress = Callable[[int], None]
+
+
+class Memory:
+    """The long-term memory of every space of one database. Opens itself on first use; close it, or use `async with`."""
+
+    def __init__(self, house: House) -> None:
+        self.house = house
+
+    async def __aenter__(self) -> Self:
+        await self.house.open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.house.close()
+
+    async def open(self) -> None:
+        """Reach the database and check that its vectors are of this embedder. Raises StoreDown, WrongEmbedder."""
+        await self.house.open()
+
+    async def close(self) -> None:
+        """Write what is buffered and let the connections go."""
+        await self.house.close()
+
+    async def learn(self, scope: Scope, turn: Turn) -> Receipt:
+        """Keep what a turn says: gate, redact, extract by rule, validate, embed, merge, commit.
+
+        The same turn twice is one write. Raises TooLarge, StoreError, ModelError (the embedder)."""
+        return await write.learn(self.house, scope, turn)
+
+    async def remember(self, scope: Scope, text: str, *, category: str | None = None) -> Receipt:
+        """Keep a statement because a person said so. Raises BadInput when it cannot be kept as it stands."""
+        return await write.remember(self.house, scope, text, category)
+
+    async def keep(self, scope: Scope, candidates: Sequence[Candidate], turns: Sequence[Turn] = ()) -> Receipt:
+        """Keep candidates that are extracted already; those that fail validation are named in the receipt."""
+        return await write.keep(self.house, scope, tuple(candidates), tuple(turns), node="worker")
+
+    async def query(self, scope: Scope, agent: str, query: Query) -> Answer:
+        """`memory.query`: the best memories within the agent's allowlist. Raises Denied, BadInput."""
+        return await recall.query(self.house, scope, agent, query)
+
+    async def brief(self, scope: Scope, agent: str, text: str) -> Brief:
+        """What goes before a model for this message: stable profile, delta header, relevant bullets."""
+        return await recall.brief(self.house, scope, agent, text)
+
+    async def seen(self, scope: Scope, rev: Revision) -> None:
+        """The scope's thread has been shown everything up to `rev`."""
+        await recall.seen(self.house, scope, rev)
+
+    async def record(self, scope: Scope, turns: Sequence[Turn]) -> None:
+        """Append turns to the ledger, redacted."""
+        await write.record(self.house, scope, turns)
+
+    async def track(self, scope: Scope, event: OpsEvent) -> None:
+        """Note an operational event; buffered, written with the next flush."""
+        await self.house.track(scope, event)
+
+    async def flush(self, scope: Scope) -> None:
+        """Write the buffered events of the scope."""
+        await self.house.flush(scope)
+
+    async def get(self, scope: Scope, memory_id: MemoryId) -> Record:
+        """One memory, whatever its state. Raises NotFound."""
+        return await lifecycle.get(self.house, scope, memory_id)
+
+    async def list(
+        self,
+        scope: Scope,
+        *,
+        categories: Sequence[str] = (),
+        states: Sequence[str] = ("active",),
+        limit: int = 100,
+        offset: int = 0,
+    ) -> Sequence[Record]:
+        """Memories of the space, newest change first."""
+        return await lifecycle.listing(self.house, scope, categories, states, limit, offset)
+
+    async def history(
+        self, scope: Scope, memory_id: MemoryId | None = None, limit: int = 100
+    ) -> Sequence[JournalEntry]:
+        """The journal of one memory, or of the whole space; newest first. Raises NotFound."""
+        return await lifecycle.history(self.house, scope, memory_id, limit)
+
+    async def pin(self, scope: Scope, memory_id: MemoryId, *, pinned: bool = True) -> Receipt:
+        """Pin or unpin. Raises NotFound."""
+        return await lifecycle.pin(self.house, scope, memory_id, pinned)
+
+    async def forget(self, scope: Scope, memory_id: MemoryId) -> Receipt:
+        """Soft-delete: out of every answer at once, restorable until it is purged. Raises NotFound."""
+        return await lifecycle.forget(self.house, scope, memory_id)
+
+    async def restore(self, scope: Scope, memory_id: MemoryId) -> Receipt:
+        """Bring a soft-deleted memory back. Raises NotFound."""
+        return await lifecycle.restore(self.house, scope, memory_id)
+
+    async def ingest(self, scope: Scope, candidates: Iterable[Candidate], progress: Progress | None = None) -> int:
+        """Store candidates as they are, in batches; one that is there already (same turn) is left out. Returns new ones."""
+        return await transfer.ingest(self.house, scope, candidates, progress)
+
+    async def export(self, scope: Scope) -> Sequence[dict[str, Any]]:
+        """The whole space as JSON rows: memories, versions, journal, relations, cursors, ledger."""
+        return await transfer.export(self.house, scope)
+
+    async def load(self, scope: Scope, rows: Iterable[Mapping[str, Any]], progress: Progress | None = None) -> int:
+        """Read the rows of an export, or plain `{"text", "category"}` rows. Returns memories written. Raises BadInput."""
+        return await transfer.load(self.house, scope, rows, progress)
+
+    async def status(self, scope: Scope) -> dict[str, Any]:
+        """Counts, revision, embedder and database of the space."""
+        return await self.house.status(scope)
+
+    async def reembed(self, progress: Progress | None = None) -> int:
+        """Give every memory a vector of the configured embedder and make it the database's. Returns memories done."""
+        return await transfer.reembed(self.house, progress)
+
+    def spaces(self) -> AsyncIterator[tuple[str, str, str]]:
+        """Every (tenant, owner, owner type) of the database; for maintenance."""
+        return self.house.store.spaces()

@@ -1,0 +1,90 @@
+"""What every flow needs, joined once: the adapters, the settings, and what is shared between calls."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+from weakref import WeakValueDictionary
+
+from muniment.memory.errors import BadConfig
+from muniment.memory.ports import Clock, Embedder, Store
+from muniment.memory.records import OpsEvent, Reader, Scope, SpaceId
+from muniment.memory.settings import Category, Profile, Settings
+
+_BUFFERED = 200
+
+
+class House:
+    """The adapters and settings of one engine."""
+
+    def __init__(self, *, store: Store, embedder: Embedder, clock: Clock, settings: Settings) -> None:
+        self.store = store
+        self.embedder = embedder
+        self.clock = clock
+        self.settings = settings
+        self.patterns = tuple(re.compile(one) for one in settings.redact.patterns)
+        self._turnstiles: WeakValueDictionary[SpaceId, asyncio.Lock] = WeakValueDictionary()
+        self._events: defaultdict[Scope, list[OpsEvent]] = defaultdict(list)
+
+    @property
+    def profile(self) -> Profile:
+        """What a cosine of the configured embedder means."""
+        return self.settings.profile(self.embedder.name)
+
+    @property
+    def categories(self) -> Mapping[str, Category]:
+        """The categories by slug."""
+        return self.settings.categories
+
+    def allowed(self, agent: str) -> frozenset[str]:
+        """The categories that an agent may read. Raises BadConfig for an agent without an allowlist."""
+        allowlist = self.settings.allowlists.get(agent)
+        if allowlist is None:
+            known = ", ".join(sorted(self.settings.allowlists))
+            raise BadConfig(f"unknown agent {agent!r}: it has no allowlist; known agents: {known}", agent=agent)
+        return frozenset(allowlist)
+
+    def owner(self, scope: Scope) -> Reader:
+        """The owner of a space as a reader: every category."""
+        return Reader(scope=scope, allowed=frozenset(self.settings.categories))
+
+    def turnstile(self, space: SpaceId) -> asyncio.Lock:
+        """Lets the writers of one space in this process pass one by one, so that they do not outdate each other."""
+        return self._turnstiles.setdefault(space, asyncio.Lock())
+
+    async def open(self) -> None:
+        """Reach the database."""
+        await self.store.open()
+
+    async def close(self) -> None:
+        """Write the buffered events and let go of everything."""
+        try:
+            for scope in list(self._events):
+                await self.flush(scope)
+        finally:
+            await self.store.close()
+            await self.embedder.close()
+
+    async def track(self, scope: Scope, event: OpsEvent) -> None:
+        """Buffer an event; a full buffer is written."""
+        self._events[scope].append(event)
+        if len(self._events[scope]) >= _BUFFERED:
+            await self.flush(scope)
+
+    async def flush(self, scope: Scope) -> None:
+        """Write the buffered events of a scope; they stay buffered when the database is down."""
+        events = self._events.pop(scope, [])
+        if not events:
+            return
+        try:
+            await self.store.track(scope, events)
+        except BaseException:
+            self._events[scope][:0] = events[-_BUFFERED:]
+            raise
+
+    async def status(self, scope: Scope) -> dict[str, Any]:
+        """What `Store.status` tells, with the owner."""
+        return {"user": scope.owner, "tenant": scope.tenant, "space": str(scope.space)} | await self.store.status(scope)

@@ -1,0 +1,92 @@
+"""One memory's life: looked at, pinned, forgotten, restored. Each change is a plan through commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from muniment.memory.errors import BadInput, Conflict, NotFound
+from muniment.memory.flows.house import House
+from muniment.memory.records import Change, JournalEntry, Memory, MemoryId, Receipt, Revision, Scope, WritePlan, evolve
+
+Step = Callable[[Memory], Change | None]
+
+
+async def get(house: House, scope: Scope, memory_id: MemoryId) -> Memory:
+    """See `Memory.get`."""
+    found = await house.store.get(house.owner(scope), memory_id)
+    if found is None:
+        raise NotFound(f"no memory {memory_id} in the space of {scope.owner!r}", id=str(memory_id))
+    return found
+
+
+async def listing(
+    house: House, scope: Scope, categories: Sequence[str], states: Sequence[str], limit: int, offset: int
+) -> Sequence[Memory]:
+    """See `Memory.list`. Raises BadInput for an unknown category."""
+    if unknown := set(categories) - set(house.categories):
+        allowed = ", ".join(sorted(house.categories))
+        raise BadInput(f"unknown category {sorted(unknown)[0]!r}; allowed: {allowed}")
+    return await house.store.list(house.owner(scope), categories=categories, states=states, limit=limit, offset=offset)
+
+
+async def history(house: House, scope: Scope, memory_id: MemoryId | None, limit: int) -> Sequence[JournalEntry]:
+    """See `Memory.history`."""
+    if memory_id is not None:
+        await get(house, scope, memory_id)
+    return await house.store.history(house.owner(scope), memory_id, limit)
+
+
+async def pin(house: House, scope: Scope, memory_id: MemoryId, pinned: bool) -> Receipt:
+    """See `Memory.pin`."""
+
+    def step(memory: Memory) -> Change | None:
+        if memory.pinned == pinned:
+            return None
+        after = evolve(memory, pinned=pinned, updated_at=house.clock.now())
+        return Change(action="UPDATE", before=memory, after=after, meta={"why": "pinned" if pinned else "unpinned"})
+
+    return await _change(house, scope, memory_id, step)
+
+
+async def forget(house: House, scope: Scope, memory_id: MemoryId) -> Receipt:
+    """See `Memory.forget`."""
+    return await _change(
+        house, scope, memory_id, lambda memory: None if memory.state == "soft_deleted" else forgotten(house, memory)
+    )
+
+
+async def restore(house: House, scope: Scope, memory_id: MemoryId) -> Receipt:
+    """See `Memory.restore`. Raises Conflict when a newer memory says the same by now."""
+
+    def step(memory: Memory) -> Change | None:
+        if memory.state != "soft_deleted":
+            return None
+        after = evolve(memory, state="active", purge_at=None, updated_at=house.clock.now())
+        return Change(action="RESTORE", before=memory, after=after)
+
+    return await _change(house, scope, memory_id, step)
+
+
+def forgotten(house: House, memory: Memory) -> Change:
+    """The soft deletion of a memory."""
+    now = house.clock.now()
+    purge_at = now + timedelta(days=house.settings.write.soft_delete_days)
+    after = evolve(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
+    return Change(action="DELETE", before=memory, after=after, meta={"why": "forget"})
+
+
+async def _change(house: House, scope: Scope, memory_id: MemoryId, step: Step) -> Receipt:
+    attempts = house.settings.write.attempts
+    for attempt in range(attempts):
+        rev, _ = await house.store.near(scope, (), 0)
+        change = step(await get(house, scope, memory_id))
+        if change is None:
+            return Receipt(rev=rev)
+        plan = WritePlan(scope=scope, expects=Revision(rev), node="face", at=house.clock.now(), changes=(change,))
+        try:
+            return await house.store.commit(plan)
+        except Conflict:
+            if attempt == attempts - 1:
+                raise
+    raise Conflict

@@ -1,0 +1,191 @@
+"""Whole spaces in and out: bulk ingest, export, import, and new vectors for a new embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from itertools import islice
+from typing import Any
+from uuid import uuid4
+
+from muniment.memory import wire
+from muniment.memory.errors import BadInput, Conflict
+from muniment.memory.flows.house import House
+from muniment.memory.flows.write import keep
+from muniment.memory.ports import Dump
+from muniment.memory.records import (
+    Candidate,
+    Change,
+    Memory,
+    MemoryId,
+    Revision,
+    Scope,
+    Turn,
+    TurnId,
+    WritePlan,
+)
+from muniment.memory.rules.text import clean
+
+Progress = Callable[[int], None]
+_BATCH = 128
+_REVECTOR = 64
+_ROW_TYPES = frozenset({"space", "memory", "version", "journal", "relation", "thread", "turn"})
+
+
+async def ingest(house: House, scope: Scope, candidates: Iterable[Candidate], progress: Progress | None) -> int:
+    """See `Memory.ingest`."""
+    source, added = iter(candidates), 0
+    while batch := list(islice(source, _BATCH)):
+        vectors = await house.embedder.documents([one.text for one in batch])
+        added += await _ingest_batch(house, scope, batch, vectors)
+        if progress:
+            progress(len(batch))
+    return added
+
+
+async def _ingest_batch(house: House, scope: Scope, batch: list[Candidate], vectors: list[Any]) -> int:
+    at = house.clock.now()
+    async with house.turnstile(scope.space):
+        for _ in range(house.settings.write.attempts):
+            rev, _near = await house.store.near(scope, (), 0)
+            known = await house.store.known(scope, [turn for one in batch for turn in one.turns])
+            changes, turns = [], []
+            for one, vector in zip(batch, vectors, strict=True):
+                if one.turns and known.issuperset(one.turns):
+                    continue
+                changes.append(Change(action="ADD", vector=vector, band="new", after=_stored(one, scope, at)))
+                turns += [_turn(one, turn, scope, at) for turn in one.turns]
+            if not changes:
+                return 0
+            plan = WritePlan(scope=scope, expects=rev, node="face", at=at, changes=tuple(changes), turns=tuple(turns))
+            try:
+                await house.store.commit(plan)
+            except Conflict:
+                continue
+            return len(changes)
+    raise Conflict
+
+
+async def export(house: House, scope: Scope) -> tuple[dict[str, Any], ...]:
+    """See `Memory.export`."""
+    return (await house.store.dump(scope)).rows
+
+
+async def load(house: House, scope: Scope, rows: Iterable[Mapping[str, Any]], progress: Progress | None) -> int:
+    """See `Memory.load`."""
+    taken = list(rows)
+    for number, row in enumerate(taken, 1):
+        _check(row, number, house)
+    if taken and taken[0].get("type") == "space":
+        return await _restore(house, scope, [dict(row) for row in taken], progress)
+    written = 0
+    for number, row in enumerate(taken, 1):
+        receipt = await keep(house, scope, (_candidate(row, number),), (), node="face")
+        if receipt.refused:
+            raise BadInput(f"row {number}: {receipt.refused[0]}")
+        written += len(receipt.changes)
+        if progress:
+            progress(1)
+    return written
+
+
+async def _restore(house: House, scope: Scope, rows: list[dict[str, Any]], progress: Progress | None) -> int:
+    held = (await house.store.dump(scope)).rows
+    if held:
+        if list(held) == rows:
+            return 0
+        raise BadInput(
+            f"the space of {scope.owner!r} is not empty: import an export into a user that has no memories yet"
+        )
+    texts = [row["text"] for row in rows if row["type"] in ("memory", "version")]
+    vectors = []
+    for start in range(0, len(texts), _BATCH):
+        vectors += await house.embedder.documents(texts[start : start + _BATCH])
+        if progress:
+            progress(len(texts[start : start + _BATCH]))
+    await house.store.load(scope, Dump(rev=Revision(rows[0]["rev"]), rows=tuple(rows)), vectors)
+    return sum(row["type"] == "memory" for row in rows)
+
+
+async def reembed(house: House, progress: Progress | None) -> int:
+    """See `Memory.reembed`."""
+    done = 0
+    async for tenant, owner, owner_type in house.store.spaces():
+        scope = Scope(tenant=tenant, owner=owner, owner_type=owner_type)  # type: ignore[arg-type]
+        while texts := await house.store.strangers(scope, _REVECTOR):
+            await house.store.revector(scope, texts, await house.embedder.documents(texts))
+            done += len(texts)
+            if progress:
+                progress(len(texts))
+    await house.store.adopt()
+    return done
+
+
+def _check(row: Mapping[str, Any], number: int, house: House) -> None:
+    kind = row.get("type", "memory")
+    if kind not in _ROW_TYPES:
+        raise BadInput(f"row {number}: unknown type {kind!r}; allowed: {', '.join(sorted(_ROW_TYPES))}")
+    if kind in ("memory", "version", "turn") and not isinstance(row.get("text"), str):
+        raise BadInput(f"row {number}: field 'text' is missing or is no text")
+    category = row.get("category")
+    if kind == "memory" and category is not None and category not in house.categories:
+        raise BadInput(f"row {number}: unknown category {category!r}; allowed: {', '.join(sorted(house.categories))}")
+
+
+def _candidate(row: Mapping[str, Any], number: int) -> Candidate:
+    """A plain row as a candidate: only `text` must be there."""
+    importance = row.get("importance", 2)
+    if isinstance(importance, bool) or not isinstance(importance, int) or not 1 <= importance <= 5:
+        raise BadInput(f"row {number}: importance must be a whole number from 1 to 5")
+    moment = row.get("event_time")
+    return Candidate(
+        text=row["text"],
+        category=row.get("category") or "activity",
+        kind=row.get("kind", "episodic"),
+        fact=wire.fact(row.get("fact")),
+        importance=importance,
+        pinned=bool(row.get("pinned", False)),
+        tags=tuple(row.get("tags", ())),
+        actor=row.get("actor_id"),
+        turns=(TurnId(uuid4()),),
+        event_time=wire.moment(moment, f"row {number}: event_time") if moment else None,
+    )
+
+
+def _stored(one: Candidate, scope: Scope, at: datetime) -> Memory:
+    return Memory(
+        id=MemoryId(uuid4()),
+        kind=one.kind,
+        category=one.category,
+        text=clean(one.text),
+        fact=one.fact,
+        stable_key=one.fact.key if one.fact else None,
+        importance=one.importance,
+        confidence=one.confidence,
+        trust=one.trust,
+        pinned=one.pinned,
+        tags=one.tags,
+        agent_id=scope.agent,
+        run_id=scope.run,
+        actor_id=one.actor,
+        role=one.role,
+        session_id=scope.session,
+        thread_id=scope.thread,
+        event_time=one.event_time,
+        created_at=at,
+        updated_at=at,
+        context=one.context,
+        turns=one.turns,
+    )
+
+
+def _turn(one: Candidate, turn: TurnId, scope: Scope, at: datetime) -> Turn:
+    return Turn(
+        id=turn,
+        role=one.role or "user",
+        text=clean(one.text),
+        at=one.event_time or at,
+        session=scope.session,
+        thread=scope.thread,
+        actor=one.actor,
+    )

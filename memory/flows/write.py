@@ -1,0 +1,201 @@
+"""The write flow: gate -> redact -> extract -> validate -> embed -> near -> merge -> commit."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import uuid4
+
+from muniment.memory.errors import BadInput, Conflict, TooLarge
+from muniment.memory.flows.house import House
+from muniment.memory.flows.lifecycle import forgotten
+from muniment.memory.ports import Probe
+from muniment.memory.records import (
+    Candidate,
+    Change,
+    Extraction,
+    MemoryId,
+    Node,
+    OpsEvent,
+    Receipt,
+    Revision,
+    Scope,
+    Status,
+    Turn,
+    Vector,
+    WritePlan,
+    evolve,
+)
+from muniment.memory.rules import gate, words
+from muniment.memory.rules.extract import extract
+from muniment.memory.rules.merge import Incoming, Merged, merge
+from muniment.memory.rules.redact import redact
+from muniment.memory.rules.text import clean
+from muniment.memory.rules.validate import validate
+
+_FORGET_LOOKS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft:
+    """What is to be kept, embedded and validated, before it meets the space."""
+
+    candidates: tuple[Candidate, ...]
+    vectors: tuple[Vector, ...]
+    forget: tuple[str, ...] = ()
+    turns: tuple[Turn, ...] = ()
+    refused: tuple[str, ...] = ()
+    node: Node = "hotpath"
+
+
+async def learn(house: House, scope: Scope, turn: Turn) -> Receipt:
+    """See `Memory.learn`."""
+    safe = tidy(house, turn)
+    reason = gate.skip(safe.text, safe.role)
+    if reason is not None:
+        await _classified(house, scope, "skipped")
+        return Receipt(rev=Revision(0), skipped=reason)
+    found = extract(safe)
+    await _classified(house, scope, "ok" if found.candidates or found.forget else "skipped")
+    return await _keep(house, scope, found, (safe,), "hotpath")
+
+
+async def remember(house: House, scope: Scope, text: str, category: str | None) -> Receipt:
+    """See `Memory.remember`."""
+    if category is not None and category not in house.categories:
+        raise BadInput(f"unknown category {category!r}; allowed: {', '.join(sorted(house.categories))}")
+    at = house.clock.now()
+    turn = tidy(
+        house,
+        Turn.make(
+            session=scope.session or "remember",
+            key=str(uuid4()),
+            role="user",
+            text=text,
+            at=at,
+            thread=scope.thread,
+            actor=scope.actor,
+        ),
+    )
+    if not turn.text.strip():
+        raise BadInput("there is no text to remember")
+    found = extract(turn)
+    if not found.candidates:
+        found = extract(evolve(turn, text=f"Remember that {turn.text}"))
+    candidates = found.candidates or (
+        Candidate(text=turn.text, category=category or "activity", turns=(turn.id,), importance=3, kind="episodic"),
+    )
+    if category is not None:
+        candidates = tuple(evolve(one, category=category) for one in candidates)
+    receipt = await _keep(house, scope, Extraction(candidates=candidates), (turn,), "face")
+    if receipt.refused and not receipt.changes:
+        raise BadInput(f"cannot be remembered as it stands: {'; '.join(receipt.refused)}")
+    return receipt
+
+
+async def keep(
+    house: House, scope: Scope, candidates: tuple[Candidate, ...], turns: tuple[Turn, ...], *, node: Node
+) -> Receipt:
+    """See `Memory.keep`."""
+    safe = tuple(tidy(house, turn) for turn in turns)
+    cleaned = tuple(evolve(one, text=_safe(house, one.text)) for one in candidates)
+    return await _keep(house, scope, Extraction(candidates=cleaned), safe, node)
+
+
+async def record(house: House, scope: Scope, turns: Sequence[Turn]) -> None:
+    """See `Memory.record`."""
+    await house.store.record(scope, [tidy(house, turn) for turn in turns])
+
+
+def tidy(house: House, turn: Turn) -> Turn:
+    """A turn as it may be stored: cleaned, secrets taken out. Raises TooLarge."""
+    if len(turn.text) > (most := house.settings.limits.turn_chars):
+        raise TooLarge(f"the message has {len(turn.text):,} characters, the limit is {most:,} (limits.turn_chars)")
+    return evolve(turn, text=_safe(house, turn.text))
+
+
+def _safe(house: House, text: str) -> str:
+    rules = house.settings.redact
+    return redact(clean(text), email=rules.email, phone=rules.phone, patterns=house.patterns)[0]
+
+
+async def _keep(house: House, scope: Scope, found: Extraction, turns: tuple[Turn, ...], node: Node) -> Receipt:
+    checked = [
+        validate(one, categories=frozenset(house.categories), max_chars=house.settings.limits.memory_chars)
+        for one in found.candidates
+    ]
+    kept = tuple(one for one, _ in checked if one is not None)
+    refused = tuple(reason for one, reason in checked if one is None and reason is not None)
+    if not kept and not found.forget:
+        return Receipt(rev=Revision(0), refused=refused)
+    vectors = await house.embedder.documents([one.text for one in kept]) if kept else []
+    draft = _Draft(
+        candidates=kept, vectors=tuple(vectors), forget=found.forget, turns=turns, refused=refused, node=node
+    )
+    return evolve(await _commit(house, scope, draft), refused=refused)
+
+
+async def _commit(house: House, scope: Scope, draft: _Draft) -> Receipt:
+    """Near, merge, commit; again with a fresh look when another writer was first."""
+    attempts = house.settings.write.attempts
+    async with house.turnstile(scope.space):
+        for attempt in range(attempts):
+            plan = await _plan(house, scope, draft)
+            if not plan.changes:
+                return Receipt(rev=plan.expects)
+            try:
+                return await house.store.commit(plan)
+            except Conflict:
+                if attempt == attempts - 1:
+                    raise
+                await asyncio.sleep(random.random() * 0.005 * min(2**attempt, 32))  # noqa: S311 - not a secret
+    raise Conflict
+
+
+async def _plan(house: House, scope: Scope, draft: _Draft) -> WritePlan:
+    at = house.clock.now()
+    probes = [
+        Probe(
+            vector=vector,
+            kind=one.kind,
+            stable_key=one.fact.key if one.fact else None,
+            attribute=one.fact.attribute if one.fact else None,
+        )
+        for one, vector in zip(draft.candidates, draft.vectors, strict=True)
+    ]
+    rev, near = await house.store.near(scope, probes, house.settings.write.neighbours)
+    incoming = [
+        Incoming(candidate=one, vector=vector, near=found, id=MemoryId(uuid4()))
+        for one, vector, found in zip(draft.candidates, draft.vectors, near, strict=True)
+    ]
+    merged = merge(incoming, scope=scope, at=at, profile=house.profile, writing=house.settings.write)
+    gone = await _forgets(house, scope, draft, merged) if draft.forget else ()
+    return WritePlan(
+        scope=scope,
+        expects=rev,
+        node=draft.node,
+        at=at,
+        changes=merged.changes + gone,
+        relations=merged.relations,
+        turns=draft.turns,
+    )
+
+
+async def _forgets(house: House, scope: Scope, draft: _Draft, merged: Merged) -> tuple[Change, ...]:
+    """The memories that hold every word of what is to be forgotten; a phrase without content words forgets nothing."""
+    touched = {change.after.id for change in merged.changes}
+    known = await house.store.list(house.owner(scope), limit=_FORGET_LOOKS)
+    wanted = [frozenset(words.lexemes(phrase)) for phrase in draft.forget]
+    return tuple(
+        forgotten(house, one)
+        for one in known
+        if one.id not in touched and any(phrase and phrase <= set(words.lexemes(one.text)) for phrase in wanted)
+    )
+
+
+async def _classified(house: House, scope: Scope, status: Status) -> None:
+    await house.track(
+        scope, OpsEvent(node="hotpath", op="classify", status=status, ts=house.clock.now(), thread_id=scope.thread)
+    )

@@ -1,0 +1,114 @@
+"""Ranking: raw signals of the channels become one score in [0, 1] and one order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from muniment.memory.records import Found, Hit, Omission, Reason
+from muniment.memory.rules import words
+from muniment.memory.settings import Category, Profile, Recall
+
+_SEMANTIC, _KEYWORD = 0.6, 0.4  # measured on dialogue recall: .6 cosine + .4 BM25, both as shares, beat fusion by rank
+_DAY = 86_400.0
+
+
+def rank(
+    found: Sequence[Found],
+    *,
+    query: str,
+    at: datetime,
+    profile: Profile,
+    recall: Recall,
+    categories: Mapping[str, Category],
+    threshold: float,
+) -> tuple[list[Hit], list[Omission]]:
+    """Hits above the threshold, best first, near-duplicates collapsed, and what was left out with the reason.
+
+    The threshold is on relevance (meaning and words); recency, importance and edges only order what is relevant."""
+    top = max((one.keyword for one in found), default=0.0)
+    named = _named(query, found)
+    scored = [_score(one, query, top, at, profile, recall, named) for one in found]
+    scored.sort(key=lambda hit: (-hit.score, str(hit.memory.id)))
+    kept: list[Hit] = []
+    left: list[Omission] = []
+    seen: list[frozenset[str]] = []
+    held: dict[str, int] = {}
+    for hit in scored:
+        reason = _reason(hit, threshold, seen, held, recall, categories)
+        if reason is not None:
+            left.append(Omission(id=hit.memory.id, reason=reason, score=hit.score))
+            continue
+        seen.append(frozenset(words.lexemes(hit.memory.text)))
+        held[hit.memory.category] = held.get(hit.memory.category, 0) + 1
+        kept.append(hit)
+    return kept, left
+
+
+def relevance(hit: Hit) -> float:
+    """How far a hit answers the query by meaning and words alone, in [0, 1]: either may carry it."""
+    semantic, keyword = hit.parts["semantic"], hit.parts["coverage"]
+    return 1 - (1 - semantic) * (1 - keyword)
+
+
+def _score(
+    one: Found,
+    query: str,
+    top: float,
+    at: datetime,
+    profile: Profile,
+    recall: Recall,
+    named: frozenset[str],
+) -> Hit:
+    memory = one.memory
+    known_script = "cjk" in profile.scripts or not words.has_cjk(query)
+    cosine = one.cosine if one.cosine is not None and known_script else profile.floor
+    semantic = min(1.0, max(0.0, (cosine - profile.floor) / (profile.ceiling - profile.floor)))
+    age = max(0.0, (at - memory.updated_at).total_seconds() / _DAY)
+    parts = {
+        "semantic": semantic,
+        "coverage": min(1.0, one.keyword),
+        "keyword": one.keyword / top if top else 0.0,
+        "recency": recall.recency_weight * 0.5 ** (age / recall.recency_half_life_days),
+        "importance": recall.importance_weight * (memory.importance - 1) / 4,
+        "pinned": recall.pinned_boost if memory.pinned else 0.0,
+        "relation": recall.relation_weight * one.relation,
+        "actor": recall.actor_boost if memory.actor_id and memory.actor_id.casefold() in named else 0.0,
+    }
+    base = _SEMANTIC * parts["semantic"] + _KEYWORD * parts["keyword"]
+    score = base + sum(parts[name] for name in ("recency", "importance", "pinned", "relation", "actor"))
+    if memory.kind == "insight":
+        score *= recall.insight_factor
+    return Hit(memory=memory, score=score, parts=parts, channels=one.channels)
+
+
+def _reason(
+    hit: Hit,
+    threshold: float,
+    seen: Sequence[frozenset[str]],
+    held: Mapping[str, int],
+    recall: Recall,
+    categories: Mapping[str, Category],
+) -> Reason | None:
+    if relevance(hit) < threshold and hit.parts["relation"] < recall.relation_weight * threshold:
+        return "below threshold"
+    category = categories.get(hit.memory.category)
+    if category is not None and category.rag_length and held.get(hit.memory.category, 0) >= category.rag_length:
+        return "category full"
+    mine = frozenset(words.lexemes(hit.memory.text))
+    if any(_alike(mine, other) >= recall.duplicate_similarity for other in seen):
+        return "near-duplicate"
+    return None
+
+
+def _alike(a: frozenset[str], b: frozenset[str]) -> float:
+    return len(a & b) / len(a | b) if a and b else 0.0
+
+
+def _named(query: str, found: Sequence[Found]) -> frozenset[str]:
+    """The one speaker that the query names, if it names just one."""
+    spoken = set(re.findall(r"\w+", query.casefold()))
+    actors = {one.memory.actor_id.casefold() for one in found if one.memory.actor_id}
+    named = {actor for actor in actors if actor in spoken}
+    return frozenset(named) if len(named) == 1 else frozenset()

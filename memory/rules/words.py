@@ -1,0 +1,256 @@
+"""Words of a text as the keyword channel knows them: folded stems for alphabetic scripts, 2-grams for CJK."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+import snowballstemmer
+
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002ffff"
+_RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)?")
+_IS_CJK = re.compile(f"[{_CJK}]")
+_LONGEST_WORD = 64  # a longer run is a blob (base64, a hash), not a word
+_LAST_POSITION = 16383  # of a tsvector
+_MARKS = {"Mn", "Mc"}
+
+STOP = frozenset(
+    [
+        "a",
+        "about",
+        "above",
+        "after",
+        "again",
+        "all",
+        "am",
+        "an",
+        "and",
+        "any",
+        "are",
+        "as",
+        "at",
+        "be",
+        "because",
+        "been",
+        "before",
+        "being",
+        "below",
+        "between",
+        "both",
+        "but",
+        "by",
+        "can",
+        "could",
+        "did",
+        "do",
+        "does",
+        "doing",
+        "don",
+        "down",
+        "during",
+        "each",
+        "few",
+        "for",
+        "from",
+        "further",
+        "had",
+        "has",
+        "have",
+        "having",
+        "he",
+        "her",
+        "here",
+        "hers",
+        "him",
+        "his",
+        "how",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "itself",
+        "just",
+        "me",
+        "more",
+        "most",
+        "my",
+        "myself",
+        "no",
+        "nor",
+        "not",
+        "now",
+        "of",
+        "off",
+        "on",
+        "once",
+        "only",
+        "or",
+        "other",
+        "our",
+        "ours",
+        "out",
+        "over",
+        "own",
+        "s",
+        "same",
+        "she",
+        "should",
+        "so",
+        "some",
+        "such",
+        "t",
+        "than",
+        "that",
+        "the",
+        "their",
+        "theirs",
+        "them",
+        "then",
+        "there",
+        "these",
+        "they",
+        "this",
+        "those",
+        "through",
+        "to",
+        "too",
+        "under",
+        "until",
+        "up",
+        "user",
+        "very",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "while",
+        "who",
+        "whom",
+        "why",
+        "will",
+        "with",
+        "would",
+        "you",
+        "your",
+        "yours",
+        "d",
+        "ll",
+        "m",
+        "re",
+        "ve",
+    ]
+)
+CJK_STOP = frozenset(
+    [
+        "的",
+        "了",
+        "是",
+        "我",
+        "你",
+        "他",
+        "她",
+        "它",
+        "吗",
+        "呢",
+        "吧",
+        "啊",
+        "和",
+        "在",
+        "有",
+        "就",
+        "都",
+        "也",
+        "很",
+        "用户",
+        "户的",
+        "我的",
+        "什么",
+        "么时",
+        "怎么",
+    ]
+)
+
+
+def has_cjk(text: str) -> bool:
+    """Whether any character is Chinese, Japanese or Korean."""
+    return _IS_CJK.search(text) is not None
+
+
+def fold(text: str) -> str:
+    """Case folded, accents of alphabetic scripts dropped, full-width forms made plain."""
+    decomposed = unicodedata.normalize("NFKD", text.casefold())
+    return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) not in _MARKS))
+
+
+@lru_cache(maxsize=20_000)
+def stem(word: str) -> str:
+    """The stem of a folded word (Snowball, English)."""
+    return str(snowballstemmer.stemmer("english").stemWord(word))
+
+
+def lexemes(text: str) -> Iterator[str]:
+    """The lexemes of a text in order, stop words left out."""
+    for run in _RUNS.findall(fold(text)):
+        if _IS_CJK.match(run):
+            pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+            yield from (pair for pair in pairs if pair not in CJK_STOP)
+        elif len(run) <= _LONGEST_WORD:
+            word = run.replace("’", "'").removesuffix("'s")
+            if word not in STOP:
+                yield stem(word.replace("'", ""))
+
+
+def terms(text: str, most: int = 64) -> tuple[str, ...]:
+    """The distinct lexemes of a query, in order, at most `most`."""
+    found: dict[str, None] = {}
+    for lexeme in lexemes(text):
+        found.setdefault(lexeme)
+        if len(found) == most:
+            break
+    return tuple(found)
+
+
+def numbers(text: str) -> frozenset[str]:
+    """The numbers that a text names, as digits."""
+    return frozenset(re.findall(r"\d+(?:[.,]\d+)?", unicodedata.normalize("NFKC", text)))
+
+
+def overlap(a: str, b: str) -> float:
+    """Share of lexemes that two texts have in common (Jaccard), in [0, 1]."""
+    left, right = set(lexemes(a)), set(lexemes(b))
+    return len(left & right) / len(left | right) if left or right else 1.0
+
+
+def tsvector(text: str, context: str | None = None) -> str:
+    """The text form of a Postgres tsvector: the statement's lexemes, then those around it."""
+    places: dict[str, list[int]] = {}
+    position = 0
+    for lexeme in _both(text, context):
+        position = min(position + 1, _LAST_POSITION)
+        places.setdefault(lexeme, []).append(position)
+    return " ".join(
+        f"{_quote(lexeme)}:{','.join(map(str, sorted(set(spots[:255]))))}" for lexeme, spots in places.items()
+    )
+
+
+def tsquery(words: tuple[str, ...]) -> str:
+    """The text form of a Postgres tsquery that matches any of the lexemes."""
+    return " | ".join(map(_quote, words))
+
+
+def _both(text: str, context: str | None) -> Iterator[str]:
+    yield from lexemes(text)
+    if context:
+        yield from lexemes(context)
+
+
+def _quote(lexeme: str) -> str:
+    return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -1,0 +1,149 @@
+-- name: snapshot
+set transaction isolation level repeatable read, read only
+
+-- name: enter
+select muniment.enter_space(%(space)s, %(allowed)s)
+
+-- name: rev
+select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0) as rev
+
+-- name: columns
+m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust, m.pinned, m.state,
+m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time, m.created_at, m.updated_at,
+m.last_accessed_at, m.access_count, m.purge_at, m.rev, m.superseded_by, m.context, m.turns
+
+-- name: get
+select {{columns}} from muniment.memories m where m.space_id = %(space)s and m.memory_id = %(memory_id)s
+
+-- name: list
+select {{columns}} from muniment.memories m
+where m.space_id = %(space)s and m.state = any(%(states)s)
+  and (%(categories)s::text[] is null or m.category = any(%(categories)s))
+order by m.rev desc limit %(limit)s offset %(offset)s
+
+-- name: known
+select turn_id from muniment.turns
+where space_id = %(space)s and turn_id = any(%(turns)s) and consumed_rev is not null
+
+-- name: stable
+select {{columns}} from muniment.memories m
+where m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
+order by m.pinned desc, m.importance desc, m.created_at, m.memory_id limit %(limit)s
+
+-- name: near (per probe: the active memories of its key or attribute, then the closest of its kind)
+with probe as (
+  select * from unnest(%(kinds)s::text[], %(keys)s::text[], %(attributes)s::text[]) with ordinality
+    as p (kind, stable_key, attribute, n)
+), kin as (
+  select p.n, m.memory_id, case when m.stable_key = p.stable_key then 1 else 0 end as same_key
+  from probe p join muniment.memories m
+    on m.space_id = %(space)s and m.state = 'active' and m.kind = p.kind
+    and (m.stable_key = p.stable_key or starts_with(m.stable_key, p.attribute))
+)
+select n, same_key, {{columns}}
+from kin join muniment.memories m on m.space_id = %(space)s and m.memory_id = kin.memory_id
+order by n, same_key desc, m.rev desc limit 200
+
+-- name: close (the closest memories of one kind)
+select 1 - (m.embedding <=> %(vector)s) as sim, {{columns}}
+from muniment.memories m
+where m.space_id = %(space)s and m.state = 'active' and m.kind = %(kind)s and m.embedding_model = %(model)s
+order by m.embedding <=> %(vector)s, m.memory_id limit %(limit)s
+
+-- name: scoped
+m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
+  and (%(category)s::text is null or m.category = %(category)s)
+  and (%(agent_id)s::text is null or m.agent_id = %(agent_id)s)
+  and (%(run_id)s::text is null or m.run_id = %(run_id)s)
+  and (%(actor_id)s::text is null or m.actor_id = %(actor_id)s)
+  and (%(role)s::text is null or m.role = %(role)s)
+  and (%(pinned)s::boolean is null or m.pinned = %(pinned)s)
+  and (%(importance_min)s::int is null or m.importance >= %(importance_min)s)
+  and (%(importance_max)s::int is null or m.importance <= %(importance_max)s)
+  and (%(updated_after)s::timestamptz is null or m.updated_at >= %(updated_after)s)
+  and (%(updated_before)s::timestamptz is null or m.updated_at <= %(updated_before)s)
+
+-- name: search (one CTE per channel, a true union; BM25 with k1 = 1.2, b = 0.75 and the IDF of what the reader may see)
+with dense as (
+  select m.memory_id, 1 - (m.embedding <=> %(vector)s) as cosine
+  from muniment.memories m where {{scoped}} and m.embedding_model = %(model)s
+  order by m.embedding <=> %(vector)s limit %(candidates)s
+), posting as materialized (
+  select m.memory_id, t.lexeme, cardinality(t.positions) as tf, length(m.tokens) as size
+  from muniment.memories m cross join lateral unnest(m.tokens) t
+  where {{scoped}} and m.tokens @@ %(tsquery)s::tsquery and t.lexeme = any(%(terms)s)
+), counted as (
+  select count(*) as n, avg(length(m.tokens)) as mean from muniment.memories m where {{scoped}} and %(terms)s <> '{}'
+), idf as (
+  select q.lexeme, ln(1 + (c.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
+  from unnest(%(terms)s) q (lexeme) cross join counted c
+  left join (select lexeme, count(*) as df from posting group by lexeme) d using (lexeme)
+), ceiling as (
+  select nullif(sum(idf) * 2.2, 0) as top from idf
+), keyword as (
+  select p.memory_id,
+    sum(i.idf * p.tf * 2.2 / (p.tf + 1.2 * (0.25 + 0.75 * p.size / greatest(c.mean, 1)))) / (select top from ceiling) as share
+  from posting p join idf i using (lexeme) cross join counted c
+  group by p.memory_id order by share desc, p.memory_id limit %(candidates)s
+), seed as (
+  (select memory_id from dense order by cosine desc limit 10) union (select memory_id from keyword order by share desc limit 10)
+), related as (
+  select memory_id, max(strength) as strength from (
+    select r.to_id as memory_id, r.strength from muniment.relations r join seed s on s.memory_id = r.from_id
+    where r.space_id = %(space)s
+    union all
+    select r.from_id, r.strength from muniment.relations r join seed s on s.memory_id = r.to_id
+    where r.space_id = %(space)s
+  ) edge group by memory_id
+), candidate as (
+  select memory_id from dense union select memory_id from keyword union select memory_id from related
+)
+select {{columns}}, k.share, r.strength,
+  case when m.embedding_model = %(model)s then 1 - (m.embedding <=> %(vector)s) end as cosine,
+  d.memory_id is not null as by_dense, k.memory_id is not null as by_keyword, r.memory_id is not null as by_relation
+from candidate c
+join muniment.memories m on m.memory_id = c.memory_id and {{scoped}}
+left join dense d on d.memory_id = m.memory_id
+left join keyword k on k.memory_id = m.memory_id
+left join related r on r.memory_id = m.memory_id
+
+-- name: entry
+j.rev, j.memory_id, j.action, j.ts, m.category, m.text, m.importance, m.pinned, j.old_ref, j.new_ref, j.thread_id,
+j.node, j.actor, j.band, j.sim, j.meta
+
+-- name: delta (a thread's unseen changes; a thread that never looked starts at the horizon)
+with cursor as (
+  select coalesce(
+    (select rev from muniment.thread_revision where space_id = %(space)s and thread_id = %(thread)s),
+    (select min(rev) - 1 from muniment.journal where space_id = %(space)s and ts >= %(horizon)s),
+    (select rev from muniment.spaces where space_id = %(space)s), 0) as since
+)
+select c.since, {{entry}}
+from cursor c
+left join muniment.journal j on j.space_id = %(space)s and j.rev > c.since and j.action <> 'LINK'
+left join muniment.memories m on m.space_id = %(space)s and m.memory_id = j.memory_id
+order by j.rev
+
+-- name: history (a line shows the text as it stood at that revision)
+select j.rev, j.memory_id, j.action, j.ts, coalesce(v.category, m.category) as category,
+  coalesce(v.text, m.text) as text, coalesce(v.importance, m.importance) as importance,
+  coalesce(v.pinned, m.pinned) as pinned, j.old_ref, j.new_ref, j.thread_id, j.node, j.actor, j.band, j.sim, j.meta
+from muniment.journal j
+join muniment.memories m on m.space_id = %(space)s and m.memory_id = j.memory_id
+left join muniment.memory_versions v on v.space_id = %(space)s and v.memory_id = j.memory_id
+  and v.from_rev = j.rev
+where j.space_id = %(space)s and (%(memory_id)s::uuid is null or j.memory_id = %(memory_id)s)
+order by j.rev desc limit %(limit)s
+
+-- name: counts
+select count(*) filter (where state = 'active') as active, count(*) as memories,
+  count(*) filter (where state = 'soft_deleted') as soft_deleted,
+  (select count(*) from muniment.turns where space_id = %(space)s) as turns,
+  (select count(*) from muniment.relations where space_id = %(space)s) as relations
+from muniment.memories where space_id = %(space)s
+
+-- name: keeper
+set local role muniment_keeper
+
+-- name: spaces
+select tenant_id, owner_id, owner_type from muniment.spaces order by created_at, space_id

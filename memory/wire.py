@@ -1,0 +1,210 @@
+"""The JSON codec: records to plain values and back. One shape for files, faces and tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from datetime import UTC, datetime
+from typing import Any, get_args
+from uuid import UUID
+
+from muniment.memory.errors import BadInput
+from muniment.memory.records import (
+    Answer,
+    Change,
+    Fact,
+    Filters,
+    Hit,
+    JournalEntry,
+    Memory,
+    Query,
+    Receipt,
+    Returns,
+)
+from muniment.memory.rules import render
+
+_FILTER_KINDS: dict[str, type] = {
+    "user_id": str,
+    "agent_id": str,
+    "run_id": str,
+    "actor_id": str,
+    "role": str,
+    "category": str,
+    "pinned": bool,
+    "importance_min": int,
+    "importance_max": int,
+    "updated_after": datetime,
+    "updated_before": datetime,
+}
+
+
+def plain(value: Any) -> Any:
+    """A record's value as JSON knows it: ISO times in UTC, ids as text, tuples as lists."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat()
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(one) for one in value]
+    return value
+
+
+def memory(one: Memory) -> dict[str, Any]:
+    """A memory as JSON: every field that is set."""
+    return {key: plain(value) for key, value in asdict(one).items() if value not in (None, ())}
+
+
+def fact(raw: Mapping[str, Any] | None) -> Fact | None:
+    """A fact from JSON. Raises BadInput when a field is missing or unknown."""
+    if raw is None:
+        return None
+    known = {field.name for field in fields(Fact)}
+    if unknown := set(raw) - known:
+        raise BadInput(f"fact: unknown field {sorted(unknown)[0]!r}; allowed: {', '.join(sorted(known))}")
+    if missing := {"kind", "predicate", "object"} - set(raw):
+        raise BadInput(f"fact: field {sorted(missing)[0]!r} is missing")
+    values = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
+    return Fact(**values)
+
+
+def change(one: Change) -> dict[str, Any]:
+    """What a write did to one memory."""
+    after = one.after
+    shown = {
+        "action": one.action,
+        "id": after.id,
+        "rev": after.rev,
+        "category": after.category,
+        "text": after.text,
+        "importance": after.importance,
+        "band": one.band,
+        "sim": one.sim,
+    }
+    return {key: plain(value) for key, value in shown.items() if value is not None}
+
+
+def receipt(one: Receipt) -> dict[str, Any]:
+    """A receipt: revision, changes, and what was not written with the reason."""
+    return {
+        "rev": one.rev,
+        "changes": [change(item) for item in one.changes],
+        "replayed": one.replayed,
+        "skipped": one.skipped,
+        "refused": list(one.refused),
+    }
+
+
+def entry(one: JournalEntry) -> dict[str, Any]:
+    """A line of the journal."""
+    return {key: plain(value) for key, value in asdict(one).items() if value not in (None, {})}
+
+
+def hit(one: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
+    """A hit as the tool returns it: a bullet `{id, category, text}` or the whole memory."""
+    if returns == "bullets":
+        shown: dict[str, Any] = {
+            "id": str(one.memory.id),
+            "category": one.memory.category,
+            "text": f"[{one.memory.category}] {one.memory.text}",
+        }
+    else:
+        shown = memory(one.memory) | {"score": round(one.score, 4)}
+        shown.pop("context", None)
+    if explain:
+        shown |= {
+            "score": round(one.score, 4),
+            "parts": {key: round(value, 4) for key, value in one.parts.items()},
+            "channels": list(one.channels),
+        }
+    return shown
+
+
+def answer(one: Answer, *, explain: bool = False) -> dict[str, Any]:
+    """An answer of `memory.query`; with `explain` also what was left out and why."""
+    shown: dict[str, Any] = {"rev": one.rev, "results": [hit(item, one.returns, explain=explain) for item in one.hits]}
+    if explain:
+        shown["tokens"] = one.tokens
+        shown["left_out"] = [
+            {"id": str(item.id), "reason": item.reason, "score": round(item.score, 4)} for item in one.left_out
+        ]
+    return shown
+
+
+def fenced(text: str) -> str:
+    """Recalled text as a model gets it: reference data that cannot close its own fence."""
+    return render.fence(text)
+
+
+def moment(value: Any, name: str) -> datetime:
+    """An ISO date or time; without a zone it is UTC. Raises BadInput naming the field."""
+    if isinstance(value, datetime):
+        found = value
+    else:
+        try:
+            found = datetime.fromisoformat(value)
+        except (TypeError, ValueError):
+            raise BadInput(f"{name}: not an ISO date or time; for example 2026-05-01 or 2026-05-01T12:00:00Z") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def filters(raw: Mapping[str, Any] | None) -> Filters:
+    """Filters from JSON: nulls are ignored, an unknown key or a wrong type is a BadInput."""
+    values: dict[str, Any] = {}
+    for key, value in (raw or {}).items():
+        kind = _FILTER_KINDS.get(key)
+        if kind is None:
+            raise BadInput(f"filters: unknown key {key!r}; allowed: {', '.join(_FILTER_KINDS)}")
+        if value is None:
+            continue
+        if kind is datetime:
+            values[key] = moment(value, f"filters.{key}")
+        elif not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise BadInput(f"filters.{key}: {type(value).__name__} given, {kind.__name__} wanted")
+        else:
+            values[key] = value
+    return Filters(**values)
+
+
+def query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
+    """A request from JSON (S-58). `agent` is not read here: the caller binds it. Raises BadInput."""
+    base = defaults or Query(text="")
+    allowed = {"query", "categories", "filters", "top_k", "return", "budget_tokens", "threshold", "explain"}
+    if unknown := set(raw) - allowed - {"agent"}:
+        raise BadInput(f"memory.query: unknown field {sorted(unknown)[0]!r}; allowed: {', '.join(sorted(allowed))}")
+    text = raw.get("query", base.text)
+    if not isinstance(text, str):
+        raise BadInput(f"query: {type(text).__name__} given, text wanted")
+    categories = raw.get("categories") or ()
+    if not isinstance(categories, list | tuple) or not all(isinstance(one, str) for one in categories):
+        raise BadInput("categories: a list of names wanted")
+    returns = raw.get("return") or base.returns
+    if returns not in get_args(Returns):
+        raise BadInput(f"return: {returns!r} given; allowed: {', '.join(get_args(Returns))}")
+    return Query(
+        text=text,
+        categories=tuple(categories),
+        filters=filters(raw.get("filters")),
+        returns=returns,
+        top_k=_whole(raw.get("top_k"), base.top_k, "top_k"),
+        budget_tokens=_whole(raw.get("budget_tokens"), base.budget_tokens, "budget_tokens"),
+        threshold=_share(raw.get("threshold"), base.threshold),
+        explain=bool(raw.get("explain", base.explain)),
+    )
+
+
+def _whole(value: Any, default: int, name: str) -> int:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise BadInput(f"{name}: a whole number of 1 or more wanted")
+    return value
+
+
+def _share(value: Any, default: float | None) -> float | None:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise BadInput("threshold: a number from 0 to 1 wanted")
+    return float(value)
