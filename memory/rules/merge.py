@@ -5,7 +5,7 @@ subject, attribute, negation and numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
@@ -64,16 +64,16 @@ def merge(incoming: Sequence[Incoming], *, scope: Scope, at: datetime, profile: 
             changes[change.after.id] = (
                 change if earlier is None else evolve(change, action=earlier.action, before=earlier.before)
             )
-        target = change.after.id if change is not None else None
-        for neighbour in near if target is not None else ():
-            if neighbour.sim >= writing.link_min and neighbour.memory.id != target:
-                edge = Relation(
-                    a=min(target, neighbour.memory.id),
-                    b=max(target, neighbour.memory.id),
-                    strength=min(1.0, round(neighbour.sim, 4)),
-                )
+            for edge in _edges(change.after.id, near, writing.link_min):
                 relations[edge.a, edge.b] = edge
     return Merged(changes=tuple(changes.values()), relations=tuple(relations.values()))
+
+
+def _edges(target: MemoryId, near: Sequence[Neighbour], link_min: float) -> Iterator[Relation]:
+    for one in near:
+        if one.sim >= link_min and one.memory.id != target:
+            pair = min(target, one.memory.id), max(target, one.memory.id)
+            yield Relation(a=pair[0], b=pair[1], strength=min(1.0, round(one.sim, 4)))
 
 
 def band_of(sim: float, profile: Profile) -> Band:

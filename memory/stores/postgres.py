@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import defaultdict
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
 from pgvector import HalfVector
-from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection
-from psycopg.rows import DictRow, dict_row
-from psycopg.types.json import Jsonb
-from psycopg_pool import AsyncConnectionPool
+from psycopg.rows import DictRow
 
-from muniment.memory.errors import Conflict, WrongEmbedder
-from muniment.memory.ports import Dump, Probe, Sight
+from muniment.memory.errors import Conflict
+from muniment.memory.ports import Probe, Sight
 from muniment.memory.records import (
     Delta,
     JournalEntry,
@@ -34,84 +28,28 @@ from muniment.memory.records import (
     Search,
     Turn,
     TurnId,
-    Vector,
     WritePlan,
     evolve,
 )
 from muniment.memory.rules import words
 from muniment.memory.stores import rows
+from muniment.memory.stores.move import Moves
+from muniment.memory.stores.pool import Connection, one
 from muniment.memory.stores.sql import blocks
-from muniment.memory.stores.translate import translated
 
-Connection = AsyncConnection[DictRow]
-_WRITE, _READ, _MOVE = blocks("write"), blocks("read"), blocks("move")
-_POOL = 10
-_WAIT_SECONDS = 15.0
+_WRITE, _READ = blocks("write"), blocks("read")
 
 
-class PostgresStore:
-    """Opens itself on first use. `address` finds the database (and may start and migrate it)."""
-
-    def __init__(self, address: Callable[[], Awaitable[str]], *, model: str, dimensions: int) -> None:
-        self._address = address
-        self._model = model
-        self._dimensions = dimensions
-        self._pool: AsyncConnectionPool[Connection] | None = None
-        self._opening = asyncio.Lock()
-        self._checked = False
-
-    async def open(self) -> None:
-        """Connect, and refuse a database whose vectors come from another model. Raises StoreDown, WrongEmbedder."""
-        async with self._opening:
-            if self._pool is None:
-                pool = AsyncConnectionPool(
-                    await self._address(),
-                    kwargs={"row_factory": dict_row, "autocommit": True},
-                    configure=_configure,
-                    min_size=1,
-                    max_size=_POOL,
-                    timeout=_WAIT_SECONDS,
-                    open=False,
-                    name="muniment",
-                    connection_class=AsyncConnection[DictRow],
-                )
-                try:
-                    with translated("opening the database"):
-                        await pool.open(wait=True, timeout=_WAIT_SECONDS)
-                except BaseException:
-                    await pool.close()
-                    raise
-                self._pool = pool
-        if not self._checked:
-            await self._check_embedder()
-
-    async def close(self) -> None:
-        """Let the connections go. The next use opens again."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            await pool.close()
+class PostgresStore(Moves):
+    """Opens itself on first use."""
 
     async def commit(self, plan: WritePlan) -> Receipt:
         """Apply a plan in one transaction. Raises Conflict when the space is no longer at `plan.expects`."""
-        space = {"space": plan.scope.space}
-        changes = tuple(
-            evolve(change, after=evolve(change.after, rev=Revision(plan.expects + n)))
-            for n, change in enumerate(plan.changes, 1)
-        )
-        rev = Revision(plan.expects + len(changes))
-        async with self._writing(plan.scope, plan.at) as conn:
-            bumped = await conn.execute(_WRITE["bump"], space | {"changes": len(changes), "expects": plan.expects})
-            if not bumped.rowcount:
-                raise Conflict(f"the space is no longer at revision {plan.expects}")
-            if plan.turns and not await self._consume(conn, plan, rev):
-                raise _Replayed
-            async with conn.pipeline():
-                for change in changes:
-                    await conn.execute(_WRITE["apply"], rows.values(plan, change, change.after.rev, self._model))
-                for edge in plan.relations:
-                    await conn.execute(_WRITE["relate"], space | asdict(edge) | {"at": plan.at})
-            return Receipt(rev=rev, changes=changes)
-        return Receipt(rev=plan.expects, replayed=True)
+        try:
+            async with self._writing(plan.scope, plan.at) as conn:
+                return await self._apply(conn, plan)
+        except _Replayed:
+            return Receipt(rev=plan.expects, replayed=True)
 
     async def near(
         self, scope: Scope, probes: Sequence[Probe], limit: int
@@ -137,7 +75,7 @@ class PostgresStore:
             for row in await kin.fetchall():
                 relatives[row["n"]].append(row)
             found = [_neighbours(relatives[n], await cursor.fetchall()) for n, cursor in enumerate(close, 1)]
-            return Revision(_one(await rev.fetchone())["rev"]), found
+            return Revision(one(await rev.fetchone())["rev"]), found
 
     async def look(
         self,
@@ -162,7 +100,7 @@ class PostgresStore:
             unseen = (
                 await conn.execute(_READ["delta"], space | {"thread": thread, "horizon": horizon}) if thread else None
             )
-            now = Revision(_one(await rev.fetchone())["rev"])
+            now = Revision(one(await rev.fetchone())["rev"])
             return Sight(
                 rev=now,
                 found=tuple(map(rows.found, await hits.fetchall())) if hits else (),
@@ -182,7 +120,7 @@ class PostgresStore:
             row = await cursor.fetchone()
         return rows.memory(row) if row else None
 
-    async def list(
+    async def listing(
         self,
         reader: Reader,
         *,
@@ -232,8 +170,8 @@ class PostgresStore:
         """Counts of the space and the database's version."""
         space = {"space": scope.space}
         async with self._reading(scope, None) as conn:
-            rev = _one(await (await conn.execute(_READ["rev"], space)).fetchone())
-            counts = _one(await (await conn.execute(_READ["counts"], space)).fetchone())
+            rev = one(await (await conn.execute(_READ["rev"], space)).fetchone())
+            counts = one(await (await conn.execute(_READ["counts"], space)).fetchone())
             version = conn.info.server_version
         return rev | counts | {"postgres": f"{version // 10000}.{version % 10000}", "embedder": self._model}
 
@@ -245,99 +183,24 @@ class PostgresStore:
         for row in found:
             yield row["tenant_id"], row["owner_id"], row["owner_type"]
 
-    async def dump(self, scope: Scope) -> Dump:
-        """See `Store.dump`."""
-        async with self._reading(scope, None) as conn:
-            found = [row["row"] for row in await (await conn.execute(_MOVE["dump"], {"space": scope.space})).fetchall()]
-        return Dump(rev=Revision(found[0]["rev"] if found else 0), rows=tuple(found))
-
-    async def load(self, scope: Scope, dump: Dump, vectors: Sequence[Vector]) -> None:
-        """See `Store.load`."""
-        space, vector = {"space": scope.space}, iter(vectors)
-        created = next((row["created_at"] for row in dump.rows if row["type"] == "space"), None)
-        async with self._writing(scope, datetime.fromisoformat(created) if created else None) as conn:
-            bumped = await conn.execute(_MOVE["load_space"], space | {"rev": dump.rev, "created_at": created})
-            if not bumped.rowcount:
-                raise Conflict("the space is not empty")
-            async with conn.pipeline():
-                for row in dump.rows:
-                    if row["type"] != "space":
-                        await conn.execute(_MOVE[f"load_{row['type']}"], space | self._loaded(row, vector))
-
-    async def strangers(self, scope: Scope, limit: int) -> list[str]:
-        """See `Store.strangers`."""
-        async with self._reading(scope, None) as conn:
-            cursor = await conn.execute(
-                _MOVE["strangers"], {"space": scope.space, "model": self._model, "limit": limit}
-            )
-            return [row["text"] for row in await cursor.fetchall()]
-
-    async def revector(self, scope: Scope, texts: Sequence[str], vectors: Sequence[Vector]) -> None:
-        """See `Store.revector`."""
-        async with self._writing(scope) as conn, conn.pipeline():
-            for text, vector in zip(texts, vectors, strict=True):
-                named = {"space": scope.space, "model": self._model, "text": text, "embedding": HalfVector(vector)}
-                await conn.execute(_MOVE["revector"], named)
-                await conn.execute(_MOVE["revector_versions"], named)
-
-    async def adopt(self) -> None:
-        """See `Store.adopt`."""
-        named = {"model": self._model, "dimensions": self._dimensions}
-        async with self._connected() as conn, conn.transaction():
-            await conn.execute(_MOVE["retire_embedders"], named)
-            await conn.execute(_MOVE["adopt_embedder"], named)
-
-    @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[Connection]:
-        if self._pool is None:
-            await self.open()
-        assert self._pool is not None
-        with translated():
-            async with self._pool.connection() as conn:
-                yield conn
-
-    @asynccontextmanager
-    async def _reading(self, scope: Scope, allowed: frozenset[str] | None) -> AsyncIterator[Connection]:
-        """One snapshot of one space; with an allowlist row-level security hides every other category."""
-        await self._ready()
-        entered = {"space": scope.space, "allowed": sorted(allowed) if allowed is not None else None}
-        async with self._connected() as conn, conn.pipeline(), conn.transaction():
-            await conn.execute(_READ["snapshot"])
-            await conn.execute(_READ["enter"], entered)
-            yield conn
-
-    @asynccontextmanager
-    async def _writing(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
-        """One transaction in one space, which is founded when `found_at` is given."""
-        await self._ready()
-        space = {"space": scope.space, "tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type}
-        try:
-            async with self._connected() as conn, conn.transaction():
-                async with conn.pipeline():
-                    await conn.execute(_WRITE["enter"], space)
-                    if found_at is not None:
-                        await conn.execute(_WRITE["found_space"], space | {"at": found_at})
-                yield conn
-        except _Replayed:
-            return
-
-    async def _ready(self) -> None:
-        if self._pool is None or not self._checked:
-            await self.open()
-
-    async def _check_embedder(self) -> None:
-        named = {"model": self._model, "dimensions": self._dimensions}
-        async with self._connected() as conn, conn.transaction():
-            await conn.execute(_MOVE["first_embedder"], named)
-            active = _one(await (await conn.execute(_MOVE["active_embedder"])).fetchone())["model"]
-        if active != self._model:
-            raise WrongEmbedder(
-                f"the vectors of this database come from {active!r}, the configured embedder is {self._model!r}: "
-                f"set MUNIMENT_EMBEDDER={active}, or run `muniment embedder switch {self._model}`",
-                database=active,
-                configured=self._model,
-            )
-        self._checked = True
+    async def _apply(self, conn: Connection, plan: WritePlan) -> Receipt:
+        space = {"space": plan.scope.space}
+        bumped = await conn.execute(_WRITE["bump"], space | {"changes": len(plan.changes), "expects": plan.expects})
+        if not bumped.rowcount:
+            raise Conflict(f"the space is no longer at revision {plan.expects}")
+        rev = Revision(plan.expects + len(plan.changes))
+        if plan.turns and not await self._consume(conn, plan, rev):
+            raise _Replayed
+        changes = tuple(
+            evolve(change, after=evolve(change.after, rev=Revision(plan.expects + n)))
+            for n, change in enumerate(plan.changes, 1)
+        )
+        async with conn.pipeline():
+            for change in changes:
+                await conn.execute(_WRITE["apply"], rows.values(plan, change, change.after.rev, self._model))
+            for edge in plan.relations:
+                await conn.execute(_WRITE["relate"], space | asdict(edge) | {"at": plan.at})
+        return Receipt(rev=rev, changes=changes)
 
     async def _consume(self, conn: Connection, plan: WritePlan, rev: Revision) -> bool:
         fresh = 0
@@ -358,32 +221,9 @@ class PostgresStore:
             "candidates": search.candidates,
         }
 
-    def _loaded(self, row: dict[str, Any], vectors: Iterator[Vector]) -> dict[str, Any]:
-        found: dict[str, Any] = {"row": Jsonb({key: value for key, value in row.items() if key != "type"})}
-        if row["type"] in ("memory", "version"):
-            found |= {
-                "embedding": HalfVector(next(vectors)).to_text(),
-                "model": self._model,
-                "tokens": words.tsvector(row["text"], row.get("context")),
-            }
-        return found
-
 
 class _Replayed(Exception):
     """Every turn of the plan has been consumed before."""
-
-
-async def _configure(conn: Connection) -> None:
-    await register_vector_async(conn)
-    await conn.execute("set role muniment_app")
-    await conn.execute("set plan_cache_mode = force_custom_plan")
-    await conn.execute("set jit = off")
-    await conn.execute("set timezone = 'UTC'")
-
-
-def _one(row: DictRow | None) -> DictRow:
-    assert row is not None
-    return row
 
 
 def _neighbours(kin: Sequence[DictRow], close: Sequence[DictRow]) -> tuple[Neighbour, ...]:

@@ -16,4 +16,4 @@ def blocks(name: str) -> dict[str, LiteralString]:
     """The named blocks of `name.sql`, includes resolved."""
     parts = _NAME.split((files(__package__) / f"{name}.sql").read_text(encoding="utf-8"))
     raw = {key: body.strip() for key, body in zip(parts[1::2], parts[2::2], strict=True)}
-    return {key: cast("LiteralString", _INCLUDE.sub(lambda hit: raw[hit[1]], body)) for key, body in raw.items()}
+    return {key: _INCLUDE.sub(lambda hit: raw[hit[1]], body) for key, body in raw.items()}

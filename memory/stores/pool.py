@@ -1,0 +1,129 @@
+"""Connections to Postgres: a pool in the application's role, and transactions inside one space."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import datetime
+
+from pgvector.psycopg import register_vector_async
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool
+
+from muniment.memory.errors import StoreDown, StoreError, WrongEmbedder
+from muniment.memory.records import Scope
+from muniment.memory.stores.sql import blocks
+from muniment.memory.stores.translate import translated
+
+Connection = AsyncConnection[DictRow]
+_WRITE, _READ, _MOVE = blocks("write"), blocks("read"), blocks("move")
+_POOL = 10
+_WAIT_SECONDS = 15.0
+
+
+class Sessions:
+    """The pool and the ways through it. `address` finds the database, and may start and migrate it."""
+
+    def __init__(self, address: Callable[[], Awaitable[str]], *, model: str, dimensions: int) -> None:
+        self._address = address
+        self._model = model
+        self._dimensions = dimensions
+        self._pool: AsyncConnectionPool[Connection] | None = None
+        self._opening = asyncio.Lock()
+        self._checked = False
+
+    async def open(self) -> None:
+        """Connect, and refuse a database whose vectors come from another model. Raises StoreDown, WrongEmbedder."""
+        async with self._opening:
+            if self._pool is None:
+                pool = AsyncConnectionPool(
+                    await self._address(),
+                    kwargs={"row_factory": dict_row, "autocommit": True},
+                    configure=_configure,
+                    min_size=1,
+                    max_size=_POOL,
+                    timeout=_WAIT_SECONDS,
+                    open=False,
+                    name="muniment",
+                    connection_class=AsyncConnection[DictRow],
+                )
+                try:
+                    with translated("opening the database"):
+                        await pool.open(wait=True, timeout=_WAIT_SECONDS)
+                except BaseException:
+                    await pool.close()
+                    raise
+                self._pool = pool
+        if not self._checked:
+            await self._check_embedder()
+
+    async def close(self) -> None:
+        """Let the connections go. The next use opens again."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.close()
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Connection]:
+        pool = self._pool
+        if pool is None:
+            raise StoreDown("the store is closed")
+        with translated():
+            async with pool.connection() as conn:
+                yield conn
+
+    @asynccontextmanager
+    async def _reading(self, scope: Scope, allowed: frozenset[str] | None) -> AsyncIterator[Connection]:
+        """One snapshot of one space; with an allowlist row-level security hides every other category."""
+        await self._ready()
+        entered = {"space": scope.space, "allowed": sorted(allowed) if allowed is not None else None}
+        async with self._connected() as conn, conn.pipeline(), conn.transaction():
+            await conn.execute(_READ["snapshot"])
+            await conn.execute(_READ["enter"], entered)
+            yield conn
+
+    @asynccontextmanager
+    async def _writing(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
+        """One transaction in one space, which is founded when `found_at` is given."""
+        await self._ready()
+        space = {"space": scope.space, "tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type}
+        async with self._connected() as conn, conn.transaction():
+            async with conn.pipeline():
+                await conn.execute(_WRITE["enter"], space)
+                if found_at is not None:
+                    await conn.execute(_WRITE["found_space"], space | {"at": found_at})
+            yield conn
+
+    async def _ready(self) -> None:
+        if self._pool is None or not self._checked:
+            await self.open()
+
+    async def _check_embedder(self) -> None:
+        named = {"model": self._model, "dimensions": self._dimensions}
+        async with self._connected() as conn, conn.transaction():
+            await conn.execute(_MOVE["first_embedder"], named)
+            active = one(await (await conn.execute(_MOVE["active_embedder"])).fetchone())["model"]
+        if active != self._model:
+            raise WrongEmbedder(
+                f"the vectors of this database come from {active!r}, the configured embedder is {self._model!r}: "
+                f"set MUNIMENT_EMBEDDER={active}, or run `muniment embedder switch {self._model}`",
+                database=active,
+                configured=self._model,
+            )
+        self._checked = True
+
+
+async def _configure(conn: Connection) -> None:
+    await register_vector_async(conn)
+    await conn.execute("set role muniment_app")
+    await conn.execute("set plan_cache_mode = force_custom_plan")
+    await conn.execute("set jit = off")
+    await conn.execute("set timezone = 'UTC'")
+
+
+def one(row: DictRow | None) -> DictRow:
+    if row is None:
+        raise StoreError("the database answered nothing")
+    return row
