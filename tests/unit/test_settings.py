@@ -280,4 +280,4 @@ def test_an_unknown_embedder_has_the_default_profile() -> None:
 def test_settings_are_frozen() -> None:
     """Nobody changes a setting after the start."""
     with pytest.raises(ValidationError):
-        load({}).recall.top_k = 3  # type: ignore[misc]
+        load({}).recall.top_k = 3
