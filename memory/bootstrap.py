@@ -44,13 +44,12 @@ async def open_memory(settings: Settings | None = None) -> AsyncIterator[Memory]
 def make_embedder(settings: Settings) -> Embedder:
     """The embedder that the settings name. Raises BadConfig naming what is allowed."""
     name = settings.embedder
-    # Each adapter pulls a heavy library in, of which a process needs one.
     if name == DEFAULT_EMBEDDER:
-        from muniment.memory.models.embedders import OnnxEmbedder
+        from muniment.memory.models.embedders import OnnxEmbedder  # noqa: PLC0415 - onnxruntime is slow to import
 
         return OnnxEmbedder(settings.embedder_folder)
     if name.startswith(_OPENAI):
-        from muniment.memory.models.embedders import OpenAIEmbedder
+        from muniment.memory.models.embedders import OpenAIEmbedder  # noqa: PLC0415 - as is the openai client
 
         return OpenAIEmbedder(
             name.removeprefix(_OPENAI),
@@ -59,7 +58,7 @@ def make_embedder(settings: Settings) -> Embedder:
             timeout_seconds=settings.model.timeout_seconds,
         )
     if name == _HASH:
-        from muniment.memory.models.fakes import HashEmbedder
+        from muniment.memory.models.fakes import HashEmbedder  # noqa: PLC0415 - not part of a usual process
 
         return HashEmbedder()
     raise BadConfig(f"MUNIMENT_EMBEDDER: unknown embedder {name!r}; allowed: {DEFAULT_EMBEDDER}, openai:MODEL, {_HASH}")
@@ -69,8 +68,7 @@ def chat_model(settings: Settings) -> ChatModel | None:
     """The configured model, or None: then the deterministic rules answer."""
     if settings.chat_model is None:
         return None
-    # The client takes most of a second to import, and without a model nobody needs it.
-    from muniment.memory.models.chat import OpenAIChat
+    from muniment.memory.models.chat import OpenAIChat  # noqa: PLC0415 - the client is slow to import
 
     return OpenAIChat(
         settings.chat_model,

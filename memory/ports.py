@@ -165,7 +165,7 @@ class Store(Protocol):
 
     async def get(self, reader: Reader, memory_id: MemoryId) -> Memory | None: ...
 
-    async def list(
+    async def listing(
         self,
         reader: Reader,
         *,

@@ -147,7 +147,7 @@ class Turn:
         """A turn whose id is `session + key + hash(text)`: the same turn twice has the same id."""
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
         return cls(
-            id=TurnId(uuid5(_SPACES, "\x1f".join((session, key, role, digest)))),
+            id=TurnId(uuid5(_SPACES, f"{session}\x1f{key}\x1f{role}\x1f{digest}")),
             role=role,
             text=text,
             at=at,

@@ -62,10 +62,10 @@ def fact(raw: Mapping[str, Any] | None) -> Fact | None:
         return None
     known = {field.name for field in fields(Fact)}
     if unknown := set(raw) - known:
-        raise BadInput(f"fact: unknown field {sorted(unknown)[0]!r}; allowed: {', '.join(sorted(known))}")
+        raise BadInput(f"fact: unknown field {min(unknown)!r}; allowed: {', '.join(sorted(known))}")
     if missing := {"kind", "predicate", "object"} - set(raw):
-        raise BadInput(f"fact: field {sorted(missing)[0]!r} is missing")
-    values = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
+        raise BadInput(f"fact: field {min(missing)!r} is missing")
+    values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
     return Fact(**values)
 
 
@@ -172,7 +172,7 @@ def query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
     base = defaults or Query(text="")
     allowed = {"query", "categories", "filters", "top_k", "return", "budget_tokens", "threshold", "explain"}
     if unknown := set(raw) - allowed - {"agent"}:
-        raise BadInput(f"memory.query: unknown field {sorted(unknown)[0]!r}; allowed: {', '.join(sorted(allowed))}")
+        raise BadInput(f"memory.query: unknown field {min(unknown)!r}; allowed: {', '.join(sorted(allowed))}")
     text = raw.get("query", base.text)
     if not isinstance(text, str):
         raise BadInput(f"query: {type(text).__name__} given, text wanted")

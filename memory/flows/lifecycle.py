@@ -26,8 +26,10 @@ async def listing(
     """See `Memory.list`. Raises BadInput for an unknown category."""
     if unknown := set(categories) - set(house.categories):
         allowed = ", ".join(sorted(house.categories))
-        raise BadInput(f"unknown category {sorted(unknown)[0]!r}; allowed: {allowed}")
-    return await house.store.list(house.owner(scope), categories=categories, states=states, limit=limit, offset=offset)
+        raise BadInput(f"unknown category {min(unknown)!r}; allowed: {allowed}")
+    return await house.store.listing(
+        house.owner(scope), categories=categories, states=states, limit=limit, offset=offset
+    )
 
 
 async def history(house: House, scope: Scope, memory_id: MemoryId | None, limit: int) -> Sequence[JournalEntry]:

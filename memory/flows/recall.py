@@ -100,7 +100,7 @@ def allow(house: House, agent: str, asked: Query, allowed: frozenset[str]) -> tu
     wanted = set(asked.categories) | ({asked.filters.category} if asked.filters.category else set())
     if unknown := wanted - set(house.categories):
         known = ", ".join(sorted(house.categories))
-        raise BadInput(f"unknown category {sorted(unknown)[0]!r}; allowed: {known}")
+        raise BadInput(f"unknown category {min(unknown)!r}; allowed: {known}")
     if denied := sorted(wanted - allowed):
         permitted = sorted(allowed)
         raise Denied(

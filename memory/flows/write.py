@@ -186,7 +186,7 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> WritePlan:
 async def _forgets(house: House, scope: Scope, draft: _Draft, merged: Merged) -> tuple[Change, ...]:
     """The memories that hold every word of what is to be forgotten; a phrase without content words forgets nothing."""
     touched = {change.after.id for change in merged.changes}
-    known = await house.store.list(house.owner(scope), limit=_FORGET_LOOKS)
+    known = await house.store.listing(house.owner(scope), limit=_FORGET_LOOKS)
     wanted = [frozenset(words.lexemes(phrase)) for phrase in draft.forget]
     return tuple(
         forgotten(house, one)

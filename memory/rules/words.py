@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import lru_cache
 
-import snowballstemmer
+import Stemmer
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002ffff"
 _RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)?")
@@ -15,6 +14,7 @@ _IS_CJK = re.compile(f"[{_CJK}]")
 _LONGEST_WORD = 64  # a longer run is a blob (base64, a hash), not a word
 _LAST_POSITION = 16383  # of a tsvector
 _MARKS = {"Mn", "Mc"}
+_STEMMER = Stemmer.Stemmer("english", 20_000)
 
 STOP = frozenset(
     [
@@ -190,10 +190,9 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) not in _MARKS))
 
 
-@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """The stem of a folded word (Snowball, English)."""
-    return str(snowballstemmer.stemmer("english").stemWord(word))
+    return str(_STEMMER.stemWord(word))
 
 
 def lexemes(text: str) -> Iterator[str]:
