@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Self
 
 from muniment.memory.flows import lifecycle, recall, transfer, write
@@ -45,6 +46,10 @@ class Memory:
     async def close(self) -> None:
         """Write what is buffered and let the connections go."""
         await self.house.close()
+
+    def now(self) -> datetime:
+        """The time by the engine's clock, UTC."""
+        return self.house.clock.now()
 
     async def learn(self, scope: Scope, turn: Turn) -> Receipt:
         """Keep what a turn says: gate, redact, extract by rule, validate, embed, merge, commit.
