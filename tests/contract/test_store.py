@@ -1,0 +1,300 @@
+"""What every store must do; Postgres is the first."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from uuid import uuid4
+
+import psycopg
+import pytest
+from hypothesis import given, strategies as st
+
+from muniment.memory.errors import Conflict, WrongEmbedder
+from muniment.memory.models.fakes import HashEmbedder, hash_vector
+from muniment.memory.ports import Probe
+from muniment.memory.records import (
+    Change,
+    Filters,
+    Memory,
+    MemoryId,
+    Reader,
+    Relation,
+    Revision,
+    Scope,
+    Search,
+    WritePlan,
+    evolve,
+)
+from muniment.memory.rules import words
+from muniment.memory.stores.postgres import PostgresStore
+from tests.engine import NOON, said, scope
+
+CATEGORIES = ("goals", "tasks", "preferences")
+
+
+@pytest.fixture
+async def store(database_url: str) -> AsyncIterator[PostgresStore]:
+    async def address() -> str:
+        return database_url
+
+    store = PostgresStore(address, model="hash-256", dimensions=256)
+    yield store
+    await store.close()
+
+
+def memory(text: str, category: str = "goals", **more: object) -> Memory:
+    made = Memory(id=MemoryId(uuid4()), kind="semantic", category=category, text=text, created_at=NOON, updated_at=NOON)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def added(*memories: Memory) -> tuple[Change, ...]:
+    return tuple(Change(action="ADD", after=one, vector=hash_vector(one.text)) for one in memories)
+
+
+def plan(who: Scope, expects: int, *changes: Change, **more: object) -> WritePlan:
+    made = WritePlan(scope=who, expects=Revision(expects), node="face", at=NOON, changes=changes)
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def search(text: str, categories: tuple[str, ...] = CATEGORIES, filters: Filters | None = None) -> Search:
+    return Search(
+        vector=hash_vector(text),
+        terms=words.terms(text),
+        categories=categories,
+        filters=filters or Filters(),
+        candidates=50,
+    )
+
+
+def reader(who: Scope, *allowed: str) -> Reader:
+    return Reader(scope=who, allowed=frozenset(allowed or CATEGORIES))
+
+
+async def test_a_plan_numbers_its_changes_from_the_revision_it_expects(store: PostgresStore) -> None:
+    """Three changes take a new space from 0 to 3, and each has its own revision."""
+    receipt = await store.commit(plan(scope(), 0, *added(memory("a"), memory("b"), memory("c"))))
+    assert receipt.rev == 3
+    assert [change.after.rev for change in receipt.changes] == [1, 2, 3]
+    assert [line.rev for line in await store.history(reader(scope()), None, 10)] == [3, 2, 1]
+
+
+async def test_a_stale_plan_writes_nothing(store: PostgresStore) -> None:
+    """A plan that expects a former revision is a Conflict and leaves no trace."""
+    await store.commit(plan(scope(), 0, *added(memory("a"))))
+    with pytest.raises(Conflict):
+        await store.commit(plan(scope(), 0, *added(memory("b"))))
+    assert [one.text for one in await store.listing(reader(scope()))] == ["a"]
+
+
+async def test_a_plan_is_all_or_nothing(store: PostgresStore) -> None:
+    """When the last change cannot be stored, the first is not there either, and the revision stands."""
+    good, bad = memory("good"), memory("bad", importance=9)
+    with pytest.raises(Exception, match="importance"):
+        await store.commit(plan(scope(), 0, *added(good, bad)))
+    assert await store.get(reader(scope()), good.id) is None
+    assert (await store.near(scope(), (), 0))[0] == 0
+
+
+async def test_a_consumed_turn_makes_the_plan_a_replay(store: PostgresStore) -> None:
+    """The same turn twice is one write, whatever the second plan holds."""
+    turn = said("once", key="1")
+    await store.commit(plan(scope(), 0, *added(memory("once")), turns=(turn,)))
+    receipt = await store.commit(plan(scope(), 1, *added(memory("twice")), turns=(turn,)))
+    assert receipt.replayed
+    assert [one.text for one in await store.listing(reader(scope()))] == ["once"]
+    assert (await store.near(scope(), (), 0))[0] == 1
+
+
+async def test_a_former_version_stays_readable_in_the_history(store: PostgresStore) -> None:
+    """A correction keeps the id; each line of the history shows the text of its own revision."""
+    first = memory("Ship v1 by August")
+    await store.commit(plan(scope(), 0, *added(first)))
+    change = Change(
+        action="UPDATE",
+        before=first,
+        after=evolve(first, text="Ship v1 by September"),
+        vector=hash_vector("Ship v1 by September"),
+    )
+    await store.commit(plan(scope(), 1, change))
+    lines = await store.history(reader(scope()), first.id, 10)
+    assert [(line.action, line.text) for line in lines] == [
+        ("UPDATE", "Ship v1 by September"),
+        ("ADD", "Ship v1 by August"),
+    ]
+    assert (lines[0].old_ref, lines[0].new_ref) == (f"{first.id}@1", f"{first.id}@2")
+
+
+async def test_a_hit_by_words_alone_is_found(store: PostgresStore) -> None:
+    """The channels are a true union: with a meaningless vector the keyword still finds its memory."""
+    await store.commit(plan(scope(), 0, *added(memory("The user plays the bandoneon"), memory("Something else"))))
+    asked = replace(search("bandoneon"), vector=hash_vector("zzz qqq"), candidates=1)
+    found = (await store.look(reader(scope()), asked)).found
+    best = max(found, key=lambda one: one.keyword)
+    assert best.memory.text == "The user plays the bandoneon"
+    assert "keyword" in best.channels
+
+
+async def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresStore) -> None:
+    """Keywords carry their rarity in the space (IDF)."""
+    common = [memory(f"The user runs race number {n}") for n in range(8)]
+    rare = memory("The user plays the bandoneon")
+    await store.commit(plan(scope(), 0, *added(*common, rare)))
+    found = (await store.look(reader(scope()), search("race bandoneon"))).found
+    shares = {one.memory.text: one.keyword for one in found}
+    assert shares[rare.text] > 2 * shares[common[0].text] > 0
+
+
+async def test_an_edge_brings_a_memory_that_neither_channel_finds(store: PostgresStore) -> None:
+    """A related memory is a channel of its own, with the strength of its edge."""
+    hit, far = memory("The user trains for a marathon"), memory("qqq zzz xxx")
+    more = [memory(f"marathon {n}") for n in range(3)]
+    edge = Relation(a=hit.id, b=far.id, strength=0.7)
+    await store.commit(plan(scope(), 0, *added(hit, far, *more), relations=(edge, edge)))
+    found = (await store.look(reader(scope()), replace(search("marathon trains"), candidates=1))).found
+    assert {one.memory.text: one.relation for one in found}[far.text] == pytest.approx(0.7)
+
+
+async def test_another_space_sees_nothing(store: PostgresStore) -> None:
+    """Neither search, list, history nor id reaches into another owner's or tenant's space."""
+    mine = memory("The user has a secret garden")
+    await store.commit(plan(scope("ana"), 0, *added(mine)))
+    for other in (scope("bob"), scope("ana", tenant="other"), scope("ana", owner_type="agent")):
+        assert (await store.look(reader(other), search("secret garden"))).found == ()
+        assert await store.listing(reader(other)) == []
+        assert await store.history(reader(other), None, 10) == []
+        assert await store.get(reader(other), mine.id) is None
+
+
+async def test_row_security_hides_what_the_search_forgot_to_exclude(store: PostgresStore) -> None:
+    """A reader whose allowlist lacks a category gets none of it, though the search names it."""
+    await store.commit(plan(scope(), 0, *added(memory("Call the dentist", "tasks"), memory("Be brief", "preferences"))))
+    sight = await store.look(
+        reader(scope(), "preferences"),
+        search("dentist brief", ("tasks", "preferences")),
+        stable=("tasks",),
+        thread="T",
+        horizon=NOON,
+    )
+    assert {one.memory.category for one in sight.found} == {"preferences"}
+    assert sight.stable == ()
+    assert sight.delta is not None
+    assert {line.category for line in sight.delta.entries} == {"preferences"}
+
+
+@pytest.mark.parametrize(
+    ("filters", "texts"),
+    [
+        (Filters(pinned=True), {"b"}),
+        (Filters(importance_min=4), {"c"}),
+        (Filters(importance_max=1), {"a"}),
+        (Filters(actor_id="bob"), {"b"}),
+        (Filters(agent_id="helper"), {"c"}),
+        (Filters(run_id="r1"), {"a"}),
+        (Filters(role="assistant"), {"c"}),
+        (Filters(category="tasks"), {"b"}),
+        (Filters(updated_after=NOON.replace(year=2027)), {"c"}),
+        (Filters(updated_before=NOON), {"a", "b"}),
+        (Filters(), {"a", "b", "c"}),
+        (Filters(pinned=True, importance_min=4), set()),
+    ],
+)
+async def test_filters_narrow_the_search(store: PostgresStore, filters: Filters, texts: set[str]) -> None:
+    """Each filter of memory.query leaves just the memories that it describes."""
+    await store.commit(
+        plan(
+            scope(),
+            0,
+            *added(
+                memory("a", importance=1, run_id="r1"),
+                memory("b", "tasks", pinned=True, actor_id="bob"),
+                memory("c", importance=5, agent_id="helper", role="assistant", updated_at=NOON.replace(year=2028)),
+            ),
+        )
+    )
+    found = (await store.look(reader(scope()), search("a b c", filters=filters))).found
+    assert {one.memory.text for one in found} == texts
+
+
+async def test_the_cursor_never_goes_back(store: PostgresStore) -> None:
+    """A thread that has seen revision 2 is not shown it again because a late step says 1."""
+    await store.commit(plan(scope(), 0, *added(memory("a"), memory("b"))))
+    await store.seen(scope(), "T", Revision(2))
+    await store.seen(scope(), "T", Revision(1))
+    sight = await store.look(reader(scope()), None, thread="T", horizon=NOON)
+    assert sight.delta is not None
+    assert (sight.delta.since, sight.delta.entries) == (2, ())
+
+
+async def test_neighbours_share_a_key_or_are_close(store: PostgresStore) -> None:
+    """The probe's own key comes first with similarity 1, then by cosine; another kind is no neighbour."""
+    same = memory("Lives in Porto", stable_key="identity|user|lives_in|")
+    close = memory("The user drinks green tea")
+    other = memory("The user drinks green tea too", kind="episodic")
+    await store.commit(plan(scope(), 0, *added(same, close, other)))
+    probe = Probe(
+        vector=hash_vector("The user drinks green tea daily"),
+        kind="semantic",
+        stable_key="identity|user|lives_in|",
+        attribute="identity|user|lives_in|",
+    )
+    rev, near = await store.near(scope(), [probe], 5)
+    assert rev == 3
+    assert [(one.memory.text, one.sim == 1.0) for one in near[0]] == [(same.text, True), (close.text, False)]
+
+
+async def test_vectors_of_another_model_are_refused(store: PostgresStore, database_url: str) -> None:
+    """A database that belongs to one embedder refuses another by name, with the command that changes it."""
+    await store.open()
+
+    async def address() -> str:
+        return database_url
+
+    stranger = PostgresStore(address, model="other-model", dimensions=3)
+    with pytest.raises(WrongEmbedder, match="muniment embedder switch other-model"):
+        await stranger.open()
+    await stranger.close()
+    assert HashEmbedder().name == "hash-256"
+
+
+async def test_writers_of_one_space_leave_no_gap(store: PostgresStore) -> None:
+    """Forty writers who all start from revision 0 and retry end with revisions 1 to 40, each once."""
+
+    async def write(n: int) -> None:
+        while True:
+            rev, _ = await store.near(scope(), (), 0)
+            try:
+                await store.commit(plan(scope(), rev, *added(memory(f"note {n}"))))
+            except Conflict:
+                await asyncio.sleep(0.001 * n)
+            else:
+                return
+
+    await asyncio.gather(*(write(n) for n in range(40)))
+    lines = await store.history(reader(scope()), None, 100)
+    assert [line.rev for line in lines] == list(range(40, 0, -1))
+    assert {line.text for line in lines} == {f"note {n}" for n in range(40)}
+
+
+async def test_connections_come_back_clean(store: PostgresStore, database_url: str) -> None:
+    """What a transaction entered is gone with it: a connection outside enter_space sees no row."""
+    await store.commit(plan(scope(), 0, *added(memory("a"))))
+    async with store._connected() as conn:
+        found = await (await conn.execute("select count(*) as n from muniment.memories")).fetchone()
+        who = await (
+            await conn.execute("select current_user::text as who, current_setting('app.spaces', true) as s")
+        ).fetchone()
+    assert found == {"n": 0}
+    assert who is not None
+    assert who["who"] == "muniment_app"
+    assert not who["s"]
+    with psycopg.connect(database_url) as admin:
+        row = admin.execute("select rolsuper, rolbypassrls from pg_roles where rolname = 'muniment_app'").fetchone()
+    assert row == (False, False)
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=200))
+def test_any_text_makes_a_vector_of_words_that_quotes_well(text: str) -> None:
+    """Whatever was said, each lexeme of the tsvector text is quoted so that none can end it early."""
+    for part in filter(None, words.tsvector(text).split(" ")):
+        assert part.startswith("'")
+        assert part.rpartition(":")[0].endswith("'")

@@ -1,0 +1,64 @@
+"""What many tests need: an engine over a test's own database, and things to tell it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+from muniment.memory import bootstrap
+from muniment.memory.engine import Memory
+from muniment.memory.models.fakes import FixedClock, HashEmbedder
+from muniment.memory.ports import Embedder
+from muniment.memory.records import Candidate, Fact, FactKind, Scope, Turn, TurnId
+from muniment.memory.settings import Settings, load
+
+NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+_numbers = count()
+
+
+def settings(url: str, **changed: str) -> Settings:
+    """The default settings over a test's database, with the embedder that needs no model."""
+    return load({"MUNIMENT_DATABASE_URL": url, "MUNIMENT_EMBEDDER": "hash-256", "HOME": "/nonexistent"} | changed)
+
+
+@asynccontextmanager
+async def engine(
+    url: str, *, clock: FixedClock | None = None, embedder: Embedder | None = None, tuned: Settings | None = None
+) -> AsyncIterator[Memory]:
+    """An open engine with a clock that stands at NOON."""
+    chosen = embedder or HashEmbedder()
+    memory = bootstrap.memory(tuned or settings(url), embedder=chosen, clock=clock or FixedClock(NOON))
+    async with memory:
+        yield memory
+
+
+def scope(owner: str = "ana", thread: str = "A", **more: Any) -> Scope:
+    return Scope(owner=owner, thread=thread, session=thread, **more)
+
+
+def said(text: str, *, thread: str = "A", key: str | None = None, at: datetime = NOON) -> Turn:
+    """A user's turn; without a key it is a new one each time."""
+    return Turn.make(
+        session=thread, key=key or f"m{next(_numbers)}", role="user", text=text, at=at, thread=thread, actor=None
+    )
+
+
+def statement(
+    text: str, category: str = "goals", *, kind: FactKind = "goal", value: str | None = None, **more: Any
+) -> Candidate:
+    """A candidate about the user; `value` is the fact's object, the text itself if not given."""
+    return Candidate(
+        text=text,
+        category=category,
+        turns=(TurnId(said(text).id),),
+        fact=Fact(kind=kind, predicate="wants", object=value or text),
+        **more,
+    )
+
+
+def note(text: str, category: str = "activity", **more: Any) -> Candidate:
+    """An episodic candidate: kept as it stands."""
+    return Candidate(text=text, category=category, kind="episodic", turns=(TurnId(said(text).id),), **more)

@@ -1,0 +1,94 @@
+"""The rules that every table keeps, read from the catalogue."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+SPACELESS = {"embedders"}  # lookup data: no owner, and no user table refers to it
+
+
+@pytest.fixture
+def catalogue(database_url: str) -> Iterator[psycopg.Cursor[tuple[object, ...]]]:
+    with psycopg.connect(database_url) as conn:
+        yield conn.cursor()
+
+
+def test_every_key_and_index_leads_with_the_space(catalogue: psycopg.Cursor[tuple[object, ...]]) -> None:
+    """Primary keys, unique constraints and indexes of user tables start with space_id."""
+    rows = catalogue.execute("""
+        select t.relname, i.relname, a.attname from pg_index x
+        join pg_class t on t.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
+        join pg_namespace n on n.oid = t.relnamespace and n.nspname = 'muniment'
+        join pg_attribute a on a.attrelid = t.oid and a.attnum = x.indkey[0]""").fetchall()
+    wrong = [(index, first) for table, index, first in rows if table not in SPACELESS and first != "space_id"]
+    assert len(rows) >= 12
+    assert wrong == []
+
+
+def test_every_foreign_key_includes_the_space(catalogue: psycopg.Cursor[tuple[object, ...]]) -> None:
+    """No reference can lead from one space into another."""
+    rows = catalogue.execute("""
+        select c.conname, array(select a.attname::text from pg_attribute a
+          where a.attrelid = c.conrelid and a.attnum = any(c.conkey)), c.confdeltype::text
+        from pg_constraint c join pg_namespace n on n.oid = c.connamespace and n.nspname = 'muniment'
+        where c.contype = 'f'""").fetchall()
+    assert len(rows) >= 6
+    assert [name for name, columns, _ in rows if "space_id" not in columns] == []  # type: ignore[operator]
+    assert [name for name, _, deletion in rows if deletion == "n"] == []
+
+
+def test_row_security_is_forced_on_every_table(catalogue: psycopg.Cursor[tuple[object, ...]]) -> None:
+    """Also for the owner of the table; and each such table has a policy."""
+    rows = catalogue.execute("""
+        select c.relname, c.relrowsecurity and c.relforcerowsecurity,
+          exists (select from pg_policy p where p.polrelid = c.oid)
+        from pg_class c join pg_namespace n on n.oid = c.relnamespace
+        where n.nspname = 'muniment' and c.relkind in ('r', 'p')""").fetchall()
+    assert len(rows) >= 8
+    assert [name for name, forced, policed in rows if name not in SPACELESS and not (forced and policed)] == []
+
+
+def test_no_trigger_rule_sequence_or_inheritance(catalogue: psycopg.Cursor[tuple[object, ...]]) -> None:
+    """What a distributed database cannot do is not in the schema, and every constraint has a name of ours."""
+    odd = catalogue.execute("""
+        select 'trigger', tgname::text from pg_trigger t join pg_class c on c.oid = t.tgrelid
+          join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'muniment' and not tgisinternal
+        union all select 'sequence', relname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+          where n.nspname = 'muniment' and relkind = 'S'
+        union all select 'inheritance', c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid
+          join pg_namespace n on n.oid = c.relnamespace where n.nspname = 'muniment'
+        union all select 'exclusion', conname::text from pg_constraint c join pg_namespace n on n.oid = c.connamespace
+          where n.nspname = 'muniment' and contype = 'x'
+        union all select 'unnamed', conname::text from pg_constraint c join pg_namespace n on n.oid = c.connamespace
+          where n.nspname = 'muniment' and contype in ('p', 'u', 'f', 'c') and conname ~ '_(pkey|key|fkey|check)[0-9]*$'
+        """).fetchall()
+    assert odd == []
+
+
+def test_times_have_a_zone_and_no_vector_index_spans_spaces(catalogue: psycopg.Cursor[tuple[object, ...]]) -> None:
+    """Timestamptz everywhere; a global HNSW would silently lose results."""
+    naive = catalogue.execute("""
+        select table_name, column_name from information_schema.columns
+        where table_schema = 'muniment' and data_type = 'timestamp without time zone'""").fetchall()
+    hnsw = catalogue.execute("""
+        select indexname from pg_indexes where schemaname = 'muniment' and indexdef ilike '%hnsw%'
+          and indexdef not ilike '%where%space_id%'""").fetchall()
+    assert naive == []
+    assert hnsw == []
+
+
+def test_history_and_change_log_are_views_with_the_agreed_names(
+    catalogue: psycopg.Cursor[tuple[object, ...]],
+) -> None:
+    """One journal under two other names, with the reader's rights."""
+    rows = catalogue.execute("""
+        select c.relname::text, array_agg(a.attname::text order by a.attnum), max(array_to_string(c.reloptions, ','))
+        from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'muniment'
+        join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 where c.relkind = 'v' group by 1 order by 1""").fetchall()
+    assert [(name, options) for name, _, options in rows] == [
+        ("change_log", "security_invoker=true"),
+        ("history", "security_invoker=true"),
+    ]
+    assert {"thread_id", "rev", "memory_id", "event", "meta", "ts"} <= set(rows[0][1])  # type: ignore[call-overload]
+    assert {"memory_id", "event", "old_ref", "new_ref", "actor", "meta", "ts"} <= set(rows[1][1])  # type: ignore[call-overload]
