@@ -1,0 +1,193 @@
+"""Evidence recall on LoCoMo conversations: how many of the turns that answer a question are among the first found.
+
+    python -m benchmarks.recall FILE [--json] [--limit N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from rich.table import Table
+
+from benchmarks import harness
+from muniment.faces import locomo
+from muniment.memory import bootstrap, settings
+from muniment.memory.engine import Memory
+from muniment.memory.errors import BadInput
+from muniment.memory.records import Query, Scope
+
+AGENT = "supervisor"
+DEPTHS = (5, 10)
+# The numbers of the data set; 5 is adversarial and has nothing to find.
+CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
+UNLIMITED = 10**9  # tokens: recall is about finding, not about packing
+
+_ID = re.compile(r"D(\d+):(\d+)")
+_STRAY_COLON = re.compile(r"\bD:(?=\d)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question and the turns (`D1:3`) that hold its answer; never empty."""
+
+    text: str
+    category: int
+    evidence: frozenset[str]
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What became of the evidence strings of a file, counted."""
+
+    strings: int = 0
+    repaired: int = 0
+    dropped: int = 0
+    questions_dropped: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """One question's recall at each of `DEPTHS`, in [0, 1]."""
+
+    conversation: str
+    category: int
+    recall: tuple[float, ...]
+    seconds: float
+
+
+def parse(raw: str) -> tuple[list[str], bool]:
+    """The ids in an evidence string, and whether it had to be repaired; what is not certain gives no id.
+
+    `D8:6; D9:17` holds two; in `D:11:26` a colon has strayed; `D30:05` is `D30:5`."""
+    ids = [f"D{int(session)}:{int(turn)}" for session, turn in _ID.findall(_STRAY_COLON.sub("D", raw))]
+    return ids, ids != [raw.strip()]
+
+
+def questions(raw: dict[str, Any], known: frozenset[str], counted: Evidence, limit: int | None = None) -> list[Question]:
+    """The questions of categories 1-4 whose evidence is among the known turns; the rest is counted."""
+    found = []
+    asked = [one for one in raw.get("qa", []) if one.get("category") in CATEGORIES][:limit]
+    for one in asked:
+        evidence: set[str] = set()
+        for text in one.get("evidence", []):
+            ids, repaired = parse(text)
+            there = [turn for turn in ids if turn in known]
+            counted.strings += 1
+            counted.repaired += bool(there) and repaired
+            counted.dropped += len(ids) - len(there) if ids else 1
+            evidence.update(there)
+        if evidence:
+            found.append(Question(text=one["question"], category=one["category"], evidence=frozenset(evidence)))
+        else:
+            counted.questions_dropped += 1
+    return found
+
+
+async def ask(memory: Memory, scope: Scope, name: str, question: Question) -> Score:
+    """Ask as an agent would, without a threshold, and see which evidence is among the first."""
+    started = perf_counter()
+    asked = Query(text=question.text, top_k=max(DEPTHS), threshold=0.0, budget_tokens=UNLIMITED)
+    answer = await memory.query(scope, AGENT, asked)
+    seconds = perf_counter() - started
+    turns = [_turn(hit.memory.tags) for hit in answer.hits]
+    shares = tuple(len(question.evidence & set(turns[:depth])) / len(question.evidence) for depth in DEPTHS)
+    return Score(conversation=name, category=question.category, recall=shares, seconds=seconds)
+
+
+async def measure(file: Path, limit: int | None) -> dict[str, Any]:
+    """Import every conversation of the file and ask its questions: at most `limit` of each conversation."""
+    content = json.loads(await asyncio.to_thread(file.read_text, encoding="utf-8"))
+    raws = content if isinstance(content, list) else [content]
+    talks = locomo.conversations(content)
+    counted, scores, memories = Evidence(), [], 0
+    async with harness.throwaway(settings.load()) as own:
+        machine = await harness.machine(await bootstrap.database(own))
+        async with bootstrap.open_memory(own) as memory:
+            for raw, talk in zip(raws, talks, strict=True):
+                name, scope = talk.sample_id, Scope(owner=talk.sample_id)
+                known = frozenset(_turn(one.tags) for one in talk.candidates)
+                with harness.bar(f"{name}: importing", len(talk.candidates)) as tick:
+                    memories += await memory.ingest(scope, talk.candidates, tick)
+                todo = questions(raw, known, counted, limit)
+                with harness.bar(f"{name}: asking", len(todo)) as tick:
+                    for question in todo:
+                        scores.append(await ask(memory, scope, name, question))
+                        tick(1)
+            embedder = memory.house.embedder.name
+    if not scores:
+        raise BadInput(f"{file.name}: no question of categories 1-4 has evidence in its conversation")
+    return report(scores, counted) | {"file": file.name, "memories": memories, "embedder": embedder, "machine": machine}
+
+
+def report(scores: Sequence[Score], counted: Evidence) -> dict[str, Any]:
+    """The figures: percent, each question counting the same."""
+    by_category: dict[str, list[Score]] = defaultdict(list)
+    by_conversation: dict[str, list[Score]] = defaultdict(list)
+    for score in scores:
+        by_category[CATEGORIES[score.category]].append(score)
+        by_conversation[score.conversation].append(score)
+    seconds = sorted(score.seconds for score in scores)
+    return _figures(scores) | {
+        "by_category": {name: _figures(by_category[name]) for name in CATEGORIES.values() if name in by_category},
+        "by_conversation": {name: _figures(some) for name, some in by_conversation.items()},
+        "dropped": counted.dropped, "repaired": counted.repaired, "evidence": counted.strings,
+        "questions_dropped": counted.questions_dropped, "query_p50_ms": round(seconds[len(seconds) // 2] * 1000, 2),
+    }
+
+
+def tables(found: dict[str, Any]) -> Iterator[Table]:
+    """The report for people."""
+    for key, title in (("by_category", "category"), ("by_conversation", "conversation")):
+        rows = [[name, *_cells(part)] for name, part in found[key].items()]
+        title = f"Evidence recall by {title}, percent"
+        yield harness.grid(title, ["", *_names(), "questions"], [*rows, ["all", *_cells(found)]])
+    yield harness.grid("The data", ["", ""], [
+        ["memories", found["memories"]], ["embedder", found["embedder"]], ["evidence strings", found["evidence"]],
+        ["… repaired", found["repaired"]], ["… dropped", found["dropped"]],
+        ["questions left out (no evidence)", found["questions_dropped"]], ["query p50, ms", found["query_p50_ms"]],
+    ])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.recall", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("file", type=Path, metavar="FILE", help="a LoCoMo file: one conversation or a list")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--limit", type=int, metavar="N", help="at most N questions of each conversation")
+    args = parser.parse_args(argv)
+    if args.limit is not None and args.limit < 1:
+        parser.error("--limit: a whole number of 1 or more wanted")
+    return harness.run(measure(args.file, args.limit), tables, as_json=args.json)
+
+
+def _turn(tags: Sequence[str]) -> str:
+    """The data set's id of a memory, which the import keeps as a tag."""
+    return next((tag.removeprefix("dia:") for tag in tags if tag.startswith("dia:")), "")
+
+
+def _figures(scores: Sequence[Score]) -> dict[str, Any]:
+    means = {f"recall@{depth}": round(100 * sum(score.recall[i] for score in scores) / len(scores), 2)
+             for i, depth in enumerate(DEPTHS)}
+    return means | {"questions": len(scores)}
+
+
+def _names() -> list[str]:
+    return [f"recall@{depth}" for depth in DEPTHS]
+
+
+def _cells(part: dict[str, Any]) -> list[str]:
+    return [f"{part[name]:.1f}" for name in _names()] + [str(part["questions"])]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
