@@ -1,0 +1,97 @@
+"""The commands of `muniment`, and what becomes of their errors."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+from muniment import __version__
+from muniment.faces.cli import chat, moving, reading, screen, serving, writing
+from muniment.memory.errors import BadInput, MunimentError
+
+app = typer.Typer(
+    add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+
+COMMANDS: dict[str, Callable[..., None]] = {
+    "chat": chat.chat,
+    "query": reading.query,
+    "remember": writing.remember,
+    "list": reading.list_memories,
+    "show": reading.show,
+    "history": reading.history,
+    "pin": writing.pin,
+    "unpin": writing.unpin,
+    "forget": writing.forget,
+    "restore": writing.restore,
+    "import": moving.import_file,
+    "export": moving.export,
+    "migrate": serving.migrate,
+    "status": serving.status,
+    "stop": serving.stop,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+app.add_typer(serving.embedder, name="embedder")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        screen.say(f"muniment {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def muniment(
+    context: typer.Context,
+    version: Annotated[  # noqa: ARG001 - its callback has done all
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """The long-term memory of LangGraph agents: talk to it, ask it, change it.
+
+    Everything is kept in Postgres: an embedded one that starts by itself, or yours, by MUNIMENT_DATABASE_URL.
+    Start with `muniment chat`, then see `muniment list`.
+
+    Exit codes: 0 done, 1 the model failed, 2 usage or bad input, 3 denied, 4 not found, 5 configuration, 6 database,
+    130 interrupted. Errors are one line on standard error; with --json one object {"error": …} on standard output.
+    """
+    if context.invoked_subcommand is None:
+        screen.say(context.get_help())
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line and give its exit code; no error leaves it but a defect."""
+    before = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    as_json = "--json" in before
+    screen.prepare()
+    try:
+        code = _run(arguments, as_json=as_json)
+        sys.stdout.flush()
+    except BrokenPipeError:  # whoever read has read enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def _run(arguments: Sequence[str], *, as_json: bool) -> int:
+    try:
+        result: Any = app(args=list(arguments), prog_name="muniment", standalone_mode=False)
+    except typer.TyperException as error:  # what was typed makes no command
+        return screen.fail(BadInput(_usage(error)), as_json=as_json)
+    except MunimentError as error:
+        return screen.fail(error, as_json=as_json)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        return screen.exit_code(KeyboardInterrupt()) if isinstance(error, typer.Abort) else screen.exit_code(error)
+    return result if isinstance(result, int) else 0
+
+
+def _usage(error: typer.TyperException) -> str:
+    """The message with the way to the command's help."""
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else "muniment"
+    return f"{error.format_message().rstrip('.')} (see {path} --help)"

@@ -1,0 +1,155 @@
+"""What the command line shows: text and tables for people, JSON for programs, errors in one line."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
+
+from muniment.memory.errors import (
+    BadConfig,
+    BadInput,
+    Denied,
+    ModelError,
+    MunimentError,
+    NotFound,
+    StoreError,
+)
+
+EXIT_CODES: dict[type[BaseException], int] = {
+    BadInput: 2,
+    Denied: 3,
+    NotFound: 4,
+    BadConfig: 5,
+    StoreError: 6,
+    ModelError: 1,
+    MunimentError: 1,
+    KeyboardInterrupt: 130,
+}
+# A memory is somebody's text: shown as it is, it could move the cursor or retitle the window.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+def prepare() -> None:
+    """Make standard output and error UTF-8, whatever the locale; half a surrogate pair is written as an escape.
+
+    The libraries' warnings are nobody's business here: what matters of them comes as an error."""
+    logging.getLogger().addHandler(logging.NullHandler())
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def exit_code(error: BaseException) -> int:
+    """The code of the error's class, or of the nearest class above it."""
+    return next((EXIT_CODES[kind] for kind in type(error).__mro__ if kind in EXIT_CODES), 1)
+
+
+def clean(text: str) -> str:
+    """The text without control characters and lone surrogates: each becomes the replacement character."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def one_line(text: str) -> str:
+    """The text on one line, fit for a terminal."""
+    return clean(" ".join(text.split()))
+
+
+def interactive() -> bool:
+    """Whether a person watches: neither output is a pipe or a file."""
+    return sys.stdout.isatty() and sys.stderr.isatty()
+
+
+def error_object(error: BaseException) -> dict[str, Any]:
+    """An error as JSON: `{"error": {"type", "message", …data}}`."""
+    data = getattr(error, "data", {})
+    return {"error": {**data, "type": type(error).__name__, "message": one_line(str(error))}}
+
+
+def fail(error: BaseException, *, as_json: bool) -> int:
+    """Tell the error - as JSON on standard output, else in one line on standard error - and give its exit code."""
+    if as_json:
+        show_json(error_object(error))
+    else:
+        complain(str(error))
+    return exit_code(error)
+
+
+def complain(message: str) -> None:
+    sys.stderr.write(f"muniment: error: {one_line(message)}\n")
+    sys.stderr.flush()
+
+
+def show_json(value: Any) -> None:
+    """One JSON value on one line of standard output."""
+    say(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def say(text: str) -> None:
+    """A line on standard output, as it is."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def whisper(text: str) -> None:
+    """Something by the way: dim, and only where a person watches."""
+    if interactive():
+        Console(highlight=False).print(Text(clean(text), style="dim"))
+
+
+def show_fields(fields: Mapping[str, Any]) -> None:
+    """`name  value` lines, aligned."""
+    width = max((len(name) for name in fields), default=0)
+    for name, value in fields.items():
+        say(f"{name:<{width}}  {one_line(str(value))}")
+
+
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """A table where a person watches; piped, a line per row with tabs between the cells and no heading."""
+    cells = [[one_line("" if cell is None else str(cell)) for cell in row] for row in rows]
+    if not sys.stdout.isatty():
+        for row in cells:
+            say("\t".join(row))
+        return
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in columns:
+        table.add_column(name, no_wrap=name != columns[-1], overflow="fold")
+    for row in cells:
+        table.add_row(*(Text(cell) for cell in row))
+    Console(highlight=False).print(table)
+
+
+@contextmanager
+def waiting(doing: str, *, quiet: bool) -> Iterator[None]:
+    """A spinner on standard error while something takes its time; nothing when quiet or piped."""
+    if quiet or not interactive():
+        yield
+        return
+    with Console(stderr=True).status(doing):
+        yield
+
+
+@contextmanager
+def progress(doing: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """A bar on standard error, moved by calling what is given with how many more are done; nothing when piped."""
+    if quiet or not interactive():
+        yield lambda _: None
+        return
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(doing, total=total)
+        yield lambda done: bar.advance(task, done)

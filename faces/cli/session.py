@@ -1,0 +1,95 @@
+"""From a command to an open memory and back: settings, event loop, ids typed in part."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from uuid import UUID
+
+from muniment.faces.cli import options, screen
+from muniment.memory.errors import BadInput, NotFound
+from muniment.memory.records import MemoryId, Scope, State
+from muniment.memory.settings import Settings, load
+
+if TYPE_CHECKING:
+    from muniment.memory.engine import Memory
+
+T = TypeVar("T")
+SHORTEST_ID = 4
+_UUID_LENGTH = 36
+_PAGE = 1000
+STATES: tuple[State, ...] = get_args(State)
+
+
+def run(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end in a loop of its own."""
+    with asyncio.Runner() as runner:
+        return runner.run(work)
+
+
+def scope_of(settings: Settings, user: str, thread: str | None = None) -> Scope:
+    """The scope of the person at the command line. Raises BadInput for a name that cannot be one."""
+    owner = options.name(user, "--user")
+    return Scope(tenant=settings.tenant, owner=owner, actor=owner, thread=thread)
+
+
+@asynccontextmanager
+async def opened(settings: Settings, *, quiet: bool) -> AsyncIterator[Memory]:
+    """The memory of these settings, open; a first start of the embedded server is announced."""
+    memory = engine(settings)
+    try:
+        await start(memory, settings, quiet=quiet)
+        yield memory
+    finally:
+        await memory.close()
+
+
+def engine(settings: Settings) -> Memory:
+    """The memory of these settings, not open yet."""
+    # The bootstrap brings the database's driver and the embedder's libraries: nothing for `--help` to wait for.
+    from muniment.memory import bootstrap  # noqa: PLC0415
+
+    return bootstrap.memory(settings)
+
+
+async def start(memory: Memory, settings: Settings, *, quiet: bool) -> None:
+    """Open the memory, saying so where somebody waits for a server to start."""
+    what = "opening the database…" if settings.database_url else "starting the database…"
+    with screen.waiting(what, quiet=quiet):
+        await memory.open()
+
+
+async def find(memory: Memory, scope: Scope, typed: str) -> MemoryId:
+    """The id of the one memory that begins so. Raises BadInput (too short, no id, several) and NotFound."""
+    wanted = typed.strip().lower()
+    if len(wanted) == _UUID_LENGTH:
+        return MemoryId(_uuid(wanted))
+    if len(wanted) < SHORTEST_ID or len(wanted) > _UUID_LENGTH or set(wanted) - set("0123456789abcdef-"):
+        raise BadInput(f"{screen.one_line(typed)!r} is no id: give the {SHORTEST_ID} or more characters that `muniment list` "
+                       "shows")  # fmt: skip
+    found: list[MemoryId] = []
+    offset = 0
+    while page := await memory.list(scope, states=STATES, limit=_PAGE, offset=offset):
+        found += [one.id for one in page if str(one.id).startswith(wanted)]
+        offset += _PAGE
+    if not found:
+        raise NotFound(f"no memory of {scope.owner!r} has an id that begins with {wanted}; `muniment list` shows them",
+                       id=wanted)  # fmt: skip
+    if len(found) > 1:
+        several = sorted(map(str, found))
+        raise BadInput(
+            f"{wanted} is ambiguous: {', '.join(several[:10])}{' …' if len(several) > 10 else ''}", ids=several
+        )
+    return found[0]
+
+
+def _uuid(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise BadInput(f"{screen.one_line(text)!r} is no id; `muniment list` shows the ids") from None
+
+
+__all__ = ["STATES", "Settings", "engine", "find", "load", "opened", "run", "scope_of", "start"]

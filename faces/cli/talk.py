@@ -1,0 +1,67 @@
+"""A conversation with the supervisor graph: open, say, close."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from typing import Any
+
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.pregel import Pregel
+
+from muniment.graph.checkpointer import open_saver
+from muniment.graph.supervisor import build
+from muniment.graph.turn import settle, thread_key
+from muniment.memory import bootstrap
+from muniment.memory.records import Scope
+from muniment.memory.settings import Settings
+from muniment.nodes.state import Input, State, Who
+
+
+class Talk:
+    """One thread of one user. `start` it, `say` what is typed, `close` it, all in the same event loop."""
+
+    def __init__(self, settings: Settings, scope: Scope) -> None:
+        self.settings = settings
+        self.scope = scope
+        self._who = Who(user=scope.owner, tenant=scope.tenant, thread=scope.thread)
+        key = thread_key(scope.space, scope.thread or "")
+        self._config = RunnableConfig(configurable={"thread_id": key})
+        self._open = AsyncExitStack()
+        self._graph: Pregel[Any, Who, Any, Any]
+
+    async def start(self) -> dict[str, Any] | None:
+        """Open everything and finish a turn that was cut short; that turn, if there was one.
+
+        Raises BadConfig, StoreDown."""
+        memory = await self._open.enter_async_context(bootstrap.memory(self.settings))
+        saver = await self._open.enter_async_context(open_saver(await bootstrap.database(self.settings)))
+        model = bootstrap.chat_model(self.settings)
+        if model is not None:
+            self._open.push_async_callback(model.close)
+        self._graph = build(memory, model, self.settings).compile(checkpointer=saver)
+        if not await settle(self._graph, self._config, self._who):
+            return None
+        return _turn((await self._graph.aget_state(self._config)).values)
+
+    async def say(self, text: str) -> dict[str, Any]:
+        """One turn: `reply, rev, header, context, writes`, and `warnings`, sentences on what did not work."""
+        said = Input(messages=[HumanMessage(text)])
+        # Sync: what a crash interrupts is then in the checkpoint, and is finished at the next start.
+        state = await self._graph.ainvoke(said, self._config, context=self._who, durability="sync")
+        return _turn(state)
+
+    async def close(self) -> None:
+        await self._open.aclose()
+
+
+def _turn(state: State) -> dict[str, Any]:
+    last = state["messages"][-1] if state["messages"] else None
+    return {
+        "reply": str(last.text) if isinstance(last, AIMessage) else "",
+        "rev": state.get("rev"),
+        "header": state.get("header", ""),
+        "context": state.get("bullets", []),
+        "writes": state.get("writes", []),
+        "warnings": [said for said in (state.get("unread", ""), state.get("unwritten", "")) if said],
+    }
