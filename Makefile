@@ -64,7 +64,7 @@ test: check ## check, then every test
 check: lint format-check types imports shape ## lint, format, types, import direction, shape
 
 lint: setup
-	@$(BIN)/ruff check --quiet . || { echo "make check: fix what ruff names above; some of it with: $(BIN)/ruff check --fix ." >&2; exit 1; }
+	@$(BIN)/ruff check --quiet --output-format concise . || { echo "make check: fix what ruff names above; some of it with: $(BIN)/ruff check --fix ." >&2; exit 1; }
 
 format-check: setup
 	@$(BIN)/ruff format --quiet --check . || { echo "make check: run make format" >&2; exit 1; }
