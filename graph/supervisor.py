@@ -1,0 +1,51 @@
+"""The supervisor graph, wired: context, then the reply and the hot path side by side, then what comes after."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from langgraph.graph import END, START, StateGraph
+
+from muniment.memory import bootstrap
+from muniment.memory.engine import Memory
+from muniment.memory.ports import ChatModel
+from muniment.memory.settings import Settings, load
+from muniment.nodes import context, episodic, hotpath, prompts, subagents, supervisor, tools, worker
+from muniment.nodes.state import Input, State, Who
+
+
+def build(memory: Memory, model: ChatModel | None, settings: Settings) -> StateGraph[State, Who, Input, State]:
+    """The graph, not compiled: the caller decides on a checkpointer. Without a model there are no subagents."""
+    colleagues = tuple(name for name in tools.SUBAGENTS if name in settings.allowlists) if model else ()
+    graph = StateGraph(State, context_schema=Who, input_schema=Input)
+    before = partial(context.context, memory=memory, settings=settings)
+    graph.add_node("context", before, destinations=context.NEXT)
+    graph.add_node("deny", context.deny)
+    graph.add_node("hotpath", partial(hotpath.hotpath, memory=memory, settings=settings))
+    reply = partial(supervisor.supervisor, memory=memory, model=model, settings=settings,
+                    instructions=prompts.load("supervisor"), colleagues=colleagues)  # fmt: skip
+    graph.add_node("supervisor", reply, destinations=(*colleagues, "episodic"))
+    if model is not None:
+        for name in colleagues:
+            work = partial(subagents.subagent, memory=memory, model=model, settings=settings, agent=name,
+                           instructions=prompts.load(name))  # fmt: skip
+            graph.add_node(name, work)
+            graph.add_edge(name, "supervisor")
+    # Deferred: it waits for the reply, the colleagues and the hot path, whichever is last.
+    graph.add_node("episodic", partial(episodic.episodic, memory=memory, settings=settings), defer=True)
+    graph.add_node("worker", partial(worker.worker, memory=memory, settings=settings))
+    graph.add_edge(START, "context")
+    graph.add_edge("hotpath", "episodic")
+    graph.add_edge("episodic", "worker")
+    graph.add_edge("worker", END)
+    return graph
+
+
+def _served() -> StateGraph[State, Who, Input, State]:
+    """The graph of this process's settings. Nothing is opened: memory and model reach out on first use."""
+    settings = load()
+    return build(bootstrap.memory(settings), bootstrap.chat_model(settings), settings)
+
+
+builder = _served()
+graph = builder.compile(name="supervisor")

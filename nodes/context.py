@@ -1,0 +1,56 @@
+"""Before the reply: whose thread this is, and what memory has to say to the message."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from langchain_core.messages import RemoveMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from muniment.memory.engine import Memory
+from muniment.memory.errors import Denied, MunimentError, TooLarge
+from muniment.memory.records import Scope
+from muniment.memory.settings import Settings
+from muniment.nodes import trouble
+from muniment.nodes.state import State, Who, scope, unanswered
+
+NEXT = ("supervisor", "hotpath", "deny")
+
+
+async def context(
+    state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> Command[Literal["supervisor", "hotpath", "deny"]]:
+    """Begin a turn: forget the last one's leavings and read memory. Raises Denied, BadInput (no valid user)."""
+    who = scope(runtime, config, settings.tenant)
+    said = unanswered(state["messages"])
+    if state.get("space", str(who.space)) != str(who.space):
+        # What a stranger said must not stay in the thread, where its owner's next turn would learn it.
+        known = set(state.get("asked", ()))
+        strange = [RemoveMessage(id=one.id) for one in said if one.id and one.id not in known]
+        return Command(goto="deny", update={"messages": strange})
+    update = State(
+        space=str(who.space), asked=[one.id for one in said if one.id], at=memory.now().isoformat(), writes=[],
+        reports=[], handoff=None, handoffs=0, unread="", unwritten="", refused=False, rev=None, stable="", header="",
+        bullets=[], moving="",
+    )  # fmt: skip
+    try:
+        update |= await _read(memory, who, str(said[-1].text) if said else "", settings.limits.turn_chars)
+    except MunimentError as error:
+        update["unread"] = await trouble.note(memory, who, "context", "search", error)
+        update["refused"] = isinstance(error, TooLarge)
+    return Command(goto=["supervisor", "hotpath"], update=update)
+
+
+async def deny(state: State) -> State:
+    """Raises Denied: the thread is somebody else's."""
+    raise Denied("This thread belongs to another user.", space=state.get("space"))
+
+
+async def _read(memory: Memory, who: Scope, text: str, most: int) -> State:
+    if len(text) > most:
+        raise TooLarge(f"The message has {len(text)} characters; at most {most} can be read.", size=len(text))
+    brief = await memory.brief(who, "supervisor", text)
+    return State(rev=int(brief.rev), stable=brief.stable, header=brief.header, bullets=list(brief.bullets),
+                 moving=brief.moving)  # fmt: skip

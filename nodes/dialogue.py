@@ -1,0 +1,63 @@
+"""How an agent talks with its model: what it is shown, and the rounds of tool calls until it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from langchain_core.messages import AnyMessage
+
+from muniment.memory import wire
+from muniment.memory.errors import BadModelAnswer
+from muniment.memory.ports import ChatMessage, ChatModel
+from muniment.nodes.state import Report, State, Task
+from muniment.nodes.tools import Toolbox
+
+_ROLES: dict[str, Literal["user", "assistant", "system"]] = {"human": "user", "ai": "assistant", "system": "system"}
+
+
+def prompt(state: State, instructions: str, most: int) -> list[ChatMessage]:
+    """The supervisor's prompt: what lasts, the thread, and last what moves.
+
+    The first message stays the same, byte for byte, while the profile does; with the thread behind it the prompt of one
+    turn begins like that of the turn before, which is what a provider's prompt cache needs. Messages of more than
+    `most` characters were refused and are left out."""
+    profile = wire.fenced(state.get("stable", ""))
+    lasting = f"{instructions}\n\nWhat is known about the person:\n{profile}" if profile else instructions
+    moving = [state.get("moving", ""), *map(_report, state.get("reports", ()))]
+    last = "\n\n".join(filter(None, moving))
+    return [
+        ChatMessage(role="system", content=lasting),
+        *_thread(state["messages"], most),
+        *([ChatMessage(role="system", content=last)] if last else []),
+    ]
+
+
+async def converse(
+    model: ChatModel, messages: Sequence[ChatMessage], toolbox: Toolbox, rounds: int
+) -> ChatMessage | Task:
+    """The model's final words, or the task it hands over. After so many rounds of calls it has to answer.
+
+    Raises ModelError."""
+    said = list(messages)
+    for _ in range(rounds):
+        message = (await model.chat(said, toolbox.tools)).message
+        if not message.tool_calls:
+            return message
+        if task := next(filter(None, map(toolbox.task, message.tool_calls)), None):
+            return task
+        results = [(call.id, await toolbox.use(call)) for call in message.tool_calls]
+        said += [message, *(ChatMessage(role="tool", content=text, tool_call_id=id_) for id_, text in results)]
+    message = (await model.chat(said)).message
+    if not message.content.strip():
+        raise BadModelAnswer("The model calls tools without end.", model=model.name)
+    return message
+
+
+def _thread(messages: Sequence[AnyMessage], most: int) -> list[ChatMessage]:
+    texts = [(_ROLES.get(one.type), str(one.text)) for one in messages]
+    return [ChatMessage(role=role, content=text) for role, text in texts if role and text and len(text) <= most]
+
+
+def _report(report: Report) -> str:
+    return f"Report of the {report['agent']} on the task {report['task']!r}:\n{wire.fenced(report['text'])}"

@@ -1,0 +1,49 @@
+"""After the reply: the turn goes to the ledger, and the thread has now seen what memory said."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+
+from muniment.memory.engine import Memory
+from muniment.memory.errors import BadInput, MunimentError
+from muniment.memory.records import Revision, Scope
+from muniment.memory.settings import Settings
+from muniment.nodes import trouble
+from muniment.nodes.state import State, Who, asked, reply, scope, turn
+
+
+async def episodic(
+    state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> State:
+    """Record the turn, advance the thread's cursor, and tell the user what was not kept."""
+    who = scope(runtime, config, settings.tenant)
+    answer = reply(state)
+    waiting = state.get("to_record", {}) | {one.id: state["at"] for one in asked(state) if one.id}
+    if answer is not None and answer.id:
+        waiting[answer.id] = memory.now().isoformat()
+    failed = state.get("unwritten", "")
+    try:
+        await _record(state, who, memory, waiting)
+    except BadInput as error:
+        failed = failed or str(error)
+        waiting = {}
+    except MunimentError as error:
+        failed = failed or await trouble.note(memory, who, "episodic", "create", error)
+    else:
+        waiting = {}
+    found = State(to_record=waiting, unwritten=failed)
+    if answer is not None and failed and not state.get("unread"):
+        # The same id: the message is replaced, the thread has one reply.
+        found["messages"] = [AIMessage(f"{answer.text}\n\n{failed}", id=answer.id, name=answer.name)]
+    return found
+
+
+async def _record(state: State, who: Scope, memory: Memory, waiting: dict[str, str]) -> None:
+    turns = [turn(who, one, waiting[str(one.id)]) for one in state["messages"] if one.id in waiting]
+    if turns:
+        await memory.record(who, turns)
+    rev = state.get("rev")
+    if rev is not None and who.thread:
+        await memory.seen(who, Revision(rev))

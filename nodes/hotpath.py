@@ -1,0 +1,33 @@
+"""Beside the reply: keep what the user said. Deterministic and cheap; no model is asked."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+
+from muniment.memory import wire
+from muniment.memory.engine import Memory
+from muniment.memory.errors import BadInput, MunimentError
+from muniment.memory.settings import Settings
+from muniment.nodes import trouble
+from muniment.nodes.state import State, Who, asked, scope, turn
+
+
+async def hotpath(
+    state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> State:
+    """Learn from the user's messages, those first that an earlier turn could not give to memory."""
+    who = scope(runtime, config, settings.tenant)
+    waiting = state.get("to_learn", {}) | {one.id: state["at"] for one in asked(state) if one.id}
+    found = State(writes=[], unwritten="")
+    for message in [one for one in state["messages"] if one.id in waiting]:
+        try:
+            receipt = await memory.learn(who, turn(who, message, waiting[str(message.id)]))
+        except MunimentError as error:
+            found["unwritten"] = await trouble.note(memory, who, "hotpath", "create", error)
+            if not isinstance(error, BadInput):
+                break  # the rest would fail the same way; it waits for the next turn
+        else:
+            found["writes"] += [wire.change(one) for one in receipt.changes]
+        waiting.pop(str(message.id))
+    return found | State(to_learn=waiting)

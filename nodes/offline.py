@@ -1,0 +1,46 @@
+"""Replies without a model: what memory holds, quoted, and nothing made up."""
+
+from __future__ import annotations
+
+import re
+
+from muniment.nodes.state import State
+
+HOW = (
+    "No model is configured, so I can only quote memory. To talk with a model, set MUNIMENT_MODEL and OPENAI_API_KEY "
+    "(and OPENAI_BASE_URL for an endpoint other than OpenAI's) and start again."
+)
+_QUOTED = 3
+_ASKS = re.compile(
+    r"(what|who|whom|whose|when|where|which|why|how|do|does|did|is|are|am|was|were|can|could|should|will|would|"
+    r"tell me|remind me|show me)\b",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"[?？][\s\"'”’)]*$|[吗呢][。!！]?$|什么|谁|哪|几时|怎么")
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]{3,}")
+_EMPTY = re.compile(
+    r"the|and|for|are|was|were|what|who|when|where|which|why|how|does|did|can|could|would|you|your|user|has|have|had|"
+    r"that|this|with|about|tell|show|remind|from|的|了|是|我|你"
+)
+
+
+def answer(state: State, text: str) -> str:
+    """A reply from what the context node has found: the changes, and what bears on the message."""
+    known = [f"- {bullet}" for bullet in state.get("bullets", ())[:_QUOTED]]
+    lasting = [line for line in state.get("stable", "").splitlines() if line.strip()]
+    if _ASKS.match(text.strip()) or _QUESTION.search(text.strip()):
+        related = [line for line in lasting if _words(line) & _words(text)]
+        quoted = [*related, *known] or lasting[:_QUOTED]
+        body = "\n".join(["From memory:", *quoted]) if quoted else "I have nothing in memory about that."
+    elif known:
+        body = "\n".join(["I have read that. What I remember that may bear on it:", *known])
+    else:
+        body = "I have read that, and keep what is worth remembering."
+    if state.get("unread"):
+        body = "I have read that." if not state.get("refused") else ""
+    return "\n\n".join(filter(None, [state.get("header", ""), body]))
+
+
+def _words(text: str) -> set[str]:
+    """What a text is about, roughly: five letters stand for a word's stem."""
+    return {word[:5] for word in _WORD.findall(text.casefold()) if not _EMPTY.fullmatch(word)}

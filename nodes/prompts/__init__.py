@@ -1,0 +1,16 @@
+"""What the agents are told. The first line of a file is its version, the rest is said as it stands."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+
+from muniment.memory.errors import BadConfig
+
+
+def load(name: str) -> str:
+    """The instructions of this agent, without the version line. Raises BadConfig when there are none."""
+    try:
+        text = (files(__name__) / f"{name}.md").read_text("utf-8")
+    except FileNotFoundError:
+        raise BadConfig(f"There are no instructions for the agent {name!r}.", agent=name) from None
+    return text.partition("\n")[2].strip()

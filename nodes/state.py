@@ -1,0 +1,143 @@
+"""What the graph carries from node to node, and whose turn it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.graph.message import add_messages
+from langgraph.runtime import Runtime
+from typing_extensions import TypedDict  # Pydantic refuses typing's own on Python 3.11, and the server needs a schema
+
+from muniment.memory.errors import BadInput, Denied
+from muniment.memory.records import Scope, Turn
+
+ANYONE = "me"
+
+
+class Task(TypedDict):
+    """What the supervisor asks of a subagent."""
+
+    agent: str
+    task: str
+
+
+class Report(Task):
+    """What a subagent answered; a part of this turn only."""
+
+    text: str
+
+
+class Input(TypedDict):
+    """What a caller may say."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+
+
+class State(TypedDict, total=False):
+    """A thread. `messages` lasts and holds nothing recalled; the rest is of the latest turn unless it says otherwise."""
+
+    messages: Annotated[list[AnyMessage], add_messages]
+    space: str  # whose thread this is, for ever
+    told_offline: bool  # for ever: that no model is configured is said once
+    asked: list[str]  # ids of the user's messages of this turn
+    at: str  # when the turn began, ISO: a resumed turn is the same turn
+    rev: int | None  # the revision that was read, None when memory could not be read
+    stable: str
+    header: str
+    bullets: list[str]
+    moving: str
+    writes: list[dict[str, Any]]
+    reports: list[Report]
+    handoff: Task | None
+    handoffs: int
+    unread: str  # why the turn goes on without memory, one sentence
+    unwritten: str  # why something of the turn was not kept, one sentence
+    refused: bool  # the message itself is not valid
+    to_learn: dict[str, str]  # message id -> time: what memory could not take yet waits here for the next turn
+    to_record: dict[str, str]  # the same for the ledger
+
+
+@dataclass(frozen=True, kw_only=True)
+class Who:
+    """The context of a run: who is speaking. No tenant is the server's own; `thread` is LangGraph's if not given."""
+
+    user: str = ANYONE
+    tenant: str | None = None
+    thread: str | None = None
+
+
+def scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
+    """Who is asking; `tenant` is the server's. An authenticated user wins over the context.
+
+    Raises Denied when the context names somebody else, BadInput when it names nobody."""
+    who = _given(runtime)
+    configurable = config.get("configurable", {})
+    identity = _identity(runtime, configurable)
+    if identity and who.user not in {ANYONE, identity}:
+        raise Denied("The context names another user than the one who is logged in.")
+    if identity:
+        own = _claim(runtime, "tenant") or tenant
+        if who.tenant not in {None, own}:
+            raise Denied("The context names another tenant than the one of the user who is logged in.")
+        tenant = own
+    elif who.tenant:
+        tenant = who.tenant
+    owner = identity or who.user
+    if not owner.strip():
+        raise BadInput("context: user is empty")
+    info = runtime.execution_info
+    thread = who.thread or configurable.get("thread_id") or (info.thread_id if info else None)
+    run = configurable.get("run_id") or (info.run_id if info else None)
+    return Scope(owner=owner, tenant=tenant, thread=str(thread) if thread else None,
+                 session=str(thread) if thread else None, run=str(run) if run else None)  # fmt: skip
+
+
+def _given(runtime: Runtime[Who]) -> Who:
+    given: Who | None = runtime.context  # a run without a context has none, whatever LangGraph's types say
+    return given or Who()
+
+
+def _identity(runtime: Runtime[Who], configurable: dict[str, Any]) -> str | None:
+    """The user that LangGraph's server has authenticated; without authentication it says ''."""
+    user = runtime.server_info.user if runtime.server_info else None
+    return (user.identity if user else None) or configurable.get("langgraph_auth_user_id") or None
+
+
+def _claim(runtime: Runtime[Who], name: str) -> str | None:
+    user = runtime.server_info.user if runtime.server_info else None
+    return str(user[name]) if user and name in user and user[name] else None
+
+
+def unanswered(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
+    """The user's messages since the last reply."""
+    found: list[HumanMessage] = []
+    for message in reversed(messages):
+        if isinstance(message, AIMessage):
+            break
+        if isinstance(message, HumanMessage):
+            found.append(message)
+    return found[::-1]
+
+
+def asked(state: State) -> list[HumanMessage]:
+    """The user's messages of this turn."""
+    ids = set(state.get("asked", ()))
+    return [message for message in state["messages"] if isinstance(message, HumanMessage) and message.id in ids]
+
+
+def reply(state: State) -> AIMessage | None:
+    """The reply of this turn, when there is one already."""
+    last = state["messages"][-1] if state["messages"] else None
+    return last if isinstance(last, AIMessage) else None
+
+
+def turn(who: Scope, message: AnyMessage, at: str) -> Turn:
+    """A message as the ledger knows it: the same message of the same thread is always the same turn."""
+    role: Literal["user", "assistant"] = "user" if isinstance(message, HumanMessage) else "assistant"
+    return Turn.make(session=who.session or "", key=message.id or "", role=role, text=str(message.text),
+                     at=datetime.fromisoformat(at), thread=who.thread, actor=who.actor)  # fmt: skip

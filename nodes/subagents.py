@@ -1,0 +1,42 @@
+"""A colleague at work: one task, its own part of memory, one report to the supervisor."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+
+from muniment.memory.engine import Memory
+from muniment.memory.errors import ModelError
+from muniment.memory.ports import ChatMessage, ChatModel
+from muniment.memory.settings import Settings
+from muniment.nodes.dialogue import converse
+from muniment.nodes.state import Report, State, Who, scope
+from muniment.nodes.tools import Toolbox
+
+
+async def subagent(
+    state: State,
+    runtime: Runtime[Who],
+    config: RunnableConfig,
+    *,
+    memory: Memory,
+    model: ChatModel,
+    settings: Settings,
+    agent: str,
+    instructions: str,
+) -> State:
+    """Do the task at hand and add the report. A model that fails is reported, not raised."""
+    handoff = state.get("handoff")
+    if handoff is None:
+        return State()
+    who = scope(runtime, config, settings.tenant)
+    toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=agent)
+    messages = [ChatMessage(role="system", content=instructions), ChatMessage(role="user", content=handoff["task"])]
+    try:
+        outcome = await converse(model, messages, toolbox, settings.model.tool_rounds)
+    except ModelError as error:
+        text = f"The {agent} could not work on it: the model did not answer ({type(error).__name__})."
+    else:
+        text = outcome.content if isinstance(outcome, ChatMessage) else ""
+    report = Report(agent=agent, task=handoff["task"], text=text)
+    return State(reports=[*state.get("reports", ()), report], handoff=None)

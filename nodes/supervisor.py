@@ -1,0 +1,69 @@
+"""The reply: by the model, by a colleague's report and the model, or from memory alone."""
+
+from __future__ import annotations
+
+from langchain_core.messages import AIMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+from langgraph.types import Command
+
+from muniment.memory.engine import Memory
+from muniment.memory.errors import ModelError
+from muniment.memory.ports import ChatMessage, ChatModel
+from muniment.memory.settings import Settings
+from muniment.nodes import offline
+from muniment.nodes.dialogue import converse, prompt
+from muniment.nodes.state import State, Task, Who, asked, scope
+from muniment.nodes.tools import Toolbox
+
+NAME = "supervisor"
+
+
+async def supervisor(
+    state: State,
+    runtime: Runtime[Who],
+    config: RunnableConfig,
+    *,
+    memory: Memory,
+    model: ChatModel | None,
+    settings: Settings,
+    instructions: str,
+    colleagues: tuple[str, ...] = (),
+) -> Command[str]:
+    """Reply, or hand a task to a colleague. Only the reply is kept in the thread."""
+    said = asked(state)
+    if not said:
+        return Command(goto="episodic")
+    text = str(said[-1].text)
+    if model is None or state.get("refused"):
+        told = state.get("told_offline", False) or model is not None
+        notes = [] if told else [offline.HOW]
+        reply = _with(offline.answer(state, text), state, *notes)
+        return Command(goto="episodic", update=State(messages=[reply], told_offline=True) if notes else _said(reply))
+    try:
+        outcome = await _ask(state, model, settings, instructions, Toolbox(
+            memory=memory, settings=settings, scope=scope(runtime, config, settings.tenant), agent=NAME,
+            colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else (),
+        ))  # fmt: skip
+    except ModelError as error:
+        note = f"The model did not answer ({type(error).__name__}), so this is from memory alone."
+        return Command(goto="episodic", update=_said(_with(offline.answer(state, text), state, note)))
+    if isinstance(outcome, ChatMessage):
+        return Command(goto="episodic", update=_said(_with(outcome.content, state)))
+    return Command(goto=outcome["agent"], update=State(handoff=outcome, handoffs=state.get("handoffs", 0) + 1))
+
+
+async def _ask(
+    state: State, model: ChatModel, settings: Settings, instructions: str, toolbox: Toolbox
+) -> ChatMessage | Task:
+    messages = prompt(state, instructions, settings.limits.turn_chars)
+    return await converse(model, messages, toolbox, settings.model.tool_rounds)
+
+
+def _with(text: str, state: State, *notes: str) -> AIMessage:
+    """The reply with what the user has to know about how it was made."""
+    return AIMessage("\n\n".join(filter(None, [text, state.get("unread", ""), *notes])), name=NAME)
+
+
+def _said(reply: AIMessage) -> State:
+    return State(messages=[reply])

@@ -1,0 +1,129 @@
+"""What a model may call: `memory_query`, and for the supervisor the way to a colleague.
+
+The agent and the scope are bound here. Nothing that a model writes can change them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from muniment.memory import wire
+from muniment.memory.engine import Memory
+from muniment.memory.errors import BadInput, Denied, MunimentError
+from muniment.memory.ports import Tool, ToolCall
+from muniment.memory.records import Query, Scope
+from muniment.memory.settings import Settings
+from muniment.nodes import trouble
+from muniment.nodes.state import Task
+
+# Providers allow no dot in a tool's name.
+NAMES: Mapping[str, str] = {"memory.query": "memory_query"}
+QUERY = NAMES["memory.query"]
+TRANSFER = "transfer_to_"
+
+_DATE = {"type": "string", "description": "ISO date or time"}
+_LEVEL = {"type": "integer", "minimum": 1, "maximum": 5}
+_NAME = {"type": "string"}
+_FILTERS: Mapping[str, Mapping[str, Any]] = {
+    "run_id": _NAME, "agent_id": _NAME, "actor_id": _NAME, "role": _NAME, "category": _NAME,
+    "pinned": {"type": "boolean"}, "importance_min": _LEVEL, "importance_max": _LEVEL, "updated_after": _DATE,
+    "updated_before": _DATE,
+}  # fmt: skip
+_COLLEAGUES = {
+    "planner": "plans, priorities, deadlines, steps towards a goal",
+    "stylist": "wording, tone and style of a text",
+    "researcher": "what the person knows, is interested in, or has looked into",
+    "executor": "carrying out a task within its constraints",
+}
+SUBAGENTS = tuple(_COLLEAGUES)
+
+
+def parameters(settings: Settings, agent: str) -> dict[str, Any]:
+    """The JSON schema of `memory_query` for this agent: its own categories, and no word about whose memory it is."""
+    recall, limits = settings.recall, settings.limits
+    return {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "What to look for, in plain words"},
+            "categories": {
+                "type": "array", "items": {"type": "string", "enum": sorted(settings.allowlists[agent])},
+                "description": "Where to look; everywhere when left out",
+            },
+            "filters": {"type": "object", "properties": dict(_FILTERS), "additionalProperties": False},
+            "top_k": {"type": "integer", "minimum": 1, "maximum": limits.top_k, "default": recall.top_k},
+            "return": {"type": "string", "enum": ["bullets", "full"], "default": "bullets"},
+            "budget_tokens": {"type": "integer", "minimum": 1, "default": recall.budget_tokens},
+            "threshold": {"type": "number", "minimum": 0, "maximum": 1, "default": recall.threshold},
+        },
+        "required": ["query"],
+        "additionalProperties": False,
+    }  # fmt: skip
+
+
+def transfer(agent: str) -> Tool:
+    """The tool that hands a task to this subagent."""
+    task = {"type": "string", "description": "The task, complete in itself"}
+    return Tool(
+        name=f"{TRANSFER}{agent}",
+        description=f"Hand a task to the {agent}: {_COLLEAGUES[agent]}.",
+        parameters={
+            "type": "object", "properties": {"task": task}, "required": ["task"], "additionalProperties": False,
+        },
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolbox:
+    """The tools of one agent in one turn."""
+
+    memory: Memory
+    settings: Settings
+    scope: Scope
+    agent: str
+    colleagues: tuple[str, ...] = ()
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """What the model is offered."""
+        query = Tool(
+            name=QUERY,
+            description="Search the person's long-term memory. Only for what the context at hand does not hold.",
+            parameters=parameters(self.settings, self.agent),
+        )
+        return (query, *map(transfer, self.colleagues))
+
+    def task(self, call: ToolCall) -> Task | None:
+        """The hand-off that this call asks for, None when it is another call or not a valid one."""
+        agent, task = call.name.removeprefix(TRANSFER), call.arguments.get("task")
+        known = call.name.startswith(TRANSFER) and agent in self.colleagues
+        if not known or not isinstance(task, str) or not task.strip() or len(call.arguments) > 1:
+            return None
+        return Task(agent=agent, task=task.replace("\x00", ""))
+
+    async def use(self, call: ToolCall) -> str:
+        """The result as the model gets it. What went wrong is a result too, so that the model can do better."""
+        try:
+            return await self._use(call)
+        except (BadInput, Denied) as error:
+            return f"Error: {error}"
+        except MunimentError as error:
+            await trouble.note(self.memory, self.scope, "context", "search", error)
+            return f"Error: memory is unavailable at the moment ({type(error).__name__})."
+
+    async def _use(self, call: ToolCall) -> str:
+        if call.name == QUERY:
+            answer = await self.memory.query(self.scope, self.agent, self._query(call.arguments))
+            return wire.fenced(json.dumps(wire.answer(answer), ensure_ascii=False))
+        names = ", ".join(tool.name for tool in self.tools)
+        if call.name not in names.split(", "):
+            raise BadInput(f"there is no tool {call.name!r}; available: {names}")
+        raise BadInput(f"{call.name}: exactly one argument wanted, 'task', a text that is not empty")
+
+    def _query(self, arguments: Mapping[str, Any]) -> Query:
+        allowed = parameters(self.settings, self.agent)["properties"]
+        if unknown := sorted(set(arguments) - set(allowed)):
+            raise BadInput(f"{QUERY}: unknown argument {unknown[0]!r}; allowed: {', '.join(allowed)}")
+        recall = self.settings.recall
+        return wire.query(arguments, Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens))

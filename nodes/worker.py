@@ -1,0 +1,25 @@
+"""Last: hand over what can be done later. It never waits for it."""
+
+from __future__ import annotations
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+
+from muniment.memory.engine import Memory
+from muniment.memory.errors import MunimentError
+from muniment.memory.settings import Settings
+from muniment.nodes import trouble
+from muniment.nodes.state import State, Who, scope
+
+
+async def worker(
+    _: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> State:
+    """Write the buffered operational events."""
+    who = scope(runtime, config, settings.tenant)
+    try:
+        await memory.flush(who)
+    except MunimentError as error:
+        # The reply is out; the events stay in their buffer, with this one.
+        await trouble.note(memory, who, "worker", "create", error)
+    return State()

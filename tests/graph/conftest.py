@@ -1,0 +1,80 @@
+"""A graph over a database of the test's own, with an embedder that needs no model and a clock that stands still."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.state import CompiledStateGraph
+
+from muniment.graph.supervisor import build
+from muniment.memory import bootstrap
+from muniment.memory.engine import Memory
+from muniment.memory.models.fakes import FixedClock, HashEmbedder
+from muniment.memory.ports import ChatModel
+from muniment.memory.settings import Settings, load
+from muniment.nodes.state import Input, State, Who
+
+STORY = "Hi, call me Ana. I am lactose intolerant and I'm training for the Lisbon marathon in October."
+
+
+@dataclass
+class Talk:
+    """A compiled graph and its ways of speaking."""
+
+    memory: Memory
+    settings: Settings
+    graph: CompiledStateGraph[State, Who, Input, State]
+    threads: dict[str, Any] = field(default_factory=dict)
+
+    async def say(self, text: str, *, thread: str = "a", user: str = "ana", **config: Any) -> dict[str, Any]:
+        """One turn; the state after it."""
+        return await self.graph.ainvoke(
+            {"messages": [HumanMessage(text)]}, self.config(thread, **config), context=Who(user=user)
+        )
+
+    def config(self, thread: str, **more: Any) -> Any:
+        return {"configurable": {"thread_id": thread, **more}}
+
+
+Open = Callable[..., Awaitable[Talk]]
+
+
+def last(state: dict[str, Any]) -> str:
+    """The reply."""
+    message = state["messages"][-1]
+    assert isinstance(message, AIMessage)
+    return str(message.text)
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(datetime(2026, 5, 4, 9, 0, tzinfo=UTC))
+
+
+@pytest.fixture
+def settings(database_url: str) -> Settings:
+    return load({"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256"})
+
+
+@pytest.fixture
+async def memory(settings: Settings, clock: FixedClock) -> AsyncIterator[Memory]:
+    async with bootstrap.memory(settings, embedder=HashEmbedder(), clock=clock) as opened:
+        yield opened
+
+
+@pytest.fixture
+def talk(memory: Memory, settings: Settings) -> Callable[..., Talk]:
+    """Compile the graph with this model, or none."""
+
+    def compiled(model: ChatModel | None = None, saver: BaseCheckpointSaver[Any] | None = None) -> Talk:
+        graph = build(memory, model, settings).compile(checkpointer=saver or InMemorySaver())
+        return Talk(memory, settings, graph)
+
+    return compiled

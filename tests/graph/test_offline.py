@@ -1,0 +1,76 @@
+"""The graph without a model: what it remembers, for whom, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from langchain_core.messages import HumanMessage
+
+from tests.graph.conftest import STORY, Talk, last
+
+
+async def test_another_thread_shows_what_changed_once(talk: Callable[..., Talk]) -> None:
+    """A second thread is told at most three changes, and the turn after is told none."""
+    ana = talk()
+    first = await ana.say(STORY)
+    assert {one["category"] for one in first["writes"]} >= {"profile", "goals"}
+    told = await ana.say("Good morning.", thread="b")
+    lines = told["header"].splitlines()
+    assert lines[0].startswith("Memory updates since rev ")
+    assert 1 <= len(lines[1:]) <= 3
+    assert any("Ana" in line for line in lines)
+    again = await ana.say("What should I eat?", thread="b")
+    assert again["header"] == ""
+
+
+async def test_another_user_sees_nothing(talk: Callable[..., Talk]) -> None:
+    """Nothing of one user's memory reaches another, whatever the thread is called."""
+    ana = talk()
+    await ana.say(STORY)
+    bob = await ana.say("What am I training for?", thread="b", user="bob")
+    assert (bob["header"], bob["bullets"], bob["stable"]) == ("", [], "")
+    assert "Lisbon" not in last(bob)
+    assert "nothing in memory" in last(bob)
+
+
+async def test_a_question_is_answered_from_memory(talk: Callable[..., Talk]) -> None:
+    """Without a model the reply quotes what is remembered."""
+    ana = talk()
+    await ana.say(STORY)
+    assert "Lisbon" in last(await ana.say("What marathon am I training for?", thread="b"))
+    assert "Ana" in last(await ana.say("What is my name?", thread="b"))
+
+
+async def test_no_model_is_said_once(talk: Callable[..., Talk]) -> None:
+    """Each thread is told once how to configure a model."""
+    ana = talk()
+    replies = [last(await ana.say(text)) for text in ("I live in Lisbon.", "I have a dog called Rex.")]
+    assert ["MUNIMENT_MODEL" in reply for reply in replies] == [True, False]
+    assert "OPENAI_API_KEY" in replies[0]
+    assert "OPENAI_BASE_URL" in replies[0]
+
+
+async def test_messages_hold_nothing_but_the_talk(talk: Callable[..., Talk]) -> None:
+    """Two turns are four messages."""
+    ana = talk()
+    await ana.say(STORY)
+    state = await ana.say("I run every day.")
+    assert [one.type for one in state["messages"]] == ["human", "ai", "human", "ai"]
+
+
+async def test_two_messages_at_once_are_both_learned(talk: Callable[..., Talk]) -> None:
+    """What the user said since the last reply is one turn."""
+    ana = talk()
+    said = [HumanMessage("Call me Ana."), HumanMessage("I am lactose intolerant.")]
+    state = await ana.graph.ainvoke({"messages": said}, ana.config("a"))
+    texts = " ".join(one["text"] for one in state["writes"])
+    assert "Ana" in texts
+    assert "lactose" in texts
+
+
+async def test_no_message_is_no_reply(talk: Callable[..., Talk]) -> None:
+    """A run without a message says nothing and writes nothing."""
+    ana = talk()
+    state = await ana.graph.ainvoke({"messages": []}, ana.config("a"))
+    assert state["messages"] == []
+    assert state["writes"] == []
