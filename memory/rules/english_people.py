@@ -1,0 +1,131 @@
+"""What an English clause states of the people and animals around the person who says it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from muniment.memory.rules import dates
+from muniment.memory.rules.draft import Clause, Draft, draft
+from muniment.memory.rules.english_phrases import NAME, is_name, listed, place, slug, thing, trim
+from muniment.memory.rules.english_words import CONDITIONS, ONE_AT_A_TIME, RELATION, RELATIONS, TRADES, owned, singular
+
+_PERSON = r"[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*){0,2}"
+_MY = r"(?i:my)\s+(?P<rel>(?i:" + RELATION + r"))\b"
+_NAMED = re.compile(
+    r"^(?i:this\s+is\s+)?" + _MY + r"(?:'s\s+(?i:first\s+)?(?i:name\s+is)|\s+(?i:is\s+(?:called|named)|is|goes\s+by))\s+(?P<name>" + NAME + r")(?:[,.]?$|,\s|\s+and\s)"
+)
+_IS_MY = re.compile(r"^(?P<name>" + _PERSON + r")\s+(?:is|was)\s+" + _MY + r"(?:[.!,]|\s+and\b|$)")
+_APPOSITION = re.compile(r"\b" + _MY + r",?\s+(?P<name>" + _PERSON + r")(?![\w'])")
+_HAVE = re.compile(
+    r"^(?i:i\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+(?i:an?|one)\s+(?:\w+\s+)?(?P<rel>(?i:" + RELATION + r"))\s+(?i:named|called)\s+(?P<name>" + NAME + r")(?:[,.]|$|\s)"
+)
+_SPOUSE = re.compile(r"^(?i:i'?m|i\s+am)\s+(?:happily\s+)?(?i:married|engaged)\s+to\s+(?P<name>" + _PERSON + r")")
+_COUNT = re.compile(
+    r"^(?:i\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+(?P<count>an?|one|two|three|four|five|six|\d{1,2})\s+(?P<what>(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?"
+    r"|siblings|cats?|dogs?|puppy|puppies|kittens?|rabbits?|horses?|parrots?|twins|grandchildren))(?:$|\s+(?:and|who|named|called|in|at)\b|,)", re.IGNORECASE,
+)  # fmt: skip
+_WHO = r"^(?:" + _MY + r")(?:,?\s+(?P<name>" + _PERSON + r"),?)?\s+"
+_PAST = r"(?:was|had|went|got|came|met|took|made|bought|left|began|became|won|lost|found|gave|sold|broke|quit|passed|[a-z]{2,14}(?<!ne)(?<!fe)ed)"
+_OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(_WHO + r"(?P<verb>(?i:lives|is\s+living))\s+in\s+(?P<value>.+)$"), "lives_in"),
+    (re.compile(_WHO + r"(?P<verb>(?i:works))\s+(?i:at|for)\s+(?P<value>.+)$"), "works_at"),
+    (re.compile(_WHO + r"(?P<verb>(?i:works\s+as|is))\s+(?i:an?)\s+(?P<value>.+)$"), "works_as"),
+    (re.compile(_WHO + r"(?P<verb>(?i:likes|loves|enjoys|adores))\s+(?P<value>.+)$"), "likes"),
+    (re.compile(_WHO + r"(?P<verb>(?i:hates|dislikes|doesn't\s+like|can't\s+stand))\s+(?P<value>.+)$"), "likes"),
+    (re.compile(_WHO + r"(?P<verb>(?i:is\s+allergic\s+to))\s+(?P<value>.+)$"), "allergic_to"),
+    (re.compile(_WHO + r"(?P<verb>(?i:has))\s+(?P<value>" + CONDITIONS + r")$"), "health_condition"),
+    (re.compile(_WHO + r"(?P<verb>(?i:is))\s+(?P<value>\d{1,3})(?:\s+years?\s+old)?$"), "age"),
+    (re.compile(_WHO + r"(?P<verb>(?i:" + _PAST + r"))\s+(?P<value>.+)$"), "event"),
+)
+
+
+def facts(clause: Clause) -> list[Draft]:
+    """Names of relations and what is said of them; never about the speaker."""
+    found = list(_names(clause))
+    found += _counts(clause)
+    for pattern, predicate in _OF_THEM:
+        match = pattern.match(clause.text)
+        if match:
+            found += _of_them(match, predicate, clause)
+            break
+    return list({one.text: one for one in found}.values())
+
+
+def _names(clause: Clause) -> Iterator[Draft]:
+    for pattern in (_NAMED, _IS_MY, _HAVE):
+        match = pattern.match(clause.text)
+        if match and is_name(match["name"], clause):
+            yield _related(match["rel"], match["name"])
+            return
+    match = _SPOUSE.match(clause.text)
+    if match:
+        yield _related("spouse" if "married" in clause.text.casefold() else "fiancé", match["name"])
+    for match in _APPOSITION.finditer(clause.text):
+        if is_name(match["name"], clause):
+            yield _related(match["rel"], match["name"])
+
+
+def _related(said: str, name: str) -> Draft:
+    relation, name = said.casefold(), name.removesuffix("'s").strip(" ,.")
+    predicate = _predicate(relation)
+    return draft("relationship", predicate, name, f"The user's {relation} is {name}", persons=(name,), single=predicate in ONE_AT_A_TIME, importance=3)
+
+
+def _predicate(relation: str) -> str:
+    return RELATIONS.get(relation) or RELATIONS[next(word for word in (relation.split(" ", 1)[-1], relation.split()[-1]) if word in RELATIONS)]
+
+
+def _counts(clause: Clause) -> Iterator[Draft]:
+    match = _COUNT.match(clause.text)
+    if match and (what := owned(match["what"])):
+        count = f"{match['count']} {what}".casefold()
+        yield draft("relationship", f"has_{slug(what.split()[-1])}", count, f"The user has {count}", single=True, importance=3)
+
+
+def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[Draft]:
+    relation, name = match["rel"].casefold(), match["name"]
+    who = f"The user's {relation}" + (f" {name}" if name else "")
+    about = {"subject": name or f"user's {relation}", "persons": (name,) if name else ()}
+    verb, value = match["verb"].casefold(), match["value"]
+    builders: dict[str, Callable[[], Iterator[Draft]]] = {
+        "likes": lambda: _tastes(who, about, verb, value, clause),
+        "allergic_to": lambda: _tastes(who, about, verb, value, clause),
+        "event": lambda: _happened(who, about, match["verb"], value, clause),
+    }
+    build = builders.get(predicate)
+    yield from build() if build else _attribute(who, about, predicate, verb, value, clause)
+
+
+def _attribute(who: str, about: dict[str, object], predicate: str, verb: str, value: str, clause: Clause) -> Iterator[Draft]:
+    said: str | None = trim(value)
+    if predicate in ("lives_in", "works_at"):
+        said = place(value, clause)
+        text = f"{who} {'lives in' if predicate == 'lives_in' else 'works at'} {said}"
+    elif predicate == "works_as":
+        trade = re.split(r"\s+(?:at|in|from|with|for|who)\b", trim(value))[0]
+        said = trade if trade and trade.split()[-1].casefold() in TRADES and len(trade.split()) <= 4 and owned(trade) == trade else None
+        text = f"{who} works as {'an' if trade[:1] in 'aeiou' else 'a'} {trade}"
+    else:
+        text = f"{who} {verb} {said}" + (" years old" if predicate == "age" else "")
+    if said:
+        single = predicate in ("lives_in", "works_at", "works_as", "age")
+        yield _about(about, predicate, said, text, single=single, location=said if predicate == "lives_in" else None)
+
+
+def _tastes(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:
+    against = verb in ("hates", "dislikes", "doesn't like", "can't stand")
+    predicate, told = ("allergic_to" if "allergic" in verb else "likes"), verb.replace("doesn't", "does not").replace("can't", "cannot")
+    for one in listed(value, clause):
+        yield _about(about, predicate, one, f"{who} {told} {one}", negated=against, importance=4 if predicate == "allergic_to" else 2)
+
+
+def _happened(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:
+    said = owned(trim(value), theirs=True)
+    if said and dates.mentions(value, clause.at) and thing(re.sub(r"\b(?:his|her|their)\b", "the", trim(value)), clause):
+        yield _about(about, slug(verb), dates.without(said, clause.at), f"{who} {singular(verb)} {said}", kind="event", category="event")
+
+
+def _about(about: dict[str, object], predicate: str, value: str, text: str, **more: object) -> Draft:
+    kind = more.pop("kind", "relationship")
+    return draft(kind, predicate, value, text, **about, **more)  # type: ignore[arg-type]
