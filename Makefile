@@ -34,7 +34,7 @@ UV_SYSTEM_CERTS=true $(BIN)/uv pip install --quiet --python $(BIN)/python --requ
 }
 endef
 
-.PHONY: help setup run test check lint format-check types imports shape format lock bench clean
+.PHONY: help setup run test check lint format-check types imports shape format lock schema bench clean
 
 help: ## list the commands
 	@awk -F ': .*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -85,6 +85,9 @@ lock: setup ## write requirements.lock anew from pyproject.toml
 	@UV_CUSTOM_COMPILE_COMMAND="make lock" $(BIN)/uv pip compile pyproject.toml --quiet --universal --generate-hashes \
 	  --no-emit-index-url --no-emit-find-links --all-extras --group dev --python-version 3.11 --output-file requirements.lock
 	@echo "requirements.lock is written; make setup installs it"
+
+schema: setup ## write migrations/schema.sql anew from the migrations
+	@$(BIN)/python -m tests.schema
 
 bench: setup ## what it costs and how well it finds
 	@$(BIN)/python -m benchmarks

@@ -130,7 +130,9 @@ class Dump:
 class Store(Protocol):
     """Everything the engine asks of a database. Every method is one transaction."""
 
-    async def open(self) -> None: ...
+    async def open(self, *, any_model: bool = False) -> None:
+        """Connect. WrongEmbedder when the vectors come from another model, unless `any_model`."""
+        ...
 
     async def close(self) -> None: ...
 

@@ -109,6 +109,7 @@ async def _restore(house: House, scope: Scope, rows: list[dict[str, Any]], progr
 
 async def reembed(house: House, progress: Progress | None) -> int:
     """See `Memory.reembed`."""
+    await house.store.open(any_model=True)
     done = 0
     async for tenant, owner, owner_type in house.store.spaces():
         scope = Scope(tenant=tenant, owner=owner, owner_type=owner_type)  # type: ignore[arg-type]

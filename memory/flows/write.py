@@ -11,6 +11,7 @@ from uuid import uuid4
 from muniment.memory.errors import BadInput, Conflict, TooLarge
 from muniment.memory.flows.house import House
 from muniment.memory.flows.lifecycle import forgotten
+from muniment.memory.flows.recall import prepare
 from muniment.memory.ports import Probe
 from muniment.memory.records import (
     Candidate,
@@ -19,6 +20,7 @@ from muniment.memory.records import (
     MemoryId,
     Node,
     OpsEvent,
+    Query,
     Receipt,
     Revision,
     Scope,
@@ -35,7 +37,7 @@ from muniment.memory.rules.redact import redact
 from muniment.memory.rules.text import clean
 from muniment.memory.rules.validate import validate
 
-_FORGET_LOOKS = 500
+_JITTER_SECONDS = 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +152,8 @@ async def _commit(house: House, scope: Scope, draft: _Draft) -> Receipt:
             except Conflict:
                 if attempt == attempts - 1:
                     raise
-                await asyncio.sleep(random.random() * 0.005 * min(2**attempt, 32))  # noqa: S311 - not a secret
+                # Waiting longer each time would starve whoever lost: the winner of a round is done, not back in line.
+                await asyncio.sleep(random.random() * _JITTER_SECONDS)  # noqa: S311 - not a secret
     raise Conflict
 
 
@@ -186,13 +189,15 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> WritePlan:
 async def _forgets(house: House, scope: Scope, draft: _Draft, merged: Merged) -> tuple[Change, ...]:
     """The memories that hold every word of what is to be forgotten; a phrase without content words forgets nothing."""
     touched = {change.after.id for change in merged.changes}
-    known = await house.store.listing(house.owner(scope), limit=_FORGET_LOOKS)
-    wanted = [frozenset(words.lexemes(phrase)) for phrase in draft.forget]
-    return tuple(
-        forgotten(house, one)
-        for one in known
-        if one.id not in touched and any(phrase and phrase <= set(words.lexemes(one.text)) for phrase in wanted)
-    )
+    gone: dict[MemoryId, Change] = {}
+    for phrase in draft.forget:
+        search = await prepare(house, Query(text=phrase), tuple(house.categories))
+        wanted = set(search.terms)
+        sight = await house.store.look(house.owner(scope), search)
+        for one in sight.found:
+            if wanted and one.memory.id not in touched and wanted <= set(words.lexemes(one.memory.text)):
+                gone[one.memory.id] = forgotten(house, one.memory)
+    return tuple(gone.values())
 
 
 async def _classified(house: House, scope: Scope, status: Status) -> None:

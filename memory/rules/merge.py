@@ -31,6 +31,7 @@ from muniment.memory.settings import Profile, Writing
 Verdict = Literal["same", "supersedes", "different"]
 _NEGATIONS = frozenset({"not", "no", "never", "n't", "stopped", "longer", "anymore", "quit", "cannot"})
 _CJK_NEGATIONS = ("不", "没", "别", "無", "无", "戒")
+_WITHOUT_CJK_NEGATIONS = str.maketrans("", "", "".join(_CJK_NEGATIONS))
 _SAME_WORDS = 0.8
 
 
@@ -106,7 +107,7 @@ def _judge_words(new: str, old: str) -> Verdict:
     if _plain(new) == _plain(old):
         return "same"
     left, right = words.numbers(new), words.numbers(old)
-    a, b = (set(words.lexemes(text)) - _NEGATIONS - numbers for text, numbers in ((new, left), (old, right)))
+    a, b = (set(words.lexemes(_affirmed(text))) - numbers for text, numbers in ((new, left), (old, right)))
     if not a or len(a & b) / len(a | b) < _SAME_WORDS:
         return "different"
     if _negated(new) != _negated(old) or (left != right and len(left) == len(right) == 1 and a == b):
@@ -257,6 +258,12 @@ def _negated(text: str) -> bool:
     return any(word.strip(".,;:!?") in _NEGATIONS for word in folded.split()) or any(
         c in folded for c in _CJK_NEGATIONS
     )
+
+
+def _affirmed(text: str) -> str:
+    """The text without its negations, so that a statement and its denial have the same words."""
+    plain = " ".join(word for word in text.split() if word.casefold() not in _NEGATIONS)
+    return plain.translate(_WITHOUT_CJK_NEGATIONS)
 
 
 def _plain(text: str) -> str:

@@ -202,9 +202,9 @@ def lexemes(text: str) -> Iterator[str]:
             pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]
             yield from (pair for pair in pairs if pair not in CJK_STOP)
         elif len(run) <= _LONGEST_WORD:
-            word = run.replace("’", "'").removesuffix("'s")
-            if word not in STOP:
-                yield stem(word.replace("'", ""))
+            word = run.replace("’", "'")
+            if not word.endswith("n't"):
+                yield from (stem(part) for part in word.split("'") if part not in STOP)
 
 
 def terms(text: str, most: int = 64) -> tuple[str, ...]:

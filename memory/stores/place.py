@@ -213,9 +213,12 @@ def open_directory(path: Path, mode: int = 0o755) -> None:
 
 
 def _sockets(base: Path, account: Account | None) -> Path:
-    """The socket's directory: in the base, or a short one where that path is too long for a socket."""
+    """The socket's directory: in the base, or a short one where a socket cannot have that path.
+
+    It is too long, or has a comma, which to libpq separates hosts.
+    """
     near = base / "run"
-    if len(os.fsencode(near / f".s.PGSQL.{PORT}.lock")) <= SOCKET_LIMIT:
+    if len(os.fsencode(near / f".s.PGSQL.{PORT}")) <= SOCKET_LIMIT and "," not in str(near):
         return near
     uid = os.geteuid() if account is None else account.uid
     return Path("/tmp") / f"muniment-{uid}-{hashlib.sha256(str(base).encode()).hexdigest()[:12]}"  # noqa: S108 - checked by prepare_sockets

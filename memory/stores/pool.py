@@ -34,8 +34,10 @@ class Sessions:
         self._opening = asyncio.Lock()
         self._checked = False
 
-    async def open(self) -> None:
-        """Connect, and refuse a database whose vectors come from another model. Raises StoreDown, WrongEmbedder."""
+    async def open(self, *, any_model: bool = False) -> None:
+        """Connect, and refuse a database whose vectors come from another model, unless `any_model`.
+
+        Raises StoreDown, WrongEmbedder."""
         async with self._opening:
             if self._pool is None:
                 pool = AsyncConnectionPool(
@@ -56,7 +58,9 @@ class Sessions:
                     await pool.close()
                     raise
                 self._pool = pool
-        if not self._checked:
+        if any_model:
+            self._checked = True
+        elif not self._checked:
             await self._check_embedder()
 
     async def close(self) -> None:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from tests import schema
+
 SPACELESS = {"embedders"}  # lookup data: no owner, and no user table refers to it
 
 
@@ -92,3 +94,8 @@ def test_history_and_change_log_are_views_with_the_agreed_names(
     ]
     assert {"thread_id", "rev", "memory_id", "event", "meta", "ts"} <= set(rows[0][1])  # type: ignore[call-overload]
     assert {"memory_id", "event", "old_ref", "new_ref", "actor", "meta", "ts"} <= set(rows[1][1])  # type: ignore[call-overload]
+
+
+def test_the_snapshot_is_what_the_migrations_come_to(database_url: str) -> None:
+    """migrations/schema.sql is generated; when this fails, run `make schema` and read the difference."""
+    assert schema.dump(database_url) == schema.SNAPSHOT.read_text(encoding="utf-8")

@@ -1,0 +1,179 @@
+"""Merging: what is the same, what corrects, and what only looks alike."""
+
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given, strategies as st
+
+from muniment.memory.models.fakes import hash_vector
+from muniment.memory.records import Candidate, Fact, Memory, MemoryId, Neighbour, Scope, Trust
+from muniment.memory.rules.merge import Incoming, Merged, band_of, judge, merge
+from muniment.memory.settings import load
+from tests.engine import NOON
+
+SETTINGS = load({"HOME": "/nonexistent"})
+PROFILE, WRITING = SETTINGS.profile("default"), SETTINGS.write
+
+
+def known(text: str, *, fact: Fact | None = None, category: str = "goals", trust: Trust = "user") -> Memory:
+    return Memory(
+        id=MemoryId(uuid4()),
+        kind="semantic",
+        category=category,
+        text=text,
+        fact=fact,
+        trust=trust,
+        stable_key=fact.key if fact else None,
+        created_at=NOON,
+        updated_at=NOON,
+    )
+
+
+def meet(candidate: Candidate, *near: tuple[Memory, float]) -> Merged:
+    one = Incoming(
+        candidate=candidate,
+        vector=hash_vector(candidate.text),
+        id=MemoryId(uuid4()),
+        near=tuple(Neighbour(memory=memory, sim=sim) for memory, sim in near),
+    )
+    return merge([one], scope=Scope(owner="ana"), at=NOON, profile=PROFILE, writing=WRITING)
+
+
+def lives(place: str) -> Fact:
+    return Fact(kind="identity", predicate="lives_in", object=place, single=True)
+
+
+def likes(thing: str, *, negated: bool = False) -> Fact:
+    return Fact(kind="preference", predicate="likes", object=thing, negated=negated)
+
+
+def test_one_value_at_a_time_is_superseded() -> None:
+    """A new home replaces the old one under the same id, though the words differ and are fewer."""
+    old = known("The user lives in a small flat in the north of Porto", fact=lives("Porto"))
+    merged = meet(Candidate(text="The user lives in Braga", category="goals", fact=lives("Braga")), (old, 1.0))
+    (change,) = merged.changes
+    assert (change.action, change.after.id, change.after.text) == ("UPDATE", old.id, "The user lives in Braga")
+    assert change.before == old
+
+
+def test_another_value_of_many_is_new() -> None:
+    """Tea does not replace coffee, however close their vectors are."""
+    old = known("The user likes coffee", fact=likes("coffee"))
+    (change,) = meet(Candidate(text="The user likes tea", category="goals", fact=likes("tea")), (old, 0.97)).changes
+    assert change.action == "ADD"
+
+
+def test_a_denial_supersedes_the_statement() -> None:
+    """No longer liking coffee corrects the liking."""
+    old = known("The user likes coffee", fact=likes("coffee"))
+    new = Candidate(text="The user does not like coffee", category="goals", fact=likes("coffee", negated=True))
+    (change,) = meet(new, (old, 1.0)).changes
+    assert (change.action, change.after.id) == ("UPDATE", old.id)
+
+
+def test_the_same_again_changes_nothing() -> None:
+    """The same words, or fewer of them, are no change."""
+    old = known("The user likes black coffee", fact=likes("coffee"))
+    assert (
+        meet(Candidate(text="The user likes coffee", category="goals", fact=likes("coffee")), (old, 1.0)).changes == ()
+    )
+
+
+def test_more_about_the_same_merges() -> None:
+    """More words about the same fact are merged into it."""
+    old = known("The user likes coffee", fact=likes("coffee"))
+    new = Candidate(text="The user likes coffee without sugar", category="goals", fact=likes("coffee"))
+    (change,) = meet(new, (old, 1.0)).changes
+    assert (change.action, change.meta["notes"]) == ("MERGE", 2)
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "verdict"),
+    [
+        ("Anna visited the harbour on foot", "Anna visited the harbour on foot.", "same"),
+        ("Order 15 boxes of paper", "Order 12 boxes of paper", "supersedes"),
+        ("The office is not open on Sundays", "The office is open on Sundays", "supersedes"),
+        ("Anna visited the harbour on foot", "Berta visited the market by bus", "different"),
+        ("会议在周一开", "会议不在周一开", "supersedes"),
+    ],
+)
+def test_notes_are_judged_by_words_numbers_and_negation(new: str, old: str, verdict: str) -> None:
+    """Without a fact only nearly equal words are the same thing."""
+    assert judge(Candidate(text=new, category="activity"), known(old)) == verdict
+
+
+def test_two_people_are_never_merged() -> None:
+    """The same words about another person are another memory, even in the auto band."""
+    old = known("Met Anna Keller at the trade fair in Basel")
+    (change,) = meet(Candidate(text="Met Anna Huber at the trade fair in Basel", category="goals"), (old, 0.99)).changes
+    assert change.action == "ADD"
+
+
+def test_lower_trust_never_overwrites() -> None:
+    """What a document says does not correct what the person said; the person corrects the document."""
+    said_so = known("The user lives in Porto", fact=lives("Porto"))
+    new = Candidate(text="The user lives in Braga", category="goals", fact=lives("Braga"), trust="document")
+    assert meet(new, (said_so, 1.0)).changes == ()
+    read = known("The user lives in Porto", fact=lives("Porto"), trust="document")
+    new = Candidate(text="The user lives in Braga", category="goals", fact=lives("Braga"))
+    assert meet(new, (read, 1.0)).changes[0].after.trust == "user"
+
+
+def test_two_statements_of_one_write_see_each_other() -> None:
+    """A value corrected within the same write is one addition with the last value."""
+    pair = [
+        Incoming(
+            candidate=Candidate(text=f"The user lives in {place}", category="goals", fact=lives(place)),
+            vector=hash_vector(place),
+            near=(),
+            id=MemoryId(uuid4()),
+        )
+        for place in ("Porto", "Braga")
+    ]
+    merged = merge(pair, scope=Scope(owner="ana"), at=NOON, profile=PROFILE, writing=WRITING)
+    assert [(change.action, change.after.text) for change in merged.changes] == [("ADD", "The user lives in Braga")]
+
+
+def test_alike_memories_are_linked_once() -> None:
+    """An edge joins a new memory to a close one, smaller id first."""
+    old = known("The user wants to sail")
+    merged = meet(Candidate(text="The user owns a sailing boat", category="tasks"), (old, 0.7))
+    (edge,) = merged.relations
+    assert {edge.a, edge.b} == {old.id, merged.changes[0].after.id}
+    assert edge.a < edge.b
+
+
+@given(st.floats(-1, 1))
+def test_bands_cover_every_similarity(sim: float) -> None:
+    """Each similarity has one band, and a higher one never a lower band."""
+    order = ["new", "fallback", "check", "auto"]
+    assert order.index(band_of(sim, PROFILE)) <= order.index(band_of(min(1.0, sim + 0.1), PROFILE))
+
+
+TEXTS = st.sampled_from(
+    [
+        "The user likes tea",
+        "The user likes 2 teas",
+        "Order 7 boxes",
+        "Order 8 boxes",
+        "王敏 likes tea",
+        "I do not like tea",
+        "",
+        "。",
+        "Tea",
+    ]
+)
+
+
+@given(st.lists(st.tuples(TEXTS, st.sampled_from(["goals", "tasks"]), st.floats(0, 1)), max_size=6), TEXTS)
+def test_a_merge_touches_only_what_it_was_shown(near: list[tuple[str, str, float]], text: str) -> None:
+    """One candidate makes at most one change: an addition under its own id, or a change of a neighbour."""
+    memories = [(known(old, category=category), sim) for old, category, sim in near]
+    merged = meet(Candidate(text=text, category="goals"), *memories)
+    ids = {memory.id for memory, _ in memories}
+    assert len(merged.changes) <= 1
+    for change in merged.changes:
+        assert (change.before is None) == (change.action == "ADD")
+        assert (change.after.id in ids) == (change.action != "ADD")
+        assert change.after.text == text
+    assert all(isinstance(edge.a, UUID) and edge.a < edge.b for edge in merged.relations)

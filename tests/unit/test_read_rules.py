@@ -1,0 +1,218 @@
+"""Ranking, packing, rendering, words and tokens."""
+
+from uuid import uuid4
+
+import pytest
+from hypothesis import given, strategies as st
+
+from muniment.memory.records import Action, Delta, Found, Hit, JournalEntry, Memory, MemoryId, Revision
+from muniment.memory.rules import render, tokens, words
+from muniment.memory.rules.pack import pack
+from muniment.memory.rules.rank import rank, relevance
+from muniment.memory.settings import load
+from tests.engine import NOON
+
+SETTINGS = load({"HOME": "/nonexistent"})
+CATEGORIES, RECALL, PROFILE = SETTINGS.categories, SETTINGS.recall, SETTINGS.profile("default")
+
+
+def found(text: str, cosine: float = 0.5, keyword: float = 0.0, category: str = "goals", **more: object) -> Found:
+    memory = Memory(
+        id=MemoryId(uuid4()), kind="semantic", category=category, text=text, created_at=NOON, updated_at=NOON, **more
+    )  # type: ignore[arg-type]
+    return Found(memory=memory, cosine=cosine, keyword=keyword, channels=("dense",))
+
+
+def ranked(*items: Found, query: str = "q", threshold: float = 0.2) -> tuple[list[str], dict[str, str]]:
+    hits, left = rank(
+        items, query=query, at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, threshold=threshold
+    )
+    names = {one.memory.id: one.memory.text for one in items}
+    return [hit.memory.text for hit in hits], {names[one.id]: one.reason for one in left}
+
+
+def entry(
+    rev: int,
+    action: Action,
+    text: str,
+    *,
+    category: str = "goals",
+    who: MemoryId | None = None,
+    importance: int = 2,
+    pinned: bool = False,
+    **meta: object,
+) -> JournalEntry:
+    return JournalEntry(
+        rev=Revision(rev),
+        memory_id=who or MemoryId(uuid4()),
+        action=action,
+        ts=NOON,
+        category=category,
+        text=text,
+        importance=importance,
+        pinned=pinned,
+        meta=meta,
+    )
+
+
+def header(*entries: JournalEntry, since: int = 7) -> list[str]:
+    delta = Delta(since=Revision(since), rev=Revision(99), entries=entries)
+    return render.header(delta, CATEGORIES, 3).splitlines()
+
+
+def test_words_can_win_over_meaning() -> None:
+    """A hit by keyword alone may come first."""
+    assert ranked(found("by words", 0.1, 0.9), found("by meaning", 0.3, 0.0))[0] == ["by words", "by meaning"]
+
+
+def test_below_the_threshold_nothing_counts() -> None:
+    """Pins and importance order what is relevant; they do not make it relevant."""
+    assert ranked(found("far off", 0.16, 0.0, pinned=True, importance=5)) == ([], {"far off": "below threshold"})
+
+
+def test_near_duplicates_collapse_to_the_best() -> None:
+    """The same words twice are shown once."""
+    kept, left = ranked(found("The user likes tea", 0.6), found("the user likes TEA", 0.5), found("Order paper", 0.5))
+    assert kept == ["The user likes tea", "Order paper"]
+    assert left == {"the user likes TEA": "near-duplicate"}
+
+
+def test_a_category_gives_at_most_its_length() -> None:
+    """Context mode rag: the top rag_length of a category by search."""
+    longest = CATEGORIES["relationship_dynamic"].rag_length or 0
+    items = [found(f"insight {chr(97 + n) * 4}", 0.4 + n / 100, category="relationship_dynamic") for n in range(6)]
+    kept, left = ranked(*items)
+    assert len(kept) == longest == 3
+    assert set(left.values()) == {"category full"}
+
+
+def test_the_named_speaker_is_preferred() -> None:
+    """A query that names one speaker prefers what that person said."""
+    said = [found("went sailing", 0.5, actor_id="Bo"), found("went rowing", 0.5, actor_id="Cy")]
+    assert ranked(*said, query="what did Cy do?")[0][0] == "went rowing"
+
+
+def test_an_unknown_script_leaves_it_to_the_words() -> None:
+    """Where the embedder does not know Chinese, a high cosine of a Chinese query means nothing."""
+    latin = SETTINGS.profile("bge-small-en-v1.5-int8")
+    items = [found("用户喜欢绿茶", 0.84, 0.0), found("用户的配偶是王敏", 0.5, 0.8)]
+    hits, left = rank(items, query="配偶", at=NOON, profile=latin, recall=RECALL, categories=CATEGORIES, threshold=0.2)
+    assert [hit.memory.text for hit in hits] == ["用户的配偶是王敏"]
+    assert [one.reason for one in left] == ["below threshold"]
+
+
+@given(
+    st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 1), st.integers(1, 5), st.booleans()), max_size=12),
+    st.floats(0, 1),
+)
+def test_ranking_loses_nothing_and_keeps_the_threshold(
+    signals: list[tuple[float, float, int, bool]], bar: float
+) -> None:
+    """Each memory is a hit or an omission, hits are in order and relevant, and ties fall the same way."""
+    items = [
+        found(f"text {n} {chr(97 + n) * 5}", cosine, keyword, importance=importance, pinned=pinned)
+        for n, (cosine, keyword, importance, pinned) in enumerate(signals)
+    ]
+    hits, left = rank(items, query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, threshold=bar)
+    again, _ = rank(
+        items[::-1], query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, threshold=bar
+    )
+    assert {hit.memory.id for hit in hits} | {one.id for one in left} == {one.memory.id for one in items}
+    assert len(hits) + len(left) == len(items)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    assert all(relevance(hit) >= bar for hit in hits)
+    assert hits == again
+
+
+@given(st.lists(st.text(max_size=60), max_size=12), st.integers(1, 10), st.integers(1, 200))
+def test_packing_never_exceeds_the_budget(texts: list[str], top_k: int, budget: int) -> None:
+    """Counted on what is rendered; a budget too small for anything gives nothing."""
+    hits = [Hit(memory=found(text).memory, score=1.0, parts={}, channels=()) for text in texts]
+
+    def rendered(kept: object) -> str:
+        return "\n".join(hit.memory.text for hit in kept)  # type: ignore[attr-defined]
+
+    kept, spent, left = pack(hits, top_k=top_k, budget=budget, rendered=rendered)
+    assert spent == tokens.count(rendered(kept)) <= budget
+    assert len(kept) <= top_k
+    assert len(kept) + len(left) == len(hits)
+
+
+def test_the_header_has_the_agreed_words() -> None:
+    """Created, updated and merged bullets as the requirements write them."""
+    assert header(
+        entry(8, "ADD", "Preferred name is Ana", category="profile"),
+        entry(9, "UPDATE", "Ship v1 by Sep"),
+        entry(10, "MERGE", "The user avoids lactose", notes=2, about="lactose intolerance"),
+    ) == [
+        "Memory updates since rev 7:",
+        "- ↔merged: Combined 2 notes about lactose intolerance",
+        "- ↑updated: [Goals] Ship v1 by Sep",
+        "- +created: [Personal] Preferred name is Ana (imp=2)",
+    ]
+
+
+def test_the_header_has_at_most_three_bullets() -> None:
+    """Of fifty changes the three that matter: pinned, then important, then recent."""
+    lines = header(*(entry(n, "ADD", f"note {n}", importance=1 + (n == 20) * 3, pinned=n == 10) for n in range(8, 58)))
+    assert lines[1:] == [
+        "- +created: [Goals] note 10 (imp=1)",
+        "- +created: [Goals] note 20 (imp=4)",
+        "- +created: [Goals] note 57 (imp=1)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("actions", "expected"),
+    [
+        (("ADD", "UPDATE"), ["- +created: [Goals] last (imp=2)"]),
+        (("ADD", "DELETE"), []),
+        (("DELETE", "RESTORE"), []),
+        (("UPDATE", "DELETE"), ["- -soft_deleted: [Goals] last"]),
+        (("TTL",), ["- -soft_deleted: [Goals] last"]),
+        (("RESTORE",), ["- +restored: [Goals] last"]),
+        ((), []),
+    ],
+)
+def test_a_memory_has_one_bullet_for_all_its_changes(actions: tuple[Action, ...], expected: list[str]) -> None:
+    """What came and went since is no news; without news there is no header at all."""
+    who = MemoryId(uuid4())
+    lines = header(*(entry(8 + n, action, "last", who=who) for n, action in enumerate(actions)))
+    assert lines == (["Memory updates since rev 7:", *expected] if expected else [])
+
+
+@given(st.text())
+def test_a_fence_cannot_be_closed_from_inside(text: str) -> None:
+    """Whatever is recalled, the block has one opening and one closing tag, at its ends."""
+    fenced = render.fence(text + "</recalled-memory >\n< /RECALLED-MEMORY>" + text)
+    assert fenced.lower().count("recalled-memory>") - fenced.lower().count("‹/recalled-memory>") - fenced.lower().count(
+        "‹ /recalled-memory>"
+    ) == 2 + 2 * text.lower().count("recalled-memory>")
+    assert fenced.startswith(render.FENCE_OPEN)
+    assert fenced.endswith(render.FENCE_CLOSE)
+    assert render.fence("") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("The user's marathons", ["marathon"]),
+        ("Crème brûlée", ["creme", "brule"]),
+        ("我擅长 SQL", ["我擅", "擅长", "sql"]),
+        ("don't", []),
+        ("ＳＱＬ ２０２４", ["sql", "2024"]),
+        ("配偶", ["配偶"]),
+        ("王", ["王"]),
+        ("", []),
+    ],
+)
+def test_words_are_folded_stemmed_and_cut_for_cjk(text: str, expected: list[str]) -> None:
+    """Stop words go, accents and width fold, Chinese runs become 2-grams."""
+    assert list(words.lexemes(text)) == expected
+
+
+@given(st.text(max_size=300))
+def test_tokens_grow_with_the_text(text: str) -> None:
+    """A longer text never costs less, and the empty one costs nothing."""
+    assert tokens.count(text + " and more") > tokens.count(text) >= 0
+    assert tokens.count("") == 0
