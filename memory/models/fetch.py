@@ -102,8 +102,8 @@ def _from_hub(names: list[str], staging: Path) -> dict[str, Path]:
     if importlib.util.find_spec("huggingface_hub") is None:
         return {}
     # The hub's client is optional and slow to import: only when every nearer source has failed.
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import HfHubHTTPError
+    from huggingface_hub import hf_hub_download  # noqa: PLC0415
+    from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415
 
     found = {}
     for name in names:
@@ -154,14 +154,14 @@ def _silent(_line: str) -> None:
 def main(arguments: list[str]) -> int:
     """`python -m muniment.memory.models.fetch FOLDER [SOURCE]`: one line out, 0 if the files are there."""
     if len(arguments) not in (1, 2):
-        print("usage: python -m muniment.memory.models.fetch FOLDER [SOURCE]", file=sys.stderr)  # noqa: T201
+        print("usage: python -m muniment.memory.models.fetch FOLDER [SOURCE]", file=sys.stderr)
         return 2
     try:
         folder = fetch(Path(arguments[0]), source=Path(arguments[1]) if len(arguments) == 2 else None)
     except BadConfig as error:
-        print(error, file=sys.stderr)  # noqa: T201
+        print(error, file=sys.stderr)
         return 1
-    print(f"The offline embedder is ready in {folder}")  # noqa: T201
+    print(f"The offline embedder is ready in {folder}")
     return 0
 
 

@@ -1,0 +1,134 @@
+"""Chat models behind any endpoint that speaks OpenAI's `/chat/completions`."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from muniment.memory.errors import BadInput, BadModelAnswer
+from muniment.memory.models.openai_client import open_client, translated
+from muniment.memory.ports import ChatAnswer, ChatMessage, Tool, ToolCall
+
+_TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(hide_input_in_errors=True)
+
+
+class _Function(_Part):
+    name: str
+    arguments: str = ""
+
+
+class _Call(_Part):
+    id: str
+    function: _Function
+
+
+class _Message(_Part):
+    content: str | None = None
+    refusal: str | None = None
+    tool_calls: list[_Call] | None = None
+
+
+class _Choice(_Part):
+    message: _Message
+    finish_reason: str | None = None
+
+
+class _Usage(_Part):
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+class _Completion(_Part):
+    model: str | None = None
+    choices: list[_Choice] = Field(min_length=1)
+    usage: _Usage | None = None
+
+
+class OpenAIChat:
+    """A chat model with tools; `name` is the model's name at the endpoint (`base_url`, or OpenAI itself).
+
+    `timeout_seconds` is per attempt, `max_output_tokens` per answer. Failures are `ModelTimeout`,
+    `ModelRateLimited`, `ModelUnavailable`, `ModelError` (a request the endpoint does not accept) or
+    `BadModelAnswer` (refused, empty, not in form, tool arguments that are not a JSON object).
+    """
+
+    def __init__(self, model: str, *, api_key: SecretStr, base_url: str | None = None, timeout_seconds: float = 30.0,
+                 max_retries: int = 1, max_output_tokens: int = 800) -> None:
+        self._model = model
+        # OpenAI's newer models refuse `max_tokens`; most compatible endpoints know nothing else.
+        self._limit = {"max_tokens" if base_url else "max_completion_tokens": max_output_tokens}
+        self._client = open_client(api_key=api_key, base_url=base_url, timeout_seconds=timeout_seconds,
+                                   max_retries=max_retries)
+
+    @property
+    def name(self) -> str:
+        return self._model
+
+    async def chat(self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> ChatAnswer:
+        """The model's answer: text, tool calls or both. `BadInput` for a tool name that providers refuse."""
+        for tool in tools:
+            if not _TOOL_NAME.fullmatch(tool.name):
+                raise BadInput(f"The tool name {tool.name!r} is not made of 1 to 64 letters, digits, '_' or '-'.",
+                               tool=tool.name)
+        body: dict[str, Any] = {"model": self._model, "messages": [_to_wire(message) for message in messages],
+                                **self._limit}
+        if tools:
+            body["tools"] = [{"type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": tool.parameters}} for tool in tools]
+        with translated(self._model):
+            raw = await self._client.chat.completions.with_raw_response.create(**body)
+        try:
+            completion = _Completion.model_validate_json(raw.content)
+        except ValidationError as error:
+            raise BadModelAnswer("The model's answer is not in the expected form.", model=self._model) from error
+        return self._accept(completion)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    def _accept(self, completion: _Completion) -> ChatAnswer:
+        """The first choice as a `ChatAnswer`; a cut-off text is an answer, a cut-off tool call is not."""
+        choice = completion.choices[0]
+        message, finish = choice.message, choice.finish_reason
+        if message.refusal or finish == "content_filter":
+            raise BadModelAnswer("The model refuses to answer.", model=self._model, finish_reason=finish)
+        calls = tuple(self._call(call, finish) for call in message.tool_calls or ())
+        text = message.content or ""
+        if not calls and not text.strip():
+            raise BadModelAnswer("The model's answer is empty.", model=self._model, finish_reason=finish)
+        usage = completion.usage or _Usage()
+        return ChatAnswer(message=ChatMessage(role="assistant", content=text, tool_calls=calls),
+                          model=completion.model or self._model,
+                          input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)
+
+    def _call(self, call: _Call, finish: str | None) -> ToolCall:
+        # A tool without parameters is often called with no arguments at all.
+        try:
+            arguments = json.loads(call.function.arguments or "{}")
+        except (json.JSONDecodeError, RecursionError):
+            arguments = None
+        if not isinstance(arguments, dict):
+            why = "were cut off" if finish == "length" else "are not a JSON object"
+            raise BadModelAnswer(f"The arguments of the model's tool call {why}.", model=self._model,
+                                 finish_reason=finish)
+        return ToolCall(id=call.id, name=call.function.name, arguments=arguments)
+
+
+def _to_wire(message: ChatMessage) -> dict[str, Any]:
+    wire: dict[str, Any] = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        wire["content"] = message.content or None
+        wire["tool_calls"] = [{"id": call.id, "type": "function", "function": {
+            "name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}}
+            for call in message.tool_calls]
+    if message.tool_call_id is not None:
+        wire["tool_call_id"] = message.tool_call_id
+    return wire
