@@ -13,7 +13,15 @@ MONTHS = (
 )  # fmt: skip
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 SEASONS_ZH = {"春": 3, "夏": 6, "秋": 9, "冬": 12}
-_PREPOSITIONS = {"day": "on", "about": "around", "week": "in", "weekend": "on", "month": "in", "season": "in", "year": "in"}
+_PREPOSITIONS = {
+    "day": "on",
+    "about": "around",
+    "week": "in",
+    "weekend": "on",
+    "month": "in",
+    "season": "in",
+    "year": "in",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,9 @@ def with_subject(text: str, *, carried: bool) -> tuple[str, bool]:
 def _called(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     name = found["name"]
     if not re.match(r"[你他她它您一什怎]", name):
-        yield draft("identity", "preferred_name", name, f"用户的称呼（偏好的名字）是{name}", single=True, persons=(name,))
+        yield draft(
+            "identity", "preferred_name", name, f"用户的称呼（偏好的名字）是{name}", single=True, persons=(name,)
+        )
 
 
 def _name(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -72,15 +74,36 @@ def _birthday(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _lives(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     where, ended = found["place"].removesuffix("了"), bool(found["neg"])
-    if not re.match(r"一|这|那|哪|酒店|宿舍|家里|外面|楼", where) and owned(where) and not dates.mentions(where, clause.at):
+    if (
+        not re.match(r"一|这|那|哪|酒店|宿舍|家里|外面|楼", where)
+        and owned(where)
+        and not dates.mentions(where, clause.at)
+    ):
         text = f"用户{'不再' if ended else ''}住在{where}"
         yield draft("identity", "lives_in", where, text, single=True, negated=ended, importance=3, location=where)
 
 
 def _from(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     where = found["place"]
-    if not re.match(r"一|个|好|坏|男|女|主|负责|病|名|普通|老|本|当|外地|内向|外向|有|什么|这|那|做|的", where) and not where.endswith(("的", "负责", "主持", "候选")):
-        nation = where in ("中国", "美国", "英国", "法国", "德国", "日本", "韩国", "加拿大", "澳大利亚", "新加坡", "俄罗斯", "意大利", "西班牙", "印度")
+    if not re.match(
+        r"一|个|好|坏|男|女|主|负责|病|名|普通|老|本|当|外地|内向|外向|有|什么|这|那|做|的", where
+    ) and not where.endswith(("的", "负责", "主持", "候选")):
+        nation = where in (
+            "中国",
+            "美国",
+            "英国",
+            "法国",
+            "德国",
+            "日本",
+            "韩国",
+            "加拿大",
+            "澳大利亚",
+            "新加坡",
+            "俄罗斯",
+            "意大利",
+            "西班牙",
+            "印度",
+        )
         text = f"用户是{where}人"
         yield draft("identity", "nationality" if nation else "comes_from", where, text, single=True, location=where)
 
@@ -94,12 +117,24 @@ def _origin(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     trade, ended = found["value"], bool(found["neg"])
     if owned(trade) == trade and "的" not in trade:
-        yield draft("identity", "works_as", trade, f"用户{'不再' if ended else '的职业'}是{trade}", single=True, negated=ended, importance=3)
+        yield draft(
+            "identity",
+            "works_as",
+            trade,
+            f"用户{'不再' if ended else '的职业'}是{trade}",
+            single=True,
+            negated=ended,
+            importance=3,
+        )
 
 
 def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     firm, role = found["value"], found["role"] or ""
-    if owned(firm) == firm and firm not in ("家", "家里", "外面", "国外", "外地") and not dates.mentions(firm, clause.at):
+    if (
+        owned(firm) == firm
+        and firm not in ("家", "家里", "外面", "国外", "外地")
+        and not dates.mentions(firm, clause.at)
+    ):
         yield draft("identity", "works_at", firm, f"用户在{firm}工作", single=True, importance=3, entities=(firm,))
         if re.fullmatch(TRADE, role):
             yield draft("identity", "works_as", role, f"用户的职业是{role}", single=True, importance=3)
@@ -118,13 +153,15 @@ def _things(words: str) -> list[str]:
 
 def _likes(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     verb, value = found["verb"], re.sub(_END, "", found["value"])
-    ended = value.endswith("了") and bool(found["neg"]) or found["neg"] == "不再"
+    ended = (value.endswith("了") and bool(found["neg"])) or found["neg"] == "不再"
     bad = verb in ("讨厌", "厌恶", "受不了", "反感")
     if bad and found["neg"]:
         return
     for one in _things(value.removesuffix("了")):
         how = "不再" if ended else "不" if found["neg"] else ""
-        yield draft("preference", "likes", one, f"用户{how}{verb.removeprefix('最')}{one}", negated=bad or bool(found["neg"]))
+        yield draft(
+            "preference", "likes", one, f"用户{how}{verb.removeprefix('最')}{one}", negated=bad or bool(found["neg"])
+        )
 
 
 def _prefers(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -141,7 +178,9 @@ _WHAT = {"颜色": "colour", "食物": "food", "电影": "film", "歌手": "sing
 def _favourite(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     what, value = found["what"], owned(found["value"])
     if value and owned(what):
-        yield draft("preference", f"favourite_{_WHAT.get(what, what)}", value, f"用户最喜欢的{what}是{value}", single=True)
+        yield draft(
+            "preference", f"favourite_{_WHAT.get(what, what)}", value, f"用户最喜欢的{what}是{value}", single=True
+        )
 
 
 def _allergy(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -158,10 +197,24 @@ def _intolerant(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _diet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     against = bool(found["neg"])
-    value = "vegan" if found["value"].startswith(("纯素", "严格素")) else "halal" if "清真" in found["value"] else "vegetarian"
+    value = (
+        "vegan"
+        if found["value"].startswith(("纯素", "严格素"))
+        else "halal"
+        if "清真" in found["value"]
+        else "vegetarian"
+    )
     said = re.sub(r"^(?:是|在)?(?:一个|一名)?", "", found["value"])
     verb = "" if said.startswith("吃") else "是"
-    yield draft("constraint", "diet", value, f"用户{'不再' if against else ''}{verb}{said.removesuffix('的')}", single=True, negated=against, importance=4)
+    yield draft(
+        "constraint",
+        "diet",
+        value,
+        f"用户{'不再' if against else ''}{verb}{said.removesuffix('的')}",
+        single=True,
+        negated=against,
+        importance=4,
+    )
 
 
 def _cannot(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -178,13 +231,28 @@ def _condition(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = owned(found["value"])
     if said and re.search(r"[\d一二三四五六七八九十百千万]", said):
-        yield draft("constraint", "budget", said, f"用户的预算{found['be']}{said}", category="constraints", single=True, importance=3)
+        yield draft(
+            "constraint",
+            "budget",
+            said,
+            f"用户的预算{found['be']}{said}",
+            category="constraints",
+            single=True,
+            importance=3,
+        )
 
 
 def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     what = owned((found["what"] or "").removesuffix("的")) or "工作"
     if dates.mentions(found["value"], clause.at):
-        yield draft("constraint", "deadline", what, f"用户的{what}截止日期是{found['value']}", category="constraints", importance=3)
+        yield draft(
+            "constraint",
+            "deadline",
+            what,
+            f"用户的{what}截止日期是{found['value']}",
+            category="constraints",
+            importance=3,
+        )
 
 
 def _style(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -241,32 +309,48 @@ def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     against = bool(found["neg"])
     how = {"想": "想", "想要": "想要"}.get(found["how"], found["how"])
     text = f"用户{'不再' if against and said.endswith('了') else '不' if against else ''}{how}{value}"
-    yield draft("goal", "wants_to", dates.without(value.removesuffix("了"), clause.at), text, importance=3, negated=against)
+    yield draft(
+        "goal", "wants_to", dates.without(value.removesuffix("了"), clause.at), text, importance=3, negated=against
+    )
 
 
 def _aim(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value = owned(re.sub(_END, "", found["value"]))
     if value:
-        yield draft("goal", "wants_to", dates.without(value, clause.at), f"用户的{found['what']}是{value}", importance=3)
+        yield draft(
+            "goal", "wants_to", dates.without(value, clause.at), f"用户的{found['what']}是{value}", importance=3
+        )
 
 
 def _toward(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value = owned(re.sub(_END, "", found["value"]))
     if value and not value.startswith(("了", "过", "到", "会", "校", "生")):
         predicate = "learns" if found["doing"].startswith("学") else "trains_for"
-        yield draft("goal", predicate, dates.without(value, clause.at), f"用户正在{found['doing']}{value}", importance=3)
+        yield draft(
+            "goal", predicate, dates.without(value, clause.at), f"用户正在{found['doing']}{value}", importance=3
+        )
 
 
 def _task(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value = owned(re.sub(_END, "", found["value"]))
     if value and len(value) >= 3 and (found["ask"] or dates.mentions(value, clause.at)):
-        yield draft("note", "to_do", dates.without(value, clause.at), f"用户需要{value}", category="tasks", importance=3)
+        yield draft(
+            "note", "to_do", dates.without(value, clause.at), f"用户需要{value}", category="tasks", importance=3
+        )
 
 
 def _done(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     verb, value = found["verb"], owned(re.sub(_END, "", found["value"]))
     if value and value[0] not in "了的吗没":
-        slugs = {"做": "worked_as", "当": "worked_as", "担任": "worked_as", "干": "worked_as", "去": "visited", "学": "studied", "住在": "lived_in"}
+        slugs = {
+            "做": "worked_as",
+            "当": "worked_as",
+            "担任": "worked_as",
+            "干": "worked_as",
+            "去": "visited",
+            "学": "studied",
+            "住在": "lived_in",
+        }
         yield draft("experience", slugs.get(verb, "did"), value, f"用户{verb}过{value}")
 
 
@@ -275,7 +359,9 @@ def _been(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     if where:
         predicate = {"工作": "worked_at", "上班": "worked_at", "实习": "worked_at"}.get(found["verb"], "lived_in")
         text = f"用户在{where}{found['verb']}过{found['long'] or ''}"
-        yield draft("experience", predicate, where, text, entities=(where,), location=where if predicate == "lived_in" else None)
+        yield draft(
+            "experience", predicate, where, text, entities=(where,), location=where if predicate == "lived_in" else None
+        )
 
 
 def _skill(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -303,7 +389,14 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     moved = re.match(r"搬[到去](?P<place>[\u4e00-\u9fff\w]{2,12})$", value.removesuffix("了"))
     where = moved["place"] if moved else None
     text = f"用户计划于{when}{value[future.end() :]}" if future else f"用户于{when}{value}"
-    yield draft("event", "moved_to" if where else "plans" if future else "did", where or value, text, location=where, importance=3 if where else 2)
+    yield draft(
+        "event",
+        "moved_to" if where else "plans" if future else "did",
+        where or value,
+        text,
+        location=where,
+        importance=3 if where else 2,
+    )
 
 
 def _moved(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -371,7 +464,9 @@ def facts(clause: Clause) -> list[Draft]:
 
 
 def _about_me(text: str) -> bool:
-    return bool(re.search(r"^我(?!" + RELATION + r"|的|们)|[年月日天周期号末晚上]我(?!" + RELATION + r"|的|们)", text[:24]))
+    return bool(
+        re.search(r"^我(?!" + RELATION + r"|的|们)|[年月日天周期号末晚上]我(?!" + RELATION + r"|的|们)", text[:24])
+    )
 
 
 def note(clause: Clause) -> Draft | None:

@@ -102,7 +102,9 @@ def _said_year(found: re.Match[str], at: datetime, lean: int) -> When:
 
 def _iso_like(found: re.Match[str], at: datetime, lean: int) -> When:
     month, of_month = number(found["month"]), number(found["day"])
-    return _when(calendar.day(at, calendar.nearest_year(at, month, lean, of_month), month, of_month), "day", found["part"])
+    return _when(
+        calendar.day(at, calendar.nearest_year(at, month, lean, of_month), month, of_month), "day", found["part"]
+    )
 
 
 def _bare_month(found: re.Match[str], at: datetime, lean: int) -> When:
@@ -125,13 +127,56 @@ _IN_YEAR = r"(?:的?(?:" + _MONTH + r"(?:" + _DAY + _PART + r")?|(?P<season>[春
 _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
     (re.compile(_YEAR + _IN_YEAR), _said_year, False, False),
     (re.compile(r"(?P<near>(?:大前|大后|前|昨|今|明|后)天|[昨今明][日晚早晨])" + _PART), _near, True, False),
-    (re.compile(r"(?<!早)(?P<side>上上|下下|上|这|本|下)(?:一)?个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天末])?" + _PART), _week, True, False),
-    (re.compile(_NOT_HABITUAL + r"(?<![上下这本个一两二三四五六七八九十\d])(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])" + _PART), _weekday, True, False),
-    (re.compile(r"(?P<side>上上|下下|上|这|本|下)(?:一)?个?月(?!份?会)(?:的?" + _DAY + _PART + r")?"), _month, True, False),
-    (re.compile(r"(?<![\d一二两三四五六七八九十几每])(?P<side>[前去今明后本])年" + _IN_YEAR), _turned_year, True, False),
-    (re.compile(r"(?:大概|大约|差不多)?" + _COUNT + r"(?:个)?(?P<unit>天|日|周|星期|礼拜|月|年)(?:以|之)?(?P<way>[前后])(?!天)"), _shifted, True, False),
+    (
+        re.compile(
+            r"(?<!早)(?P<side>上上|下下|上|这|本|下)(?:一)?个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天末])?"
+            + _PART
+        ),
+        _week,
+        True,
+        False,
+    ),
+    (
+        re.compile(
+            _NOT_HABITUAL
+            + r"(?<![上下这本个一两二三四五六七八九十\d])(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])"
+            + _PART
+        ),
+        _weekday,
+        True,
+        False,
+    ),
+    (
+        re.compile(r"(?P<side>上上|下下|上|这|本|下)(?:一)?个?月(?!份?会)(?:的?" + _DAY + _PART + r")?"),
+        _month,
+        True,
+        False,
+    ),
+    (
+        re.compile(r"(?<![\d一二两三四五六七八九十几每])(?P<side>[前去今明后本])年" + _IN_YEAR),
+        _turned_year,
+        True,
+        False,
+    ),
+    (
+        re.compile(
+            r"(?:大概|大约|差不多)?"
+            + _COUNT
+            + r"(?:个)?(?P<unit>天|日|周|星期|礼拜|月|年)(?:以|之)?(?P<way>[前后])(?!天)"
+        ),
+        _shifted,
+        True,
+        False,
+    ),
     (re.compile(_NOT_HABITUAL + r"(?<![\d年])" + _MONTH + _DAY + _PART), _iso_like, False, True),
-    (re.compile(_NOT_HABITUAL + r"(?<![\d年一二两三四五六七八九十])" + _MONTH + r"(?![\d一二三四五六七八九十]{1,3}[日号])"), _bare_month, False, True),
+    (
+        re.compile(
+            _NOT_HABITUAL + r"(?<![\d年一二两三四五六七八九十])" + _MONTH + r"(?![\d一二三四五六七八九十]{1,3}[日号])"
+        ),
+        _bare_month,
+        False,
+        True,
+    ),
 )
 
 

@@ -26,10 +26,12 @@ RELATIONS: dict[str, tuple[str, str]] = {  # as said: predicate, standard word
 }  # fmt: skip
 ONE_AT_A_TIME = frozenset({"spouse", "partner", "father", "mother", "boss", "best_friend"})
 RELATION = "(?:" + "|".join(sorted(RELATIONS, key=len, reverse=True)) + ")"
-SURNAMES = (
-    "王李张刘陈杨黄赵周吴徐孙朱马胡郭林何高梁郑罗宋谢唐韩曹许邓萧冯曾程蔡彭潘袁于董余苏叶吕魏蒋田杜丁沈姜范江傅钟卢汪戴崔任陆廖姚方金邱夏谭韦贾邹石熊孟秦阎薛侯雷白龙段郝孔邵史毛常万顾赖武康贺严尹钱施牛洪龚"
+SURNAMES = "王李张刘陈杨黄赵周吴徐孙朱马胡郭林何高梁郑罗宋谢唐韩曹许邓萧冯曾程蔡彭潘袁于董余苏叶吕魏蒋田杜丁沈姜范江傅钟卢汪戴崔任陆廖姚方金邱夏谭韦贾邹石熊孟秦阎薛侯雷白龙段郝孔邵史毛常万顾赖武康贺严尹钱施牛洪龚"
+NAME = (
+    r"(?:["
+    + SURNAMES
+    + r"][\u4e00-\u9fff]{1,2}|[小老阿大][\u4e00-\u9fff]|(?:欧阳|司马|上官|诸葛)[\u4e00-\u9fff]{1,2}|[A-Z][A-Za-z'-]{1,20}(?:\s[A-Z][A-Za-z'-]{1,20})?)"
 )
-NAME = r"(?:[" + SURNAMES + r"][\u4e00-\u9fff]{1,2}|[小老阿大][\u4e00-\u9fff]|(?:欧阳|司马|上官|诸葛)[\u4e00-\u9fff]{1,2}|[A-Z][A-Za-z'-]{1,20}(?:\s[A-Z][A-Za-z'-]{1,20})?)"
 ANY_NAME = r"(?:[\u4e00-\u9fff·]{2,6}|[A-Za-z][A-Za-z'-]{1,20}(?:\s[A-Z][A-Za-z'-]{1,20})?)"
 TRADE = (
     r"(?:[\u4e00-\u9fffA-Za-z]{0,8}(?:工程师|程序员|设计师|教师|老师|医生|护士|律师|会计师?|经理|主管|总监|顾问|教授|讲师|研究员|分析师|架构师|记者|编辑|作家|翻译|司机|厨师|警察|消防员|公务员|演员|歌手|画家"

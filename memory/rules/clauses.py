@@ -8,11 +8,18 @@ from collections.abc import Iterator
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _CODE = re.compile(r"```[^`]*(?:```|$)|`[^`\n]{1,200}`")
 _CITED = re.compile(r"^[ \t]*(?:>|\|).*$", re.MULTILINE)
-_QUOTED = re.compile(r'"([^"\n]{1,600})"|(?<![\w\'])\'([^\'\n]{2,300})\'(?![\w\'])|「([^」\n]{1,600})」|『([^』\n]{1,600})』|《([^》\n]{1,100})》|«([^»\n]{1,300})»')
-_SENTENCE = re.compile(r"(?:[^.!?。！？\n]|\.(?=\w)|(?<=\b[A-Z])\.(?= [A-Z])|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bMrs)\.|(?<=\bSt)\.)+[.!?。！？]*")
+_QUOTED = re.compile(
+    r'"([^"\n]{1,600})"|(?<![\w\'])\'([^\'\n]{2,300})\'(?![\w\'])|「([^」\n]{1,600})」|『([^』\n]{1,600})』|《([^》\n]{1,100})》|«([^»\n]{1,300})»'
+)
+_SENTENCE = re.compile(
+    r"(?:[^.!?。！？\n]|\.(?=\w)|(?<=\b[A-Z])\.(?= [A-Z])|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bMrs)\.|(?<=\bSt)\.)+[.!?。！？]*"
+)
 _LONGEST = 600  # a clause beyond it holds no statement of 280 characters
 
-_NOT_MEANT = re.compile(r"\b(?:just|only)\s+(?:kidding|joking|messing)\b|\bjk\b|\bkidding!|/s\b|\bnot\s+really,?\s+(?:lol|haha)|开玩笑|骗你的|逗你的|才怪", re.IGNORECASE)
+_NOT_MEANT = re.compile(
+    r"\b(?:just|only)\s+(?:kidding|joking|messing)\b|\bjk\b|\bkidding!|/s\b|\bnot\s+really,?\s+(?:lol|haha)|开玩笑|骗你的|逗你的|才怪",
+    re.IGNORECASE,
+)
 _PLAYED = re.compile(
     r"\b(?:in\s+(?:my|the|this|a|our)\s+(?:\w+\s+)?(?:novel|story|book|game|movie|film|dreams?|play|screenplay|fiction|scenario|episode|song|campaign)|my\s+character|role-?play|act\s+as"
     r"|pretend(?:ing)?|(?:write|draft|compose)\s+(?:me\s+)?(?:an?|the|my|this|some)\s+(?:\w+\s+){0,2}(?:story|poem|scene|dialogue|letter|e?mail|essay|song|script|post|tweet|speech|bio|message|paragraph)"
@@ -30,7 +37,10 @@ _SUPPOSED = re.compile(
     r"|^(?:如果|要是|假如|假设|假若|倘若|万一|除非|要不是|若是|就算|即使|一旦|等我)",
     re.IGNORECASE,
 )
-_WANTED = re.compile(r"(?:'d|\bwould)\s+(?:really\s+|also\s+|just\s+)*(?:like|love|prefer|rather)\b|\bcan't\s+stand\b|\byou\s+(?:can|may|could|should)\s+call\s+me\b", re.IGNORECASE)
+_WANTED = re.compile(
+    r"(?:'d|\bwould)\s+(?:really\s+|also\s+|just\s+)*(?:like|love|prefer|rather)\b|\bcan't\s+stand\b|\byou\s+(?:can|may|could|should)\s+call\s+me\b",
+    re.IGNORECASE,
+)
 _HEDGED = re.compile(
     r"\b(?:if|unless|wish|would|could|should|might|maybe|perhaps|probably|possibly|supposedly|seems?|as\s+though|nearly|almost|guess|whether|feels?\s+like|felt\s+like|wonder|dreamt|dreamed"
     r"|thinking\s+(?:of|about)|considering|tempted|not\s+sure|don't\s+know|doubt|imagine|suppose|basically|literally|sort\s+of|kind\s+of\s+like|not\s+that\s+i)\b|\bmay\b|'d\b"
@@ -47,18 +57,27 @@ _NEW = (
     r"(?:i|i'm|im|i've|i'd|i'll|my|we|we're|you|he|she|it|it's|they|there|that's|this|call\s+me|everyone\s+calls\s+me|please|remember|don't\s+forget|forget|remind|what|who|where|how|why|when|which|can|could"
     r"|do|does|did|is|are|will|would|if|unless|because|since\s+i|as\s+i|now\s+that|given\s+that|our|last\s+\w+\s+i|yesterday\s+i|answer|reply|keep|always|never|on\s+\w+\s+i)"
 )
-_VERBS = (
-    r"(?:(?:really\s+|also\s+|still\s+|don't\s+|do\s+not\s+|can't\s+|absolutely\s+|currently\s+|now\s+)*(?:like|love|hate|prefer|enjoy|dislike|adore|live|work|speak|play|want\s+to|plan\s+to|have|can't|am|was|moved|graduated|got|started|bought|visited|studied|used\s+to|need\s+to|hope\s+to|training|learning|allergic|lactose|vegan|vegetarian))"
-)
+_VERBS = r"(?:(?:really\s+|also\s+|still\s+|don't\s+|do\s+not\s+|can't\s+|absolutely\s+|currently\s+|now\s+)*(?:like|love|hate|prefer|enjoy|dislike|adore|live|work|speak|play|want\s+to|plan\s+to|have|can't|am|was|moved|graduated|got|started|bought|visited|studied|used\s+to|need\s+to|hope\s+to|training|learning|allergic|lactose|vegan|vegetarian))"
 _SPLIT = re.compile(
-    r"(?:\s*[,;:–—]\s*|\s+-\s+|\s+)(?:(?:and|but|so|plus|while|although|though|yet|or)\s+)+(?:then\s+|also\s+|yeah,?\s+)?(?=" + _NEW + r"\b)"
-    r"|\s*[,:–—(]\s*(?=" + _NEW + r"\b)|\s*;\s*|\s*[–—]\s*|\s+-\s+|\s+(?=(?:because|given\s+that|now\s+that)\s+i\b|(?:since|as)\s+i'm\b)",
+    r"(?:\s*[,;:–—]\s*|\s+-\s+|\s+)(?:(?:and|but|so|plus|while|although|though|yet|or)\s+)+(?:then\s+|also\s+|yeah,?\s+)?(?="
+    + _NEW
+    + r"\b)"
+    r"|\s*[,:–—(]\s*(?="
+    + _NEW
+    + r"\b)|\s*;\s*|\s*[–—]\s*|\s+-\s+|\s+(?=(?:because|given\s+that|now\s+that)\s+i\b|(?:since|as)\s+i'm\b)",
     re.IGNORECASE,
 )
 _ELIDED = re.compile(r"\s*,?\s+(?:and|but)\s+(?=" + _VERBS + r"\b)", re.IGNORECASE)
 _CARRIES = re.compile(r"^i(?:'?m|'ve|\s+am|\s+have)?\s", re.IGNORECASE)
-_BOUND = re.compile(r"\b(?:to|can|could|would|will|should|might|must|let|help|make|not|don't|never|can't|cannot)\b|'d\b|'ll\b|n't\b", re.IGNORECASE)
-_INTRODUCTION = re.compile(r"^(?P<who>(?:i'?m|i\s+am|my\s+name\s+is|my\s+name's)\s+[^\s,]+(?:\s+[^\s,]+)?),\s+(?P<what>(?:an?|\d+|from)\s.+)$", re.IGNORECASE)
+_BOUND = re.compile(
+    r"\b(?:to|who|those|that|can|could|would|will|should|might|must|let|help|make|not|don't|never|can't|cannot)\b|'d\b|'ll\b|n't\b",
+    re.IGNORECASE,
+)
+_BESIDE = re.compile(r"\b((?i:my)\s+(?:\w+\s+)?\w+|[A-Z][a-z]{2,15})\s+and\s+I\b(?!')")
+_INTRODUCTION = re.compile(
+    r"^(?P<who>(?:i'?m|i\s+am|my\s+name\s+is|my\s+name's)\s+[^\s,]+(?:\s+[^\s,]+)?),\s+(?P<what>(?:an?|\d+|from)\s.+)$",
+    re.IGNORECASE,
+)
 _SPLIT_ZH = re.compile(r"\s*[，,；;]\s*(?!(?:它?的?名字叫|名叫|叫)(?!我))|而且|但是|不过(?!敏)|并且|(?<!没)还有(?=我)")
 
 
@@ -76,7 +95,9 @@ def sentences(text: str) -> Iterator[str]:
 def _unquoted(found: re.Match[str]) -> str:
     """A quoted name stays; a quoted sentence is somebody's words."""
     said = next(group for group in found.groups() if group is not None)
-    short = len(said.split()) <= 3 and len(said) <= 30 and not re.match(r"(?:i|i'm|my|we|you)\b|我", said, re.IGNORECASE)
+    short = (
+        len(said.split()) <= 3 and len(said) <= 30 and not re.match(r"(?:i|i'm|my|we|you)\b|我", said, re.IGNORECASE)
+    )
     return said.strip(",.") if short else " … "
 
 
@@ -95,14 +116,22 @@ def clauses(sentence: str) -> Iterator[str]:
 
 
 def _asking(clause: str) -> bool:
-    return bool(re.search(r"(?:吗|呢|么|什么|谁|哪里|哪儿|多少|怎么|怎样|为什么|是不是|有没有|能不能|是否|几[个点岁])", clause)) if _CJK.search(clause) else False
+    return (
+        bool(
+            re.search(
+                r"(?:吗|呢|么|什么|谁|哪里|哪儿|多少|怎么|怎样|为什么|是不是|有没有|能不能|是否|几[个点岁])", clause
+            )
+        )
+        if _CJK.search(clause)
+        else False
+    )
 
 
 def _parts(sentence: str) -> Iterator[str]:
     if _CJK.search(sentence):
         yield from _SPLIT_ZH.split(sentence)
         return
-    for part in _SPLIT.split(sentence):
+    for part in _SPLIT.split(_together(sentence)):
         yield from _shared(part)
 
 
@@ -118,6 +147,16 @@ def _shared(part: str) -> Iterator[str]:
     for piece in pieces[1:]:
         state = re.match(r"(?:training|learning|allergic|lactose|vegan|vegetarian)\b", piece, re.IGNORECASE)
         yield f"I'm {piece}" if state else f"I {piece}"
+
+
+def _together(sentence: str) -> str:
+    """`My wife and I went` starts with the speaker, so that it is not split between the two."""
+    return _BESIDE.sub(
+        lambda found: (
+            f"I & {found[1][:1].lower() if found[1].lower().startswith('my') else found[1][:1]}{found[1][1:]}"
+        ),
+        sentence,
+    )
 
 
 def _introduced(part: str) -> Iterator[str]:

@@ -43,4 +43,11 @@ def draft(
     """A draft in the category of its kind unless another is named."""
     fact = Fact(kind=kind, predicate=predicate, object=value, subject=subject, persons=persons, entities=entities, location=location,
                 topic=topic, single=single, negated=negated)  # fmt: skip
-    return Draft(text=text, fact=fact, category=category or CATEGORIES[kind], importance=importance, confidence=confidence, timeless=timeless)
+    return Draft(
+        text=text,
+        fact=fact,
+        category=category or CATEGORIES[kind],
+        importance=importance,
+        confidence=confidence,
+        timeless=timeless,
+    )

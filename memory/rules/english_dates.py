@@ -15,8 +15,24 @@ Handler = Callable[[re.Match[str], datetime, int], When | None]
 _MONTH_NAMES = {name.casefold(): index for index, name in enumerate(MONTHS, 1)}
 _MONTH_NAMES |= {name[:3].casefold(): index for name, index in zip(MONTHS, range(1, 13), strict=True)} | {"sept": 9}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBERS = {word: n for n, word in enumerate("one two three four five six seven eight nine ten eleven twelve".split(), 1)}
-_NUMBERS |= {"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a few": 3, "few": 3, "several": 4, "fifteen": 15, "twenty": 20, "thirty": 30}
+_NUMBERS = {
+    word: n
+    for n, word in enumerate(
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
+    )
+}
+_NUMBERS |= {
+    "a": 1,
+    "an": 1,
+    "a couple of": 2,
+    "couple of": 2,
+    "a few": 3,
+    "few": 3,
+    "several": 4,
+    "fifteen": 15,
+    "twenty": 20,
+    "thirty": 30,
+}
 
 _MONTH = (
     r"(?P<month>january|february|march|april|may|june|july|august|september|october|november|december"
@@ -28,10 +44,10 @@ _WEEKDAY = r"(?P<weekday>" + "|".join(_WEEKDAYS) + r")"
 _PART = r"(?:\s+(?P<part>morning|afternoon|evening|night))?"
 _UNIT = r"(?P<unit>day|week|month|year)s?"
 _COUNT = r"(?P<count>\d{1,4}|an?\s+couple\s+of|a\s+few|couple\s+of|few|several|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty)"
-_BEFORE = (
-    r"(?<![\w/.-])(?:(?P<prep>on|in|at|by|since|until|till|from|for|before|after|during|of|around|about|to|starting|through)\s+)?"
+_BEFORE = r"(?<![\w/.-])(?:(?P<prep>on|in|at|by|since|until|till|from|for|before|after|during|of|around|about|to|starting|through)\s+)?"
+_ANY_PREP = (
+    r"(?<![\w/.-])(?P<prep>in|since|until|till|by|from|for|before|after|during|of|around|about|to|through|starting)\s+"
 )
-_ANY_PREP = r"(?<![\w/.-])(?P<prep>in|since|until|till|by|from|for|before|after|during|of|around|about|to|through|starting)\s+"
 _END = r"(?![\w-])"
 _NOT_HABITUAL = r"(?<!every )(?<!each )(?<!most )"
 _NOT_AMOUNT = r"(?!,?\d|\.\d|\s*(?:%|\$|€|k\b|km|m\b|meters|metres|miles|people|dollars|euros|pounds|steps|words|times|calories|users|hours|days|kg|lines))"
@@ -77,7 +93,9 @@ def _turned_weekday(found: re.Match[str], at: datetime, lean: int) -> When:
 
 
 def _turned(found: re.Match[str], at: datetime, lean: int) -> When:
-    step = {"last": -1, "this past": -1, "next": 1, "this coming": 1}.get(re.sub(r"\s+", " ", found["side"].casefold()), 0)
+    step = {"last": -1, "this past": -1, "next": 1, "this coming": 1}.get(
+        re.sub(r"\s+", " ", found["side"].casefold()), 0
+    )
     unit = found["unit"].casefold()
     if unit == "week":
         return When(calendar.weekday(at, 0, step), "week")
@@ -113,7 +131,7 @@ def _shifted(found: re.Match[str], at: datetime, lean: int) -> When | None:
         return When(calendar.months(at, count), "month")
     if unit == "year":
         return When(calendar.year(at, at.year + count), "year")
-    vague = unit == "week" or word.isalpha() and word in ("few", "several") or " " in word
+    vague = unit == "week" or (word.isalpha() and word in ("few", "several")) or " " in word
     return When(calendar.days(at, count * (7 if unit == "week" else 1)), "about" if vague else "day")
 
 
@@ -147,7 +165,9 @@ def _bare_month(found: re.Match[str], at: datetime, lean: int) -> When:
     return When(calendar.day(at, calendar.nearest_year(at, month, lean), month, 1), "month")
 
 
-def _rule(pattern: str, handler: Handler, *, relative: bool = False, partial: bool = False) -> tuple[re.Pattern[str], Handler, bool, bool]:
+def _rule(
+    pattern: str, handler: Handler, *, relative: bool = False, partial: bool = False
+) -> tuple[re.Pattern[str], Handler, bool, bool]:
     return re.compile(pattern, re.IGNORECASE), handler, relative, partial
 
 

@@ -13,12 +13,20 @@ from muniment.memory.rules.english_words import CONDITIONS, ONE_AT_A_TIME, RELAT
 _PERSON = r"[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*){0,2}"
 _MY = r"(?i:my)\s+(?P<rel>(?i:" + RELATION + r"))\b"
 _NAMED = re.compile(
-    r"^(?i:this\s+is\s+)?" + _MY + r"(?:'s\s+(?i:first\s+)?(?i:name\s+is)|\s+(?i:is\s+(?:called|named)|is|goes\s+by))\s+(?P<name>" + NAME + r")(?:[,.]?$|,\s|\s+and\s)"
+    r"^(?i:this\s+is\s+)?"
+    + _MY
+    + r"(?:'s\s+(?i:first\s+)?(?i:name\s+is)|\s+(?i:is\s+(?:called|named)|is|goes\s+by))\s+(?P<name>"
+    + NAME
+    + r")(?:[,.]?$|,\s|\s+and\s)"
 )
 _IS_MY = re.compile(r"^(?P<name>" + _PERSON + r")\s+(?:is|was)\s+" + _MY + r"(?:[.!,]|\s+and\b|$)")
 _APPOSITION = re.compile(r"\b" + _MY + r",?\s+(?P<name>" + _PERSON + r")(?![\w'])")
 _HAVE = re.compile(
-    r"^(?i:i\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+(?i:an?|one)\s+(?:\w+\s+)?(?P<rel>(?i:" + RELATION + r"))\s+(?i:named|called)\s+(?P<name>" + NAME + r")(?:[,.]|$|\s)"
+    r"^(?i:i\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+(?i:an?|one)\s+(?:\w+\s+)?(?P<rel>(?i:"
+    + RELATION
+    + r"))\s+(?i:named|called)\s+(?P<name>"
+    + NAME
+    + r")(?:[,.]|$|\s)"
 )
 _SPOUSE = re.compile(r"^(?i:i'?m|i\s+am)\s+(?:happily\s+)?(?i:married|engaged)\s+to\s+(?P<name>" + _PERSON + r")")
 _COUNT = re.compile(
@@ -69,18 +77,33 @@ def _names(clause: Clause) -> Iterator[Draft]:
 def _related(said: str, name: str) -> Draft:
     relation, name = said.casefold(), name.removesuffix("'s").strip(" ,.")
     predicate = _predicate(relation)
-    return draft("relationship", predicate, name, f"The user's {relation} is {name}", persons=(name,), single=predicate in ONE_AT_A_TIME, importance=3)
+    return draft(
+        "relationship",
+        predicate,
+        name,
+        f"The user's {relation} is {name}",
+        persons=(name,),
+        single=predicate in ONE_AT_A_TIME,
+        importance=3,
+    )
 
 
 def _predicate(relation: str) -> str:
-    return RELATIONS.get(relation) or RELATIONS[next(word for word in (relation.split(" ", 1)[-1], relation.split()[-1]) if word in RELATIONS)]
+    return (
+        RELATIONS.get(relation)
+        or RELATIONS[
+            next(word for word in (relation.split(" ", 1)[-1], relation.rsplit(maxsplit=1)[-1]) if word in RELATIONS)
+        ]
+    )
 
 
 def _counts(clause: Clause) -> Iterator[Draft]:
     match = _COUNT.match(clause.text)
     if match and (what := owned(match["what"])):
         count = f"{match['count']} {what}".casefold()
-        yield draft("relationship", f"has_{slug(what.split()[-1])}", count, f"The user has {count}", single=True, importance=3)
+        yield draft(
+            "relationship", f"has_{slug(what.split()[-1])}", count, f"The user has {count}", single=True, importance=3
+        )
 
 
 def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[Draft]:
@@ -97,14 +120,20 @@ def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[D
     yield from build() if build else _attribute(who, about, predicate, verb, value, clause)
 
 
-def _attribute(who: str, about: dict[str, object], predicate: str, verb: str, value: str, clause: Clause) -> Iterator[Draft]:
+def _attribute(
+    who: str, about: dict[str, object], predicate: str, verb: str, value: str, clause: Clause
+) -> Iterator[Draft]:
     said: str | None = trim(value)
     if predicate in ("lives_in", "works_at"):
         said = place(value, clause)
         text = f"{who} {'lives in' if predicate == 'lives_in' else 'works at'} {said}"
     elif predicate == "works_as":
         trade = re.split(r"\s+(?:at|in|from|with|for|who)\b", trim(value))[0]
-        said = trade if trade and trade.split()[-1].casefold() in TRADES and len(trade.split()) <= 4 and owned(trade) == trade else None
+        said = (
+            trade
+            if trade and trade.split()[-1].casefold() in TRADES and len(trade.split()) <= 4 and owned(trade) == trade
+            else None
+        )
         text = f"{who} works as {'an' if trade[:1] in 'aeiou' else 'a'} {trade}"
     else:
         text = f"{who} {verb} {said}" + (" years old" if predicate == "age" else "")
@@ -115,15 +144,36 @@ def _attribute(who: str, about: dict[str, object], predicate: str, verb: str, va
 
 def _tastes(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:
     against = verb in ("hates", "dislikes", "doesn't like", "can't stand")
-    predicate, told = ("allergic_to" if "allergic" in verb else "likes"), verb.replace("doesn't", "does not").replace("can't", "cannot")
+    predicate, told = (
+        ("allergic_to" if "allergic" in verb else "likes"),
+        verb.replace("doesn't", "does not").replace("can't", "cannot"),
+    )
     for one in listed(value, clause):
-        yield _about(about, predicate, one, f"{who} {told} {one}", negated=against, importance=4 if predicate == "allergic_to" else 2)
+        yield _about(
+            about,
+            predicate,
+            one,
+            f"{who} {told} {one}",
+            negated=against,
+            importance=4 if predicate == "allergic_to" else 2,
+        )
 
 
 def _happened(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:
     said = owned(trim(value), theirs=True)
-    if said and dates.mentions(value, clause.at) and thing(re.sub(r"\b(?:his|her|their)\b", "the", trim(value)), clause):
-        yield _about(about, slug(verb), dates.without(said, clause.at), f"{who} {singular(verb)} {said}", kind="event", category="event")
+    if (
+        said
+        and dates.mentions(value, clause.at)
+        and thing(re.sub(r"\b(?:his|her|their)\b", "the", trim(value)), clause)
+    ):
+        yield _about(
+            about,
+            slug(verb),
+            dates.without(said, clause.at),
+            f"{who} {singular(verb)} {said}",
+            kind="event",
+            category="event",
+        )
 
 
 def _about(about: dict[str, object], predicate: str, value: str, text: str, **more: object) -> Draft:

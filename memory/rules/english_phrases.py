@@ -10,31 +10,59 @@ from muniment.memory.rules.english_words import DIETS, NATIONALITIES, TRADES, ow
 NAME = r"[^\W\d_][\w'-]*(?:\s+[A-Z][\w'-]*\.?){0,3}"
 
 _CUT = re.compile(
-    r"\s*(?:,\s*)?\b(?:because|although|though|while|which|who|where|but|so(?!\s+called)|cause|cuz|whenever|when|as\s+well\s+as|given|considering|and\s+(?:i|it|that|they|he"
-    r"|she|we|you|i'm|i've|then|so)\b|since\s+(?:i|it|he|she|they|we)\b|after\s+(?:i|we)\b|before\s+(?:i|we)\b)\b.*$|\s*[,.;:!?(–—].*$|\s+-\s.*$",
+    r"\s*(?:,\s*)?\b(?:because|although|(?:even\s+)?though|(?<!a )(?<!a\n)while|which|who|where|but|so(?!\s+called)|cause|cuz|whenever|when|as\s+well\s+as|given|considering|and\s+(?:i|it|that|they|he"
+    r"|she|we|you|i'm|i've|then|so)\b|since\s+(?:i|it|he|she|they|we|the|my|there)\b|after\s+(?:i|we)\b|before\s+(?:i|we)\b)\b.*$|\s*[,.;:!?(–—].*$|\s+-\s.*$",
     re.IGNORECASE | re.DOTALL,
 )
 _CUT_KEEP_COMMAS = re.compile(_CUT.pattern.replace("[,.;:!?(–—]", "[;:!?(–—]"), re.IGNORECASE | re.DOTALL)
 _TRAILING = re.compile(
     r"(?:[\s,]+(?:too|also|as\s+well|very\s+much|a\s+lot|so\s+much|a\s+bit|really|right\s+now|now|at\s+the\s+moment|these\s+days|nowadays|lately|currently|actually|though|anyway"
-    r"|lol|haha+|btw|please|of\s+course|most\s+of\s+all|the\s+most|in\s+general|you\s+know|by\s+the\s+way|to\s+be\s+honest|tbh|ok|okay|again|myself|at\s+all|more\s+than\s+anything))+$",
+    r"|lol|haha+|btw|please|of\s+course|most\s+of\s+all|the\s+most|in\s+general|you\s+know|by\s+the\s+way|to\s+be\s+honest|tbh|ok|okay|again|at\s+all|more\s+than\s+anything))+$",
     re.IGNORECASE,
 )
 _NO_NAME = (
     NATIONALITIES | TRADES | frozenset(DIETS)
     | frozenset(
-        "ok okay sorry sure fine good great happy sad back here done christian muslim jewish catholic buddhist hindu atheist gay lesbian straight trans bi single"
-        " married divorced tired busy home not very so just really also still all from in on at into done out up down off over well ill sick ready glad"
-        " afraid allergic lost late new old young free gone alive alone hungry thirsty bored excited curious interested trying going doing looking working"
-        " having getting thinking living feeling planning learning training monday tuesday wednesday thursday friday saturday sunday january february"
-        " march april june july august september october november december it that this what who where why how the a an my your his her their our me"
-        " you we they he she i no yes maybe later tomorrow today always never when if proud grateful thankful confused stuck wrong right awesome amazing"
-        " european asian african latino hispanic black white autistic pregnant retired unemployed diabetic deaf blind dead kidding joking names mom dad mum".split()
+        ["ok", "okay", "sorry", "sure", "fine", "good", "great", "happy", "sad", "back", "here", "done", "christian", "muslim", "jewish", "catholic", "buddhist", "hindu", "atheist", "gay", "lesbian", "straight", "trans", "bi", "single", "married", "divorced", "tired", "busy", "home", "not", "very", "so", "just", "really", "also", "still", "all", "from", "in", "on", "at", "into", "done", "out", "up", "down", "off", "over", "well", "ill", "sick", "ready", "glad", "afraid", "allergic", "lost", "late", "new", "old", "young", "free", "gone", "alive", "alone", "hungry", "thirsty", "bored", "excited", "curious", "interested", "trying", "going", "doing", "looking", "working", "having", "getting", "thinking", "living", "feeling", "planning", "learning", "training", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december", "it", "that", "this", "what", "who", "where", "why", "how", "the", "a", "an", "my", "your", "his", "her", "their", "our", "me", "you", "we", "they", "he", "she", "i", "no", "yes", "maybe", "later", "tomorrow", "today", "always", "never", "when", "if", "proud", "grateful", "thankful", "confused", "stuck", "wrong", "right", "awesome", "amazing", "european", "asian", "african", "latino", "hispanic", "black", "white", "autistic", "pregnant", "retired", "unemployed", "diabetic", "deaf", "blind", "dead", "kidding", "joking", "names", "mom", "dad", "mum"]
     )
 )  # fmt: skip
 _NO_PLACE = frozenset(
-    "fear peace hope harmony denial pain poverty love hell heaven style danger need trouble town bed work home school college person"
-    " general particular fact order time case front charge there here it that this".split()
+    [
+        "fear",
+        "peace",
+        "hope",
+        "harmony",
+        "denial",
+        "pain",
+        "poverty",
+        "love",
+        "hell",
+        "heaven",
+        "style",
+        "danger",
+        "need",
+        "trouble",
+        "town",
+        "bed",
+        "work",
+        "home",
+        "school",
+        "college",
+        "person",
+        "general",
+        "particular",
+        "fact",
+        "order",
+        "time",
+        "case",
+        "front",
+        "charge",
+        "there",
+        "here",
+        "it",
+        "that",
+        "this",
+    ]
 )
 _PLACE_END = re.compile(
     r"\s+(?:with|for|and\s+(?!the\s+\w|[A-Z])|since|as|now|at|on|during|by|near|right|these|until|from|to|alone|together|last|next|again|after|before|when|where|because|which|doing|working|who)\b.*$",
@@ -45,8 +73,12 @@ _EMPTY_START = re.compile(
     r"|so|too|very|much|more|most|both|each|such|same|no|nothing|everyone|people)\b",
     re.IGNORECASE,
 )
+_EMPTY_END = re.compile(
+    r"(?:^|\s)(?:few|some|many|more|lot|of|the|and|to|an?|for|with|same|others?|another|especially|even|mostly|including|user)$",
+    re.IGNORECASE,
+)
 _CAPITAL = re.compile(r"\b[A-Z][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'&.-]*)*")
-_NO_ENTITY = frozenset("I I'm I've The A My On In At".split()) | {
+_NO_ENTITY = frozenset(["I", "I'm", "I've", "The", "A", "My", "On", "In", "At"]) | {
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
 }  # fmt: skip
@@ -65,9 +97,14 @@ def tail(words: str) -> str:
 def thing(words: str, clause: Clause) -> str | None:
     """What a verb is about, if it says so by itself."""
     said = trim(_CUT.sub("", words) if "," in words and len(words) > 120 else words)
-    if not said or len(said.split()) > 20 or _EMPTY_START.match(said):
+    if not said or len(said.split()) > 20 or _EMPTY_START.match(said) or _EMPTY_END.search(said):
         return None
-    if re.match(r"the\s", said, re.IGNORECASE) and not clause.lower and not _CAPITAL.search(said[4:]) and len(said.split()) < 4:
+    if (
+        re.match(r"the\s", said, re.IGNORECASE)
+        and not clause.lower
+        and not _CAPITAL.search(said[4:])
+        and len(said.split()) < 4
+    ):
         return None
     return owned(said)
 
@@ -76,7 +113,11 @@ def listed(words: str, clause: Clause, *, articles: bool = False) -> list[str]:
     """The things of an enumeration, or the one thing there is."""
     said = trim(words)
     parts = [part.strip() for part in re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|&)\s+", said) if part.strip()]
-    if len(parts) > 1 and all(len(part.split()) <= 3 for part in parts) and not re.search(r"\b(?:to|both|between)\b", said):
+    # "rock and pop music" is one thing: the last noun may belong to all
+    apart = all(len(part.split()) <= 3 for part in parts) and len(parts[-1].split()) <= max(
+        len(part.split()) for part in parts[:-1] or [said]
+    )
+    if len(parts) > 1 and apart and not re.search(r"\b(?:to|both|between)\b", said):
         found = [part for part in parts if articles or thing(part, clause)]
         return [told for part in found if (told := owned(part))]
     if len(parts) > 1 and "," in said and not all(len(part.split()) <= 5 for part in parts):
@@ -90,7 +131,7 @@ def is_name(words: str, clause: Clause) -> bool:
     parts = words.split()
     if not parts or any(part.casefold().rstrip(".") in _NO_NAME for part in parts):
         return False
-    return clause.lower and len(parts) == 1 and len(words) > 1 or all(part[0].isupper() for part in parts)
+    return (clause.lower and len(parts) == 1 and len(words) > 1) or all(part[0].isupper() for part in parts)
 
 
 def place(words: str, clause: Clause) -> str | None:

@@ -16,35 +16,65 @@ _ASKED_FOR = 3  # importance, at least, of what the person wants remembered
 
 _POLITE = r"^[\s,]*(?:(?:and|but|so|also|oh|ok|okay|well|hey|hi|hello|actually|btw|yes|no|now|please|kindly|just|can you|could you|will you|would you|i want you to|i need you to|i'd like you to|you should|you can|you must|always)[\s,]+)*"
 _REMEMBER = re.compile(
-    _POLITE + r"(?:(?:remember|note|keep\s+in\s+mind|bear\s+in\s+mind|don't\s+forget|do\s+not\s+forget|never\s+forget|make\s+a\s+note|take\s+note|memori[sz]e|write\s+down|save|store)"
+    _POLITE
+    + r"(?:(?:remember|note|keep\s+in\s+mind|bear\s+in\s+mind|don't\s+forget|do\s+not\s+forget|never\s+forget|make\s+a\s+note|take\s+note|memori[sz]e|write\s+down|save|store)"
     r"(?:\s+(?:this|the\s+following|it|for\s+(?:later|me|next\s+time|the\s+future)))*\s*(?:[:,]\s*|\s+)(?:that\s+|of\s+)?)(?P<inner>\S.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_NOT_TO_KEEP = re.compile(r"(?:to\s|when\b|how\b|what\b|why\b|where\b|who\b|the\s+(?:time|day|days|good|last\s+time|moment)\b|me\b|us\b|it\b|your\b|you\b|back\b|those\b|these\b|and\b|or\b|money\b|time\b|space\b|about\b)", re.IGNORECASE)
+_NOT_TO_KEEP = re.compile(
+    r"(?:to\s|when\b|how\b|what\b|why\b|where\b|who\b|the\s+(?:time|day|days|good|last\s+time|moment)\b|me\b|us\b|it\b|your\b|you\b|back\b|those\b|these\b|and\b|or\b|money\b|time\b|space\b|about\b)",
+    re.IGNORECASE,
+)
+_OWN = re.compile(r"(?:i|i'm|i've|my|our|call\s+me)\b", re.IGNORECASE)
 _FORGET = re.compile(
-    _POLITE + r"(?:forget|stop\s+remembering|don't\s+remember|do\s+not\s+remember|don't\s+save|do\s+not\s+save|don't\s+store|(?:delete|erase|remove|clear|drop)\s+(?:the\s+)?(?:memory|memories|note|notes|fact|information|everything|all|what)"
+    _POLITE
+    + r"(?:forget|stop\s+remembering|don't\s+remember|do\s+not\s+remember|don't\s+save|do\s+not\s+save|don't\s+store|(?:delete|erase|remove|clear|drop)\s+(?:the\s+)?(?:memory|memories|note|notes|fact|information|everything|all|what)"
     r"(?:\s+(?:you\s+(?:know|have|remember|saved|stored)|i\s+(?:said|told\s+you)))?(?:\s+about)?)\s+(?:(?:about|that|everything|all|anything|the\s+fact|what\s+(?:i\s+said|i\s+told\s+you|you\s+know)|the\s+thing|of)\s+)*(?P<inner>\S.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_IDLE_FORGET = re.compile(r"(?:it|that|this|them|me|him|her|you|to\b.*|about\s+(?:it|that)|the\s+(?:rest|past|haters)|all\s+(?:that|this)|everything|how\b.*|what\b.*|where\b.*|when\b.*|why\b.*|if\b.*|last\s+\w+|never\s*mind)\W*$", re.IGNORECASE)
-_REMEMBER_ZH = re.compile(r"^[\s，,]*(?:请|麻烦|帮我|你要|你|一定要|务必|好好)*(?:记住|记一下|记下来?|记着|牢记|(?:记得|别忘了|不要忘记|不要忘了)(?=我))(?:一下|这个|这件事|这一点|，|,|：|:|\s)*(?P<inner>\S.*)$", re.DOTALL)
+_IDLE_FORGET = re.compile(
+    r"(?:it|that|this|them|me|him|her|you|to\b.*|about\s+(?:it|that)|the\s+(?:rest|past|haters)|all\s+(?:that|this)|everything|how\b.*|what\b.*|where\b.*|when\b.*|why\b.*|if\b.*|last\s+\w+|never\s*mind)\W*$",
+    re.IGNORECASE,
+)
+_REMEMBER_ZH = re.compile(
+    r"^[\s，,]*(?:请|麻烦|帮我|你要|你|一定要|务必|好好)*(?:记住|记一下|记下来?|记着|牢记|(?:记得|别忘了|不要忘记|不要忘了)(?=我))(?:一下|这个|这件事|这一点|，|,|：|:|\s)*(?P<inner>\S.*)$",
+    re.DOTALL,
+)
 _FORGET_ZH = re.compile(
     r"^[\s，,]*(?:请|麻烦|帮我|你|把)*(?:忘掉|忘记|忘了|别记住?|不要记住?|不用记住?|别再记|删掉|删除|清除|抹掉)(?:了|关于|有关|我说的|我说过的|你记得的|：|:|，|,|\s)*(?P<inner>\S.*)$|^[\s，,]*把(?P<moved>.{1,60}?)(?:忘掉|忘了|删掉|删除|抹掉)(?:吧|了)?[。.！!]*$",
     re.DOTALL,
 )
 _IDLE_FORGET_ZH = re.compile(r"(?:它|这个|那个|这些|吧|这件事|他|她|我|一切|什么.*)[吧了。.！!]*$")
+# What the assistant asked last, and how the answer starts when it is said in full.
+_ANSWERS = (
+    (re.compile(r"what(?:'s|\s+is)\s+your\s+name\s*\?$", re.IGNORECASE), "My name is "),
+    (re.compile(r"what\s+(?:should|shall|may|can)\s+i\s+call\s+you\s*\?$", re.IGNORECASE), "Call me "),
+    (
+        re.compile(
+            r"where\s+(?:do\s+you\s+live|are\s+you\s+based)\s*\?$|which\s+city\s+do\s+you\s+live\s+in\s*\?$",
+            re.IGNORECASE,
+        ),
+        "I live in ",
+    ),
+    (re.compile(r"how\s+old\s+are\s+you\s*\?$", re.IGNORECASE), "I'm "),
+    (re.compile(r"怎么称呼(?:你|您)?呢?[?？]$"), "叫我"),
+    (re.compile(r"(?:你|您)(?:叫什么名字|的名字是什么)呢?[?？]$"), "我叫"),
+    (re.compile(r"(?:你|您)住在(?:哪里|哪儿|哪个城市)呢?[?？]$"), "我住在"),
+)
+_BARE_ANSWER = re.compile(r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|我|叫|不)[\w' -]{1,40}", re.IGNORECASE)
 
 
 def extract(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extraction:
     """The statements of a user's turn, in order and once each, and the phrases that it asks to forget.
 
-    Turns of other roles hold nothing. `previous` is there for extractors that read more than one turn."""
+    Turns of other roles hold nothing. `previous`, oldest first, says what a bare answer answers."""
     if turn.role != "user":
         return Extraction()
+    text = _completed(turn.text, previous)
     lower = turn.text == turn.text.lower()
     found: dict[str, Candidate] = {}
     forget: dict[str, None] = {}
-    for sentence in sentences(turn.text):
+    for sentence in sentences(text):
         phrase = _to_forget(sentence)
         if phrase:
             forget[phrase] = None
@@ -57,6 +87,15 @@ def extract(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extraction:
     return Extraction(candidates=tuple(found.values())[:_MOST], forget=tuple(forget))
 
 
+def _completed(text: str, previous: tuple[Turn, ...]) -> str:
+    """A bare answer to the assistant's question as a statement."""
+    bare = text.strip(" .!。！")
+    if not previous or previous[-1].role != "assistant" or not _BARE_ANSWER.fullmatch(bare):
+        return text
+    question = previous[-1].text.rstrip()[-200:]
+    return next((start + bare for pattern, start in _ANSWERS if pattern.search(question)), text)
+
+
 def _key(candidate: Candidate) -> str:
     return candidate.fact.key if candidate.fact else candidate.text
 
@@ -65,7 +104,15 @@ def _to_forget(sentence: str) -> str | None:
     found = _FORGET.match(sentence)
     if found:
         inner = found["inner"].strip(" .,!?")
-        return None if _IDLE_FORGET.match(inner) or re.match(r"(?:don't|do not|never)\b", sentence.strip(), re.IGNORECASE) and "forget" in sentence.casefold()[:20] else inner
+        return (
+            None
+            if _IDLE_FORGET.match(inner)
+            or (
+                re.match(r"(?:don't|do not|never)\b", sentence.strip(), re.IGNORECASE)
+                and "forget" in sentence.casefold()[:20]
+            )
+            else inner
+        )
     found = _FORGET_ZH.match(sentence)
     if found and not sentence.rstrip().endswith(("？", "?", "吗")):
         inner = (found["inner"] or found["moved"]).strip(" 。，！.,!")
@@ -78,17 +125,14 @@ def _stated(sentence: str, turn: Turn, *, lower: bool) -> Iterator[Draft]:
     inner = _asked(sentence)
     subject = False
     for text in clauses(inner or sentence):
-        if _CJK.search(text):
-            text, subject = chinese.with_subject(text, carried=subject)
-            clause = Clause(text=text, at=turn.at, lower=lower, directive=bool(inner))
-            drafts, note = chinese.facts(clause), chinese.note
-        else:
-            clause = Clause(text=text, at=turn.at, lower=lower, directive=bool(inner))
-            drafts, note = english.facts(clause), english.note
-        if inner and not drafts:
-            kept = note(clause)
-            drafts = [kept] if kept else []
-        for one in drafts:
+        language = chinese if _CJK.search(text) else english
+        said = text
+        if language is chinese:
+            said, subject = chinese.with_subject(text, carried=subject)
+        clause = Clause(text=said, at=turn.at, lower=lower, directive=bool(inner))
+        drafts = language.facts(clause)
+        kept = language.note(clause) if inner and not drafts else None
+        for one in [*drafts, *([kept] if kept else [])]:
             yield evolve(one, importance=max(one.importance, _ASKED_FOR)) if inner else one
 
 
@@ -96,7 +140,8 @@ def _asked(sentence: str) -> str | None:
     """What follows `remember that`, as a sentence of its own."""
     found = _REMEMBER.match(sentence)
     if found:
-        return None if _NOT_TO_KEEP.match(found["inner"]) else found["inner"].rstrip(" ?")
+        advice = "," in sentence[: found.start("inner")][-2:] and not _OWN.match(found["inner"])
+        return None if advice or _NOT_TO_KEEP.match(found["inner"]) else found["inner"].rstrip(" ?")
     found = _REMEMBER_ZH.match(sentence)
     return found["inner"] if found and not sentence.rstrip().endswith(("吗", "吗？", "吗?")) else None
 

@@ -17,7 +17,8 @@ _GREETING = re.compile(
     r"(?:hi+|hello+|hey+|hiya|yo|howdy|greetings|good\s+(?:morning|afternoon|evening|night|day)|morning|evening|what'?s\s+up|sup"
     r"|bye|goodbye|bye\s+bye|see\s+(?:you|ya)(?:\s+(?:later|soon|tomorrow|around))?|good\s*night|take\s+care|welcome\s+back"
     r"|(?:how\s+are\s+you|how\s+is\s+it\s+going|how'?s\s+it\s+going|how\s+do\s+you\s+do|how\s+have\s+you\s+been)(?:\s+(?:doing|today))*"
-    r"|nice\s+to\s+(?:meet|see)\s+you(?:\s+too)?|long\s+time\s+no\s+see)" + _NAME
+    r"|nice\s+to\s+(?:meet|see)\s+you(?:\s+too)?|long\s+time\s+no\s+see)"
+    + _NAME
     + r"|(?:你好|您好|哈喽|哈啰|嗨|嘿|喂|早|早安|早上好|上午好|中午好|下午好|晚上好|晚安|大家好|在吗|在么|再见|拜拜|回头见|明天见|最近怎么样|你好吗)[啊呀哦呢吗]?",
     re.IGNORECASE,
 )
@@ -27,7 +28,8 @@ _ACK = re.compile(
     r"|lol|hm+|mm+|uh|um|oh|ah|aha|thanks|thank|thx|ty|cheers|got|gotcha|i\s+(?:see|understand|agree)|understood|makes\s+sense"
     r"|sounds?\s+(?:good|great|fine)|no\s+(?:problem|worries)|never\s+mind|nevermind|you'?re\s+welcome|of\s+course|exactly|indeed|true|agreed"
     r"|interesting|very\s+(?:good|nice|cool)|well\s+done|please|go\s+(?:on|ahead)|continue|stop|next|that'?s\s+(?:great|good|nice|fine|all|right|ok|okay|cool|awesome|it)"
-    r"|absolutely|definitely|sorry|my\s+bad|done|same|me\s+too|really|forget\s+(?:about\s+)?it)" + _SOFTENER
+    r"|absolutely|definitely|sorry|my\s+bad|done|same|me\s+too|really|forget\s+(?:about\s+)?it)"
+    + _SOFTENER
     + r"|(?:好|好的|好吧|行|可以|嗯+|哦+|噢|啊|对|对的|是|是的|不|不是|没有|没事|没关系|没问题|谢谢|多谢|谢了|感谢|非常感谢|太好了|很好|不错|真棒|厉害|明白|明白了"
     r"|知道了|了解|收到|懂了|原来如此|当然|哈+|呵呵|不用了|不客气|算了|继续|抱歉|对不起|辛苦了|没错|同意)(?:你|您|啦|了|呀|啊|哦|的|吧)*",
     re.IGNORECASE,
@@ -40,7 +42,9 @@ _QUESTION_START = re.compile(
     r"(?:you|i|we|he|she|it|they|there|this|that|these|those|my|your|the|any|anyone|someone|people)\b)",
     re.IGNORECASE,
 )
-_QUESTION_ZH = re.compile(r"(?:请问|为什么|为何|怎么|怎样|如何|什么|谁|哪|能不能|可不可以|是不是|有没有|你能|你可以|你会|你知道|你觉得|多少|几点)")
+_QUESTION_ZH = re.compile(
+    r"(?:请问|为什么|为何|怎么|怎样|如何|什么|谁|哪|能不能|可不可以|是不是|有没有|你能|你可以|你会|你知道|你觉得|多少|几点)"
+)
 _QUESTION_END_ZH = re.compile(r"(?:吗|呢|么|什么|谁|哪里|哪儿|多少|怎么办|怎么样|为什么)\s*$")
 _ABOUT_ASSISTANT = re.compile(
     r"\b(?:(?:who|what|how|where|why|how\s+old)\s+are\s+you|are\s+you|were\s+you|do\s+you|did\s+you|have\s+you|don't\s+you|what\s+(?:can|could)\s+you"
@@ -48,7 +52,10 @@ _ABOUT_ASSISTANT = re.compile(
     r"|favou?rite|opinion|training|knowledge))|你是(?:谁|什么|人|机器|不是)|你叫什么|你多大|你(?:能|会|可以)(?:做|干)(?:什么|啥)|你(?:会|有)(?:记忆|感情|意识)|你还?记得|你的(?:名字|主人|版本|记忆)|谁(?:创造|开发)了?你",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[,;:，；：—()（）]|\s-\s|\b(?:given\s+that|considering\s+that|seeing\s+that|now\s+that|because|since|as)\b", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"[,;:，；：—()（）]|\s-\s|\b(?:given\s+that|considering\s+that|seeing\s+that|now\s+that|because|since|as)\b",
+    re.IGNORECASE,
+)
 _SAYS_SOMETHING = re.compile(
     r"\s*(?:(?:and|but|so|well|hi|hey|hello|also|actually|btw|by\s+the\s+way|if|that|please)\s+)*(?:"
     r"(?:i|i'm|im|i've|we|we're|we've)\s+(?!wonder|was\s+wondering|guess|mean|think|suppose|see\b|believe|should|could|can\b|would|will|do\b|have\s+(?:a\s+)?question)|my\s+\S+\s+\S+"

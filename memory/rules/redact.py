@@ -11,7 +11,10 @@ Span = tuple[int, int, str]
 _EDGE = r"(?<![A-Za-z0-9])"
 _DIGIT_SOON = r"(?=[A-Za-z_.~+/=-]{0,64}[0-9])"
 _KEY = re.compile(
-    _EDGE + r"(?:sk-" + _DIGIT_SOON + r"[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|gh[pousr]_[A-Za-z0-9]{16,}"
+    _EDGE
+    + r"(?:sk-"
+    + _DIGIT_SOON
+    + r"[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|gh[pousr]_[A-Za-z0-9]{16,}"
     r"|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|A[KS]IA[0-9A-Z]{16}|xox[abeoprs]-[A-Za-z0-9-]{8,}"
     r"|AIza[0-9A-Za-z_-]{30,}|hf_[A-Za-z0-9]{24,}|npm_[A-Za-z0-9]{30,})"
 )
@@ -27,13 +30,74 @@ _SECRET = re.compile(
     r"|(?:access|auth|api|refresh|session)[ _-]?token|client[ _-]?secret)s?[\"']?"
     r"(?:(?P<loose>[ \t]{1,4}(?:is|was|=|:)[ \t]{1,4}(?:still[ \t]|now[ \t])?)|[ \t]{0,4}[:=：][ \t]{0,4})" + _VALUE
 )
-_SECRET_ZH = re.compile(r"(?:密码|口令|密钥|秘钥|令牌)[ \t]{0,4}(?:是|为|改成了?|：|:|=)[ \t]{0,4}(?!\[redacted:)([!-~]{3,200})")
-_PIN = re.compile(r"(?i)" + _EDGE + r"(?:pin|cvv|cvc|验证码)(?:[ \t]code)?[ \t]{0,4}(?:is|:|=|是|：)[ \t]{0,4}(\d{3,8})(?!\d)")
+_SECRET_ZH = re.compile(
+    r"(?:密码|口令|密钥|秘钥|令牌)[ \t]{0,4}(?:是|为|改成了?|：|:|=)[ \t]{0,4}(?!\[redacted:)([!-~]{3,200})"
+)
+_PIN = re.compile(
+    r"(?i)" + _EDGE + r"(?:pin|cvv|cvc|验证码)(?:[ \t]code)?[ \t]{0,4}(?:is|:|=|是|：)[ \t]{0,4}(\d{3,8})(?!\d)"
+)
 # "my password is too short" says nothing secret.
 _NOT_A_SECRET = frozenset(
-    "a an the too so very not no now being been wrong right correct incorrect invalid expired lost forgotten weak strong"
-    " short long required missing needed the same different hard easy safe unsafe secure insecure out in to on old new"
-    " this that what there really still my your stored saved optional set unset none null true false".split()
+    [
+        "a",
+        "an",
+        "the",
+        "too",
+        "so",
+        "very",
+        "not",
+        "no",
+        "now",
+        "being",
+        "been",
+        "wrong",
+        "right",
+        "correct",
+        "incorrect",
+        "invalid",
+        "expired",
+        "lost",
+        "forgotten",
+        "weak",
+        "strong",
+        "short",
+        "long",
+        "required",
+        "missing",
+        "needed",
+        "the",
+        "same",
+        "different",
+        "hard",
+        "easy",
+        "safe",
+        "unsafe",
+        "secure",
+        "insecure",
+        "out",
+        "in",
+        "to",
+        "on",
+        "old",
+        "new",
+        "this",
+        "that",
+        "what",
+        "there",
+        "really",
+        "still",
+        "my",
+        "your",
+        "stored",
+        "saved",
+        "optional",
+        "set",
+        "unset",
+        "none",
+        "null",
+        "true",
+        "false",
+    ]
 )
 
 _DIGITS = re.compile(r"\d+(?:[ -]\d+)*")

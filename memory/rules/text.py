@@ -23,6 +23,6 @@ def _join(pair: re.Match[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """NFC, straight quotes, line ends as `\\n`; NUL and lone surrogates become U+FFFD; other controls go."""
+    """NFC, straight quotes, one kind of line end; NUL and lone surrogates become U+FFFD; other controls go."""
     text = _SURROGATE.sub("\ufffd", _PAIR.sub(_join, text))
     return unicodedata.normalize("NFC", _NEWLINE.sub("\n", text).translate(_TABLE))

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 
 from muniment.memory.records import Candidate, evolve
 from muniment.memory.rules import dates
 from muniment.memory.rules.text import clean
 
-_ANY_DAY = datetime(2024, 5, 15, tzinfo=timezone.utc)
+_ANY_DAY = datetime(2024, 5, 15, tzinfo=UTC)
 _PRONOUNS = re.compile(
     r"(?<![\w'/-])(?:I|I'm|I've|I'll|I'd|im|i|i'm|i've|i'll|i'd|me|my|mine|myself|we|we're|we've|we'll|us|our|ours|ourselves|you|you're|you've|you'll|you'd|your|yours|yourself"
     r"|yourselves|My|Me|Mine|Myself|We|We're|We've|Our|Ours|You|You're|Your|Yours|Yourself)(?![\w/-])|[我你您咱俺]"
 )
-_NOT_A_PRONOUN = re.compile(r"自我|忘我|我国|\bI/O\b|\b(?:Type|Part|Phase|Class|Elizabeth|Charles|William|World\s+War)\s+I\b|\bUS\b")
+_NOT_A_PRONOUN = re.compile(
+    r"自我|忘我|我国|\bI/O\b|\b(?:Type|Part|Phase|Class|Elizabeth|Charles|William|World\s+War)\s+I\b|\bUS\b"
+)
 _QUOTED = re.compile(r'"[^"\n]{1,200}"')
 _WORD = re.compile(r"[^\W_]")
-_BORDERS = (re.compile(r"(?<=[.!?。！？])\s*(?=\S)"), re.compile(r"[;；]\s*|,\s+(?:which|who|and|but|while|because|although)\s+|，|,\s+"))
+_BORDERS = (
+    re.compile(r"(?<=[.!?。！？])\s*(?=\S)"),
+    re.compile(r"[;；]\s*|,\s+(?:which|who|and|but|while|because|although)\s+|，|,\s+"),
+)
 
 
-def validate(candidate: Candidate, *, categories: frozenset[str], max_chars: int = 280) -> tuple[Candidate | None, str | None]:
+def validate(
+    candidate: Candidate, *, categories: frozenset[str], max_chars: int = 280
+) -> tuple[Candidate | None, str | None]:
     """The repaired candidate and None, or None and the reason of refusal. Only semantic texts must be statements."""
     text = _tidy(candidate.text) if candidate.kind != "episodic" else clean(candidate.text).strip()
     reason = _refusal(text, candidate, categories)

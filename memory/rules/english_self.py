@@ -1,0 +1,236 @@
+"""What an English clause states of who the person is, and of what binds them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from muniment.memory.rules import dates
+from muniment.memory.rules.draft import Clause, Draft, draft
+from muniment.memory.rules.english_phrases import NAME, is_name, listed, names, place, tail, thing, trim
+from muniment.memory.rules.english_rules import ADV, AM, ENDED, WAS, Rule, bare, rule
+from muniment.memory.rules.english_words import (
+    CONDITIONS,
+    DIETS,
+    LANGUAGES,
+    NATIONALITIES,
+    TRADES,
+    narrate,
+    owned,
+    singular,
+)
+
+
+def _name(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    name = found["name"].strip(" .!")
+    if is_name(name, clause):
+        name = name if not clause.lower else name.title()
+        yield draft("identity", "name", name, f"The user's name is {name}", single=True, persons=(name,))
+
+
+def _called(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    name = found["name"].strip(" .!")
+    if is_name(name, clause):
+        name = name if not clause.lower else name.title()
+        yield draft("identity", "preferred_name", name, f"Preferred name is {name}", single=True, persons=(name,))
+
+
+def _pronouns(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = re.sub(r"\s*/\s*", "/", found["value"].casefold())
+    yield draft("identity", "pronouns", said, f"The user's pronouns are {said}", single=True)
+
+
+def _age(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    if 3 <= int(found["value"]) <= 120:
+        yield draft("identity", "age", found["value"], f"The user is {found['value']} years old", single=True)
+
+
+def _birthday(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = found["value"].strip(" .")
+    if dates.mentions(f"on {said}", clause.at) and not dates.relative(f"on {said}", clause.at):
+        yield draft(
+            "identity", "birthday", said, f"The user's birthday is {said}", single=True, importance=3, timeless=True
+        )
+
+
+def _born(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where = place(found["place"], clause)
+    if where:
+        yield draft("identity", "born_in", where, f"The user was born in {where}", single=True, location=where)
+
+
+def _lives(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where, ended = place(ENDED.sub("", found["place"]), clause), bool(found["neg"])
+    if where:
+        text = f"The user no longer lives in {where}" if ended else f"The user lives in {where}"
+        yield draft("identity", "lives_in", where, text, single=True, negated=ended, importance=3, location=where)
+
+
+def _from(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where = place(found["place"], clause)
+    if where:
+        yield draft("identity", "comes_from", where, f"The user comes from {where}", single=True, location=where)
+
+
+def _nationality(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = found["value"]
+    if said.casefold() in NATIONALITIES:
+        yield draft("identity", "nationality", said.title(), f"The user is {said.title()}", single=True)
+
+
+def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    words = tail(found["value"]).split(" for ")[0]
+    split = re.split(r"\s+(?:at|in|from|with|based|living|working|specialising|specializing)\b\s*", words)
+    trade = bare(split[0]).strip()
+    if (
+        not trade
+        or len(trade.split()) > 4
+        or trade.split()[-1].casefold().removesuffix("s") not in TRADES
+        or owned(trade) is None
+    ):
+        return
+    ended = bool(found["neg"])
+    article = "an" if trade[0].casefold() in "aeiou" else "a"
+    text = f"The user {'no longer works' if ended else 'works'} as {article} {trade}"
+    yield draft("identity", "works_as", trade, text, single=True, negated=ended, importance=3)
+    at = re.search(r"\bat\s+(.+)$", words)
+    if at and (firm := place(at[1], clause)):
+        yield draft(
+            "identity", "works_at", firm, f"The user works at {firm}", single=True, entities=(firm,), importance=3
+        )
+
+
+def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said, _, role = re.sub(r"\s+in\s+(?=[A-Z]).*", "", tail(found["value"])).partition(" as ")
+    firm, ended = place(ENDED.sub("", said), clause), bool(found["neg"])
+    if firm:
+        text = f"The user {'no longer works' if ended else 'works'} at {firm}"
+        yield draft("identity", "works_at", firm, text, single=True, negated=ended, importance=3, entities=(firm,))
+    if role and bare(role).split()[-1].casefold() in TRADES:
+        yield draft("identity", "works_as", bare(role), f"The user works as {role}", single=True, importance=3)
+
+
+def _status(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    yield draft(
+        "identity", "marital_status", found["value"].casefold(), f"The user is {found['value'].casefold()}", single=True
+    )
+
+
+def _studies(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = thing(found["value"], clause)
+    if value and not value.casefold().startswith("for "):
+        yield draft("identity", "studies", bare(value), f"The user studies {value}", single=True)
+
+
+def _native(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = found["value"].title()
+    if said.casefold() in LANGUAGES:
+        yield draft("identity", "native_language", said, f"The user's native language is {said}", single=True)
+
+
+def _allergy(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    against = bool(found["neg"])
+    for value in listed(ENDED.sub("", trim(found["value"])), clause):
+        be = "is no longer" if against else "is"
+        yield draft(
+            "constraint",
+            "allergic_to",
+            bare(value),
+            f"The user {be} allergic to {value}",
+            negated=against,
+            importance=4,
+        )
+
+
+def _intolerant(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value, against = found["value"].casefold(), bool(found["neg"])
+    be = "is not" if against else "is"
+    yield draft(
+        "constraint", "intolerant_to", value, f"The user {be} {value} intolerant", negated=against, importance=4
+    )
+
+
+def _diet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value, neg = found["value"].casefold(), re.sub(r"\s+", " ", found["neg"] or "").casefold().strip()
+    against = bool(neg) or bool(found["ended"])
+    be = "is" if not against else "is no longer" if neg == "no longer" or found["ended"] else "is not"
+    said = f"on a {value} diet" if found["on"] else value
+    yield draft("constraint", "diet", value, f"The user {be} {said}", single=True, negated=against, importance=4)
+
+
+def _condition(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    has, value = found["has"].casefold().startswith("i have"), re.sub(r"\s+", " ", found["value"])
+    yield draft(
+        "constraint", "health_condition", bare(value), f"The user {'has' if has else 'is'} {value}", importance=4
+    )
+
+
+def _cannot(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = thing(f"{found['verb']} {ENDED.sub('', trim(found['value'] or ''))}", clause)
+    if not value:
+        return
+    neg = re.sub(r"\s+", " ", found["neg"].casefold())
+    how = {"don't": "does not", "do not": "does not", "dont": "does not", "never": "never"}.get(neg, "cannot")
+    text = f"The user {how} {singular(found['verb']) + value[len(found['verb']) :] if how == 'never' else value}"
+    food = found["verb"].casefold() in ("eat", "drink", "have", "tolerate", "consume", "digest")
+    yield draft(
+        "constraint", "cannot", value, text, importance=4 if food else 3, category=None if food else "preferences"
+    )
+
+
+def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = trim(found["value"])
+    if re.search(r"\d", value) and (said := owned(value)):
+        yield draft(
+            "constraint",
+            "budget",
+            said,
+            f"The user's budget is {said}",
+            category="constraints",
+            single=True,
+            importance=3,
+        )
+
+
+def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = narrate(trim(clause.text))
+    if said and dates.mentions(clause.text, clause.at):
+        what = owned(found["what"] or "") or "work"
+        yield draft("constraint", "deadline", dates.without(found["value"], clause.at) or found["value"], said, category="constraints",
+                    importance=3, topic=bare(what), entities=names(clause.text))  # fmt: skip
+
+
+_DIET = "|".join(map(re.escape, DIETS))
+_NEG = r"(?P<neg>not\s+|no\s+longer\s+)?"
+RULES: tuple[Rule, ...] = (
+    rule(r"(?:you\s+(?:can|may|could|should)\s+|(?:everyone|everybody|people|my\s+friends)\s+|(?:please\s+)?(?:just\s+)?)?calls?\s+me\s+(?P<name>" + NAME + r")$", _called),
+    rule(r"(?:i\s+(?:go\s+by|prefer\s+to\s+be\s+called|like\s+to\s+be\s+called|want\s+to\s+be\s+called)|i'd\s+(?:prefer|like)\s+to\s+be\s+called|my\s+(?:preferred\s+name|nickname)\s+is)\s+(?P<name>" + NAME + r")$", _called),
+    rule(r"(?:my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)|i\s+am\s+called|i'm\s+called|i'm\s+named)\s+(?P<name>" + NAME + r")$", _name),
+    rule(r"(?:i'?m|i\s+am|this\s+is)\s+(?P<name>" + NAME + r")(?:\s+(?:from|here|speaking)\b.*)?$", _name),
+    rule(r"(?:my\s+pronouns\s+are|i\s+(?:use|go\s+by)|my\s+pronouns:)\s+(?P<value>(?:she|he|they|xe|ze)\s*/\s*\w+(?:\s*/\s*\w+)?)(?:\s+pronouns)?$", _pronouns),
+    rule(AM + r"(?P<value>\d{1,3})(?:\s+(?:years?|yrs?)\s*-?\s*old|\s+now)?$", _age),
+    rule(r"i\s+(?:just\s+|recently\s+)?turned\s+(?P<value>\d{1,3})\b(?!\s+(?:in|down))", _age),
+    rule(r"my\s+birthday(?:\s+is|'s)\s+(?:on\s+)?(?:the\s+)?(?P<value>.{3,30})$", _birthday),
+    rule(r"i\s+was\s+born\s+on\s+(?:the\s+)?(?P<value>.{3,30})$", _birthday),
+    rule(r"i\s+was\s+born\s+(?:and\s+raised\s+)?in\s+(?P<place>\D{2,40})$", _born),
+    rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"live|" + r"(?:i'?m|i\s+am)\s+" + ADV + r"(?:living|based))\s+in\s+(?P<place>.{2,60})$", _lives),
+    rule(r"i(?:'m|\s+am|\s+come)\s+" + ADV + r"(?:originally\s+)?from\s+(?P<place>.{2,40})$", _from),
+    rule(AM + r"(?:an?\s+)?(?P<value>[a-z]+)(?:\s+by\s+birth|\s+citizen)?$", _nationality),
+    rule(r"(?:" + AM + r"(?P<neg>no\s+longer\s+)?|i\s+" + ADV + r"work\s+" + ADV + r"as\s+)an?\s+(?P<value>.{3,80})$", _trade),
+    rule(r"(?:my\s+job\s+is|i\s+got\s+a\s+job\s+as)(?P<neg>)\s+(?:being\s+)?an?\s+(?P<value>.{3,80})$", _trade),
+    rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV + r"(?:working|employed))\s+(?:at|for)\s+(?P<value>.{2,60})$", _employer),
+    rule(AM + r"(?P<value>married|divorced|widowed|engaged|single)$", _status),
+    rule(r"(?:i'm|i\s+am|i)\s+" + ADV + r"(?:studying|study|majoring\s+in)\s+(?P<value>.{3,60})$", _studies),
+    rule(r"my\s+(?:native\s+language|mother\s+tongue|first\s+language)\s+is\s+(?P<value>\w+)$", _native),
+    rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?" + ADV + r"(?:severely\s+|deathly\s+|highly\s+|very\s+)?allergic\s+to\s+(?P<value>.+)$", _allergy),
+    rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?(?P<value>lactose|gluten|fructose|histamine)[ -]intolerant$", _intolerant),
+    rule(WAS + r"(?P<neg>not\s+|no\s+longer\s+)?(?:an?\s+)?(?:strict\s+|strictly\s+|lifelong\s+)?(?P<on>on\s+an?\s+)?(?P<value>" + _DIET + r")(?:\s+diet)?(?P<ended>\s+any\s?more)?(?:\s+(?:since|for)\s+.*)?$", _diet),
+    rule(r"(?P<has>i\s+have|" + AM + r")\s*" + ADV + r"(?:an?\s+)?(?P<value>" + CONDITIONS + r")$", _condition),
+    rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to|don't|do\s+not|dont|never)\s+" + ADV
+          + r"(?P<verb>eat|drink|tolerate|consume|digest|drive|fly|swim|work|attend|travel|smoke)(?P<value>\s+.+)?$", _cannot),
+    rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$", _cannot),
+    rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+[\w' ]{2,30}\s+)?is\s+(?P<value>.+)$", _budget),
+    rule(r"i\s+(?:can't|cannot|can\s+not)\s+(?:spend|pay)\s+(?P<value>more\s+than\s+.+)$", _budget),
+    rule(r"i\s+have\s+a\s+budget\s+of\s+(?P<value>.+)$", _budget),
+    rule(r"(?:my|our|the)\s+deadline\s+(?:for\s+(?P<what>.{2,40}?)\s+)?is\s+(?P<value>.+)$", _deadline),
+)  # fmt: skip
