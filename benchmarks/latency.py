@@ -1,6 +1,6 @@
 """What `memory.query` costs beside the floor under it and LangGraph's store: same vectors, one run, interleaved.
 
-    python -m benchmarks.latency [--users 100] [--memories 1000] [--queries 400] [--json]
+python -m benchmarks.latency [--users 100] [--memories 1000] [--queries 400] [--json]
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ async def ring(own: settings.Settings, world: synthetic.World, users: int, memor
                questions: Sequence[synthetic.Asked]) -> AsyncIterator[Ring]:
     """Everything open, loaded and analysed."""
     dsn = await bootstrap.database(own)
-    known = Replay(own.embedder)
-    behind = Replay(own.embedder, bootstrap.make_embedder(own))
+    known = Replay(settings.DEFAULT_EMBEDDER)
+    behind = Replay(settings.DEFAULT_EMBEDDER, bootstrap.make_embedder(own))
     for asked in questions:
         known.known |= {asked.text: asked.vector, asked.unheard: asked.vector}
     behind.known = known.known
@@ -96,7 +96,7 @@ async def ring(own: settings.Settings, world: synthetic.World, users: int, memor
         started = perf_counter()
         ours = Muniment(memory)
         await load(world, users, memories, known, ours, store, admin)
-        contestants = {"memory": ours, "memory_embedding": Muniment(embedding), "floor": floor, "store": store}
+        contestants: dict[str, Contestant] = {"memory": ours, "memory_embedding": Muniment(embedding), "floor": floor, "store": store}
         yield Ring(contestants, ours, floor, store, admin, perf_counter() - started)
 
 
@@ -142,7 +142,7 @@ async def race(here: Ring, questions: Sequence[synthetic.Asked], clients: int) -
             for name in names[turn % len(names) :] + names[: turn % len(names)]:
                 add(tallies[name], await block(here, name, some, clients))
                 tick(len(some))
-    floor = np.percentile(tallies["floor"].latencies, (50, 95))
+    floor = percentiles(tallies["floor"])
     return {name: figures(tallies[name], floor) for name in names}
 
 
@@ -173,13 +173,19 @@ def add(total: Tally, one: Tally) -> None:
     total.backend_cpu = None if total.backend_cpu is None or one.backend_cpu is None else total.backend_cpu + one.backend_cpu
 
 
-def figures(tally: Tally, floor: Sequence[float]) -> dict[str, float | None]:
-    """Milliseconds a query, and how many times the floor."""
+def percentiles(tally: Tally) -> tuple[float, float]:
+    """The median and the 95th percentile, in seconds."""
     p50, p95 = np.percentile(tally.latencies, (50, 95))
+    return float(p50), float(p95)
+
+
+def figures(tally: Tally, floor: tuple[float, float]) -> dict[str, float | None]:
+    """Milliseconds a query, and how many times the floor."""
+    p50, p95 = percentiles(tally)
     count = len(tally.latencies)
     return {
-        "p50_ms": round(float(p50) * 1000, 3), "p95_ms": round(float(p95) * 1000, 3),
-        "ratio_p50": round(float(p50 / floor[0]), 2), "ratio_p95": round(float(p95 / floor[1]), 2),
+        "p50_ms": round(p50 * 1000, 3), "p95_ms": round(p95 * 1000, 3),
+        "ratio_p50": round(p50 / floor[0], 2), "ratio_p95": round(p95 / floor[1], 2),
         "queries_per_second": round(count / tally.wall, 1), "client_cpu_ms": round(tally.client_cpu / count * 1000, 3),
         "backend_cpu_ms": None if tally.backend_cpu is None else round(tally.backend_cpu / count * 1000, 3),
     }
@@ -200,24 +206,12 @@ async def compare(here: Ring, questions: Sequence[synthetic.Asked]) -> dict[str,
 
 async def backend_cpu(admin: psycopg.AsyncConnection) -> dict[int, float] | None:
     """CPU seconds so far of every backend of this database; None where the server's processes cannot be seen."""
-    spent = {}
-    for pid in await _backends(admin):
-        stat = Path(f"/proc/{pid}/schedstat")
-        if not stat.exists():
-            return None
-        spent[pid] = int(stat.read_text().split()[0]) / 1e9
-    return spent
+    return _spent(await _backends(admin))
 
 
 async def backend_peak(admin: psycopg.AsyncConnection) -> int | None:
     """The most memory that a backend has had, in MB, shared buffers that it touched included."""
-    peaks = []
-    for pid in await _backends(admin):
-        status = Path(f"/proc/{pid}/status")
-        if not status.exists():
-            return None
-        peaks += [int(text.split()[1]) // 1024 for text in status.read_text().splitlines() if text.startswith("VmHWM")]
-    return max(peaks, default=None)
+    return _peak(await _backends(admin))
 
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
@@ -253,6 +247,22 @@ async def _backends(admin: psycopg.AsyncConnection) -> list[int]:
     cursor = await admin.execute(
         "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
     return [pid for pid, in await cursor.fetchall()]
+
+
+def _spent(pids: Sequence[int]) -> dict[int, float] | None:
+    files = {pid: Path(f"/proc/{pid}/schedstat") for pid in pids}
+    try:
+        return {pid: int(file.read_text().split()[0]) / 1e9 for pid, file in files.items()}
+    except OSError:  # another machine, another system, or a backend that has just ended
+        return None
+
+
+def _peak(pids: Sequence[int]) -> int | None:
+    try:
+        lines = [text for pid in pids for text in Path(f"/proc/{pid}/status").read_text().splitlines()]
+    except OSError:
+        return None
+    return max((int(text.split()[1]) // 1024 for text in lines if text.startswith("VmHWM")), default=None)
 
 
 if __name__ == "__main__":

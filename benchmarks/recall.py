@@ -1,6 +1,6 @@
 """Evidence recall on LoCoMo conversations: how many of the turns that answer a question are among the first found.
 
-    python -m benchmarks.recall FILE [--json] [--limit N]
+python -m benchmarks.recall FILE [--json] [--limit N]
 """
 
 from __future__ import annotations
@@ -147,10 +147,9 @@ def report(scores: Sequence[Score], counted: Evidence) -> dict[str, Any]:
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people."""
-    for key, title in (("by_category", "category"), ("by_conversation", "conversation")):
-        rows = [[name, *_cells(part)] for name, part in found[key].items()]
-        title = f"Evidence recall by {title}, percent"
-        yield harness.grid(title, ["", *_names(), "questions"], [*rows, ["all", *_cells(found)]])
+    for kind in ("category", "conversation"):
+        rows = [[name, *_cells(part)] for name, part in found[f"by_{kind}"].items()]
+        yield harness.grid(f"Evidence recall by {kind}, percent", ["", *_names(), "questions"], [*rows, ["all", *_cells(found)]])
     yield harness.grid("The data", ["", ""], [
         ["memories", found["memories"]], ["embedder", found["embedder"]], ["evidence strings", found["evidence"]],
         ["… repaired", found["repaired"]], ["… dropped", found["dropped"]],

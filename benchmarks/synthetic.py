@@ -109,4 +109,5 @@ def owner(user: int) -> str:
 
 
 def _unit(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    return vectors / np.linalg.norm(vectors, axis=-1, keepdims=True)
+    lengths: npt.NDArray[np.float64] = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return vectors / lengths

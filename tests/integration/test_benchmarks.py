@@ -1,0 +1,181 @@
+"""The benchmarks run on small inputs and tell right from wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psycopg
+import pytest
+
+from benchmarks import latency, recall, synthetic
+
+TOPICS = [
+    "Rosa repaired the old lighthouse lamp with copper wire", "my violin teacher moved to Ghent",
+    "we planted eleven quince trees behind the barn", "the ferry to Sark was cancelled by fog",
+    "I baked rye bread with caraway for the market", "our beehives survived the frost",
+    "the choir sang a requiem in the quarry", "Theo won the regional chess tournament",
+    "a heron stole three goldfish from the pond", "I sold my motorcycle to a glassblower",
+    "the observatory showed us Saturn's rings", "my grandmother knitted a blue poncho",
+    "the pottery kiln cracked at midnight", "we paddled a canoe through the mangroves",
+    "Imre lost his passport in Trieste", "the parrot learned to whistle a waltz",
+]  # fmt: skip
+ASKED = {
+    0: "Who repaired the lighthouse lamp?", 4: "Which rye bread was baked for the market?",
+    7: "Who won the chess tournament?", 10: "What did the observatory show of Saturn?",
+    15: "What did the parrot whistle?",
+}  # fmt: skip
+
+
+def talk(evidence: Callable[[int], Sequence[str]], name: str = "talk-1") -> dict[str, Any]:
+    """A conversation with one topic a session, and questions whose evidence is made from the topic's number."""
+    said: dict[str, Any] = {"speaker_a": "Nora", "speaker_b": "Bela"}
+    for n, text in enumerate(TOPICS, 1):
+        said[f"session_{n}_date_time"] = f"9:05 am on {n} March, 2024"
+        said[f"session_{n}"] = [{"speaker": "Nora" if n % 2 else "Bela", "dia_id": f"D{n}:1", "text": text}]
+    asked = [{"question": text, "answer": "", "category": 4 if n % 2 else 1, "evidence": list(evidence(n + 1))}
+             for n, text in ASKED.items()]
+    asked.append({"question": "What was never said?", "category": 5, "evidence": ["D1:1"]})
+    return {"sample_id": name, "conversation": said, "qa": asked}
+
+
+@pytest.fixture
+def server(cluster_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The commands find the tests' server and an embedder that needs no model."""
+    monkeypatch.setenv("MUNIMENT_DATABASE_URL", cluster_url)
+    monkeypatch.setenv("MUNIMENT_EMBEDDER", "hash-256")
+    return cluster_url
+
+
+@pytest.fixture
+def measured(server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., dict[str, Any]]:
+    """Run the recall command on conversations and read its one JSON object."""
+
+    def run(*talks: dict[str, Any], more: Sequence[str] = ()) -> dict[str, Any]:
+        file = tmp_path / "talks.json"
+        file.write_text(json.dumps(list(talks)), encoding="utf-8")
+        assert recall.main([str(file), "--json", *more]) == 0
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    return run
+
+
+def left(url: str) -> set[str]:
+    with psycopg.connect(url, autocommit=True) as conn:
+        return {name for name, in conn.execute("select datname from pg_database where datname like 'muniment_bench_%'")}
+
+
+def test_recall_is_whole_when_every_answer_is_a_plain_turn(measured: Callable[..., dict[str, Any]]) -> None:
+    """Questions in the words of their evidence find it, in every category and conversation."""
+    found = measured(talk(lambda n: [f"D{n}:1"]), talk(lambda n: [f"D{n}:1"], "talk-2"))
+    assert (found["recall@5"], found["recall@10"], found["questions"], found["dropped"]) == (100.0, 100.0, 10, 0)
+    assert found["by_category"]["multi-hop"] == {"recall@5": 100.0, "recall@10": 100.0, "questions": 6}
+    assert found["by_category"]["single-hop"]["questions"] == 4
+    assert set(found["by_conversation"]) == {"talk-1", "talk-2"}
+    assert found["memories"] == 2 * len(TOPICS)
+
+
+def test_recall_falls_when_the_evidence_is_elsewhere(measured: Callable[..., dict[str, Any]]) -> None:
+    """Evidence that does not answer the question is not found by accident among the first five."""
+    found = measured(talk(lambda n: [f"D{n}:1", f"D{(n + 7) % 16 + 1}:1"]))
+    assert 50.0 <= found["recall@5"] < 100.0
+
+
+def test_malformed_evidence_is_repaired_or_counted(measured: Callable[..., dict[str, Any]]) -> None:
+    """What is certain is read, what is not is dropped, and a question without any is left out."""
+    spoiled = {1: ["D01:1; D1:1"], 5: ["D:5:1"], 8: ["D8:1 D99:1"], 11: ["D"], 16: ["D16:1"]}
+    found = measured(talk(lambda n: spoiled[n]))
+    assert (found["questions"], found["questions_dropped"]) == (4, 1)
+    assert (found["evidence"], found["repaired"], found["dropped"]) == (5, 3, 2)
+    assert found["recall@5"] == 100.0
+
+
+def test_limit_counts_per_conversation(measured: Callable[..., dict[str, Any]]) -> None:
+    """`--limit` asks at most so many questions of each conversation."""
+    right = [talk(lambda n: [f"D{n}:1"], name) for name in ("talk-1", "talk-2")]
+    assert measured(*right, more=["--limit", "2"])["questions"] == 4
+
+
+@pytest.mark.parametrize(("raw", "ids"), [
+    ("D8:6; D9:17", ["D8:6", "D9:17"]), ("D:11:26", ["D11:26"]), ("D30:05", ["D30:5"]), ("D", []), ("", []),
+    ("D1:2", ["D1:2"]),
+])  # fmt: skip
+def test_evidence_strings(raw: str, ids: list[str]) -> None:
+    """An evidence string gives the ids that are certain, and says whether it had to be repaired."""
+    assert recall.parse(raw) == (ids, [raw] != ids)
+
+
+def test_recall_leaves_no_database_behind(measured: Callable[..., dict[str, Any]], server: str) -> None:
+    """The throw-away database is gone."""
+    before = left(server)
+    measured(talk(lambda n: [f"D{n}:1"]), more=["--limit", "1"])
+    assert left(server) <= before
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]", '{"sample_id": "x"}'])
+def test_a_file_that_is_none_is_one_line(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str | None
+) -> None:
+    """A missing or broken file ends with 1 and one line, without a traceback."""
+    file = tmp_path / "talks.json"
+    if content is not None:
+        file.write_text(content, encoding="utf-8")
+    assert recall.main([str(file)]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert len(told.err.splitlines()) == 1
+
+
+def test_latency_measures_all_beside_the_floor(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A small run has every figure, answers as the exact search does, and the floor is 1."""
+    assert latency.main(["--users", "2", "--memories", "60", "--queries", "6", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["recall_vs_exact"] == 1.0
+    assert 0.9 <= found["store_recall_vs_exact"] <= 1.0
+    assert set(found["clients"]) == {"1", "8"}
+    for rows in found["clients"].values():
+        assert set(rows) == {"memory", "memory_embedding", "floor", "store"}
+        assert rows["floor"]["ratio_p50"] == rows["floor"]["ratio_p95"] == 1.0
+        assert all(0 < row["p50_ms"] <= row["p95_ms"] for row in rows.values())
+    assert found["ratio_to_floor_p50"] == found["clients"]["1"]["memory"]["ratio_p50"] > 1
+    assert found["peak_rss_mb"] > 10
+
+
+def test_an_interrupt_drops_the_database(server: str) -> None:
+    """Ctrl-C in the middle of loading ends with 130 and leaves nothing behind."""
+    before = left(server)
+    running = subprocess.Popen([sys.executable, "-m", "benchmarks.latency", "--users", "500"], env=dict(os.environ),
+                               cwd=Path(__file__).parents[2], stderr=subprocess.PIPE)
+    try:
+        until = time.monotonic() + 30
+        while not left(server) - before and time.monotonic() < until:
+            time.sleep(0.1)
+        assert left(server) - before
+        running.send_signal(signal.SIGINT)
+        _, told = running.communicate(timeout=20)
+    finally:
+        running.kill()
+    assert running.returncode == 130
+    assert len(told.splitlines()) == 1
+    assert left(server) <= before
+
+
+def test_the_synthetic_world_is_the_same_every_time() -> None:
+    """One seed, one world; vectors are of length 1, and a topic's are nearer to each other than to another's."""
+    one, two = synthetic.World(7), synthetic.World(7)
+    assert [made.text for made in one.memories(3, 20)] == [made.text for made in two.memories(3, 20)]
+    assert [asked.text for asked in one.questions(2, 4)] != [asked.text for asked in synthetic.World(8).questions(2, 4)]
+    vectors = np.stack([made.vector for made in one.memories(0, 200)])
+    assert np.allclose(np.linalg.norm(vectors, axis=1), 1, atol=1e-5)
+    cosines = np.sort((vectors @ vectors.T)[np.triu_indices(200, 1)])
+    assert 0.2 < cosines[0] < 0.4
+    assert 0.7 < cosines[-1] < 0.85
