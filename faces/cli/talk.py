@@ -55,13 +55,14 @@ class Talk:
         await self._open.aclose()
 
 
-def _turn(state: State) -> dict[str, Any]:
+def _turn(state: State | dict[str, Any]) -> dict[str, Any]:
+    lasting = [line.removeprefix("- ") for line in state.get("stable", "").splitlines()]
     last = state["messages"][-1] if state["messages"] else None
     return {
         "reply": str(last.text) if isinstance(last, AIMessage) else "",
         "rev": state.get("rev"),
         "header": state.get("header", ""),
-        "context": state.get("bullets", []),
+        "context": [*lasting, *state.get("bullets", [])],
         "writes": state.get("writes", []),
         "warnings": [said for said in (state.get("unread", ""), state.get("unwritten", "")) if said],
     }

@@ -9,10 +9,12 @@ from muniment.memory import wire
 from muniment.memory.errors import BadInput, Denied
 from muniment.memory.flows.house import House
 from muniment.memory.records import Answer, Brief, Hit, OpsEvent, Query, Reader, Revision, Scope, Search
-from muniment.memory.rules import render, words
+from muniment.memory.rules import gate, render, words
 from muniment.memory.rules.pack import as_json, pack
 from muniment.memory.rules.rank import rank
 from muniment.memory.rules.text import clean
+
+_NOTHING_ASKED = frozenset({"greeting", "acknowledgement", "empty"})
 
 
 async def query(house: House, scope: Scope, agent: str, asked: Query) -> Answer:
@@ -53,7 +55,8 @@ async def brief(house: House, scope: Scope, agent: str, text: str) -> Brief:
     lasting = sorted(name for name in reader.allowed if house.categories[name].context == "all")
     moving = tuple(sorted(reader.allowed - set(lasting)))
     now = house.clock.now()
-    search = await prepare(house, Query(text=text, top_k=recall.context_bullets), moving) if text.strip() else None
+    asked = Query(text=text, top_k=recall.context_bullets)
+    search = await prepare(house, asked, moving) if gate.skip(text, "user") not in _NOTHING_ASKED else None
     sight = await house.store.look(
         reader,
         search,

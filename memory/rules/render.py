@@ -51,7 +51,7 @@ def header(delta: Delta, categories: Mapping[str, Category], most: int) -> str:
 
 def stable(memories: Sequence[Memory]) -> str:
     """The lasting part of the context, the same text as long as the memories stay the same."""
-    return "\n".join(f"- {line(one.text)}" for one in memories)
+    return "\n".join(f"- [{one.category}] {line(one.text)}" for one in memories)
 
 
 def fence(text: str) -> str:
