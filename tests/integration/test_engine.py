@@ -129,7 +129,7 @@ async def test_secrets_never_reach_a_table(database_url: str) -> None:
             "select format('%I.%I', schemaname, tablename) from pg_tables where schemaname in ('muniment', 'public')"
         ).fetchall()
         for (table,) in tables:
-            rows = admin.execute(f"select t::text from {table} t").fetchall()  # type: ignore[arg-type]
+            rows = admin.execute(f"select t::text from {table} t").fetchall()
             assert not [row for row in rows if secret in row[0]], table
         assert len(tables) >= 8
 

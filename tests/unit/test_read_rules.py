@@ -1,5 +1,6 @@
 """Ranking, packing, rendering, words and tokens."""
 
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -16,10 +17,10 @@ SETTINGS = load({"HOME": "/nonexistent"})
 CATEGORIES, RECALL, PROFILE = SETTINGS.categories, SETTINGS.recall, SETTINGS.profile("default")
 
 
-def found(text: str, cosine: float = 0.5, keyword: float = 0.0, category: str = "goals", **more: object) -> Found:
+def found(text: str, cosine: float = 0.5, keyword: float = 0.0, category: str = "goals", **more: Any) -> Found:
     memory = Memory(
         id=MemoryId(uuid4()), kind="semantic", category=category, text=text, created_at=NOON, updated_at=NOON, **more
-    )  # type: ignore[arg-type]
+    )
     return Found(memory=memory, cosine=cosine, keyword=keyword, channels=("dense",))
 
 
