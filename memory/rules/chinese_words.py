@@ -40,9 +40,20 @@ TRADE = (
 CONDITION = r"(?:[12一二]型)?(?:糖尿病|高血压|哮喘|癫痫|痛风|胃病|胃炎|关节炎|偏头痛|抑郁症|焦虑症|贫血|失眠症?|鼻炎|湿疹|心脏病|近视|色盲|多动症|乳糜泻|低血糖)"
 LANGUAGE = r"(?:中文|英文|英语|普通话|粤语|日语|日文|法语|法文|德语|德文|韩语|韩文|西班牙语|俄语|意大利语|葡萄牙语|阿拉伯语|上海话|闽南语|四川话)"
 
+ADV = r"(?:现在|目前|平时|一直|一向|其实|真的|也|还|特别|很|非常|最|比较|已经|从小|就|都|又|正在|正|刚刚?|终于|超级?|蛮|挺|更|以后|之后|今年)*"
+ME = r"^我" + ADV
+END = r"(?:啦|的说|哦|呀|啊|哈|呢|吧)*$"
+_LIST = re.compile(r"、|和|以及|跟|与")
 _UNCLEAR = re.compile(r"你|您|(?<![其吉维])他|她|它|咱|我们|这(?!么)|那(?!么)|哪|大家|某")
 
 
 def owned(words: str) -> str | None:
     """Words with the speaker named as the user; None if another pronoun leaves open who or what is meant."""
     return None if not words or _UNCLEAR.search(words) else words.replace("我", "用户")
+
+
+def things(words: str) -> list[str]:
+    """The things of an enumeration, or the one thing there is."""
+    parts = _LIST.split(words)
+    some = parts if len(parts) > 1 and all(1 < len(part) <= 6 for part in parts) else [words]
+    return [told for part in some if (told := owned(part.strip())) and len(told) <= 30]

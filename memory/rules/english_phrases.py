@@ -6,6 +6,7 @@ import re
 
 from muniment.memory.rules.draft import Clause
 from muniment.memory.rules.english_words import DIETS, NATIONALITIES, TRADES, owned
+from muniment.memory.rules.text import vocabulary
 
 NAME = r"[^\W\d_][\w'-]*(?:\s+[A-Z][\w'-]*\.?){0,3}"
 
@@ -22,47 +23,26 @@ _TRAILING = re.compile(
 )
 _NO_NAME = (
     NATIONALITIES | TRADES | frozenset(DIETS)
-    | frozenset(
-        ["ok", "okay", "sorry", "sure", "fine", "good", "great", "happy", "sad", "back", "here", "done", "christian", "muslim", "jewish", "catholic", "buddhist", "hindu", "atheist", "gay", "lesbian", "straight", "trans", "bi", "single", "married", "divorced", "tired", "busy", "home", "not", "very", "so", "just", "really", "also", "still", "all", "from", "in", "on", "at", "into", "done", "out", "up", "down", "off", "over", "well", "ill", "sick", "ready", "glad", "afraid", "allergic", "lost", "late", "new", "old", "young", "free", "gone", "alive", "alone", "hungry", "thirsty", "bored", "excited", "curious", "interested", "trying", "going", "doing", "looking", "working", "having", "getting", "thinking", "living", "feeling", "planning", "learning", "training", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december", "it", "that", "this", "what", "who", "where", "why", "how", "the", "a", "an", "my", "your", "his", "her", "their", "our", "me", "you", "we", "they", "he", "she", "i", "no", "yes", "maybe", "later", "tomorrow", "today", "always", "never", "when", "if", "proud", "grateful", "thankful", "confused", "stuck", "wrong", "right", "awesome", "amazing", "european", "asian", "african", "latino", "hispanic", "black", "white", "autistic", "pregnant", "retired", "unemployed", "diabetic", "deaf", "blind", "dead", "kidding", "joking", "names", "mom", "dad", "mum"]
-    )
+    | vocabulary(
+    """
+    ok okay sorry sure fine good great happy sad back here done christian muslim jewish catholic buddhist hindu
+    atheist gay lesbian straight trans bi single married divorced tired busy home not very so just really also
+    still all from in on at into done out up down off over well ill sick ready glad afraid allergic lost late new
+    old young free gone alive alone hungry thirsty bored excited curious interested trying going doing looking
+    working having getting thinking living feeling planning learning training monday tuesday wednesday thursday
+    friday saturday sunday january february march april june july august september october november december it
+    that this what who where why how the a an my your his her their our me you we they he she i no yes maybe later
+    tomorrow today always never when if proud grateful thankful confused stuck wrong right awesome amazing
+    european asian african latino hispanic black white autistic pregnant retired unemployed diabetic deaf blind
+    dead kidding joking names mom dad mum
+    """
+)
 )  # fmt: skip
-_NO_PLACE = frozenset(
-    [
-        "fear",
-        "peace",
-        "hope",
-        "harmony",
-        "denial",
-        "pain",
-        "poverty",
-        "love",
-        "hell",
-        "heaven",
-        "style",
-        "danger",
-        "need",
-        "trouble",
-        "town",
-        "bed",
-        "work",
-        "home",
-        "school",
-        "college",
-        "person",
-        "general",
-        "particular",
-        "fact",
-        "order",
-        "time",
-        "case",
-        "front",
-        "charge",
-        "there",
-        "here",
-        "it",
-        "that",
-        "this",
-    ]
+_NO_PLACE = vocabulary(
+    """
+    fear peace hope harmony denial pain poverty love hell heaven style danger need trouble town bed work home
+    school college person general particular fact order time case front charge there here it that this
+    """
 )
 _PLACE_END = re.compile(
     r"\s+(?:with|for|and\s+(?!the\s+\w|[A-Z])|since|as|now|at|on|during|by|near|right|these|until|from|to|alone|together|last|next|again|after|before|when|where|because|which|doing|working|who)\b.*$",

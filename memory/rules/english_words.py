@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from muniment.memory.rules.text import vocabulary
+
 RELATIONS = {
     "wife": "spouse", "husband": "spouse", "spouse": "spouse", "partner": "partner", "girlfriend": "partner", "boyfriend": "partner",
     "fiance": "partner", "fiancé": "partner", "fiancee": "partner", "fiancée": "partner", "ex-wife": "former_spouse", "ex-husband": "former_spouse",
@@ -24,242 +26,36 @@ RELATION = (
      "(?:" + "|".join(sorted(map(re.escape, RELATIONS), key=len, reverse=True)) + ")"
 )  # fmt: skip
 
-NATIONALITIES = frozenset(
-    [
-        "american",
-        "british",
-        "english",
-        "scottish",
-        "welsh",
-        "irish",
-        "french",
-        "german",
-        "italian",
-        "spanish",
-        "portuguese",
-        "dutch",
-        "belgian",
-        "swiss",
-        "austrian",
-        "swedish",
-        "norwegian",
-        "danish",
-        "finnish",
-        "polish",
-        "czech",
-        "slovak",
-        "hungarian",
-        "romanian",
-        "bulgarian",
-        "greek",
-        "turkish",
-        "russian",
-        "ukrainian",
-        "croatian",
-        "serbian",
-        "slovenian",
-        "estonian",
-        "latvian",
-        "lithuanian",
-        "canadian",
-        "mexican",
-        "brazilian",
-        "argentinian",
-        "chilean",
-        "colombian",
-        "peruvian",
-        "cuban",
-        "australian",
-        "chinese",
-        "japanese",
-        "korean",
-        "vietnamese",
-        "thai",
-        "indonesian",
-        "malaysian",
-        "filipino",
-        "singaporean",
-        "taiwanese",
-        "indian",
-        "pakistani",
-        "bangladeshi",
-        "nepali",
-        "iranian",
-        "iraqi",
-        "israeli",
-        "lebanese",
-        "syrian",
-        "egyptian",
-        "moroccan",
-        "algerian",
-        "tunisian",
-        "nigerian",
-        "kenyan",
-        "ethiopian",
-        "ghanaian",
-        "icelandic",
-    ]
+NATIONALITIES = vocabulary(
+    """
+    american british english scottish welsh irish french german italian spanish portuguese dutch belgian swiss
+    austrian swedish norwegian danish finnish polish czech slovak hungarian romanian bulgarian greek turkish
+    russian ukrainian croatian serbian slovenian estonian latvian lithuanian canadian mexican brazilian
+    argentinian chilean colombian peruvian cuban australian chinese japanese korean vietnamese thai indonesian
+    malaysian filipino singaporean taiwanese indian pakistani bangladeshi nepali iranian iraqi israeli lebanese
+    syrian egyptian moroccan algerian tunisian nigerian kenyan ethiopian ghanaian icelandic
+    """
 )
-LANGUAGES = NATIONALITIES | frozenset(
-    [
-        "mandarin",
-        "cantonese",
-        "arabic",
-        "hebrew",
-        "hindi",
-        "urdu",
-        "bengali",
-        "tamil",
-        "farsi",
-        "persian",
-        "swahili",
-        "latin",
-        "catalan",
-        "tagalog",
-        "malay",
-    ]
+LANGUAGES = NATIONALITIES | vocabulary(
+    """
+    mandarin cantonese arabic hebrew hindi urdu bengali tamil farsi persian swahili latin catalan tagalog malay
+    """
 )
-TRADES = frozenset(
-    [
-        "accountant",
-        "actor",
-        "actress",
-        "analyst",
-        "architect",
-        "artist",
-        "astronomer",
-        "attorney",
-        "author",
-        "baker",
-        "banker",
-        "barber",
-        "barista",
-        "bartender",
-        "biologist",
-        "bookkeeper",
-        "builder",
-        "butcher",
-        "carpenter",
-        "cashier",
-        "chef",
-        "chemist",
-        "clerk",
-        "cleaner",
-        "coach",
-        "composer",
-        "consultant",
-        "cook",
-        "copywriter",
-        "counselor",
-        "counsellor",
-        "dancer",
-        "dentist",
-        "designer",
-        "detective",
-        "developer",
-        "director",
-        "doctor",
-        "driver",
-        "economist",
-        "editor",
-        "electrician",
-        "engineer",
-        "entrepreneur",
-        "farmer",
-        "firefighter",
-        "florist",
-        "freelancer",
-        "gardener",
-        "geologist",
-        "guard",
-        "guide",
-        "hairdresser",
-        "historian",
-        "illustrator",
-        "instructor",
-        "interpreter",
-        "intern",
-        "journalist",
-        "judge",
-        "lawyer",
-        "lecturer",
-        "librarian",
-        "lifeguard",
-        "manager",
-        "mathematician",
-        "mechanic",
-        "midwife",
-        "musician",
-        "nanny",
-        "novelist",
-        "nurse",
-        "nutritionist",
-        "optician",
-        "painter",
-        "paralegal",
-        "paramedic",
-        "pharmacist",
-        "photographer",
-        "physicist",
-        "physiotherapist",
-        "pilot",
-        "plumber",
-        "podcaster",
-        "poet",
-        "policeman",
-        "postman",
-        "principal",
-        "producer",
-        "professor",
-        "programmer",
-        "psychiatrist",
-        "psychologist",
-        "receptionist",
-        "recruiter",
-        "reporter",
-        "researcher",
-        "sailor",
-        "salesman",
-        "salesperson",
-        "scientist",
-        "sculptor",
-        "secretary",
-        "singer",
-        "soldier",
-        "student",
-        "surgeon",
-        "surveyor",
-        "tailor",
-        "teacher",
-        "technician",
-        "tester",
-        "therapist",
-        "translator",
-        "trainer",
-        "tutor",
-        "veterinarian",
-        "vet",
-        "waiter",
-        "waitress",
-        "welder",
-        "writer",
-        "apprentice",
-        "administrator",
-        "contractor",
-        "marketer",
-        "strategist",
-        "statistician",
-        "sommelier",
-        "linguist",
-        "filmmaker",
-        "animator",
-        "realtor",
-        "streamer",
-        "curator",
-        "dietitian",
-        "radiologist",
-        "cardiologist",
-    ]
+TRADES = vocabulary(
+    """
+    accountant actor actress analyst architect artist astronomer attorney author baker banker barber barista
+    bartender biologist bookkeeper builder butcher carpenter cashier chef chemist clerk cleaner coach composer
+    consultant cook copywriter counselor counsellor dancer dentist designer detective developer director doctor
+    driver economist editor electrician engineer entrepreneur farmer firefighter florist freelancer gardener
+    geologist guard guide hairdresser historian illustrator instructor interpreter intern journalist judge lawyer
+    lecturer librarian lifeguard manager mathematician mechanic midwife musician nanny novelist nurse nutritionist
+    optician painter paralegal paramedic pharmacist photographer physicist physiotherapist pilot plumber podcaster
+    poet policeman postman principal producer professor programmer psychiatrist psychologist receptionist
+    recruiter reporter researcher sailor salesman salesperson scientist sculptor secretary singer soldier student
+    surgeon surveyor tailor teacher technician tester therapist translator trainer tutor veterinarian vet waiter
+    waitress welder writer apprentice administrator contractor marketer strategist statistician sommelier linguist
+    filmmaker animator realtor streamer curator dietitian radiologist cardiologist
+    """
 )
 DIETS = (
     "vegan",
@@ -281,140 +77,28 @@ CONDITIONS = (
     r"|colou?r[ -]?blind|an?\s+\w+\s+(?:allergy|intolerance)|hay\s+fever|crohn's\s+disease|hearing\s+loss)"
 )
 
-_IRREGULAR = frozenset(
-    [
-        "was",
-        "were",
-        "did",
-        "had",
-        "went",
-        "got",
-        "came",
-        "met",
-        "saw",
-        "took",
-        "made",
-        "bought",
-        "left",
-        "began",
-        "became",
-        "ran",
-        "won",
-        "lost",
-        "found",
-        "taught",
-        "wrote",
-        "built",
-        "gave",
-        "ate",
-        "felt",
-        "sold",
-        "flew",
-        "drove",
-        "broke",
-        "spent",
-        "told",
-        "thought",
-        "knew",
-        "grew",
-        "fell",
-        "said",
-        "kept",
-        "held",
-        "led",
-        "brought",
-        "caught",
-        "sent",
-        "slept",
-        "swam",
-        "sang",
-        "drew",
-        "chose",
-        "wore",
-        "rode",
-        "rose",
-        "shot",
-        "sat",
-        "stood",
-        "understood",
-        "paid",
-        "laid",
-        "hid",
-        "forgot",
-        "forgave",
-        "fought",
-        "froze",
-        "heard",
-        "lent",
-        "meant",
-        "shook",
-        "spoke",
-        "stole",
-        "stuck",
-        "threw",
-        "woke",
-        "quit",
-    ]
+_IRREGULAR = vocabulary(
+    """
+    was were did had went got came met saw took made bought left began became ran won lost found taught wrote
+    built gave ate felt sold flew drove broke spent told thought knew grew fell said kept held led brought caught
+    sent slept swam sang drew chose wore rode rose shot sat stood understood paid laid hid forgot forgave fought
+    froze heard lent meant shook spoke stole stuck threw woke quit
+    """
 )
-_MODALS = frozenset(
-    [
-        "can",
-        "could",
-        "will",
-        "would",
-        "shall",
-        "should",
-        "may",
-        "might",
-        "must",
-        "cannot",
-        "is",
-        "was",
-        "has",
-        "had",
-        "does",
-        "did",
-    ]
+_MODALS = vocabulary(
+    """
+    can could will would shall should may might must cannot is was has had does did
+    """
 )
 _NOT_PAST = frozenset(
     ["need", "feed", "speed", "breed", "bleed", "seed", "heed", "exceed", "succeed", "proceed", "embed"]
 )
-_ADVERBS = frozenset(
-    [
-        "always",
-        "usually",
-        "often",
-        "never",
-        "sometimes",
-        "rarely",
-        "really",
-        "also",
-        "still",
-        "just",
-        "only",
-        "actually",
-        "already",
-        "recently",
-        "finally",
-        "currently",
-        "generally",
-        "mostly",
-        "normally",
-        "absolutely",
-        "definitely",
-        "totally",
-        "truly",
-        "mainly",
-        "typically",
-        "barely",
-        "hardly",
-        "even",
-        "especially",
-        "particularly",
-        "both",
-        "once",
-        "officially",
-    ]
+_ADVERBS = vocabulary(
+    """
+    always usually often never sometimes rarely really also still just only actually already recently finally
+    currently generally mostly normally absolutely definitely totally truly mainly typically barely hardly even
+    especially particularly both once officially
+    """
 )
 _EXPANDED = {
     "don't": "does not", "dont": "does not", "doesn't": "does not", "didn't": "did not", "can't": "cannot", "cant": "cannot", "won't": "will not",

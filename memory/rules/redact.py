@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from muniment.memory.rules.text import vocabulary
+
 Span = tuple[int, int, str]
 
 # A boundary that also holds between a CJK character and a key, where \b does not.
@@ -37,67 +39,12 @@ _PIN = re.compile(
     r"(?i)" + _EDGE + r"(?:pin|cvv|cvc|验证码)(?:[ \t]code)?[ \t]{0,4}(?:is|:|=|是|：)[ \t]{0,4}(\d{3,8})(?!\d)"
 )
 # "my password is too short" says nothing secret.
-_NOT_A_SECRET = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "too",
-        "so",
-        "very",
-        "not",
-        "no",
-        "now",
-        "being",
-        "been",
-        "wrong",
-        "right",
-        "correct",
-        "incorrect",
-        "invalid",
-        "expired",
-        "lost",
-        "forgotten",
-        "weak",
-        "strong",
-        "short",
-        "long",
-        "required",
-        "missing",
-        "needed",
-        "the",
-        "same",
-        "different",
-        "hard",
-        "easy",
-        "safe",
-        "unsafe",
-        "secure",
-        "insecure",
-        "out",
-        "in",
-        "to",
-        "on",
-        "old",
-        "new",
-        "this",
-        "that",
-        "what",
-        "there",
-        "really",
-        "still",
-        "my",
-        "your",
-        "stored",
-        "saved",
-        "optional",
-        "set",
-        "unset",
-        "none",
-        "null",
-        "true",
-        "false",
-    ]
+_NOT_A_SECRET = vocabulary(
+    """
+    a an the too so very not no now being been wrong right correct incorrect invalid expired lost forgotten weak
+    strong short long required missing needed the same different hard easy safe unsafe secure insecure out in to
+    on old new this that what there really still my your stored saved optional set unset none null true false
+    """
 )
 
 _DIGITS = re.compile(r"\d+(?:[ -]\d+)*")

@@ -26,3 +26,8 @@ def clean(text: str) -> str:
     """NFC, straight quotes, one kind of line end; NUL and lone surrogates become U+FFFD; other controls go."""
     text = _SURROGATE.sub("\ufffd", _PAIR.sub(_join, text))
     return unicodedata.normalize("NFC", _NEWLINE.sub("\n", text).translate(_TABLE))
+
+
+def vocabulary(words: str) -> frozenset[str]:
+    """The words of a list that is written as prose."""
+    return frozenset(words.split())

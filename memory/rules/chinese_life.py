@@ -1,0 +1,195 @@
+"""What a Chinese clause states of other people, aims and what happened."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from muniment.memory.rules import dates
+from muniment.memory.rules.chinese_words import (
+    ADV,
+    ANY_NAME,
+    END,
+    LANGUAGE,
+    ME,
+    NAME,
+    ONE_AT_A_TIME,
+    RELATION,
+    RELATIONS,
+    TRADE,
+    owned,
+    things,
+)
+from muniment.memory.rules.draft import Clause, Draft, draft
+
+_IDLE = re.compile(
+    r"(?:问|知道|说|请|了解|让|听|看看|试试|睡|哭|死|起|到|象|法|念|不|家|一想|确认|咨询|找你|跟你|和你|吃|喝|买|休息|回家|聊|查|问问|下|要你|多|太|好好|静|办法|通|开|过|来想去|当然|不出|清楚|明白|必|得)"
+)
+
+
+def _related(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said, name = found["rel"], found["name"]
+    if re.match(r"[这那谁他她它你您]", name) or re.fullmatch(TRADE, name):
+        return
+    predicate, standard = RELATIONS[said]
+    text = f"用户的{standard}是{name}" + (f"（{said}）" if said != standard else "")
+    yield draft("relationship", predicate, name, text, persons=(name,), single=predicate in ONE_AT_A_TIME, importance=3)
+
+
+def _of_them(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said, name, rest = found["rel"], found["name"], found["rest"]
+    standard = RELATIONS[said][1]
+    who = f"用户的{standard}{name or ''}" + (f"（{said}）" if said != standard else "")
+    if name:
+        yield from _related(found, clause)
+    for pattern, predicate, single in _THEIRS:
+        match = re.fullmatch(pattern, rest)
+        if match and (value := owned(match["value"])):
+            yield draft("relationship", predicate, value, f"{who}{owned(rest)}", subject=name or f"user's {RELATIONS[said][0]}", single=single,
+                        persons=(name,) if name else (), negated=rest.startswith(("不喜欢", "讨厌")))  # fmt: skip
+            return
+
+
+_THEIRS = (
+    (r"(?:现在|目前)?(?:住在|定居在?)(?P<value>[\u4e00-\u9fff\w]{2,12})", "lives_in", True),
+    (r"(?:现在|目前)?在(?P<value>[\u4e00-\u9fff\w]{2,15})(?:工作|上班)", "works_at", True),
+    (r"(?:现在|目前)?是(?:一[名个位])?(?P<value>" + TRADE + r")", "works_as", True),
+    (r"(?:很|最|特别|不)?(?:喜欢|爱|讨厌)(?P<value>.{1,20})", "likes", False),
+    (r"对(?P<value>.{1,10})过敏", "allergic_to", False),
+    (r"今年(?P<value>[\d一二三四五六七八九十]{1,3})岁了?", "age", True),
+)
+
+
+def _pet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    kind, name = found["kind"], found["name"]
+    text = f"用户养了宠物{kind}" + (f"，名叫{name}" if name else "")
+    yield draft("relationship", "pet", name or kind, text, persons=(name,) if name else (), topic=kind, importance=3)
+
+
+def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = re.sub(END, "", found["value"])
+    value = owned(said)
+    if not value or len(value) < 3 or (found["how"].startswith("想") and _IDLE.match(said)):
+        return
+    against = bool(found["neg"])
+    how = {"想": "想", "想要": "想要"}.get(found["how"], found["how"])
+    text = f"用户{'不再' if against and said.endswith('了') else '不' if against else ''}{how}{value}"
+    yield draft(
+        "goal", "wants_to", dates.without(value.removesuffix("了"), clause.at), text, importance=3, negated=against
+    )
+
+
+def _aim(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = owned(re.sub(END, "", found["value"]))
+    if value:
+        yield draft(
+            "goal", "wants_to", dates.without(value, clause.at), f"用户的{found['what']}是{value}", importance=3
+        )
+
+
+def _toward(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = owned(re.sub(END, "", found["value"]))
+    if value and not value.startswith(("了", "过", "到", "会", "校", "生")):
+        predicate = "learns" if found["doing"].startswith("学") else "trains_for"
+        yield draft(
+            "goal", predicate, dates.without(value, clause.at), f"用户正在{found['doing']}{value}", importance=3
+        )
+
+
+def _task(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = owned(re.sub(END, "", found["value"]))
+    if value and len(value) >= 3 and (found["ask"] or dates.mentions(value, clause.at)):
+        yield draft(
+            "note", "to_do", dates.without(value, clause.at), f"用户需要{value}", category="tasks", importance=3
+        )
+
+
+def _done(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    verb, value = found["verb"], owned(re.sub(END, "", found["value"]))
+    if value and value[0] not in "了的吗没":
+        slugs = {
+            "做": "worked_as",
+            "当": "worked_as",
+            "担任": "worked_as",
+            "干": "worked_as",
+            "去": "visited",
+            "学": "studied",
+            "住在": "lived_in",
+        }
+        yield draft("experience", slugs.get(verb, "did"), value, f"用户{verb}过{value}")
+
+
+def _been(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where = owned(found["value"])
+    if where:
+        predicate = {"工作": "worked_at", "上班": "worked_at", "实习": "worked_at"}.get(found["verb"], "lived_in")
+        text = f"用户在{where}{found['verb']}过{found['long'] or ''}"
+        yield draft(
+            "experience", predicate, where, text, entities=(where,), location=where if predicate == "lived_in" else None
+        )
+
+
+def _skill(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    against, verb = bool(found["neg"]), found["verb"]
+    predicate = "speaks" if re.match(LANGUAGE, found["value"]) else "plays" if verb == "会弹" else "skilled_in"
+    for one in things(re.sub(END, "", found["value"]).strip()):
+        space = " " if re.match(r"[A-Za-z]", one) else ""
+        yield draft("skill", predicate, one, f"用户{'不' if against else ''}{verb}{space}{one}", negated=against)
+
+
+def _about_me(text: str) -> bool:
+    return bool(
+        re.search(r"^我(?!" + RELATION + r"|的|们)|[年月日天周期号末晚上]我(?!" + RELATION + r"|的|们)", text[:24])
+    )
+
+
+def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    spans = dates.mentions(clause.text, clause.at)
+    if not spans or not _about_me(clause.text):
+        return
+    when = clause.text[spans[0].start : spans[0].end]
+    rest = (clause.text[: spans[0].start] + clause.text[spans[0].end :]).strip(" ，,的在于")
+    rest = re.sub(r"^(?:我|在|于|就|才|刚|的时候|终于|又|也)+", "", rest.removeprefix("我"))
+    rest = re.sub(r"^(?:搬[到去])了", lambda moved: moved.group()[:2], rest)
+    value = owned(re.sub(END, "", rest))
+    if not value or not 2 <= len(value) <= 60 or dates.mentions(value, clause.at):
+        return
+    future = re.match(r"(?:我)?(?:要|会|将|打算|计划|准备|想)(?!是|想)", value)
+    if not future and not re.search(r"[了过]|搬[到去]|毕业|结婚|出生|入职|离职", value):
+        return
+    moved = re.match(r"搬[到去](?P<place>[\u4e00-\u9fff\w]{2,12})$", value.removesuffix("了"))
+    where = moved["place"] if moved else None
+    text = f"用户计划于{when}{value[future.end() :]}" if future else f"用户于{when}{value}"
+    yield draft(
+        "event",
+        "moved_to" if where else "plans" if future else "did",
+        where or value,
+        text,
+        location=where,
+        importance=3 if where else 2,
+    )
+
+
+def _moved(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where = owned(found["place"].removesuffix("了"))
+    if where:
+        yield draft("event", "moved_to", where, f"用户搬到{where}", location=where, importance=3)
+
+
+RULES = tuple((re.compile(pattern), build) for pattern, build in (
+    (r"^(?P<name>" + NAME + r")是我(?:的|家的?)?(?P<rel>" + RELATION + r")$", _related),
+    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?:的名字(?:叫|是)|名叫|叫)(?P<name>(?!我|你|他|她)" + ANY_NAME + r")$", _related),
+    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")是(?P<name>" + NAME + r")$", _related),
+    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?P<name>" + NAME + r")??(?P<rest>(?:现在|目前)?(?:住在|定居|在|是|很|最|特别|不|喜欢|爱|讨厌|对|今年).+)$", _of_them),
+    (r"^我(?:家)?(?:还|也)?(?:养了?|有)(?:一)?[只条匹个](?P<kind>[\u4e00-\u9fff]{0,4}(?:猫|狗|兔子|鹦鹉|仓鼠|猫咪|狗狗|金鱼|乌龟))(?:[，,]?\s*(?:它?的?名字叫|名叫|叫)(?P<name>" + ANY_NAME + r"))?$", _pet),
+    (ME + r"(?P<ask>)(?:需要|必须|得)(?P<value>[^，,]{3,40})$", _task),
+    (r"^(?:请|麻烦|帮我|记得)*(?P<ask>提醒我|别忘了|记得)(?:要)?(?P<value>[^，,]{3,40})$", _task),
+    (ME + r"(?P<neg>不再|不)?(?P<how>想要|想|打算|计划|准备|希望能?够?|决定)(?P<value>.{3,50})$", _goal),
+    (r"^我?的?(?:[\u4e00-\u9fff\d]{0,6}的?)?(?P<what>目标|梦想|愿望|理想)(?:就)?是(?P<value>.{2,40})$", _aim),
+    (r"^我(?:现在|目前)?(?:正在|在|正)?(?P<doing>备战|备考|为了?准备|学习|学)(?P<value>.{2,25})$", _toward),
+    (r"^我(?:以前|之前|曾经|曾|也|还|在大学)*(?P<verb>做|当|干|去|学|担任|经营|参加|写|带|练|教|管理|创办|开|跑)过(?P<value>[^，,]{1,30})$", _done),
+    (r"^我(?:以前|之前|曾经|曾|也)*在(?P<value>[\u4e00-\u9fff\w ]{2,15}?)(?P<verb>工作|上班|实习|待|呆|生活|留学|读书|住)过(?P<long>[^，,]{0,8})$", _been),
+    (ME + r"(?P<neg>不)?(?P<verb>擅长|精通|熟悉|会说|会讲|会弹|会开|会用|会写|会做|能说)(?P<value>[^，,]{1,25})$", _skill),
+    (r"^(?P<all>.{4,80})$", _event),
+    (r"^我" + ADV + r"搬[到去]了?(?P<place>[\u4e00-\u9fff\w]{2,12})$", _moved),
+))  # fmt: skip
