@@ -14,7 +14,7 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, TypeVar
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 from psycopg import sql

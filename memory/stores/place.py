@@ -53,6 +53,10 @@ class Place:
         return self.base / "data"
 
     @property
+    def socket(self) -> Path:
+        return self.sockets / f".s.PGSQL.{PORT}"
+
+    @property
     def passfile(self) -> Path:
         return self.base / "password"
 

@@ -12,6 +12,7 @@ import secrets
 import shlex
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -144,11 +145,13 @@ def _check_version(place: Place) -> None:
 def _initialise(place: Place, binaries: Path, fsync: bool) -> None:
     """Make the cluster under another name and move it into place whole, so that an interrupted one is never used."""
     secret = secrets.token_urlsafe(32)
-    draft, slip = place.base / "data.new", place.base / "password.new"
-    shutil.rmtree(draft, ignore_errors=True)
+    slip = place.base / "password.new"
+    for left in place.base.glob("data.new.*"):
+        shutil.rmtree(left, ignore_errors=True)
+    # Never the same name twice: the initdb of a process that was killed may still run, and empties what it made.
+    draft = Path(tempfile.mkdtemp(prefix="data.new.", dir=place.base))
     slip.unlink(missing_ok=True)
     place.passfile.unlink(missing_ok=True)
-    draft.mkdir(mode=0o700)
     places.own(draft, place.account)
     _write_private(place.passfile, f"*:*:*:{ROLE}:{secret}\n")
     try:
@@ -182,7 +185,13 @@ def _raise_up(place: Place, binaries: Path, fsync: bool) -> None:
             raise StoreDown(f"the embedded Postgres of {place.home} does not start: {_last_line(place)} ({place.log})")
         if answer is Ping.NO_RESPONSE and _postmaster(place) is None:
             # Postgres trusts any living process of this number, and a zombie or another program may have it.
-            (place.data / "postmaster.pid").unlink(missing_ok=True)
+            # What still writes to the data is found by its shared memory, with or without these files.
+            for stale in (
+                place.data / "postmaster.pid",
+                place.socket,
+                place.socket.with_name(f"{place.socket.name}.lock"),
+            ):
+                stale.unlink(missing_ok=True)
             _start(place, binaries, fsync)
         else:
             sleep(POLL_SECONDS)
