@@ -18,7 +18,9 @@ CATEGORY = "activity"
 WINDOW = 2  # turns on either side whose words help to find a turn
 
 _SESSION = re.compile(r"session_(\d+)")
-_DATE = re.compile(r"\s*(\d{1,2}):(\d\d)\s*([ap])\.?m\.?\s+on\s+(\d{1,2})\s+([a-z]{3})[a-z]*\.?,?\s+(\d{4})\s*", re.IGNORECASE)
+_DATE = re.compile(
+    r"\s*(\d{1,2}):(\d\d)\s*([ap])\.?m\.?\s+on\s+(\d{1,2})\s+([a-z]{3})[a-z]*\.?,?\s+(\d{4})\s*", re.IGNORECASE
+)
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _NAMES = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
           "December")  # fmt: skip

@@ -72,7 +72,7 @@ def run(arguments: Sequence[str]) -> int:
     try:
         code = _run(arguments, as_json=as_json)
         sys.stdout.flush()
-    except BrokenPipeError:  # whoever read has read enough
+    except (BrokenPipeError, SystemExit):  # whoever read has read enough; typer turns some of it into an exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code
@@ -94,4 +94,4 @@ def _usage(error: typer.TyperException) -> str:
     """The message with the way to the command's help."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "muniment"
-    return f"{error.format_message().rstrip('.')} (see {path} --help)"
+    return f"{error.format_message().replace('Value error, ', '').rstrip('.')} (see {path} --help)"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from muniment.faces.cli.talk import Talk
 
 PROMPT = "you> "
+READ_BYTES = 64 * 2**20  # a line without an end is read in parts of this size, so that it cannot fill the memory
 
 
 def chat(
@@ -102,7 +103,7 @@ def _typed() -> Iterator[str]:
 
 
 def _piped() -> Iterator[str]:
-    for line in sys.stdin.buffer:
+    while line := sys.stdin.buffer.readline(READ_BYTES):
         if text := line.decode("utf-8", "replace").strip():
             yield text
 

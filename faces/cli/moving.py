@@ -88,9 +88,11 @@ def _rows(source: IO[bytes], file: str, numbers: list[int]) -> Iterator[Mapping[
         try:
             row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
         except UnicodeDecodeError:
-            raise BadInput(f"{file}, line {number}: is not UTF-8", line=number) from None
+            raise BadInput(f"{_named(file)}, line {number}: is not UTF-8", line=number) from None
         except (ValueError, RecursionError) as error:
-            raise BadInput(f"{file}, line {number}: is no JSON ({screen.one_line(_why(error))})", line=number) from None
+            raise BadInput(
+                f"{_named(file)}, line {number}: is no JSON ({screen.one_line(_why(error))})", line=number
+            ) from None
         if not isinstance(row, dict):
             raise BadInput(f'{file}, line {number}: an object wanted, like {{"text": …}}', line=number)
         numbers.append(number)
@@ -103,7 +105,7 @@ def _by_line(error: BadInput, file: str, numbers: list[int]) -> BadInput:
     if not match or int(match[1]) > len(numbers):
         return error
     line = numbers[int(match[1]) - 1]
-    return type(error)(f"{file}, line {line}{str(error)[match.end() :]}", **error.data | {"line": line})
+    return type(error)(f"{_named(file)}, line {line}{str(error)[match.end() :]}", **error.data | {"line": line})
 
 
 def _import_locomo(settings: Settings, file: str, user: str | None, quiet: bool) -> dict[str, int]:
@@ -112,9 +114,9 @@ def _import_locomo(settings: Settings, file: str, user: str | None, quiet: bool)
     try:
         content = json.loads(raw.decode("utf-8-sig"))
     except UnicodeDecodeError:
-        raise BadInput(f"{file}: is not UTF-8") from None
+        raise BadInput(f"{_named(file)}: is not UTF-8") from None
     except (ValueError, RecursionError) as error:
-        raise BadInput(f"{file}: is no JSON ({screen.one_line(_why(error))})") from None
+        raise BadInput(f"{_named(file)}: is no JSON ({screen.one_line(_why(error))})") from None
     found = [(session.scope_of(settings, user or one.sample_id), one) for one in conversations(content)]
 
     async def work() -> dict[str, int]:
@@ -127,6 +129,10 @@ def _import_locomo(settings: Settings, file: str, user: str | None, quiet: bool)
         return done
 
     return session.run(work())
+
+
+def _named(file: str) -> str:
+    return "standard input" if file == "-" else file
 
 
 def _why(error: Exception) -> str:
@@ -144,10 +150,10 @@ def _reading(file: str) -> Iterator[IO[bytes]]:
     try:
         source = Path(file).open("rb")  # noqa: SIM115 - closed below; an error while it is used is not this one
     except (OSError, ValueError) as error:
-        raise BadInput(f"{file}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
+        raise BadInput(f"{_named(file)}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
     with source:
         if Path(file).is_dir():
-            raise BadInput(f"{file}: is a directory; a file is wanted")
+            raise BadInput(f"{_named(file)}: is a directory; a file is wanted")
         yield source
 
 

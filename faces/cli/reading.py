@@ -50,6 +50,10 @@ def query(
     """
     settings = load()
     scope = session.scope_of(settings, user)
+    if agent not in settings.allowlists:
+        raise BadInput(
+            f"--agent: unknown agent {agent!r}; allowed: {', '.join(sorted(settings.allowlists))}", agent=agent
+        )
     recall = settings.recall
     request = wire.query(
         {"query": words(text, "TEXT"), "categories": list(listed(categories)), "top_k": top_k, "return": returns,

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -22,9 +22,12 @@ from muniment.memory.errors import (
     ModelError,
     MunimentError,
     NotFound,
+    StoreDown,
     StoreError,
+    StoreFull,
 )
 
+T = TypeVar("T")
 EXIT_CODES: dict[type[BaseException], int] = {
     BadInput: 2,
     Denied: 3,
@@ -34,6 +37,13 @@ EXIT_CODES: dict[type[BaseException], int] = {
     ModelError: 1,
     MunimentError: 1,
     KeyboardInterrupt: 130,
+}
+# Said after the message, unless it says so itself.
+WAYS_OUT: dict[type[BaseException], str] = {
+    StoreDown: "start the server that MUNIMENT_DATABASE_URL names, or unset it to use the embedded one",
+    StoreFull: "make room on the disk of the database; nothing was half-written",
+    NotFound: "`muniment list --state all` shows what there is",
+    ModelError: "see MUNIMENT_MODEL, MUNIMENT_EMBEDDER, OPENAI_API_KEY and OPENAI_BASE_URL",
 }
 # A memory is somebody's text: shown as it is, it could move the cursor or retitle the window.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -50,7 +60,17 @@ def prepare() -> None:
 
 def exit_code(error: BaseException) -> int:
     """The code of the error's class, or of the nearest class above it."""
-    return next((EXIT_CODES[kind] for kind in type(error).__mro__ if kind in EXIT_CODES), 1)
+    return _of_class(EXIT_CODES, error) or 1
+
+
+def _of_class(table: Mapping[type[BaseException], T], error: BaseException) -> T | None:
+    return next((table[kind] for kind in type(error).__mro__ if kind in table), None)
+
+
+def message(error: BaseException) -> str:
+    """The error on one line, with the way out."""
+    said, way = one_line(str(error)).rstrip("."), _of_class(WAYS_OUT, error)
+    return f"{said}; {way}" if way and way not in said else said
 
 
 def clean(text: str) -> str:
@@ -71,7 +91,7 @@ def interactive() -> bool:
 def error_object(error: BaseException) -> dict[str, Any]:
     """An error as JSON: `{"error": {"type", "message", …data}}`."""
     data = getattr(error, "data", {})
-    return {"error": {**data, "type": type(error).__name__, "message": one_line(str(error))}}
+    return {"error": {**data, "type": type(error).__name__, "message": message(error)}}
 
 
 def fail(error: BaseException, *, as_json: bool) -> int:
@@ -79,12 +99,12 @@ def fail(error: BaseException, *, as_json: bool) -> int:
     if as_json:
         show_json(error_object(error))
     else:
-        complain(str(error))
+        complain(message(error))
     return exit_code(error)
 
 
-def complain(message: str) -> None:
-    sys.stderr.write(f"muniment: error: {one_line(message)}\n")
+def complain(text: str) -> None:
+    sys.stderr.write(f"muniment: error: {text}\n")
     sys.stderr.flush()
 
 

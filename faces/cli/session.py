@@ -75,8 +75,7 @@ async def find(memory: Memory, scope: Scope, typed: str) -> MemoryId:
         found += [one.id for one in page if str(one.id).startswith(wanted)]
         offset += _PAGE
     if not found:
-        raise NotFound(f"no memory of {scope.owner!r} has an id that begins with {wanted}; `muniment list` shows them",
-                       id=wanted)  # fmt: skip
+        raise NotFound(f"no memory of {scope.owner!r} has an id that begins with {wanted}", id=wanted)
     if len(found) > 1:
         several = sorted(map(str, found))
         raise BadInput(
