@@ -21,7 +21,9 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _PIECES = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+|[^\w\s]")
 _IS_CJK = re.compile(f"[{_CJK}]")
 # Words that say little: two statements about the user are not alike because both say "the user is".
-_COMMON = frozenset(["a", "an", "and", "are", "as", "at", "be", "been", "by", "do", "does", "for", "from", "had", "has", "have", "he", "her", "his", "in", "is", "it", "its", "me", "my", "of", "on", "or", "she", "so", "that", "the", "their", "they", "this", "to", "user", "was", "we", "were", "what", "when", "where", "which", "who", "will", "with", "you", "your"])
+_COMMON = frozenset(re.findall(r"\w+", """
+    a an and are as at be been by do does for from had has have he her his in is it its me my of on or she so that the
+    their they this to user was we were what when where which who will with you your"""))
 _COMMON_CJK = frozenset("的了是在我你他她它们和与及也都就很有会吗呢吧啊用户")
 
 Reply: TypeAlias = str | ChatMessage | ChatAnswer | ModelError
