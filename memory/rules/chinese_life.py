@@ -69,7 +69,7 @@ def _pet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = re.sub(END, "", found["value"])
     value = owned(said)
-    if not value or len(value) < 3 or (found["how"].startswith("想") and _IDLE.match(said)):
+    if not value or len(value) < 3 or said.startswith("我") or (found["how"].startswith("想") and _IDLE.match(said)):
         return
     against = bool(found["neg"])
     how = {"想": "想", "想要": "想要"}.get(found["how"], found["how"])

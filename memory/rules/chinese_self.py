@@ -207,11 +207,13 @@ def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     if dates.mentions(found["value"], clause.at):
         yield draft(
             "constraint",
-            "deadline",
-            what,
+            f"deadline_of_{what}",
+            dates.absolute(found["value"], clause.at),
             f"用户的{what}截止日期是{found['value']}",
             category="constraints",
             importance=3,
+            topic=what,
+            single=True,
         )
 
 

@@ -16,7 +16,7 @@ def facts(clause: Clause) -> list[Draft]:
     """What the clause states, by the first rule that finds something, and the people it names."""
     found: list[Draft] = []
     for pattern, build in _RULES:
-        match = pattern.match(clause.text)
+        match = pattern.match(clause.text) or pattern.match(tail(clause.text))
         if match and (found := list(build(match, clause))):
             break
     people = english_people.facts(clause)

@@ -29,9 +29,11 @@ def _done(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         and not re.match(r"(?:to\s|up\s|out\s|on\s|a\s+lot|through\s|be\b)", value)
         and (said := narrate(f"{found['subject']} {value}"))
     ):
-        yield draft(
-            "experience", slug(found["verb"]), bare(dates.without(value, clause.at)), said, entities=names(value)
-        )
+        verb = slug(found["verb"])
+        doing = verb.endswith("ing")
+        rest = re.sub(r"\s*\b(?:for|since)\b.*$", "", f"{verb} {value}") if doing else value
+        predicate = "has_been" if doing else "used_to" if verb == "used" else verb
+        yield draft("experience", predicate, bare(dates.without(rest, clause.at)), said, entities=names(value))
 
 
 def _skill(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -116,7 +118,7 @@ def _plan(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         return
     value = thing(found["value"], clause)
     said = narrate(tail(clause.text))
-    if value and said and not IDLE.match(value) and len(dates.without(value, clause.at).split()) >= 2:
+    if value and said and not IDLE.match(value) and dates.without(value, clause.at):
         yield draft("event", "plans", bare(dates.without(value, clause.at)), said, entities=names(value))
 
 
@@ -129,7 +131,7 @@ RULES: tuple[Rule, ...] = (
     rule(r"(?:i've|i\s+have)\s+(?:previously\s+)?worked\s+(?P<how>as|at|for|in)\s+(?P<value>.+)$", _worked),
     rule(r"(?P<subject>i\s+(?P<verb>used)\s+to)\s+(?P<value>.+)$", _done),
     rule(r"(?P<subject>(?:i've|i\s+have)\s+(?:also\s+|just\s+|already\s+|recently\s+)?(?P<verb>lived|studied|visited|travelled|traveled|completed|climbed|published|written|built|taught|led|managed|volunteered|owned|competed|graduated|run|founded|designed|served|won|finished))\s+(?P<value>.+)$", _done),
-    rule(r"(?P<subject>(?:i've|i\s+have)\s+been\s+(?P<verb>[a-z]{2,14}ing))\s+(?P<value>.*\b(?:for|since)\s+(?:\d|a\s|an\s|over|about|almost|more|two|three|four|five|six|seven|eight|nine|ten|many|my|childhood|i\s).*)$", _done),
+    rule(r"(?P<subject>(?:i've|i\s+have)\s+been\s+(?P<verb>[a-z]{2,14}ing))\s+(?P<value>.*\b(?:for\s+(?:(?:\w+\s+){1,4})(?:years?|months?|decades?)|since\s+(?:\d{4}|childhood|\w+\s+\d{4}|i\s+was\s+\w+))\b.*)$", _done),
     rule(AM + r"(?P<neg>not\s+)?(?:very\s+|pretty\s+|quite\s+)?(?P<how>(?:good|great|excellent|skilled|experienced|proficient|talented|bad|terrible)\s+(?:at|in|with))\s+(?P<value>.+)$", _skill),
     rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|can't\s+|cannot\s+)?(?:can\s+)?speak|" + AM + r"fluent\s+in)\s+(?P<value>.+)$", _speaks),
     rule(r"i\s+(?:can\s+)?" + ADV + r"play\s+(?P<value>(?:the\s+)?.{3,40})$", _plays),

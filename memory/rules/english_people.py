@@ -30,13 +30,13 @@ _HAVE = re.compile(
 )
 _SPOUSE = re.compile(r"^(?i:i'?m|i\s+am)\s+(?:happily\s+)?(?i:married|engaged)\s+to\s+(?P<name>" + _PERSON + r")")
 _COUNT = re.compile(
-    r"^(?:i\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+(?P<count>an?|one|two|three|four|five|six|\d{1,2})\s+(?P<what>(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?"
+    r"^(?:(?:i|we)\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+(?P<count>an?|one|two|three|four|five|six|\d{1,2})\s+(?P<what>(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?"
     r"|siblings|cats?|dogs?|puppy|puppies|kittens?|rabbits?|horses?|parrots?|twins|grandchildren))(?:$|\s+(?:and|who|named|called|in|at)\b|,)", re.IGNORECASE,
 )  # fmt: skip
 _WHO = r"^(?:" + _MY + r")(?:,?\s+(?P<name>" + _PERSON + r"),?)?\s+"
 _PAST = r"(?:was|had|went|got|came|met|took|made|bought|left|began|became|won|lost|found|gave|sold|broke|quit|passed|[a-z]{2,14}(?<!ne)(?<!fe)ed)"
 _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(_WHO + r"(?P<verb>(?i:lives|is\s+living))\s+in\s+(?P<value>.+)$"), "lives_in"),
+    (re.compile(_WHO + r"(?P<verb>(?i:lives?|is\s+living|are\s+living))\s+in\s+(?P<value>.+)$"), "lives_in"),
     (re.compile(_WHO + r"(?P<verb>(?i:works))\s+(?i:at|for)\s+(?P<value>.+)$"), "works_at"),
     (re.compile(_WHO + r"(?P<verb>(?i:works\s+as|is))\s+(?i:an?)\s+(?P<value>.+)$"), "works_as"),
     (re.compile(_WHO + r"(?P<verb>(?i:likes|loves|enjoys|adores))\s+(?P<value>.+)$"), "likes"),
@@ -99,7 +99,7 @@ def _predicate(relation: str) -> str:
 
 def _counts(clause: Clause) -> Iterator[Draft]:
     match = _COUNT.match(clause.text)
-    if match and (what := owned(match["what"])):
+    if match and not _HAVE.match(clause.text) and (what := owned(match["what"])):
         count = f"{match['count']} {what}".casefold()
         yield draft(
             "relationship", f"has_{slug(what.split()[-1])}", count, f"The user has {count}", single=True, importance=3
@@ -126,7 +126,9 @@ def _attribute(
     said: str | None = trim(value)
     if predicate in ("lives_in", "works_at"):
         said = place(value, clause)
-        text = f"{who} {'lives in' if predicate == 'lives_in' else 'works at'} {said}"
+        text = (
+            f"{who} {('live in' if verb == 'live' else 'lives in') if predicate == 'lives_in' else 'works at'} {said}"
+        )
     elif predicate == "works_as":
         trade = re.split(r"\s+(?:at|in|from|with|for|who)\b", trim(value))[0]
         said = (
@@ -168,7 +170,7 @@ def _happened(who: str, about: dict[str, object], verb: str, value: str, clause:
     ):
         yield _about(
             about,
-            slug(verb),
+            slug(f"{verb} {value.split(maxsplit=1)[0]}" if verb in ("was", "got", "had", "went") else verb),
             dates.without(said, clause.at),
             f"{who} {singular(verb)} {said}",
             kind="event",

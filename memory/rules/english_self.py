@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from muniment.memory.rules import dates
 from muniment.memory.rules.draft import Clause, Draft, draft
-from muniment.memory.rules.english_phrases import NAME, is_name, listed, names, place, tail, thing, trim
+from muniment.memory.rules.english_phrases import NAME, is_name, listed, place, slug, tail, thing, trim
 from muniment.memory.rules.english_rules import ADV, AM, ENDED, WAS, Rule, bare, rule
 from muniment.memory.rules.english_words import (
     CONDITIONS,
@@ -195,9 +195,18 @@ def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = narrate(trim(clause.text))
     if said and dates.mentions(clause.text, clause.at):
-        what = owned(found["what"] or "") or "work"
-        yield draft("constraint", "deadline", dates.without(found["value"], clause.at) or found["value"], said, category="constraints",
-                    importance=3, topic=bare(what), entities=names(clause.text))  # fmt: skip
+        what = bare(owned(found["what"] or "") or "work")
+        due = dates.absolute(found["value"], clause.at)
+        yield draft(
+            "constraint",
+            slug(f"deadline of {what}"),
+            due,
+            said,
+            category="constraints",
+            importance=3,
+            topic=what,
+            single=True,
+        )
 
 
 _DIET = "|".join(map(re.escape, DIETS))
@@ -206,7 +215,8 @@ RULES: tuple[Rule, ...] = (
     rule(r"(?:you\s+(?:can|may|could|should)\s+|(?:everyone|everybody|people|my\s+friends)\s+|(?:please\s+)?(?:just\s+)?)?calls?\s+me\s+(?P<name>" + NAME + r")$", _called),
     rule(r"(?:i\s+(?:go\s+by|prefer\s+to\s+be\s+called|like\s+to\s+be\s+called|want\s+to\s+be\s+called)|i'd\s+(?:prefer|like)\s+to\s+be\s+called|my\s+(?:preferred\s+name|nickname)\s+is)\s+(?P<name>" + NAME + r")$", _called),
     rule(r"(?:my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)|i\s+am\s+called|i'm\s+called|i'm\s+named)\s+(?P<name>" + NAME + r")$", _name),
-    rule(r"(?:i'?m|i\s+am|this\s+is)\s+(?P<name>" + NAME + r")(?:\s+(?:from|here|speaking)\b.*)?$", _name),
+    rule(r"(?:i'?m|i\s+am)\s+(?P<name>" + NAME + r")(?:\s+(?:from|here|speaking)\b.*)?$", _name),
+    rule(r"this\s+is\s+(?P<name>" + NAME + r")\s+(?:here|speaking)$", _name),
     rule(r"(?:my\s+pronouns\s+are|i\s+(?:use|go\s+by)|my\s+pronouns:)\s+(?P<value>(?:she|he|they|xe|ze)\s*/\s*\w+(?:\s*/\s*\w+)?)(?:\s+pronouns)?$", _pronouns),
     rule(AM + r"(?P<value>\d{1,3})(?:\s+(?:years?|yrs?)\s*-?\s*old|\s+now)?$", _age),
     rule(r"i\s+(?:just\s+|recently\s+)?turned\s+(?P<value>\d{1,3})\b(?!\s+(?:in|down))", _age),

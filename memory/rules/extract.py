@@ -33,7 +33,7 @@ _FORGET = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _IDLE_FORGET = re.compile(
-    r"(?:it|that|this|them|me|him|her|you|to\b.*|about\s+(?:it|that)|the\s+(?:rest|past|haters)|all\s+(?:that|this)|everything|how\b.*|what\b.*|where\b.*|when\b.*|why\b.*|if\b.*|last\s+\w+|never\s*mind)\W*$",
+    r"(?:it|that|this|them|me|him|her|you|to\b.*|about\s+(?:it|that)|the\s+(?:rest|past|haters)|all\s+(?:that|this)|everything|how\b.*|what\b.*|where\b.*|when\b.*|why\b.*|if\b.*|last\s+\w+|never\s*mind)(?:[\s,]+(?:thanks|thank\s+you|please|ok|okay|then|now))*\W*$",
     re.IGNORECASE,
 )
 _REMEMBER_ZH = re.compile(
