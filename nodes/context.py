@@ -50,7 +50,7 @@ async def deny(state: State) -> State:
 
 async def _read(memory: Memory, who: Scope, text: str, most: int) -> State:
     if len(text) > most:
-        raise TooLarge(f"The message has {len(text)} characters; at most {most} can be read.", size=len(text))
+        raise TooLarge(f"The message has {len(text):,} characters; at most {most:,} can be read.", size=len(text))
     brief = await memory.brief(who, "supervisor", text)
     return State(rev=int(brief.rev), stable=brief.stable, header=brief.header, bullets=list(brief.bullets),
                  moving=brief.moving)  # fmt: skip

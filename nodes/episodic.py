@@ -24,15 +24,15 @@ async def episodic(
     if answer is not None and answer.id:
         waiting[answer.id] = memory.now().isoformat()
     failed = state.get("unwritten", "")
-    try:
-        await _record(state, who, memory, waiting)
-    except BadInput as error:
-        failed = failed or str(error)
-        waiting = {}
-    except MunimentError as error:
-        failed = failed or await trouble.note(memory, who, "episodic", "create", error)
-    else:
-        waiting = {}
+    if not state.get("to_learn"):  # memory was up a moment ago; otherwise nobody should wait for it once more
+        try:
+            await _record(state, who, memory, waiting, settings.limits.turn_chars)
+        except BadInput as error:
+            failed, waiting = failed or str(error), {}  # a later turn would fare no better
+        except MunimentError as error:
+            failed = failed or await trouble.note(memory, who, "episodic", "create", error)
+        else:
+            waiting = {}
     found = State(to_record=waiting, unwritten=failed)
     if answer is not None and failed and not state.get("unread"):
         # The same id: the message is replaced, the thread has one reply.
@@ -40,8 +40,10 @@ async def episodic(
     return found
 
 
-async def _record(state: State, who: Scope, memory: Memory, waiting: dict[str, str]) -> None:
-    turns = [turn(who, one, waiting[str(one.id)]) for one in state["messages"] if one.id in waiting]
+async def _record(state: State, who: Scope, memory: Memory, waiting: dict[str, str], most: int) -> None:
+    """The ledger takes no message of more than `most` characters; its refusal was told by the hot path."""
+    known = [one for one in state["messages"] if one.id in waiting and len(str(one.text)) <= most]
+    turns = [turn(who, one, waiting[str(one.id)]) for one in known]
     if turns:
         await memory.record(who, turns)
     rev = state.get("rev")

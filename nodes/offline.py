@@ -26,21 +26,30 @@ _EMPTY = re.compile(
 
 def answer(state: State, text: str) -> str:
     """A reply from what the context node has found: the changes, and what bears on the message."""
+    if state.get("refused"):
+        return ""
+    if not text.strip():
+        return "Your message has no text that I can read."
     known = [f"- {bullet}" for bullet in state.get("bullets", ())[:_QUOTED]]
     lasting = [line for line in state.get("stable", "").splitlines() if line.strip()]
     if _ASKS.match(text.strip()) or _QUESTION.search(text.strip()):
         related = [line for line in lasting if _words(line) & _words(text)]
-        quoted = [*related, *known] or lasting[:_QUOTED]
-        body = "\n".join(["From memory:", *quoted]) if quoted else "I have nothing in memory about that."
+        body = _quoted("From memory:", [*related, *known]) or "I have nothing in memory about that."
+        if not related and not known:
+            body += "\n" * 2 * bool(lasting) + _quoted("What I do know about you:", lasting[:_QUOTED])
     elif known:
-        body = "\n".join(["I have read that. What I remember that may bear on it:", *known])
+        body = _quoted("I have read that. What I remember that may bear on it:", known)
     else:
-        body = "I have read that, and keep what is worth remembering."
+        body = "I have read that. What it changes in memory, if anything, is being written."
     if state.get("unread"):
-        body = "I have read that." if not state.get("refused") else ""
+        body = "I have read that."
     return "\n\n".join(filter(None, [state.get("header", ""), body]))
 
 
+def _quoted(title: str, lines: list[str]) -> str:
+    return "\n".join([title, *lines]) if lines else ""
+
+
 def _words(text: str) -> set[str]:
-    """What a text is about, roughly: five letters stand for a word's stem."""
-    return {word[:5] for word in _WORD.findall(text.casefold()) if not _EMPTY.fullmatch(word)}
+    """What a text is about, roughly: four letters stand for a word's stem."""
+    return {word[:4] for word in _WORD.findall(text.casefold()) if not _EMPTY.fullmatch(word)}

@@ -34,12 +34,9 @@ async def supervisor(
     said = asked(state)
     if not said:
         return Command(goto="episodic")
-    text = str(said[-1].text)
-    if model is None or state.get("refused"):
-        told = state.get("told_offline", False) or model is not None
-        notes = [] if told else [offline.HOW]
-        reply = _with(offline.answer(state, text), state, *notes)
-        return Command(goto="episodic", update=State(messages=[reply], told_offline=True) if notes else _said(reply))
+    text = "\n".join(str(one.text) for one in said)
+    if model is None or state.get("refused") or not text.strip():
+        return Command(goto="episodic", update=_unasked(state, text, configured=model is not None))
     try:
         outcome = await _ask(state, model, settings, instructions, Toolbox(
             memory=memory, settings=settings, scope=scope(runtime, config, settings.tenant), agent=NAME,
@@ -58,6 +55,13 @@ async def _ask(
 ) -> ChatMessage | Task:
     messages = prompt(state, instructions, settings.limits.turn_chars)
     return await converse(model, messages, toolbox, settings.model.tool_rounds)
+
+
+def _unasked(state: State, text: str, *, configured: bool) -> State:
+    """The reply without asking a model. Once in a thread's life it says that none is configured."""
+    if configured or state.get("told_offline"):
+        return _said(_with(offline.answer(state, text), state))
+    return State(messages=[_with(offline.answer(state, text), state, offline.HOW)], told_offline=True)
 
 
 def _with(text: str, state: State, *notes: str) -> AIMessage:

@@ -13,10 +13,12 @@ from muniment.nodes.state import State, Who, scope
 
 
 async def worker(
-    _: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+    state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> State:
     """Write the buffered operational events."""
     who = scope(runtime, config, settings.tenant)
+    if state.get("to_record"):
+        return State()  # memory was down a moment ago; nobody should wait for it once more
     try:
         await memory.flush(who)
     except MunimentError as error:

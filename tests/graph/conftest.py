@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -31,19 +31,15 @@ class Talk:
     memory: Memory
     settings: Settings
     graph: CompiledStateGraph[State, Who, Input, State]
-    threads: dict[str, Any] = field(default_factory=dict)
 
     async def say(self, text: str, *, thread: str = "a", user: str = "ana", **config: Any) -> dict[str, Any]:
         """One turn; the state after it."""
         return await self.graph.ainvoke(
-            {"messages": [HumanMessage(text)]}, self.config(thread, **config), context=Who(user=user)
+            Input(messages=[HumanMessage(text)]), self.config(thread, **config), context=Who(user=user)
         )
 
     def config(self, thread: str, **more: Any) -> Any:
         return {"configurable": {"thread_id": thread, **more}}
-
-
-Open = Callable[..., Awaitable[Talk]]
 
 
 def last(state: dict[str, Any]) -> str:

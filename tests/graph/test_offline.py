@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from langchain_core.messages import HumanMessage
 
+from muniment.nodes.state import Input
 from tests.graph.conftest import STORY, Talk, last
 
 
@@ -62,7 +63,7 @@ async def test_two_messages_at_once_are_both_learned(talk: Callable[..., Talk]) 
     """What the user said since the last reply is one turn."""
     ana = talk()
     said = [HumanMessage("Call me Ana."), HumanMessage("I am lactose intolerant.")]
-    state = await ana.graph.ainvoke({"messages": said}, ana.config("a"))
+    state = await ana.graph.ainvoke(Input(messages=[*said]), ana.config("a"))
     texts = " ".join(one["text"] for one in state["writes"])
     assert "Ana" in texts
     assert "lactose" in texts
@@ -71,6 +72,6 @@ async def test_two_messages_at_once_are_both_learned(talk: Callable[..., Talk]) 
 async def test_no_message_is_no_reply(talk: Callable[..., Talk]) -> None:
     """A run without a message says nothing and writes nothing."""
     ana = talk()
-    state = await ana.graph.ainvoke({"messages": []}, ana.config("a"))
+    state = await ana.graph.ainvoke(Input(messages=[]), ana.config("a"))
     assert state["messages"] == []
     assert state["writes"] == []

@@ -1,0 +1,72 @@
+"""The checkpointer: its tables, its concurrency, and the official conformance suite."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+
+import psycopg
+import pytest
+from langgraph.checkpoint.conformance import checkpointer_test, validate
+
+from muniment.graph.checkpointer import PooledSaver, checkpointer, open_saver
+from muniment.memory.errors import StoreDown
+from tests.graph.conftest import STORY, Talk, last
+
+
+async def test_the_tables_live_in_their_own_schema(empty_database_url: str) -> None:
+    """Four processes that start at once make the tables once, in `checkpoints` and nowhere else."""
+
+    async def start() -> None:
+        async with open_saver(empty_database_url):
+            pass
+
+    await asyncio.gather(*(start() for _ in range(4)))
+    async with await psycopg.AsyncConnection.connect(empty_database_url) as conn:
+        found = await conn.execute("select distinct schemaname from pg_tables where tablename like 'checkpoint%'")
+        assert await found.fetchall() == [("checkpoints",)]
+
+
+async def test_it_conforms(empty_database_url: str) -> None:
+    """LangGraph's own suite passes."""
+
+    @checkpointer_test(name="PooledSaver")
+    async def saver() -> AsyncIterator[PooledSaver]:
+        async with open_saver(empty_database_url) as opened:
+            yield opened
+
+    report = await validate(saver)
+    assert report.passed_all_base()
+
+
+async def test_a_thread_survives_a_restart(talk: Callable[..., Talk], database_url: str) -> None:
+    """What was said is there when another saver opens the same database."""
+    async with open_saver(database_url) as saver:
+        await talk(saver=saver).say(STORY)
+    async with open_saver(database_url) as saver:
+        state = await talk(saver=saver).say("Hello again!")
+    assert [message.type for message in state["messages"]] == ["human", "ai", "human", "ai"]
+
+
+async def test_many_threads_at_once(talk: Callable[..., Talk], database_url: str) -> None:
+    """More turns at once than the pool has connections all end, each in its own thread."""
+    async with open_saver(database_url) as saver:
+        many = talk(saver=saver)
+        states = await asyncio.gather(*(many.say(f"I own {n} bikes.", thread=str(n)) for n in range(20)))
+    assert [state["messages"][0].text for state in states] == [f"I own {n} bikes." for n in range(20)]
+    assert all(last(state) for state in states)
+
+
+async def test_the_server_gets_it_by_the_settings(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without arguments it opens the database that the environment names."""
+    monkeypatch.setenv("MUNIMENT_DATABASE_URL", database_url)
+    async with checkpointer() as saver:
+        assert await saver.aget_tuple({"configurable": {"thread_id": "none", "checkpoint_ns": ""}}) is None
+
+
+async def test_no_database_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that is not there is StoreDown, not a driver's error."""
+    monkeypatch.setattr("muniment.graph.checkpointer._CONNECT_SECONDS", 0.5)
+    with pytest.raises(StoreDown):
+        async with open_saver("postgresql://nobody@127.0.0.1:1/nothing"):
+            pass

@@ -1,0 +1,100 @@
+"""The parts of the graph that need no graph: whose turn it is, the tool's schema, the words without a model."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import pytest
+from langgraph.runtime import Runtime, ServerInfo
+
+from muniment.memory.errors import BadConfig, BadInput, Denied
+from muniment.memory.settings import load
+from muniment.nodes import offline, prompts
+from muniment.nodes.state import State, Who, scope
+from muniment.nodes.tools import NAMES, SUBAGENTS, parameters
+
+PROFILE = "- The user is lactose intolerant\n- The user lives in Lisbon"
+
+
+class Login(dict[str, str]):
+    """A user as the server hands it over: a mapping with an identity."""
+
+    @property
+    def identity(self) -> str:
+        return self["identity"]
+
+
+def runtime(who: Who | None = None, **user: str) -> Runtime[Who]:
+    """A run as the server starts it; `user` is the one who is logged in."""
+    login = ServerInfo(assistant_id="a", graph_id="supervisor", user=cast("Any", Login(user)) if user else None)
+    return Runtime(context=cast("Who", who), server_info=login)
+
+
+def test_nobody_in_particular_is_me_at_the_servers_tenant() -> None:
+    """Without a context a run is of the default user of the server's own tenant, in LangGraph's thread."""
+    who = scope(runtime(), {"configurable": {"thread_id": "t"}}, "acme")
+    assert (who.owner, who.tenant, who.thread, who.session) == ("me", "acme", "t", "t")
+
+
+def test_a_login_brings_its_tenant() -> None:
+    """The user and the tenant of a login win over the defaults; a context may repeat them."""
+    for given in (None, Who(user="ana"), Who(user="ana", tenant="globex")):
+        who = scope(runtime(given, identity="ana", tenant="globex"), {}, "acme")
+        assert (who.owner, who.tenant) == ("ana", "globex")
+
+
+@pytest.mark.parametrize("given", [Who(user="bob"), Who(tenant="acme"), Who(user="ana", tenant="acme")])
+def test_a_login_cannot_be_talked_away(given: Who) -> None:
+    """A context that names another user or tenant than the login is denied."""
+    with pytest.raises(Denied):
+        scope(runtime(given, identity="ana", tenant="globex"), {}, "acme")
+
+
+def test_an_empty_user_is_nobody() -> None:
+    """A blank user is refused; it would be a space that everybody shares by accident."""
+    with pytest.raises(BadInput):
+        scope(runtime(Who(user=" ")), {}, "acme")
+
+
+@pytest.mark.parametrize("agent", ["supervisor", *SUBAGENTS])
+def test_the_schema_offers_what_the_agent_may_read(agent: str) -> None:
+    """The categories are the agent's own, and nothing in the schema names an agent or a user."""
+    settings = load({})
+    schema = parameters(settings, agent)
+    fields: dict[str, Any] = schema["properties"]
+    assert set(fields) == {"query", "categories", "filters", "top_k", "return", "budget_tokens", "threshold"}
+    assert set(fields["categories"]["items"]["enum"]) == set(settings.allowlists[agent])
+    assert "user_id" not in fields["filters"]["properties"]
+    assert schema["additionalProperties"] is False
+
+
+def test_the_tool_has_a_name_that_providers_take() -> None:
+    """The canonical name has a dot, the providers' has none."""
+    assert NAMES == {"memory.query": "memory_query"}
+
+
+def test_instructions_are_without_their_version() -> None:
+    """The first line of a prompt file is its version and is not said; an agent without a file is a BadConfig."""
+    for name in ("supervisor", *SUBAGENTS):
+        assert prompts.load(name)
+        assert not prompts.load(name).startswith(name)
+    with pytest.raises(BadConfig):
+        prompts.load("nobody")
+
+
+@pytest.mark.parametrize(
+    ("text", "state", "said"),
+    [
+        ("Where do I live?", State(stable=PROFILE), "From memory:\n- The user lives in Lisbon"),
+        ("Which race?", State(bullets=["[goals] A race"]), "From memory:\n- [goals] A race"),
+        ("Who is Zoe?", State(stable=PROFILE), f"I have nothing in memory about that.\n\nWhat I do know about you:\n{PROFILE}"),
+        ("Who is Zoe?", State(), "I have nothing in memory about that."),
+        ("我住在哪里？", State(stable="- 用户住在里斯本"), "From memory:\n- 用户住在里斯本"),
+        ("Good morning.", State(header="Memory updates since rev 1:\n- x"), "Memory updates since rev 1:\n- x\n\n"),
+        ("I ran.", State(bullets=["[goals] A race"]), "I have read that. What I remember that may bear on it:\n- [goals]"),
+        (" ", State(), "Your message has no text"),
+    ],
+)  # fmt: skip
+def test_without_a_model_memory_is_quoted(text: str, state: State, said: str) -> None:
+    """A question gets what is remembered, a statement an honest acknowledgement."""
+    assert offline.answer(state, text).startswith(said)

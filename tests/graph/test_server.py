@@ -1,0 +1,114 @@
+"""A real `langgraph dev`: the same story for two threads and two users, through the SDK."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from langgraph_sdk import get_client
+from langgraph_sdk.client import LangGraphClient
+
+from tests.graph.conftest import STORY
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 45
+
+
+def free_port() -> int:
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        return int(sock.getsockname()[1])
+
+
+@pytest.fixture
+def address(database_url: str, tmp_path: Path) -> Iterator[str]:
+    """A server process of this test's own, in a directory of its own: the server writes into where it runs."""
+    config = json.loads((ROOT / "langgraph.json").read_text()) | {"dependencies": [str(ROOT)]}
+    (tmp_path / "langgraph.json").write_text(json.dumps(config))
+    port = free_port()
+    command = [
+        str(Path(sys.executable).with_name("langgraph")),
+        "dev",
+        "--no-browser",
+        "--no-reload",
+        "--port",
+        str(port),
+    ]
+    env = os.environ | {"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256",
+                        "LANGSMITH_TRACING": "false", "LANGGRAPH_CLI_NO_ANALYTICS": "1"}  # fmt: skip
+    log = tmp_path / "server.log"
+    with log.open("w") as out:
+        server = subprocess.Popen(command, cwd=tmp_path, env=env, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        wait(f"http://127.0.0.1:{port}/ok", server, log)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.terminate()
+        try:
+            server.wait(15)
+        except subprocess.TimeoutExpired:
+            server.kill()
+
+
+def wait(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    for _ in range(START_SECONDS * 10):
+        try:
+            if httpx.get(url, timeout=1).status_code == 200:
+                return
+        except httpx.HTTPError:
+            pass
+        if server.poll() is not None:
+            break
+        asyncio.run(asyncio.sleep(0.1))
+    pytest.fail(f"the server does not answer:\n{log.read_text()[-4000:]}")
+
+
+def said(text: str) -> dict[str, Any]:
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+async def say(client: LangGraphClient, thread: str, user: str, text: str) -> dict[str, Any]:
+    state = await client.runs.wait(thread, "supervisor", input=said(text), context={"user": user})
+    assert isinstance(state, dict)
+    return state
+
+
+@pytest.mark.timeout(120)
+async def test_the_story_on_a_real_server(address: str) -> None:
+    """Two threads of one user share a memory, told once; another user has none; the schemas fill a form."""
+    async with get_client(url=address) as client:
+        await tell(client)
+
+
+async def tell(client: LangGraphClient) -> None:
+    a, b, c = [(await client.threads.create())["thread_id"] for _ in range(3)]
+    first = await say(client, a, "ana", STORY)
+    assert len(first["writes"]) == 3
+    told = await say(client, b, "ana", "Good morning.")
+    assert 2 <= len(told["header"].splitlines()) <= 4
+    assert "Ana" in told["header"]
+    again = await say(client, b, "ana", "Which marathon am I training for?")
+    assert again["header"] == ""
+    assert "Lisbon" in again["messages"][-1]["content"]
+    stranger = await say(client, c, "bob", "Which marathon am I training for?")
+    assert (stranger["header"], stranger["bullets"], stranger["stable"]) == ("", [], "")
+    schemas = await client.assistants.get_schemas((await client.assistants.search())[0]["assistant_id"])
+    assert schemas["input_schema"]
+    assert set((schemas["context_schema"] or {})["properties"]) == {"user", "tenant", "thread"}
+    denied = await client.runs.wait(
+        b, "supervisor", input=said("Hello."), context={"user": "bob"},
+        raise_error=False,
+    )  # fmt: skip
+    assert "Denied" in json.dumps(denied)
+    nobody = await client.runs.wait(None, "supervisor", input=said("What is my name?"))
+    assert isinstance(nobody, dict)
+    assert nobody["stable"] == ""
