@@ -11,10 +11,11 @@ import os
 import secrets
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, Never
@@ -29,6 +30,7 @@ from muniment.memory.stores.translate import translated
 
 DATABASE = "muniment"
 PATIENCE_SECONDS = 120.0
+STOP_SECONDS = 30.0
 POLL_SECONDS = 0.1
 # Nothing of our environment reaches the server: keys of model providers have no place there.
 ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
@@ -92,14 +94,24 @@ def _stop(home: Path) -> bool:
             return False
         with _alone(home):
             place = places.find(home)
-            if place is None or _postmaster(place) is None:
+            pid = None if place is None else _postmaster(place)
+            if place is None or pid is None:
                 return False
-            binaries = places.binaries(place.account, SHELTER)
-            for mode in ("fast", "immediate"):
-                _run(place, [str(binaries / "pg_ctl"), "stop", "-w", "-t", "30", "-m", mode, "-D", str(place.data)])
-                if _postmaster(place) is None:
+            # To Postgres these mean: end the connections and shut down; and, if that hangs, shut down without tidying.
+            for order in (signal.SIGINT, signal.SIGQUIT):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, order)
+                if _gone(place, monotonic() + STOP_SECONDS):
                     return True
     raise StoreDown(f"the embedded Postgres of {home} does not stop: {_last_line(place)}")
+
+
+def _gone(place: Place, deadline: float) -> bool:
+    while _postmaster(place) is not None:
+        if monotonic() > deadline:
+            return False
+        sleep(POLL_SECONDS)
+    return True
 
 
 def _running(home: Path) -> dict[str, Any] | None:
