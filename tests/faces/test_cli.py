@@ -47,7 +47,7 @@ def test_query(muniment: Muniment) -> None:
     options = ("--return", "full", "--explain", "--json", "--top-k", "1", "--budget", "300", "--threshold", "0.1")
     full = muniment("query", "tax form", "--agent", "executor", *options).json
     assert set(full) == {"rev", "results", "tokens", "left_out"}
-    assert full["results"][0]["kind"] == "semantic"
+    assert full["results"][0]["category"] == "tasks"
     assert full["results"][0]["score"] > 0.1
     assert set(full["results"][0]["channels"]) <= {"dense", "keyword", "relation"}
     assert full["tokens"] <= 300
@@ -148,23 +148,20 @@ def test_configuration(muniment: Muniment, tmp_path: Path) -> None:
     assert refused.json["error"]["line"] in (1, 2)
     muniment("remember", "I live in Porto")
     for command in (["list"], ["chat"], ["export"], ["status"]):
-        refused = muniment(
-            *command, MUNIMENT_EMBEDDER="openai:text-embedding-3-small", OPENAI_BASE_URL="http://localhost:9/v1"
-        )
+        refused = muniment(*command, MUNIMENT_EMBEDDER="bge-small-en-v1.5-int8")
         assert (refused.code, refused.out) == (5, ""), command
-        assert "muniment embedder switch" in refused.err
+        assert "muniment embedder switch bge-small-en-v1.5-int8" in refused.err
 
 
 def test_embedder_switch(muniment: Muniment) -> None:
-    """The switch gives every memory a vector of the named embedder; the same name again has nothing to do."""
+    """After a switch the new embedder finds what the old one stored, and the old one is refused."""
     muniment("remember", "I live in Porto")
     assert muniment("embedder", "switch", "hash-256", "--json").json == {"embedder": "hash-256", "texts": 0}
-    failed = muniment(
-        "embedder", "switch", "openai:text-embedding-3-small", "--json", OPENAI_BASE_URL="http://localhost:9/v1"
-    )
-    assert failed.code == 1
-    assert failed.json["error"]["type"].startswith("Model")
-    assert "Porto" in muniment("list").out
+    new = "bge-small-en-v1.5-int8"
+    assert muniment("embedder", "switch", new, "--json").json == {"embedder": new, "texts": 1}
+    assert f"MUNIMENT_EMBEDDER={new}" in muniment("list").err
+    found = muniment("query", "Which city is home?", "--agent", "supervisor", MUNIMENT_EMBEDDER=new)
+    assert "Porto" in found.out
 
 
 def test_database_down(muniment: Muniment) -> None:
@@ -215,11 +212,11 @@ def test_odd_texts(muniment: Muniment) -> None:
     """Bytes that are no text, other scripts and other people's commands are kept or refused whole."""
     assert muniment("remember", b"I live in S\xe3o Paulo").code == 0
     assert muniment("remember", "أنا أحب القهوة 😀👨‍👩‍👧", "--category", "preferences").code == 0
-    assert muniment("remember", "'; drop table muniment.memories; -- is my motto", "--category", "profile").code == 0
-    assert muniment("remember", "I like \x1b]0;owned\x07 windows", "--category", "preferences").code == 0
+    assert muniment("remember", "Robert'); DROP TABLE muniment.memories", "--category", "knowledge").code == 0
+    assert muniment("remember", "I like \x1b[31mred\x07 wine", "--category", "preferences").code == 0
     listed = muniment("list")
     assert "القهوة" in listed.out
-    assert "drop table" in listed.out
+    assert "DROP TABLE" in listed.out
     assert "S�o" in listed.out
     assert not set(listed.out) & {"\x1b", "\x07"}
     assert muniment("list", "--user", b"\xff").code == 2
@@ -231,11 +228,11 @@ def test_import_of_strange_rows_names_the_line(muniment: Muniment, tmp_path: Pat
     good = '{"text": "The user plays chess", "category": "interests"}\n'
     for bad, told in {
         "nope": "no JSON", "[1]": "object", '{"category": "tasks"}': "text", '{"text": "x", "category": "nope"}': "nope",
-        '{"text": "x", "type": "poem"}': "poem", "[" * 100_000: "JSON", '{"text": "x", "importance": 9}': "importance",
+        '{"text": "x", "type": "poem"}': "poem", "[" * 100_000: "JSON",
     }.items():  # fmt: skip
         file.write_text(good + "\n" + bad + "\n")
         refused = muniment("import", str(file), "--format", "jsonl", "--user", "strict")
-        assert refused.code == 2 and f"{file}, line 3" in refused.err and told in refused.err, refused.err
+        assert (refused.code, f"{file}, line 3" in refused.err, told in refused.err) == (2, True, True), refused.err
     file.write_bytes(good.encode() + b'{"text": "\xff"}\n')
     assert "line 2: is not UTF-8" in muniment("import", str(file), "--format", "jsonl").err
     assert muniment("import", str(tmp_path / "none"), "--format", "jsonl").code == 2

@@ -1,0 +1,183 @@
+"""`import` and `export`: whole spaces out of the database and back, and conversations into it."""
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muniment.faces.locomo import conversations
+from muniment.memory.errors import BadInput
+from tests.faces.conftest import Muniment
+
+TALK: dict[str, Any] = {
+    "sample_id": "garden",
+    "conversation": {
+        "speaker_a": "Ines",
+        "speaker_b": "Tom",
+        "session_2_date_time": "12:05 am on 1 March, 2024",
+        "session_2": [
+            {"speaker": "Tom", "dia_id": "D2:1", "text": "The tulips came up overnight."},
+            {"speaker": "Ines", "dia_id": "D2:2", "text": "", "blip_caption": "a bed of red tulips"},
+        ],
+        "session_1_date_time": "1:56 pm on 8 November, 2023",
+        "session_1": [
+            {"speaker": "Ines", "dia_id": "D1:1", "text": "I planted forty tulips today."},
+            {"speaker": "Tom", "dia_id": "D1:2", "text": "Forty? My back hurts just hearing it."},
+            {"speaker": "Ines", "dia_id": "D1:3", "text": "Look at the mud.", "blip_caption": "a muddy garden"},
+            {"speaker": "Tom", "dia_id": "D1:4", "text": "I will bring coffee on Sunday."},
+        ],
+        "session_3_date_time": "2:00 pm on 2 March, 2024",
+        "session_3": [],
+    },
+    "qa": [],
+}
+
+
+def test_conversation() -> None:
+    """Each turn is a candidate with its speaker, its date, its caption and the words around it."""
+    (talk,) = conversations(TALK)
+    first, *_, tulips = talk.candidates
+    assert [one.tags[0] for one in talk.candidates] == [
+        "dia:D1:1",
+        "dia:D1:2",
+        "dia:D1:3",
+        "dia:D1:4",
+        "dia:D2:1",
+        "dia:D2:2",
+    ]
+    assert (first.text, first.actor, first.kind, first.category) == (
+        "I planted forty tulips today.", "Ines", "episodic", "activity",
+    )  # fmt: skip
+    assert first.event_time
+    assert first.event_time.isoformat() == "2023-11-08T13:56:00+00:00"
+    assert first.context == (
+        "8 November 2023\nInes\nTom: Forty? My back hurts just hearing it.\nInes: Look at the mud. [image: a muddy garden]"
+    )
+    assert (tulips.text, tulips.tags) == ("[image: a bed of red tulips]", ("dia:D2:2", "session:2"))
+    assert tulips.event_time
+    assert tulips.event_time.isoformat() == "2024-03-01T00:05:00+00:00"
+    assert len({turn for one in talk.candidates for turn in one.turns}) == 6
+    assert conversations([TALK]) == [talk]
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "told"),
+    [
+        (["sample_id"], None, "conversation 0, field 'sample_id': nothing given"),
+        (["conversation"], [], "conversation 'garden': field 'conversation': a list given"),
+        (["conversation", "session_1"], {}, "'garden', session 1: an object given, a list of turns wanted"),
+        (["conversation", "session_1_date_time"], "yesterday", "session 1, field 'session_1_date_time': not a date"),
+        (["conversation", "session_1_date_time"], "1:56 pm on 31 June, 2023", "field 'session_1_date_time': not a date"),
+        (["conversation", "session_2_date_time"], None, "field 'session_2_date_time': nothing given"),
+        (["conversation", "session_1", 2, "text"], 7, "session 1, turn 2, field 'text': a number given"),
+        (["conversation", "session_1", 2, "speaker"], " ", "session 1, turn 2, field 'speaker': is empty"),
+        (["conversation", "session_1", 2, "dia_id"], "D1:1", "session 1, turn 2, field 'dia_id': 'D1:1' is there twice"),
+        (["conversation", "session_1", 2, "text"], "a\0b", "session 1, turn 2, field 'text': has a NUL"),
+        (["conversation", "session_1", 2, "text"], "a\ud800b", "session 1, turn 2, field 'text': has a NUL or half"),
+        (["conversation", "session_1", 2], "Hello", "session 1, turn 2: text given, an object wanted"),
+    ],
+)  # fmt: skip
+def test_malformed_conversation(path: list[Any], value: Any, told: str) -> None:
+    """What is malformed is named by conversation, session, index and field."""
+    broken = copy.deepcopy(TALK)
+    place: Any = broken
+    for part in path[:-1]:
+        place = place[part]
+    place[path[-1]] = value
+    with pytest.raises(BadInput) as caught:
+        conversations(broken)
+    assert told in str(caught.value)
+
+
+def test_conversation_without_sessions_or_twice() -> None:
+    """A conversation that says nothing, and the same one twice in a file, are refused."""
+    with pytest.raises(BadInput, match="there is no session"):
+        conversations({"sample_id": "x", "conversation": {}})
+    with pytest.raises(BadInput, match="'garden': is in the file twice"):
+        conversations([TALK, TALK])
+    missing = copy.deepcopy(TALK)
+    del missing["conversation"]["session_1"][0]["text"]
+    with pytest.raises(BadInput, match="session 1, turn 0: field 'text' is missing"):
+        conversations(missing)
+
+
+def test_import_conversations(muniment: Muniment, tmp_path: Path) -> None:
+    """Every conversation has a space of its own unless a user is named; the second time adds nothing."""
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps([TALK, TALK | {"sample_id": "copy"}]))
+    assert (
+        muniment("import", str(file), "--format", "locomo").out
+        == "garden: 6 memories imported\ncopy: 6 memories imported\n"
+    )
+    again = muniment("import", str(file), "--format", "locomo", "--json").json
+    assert again == {"imported": 0, "users": {"garden": 0, "copy": 0}}
+    both = muniment("import", "-", "--format", "locomo", "--user", "all", "--json", said=file.read_bytes()).json
+    assert both == {"imported": 12, "users": {"all": 12}}
+    memories = muniment("list", "--user", "garden", "--json").json["memories"]
+    mud = next(one for one in memories if "dia:D1:3" in one["tags"])
+    assert (mud["text"], mud["actor_id"], mud["kind"]) == (
+        "Look at the mud. [image: a muddy garden]",
+        "Ines",
+        "episodic",
+    )
+    assert mud["event_time"] == "2023-11-08T13:56:00+00:00"
+    assert "context" not in mud
+    found = muniment("query", "Who planted tulips?", "--agent", "supervisor", "--user", "garden").out
+    assert found.startswith("- [activity] I planted forty tulips today.")
+
+
+def test_malformed_file_of_conversations(muniment: Muniment, tmp_path: Path) -> None:
+    """One malformed conversation keeps all of the file out."""
+    file = tmp_path / "talk.json"
+    file.write_text(json.dumps([TALK, {"sample_id": "bad", "conversation": {"session_1": [{"speaker": "A"}]}}]))
+    refused = muniment("import", str(file), "--format", "locomo")
+    assert refused.code == 2
+    assert "conversation 'bad', session 1, turn 0: field 'dia_id' is missing" in refused.err
+    assert muniment("list", "--user", "garden").out == ""
+    for content in (b"", b"{", b"\xff", b"[" * 100_000):
+        file.write_bytes(content)
+        assert muniment("import", str(file), "--format", "locomo").code == 2
+
+
+def test_round_trip(muniment: Muniment, process: Muniment, tmp_path: Path) -> None:
+    """An export imported into an empty user exports the same, history and former versions included."""
+    muniment("chat", "--user", "ana", "--thread", "A", said="I live in Porto.\nI am allergic to peanuts.\n")
+    muniment("chat", "--user", "ana", "--thread", "B", said="I live in Faro.\n")
+    (allergy,) = (
+        one for one in muniment("list", "--user", "ana", "--json").json["memories"] if "peanuts" in one["text"]
+    )
+    muniment("forget", allergy["id"], "--user", "ana")
+    file = tmp_path / "ana.jsonl"
+    written = process("export", "--user", "ana", str(file), "--json")
+    assert (written.code, written.json) == (
+        0,
+        {"user": "ana", "rows": len(file.read_text().splitlines()), "file": str(file)},
+    )
+    assert (file.stat().st_mode & 0o777, [one.name for one in tmp_path.iterdir()]) == (0o600, ["ana.jsonl"])
+    kinds = {json.loads(line)["type"] for line in file.read_text().splitlines()}
+    assert {"space", "memory", "version", "journal", "thread", "turn"} <= kinds
+    assert muniment("import", str(file), "--format", "jsonl", "--user", "twin", "--json").json["users"] == {"twin": 2}
+    assert process("export", "--user", "twin").out == file.read_text()
+    assert muniment("import", str(file), "--format", "jsonl", "--user", "twin", "--json").json["imported"] == 0
+    assert muniment("restore", allergy["id"], "--user", "twin").code == 0
+    full = muniment("import", str(file), "--format", "jsonl", "--user", "ana", "--json")
+    assert full.json["imported"] == 0
+    assert muniment("import", str(file), "--format", "jsonl", "--user", "twin").code == 2
+
+
+def test_export_to_where_nothing_can_be(muniment: Muniment, tmp_path: Path) -> None:
+    """A file that cannot be written is refused and leaves nothing behind; nobody's memory is an empty file."""
+    assert muniment("export", str(tmp_path / "none" / "file")).code == 2
+    assert muniment("export", str(tmp_path)).code == 2
+    assert list(tmp_path.iterdir()) == []
+    assert muniment("export").out == ""
+
+
+def test_plain_rows(muniment: Muniment) -> None:
+    """A row needs no more than a text."""
+    rows = '{"text": "The user plays chess"}\n{"text": "The user has two cats", "category": "relationships", "importance": 4}\n'
+    assert muniment("import", "-", "--format", "jsonl", said="\ufeff" + rows).out == "me: 2 memories imported\n"
+    memories = muniment("list", "--json").json["memories"]
+    assert sorted((one["category"], one["importance"]) for one in memories) == [("activity", 2), ("relationships", 4)]
