@@ -12,7 +12,9 @@ _CJK = re.compile(r"[\u3400-\u9fff]")
 _EDGES = " \t\r.,;:!?。，、；：！？~～…-'\"()（）*"
 _LONGEST_REMARK = 80  # a greeting or thanks that is longer says something else too
 
-_NAME = r"(?:\s+(?:there|all|everyone|again|assistant|claude|chatgpt|siri|alexa|friend|buddy|mate|man|team|folks))?"
+_WHO = r"(?:there|all|everyone|again|assistant|claude|chatgpt|siri|alexa|friend|buddy|mate|man|team|folks)"
+_NAME = rf"(?:\s+{_WHO})?"
+_ADDRESSED = re.compile(_WHO, re.IGNORECASE)
 _GREETING = re.compile(
     r"(?:hi+|hello+|hey+|hiya|yo|howdy|greetings|good\s+(?:morning|afternoon|evening|night|day)|morning|evening|what'?s\s+up|sup"
     r"|bye|goodbye|bye\s+bye|see\s+(?:you|ya)(?:\s+(?:later|soon|tomorrow|around))?|good\s*night|take\s+care|welcome\s+back"
@@ -46,6 +48,7 @@ _QUESTION_ZH = re.compile(
     r"(?:请问|为什么|为何|怎么|怎样|如何|什么|谁|哪|能不能|可不可以|是不是|有没有|你能|你可以|你会|你知道|你觉得|多少|几点)"
 )
 _QUESTION_END_ZH = re.compile(r"(?:吗|呢|么|什么|谁|哪里|哪儿|多少|怎么办|怎么样|为什么)\s*$")
+_ASKED_ZH = re.compile(r"吗|呢|什么|谁|哪|多少|怎么|怎样|为什么|是不是|是否|几[个点岁次]")
 _ABOUT_ASSISTANT = re.compile(
     r"\b(?:(?:who|what|how|where|why|how\s+old)\s+are\s+you|are\s+you|were\s+you|do\s+you|did\s+you|have\s+you|don't\s+you|what\s+(?:can|could)\s+you"
     r"|(?:can|could)\s+you\s+(?:remember|feel|think|see|hear|learn|speak|understand|dream|read)\b|your\s+(?:name|age|model|creator|purpose|memory|version|job"
@@ -92,13 +95,13 @@ def _remark(sentence: str) -> str | None:
             return "acknowledgement" if "acknowledgement" in kinds else "greeting"
     if not _asks(sentence, bare):
         return None
-    if any(_SAYS_SOMETHING.match(clause) for clause in _CLAUSE.split(bare)):
+    if any(_SAYS_SOMETHING.match(clause) and not _ASKED_ZH.search(clause) for clause in _CLAUSE.split(bare)):
         return None
     return "question about the assistant" if _ABOUT_ASSISTANT.search(bare) else "question"
 
 
 def _polite(part: str) -> str | None:
-    if _GREETING.fullmatch(part):
+    if _GREETING.fullmatch(part) or _ADDRESSED.fullmatch(part):
         return "greeting"
     return "acknowledgement" if _ACK.fullmatch(part) else None
 
