@@ -39,6 +39,8 @@ create table muniment.memories (
   constraint memories_state check (state in ('active', 'pending', 'superseded', 'soft_deleted', 'rejected')),
   constraint memories_importance check (importance between 1 and 5)
 );
+-- A row of more than 2 kB loses its longest values to TOAST. Every search reads the vector of every row: it stays.
+alter table muniment.memories alter column embedding set storage main;
 create index memories_by_category on muniment.memories (space_id, state, category);
 create unique index memories_by_key on muniment.memories (space_id, stable_key)
   where stable_key is not null and state = 'active';

@@ -141,6 +141,7 @@ CREATE TABLE muniment.memories (
     CONSTRAINT memories_state CHECK ((state = ANY (ARRAY['active'::text, 'pending'::text, 'superseded'::text, 'soft_deleted'::text, 'rejected'::text]))),
     CONSTRAINT memories_trust CHECK ((trust = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
 );
+ALTER TABLE ONLY muniment.memories ALTER COLUMN embedding SET STORAGE MAIN;
 
 ALTER TABLE ONLY muniment.memories FORCE ROW LEVEL SECURITY;
 

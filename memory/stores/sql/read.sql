@@ -95,17 +95,17 @@ with dense as (
     select r.from_id, r.strength from muniment.relations r join seed s on s.memory_id = r.to_id
     where r.space_id = %(space)s
   ) edge group by memory_id
-), candidate as (
+), candidate as materialized (
   select memory_id from dense union select memory_id from keyword union select memory_id from related
 )
 select {{columns}}, k.share, r.strength,
   case when m.embedding_model = %(model)s then 1 - (m.embedding <=> %(vector)s) end as cosine,
   d.memory_id is not null as by_dense, k.memory_id is not null as by_keyword, r.memory_id is not null as by_relation
-from candidate c
-join muniment.memories m on m.memory_id = c.memory_id and {{scoped}}
+from muniment.memories m
 left join dense d on d.memory_id = m.memory_id
 left join keyword k on k.memory_id = m.memory_id
 left join related r on r.memory_id = m.memory_id
+where {{scoped}} and m.memory_id = any(array(select memory_id from candidate))
 
 -- name: entry
 j.rev, j.memory_id, j.action, j.ts, m.category, m.text, m.importance, m.pinned, j.old_ref, j.new_ref, j.thread_id,
