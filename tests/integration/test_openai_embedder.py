@@ -1,0 +1,243 @@
+"""The embedder behind an endpoint, over real HTTP."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import SecretStr
+
+from muniment.memory.errors import (
+    BadConfig,
+    BadModelAnswer,
+    ModelError,
+    ModelRateLimited,
+    ModelTimeout,
+    ModelUnavailable,
+)
+from muniment.memory.models.embedders import CACHED, REQUEST_CHARS, REQUEST_TEXTS, OpenAIEmbedder
+from muniment.memory.models.fakes import hash_vector
+from muniment.memory.models.scripted import ScriptedOpenAI
+
+KEY = "sk-test-3f9a1c77"
+
+
+@asynccontextmanager
+async def embedder_at(
+    base_url: str, *, dimensions: int | None = None, timeout: float = 5.0, retries: int = 0
+) -> AsyncIterator[OpenAIEmbedder]:
+    embedder = OpenAIEmbedder(
+        "small-3",
+        api_key=SecretStr(KEY),
+        base_url=base_url,
+        dimensions=dimensions,
+        timeout_seconds=timeout,
+        max_retries=retries,
+    )
+    try:
+        yield embedder
+    finally:
+        await embedder.close()
+
+
+@contextmanager
+def endpoint(answer: bytes) -> Iterator[str]:
+    """An endpoint that says exactly this."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(answer)))
+            self.end_headers()
+            self.wfile.write(answer)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            return None
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+        thread.join()
+
+
+def rows(*embeddings: Any) -> bytes:
+    return json.dumps(
+        {
+            "object": "list",
+            "data": [
+                {"object": "embedding", "index": index, "embedding": embedding}
+                for index, embedding in enumerate(embeddings)
+            ],
+        }
+    ).encode()
+
+
+def packed(*numbers: float) -> str:
+    return base64.b64encode(np.array(numbers, dtype="<f4").tobytes()).decode()
+
+
+async def test_vectors_come_back_in_order_and_of_length_one() -> None:
+    """Exactly what the endpoint said but for the length, whatever length it answers in."""
+    with ScriptedOpenAI(embed=lambda text: [3.0 * number for number in hash_vector(text).tolist()]) as server:
+        async with embedder_at(server.base_url) as embedder:
+            found = await embedder.documents(["tea", "咖啡 ☕", "tea"])
+            assert (embedder.name, embedder.dimensions) == ("small-3", 256)
+    for vector, text in zip(found, ["tea", "咖啡 ☕", "tea"], strict=True):
+        assert vector.dtype == np.float32
+        assert np.allclose(vector, hash_vector(text), atol=1e-6)
+    [request] = server.requests
+    assert request.body == {"model": "small-3", "input": ["tea", "咖啡 ☕"], "encoding_format": "base64"}
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+
+
+async def test_an_endpoint_that_answers_with_numbers_will_do() -> None:
+    """Some do not know base64 and send floats, some send the rows in another order."""
+    data = [{"index": 1, "embedding": [0, 2]}, {"index": 0, "embedding": [5.0, 0.0]}]
+    with endpoint(json.dumps({"data": data}).encode()) as url:
+        async with embedder_at(url) as embedder:
+            assert [vector.tolist() for vector in await embedder.documents(["a", "b"])] == [[1, 0], [0, 1]]
+
+
+async def test_what_was_embedded_once_is_not_asked_again() -> None:
+    """For documents and queries alike, and the cache has an end."""
+    with ScriptedOpenAI(embed=lambda text: [1.0, float(len(text))]) as server:
+        async with embedder_at(server.base_url) as embedder:
+            await embedder.documents(["tea", "coffee"])
+            before = len(server.requests)
+            await embedder.query("tea")
+            assert len(server.requests) == before
+            await embedder.documents([f"text {number}" for number in range(CACHED)])
+            await embedder.query("tea")
+            assert server.requests[-1].body["input"] == ["tea"]
+
+
+async def test_nothing_to_embed_asks_nobody() -> None:
+    """An empty list is an empty list."""
+    with ScriptedOpenAI() as server:
+        async with embedder_at(server.base_url) as embedder:
+            assert await embedder.documents([]) == []
+    assert server.requests == []
+
+
+async def test_an_empty_text_is_sent_as_a_space() -> None:
+    """Endpoints refuse the empty string."""
+    with ScriptedOpenAI(embed=lambda _: [1.0, 0.0]) as server:
+        async with embedder_at(server.base_url) as embedder:
+            assert (await embedder.query("")).tolist() == [1.0, 0.0]
+    assert server.requests[0].body["input"] == [" "]
+
+
+async def test_many_texts_go_in_several_requests() -> None:
+    """Within what an endpoint takes at once, by count and by characters, and none is lost or turned around."""
+    texts = [f"number {number}" for number in range(REQUEST_TEXTS + 10)]
+    long = [f"{number} " + "x" * 9_000 for number in range(30)]
+    with ScriptedOpenAI(
+        embed=lambda text: [1.0, float(text.split()[0] if text[0].isdigit() else text.split()[1])],
+    ) as server:
+        async with embedder_at(server.base_url) as embedder:
+            many = await embedder.documents(texts)
+            heavy = await embedder.documents(long)
+    assert [round(float(v[1] / v[0])) for v in many] == list(range(len(texts)))
+    assert [round(float(v[1] / v[0])) for v in heavy] == list(range(30))
+    sent = [request.body["input"] for request in server.requests]
+    assert [len(batch) for batch in sent[:2]] == [REQUEST_TEXTS, 10]
+    assert len(sent) == 4
+    assert all(sum(map(len, batch)) <= REQUEST_CHARS for batch in sent)
+
+
+@pytest.mark.parametrize(
+    ("answer", "says"),
+    [
+        (rows(), "2 texts were sent and 0"),
+        (rows([1, 0]), "2 texts were sent and 1"),
+        (rows([1, 0], [0, 1], [1, 1]), "2 texts were sent and 3"),
+        (json.dumps({"data": [{"index": 0, "embedding": [1, 0]}] * 2}).encode(), "not one for each"),
+        (rows([1, 0], [1, 0, 0]), "3 dimensions instead of 2"),
+        (rows([], []), "zero"),
+        (rows([1, 0], [0, 0]), "zero"),
+        (rows(packed(1, 0), packed(1, float("nan"))), "not a number"),
+        (rows([1, 0], packed(1, float("inf"))), "not a number"),
+        (rows([1, 0], "@@@@"), "expected form"),
+        (rows([1, 0], base64.b64encode(b"12345").decode()), "expected form"),
+        (b'{"data": [{"index": 0, "embe', "expected form"),
+        (b"<html>Bad gateway</html>", "expected form"),
+        (b'{"data": "secret"}', "expected form"),
+    ],
+)
+async def test_an_answer_that_cannot_be_used_is_an_error(answer: bytes, says: str) -> None:
+    """Never a vector that would quietly be stored."""
+    with endpoint(answer) as url:
+        async with embedder_at(url) as embedder:
+            with pytest.raises(BadModelAnswer, match=says):
+                await embedder.documents(["secret tea", "coffee"])
+
+
+async def test_other_dimensions_than_the_settings_say_are_refused() -> None:
+    """The model at the endpoint is not the one that was meant."""
+    with ScriptedOpenAI() as server:
+        async with embedder_at(server.base_url, dimensions=1536) as embedder:
+            assert embedder.dimensions == 1536
+            with pytest.raises(BadModelAnswer, match="256 dimensions instead of 1536"):
+                await embedder.query("tea")
+
+
+async def test_unknown_dimensions_are_said_to_be_unknown() -> None:
+    """Until the first answer, unless they are given or the model is well known."""
+    async with embedder_at("http://127.0.0.1:9/v1") as embedder:
+        with pytest.raises(BadConfig, match="small-3"):
+            _ = embedder.dimensions
+    known = OpenAIEmbedder("text-embedding-3-small", api_key=SecretStr(KEY))
+    assert known.dimensions == 1536
+    await known.close()
+
+
+@pytest.mark.parametrize(
+    ("fail", "error"),
+    [
+        ("rate_limit", ModelRateLimited),
+        ("server_error", ModelUnavailable),
+        ("unauthorized", ModelUnavailable),
+        ("bad_request", ModelError),
+        ("drop", ModelUnavailable),
+        ("cut_off", BadModelAnswer),
+        ("wrong_schema", BadModelAnswer),
+        ("empty", BadModelAnswer),
+    ],
+)
+async def test_every_failure_has_its_name(fail: Any, error: type[ModelError]) -> None:
+    """No key and no text in it."""
+    with ScriptedOpenAI(fail=fail) as server:
+        async with embedder_at(server.base_url) as embedder:
+            with pytest.raises(ModelError) as raised:
+                await embedder.query("secret tea")
+            assert type(raised.value) is error
+            told = f"{raised.value!r} {vars(raised.value)} {raised.value.__cause__} {embedder!r} {vars(embedder)}"
+    assert KEY not in told
+    assert "secret" not in told
+
+
+async def test_a_slow_endpoint_is_a_timeout() -> None:
+    """After the time that was set."""
+    with ScriptedOpenAI(latency=30) as server:
+        async with embedder_at(server.base_url, timeout=0.3) as embedder:
+            with pytest.raises(ModelTimeout):
+                await embedder.query("tea")
+
+
+async def test_a_passing_failure_is_tried_again() -> None:
+    """And costs the caller nothing but time."""
+    with ScriptedOpenAI(fail=["rate_limit"]) as server:
+        async with embedder_at(server.base_url, retries=1) as embedder:
+            assert np.allclose(await embedder.query("tea"), hash_vector("tea"), atol=1e-6)
+    assert len(server.requests) == 2
