@@ -25,6 +25,7 @@ from rich.table import Table
 
 from muniment.memory import bootstrap, settings
 from muniment.memory.errors import MunimentError
+from muniment.memory.stores import server
 
 PACKAGES = ("muniment", "langgraph", "langgraph-checkpoint-postgres", "psycopg", "pgvector", "numpy", "onnxruntime")
 Tick = Callable[[int], None]
@@ -35,12 +36,12 @@ async def throwaway(base: settings.Settings) -> AsyncIterator[settings.Settings]
     """Settings of a new, migrated database on the configured server; it is dropped at the end, also on Ctrl-C.
 
     The configured role must be allowed to create databases: that of the embedded server is."""
-    server = await bootstrap.database(base)
+    address = await _address(base)
     name = f"muniment_bench_{uuid4().hex[:12]}"
-    async with await psycopg.AsyncConnection.connect(server, autocommit=True) as admin:
+    async with await psycopg.AsyncConnection.connect(address, autocommit=True) as admin:
         await admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
         try:
-            own = base.model_copy(update={"database_url": SecretStr(make_conninfo(server, dbname=name))})
+            own = base.model_copy(update={"database_url": SecretStr(make_conninfo(address, dbname=name))})
             await bootstrap.database(own)
             yield own
         finally:
@@ -112,6 +113,11 @@ def line(found: dict[str, Any]) -> str:
     return (f"{found['date']} · {found['cores']} cores {found['cpu']}, load {found['load']} · {found['system']}, Python "
             f"{found['python']}, PostgreSQL {found['postgres']} (shared_buffers {found['shared_buffers']}), "
             f"vector {found['vector_extension']} · {packages}")
+
+
+async def _address(base: settings.Settings) -> str:
+    """Where the server is; unlike `bootstrap.database` this migrates nothing that is the user's own."""
+    return base.database_url.get_secret_value() if base.database_url else await server.ensure(base.home)
 
 
 def _cpu() -> str:
