@@ -31,7 +31,7 @@ create table muniment.memories (
   turns uuid[] not null,
   embedding halfvec not null,
   embedding_model text not null,
-  tokens tsvector not null,
+  words sparsevec not null,
   constraint memories_pk primary key (space_id, memory_id),
   constraint memories_space_fk foreign key (space_id) references muniment.spaces (space_id),
   constraint memories_kind check (kind in ('semantic', 'episodic', 'procedural', 'insight')),
@@ -39,8 +39,8 @@ create table muniment.memories (
   constraint memories_state check (state in ('active', 'pending', 'superseded', 'soft_deleted', 'rejected')),
   constraint memories_importance check (importance between 1 and 5)
 );
--- A row of more than 2 kB loses its longest values to TOAST. Every search reads the vector of every row: it stays.
-alter table muniment.memories alter column embedding set storage main;
+-- A row of more than 2 kB loses its longest values to TOAST. A search reads both vectors of every row: they stay.
+alter table muniment.memories alter column embedding set storage main, alter column words set storage main;
 create index memories_by_category on muniment.memories (space_id, state, category);
 create unique index memories_by_key on muniment.memories (space_id, stable_key)
   where stable_key is not null and state = 'active';
@@ -76,7 +76,7 @@ create table muniment.memory_versions (
   turns uuid[] not null,
   embedding halfvec not null,
   embedding_model text not null,
-  tokens tsvector not null,
+  words sparsevec not null,
   constraint memory_versions_pk primary key (space_id, memory_id, from_rev),
   constraint memory_versions_space_fk foreign key (space_id) references muniment.spaces (space_id),
   constraint memory_versions_range check (from_rev < to_rev)

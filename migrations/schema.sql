@@ -135,13 +135,14 @@ CREATE TABLE muniment.memories (
     turns uuid[] NOT NULL,
     embedding public.halfvec NOT NULL,
     embedding_model text NOT NULL,
-    tokens tsvector NOT NULL,
+    words public.sparsevec NOT NULL,
     CONSTRAINT memories_importance CHECK (((importance >= 1) AND (importance <= 5))),
     CONSTRAINT memories_kind CHECK ((kind = ANY (ARRAY['semantic'::text, 'episodic'::text, 'procedural'::text, 'insight'::text]))),
     CONSTRAINT memories_state CHECK ((state = ANY (ARRAY['active'::text, 'pending'::text, 'superseded'::text, 'soft_deleted'::text, 'rejected'::text]))),
     CONSTRAINT memories_trust CHECK ((trust = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
 );
 ALTER TABLE ONLY muniment.memories ALTER COLUMN embedding SET STORAGE MAIN;
+ALTER TABLE ONLY muniment.memories ALTER COLUMN words SET STORAGE MAIN;
 
 ALTER TABLE ONLY muniment.memories FORCE ROW LEVEL SECURITY;
 
@@ -176,7 +177,7 @@ CREATE TABLE muniment.memory_versions (
     turns uuid[] NOT NULL,
     embedding public.halfvec NOT NULL,
     embedding_model text NOT NULL,
-    tokens tsvector NOT NULL,
+    words public.sparsevec NOT NULL,
     CONSTRAINT memory_versions_range CHECK ((from_rev < to_rev))
 );
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
+from hashlib import blake2b
 
 import Stemmer
 
@@ -12,7 +14,11 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020
 _RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)?")
 _IS_CJK = re.compile(f"[{_CJK}]")
 _LONGEST_WORD = 64  # a longer run is a blob (base64, a hash), not a word
-_LAST_POSITION = 16383  # of a tsvector
+DIMENSIONS = 1_000_000_000  # the most that pgvector's sparsevec has
+CEILING = 2.2  # no weight reaches it: k1 + 1
+_K1, _B = 1.2, 0.75
+_USUAL = 40  # lexemes
+_MOST_LEXEMES = 1_000  # of one memory: the rarest of a longer one are left out
 _MARKS = {"Mn", "Mc"}
 _STEMMER = Stemmer.Stemmer("english", 20_000)
 
@@ -228,28 +234,24 @@ def overlap(a: str, b: str) -> float:
     return len(left & right) / len(left | right) if left or right else 1.0
 
 
-def tsvector(text: str, context: str | None = None) -> str:
-    """The text form of a Postgres tsvector: the statement's lexemes, then those around it."""
-    places: dict[str, list[int]] = {}
-    position = 0
-    for lexeme in _both(text, context):
-        position = min(position + 1, _LAST_POSITION)
-        places.setdefault(lexeme, []).append(position)
-    return " ".join(
-        f"{_quote(lexeme)}:{','.join(map(str, sorted(set(spots[:255]))))}" for lexeme, spots in places.items()
-    )
+def weights(text: str, context: str | None = None) -> dict[int, float]:
+    """What BM25 knows of a text by itself: its lexemes as dimensions, each with its saturated frequency.
+
+    `f (k1 + 1) / (f + k1 (1 - b + b size / USUAL))`, Robertson and Zaragoza 2009, with k1 = 1.2 and b = 0.75. The usual
+    size stands for the mean of the collection, so that a weight is final when it is written; the IDF, which is not,
+    belongs to the query."""
+    counts = Counter(map(dimension, _both(text, context)))
+    length = _K1 * (1 - _B + _B * counts.total() / _USUAL)
+    most = counts.most_common(_MOST_LEXEMES)
+    return {place: round(count * (_K1 + 1) / (count + length), 4) for place, count in sorted(most)}
 
 
-def tsquery(words: tuple[str, ...]) -> str:
-    """The text form of a Postgres tsquery that matches any of the lexemes."""
-    return " | ".join(map(_quote, words))
+def dimension(lexeme: str) -> int:
+    """The dimension of a lexeme, from 1 to DIMENSIONS; of 30,000 distinct lexemes hardly two share one."""
+    return int.from_bytes(blake2b(lexeme.encode(), digest_size=8).digest(), "big") % DIMENSIONS + 1
 
 
 def _both(text: str, context: str | None) -> Iterator[str]:
     yield from lexemes(text)
     if context:
         yield from lexemes(context)
-
-
-def _quote(lexeme: str) -> str:
-    return "'" + lexeme.replace("\\", "\\\\").replace("'", "''") + "'"

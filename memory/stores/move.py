@@ -13,6 +13,7 @@ from muniment.memory.errors import Conflict
 from muniment.memory.ports import Dump
 from muniment.memory.records import Revision, Scope, Vector
 from muniment.memory.rules import words
+from muniment.memory.stores import rows
 from muniment.memory.stores.pool import Sessions
 from muniment.memory.stores.sql import blocks
 
@@ -70,6 +71,6 @@ class Moves(Sessions):
             found |= {
                 "embedding": HalfVector(next(vectors)).to_text(),
                 "model": self._model,
-                "tokens": words.tsvector(row["text"], row.get("context")),
+                "words": rows.sparse(words.weights(row["text"], row.get("context"))).to_text(),
             }
         return found

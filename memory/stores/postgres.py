@@ -216,8 +216,8 @@ class PostgresStore(Moves):
             "vector": HalfVector(search.vector),
             "model": self._model,
             "categories": list(search.categories),
-            "terms": list(search.terms),
-            "tsquery": words.tsquery(search.terms),
+            "terms": [rows.sparse({words.dimension(term): 1.0}).to_text() for term in search.terms],
+            "ceiling": words.CEILING,
             "candidates": search.candidates,
         }
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
-from pgvector import HalfVector
+from pgvector import HalfVector, SparseVector
 from psycopg.types.json import Jsonb
 
 from muniment.memory.records import Change, Fact, Found, JournalEntry, Memory, MemoryId, Revision, WritePlan
@@ -69,6 +69,11 @@ def entry(row: Mapping[str, Any]) -> JournalEntry:
     return JournalEntry(**{name: row[name] for name in JournalEntry.__dataclass_fields__})
 
 
+def sparse(weights: Mapping[int, float]) -> SparseVector:
+    """Weights by dimension, counted from 1, as pgvector's sparsevec."""
+    return SparseVector({place - 1: weight for place, weight in weights.items()}, words.DIMENSIONS)
+
+
 def values(plan: WritePlan, change: Change, rev: int, model: str) -> dict[str, Any]:
     """The parameters of the `apply` block for one change."""
     after = change.after
@@ -81,7 +86,7 @@ def values(plan: WritePlan, change: Change, rev: int, model: str) -> dict[str, A
         "fact": Jsonb(asdict(after.fact)) if after.fact else None,
         "embedding": HalfVector(change.vector) if change.vector is not None else None,
         "embedding_model": model if change.vector is not None else None,
-        "tokens": words.tsvector(after.text, after.context),
+        "words": sparse(words.weights(after.text, after.context)),
         "action": change.action,
         "in_thread": plan.scope.thread,
         "node": plan.node,

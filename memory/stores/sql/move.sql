@@ -2,10 +2,10 @@
 select jsonb_build_object('type', 'space', 'format', 'muniment/1', 'rev', rev, 'created_at', created_at) as row, 0 as part, 0::bigint as n, '' as id
 from muniment.spaces where space_id = %(space)s
 union all
-select to_jsonb(m) - '{space_id,embedding,embedding_model,tokens}'::text[] || '{"type": "memory"}', 1, m.rev, m.memory_id::text
+select to_jsonb(m) - '{space_id,embedding,embedding_model,words}'::text[] || '{"type": "memory"}', 1, m.rev, m.memory_id::text
 from muniment.memories m where space_id = %(space)s
 union all
-select to_jsonb(v) - '{space_id,embedding,embedding_model,tokens}'::text[] || '{"type": "version"}', 2, v.from_rev, v.memory_id::text
+select to_jsonb(v) - '{space_id,embedding,embedding_model,words}'::text[] || '{"type": "version"}', 2, v.from_rev, v.memory_id::text
 from muniment.memory_versions v where space_id = %(space)s
 union all
 select to_jsonb(j) - 'space_id' || '{"type": "journal"}', 3, j.rev, '' from muniment.journal j where space_id = %(space)s
@@ -28,12 +28,12 @@ returning rev
 -- name: load_memory
 insert into muniment.memories
 select (jsonb_populate_record(null::muniment.memories, %(row)s || jsonb_build_object('space_id', %(space)s::uuid,
-  'embedding', %(embedding)s::text, 'embedding_model', %(model)s::text, 'tokens', %(tokens)s::text))).*
+  'embedding', %(embedding)s::text, 'embedding_model', %(model)s::text, 'words', %(words)s::text))).*
 
 -- name: load_version
 insert into muniment.memory_versions
 select (jsonb_populate_record(null::muniment.memory_versions, %(row)s || jsonb_build_object('space_id', %(space)s::uuid,
-  'embedding', %(embedding)s::text, 'embedding_model', %(model)s::text, 'tokens', %(tokens)s::text))).*
+  'embedding', %(embedding)s::text, 'embedding_model', %(model)s::text, 'words', %(words)s::text))).*
 
 -- name: load_journal
 insert into muniment.journal

@@ -12,6 +12,11 @@ m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.c
 m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time, m.created_at, m.updated_at,
 m.last_accessed_at, m.access_count, m.purge_at, m.rev, m.superseded_by, m.context, m.turns
 
+-- name: shown (the columns without the words around the statement, which are never shown)
+m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust, m.pinned, m.state,
+m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time, m.created_at, m.updated_at,
+m.last_accessed_at, m.access_count, m.purge_at, m.rev, m.superseded_by, null as context, m.turns
+
 -- name: get
 select {{columns}} from muniment.memories m where m.space_id = %(space)s and m.memory_id = %(memory_id)s
 
@@ -63,28 +68,24 @@ m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)
   and (%(updated_after)s::timestamptz is null or m.updated_at >= %(updated_after)s)
   and (%(updated_before)s::timestamptz is null or m.updated_at <= %(updated_before)s)
 
--- name: search (one CTE per channel, a true union; BM25 with k1 = 1.2, b = 0.75 and the IDF of what the reader may see)
+-- name: search (one CTE per channel, a true union; BM25 with the IDF of what the reader may see)
 with dense as (
   select m.memory_id, 1 - (m.embedding <=> %(vector)s) as cosine
   from muniment.memories m where {{scoped}} and m.embedding_model = %(model)s
   order by m.embedding <=> %(vector)s limit %(candidates)s
+), term as materialized (
+  select n, unit::sparsevec from unnest(%(terms)s::text[]) with ordinality q (unit, n)
 ), posting as materialized (
-  select m.memory_id, t.lexeme, cardinality(t.positions) as tf, length(m.tokens) as size
-  from muniment.memories m cross join lateral unnest(m.tokens) t
-  where {{scoped}} and m.tokens @@ %(tsquery)s::tsquery and t.lexeme = any(%(terms)s)
-), counted as (
-  select count(*) as n, avg(length(m.tokens)) as mean from muniment.memories m where {{scoped}} and %(terms)s <> '{}'
+  select m.memory_id, t.n, -(m.words <#> t.unit) as weight
+  from muniment.memories m cross join term t where {{scoped}} and (m.words <#> t.unit) < 0
 ), idf as (
-  select q.lexeme, ln(1 + (c.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
-  from unnest(%(terms)s) q (lexeme) cross join counted c
-  left join (select lexeme, count(*) as df from posting group by lexeme) d using (lexeme)
-), ceiling as (
-  select nullif(sum(idf) * 2.2, 0) as top from idf
+  select t.n, ln(1 + (c.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
+  from term t
+  cross join (select count(*) as n from muniment.memories m where {{scoped}} and %(terms)s::text[] <> '{}') c
+  left join (select n, count(*) as df from posting group by n) d on d.n = t.n
 ), keyword as (
-  select p.memory_id,
-    sum(i.idf * p.tf * 2.2 / (p.tf + 1.2 * (0.25 + 0.75 * p.size / greatest(c.mean, 1)))) / (select top from ceiling) as share
-  from posting p join idf i using (lexeme) cross join counted c
-  group by p.memory_id order by share desc, p.memory_id limit %(candidates)s
+  select memory_id, sum(idf * weight) / (select sum(idf) * %(ceiling)s from idf) as share
+  from posting join idf using (n) group by memory_id order by share desc, memory_id limit %(candidates)s
 ), seed as (
   (select memory_id from dense order by cosine desc limit 10) union (select memory_id from keyword order by share desc limit 10)
 ), related as (
@@ -98,7 +99,7 @@ with dense as (
 ), candidate as materialized (
   select memory_id from dense union select memory_id from keyword union select memory_id from related
 )
-select {{columns}}, k.share, r.strength,
+select {{shown}}, k.share, r.strength,
   case when m.embedding_model = %(model)s then 1 - (m.embedding <=> %(vector)s) end as cosine,
   d.memory_id is not null as by_dense, k.memory_id is not null as by_keyword, r.memory_id is not null as by_relation
 from muniment.memories m

@@ -30,22 +30,22 @@ with before as (
   insert into muniment.memory_versions (
     space_id, memory_id, from_rev, to_rev, kind, category, text, fact, stable_key, importance, confidence, trust, pinned,
     state, tags, agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, purge_at,
-    superseded_by, context, turns, embedding, embedding_model, tokens)
+    superseded_by, context, turns, embedding, embedding_model, words)
   select space_id, memory_id, rev, %(rev)s, kind, category, text, fact, stable_key, importance, confidence, trust, pinned,
     state, tags, agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, purge_at,
-    superseded_by, context, turns, embedding, embedding_model, tokens
+    superseded_by, context, turns, embedding, embedding_model, words
   from before
 ), written as (
   insert into muniment.memories (
     space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
     agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count, purge_at,
-    rev, superseded_by, context, turns, embedding, embedding_model, tokens)
+    rev, superseded_by, context, turns, embedding, embedding_model, words)
   values (
     %(space)s, %(memory_id)s, %(kind)s, %(category)s, %(text)s, %(fact)s, %(stable_key)s, %(importance)s, %(confidence)s,
     %(trust)s, %(pinned)s, %(state)s, %(tags)s, %(agent_id)s, %(run_id)s, %(actor_id)s, %(role)s, %(session_id)s,
     %(thread_id)s, %(event_time)s, %(created_at)s, %(updated_at)s, 0, %(purge_at)s, %(rev)s, %(superseded_by)s,
     %(context)s, %(turns)s, coalesce(%(embedding)s, (select embedding from before)),
-    coalesce(%(embedding_model)s, (select embedding_model from before)), %(tokens)s::tsvector)
+    coalesce(%(embedding_model)s, (select embedding_model from before)), %(words)s)
   on conflict (space_id, memory_id) do update set
     kind = excluded.kind, category = excluded.category, text = excluded.text, fact = excluded.fact,
     stable_key = excluded.stable_key, importance = excluded.importance, confidence = excluded.confidence,
@@ -54,7 +54,7 @@ with before as (
     thread_id = excluded.thread_id, event_time = excluded.event_time, updated_at = excluded.updated_at,
     purge_at = excluded.purge_at, rev = excluded.rev, superseded_by = excluded.superseded_by,
     context = excluded.context, turns = excluded.turns, embedding = excluded.embedding,
-    embedding_model = excluded.embedding_model, tokens = excluded.tokens
+    embedding_model = excluded.embedding_model, words = excluded.words
 )
 insert into muniment.journal (
   space_id, rev, memory_id, action, old_ref, new_ref, thread_id, node, actor, band, sim, meta, ts)
