@@ -196,6 +196,21 @@ async def test_a_failing_model_leaves_the_memory(
     assert KEY not in reply
 
 
+async def test_the_ledger_waits_for_the_colleagues(
+    talk: Callable[..., Talk], scripted: Callable[..., ScriptedOpenAI]
+) -> None:
+    """With a hand-off the turn still ends once, after the final reply."""
+    server = scripted([tool_call("transfer_to_planner", {"task": "Plan the week"}), "A plan.", "Here it is."])
+    async with model(server) as chat:
+        ana = talk(chat)
+        stream = ana.graph.astream(
+            Input(messages=[HumanMessage("Plan my week.")]), ana.config("a"), stream_mode="updates"
+        )
+        order = [name async for update in stream for name in update]
+    assert sorted(order[1:3]) == ["hotpath", "supervisor"]
+    assert order[3:] == ["planner", "supervisor", "episodic", "worker"]
+
+
 class Slow:
     """A model that answers when it is told to."""
 
