@@ -160,7 +160,7 @@ def test_embedder_switch(muniment: Muniment) -> None:
     new = "bge-small-en-v1.5-int8"
     assert muniment("embedder", "switch", new, "--json").json == {"embedder": new, "texts": 1}
     assert f"MUNIMENT_EMBEDDER={new}" in muniment("list").err
-    found = muniment("query", "Which city is home?", "--agent", "supervisor", MUNIMENT_EMBEDDER=new)
+    found = muniment("query", "Where does the user live?", "--agent", "supervisor", MUNIMENT_EMBEDDER=new)
     assert "Porto" in found.out
 
 
