@@ -30,7 +30,7 @@ def memory(settings: Settings, *, embedder: Embedder | None = None, clock: Clock
     async def address() -> str:
         return await database(settings)
 
-    store = PostgresStore(address, model=chosen.name, dimensions=chosen.dimensions)
+    store = PostgresStore(address, model=chosen.name)
     return Memory(House(store=store, embedder=chosen, clock=clock or SystemClock(), settings=settings))
 
 
@@ -56,6 +56,7 @@ def make_embedder(settings: Settings) -> Embedder:
             api_key=settings.api_key or _NO_KEY,
             base_url=settings.base_url,
             timeout_seconds=settings.model.timeout_seconds,
+            max_retries=settings.model.max_retries,
         )
     if name == _HASH:
         from muniment.memory.models.fakes import HashEmbedder  # noqa: PLC0415 - not part of a usual process

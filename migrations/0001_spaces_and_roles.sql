@@ -54,7 +54,6 @@ create table muniment.spaces (
 -- Which embedding model the vectors come from. Global lookup data: no user table refers to it.
 create table muniment.embedders (
   model text not null,
-  dimensions int not null,
   active boolean not null default false,
   created_at timestamptz not null default now(),
   constraint embedders_pk primary key (model)

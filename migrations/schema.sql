@@ -67,7 +67,6 @@ CREATE VIEW muniment.change_log WITH (security_invoker='true') AS
 
 CREATE TABLE muniment.embedders (
     model text NOT NULL,
-    dimensions integer NOT NULL,
     active boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );

@@ -70,21 +70,28 @@ class House:
 
     async def track(self, scope: Scope, event: OpsEvent) -> None:
         """Buffer an event; a full buffer is written."""
-        self._events[scope].append(event)
-        if len(self._events[scope]) >= _BUFFERED:
+        events = self._events[_owner(scope)]
+        events.append(event)
+        if len(events) >= _BUFFERED:
             await self.flush(scope)
 
     async def flush(self, scope: Scope) -> None:
         """Write the buffered events of a scope; they stay buffered when the database is down."""
-        events = self._events.pop(scope, [])
+        owner = _owner(scope)
+        events = self._events.pop(owner, [])
         if not events:
             return
         try:
             await self.store.track(scope, events)
         except BaseException:
-            self._events[scope][:0] = events[-_BUFFERED:]
+            self._events[owner][:0] = events[-_BUFFERED:]
             raise
 
     async def status(self, scope: Scope) -> dict[str, Any]:
         """What `Store.status` tells, with the owner."""
         return {"user": scope.owner, "tenant": scope.tenant, "space": str(scope.space)} | await self.store.status(scope)
+
+
+def _owner(scope: Scope) -> Scope:
+    """The scope without what differs from turn to turn."""
+    return Scope(tenant=scope.tenant, owner=scope.owner, owner_type=scope.owner_type)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 _CJK = re.compile(r"[\u3400-\u9fff]")
+_BLANKS = re.compile(r"[^\S\n]+")
 _CODE = re.compile(r"```[^`]*(?:```|$)|`[^`\n]{1,200}`")
 _CITED = re.compile(r"^[ \t]*(?:>|\|).*$", re.MULTILINE)
 _QUOTED = re.compile(
@@ -59,7 +60,7 @@ _NEW = (
 )
 _VERBS = r"(?:(?:really\s+|also\s+|still\s+|don't\s+|do\s+not\s+|can't\s+|absolutely\s+|currently\s+|now\s+)*(?:like|love|hate|prefer|enjoy|dislike|adore|live|work|speak|play|want\s+to|plan\s+to|have|can't|am|was|moved|graduated|got|started|bought|visited|studied|used\s+to|need\s+to|hope\s+to|training|learning|allergic|lactose|vegan|vegetarian))"
 _SPLIT = re.compile(
-    r"(?:\s*[,;:–—]\s*|\s+-\s+|\s+)(?:(?:and|but|so|plus|while|although|though|yet|or)\s+)+(?:then\s+|also\s+|yeah,?\s+)?(?="
+    r"(?:\s*[,;:–—]\s*|\s+-\s+|\s+)(?:(?:and|but|so|plus|while|although|though|yet|or)\s+){1,3}(?:then\s+|also\s+|yeah,?\s+)?(?="
     + _NEW
     + r"\b)"
     r"|\s*[,:–—(]\s*(?="
@@ -85,7 +86,7 @@ def sentences(text: str) -> Iterator[str]:
     """The sentences that are the person's own and meant: no code, no citation, nothing after the start of a play."""
     if _NOT_MEANT.search(text):
         return
-    plain = _CITED.sub(" ", _CODE.sub(" ", text))
+    plain = _BLANKS.sub(" ", _CITED.sub(" ", _CODE.sub(" ", text)))
     for found in _SENTENCE.finditer(_QUOTED.sub(_unquoted, plain)):
         if _PLAYED.search(found.group()):
             return

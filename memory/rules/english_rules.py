@@ -12,7 +12,7 @@ Rule = tuple[re.Pattern[str], Build]
 
 ADV = (
     r"(?:(?:really|absolutely|also|just|still|actually|always|usually|generally|mostly|honestly|truly|especially|particularly|totally|currently|now|both|do"
-    r"|definitely|mainly|simply|officially|proudly|recently|only|even|very|much)\s+)*"
+    r"|definitely|mainly|simply|officially|proudly|recently|only|even|very|much)\s+){0,4}"
 )
 AM = r"i(?:'?m|\s+am)\s+" + ADV
 WAS = r"(?:i(?:'?m|\s+am)|i've\s+been|i\s+have\s+been)\s+" + ADV

@@ -40,7 +40,7 @@ def rank(
         if reason is not None:
             left.append(Omission(id=hit.memory.id, reason=reason, score=hit.score))
             continue
-        seen.append(frozenset(words.lexemes(hit.memory.text)))
+        seen.append(words.lexeme_set(hit.memory.text))
         held[hit.memory.category] = held.get(hit.memory.category, 0) + 1
         kept.append(hit)
     return kept, left
@@ -91,12 +91,12 @@ def _reason(
     recall: Recall,
     categories: Mapping[str, Category],
 ) -> Reason | None:
-    if relevance(hit) < threshold and hit.parts["relation"] < recall.relation_weight * threshold:
+    if relevance(hit) < threshold:
         return "below threshold"
     category = categories.get(hit.memory.category)
     if category is not None and category.rag_length and held.get(hit.memory.category, 0) >= category.rag_length:
         return "category full"
-    mine = frozenset(words.lexemes(hit.memory.text))
+    mine = words.lexeme_set(hit.memory.text)
     if any(_alike(mine, other) >= recall.duplicate_similarity for other in seen):
         return "near-duplicate"
     return None

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from hashlib import blake2b
 
 import Stemmer
@@ -211,6 +212,12 @@ def lexemes(text: str) -> Iterator[str]:
             word = run.replace("’", "'")
             if not word.endswith("n't"):
                 yield from (stem(part) for part in word.split("'") if part not in STOP)
+
+
+@lru_cache(maxsize=8_192)
+def lexeme_set(text: str) -> frozenset[str]:
+    """The distinct lexemes of a text; kept, because ranking looks at the same memories again and again."""
+    return frozenset(lexemes(text))
 
 
 def terms(text: str, most: int = 64) -> tuple[str, ...]:

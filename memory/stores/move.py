@@ -60,7 +60,7 @@ class Moves(Sessions):
 
     async def adopt(self) -> None:
         """See `Store.adopt`."""
-        named = {"model": self._model, "dimensions": self._dimensions}
+        named = {"model": self._model}
         async with self._connected() as conn, conn.transaction():
             await conn.execute(_MOVE["retire_embedders"], named)
             await conn.execute(_MOVE["adopt_embedder"], named)

@@ -21,15 +21,15 @@ Connection = AsyncConnection[DictRow]
 _WRITE, _READ, _MOVE = blocks("write"), blocks("read"), blocks("move")
 _POOL = 10
 _WAIT_SECONDS = 15.0
+_BUSY_SECONDS = 10.0
 
 
 class Sessions:
     """The pool and the ways through it. `address` finds the database, and may start and migrate it."""
 
-    def __init__(self, address: Callable[[], Awaitable[str]], *, model: str, dimensions: int) -> None:
+    def __init__(self, address: Callable[[], Awaitable[str]], *, model: str) -> None:
         self._address = address
         self._model = model
-        self._dimensions = dimensions
         self._pool: AsyncConnectionPool[Connection] | None = None
         self._opening = asyncio.Lock()
         self._checked = False
@@ -46,7 +46,7 @@ class Sessions:
                     configure=_configure,
                     min_size=1,
                     max_size=_POOL,
-                    timeout=_WAIT_SECONDS,
+                    timeout=_BUSY_SECONDS,
                     open=False,
                     name="muniment",
                     connection_class=AsyncConnection[DictRow],
@@ -74,9 +74,15 @@ class Sessions:
         pool = self._pool
         if pool is None:
             raise StoreDown("the store is closed")
-        with translated():
-            async with pool.connection() as conn:
-                yield conn
+        try:
+            with translated():
+                async with pool.connection() as conn:
+                    yield conn
+        except StoreDown:
+            # The next use finds the database anew, and starts the embedded one if that is what died.
+            if self._pool is pool:
+                await self.close()
+            raise
 
     @asynccontextmanager
     async def _reading(self, scope: Scope, allowed: frozenset[str] | None) -> AsyncIterator[Connection]:
@@ -105,7 +111,7 @@ class Sessions:
             await self.open()
 
     async def _check_embedder(self) -> None:
-        named = {"model": self._model, "dimensions": self._dimensions}
+        named = {"model": self._model}
         async with self._connected() as conn, conn.transaction():
             await conn.execute(_MOVE["first_embedder"], named)
             active = one(await (await conn.execute(_MOVE["active_embedder"])).fetchone())["model"]

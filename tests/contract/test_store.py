@@ -37,7 +37,7 @@ async def store(database_url: str) -> AsyncIterator[PostgresStore]:
     async def address() -> str:
         return database_url
 
-    store = PostgresStore(address, model="hash-256", dimensions=256)
+    store = PostgresStore(address, model="hash-256")
     yield store
     await store.close()
 
@@ -249,7 +249,7 @@ async def test_vectors_of_another_model_are_refused(store: PostgresStore, databa
     async def address() -> str:
         return database_url
 
-    stranger = PostgresStore(address, model="other-model", dimensions=3)
+    stranger = PostgresStore(address, model="other-model")
     with pytest.raises(WrongEmbedder, match="muniment embedder switch other-model"):
         await stranger.open()
     await stranger.close()

@@ -66,16 +66,16 @@ update muniment.memory_versions set embedding = %(embedding)s, embedding_model =
 where space_id = %(space)s and embedding_model <> %(model)s and text = %(text)s
 
 -- name: active_embedder
-select model, dimensions from muniment.embedders where active
+select model from muniment.embedders where active
 
 -- name: first_embedder
-insert into muniment.embedders (model, dimensions, active)
-select %(model)s, %(dimensions)s, true where not exists (select from muniment.embedders where active)
+insert into muniment.embedders (model, active)
+select %(model)s, true where not exists (select from muniment.embedders where active)
 on conflict do nothing
 
 -- name: retire_embedders
 update muniment.embedders set active = false where active and model <> %(model)s
 
 -- name: adopt_embedder
-insert into muniment.embedders (model, dimensions, active) values (%(model)s, %(dimensions)s, true)
-on conflict (model) do update set active = true, dimensions = excluded.dimensions
+insert into muniment.embedders (model, active) values (%(model)s, true)
+on conflict (model) do update set active = true
