@@ -12,6 +12,7 @@ from muniment.memory.rules.draft import Clause, Draft
 
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _MOST = 24
+_READ = 1000  # clauses: a pasted book is not searched to its end on the hot path
 _ASKED_FOR = 3  # importance, at least, of what the person wants remembered
 
 _POLITE = r"^[\s,]*(?:(?:and|but|so|also|oh|ok|okay|well|hey|hi|hello|actually|btw|yes|no|now|please|kindly|just|can you|could you|will you|would you|i want you to|i need you to|i'd like you to|you should|you can|you must|always)[\s,]+)*"
@@ -65,23 +66,24 @@ _BARE_ANSWER = re.compile(r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|
 
 
 def extract(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extraction:
-    """The statements of a user's turn, in order and once each, and the phrases that it asks to forget.
+    """The statements of a user's turn, the last word on each thing, and the phrases that it asks to forget.
 
-    Turns of other roles hold nothing. `previous`, oldest first, says what a bare answer answers."""
+    At most 24 statements from the first 1,000 clauses. Turns of other roles hold nothing. `previous`, oldest first, says what a bare answer answers."""
     if turn.role != "user":
         return Extraction()
     text = _completed(turn.text, previous)
     lower = turn.text == turn.text.lower()
     found: dict[str, Candidate] = {}
     forget: dict[str, None] = {}
+    budget = iter(range(_READ))
     for sentence in sentences(text):
         phrase = _to_forget(sentence)
         if phrase:
             forget[phrase] = None
             continue
-        for one in _stated(sentence, turn, lower=lower):
+        for one in _stated(sentence, turn, budget, lower=lower):
             candidate = _candidate(one, turn)
-            found.setdefault(_key(candidate), candidate)
+            found[_key(candidate)] = candidate
         if len(found) >= _MOST:
             break
     return Extraction(candidates=tuple(found.values())[:_MOST], forget=tuple(forget))
@@ -121,10 +123,10 @@ def _to_forget(sentence: str) -> str | None:
     return None
 
 
-def _stated(sentence: str, turn: Turn, *, lower: bool) -> Iterator[Draft]:
+def _stated(sentence: str, turn: Turn, budget: Iterator[int], *, lower: bool) -> Iterator[Draft]:
     inner = _asked(sentence)
     subject = False
-    for text in clauses(inner or sentence):
+    for text, _ in zip(clauses(inner or sentence), budget, strict=False):
         language = chinese if _CJK.search(text) else english
         said = text
         if language is chinese:

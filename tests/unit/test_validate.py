@@ -19,7 +19,7 @@ def candidate(text: str, *, kind: Kind = "semantic", category: str = "profile", 
 
 def check(text: str, *, kind: Kind = "semantic", max_chars: int = 280) -> tuple[str | None, str | None]:
     one, reason = validate(candidate(text, kind=kind), categories=CATEGORIES, max_chars=max_chars)
-    return one and one.text, reason
+    return one.text if one else None, reason
 
 
 @pytest.mark.parametrize(
