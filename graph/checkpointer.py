@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from typing import Any, Literal, TypeAlias
 
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from psycopg import AsyncConnection, OperationalError
+from psycopg import AsyncConnection, AsyncCursor, OperationalError
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool, PoolTimeout
+from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from muniment.memory import bootstrap
 from muniment.memory.errors import StoreDown
@@ -41,6 +41,14 @@ class PooledSaver(AsyncPostgresSaver):
     def __init__(self, pool: Pool) -> None:
         super().__init__(conn=pool)
         self.lock = _Turnstile()
+
+    @asynccontextmanager
+    async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
+        try:
+            async with super()._cursor(pipeline=pipeline) as cursor:
+                yield cursor
+        except (OperationalError, PoolTimeout, PoolClosed):
+            raise StoreDown("The database of the checkpoints cannot be reached.") from None
 
 
 @asynccontextmanager

@@ -11,7 +11,7 @@ from uuid import uuid4
 from muniment.memory import wire
 from muniment.memory.errors import BadInput, Conflict
 from muniment.memory.flows.house import House
-from muniment.memory.flows.write import keep
+from muniment.memory.flows.write import keep, safe_text
 from muniment.memory.ports import Dump
 from muniment.memory.records import (
     Candidate,
@@ -23,8 +23,9 @@ from muniment.memory.records import (
     Turn,
     TurnId,
     WritePlan,
+    evolve,
 )
-from muniment.memory.rules.text import clean
+from muniment.memory.rules.validate import validate
 
 Progress = Callable[[int], None]
 _BATCH = 128
@@ -35,7 +36,7 @@ _ROW_TYPES = frozenset({"space", "memory", "version", "journal", "relation", "th
 async def ingest(house: House, scope: Scope, candidates: Iterable[Candidate], progress: Progress | None) -> int:
     """See `Memory.ingest`."""
     source, added = iter(candidates), 0
-    while batch := list(islice(source, _BATCH)):
+    while batch := [_safe(house, one) for one in islice(source, _BATCH)]:
         vectors = await house.embedder.documents([one.text for one in batch])
         added += await _ingest_batch(house, scope, batch, vectors)
         if progress:
@@ -78,11 +79,10 @@ async def load(house: House, scope: Scope, rows: Iterable[Mapping[str, Any]], pr
         _check(row, number, house)
     if taken and taken[0].get("type") == "space":
         return await _restore(house, scope, [dict(row) for row in taken], progress)
+    candidates = [_candidate(row, number, house) for number, row in enumerate(taken, 1)]
     written = 0
-    for number, row in enumerate(taken, 1):
-        receipt = await keep(house, scope, (_candidate(row, number),), (), node="face")
-        if receipt.refused:
-            raise BadInput(f"row {number}: {receipt.refused[0]}")
+    for candidate in candidates:
+        receipt = await keep(house, scope, (candidate,), (), node="face")
         written += len(receipt.changes)
         if progress:
             progress(1)
@@ -133,13 +133,13 @@ def _check(row: Mapping[str, Any], number: int, house: House) -> None:
         raise BadInput(f"row {number}: unknown category {category!r}; allowed: {', '.join(sorted(house.categories))}")
 
 
-def _candidate(row: Mapping[str, Any], number: int) -> Candidate:
-    """A plain row as a candidate: only `text` must be there."""
+def _candidate(row: Mapping[str, Any], number: int, house: House) -> Candidate:
+    """A plain row as a candidate that will be kept: only `text` must be there. Raises BadInput naming the row."""
     importance = row.get("importance", 2)
     if isinstance(importance, bool) or not isinstance(importance, int) or not 1 <= importance <= 5:
         raise BadInput(f"row {number}: importance must be a whole number from 1 to 5")
     moment = row.get("event_time")
-    return Candidate(
+    candidate = Candidate(
         text=row["text"],
         category=row.get("category") or "activity",
         kind=row.get("kind", "episodic"),
@@ -151,6 +151,16 @@ def _candidate(row: Mapping[str, Any], number: int) -> Candidate:
         turns=(TurnId(uuid4()),),
         event_time=wire.moment(moment, f"row {number}: event_time") if moment else None,
     )
+    limit = house.settings.limits.memory_chars
+    _, reason = validate(candidate, categories=frozenset(house.categories), max_chars=limit)
+    if reason is not None:
+        raise BadInput(f"row {number}: {reason}")
+    return candidate
+
+
+def _safe(house: House, one: Candidate) -> Candidate:
+    context = safe_text(house, one.context) if one.context else None
+    return evolve(one, text=safe_text(house, one.text), context=context)
 
 
 def _stored(one: Candidate, scope: Scope, at: datetime) -> Memory:
@@ -158,7 +168,7 @@ def _stored(one: Candidate, scope: Scope, at: datetime) -> Memory:
         id=MemoryId(uuid4()),
         kind=one.kind,
         category=one.category,
-        text=clean(one.text),
+        text=one.text,
         fact=one.fact,
         stable_key=one.fact.key if one.fact else None,
         importance=one.importance,
@@ -184,7 +194,7 @@ def _turn(one: Candidate, turn: TurnId, scope: Scope, at: datetime) -> Turn:
     return Turn(
         id=turn,
         role=one.role or "user",
-        text=clean(one.text),
+        text=one.text,
         at=one.event_time or at,
         session=scope.session,
         thread=scope.thread,

@@ -38,6 +38,7 @@ from muniment.memory.rules.text import clean
 from muniment.memory.rules.validate import validate
 
 _JITTER_SECONDS = 0.005
+_UNSAID = 1 / 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,10 +84,8 @@ async def remember(house: House, scope: Scope, text: str, category: str | None) 
     )
     if not turn.text.strip():
         raise BadInput("there is no text to remember")
-    found = extract(turn)
-    if not found.candidates:
-        found = extract(evolve(turn, text=f"Remember that {turn.text}"))
-    candidates = found.candidates or (
+    found = extract(turn).candidates or extract(evolve(turn, text=f"Remember that {turn.text}")).candidates
+    candidates = (found if _covered(turn.text, found) else ()) or (
         Candidate(text=turn.text, category=category or "activity", turns=(turn.id,), importance=3, kind="episodic"),
     )
     if category is not None:
@@ -97,12 +96,19 @@ async def remember(house: House, scope: Scope, text: str, category: str | None) 
     return receipt
 
 
+def _covered(text: str, candidates: Sequence[Candidate]) -> bool:
+    """Whether the statements hold what the text says: a person who says remember wants all of it kept."""
+    said = words.lexeme_set(text)
+    kept = words.lexeme_set(" ".join(one.text for one in candidates))
+    return len(said - kept) <= len(said) * _UNSAID
+
+
 async def keep(
     house: House, scope: Scope, candidates: tuple[Candidate, ...], turns: tuple[Turn, ...], *, node: Node
 ) -> Receipt:
     """See `Memory.keep`."""
     safe = tuple(tidy(house, turn) for turn in turns)
-    cleaned = tuple(evolve(one, text=_safe(house, one.text)) for one in candidates)
+    cleaned = tuple(evolve(one, text=safe_text(house, one.text)) for one in candidates)
     return await _keep(house, scope, Extraction(candidates=cleaned), safe, node)
 
 
@@ -115,10 +121,11 @@ def tidy(house: House, turn: Turn) -> Turn:
     """A turn as it may be stored: cleaned, secrets taken out. Raises TooLarge."""
     if len(turn.text) > (most := house.settings.limits.turn_chars):
         raise TooLarge(f"the message has {len(turn.text):,} characters, the limit is {most:,} (limits.turn_chars)")
-    return evolve(turn, text=_safe(house, turn.text))
+    return evolve(turn, text=safe_text(house, turn.text))
 
 
-def _safe(house: House, text: str) -> str:
+def safe_text(house: House, text: str) -> str:
+    """A text as it may be stored, embedded and logged: cleaned, secrets taken out."""
     rules = house.settings.redact
     return redact(clean(text), email=rules.email, phone=rules.phone, patterns=house.patterns)[0]
 

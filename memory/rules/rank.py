@@ -62,7 +62,7 @@ def _score(
     named: frozenset[str],
 ) -> Hit:
     memory = one.memory
-    known_script = "cjk" in profile.scripts or not words.has_cjk(query)
+    known_script = "cjk" in profile.scripts or not words.has_cjk(query + memory.text)
     cosine = one.cosine if one.cosine is not None and known_script else profile.floor
     semantic = min(1.0, max(0.0, (cosine - profile.floor) / (profile.ceiling - profile.floor)))
     age = max(0.0, (at - memory.updated_at).total_seconds() / _DAY)

@@ -124,6 +124,7 @@ async def test_secrets_never_reach_a_table(database_url: str) -> None:
         await memory.learn(scope(), turn)
         await memory.record(scope(), [turn])
         await memory.remember(scope(), f"the deploy key is {secret}")
+        await memory.ingest(scope(), [note(f"the deploy key is {secret}", context=f"Bo: use {secret}")])
     with psycopg.connect(database_url) as admin:
         tables = admin.execute(
             "select format('%I.%I', schemaname, tablename) from pg_tables where schemaname in ('muniment', 'public')"
@@ -261,7 +262,22 @@ async def test_plain_rows_are_enough_to_import(database_url: str) -> None:
             await memory.load(scope("x"), [{"text": "fine"}, {"text": "no", "category": "nope"}])
         with pytest.raises(BadInput, match="row 1: field 'text'"):
             await memory.load(scope("x"), [{"txt": "fine"}])
+        with pytest.raises(BadInput, match="row 2: importance"):
+            await memory.load(scope("x"), [{"text": "fine"}, {"text": "no", "importance": 9}])
         assert await memory.list(scope("x")) == []
+
+
+async def test_remember_keeps_all_that_was_said(database_url: str) -> None:
+    """Where the statements that are found leave much unsaid, the words themselves are kept."""
+    async with engine(database_url) as memory:
+        await memory.remember(scope(), "I like tea")
+        await memory.remember(scope(), "the spare key hangs behind the blue door, third hook from the left")
+        assert [one.text for one in await memory.list(scope())] == [
+            "The spare key hangs behind the blue door, third hook from the left",
+            "The user likes tea",
+        ]
+        await memory.remember(scope(), "'; drop table muniment.memories; -- is my motto")
+        assert "drop table" in (await memory.list(scope()))[0].text
 
 
 async def test_ingest_takes_a_turn_once(database_url: str) -> None:
