@@ -10,7 +10,7 @@ from muniment.memory.rules import calendar
 from muniment.memory.rules.calendar import SEASONS_ZH, Grain, When
 
 Reading = tuple[int, int, When, str, bool, bool]
-Handler = Callable[[re.Match[str], datetime, int], When | None]
+Handler = Callable[[re.Match[str], datetime, int], When]
 
 _DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "几": 3, "半": 0}
 _DAYS = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3}
@@ -189,5 +189,4 @@ def read(text: str, at: datetime) -> Iterator[Reading]:
                 when = handler(found, at, lean)
             except (ValueError, OverflowError):
                 continue
-            if when:
-                yield found.start(), found.end(), when, "", relative, partial
+            yield found.start(), found.end(), when, "", relative, partial

@@ -180,7 +180,7 @@ RULES = tuple((re.compile(pattern), build) for pattern, build in (
     (r"^(?P<name>" + NAME + r")是我(?:的|家的?)?(?P<rel>" + RELATION + r")$", _related),
     (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?:的名字(?:叫|是)|名叫|叫)(?P<name>(?!我|你|他|她)" + ANY_NAME + r")$", _related),
     (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")是(?P<name>" + NAME + r")$", _related),
-    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?P<name>" + NAME + r")??(?P<rest>(?:现在|目前)?(?:住在|定居|在|是|很|最|特别|不|喜欢|爱|讨厌|对|今年).+)$", _of_them),
+    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?P<name>" + NAME.replace("{1,2}", "{1,2}?") + r")??(?P<rest>(?:现在|目前)?(?:住在|定居|在|是|很|最|特别|不|喜欢|爱|讨厌|对|今年).+)$", _of_them),
     (r"^我(?:家)?(?:还|也)?(?:养了?|有)(?:一)?[只条匹个](?P<kind>[\u4e00-\u9fff]{0,4}(?:猫|狗|兔子|鹦鹉|仓鼠|猫咪|狗狗|金鱼|乌龟))(?:[，,]?\s*(?:它?的?名字叫|名叫|叫)(?P<name>" + ANY_NAME + r"))?$", _pet),
     (ME + r"(?P<ask>)(?:需要|必须|得)(?P<value>[^，,]{3,40})$", _task),
     (r"^(?:请|麻烦|帮我|记得)*(?P<ask>提醒我|别忘了|记得)(?:要)?(?P<value>[^，,]{3,40})$", _task),

@@ -102,7 +102,7 @@ def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         and not dates.mentions(firm, clause.at)
     ):
         yield draft("identity", "works_at", firm, f"用户在{firm}工作", single=True, importance=3, entities=(firm,))
-        if re.fullmatch(TRADE, role):
+        if role:
             yield draft("identity", "works_as", role, f"用户的职业是{role}", single=True, importance=3)
 
 

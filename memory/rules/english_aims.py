@@ -56,7 +56,7 @@ def _toward(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 _CHORE = re.compile(
-    r"(?:call|e-?mail|text|buy|book|pay|pick\s+up|send|schedule|renew|submit|finish|return|order|cancel|fix|register|file|sign|write|prepare|pack|collect"
+    r"(?:call|e-?mail|text|buy|book|pay|pick\s+up|send|schedule|renew|submit|finish|return|order|cancel|fix|register|file|sign|write|prepare\s+(?:the|an?|my|for)|pack|collect"
     r"|drop\s+off|water|clean|print|review|update|apply|contact|hand\s+in|deliver|refill|repair|wash|reply\s+to|complete|take\s+out)\b", re.IGNORECASE)  # fmt: skip
 
 

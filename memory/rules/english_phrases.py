@@ -93,9 +93,11 @@ def listed(words: str, clause: Clause, *, articles: bool = False) -> list[str]:
     """The things of an enumeration, or the one thing there is."""
     said = trim(words)
     parts = [part.strip() for part in re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|&)\s+", said) if part.strip()]
+    if not parts:
+        return []
     # "rock and pop music" is one thing: the last noun may belong to all
     apart = all(len(part.split()) <= 3 for part in parts) and len(parts[-1].split()) <= max(
-        len(part.split()) for part in parts[:-1] or [said]
+        len(part.split()) for part in parts[:-1] or parts
     )
     if len(parts) > 1 and apart and not re.search(r"\b(?:to|both|between)\b", said):
         found = [part for part in parts if articles or thing(part, clause)]

@@ -19,6 +19,7 @@ _NOT_A_PRONOUN = re.compile(
 )
 _QUOTED = re.compile(r'"[^"\n]{1,200}"')
 _WORD = re.compile(r"[^\W_]")
+_UNIT = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
 _BORDERS = (
     re.compile(r"(?<=[.!?。！？])\s*(?=\S)"),
     re.compile(r"[;；]\s*|,\s+(?:which|who|and|but|while|because|although)\s+|，|,\s+"),
@@ -61,6 +62,6 @@ def _trimmed(text: str, most: int) -> str:
     """The longest start of the text that is a whole statement, or nothing."""
     for border in _BORDERS:
         cuts = [found.start() for found in border.finditer(text) if found.start() <= most]
-        if cuts and len(text[: cuts[-1]].split()) + len(re.findall(r"[\u3400-\u9fff]", text[: cuts[-1]])) >= 3:
+        if cuts and len(_UNIT.findall(text[: cuts[-1]])) >= 3:
             return text[: cuts[-1]].rstrip(" ,;，；")
     return ""

@@ -54,6 +54,10 @@ AT = datetime(2023, 5, 8, 13, 56, tzinfo=timezone(timedelta(hours=2)))  # a Mond
         ("上周五吃了火锅", "2023-05-05", "2023年5月5日吃了火锅"),
         ("下周三要考试", "2023-05-17", "2023年5月17日要考试"),
         ("上周末爬了山", "2023-05-06", "2023年5月6日那个周末爬了山"),
+        ("上周很忙", "2023-05-01", "2023年5月1日那一周很忙"),
+        ("下周日要开会", "2023-05-21", "2023年5月21日要开会"),
+        ("周一吃了火锅", "2023-05-01", "2023年5月1日吃了火锅"),
+        ("周一要开会", "2023-05-08", "2023年5月8日要开会"),
         ("周五要开会", "2023-05-12", "2023年5月12日要开会"),
         ("周五吃了火锅", "2023-05-05", "2023年5月5日吃了火锅"),
         ("下个月去北京", "2023-06-01", "2023年6月去北京"),
@@ -91,6 +95,9 @@ def test_a_date(text: str, day: str, written: str | None) -> None:
         "I ate 12 pancakes",
         "9999 years ago",
         "on 31 June",
+        "on march 7 they go",
+        "13月45日",
+        "99999年前",
         "每周五打球",
         "每年8月休假",
         "他有3个月大",
@@ -101,6 +108,13 @@ def test_no_date(text: str) -> None:
     """Habits, durations, amounts and days that do not exist are no dates."""
     assert dates.resolve(text, AT) is None
     assert dates.absolute(text, AT) == text
+
+
+def test_a_weekday_that_is_over() -> None:
+    """On a Friday, what is to be on Wednesday is next week's."""
+    friday = AT + timedelta(days=4)
+    assert dates.absolute("周三要开会", friday) == "2023年5月17日要开会"
+    assert dates.absolute("周三开了会", friday) == "2023年5月10日开了会"
 
 
 def test_without_takes_dates_out() -> None:

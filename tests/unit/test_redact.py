@@ -82,6 +82,7 @@ def test_what_only_looks_like_a_secret_stays(text: str) -> None:
         ("ana.b+c@mail.example.org!", "[redacted:email]!"),
         ("call +49 30 1234567", "call [redacted:phone]"),
         ("call (415) 555-2671 now", "call [redacted:phone] now"),
+        ("extension +1 2 3", "extension +1 2 3"),
         ("手机13812345678", "手机[redacted:phone]"),
         ("on 2023-05-07 I ran 1234567 steps", "on 2023-05-07 I ran 1234567 steps"),
     ],

@@ -170,6 +170,14 @@ STATEMENTS = [
     ("我下个月要去北京出差", "event", ["用户计划于2026年6月去北京出差"]),
     ("记住我的车停在B2层", "activity", ["用户的车停在B2层"]),
     # said in other ways
+    ("我在明达公司工作", "profile", ["用户在明达公司工作"]),
+    (
+        "I like long walks along quiet country lanes, wine",
+        "preferences",
+        ["The user likes long walks along quiet country lanes"],
+    ),
+    ("我老婆王芳很累", "relationships", ["用户的配偶是王芳（老婆）"]),
+    ("我妈妈李梅最喜欢跳舞", "relationships", ["用户的母亲是李梅（妈妈）", "用户的母亲李梅（妈妈）最喜欢跳舞"]),
     ("This is Omar speaking", "profile", ["The user's name is Omar"]),
     ("I'm fluent in German", "profile", ["The user speaks German"]),
     ("I work as a nurse for kids", "profile", ["The user works as a nurse"]),
