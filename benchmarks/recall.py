@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import pstdev
 from time import perf_counter
 from typing import Any
 
@@ -137,7 +138,9 @@ def report(scores: Sequence[Score], counted: Evidence) -> dict[str, Any]:
         by_category[CATEGORIES[score.category]].append(score)
         by_conversation[score.conversation].append(score)
     seconds = sorted(score.seconds for score in scores)
+    deepest = [100 * score.recall[-1] for score in scores]
     return _figures(scores) | {
+        f"standard_error@{DEPTHS[-1]}": round(pstdev(deepest) / len(deepest) ** 0.5, 2),
         "by_category": {name: _figures(by_category[name]) for name in CATEGORIES.values() if name in by_category},
         "by_conversation": {name: _figures(some) for name, some in by_conversation.items()},
         "dropped": counted.dropped, "repaired": counted.repaired, "evidence": counted.strings,
@@ -151,6 +154,7 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
         rows = [[name, *_cells(part)] for name, part in found[f"by_{kind}"].items()]
         yield harness.grid(f"Evidence recall by {kind}, percent", ["", *_names(), "questions"], [*rows, ["all", *_cells(found)]])
     yield harness.grid("The data", ["", ""], [
+        [f"standard error of recall@{DEPTHS[-1]}, points", found[f"standard_error@{DEPTHS[-1]}"]],
         ["memories", found["memories"]], ["embedder", found["embedder"]], ["evidence strings", found["evidence"]],
         ["… repaired", found["repaired"]], ["… dropped", found["dropped"]],
         ["questions left out (no evidence)", found["questions_dropped"]], ["query p50, ms", found["query_p50_ms"]],

@@ -81,7 +81,7 @@ def test_recall_is_whole_when_every_answer_is_a_plain_turn(measured: Callable[..
     assert found["by_category"]["multi-hop"] == {"recall@5": 100.0, "recall@10": 100.0, "questions": 6}
     assert found["by_category"]["single-hop"]["questions"] == 4
     assert set(found["by_conversation"]) == {"talk-1", "talk-2"}
-    assert found["memories"] == 2 * len(TOPICS)
+    assert (found["memories"], found["standard_error@10"]) == (2 * len(TOPICS), 0.0)
 
 
 def test_recall_falls_when_the_evidence_is_elsewhere(measured: Callable[..., dict[str, Any]]) -> None:
