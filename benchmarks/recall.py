@@ -131,16 +131,16 @@ async def measure(file: Path, limit: int | None) -> dict[str, Any]:
 
 
 def report(scores: Sequence[Score], counted: Evidence) -> dict[str, Any]:
-    """The figures: percent, each question counting the same."""
+    """The figures: shares in [0, 1], each question counting the same."""
     by_category: dict[str, list[Score]] = defaultdict(list)
     by_conversation: dict[str, list[Score]] = defaultdict(list)
     for score in scores:
         by_category[CATEGORIES[score.category]].append(score)
         by_conversation[score.conversation].append(score)
     seconds = sorted(score.seconds for score in scores)
-    deepest = [100 * score.recall[-1] for score in scores]
+    deepest = [score.recall[-1] for score in scores]
     return _figures(scores) | {
-        f"standard_error@{DEPTHS[-1]}": round(pstdev(deepest) / len(deepest) ** 0.5, 2),
+        f"standard_error@{DEPTHS[-1]}": round(pstdev(deepest) / len(deepest) ** 0.5, 4),
         "by_category": {name: _figures(by_category[name]) for name in CATEGORIES.values() if name in by_category},
         "by_conversation": {name: _figures(some) for name, some in by_conversation.items()},
         "dropped": counted.dropped, "repaired": counted.repaired, "evidence": counted.strings,
@@ -154,7 +154,7 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
         rows = [[name, *_cells(part)] for name, part in found[f"by_{kind}"].items()]
         yield harness.grid(f"Evidence recall by {kind}, percent", ["", *_names(), "questions"], [*rows, ["all", *_cells(found)]])
     yield harness.grid("The data", ["", ""], [
-        [f"standard error of recall@{DEPTHS[-1]}, points", found[f"standard_error@{DEPTHS[-1]}"]],
+        [f"standard error of recall@{DEPTHS[-1]}, points", round(100 * found[f"standard_error@{DEPTHS[-1]}"], 1)],
         ["memories", found["memories"]], ["embedder", found["embedder"]], ["evidence strings", found["evidence"]],
         ["… repaired", found["repaired"]], ["… dropped", found["dropped"]],
         ["questions left out (no evidence)", found["questions_dropped"]], ["query p50, ms", found["query_p50_ms"]],
@@ -179,7 +179,7 @@ def _turn(tags: Sequence[str]) -> str:
 
 
 def _figures(scores: Sequence[Score]) -> dict[str, Any]:
-    means = {f"recall@{depth}": round(100 * sum(score.recall[i] for score in scores) / len(scores), 2)
+    means = {f"recall@{depth}": round(sum(score.recall[i] for score in scores) / len(scores), 4)
              for i, depth in enumerate(DEPTHS)}
     return means | {"questions": len(scores)}
 
@@ -189,7 +189,7 @@ def _names() -> list[str]:
 
 
 def _cells(part: dict[str, Any]) -> list[str]:
-    return [f"{part[name]:.1f}" for name in _names()] + [str(part["questions"])]
+    return [f"{100 * part[name]:.1f}" for name in _names()] + [str(part["questions"])]
 
 
 if __name__ == "__main__":

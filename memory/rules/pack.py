@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from muniment.memory.records import Hit, Omission
 from muniment.memory.rules import tokens
 
+_JOINT = 1  # token between two hits: a comma or a line end
 Rendered = Callable[[Sequence[Hit]], str]
 
 
@@ -17,18 +18,18 @@ def pack(hits: Sequence[Hit], *, top_k: int, budget: int, rendered: Rendered) ->
     A hit that is too long for what is left does not end the packing: a shorter one behind it may still fit."""
     kept: list[Hit] = []
     left: list[Omission] = []
-    spent = tokens.count(rendered(()))
+    empty = spent = tokens.count(rendered(()))
     for hit in hits:
         if len(kept) >= top_k:
             left.append(Omission(id=hit.memory.id, reason="beyond top_k", score=hit.score))
             continue
-        cost = tokens.count(rendered([*kept, hit]))
+        cost = spent + tokens.count(rendered((hit,))) - empty + _JOINT
         if cost > budget:
             left.append(Omission(id=hit.memory.id, reason="over budget", score=hit.score))
             continue
         kept.append(hit)
         spent = cost
-    return kept, spent, left
+    return kept, tokens.count(rendered(kept)), left
 
 
 def as_json(payload: object) -> str:

@@ -8,9 +8,14 @@ from datetime import datetime
 
 from muniment.memory.records import Found, Hit, Omission, Reason
 from muniment.memory.rules import words
+from muniment.memory.rules.merge import negated
 from muniment.memory.settings import Category, Profile, Recall
 
-_SEMANTIC, _KEYWORD = 0.6, 0.4  # measured on dialogue recall: .6 cosine + .4 BM25, both as shares, beat fusion by rank
+# Measured on dialogue recall. The keyword share is that of the query's own ceiling: where its words are hardly met, the
+# order leans on meaning by itself. Below the floor meaning goes on falling, down to _LOWEST: the floor says what is
+# relevant, not what comes first.
+_SEMANTIC, _KEYWORD = 0.4, 0.6
+_LOWEST = -0.25
 _DAY = 86_400.0
 
 
@@ -27,20 +32,19 @@ def rank(
     """Hits above the threshold, best first, near-duplicates collapsed, and what was left out with the reason.
 
     The threshold is on relevance (meaning and words); recency, importance and edges only order what is relevant."""
-    top = max((one.keyword for one in found), default=0.0)
     named = _named(query, found)
-    scored = [_score(one, query, top, at, profile, recall, named) for one in found]
+    scored = [_score(one, query, at, profile, recall, named) for one in found]
     scored.sort(key=lambda hit: (-hit.score, str(hit.memory.id)))
     kept: list[Hit] = []
     left: list[Omission] = []
-    seen: list[frozenset[str]] = []
+    seen: list[tuple[frozenset[str], bool]] = []
     held: dict[str, int] = {}
     for hit in scored:
         reason = _reason(hit, threshold, seen, held, recall, categories)
         if reason is not None:
             left.append(Omission(id=hit.memory.id, reason=reason, score=hit.score))
             continue
-        seen.append(words.lexeme_set(hit.memory.text))
+        seen.append(_gist(hit))
         held[hit.memory.category] = held.get(hit.memory.category, 0) + 1
         kept.append(hit)
     return kept, left
@@ -48,14 +52,13 @@ def rank(
 
 def relevance(hit: Hit) -> float:
     """How far a hit answers the query by meaning and words alone, in [0, 1]: either may carry it."""
-    semantic, keyword = hit.parts["semantic"], hit.parts["coverage"]
+    semantic, keyword = hit.parts["semantic"], hit.parts["keyword"]
     return 1 - (1 - semantic) * (1 - keyword)
 
 
 def _score(
     one: Found,
     query: str,
-    top: float,
     at: datetime,
     profile: Profile,
     recall: Recall,
@@ -64,19 +67,18 @@ def _score(
     memory = one.memory
     known_script = "cjk" in profile.scripts or not words.has_cjk(query + memory.text)
     cosine = one.cosine if one.cosine is not None and known_script else profile.floor
-    semantic = min(1.0, max(0.0, (cosine - profile.floor) / (profile.ceiling - profile.floor)))
+    meaning = min(1.0, max(_LOWEST, (cosine - profile.floor) / (profile.ceiling - profile.floor)))
     age = max(0.0, (at - memory.updated_at).total_seconds() / _DAY)
     parts = {
-        "semantic": semantic,
-        "coverage": min(1.0, one.keyword),
-        "keyword": one.keyword / top if top else 0.0,
+        "semantic": max(0.0, meaning),
+        "keyword": min(1.0, one.keyword),
         "recency": recall.recency_weight * 0.5 ** (age / recall.recency_half_life_days),
         "importance": recall.importance_weight * (memory.importance - 1) / 4,
         "pinned": recall.pinned_boost if memory.pinned else 0.0,
         "relation": recall.relation_weight * one.relation,
         "actor": recall.actor_boost if memory.actor_id and memory.actor_id.casefold() in named else 0.0,
     }
-    base = _SEMANTIC * parts["semantic"] + _KEYWORD * parts["keyword"]
+    base = max(0.0, _SEMANTIC * meaning + _KEYWORD * parts["keyword"])
     score = base + sum(parts[name] for name in ("recency", "importance", "pinned", "relation", "actor"))
     if memory.kind == "insight":
         score *= recall.insight_factor
@@ -86,7 +88,7 @@ def _score(
 def _reason(
     hit: Hit,
     threshold: float,
-    seen: Sequence[frozenset[str]],
+    seen: Sequence[tuple[frozenset[str], bool]],
     held: Mapping[str, int],
     recall: Recall,
     categories: Mapping[str, Category],
@@ -96,14 +98,21 @@ def _reason(
     category = categories.get(hit.memory.category)
     if category is not None and category.rag_length and held.get(hit.memory.category, 0) >= category.rag_length:
         return "category full"
-    mine = words.lexeme_set(hit.memory.text)
-    if any(_alike(mine, other) >= recall.duplicate_similarity for other in seen):
+    mine, denied = _gist(hit)
+    if any(denies == denied and _alike(mine, other, recall.duplicate_similarity) for other, denies in seen):
         return "near-duplicate"
     return None
 
 
-def _alike(a: frozenset[str], b: frozenset[str]) -> float:
-    return len(a & b) / len(a | b) if a and b else 0.0
+def _gist(hit: Hit) -> tuple[frozenset[str], bool]:
+    """The words of a hit, and whether it denies them: a stop word alone tells a statement from its denial."""
+    return words.lexeme_set(hit.memory.text), negated(hit.memory.text)
+
+
+def _alike(a: frozenset[str], b: frozenset[str], least: float) -> bool:
+    """Whether two sets of lexemes overlap by at least this much (Jaccard); sets of unlike size cannot."""
+    small, large = sorted((len(a), len(b)))
+    return small > 0 and small >= least * large and len(a & b) >= least * len(a | b)
 
 
 def _named(query: str, found: Sequence[Found]) -> frozenset[str]:

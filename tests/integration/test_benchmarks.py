@@ -77,8 +77,8 @@ def left(url: str) -> set[str]:
 def test_recall_is_whole_when_every_answer_is_a_plain_turn(measured: Callable[..., dict[str, Any]]) -> None:
     """Questions in the words of their evidence find it, in every category and conversation."""
     found = measured(talk(lambda n: [f"D{n}:1"]), talk(lambda n: [f"D{n}:1"], "talk-2"))
-    assert (found["recall@5"], found["recall@10"], found["questions"], found["dropped"]) == (100.0, 100.0, 10, 0)
-    assert found["by_category"]["multi-hop"] == {"recall@5": 100.0, "recall@10": 100.0, "questions": 6}
+    assert (found["recall@5"], found["recall@10"], found["questions"], found["dropped"]) == (1.0, 1.0, 10, 0)
+    assert found["by_category"]["multi-hop"] == {"recall@5": 1.0, "recall@10": 1.0, "questions": 6}
     assert found["by_category"]["single-hop"]["questions"] == 4
     assert set(found["by_conversation"]) == {"talk-1", "talk-2"}
     assert (found["memories"], found["standard_error@10"]) == (2 * len(TOPICS), 0.0)
@@ -87,7 +87,7 @@ def test_recall_is_whole_when_every_answer_is_a_plain_turn(measured: Callable[..
 def test_recall_falls_when_the_evidence_is_elsewhere(measured: Callable[..., dict[str, Any]]) -> None:
     """Evidence that does not answer the question is not found by accident among the first five."""
     found = measured(talk(lambda n: [f"D{n}:1", f"D{(n + 7) % 16 + 1}:1"]))
-    assert 50.0 <= found["recall@5"] < 100.0
+    assert 0.5 <= found["recall@5"] < 1.0
 
 
 def test_malformed_evidence_is_repaired_or_counted(measured: Callable[..., dict[str, Any]]) -> None:
@@ -96,7 +96,7 @@ def test_malformed_evidence_is_repaired_or_counted(measured: Callable[..., dict[
     found = measured(talk(lambda n: spoiled[n]))
     assert (found["questions"], found["questions_dropped"]) == (4, 1)
     assert (found["evidence"], found["repaired"], found["dropped"]) == (5, 3, 2)
-    assert found["recall@5"] == 100.0
+    assert found["recall@5"] == 1.0
 
 
 def test_limit_counts_per_conversation(measured: Callable[..., dict[str, Any]]) -> None:
