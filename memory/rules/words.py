@@ -193,6 +193,8 @@ def has_cjk(text: str) -> bool:
 
 def fold(text: str) -> str:
     """Case folded, accents of alphabetic scripts dropped, full-width forms made plain."""
+    if text.isascii():
+        return text.lower()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
     return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) not in _MARKS))
 
