@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, fields
-from datetime import UTC, datetime
-from typing import Any, get_args
+from datetime import UTC, datetime, timedelta
+from typing import Any, get_args, get_type_hints
 from uuid import UUID
 
 from muniment.memory.errors import BadInput
@@ -13,6 +14,7 @@ from muniment.memory.records import (
     Answer,
     Change,
     Fact,
+    FactKind,
     Filters,
     Hit,
     JournalEntry,
@@ -23,6 +25,9 @@ from muniment.memory.records import (
 )
 from muniment.memory.rules import render
 
+_UNSOUND = re.compile("[\x00\ud800-\udfff]")
+_YEAR = timedelta(days=366)
+_EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
 _FILTER_KINDS: dict[str, type] = {
     "user_id": str,
     "agent_id": str,
@@ -56,17 +61,43 @@ def memory(one: Memory) -> dict[str, Any]:
     return {key: plain(value) for key, value in asdict(one).items() if value not in (None, ())}
 
 
-def fact(raw: Mapping[str, Any] | None) -> Fact | None:
-    """A fact from JSON. Raises BadInput when a field is missing or unknown."""
+def sound(value: Any) -> bool:
+    """Whether every text in a JSON value is one that can be stored: no NUL, no half of a surrogate pair."""
+    if isinstance(value, str):
+        return _UNSOUND.search(value) is None
+    if isinstance(value, Mapping):
+        return all(sound(key) and sound(one) for key, one in value.items())
+    return all(map(sound, value)) if isinstance(value, list | tuple) else True
+
+
+def texts(value: Any) -> bool:
+    """Whether a value is a list of texts."""
+    return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
+
+
+def fact(raw: Any) -> Fact | None:
+    """A fact from JSON. Raises BadInput when a field is missing, unknown or of a wrong type."""
     if raw is None:
         return None
+    if not isinstance(raw, Mapping):
+        raise BadInput("fact: an object wanted")
     known = {field.name for field in fields(Fact)}
     if unknown := set(raw) - known:
         raise BadInput(f"fact: unknown field {min(unknown)!r}; allowed: {', '.join(sorted(known))}")
     if missing := {"kind", "predicate", "object"} - set(raw):
         raise BadInput(f"fact: field {min(missing)!r} is missing")
+    for key, value in raw.items():
+        if not _fits(key, value):
+            raise BadInput(f"fact: field {key!r} has a value that it cannot have")
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
     return Fact(**values)
+
+
+def _fits(key: str, value: Any) -> bool:
+    if key == "kind":
+        return value in get_args(FactKind)
+    kind = get_type_hints(Fact)[key]
+    return texts(value) if kind == tuple[str, ...] else isinstance(value, kind)
 
 
 def change(one: Change) -> dict[str, Any]:
@@ -138,7 +169,9 @@ def fenced(text: str) -> str:
 
 
 def moment(value: Any, name: str) -> datetime:
-    """An ISO date or time; without a zone it is UTC. Raises BadInput naming the field."""
+    """An ISO date or time; without a zone it is UTC. Raises BadInput naming the field.
+
+    The first and the last year of the calendar are out: in another zone they would not be in it."""
     if isinstance(value, datetime):
         found = value
     else:
@@ -146,7 +179,10 @@ def moment(value: Any, name: str) -> datetime:
             found = datetime.fromisoformat(value)
         except (TypeError, ValueError):
             raise BadInput(f"{name}: not an ISO date or time; for example 2026-05-01 or 2026-05-01T12:00:00Z") from None
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    if not _EARLIEST <= found <= _LATEST:
+        raise BadInput(f"{name}: the years 2 to 9998 wanted")
+    return found
 
 
 def filters(raw: Mapping[str, Any] | None) -> Filters:
@@ -160,6 +196,8 @@ def filters(raw: Mapping[str, Any] | None) -> Filters:
             continue
         if kind is datetime:
             values[key] = moment(value, f"filters.{key}")
+        elif not sound(value):
+            raise BadInput(f"filters.{key}: has a NUL or half a character")
         elif not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
             raise BadInput(f"filters.{key}: {type(value).__name__} given, {kind.__name__} wanted")
         else:

@@ -9,9 +9,12 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from muniment.memory.errors import BadConfig
+from muniment.memory import wire
+from muniment.memory.errors import BadConfig, BadInput
 from muniment.memory.ports import Clock, Embedder, Store
 from muniment.memory.records import OpsEvent, Reader, Scope, SpaceId
+from muniment.memory.rules.redact import redact
+from muniment.memory.rules.text import clean
 from muniment.memory.settings import Category, Profile, Settings
 
 _BUFFERED = 200
@@ -69,7 +72,9 @@ class House:
             await self.embedder.close()
 
     async def track(self, scope: Scope, event: OpsEvent) -> None:
-        """Buffer an event; a full buffer is written."""
+        """Buffer an event; a full buffer is written. Raises BadInput for a name that would spoil the whole buffer."""
+        if not wire.sound((scope.owner, scope.tenant, event.thread_id)):
+            raise BadInput("a name has a NUL or half a character")
         events = self._events[_owner(scope)]
         events.append(event)
         if len(events) >= _BUFFERED:
@@ -90,6 +95,12 @@ class House:
     async def status(self, scope: Scope) -> dict[str, Any]:
         """What `Store.status` tells, with the owner."""
         return {"user": scope.owner, "tenant": scope.tenant, "space": str(scope.space)} | await self.store.status(scope)
+
+
+def safe_text(house: House, text: str) -> str:
+    """A text as it may be stored, embedded and logged: cleaned, secrets taken out."""
+    rules = house.settings.redact
+    return redact(clean(text), email=rules.email, phone=rules.phone, patterns=house.patterns)[0]
 
 
 def _owner(scope: Scope) -> Scope:

@@ -9,6 +9,7 @@ from muniment.memory.errors import BadInput, Conflict, NotFound
 from muniment.memory.flows.house import House
 from muniment.memory.records import Change, JournalEntry, Memory, MemoryId, Receipt, Revision, Scope, WritePlan, evolve
 
+_MOST = 2**31 - 1
 Step = Callable[[Memory], Change | None]
 
 
@@ -23,7 +24,8 @@ async def get(house: House, scope: Scope, memory_id: MemoryId) -> Memory:
 async def listing(
     house: House, scope: Scope, categories: Sequence[str], states: Sequence[str], limit: int, offset: int
 ) -> Sequence[Memory]:
-    """See `Memory.list`. Raises BadInput for an unknown category."""
+    """See `Memory.list`. Raises BadInput for an unknown category or a page that cannot be."""
+    _paged(limit, offset)
     if unknown := set(categories) - set(house.categories):
         allowed = ", ".join(sorted(house.categories))
         raise BadInput(f"unknown category {min(unknown)!r}; allowed: {allowed}")
@@ -33,7 +35,8 @@ async def listing(
 
 
 async def history(house: House, scope: Scope, memory_id: MemoryId | None, limit: int) -> Sequence[JournalEntry]:
-    """See `Memory.history`."""
+    """See `Memory.history`. Raises BadInput for a limit that cannot be."""
+    _paged(limit, 0)
     if memory_id is not None:
         await get(house, scope, memory_id)
     return await house.store.history(house.owner(scope), memory_id, limit)
@@ -59,7 +62,7 @@ async def forget(house: House, scope: Scope, memory_id: MemoryId) -> Receipt:
 
 
 async def restore(house: House, scope: Scope, memory_id: MemoryId) -> Receipt:
-    """See `Memory.restore`. Raises Conflict when a newer memory says the same by now."""
+    """See `Memory.restore`. Raises BadInput when a newer memory says the same by now."""
 
     def step(memory: Memory) -> Change | None:
         if memory.state != "soft_deleted":
@@ -76,6 +79,11 @@ def forgotten(house: House, memory: Memory) -> Change:
     purge_at = now + timedelta(days=house.settings.write.soft_delete_days)
     after = evolve(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
     return Change(action="DELETE", before=memory, after=after, meta={"why": "forget"})
+
+
+def _paged(limit: int, offset: int) -> None:
+    if not 1 <= limit <= _MOST or not 0 <= offset <= _MOST:
+        raise BadInput(f"limit: 1 to {_MOST:,} wanted; offset: 0 to {_MOST:,} wanted")
 
 
 async def _change(house: House, scope: Scope, memory_id: MemoryId, step: Step) -> Receipt:

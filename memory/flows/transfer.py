@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import Any, get_args
 from uuid import uuid4
 
 from muniment.memory import wire
 from muniment.memory.errors import BadInput, Conflict
-from muniment.memory.flows.house import House
-from muniment.memory.flows.write import keep, safe_text
+from muniment.memory.flows.house import House, safe_text
+from muniment.memory.flows.write import checked, keep, safe_candidate
 from muniment.memory.ports import Dump
 from muniment.memory.records import (
     Candidate,
     Change,
+    Kind,
     Memory,
     MemoryId,
     Revision,
@@ -23,9 +24,7 @@ from muniment.memory.records import (
     Turn,
     TurnId,
     WritePlan,
-    evolve,
 )
-from muniment.memory.rules.validate import validate
 
 Progress = Callable[[int], None]
 _BATCH = 128
@@ -36,7 +35,7 @@ _ROW_TYPES = frozenset({"space", "memory", "version", "journal", "relation", "th
 async def ingest(house: House, scope: Scope, candidates: Iterable[Candidate], progress: Progress | None) -> int:
     """See `Memory.ingest`."""
     source, added = iter(candidates), 0
-    while batch := [_safe(house, one) for one in islice(source, _BATCH)]:
+    while batch := [safe_candidate(house, one) for one in islice(source, _BATCH)]:
         vectors = await house.embedder.documents([one.text for one in batch])
         added += await _ingest_batch(house, scope, batch, vectors)
         if progress:
@@ -78,7 +77,7 @@ async def load(house: House, scope: Scope, rows: Iterable[Mapping[str, Any]], pr
     for number, row in enumerate(taken, 1):
         _check(row, number, house)
     if taken and taken[0].get("type") == "space":
-        return await _restore(house, scope, [dict(row) for row in taken], progress)
+        return await _restore(house, scope, [{"type": "memory"} | dict(row) for row in taken], progress)
     candidates = [_candidate(row, number, house) for number, row in enumerate(taken, 1)]
     written = 0
     for candidate in candidates:
@@ -91,12 +90,13 @@ async def load(house: House, scope: Scope, rows: Iterable[Mapping[str, Any]], pr
 
 async def _restore(house: House, scope: Scope, rows: list[dict[str, Any]], progress: Progress | None) -> int:
     held = (await house.store.dump(scope)).rows
-    if held:
-        if list(held) == rows:
-            return 0
+    if list(held) == rows:
+        return 0
+    if any(row["type"] != "space" or row["rev"] for row in held):
         raise BadInput(
             f"the space of {scope.owner!r} is not empty: import an export into a user that has no memories yet"
         )
+    rows = [_redacted(house, row) for row in rows]
     texts = [row["text"] for row in rows if row["type"] in ("memory", "version")]
     vectors = []
     for start in range(0, len(texts), _BATCH):
@@ -122,15 +122,43 @@ async def reembed(house: House, progress: Progress | None) -> int:
     return done
 
 
-def _check(row: Mapping[str, Any], number: int, house: House) -> None:
+def _redacted(house: House, row: dict[str, Any]) -> dict[str, Any]:
+    return row | {key: safe_text(house, row[key]) for key in ("text", "context") if row.get(key)}
+
+
+def _check(row: Any, number: int, house: House) -> None:
+    if not isinstance(row, Mapping):
+        raise BadInput(f"row {number}: an object wanted")
     kind = row.get("type", "memory")
-    if kind not in _ROW_TYPES:
+    if not isinstance(kind, str) or kind not in _ROW_TYPES:
         raise BadInput(f"row {number}: unknown type {kind!r}; allowed: {', '.join(sorted(_ROW_TYPES))}")
     if kind in ("memory", "version", "turn") and not isinstance(row.get("text"), str):
         raise BadInput(f"row {number}: field 'text' is missing or is no text")
+    if not isinstance(row.get("context"), str | None):
+        raise BadInput(f"row {number}: field 'context' is no text")
+    if not wire.sound({key: value for key, value in row.items() if key != "text"}):
+        raise BadInput(f"row {number}: has a NUL or half a character")
+    if kind == "space":
+        rev = row.get("rev")
+        if number > 1 or isinstance(rev, bool) or not isinstance(rev, int) or not 0 <= rev < 2**62:
+            raise BadInput(f"row {number}: the space comes first, once, with its revision")
+        wire.moment(row.get("created_at"), f"row {number}: created_at")
+    if kind in ("memory", "version"):
+        _check_fact(row, number)
     category = row.get("category")
-    if kind == "memory" and category is not None and category not in house.categories:
+    if (
+        kind == "memory"
+        and category is not None
+        and (not isinstance(category, str) or category not in house.categories)
+    ):
         raise BadInput(f"row {number}: unknown category {category!r}; allowed: {', '.join(sorted(house.categories))}")
+
+
+def _check_fact(row: Mapping[str, Any], number: int) -> None:
+    try:
+        wire.fact(row.get("fact"))
+    except BadInput as error:
+        raise BadInput(f"row {number}: {error}") from None
 
 
 def _candidate(row: Mapping[str, Any], number: int, house: House) -> Candidate:
@@ -138,29 +166,30 @@ def _candidate(row: Mapping[str, Any], number: int, house: House) -> Candidate:
     importance = row.get("importance", 2)
     if isinstance(importance, bool) or not isinstance(importance, int) or not 1 <= importance <= 5:
         raise BadInput(f"row {number}: importance must be a whole number from 1 to 5")
+    kind, tags, actor, pinned = (
+        row.get("kind", "episodic"), row.get("tags", ()), row.get("actor_id"), row.get("pinned", False)
+    )  # fmt: skip
+    if kind not in get_args(Kind):
+        raise BadInput(f"row {number}: kind must be one of {', '.join(get_args(Kind))}")
+    if not wire.texts(tags) or not isinstance(actor, str | None) or not isinstance(pinned, bool):
+        raise BadInput(f"row {number}: tags must be a list of texts, actor_id a text, pinned true or false")
     moment = row.get("event_time")
     candidate = Candidate(
         text=row["text"],
         category=row.get("category") or "activity",
-        kind=row.get("kind", "episodic"),
+        kind=kind,
         fact=wire.fact(row.get("fact")),
         importance=importance,
-        pinned=bool(row.get("pinned", False)),
-        tags=tuple(row.get("tags", ())),
-        actor=row.get("actor_id"),
+        pinned=pinned,
+        tags=tuple(tags),
+        actor=actor,
         turns=(TurnId(uuid4()),),
         event_time=wire.moment(moment, f"row {number}: event_time") if moment else None,
     )
-    limit = house.settings.limits.memory_chars
-    _, reason = validate(candidate, categories=frozenset(house.categories), max_chars=limit)
+    _, reason = checked(house, candidate)
     if reason is not None:
         raise BadInput(f"row {number}: {reason}")
     return candidate
-
-
-def _safe(house: House, one: Candidate) -> Candidate:
-    context = safe_text(house, one.context) if one.context else None
-    return evolve(one, text=safe_text(house, one.text), context=context)
 
 
 def _stored(one: Candidate, scope: Scope, at: datetime) -> Memory:

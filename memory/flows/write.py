@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from uuid import uuid4
 
 from muniment.memory.errors import BadInput, Conflict, TooLarge
-from muniment.memory.flows.house import House
+from muniment.memory.flows.house import House, safe_text
 from muniment.memory.flows.lifecycle import forgotten
 from muniment.memory.flows.recall import prepare
 from muniment.memory.ports import Probe
@@ -33,12 +33,11 @@ from muniment.memory.records import (
 from muniment.memory.rules import gate, words
 from muniment.memory.rules.extract import extract
 from muniment.memory.rules.merge import Incoming, Merged, merge
-from muniment.memory.rules.redact import redact
-from muniment.memory.rules.text import clean
 from muniment.memory.rules.validate import validate
 
 _JITTER_SECONDS = 0.005
 _UNSAID = 1 / 3
+_KEY_CHARS = 500  # of a stable key; an entry of Postgres's index holds 2,704 bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +107,7 @@ async def keep(
 ) -> Receipt:
     """See `Memory.keep`."""
     safe = tuple(tidy(house, turn) for turn in turns)
-    cleaned = tuple(evolve(one, text=safe_text(house, one.text)) for one in candidates)
+    cleaned = tuple(safe_candidate(house, one) for one in candidates)
     return await _keep(house, scope, Extraction(candidates=cleaned), safe, node)
 
 
@@ -124,19 +123,38 @@ def tidy(house: House, turn: Turn) -> Turn:
     return evolve(turn, text=safe_text(house, turn.text))
 
 
-def safe_text(house: House, text: str) -> str:
-    """A text as it may be stored, embedded and logged: cleaned, secrets taken out."""
-    rules = house.settings.redact
-    return redact(clean(text), email=rules.email, phone=rules.phone, patterns=house.patterns)[0]
+def safe_candidate(house: House, one: Candidate) -> Candidate:
+    """A candidate as it may be stored: every text in it cleaned, secrets taken out."""
+    fact = one.fact
+    if fact is not None:
+        fact = evolve(
+            fact,
+            subject=safe_text(house, fact.subject),
+            predicate=safe_text(house, fact.predicate),
+            object=safe_text(house, fact.object),
+            persons=tuple(safe_text(house, name) for name in fact.persons),
+            entities=tuple(safe_text(house, name) for name in fact.entities),
+            location=safe_text(house, fact.location) if fact.location else None,
+            topic=safe_text(house, fact.topic) if fact.topic else None,
+        )
+    context = safe_text(house, one.context) if one.context else None
+    tags = tuple(safe_text(house, tag) for tag in one.tags)
+    return evolve(one, text=safe_text(house, one.text), fact=fact, context=context, tags=tags)
+
+
+def checked(house: House, one: Candidate) -> tuple[Candidate | None, str | None]:
+    """The candidate, repaired, that can be kept and None, or None and the reason of refusal."""
+    if one.fact is not None and one.kind != "semantic":
+        return None, "only a semantic memory has a fact"
+    if one.fact is not None and len(one.fact.key) > _KEY_CHARS:
+        return None, f"a fact of more than {_KEY_CHARS} characters"
+    return validate(one, categories=frozenset(house.categories), max_chars=house.settings.limits.memory_chars)
 
 
 async def _keep(house: House, scope: Scope, found: Extraction, turns: tuple[Turn, ...], node: Node) -> Receipt:
-    checked = [
-        validate(one, categories=frozenset(house.categories), max_chars=house.settings.limits.memory_chars)
-        for one in found.candidates
-    ]
-    kept = tuple(one for one, _ in checked if one is not None)
-    refused = tuple(reason for one, reason in checked if one is None and reason is not None)
+    results = [checked(house, one) for one in found.candidates]
+    kept = tuple(one for one, _ in results if one is not None)
+    refused = tuple(reason for one, reason in results if one is None and reason is not None)
     if not kept and not found.forget:
         return Receipt(rev=Revision(0), refused=refused)
     vectors = await house.embedder.documents([one.text for one in kept]) if kept else []

@@ -110,7 +110,7 @@ def _judge_words(new: str, old: str) -> Verdict:
     a, b = (set(words.lexemes(_affirmed(text))) - numbers for text, numbers in ((new, left), (old, right)))
     if not a or len(a & b) / len(a | b) < _SAME_WORDS:
         return "different"
-    if _negated(new) != _negated(old) or (left != right and len(left) == len(right) == 1 and a == b):
+    if negated(new) != negated(old) or (left != right and len(left) == len(right) == 1 and a == b):
         return "supersedes"
     return "same" if left == right else "different"
 
@@ -133,7 +133,7 @@ def _decide(
         )
         band: Band = "auto" if kin and sim >= 1 else band_of(sim, profile)
         if not kin:
-            if band == "new" or memory.category != candidate.category:
+            if band == "new" or memory.category != candidate.category or _another_time(candidate, memory):
                 continue
             if band == "fallback":
                 fallbacks += 1
@@ -243,17 +243,24 @@ def _unguarded(candidate: Candidate, memory: Memory) -> bool:
         return False
     return (
         words.numbers(candidate.text) == words.numbers(memory.text)
-        and _negated(candidate.text) == _negated(memory.text)
+        and negated(candidate.text) == negated(memory.text)
         and _names(candidate.text) == _names(memory.text)
         and words.overlap(candidate.text, memory.text) >= _SAME_WORDS / 2
     )
+
+
+def _another_time(candidate: Candidate, memory: Memory) -> bool:
+    """What happened at two times happened twice, in whatever words."""
+    new, old = candidate.event_time, memory.event_time
+    return candidate.kind == "episodic" and new is not None and old is not None and new != old
 
 
 def _names(text: str) -> frozenset[str]:
     return frozenset(word.strip(".,;:!?\"'()") for word in text.split()[1:] if word[:1].isupper())
 
 
-def _negated(text: str) -> bool:
+def negated(text: str) -> bool:
+    """Whether the text denies something."""
     folded = words.fold(text).replace("n't", " n't ").replace("’", "'")
     return any(word.strip(".,;:!?") in _NEGATIONS for word in folded.split()) or any(
         c in folded for c in _CJK_NEGATIONS

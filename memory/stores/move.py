@@ -9,7 +9,7 @@ from typing import Any
 from pgvector import HalfVector
 from psycopg.types.json import Jsonb
 
-from muniment.memory.errors import Conflict
+from muniment.memory.errors import BadInput, Conflict, StoreError
 from muniment.memory.ports import Dump
 from muniment.memory.records import Revision, Scope, Vector
 from muniment.memory.rules import words
@@ -18,6 +18,8 @@ from muniment.memory.stores.pool import Sessions
 from muniment.memory.stores.sql import blocks
 
 _MOVE = blocks("move")
+# SQL states of a row that does not fit its table: not supported, data, integrity, of another type, too long.
+_UNFIT = ("0A", "22", "23", "42804", "54")
 
 
 class Moves(Sessions):
@@ -30,7 +32,15 @@ class Moves(Sessions):
         return Dump(rev=Revision(found[0]["rev"] if found else 0), rows=tuple(found))
 
     async def load(self, scope: Scope, dump: Dump, vectors: Sequence[Vector]) -> None:
-        """See `Store.load`."""
+        """See `Store.load`. Raises BadInput when the rows are no whole space; then nothing of it is kept."""
+        try:
+            await self._load(scope, dump, vectors)
+        except StoreError as error:
+            if str(error.data.get("sqlstate") or "").startswith(_UNFIT):
+                raise BadInput(f"the rows are no export of a space: {error}") from None
+            raise
+
+    async def _load(self, scope: Scope, dump: Dump, vectors: Sequence[Vector]) -> None:
         space, vector = {"space": scope.space}, iter(vectors)
         created = next((row["created_at"] for row in dump.rows if row["type"] == "space"), None)
         async with self._writing(scope, datetime.fromisoformat(created) if created else None) as conn:
@@ -41,6 +51,9 @@ class Moves(Sessions):
                 for row in dump.rows:
                     if row["type"] != "space":
                         await conn.execute(_MOVE[f"load_{row['type']}"], space | self._loaded(row, vector))
+            flaws = await (await conn.execute(_MOVE["flaws"], space)).fetchall()
+            if flaws:
+                raise BadInput(f"the rows are no export of a space: {flaws[0]['flaw']}")
 
     async def strangers(self, scope: Scope, limit: int) -> list[str]:
         """See `Store.strangers`."""

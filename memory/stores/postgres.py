@@ -12,7 +12,7 @@ from uuid import uuid4
 from pgvector import HalfVector
 from psycopg.rows import DictRow
 
-from muniment.memory.errors import Conflict
+from muniment.memory.errors import BadInput, Conflict, StoreError
 from muniment.memory.ports import Probe, Sight
 from muniment.memory.records import (
     Delta,
@@ -44,12 +44,21 @@ class PostgresStore(Moves):
     """Opens itself on first use."""
 
     async def commit(self, plan: WritePlan) -> Receipt:
-        """Apply a plan in one transaction. Raises Conflict when the space is no longer at `plan.expects`."""
+        """Apply a plan in one transaction.
+
+        Raises Conflict when the space is no longer at `plan.expects`, BadInput when another active memory has the
+        stable key of one of the plan's."""
         try:
             async with self._writing(plan.scope, plan.at) as conn:
                 return await self._apply(conn, plan)
         except _Replayed:
             return Receipt(rev=plan.expects, replayed=True)
+        except StoreError as error:
+            if error.data.get("constraint") == "memories_by_key":
+                raise BadInput(
+                    "another memory says this by now; to bring the old one back, forget that one first"
+                ) from None
+            raise
 
     async def near(
         self, scope: Scope, probes: Sequence[Probe], limit: int

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import errors
 
-from muniment.memory.errors import Conflict, Denied, StoreDown, StoreError, StoreFull
+from muniment.memory.errors import BadInput, Conflict, Denied, StoreDown, StoreError, StoreFull
 
 FULL = (errors.DiskFull,)
 STALE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
+# Operational errors of a database that is well: the statement was too long, or what it writes.
+AT_WORK = (errors.QueryCanceled, errors.ProgramLimitExceeded, errors.StatementTooComplex)
 DATA_CLASS = "22"
 
 
@@ -21,12 +23,16 @@ def translated(doing: str = "") -> Iterator[None]:
 
     Raises `StoreDown` (no connection, no free connection), `StoreFull` (disk), `Conflict` (another
     transaction was first), `Denied` (row-level security or a missing grant), `StoreError` (the rest), each
-    with `sqlstate` in its data. The cause is cut off: its DETAIL would show the row in a traceback.
+    with `sqlstate` and `constraint` in its data; `BadInput` for a text that Postgres cannot hold. The cause is cut off: its DETAIL would show the row in a traceback.
     """
     try:
         yield
     except psycopg.Error as error:
+        if isinstance(error, psycopg.DataError) and error.sqlstate is None and "NUL" in str(error):
+            raise BadInput("a name or a text has a NUL") from None
         raise _house(error, doing) from None
+    except UnicodeEncodeError:
+        raise BadInput("a name or a text has half a character (a lone surrogate)") from None
 
 
 def _house(error: psycopg.Error, doing: str) -> StoreError | Denied:
@@ -38,11 +44,9 @@ def _house(error: psycopg.Error, doing: str) -> StoreError | Denied:
         kind = Conflict
     elif isinstance(error, errors.InsufficientPrivilege):
         kind = Denied
-    elif isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not isinstance(
-        error, errors.QueryCanceled
-    ):
+    elif isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not isinstance(error, AT_WORK):
         kind = StoreDown
-    return kind(told, sqlstate=error.sqlstate)
+    return kind(told, sqlstate=error.sqlstate, constraint=error.diag.constraint_name)
 
 
 def _message(error: psycopg.Error) -> str:

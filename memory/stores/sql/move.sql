@@ -51,6 +51,46 @@ select (jsonb_populate_record(null::muniment.thread_revision, %(row)s || jsonb_b
 insert into muniment.turns
 select (jsonb_populate_record(null::muniment.turns, %(row)s || jsonb_build_object('space_id', %(space)s::uuid))).*
 
+-- name: flaws (what no writer leaves behind, and no reader could bear)
+with own as (select rev from muniment.spaces where space_id = %(space)s)
+select 'a memory is of a revision that the space has not reached' as flaw
+from muniment.memories m, own where m.space_id = %(space)s and m.rev not between 1 and own.rev
+union all
+select 'a version is of revisions that the space has not reached'
+from muniment.memory_versions v, own where v.space_id = %(space)s and (v.from_rev < 1 or v.to_rev > own.rev)
+union all
+select 'the journal has a revision that the space has not reached'
+from muniment.journal j, own where j.space_id = %(space)s and j.rev not between 1 and own.rev
+union all
+select 'a thread or a turn is of a revision that the space has not reached'
+from own where exists (select from muniment.thread_revision t where t.space_id = %(space)s and t.rev not between 0 and own.rev)
+  or exists (select from muniment.turns t where t.space_id = %(space)s and t.consumed_rev not between 1 and own.rev)
+union all
+select 'the journal or a version is of a memory that is not in it'
+from (select memory_id from muniment.journal where space_id = %(space)s
+      union select memory_id from muniment.memory_versions where space_id = %(space)s
+      except select memory_id from muniment.memories where space_id = %(space)s) lost
+union all
+select 'a number is none, or a list has gaps'
+from muniment.memories m where m.space_id = %(space)s
+  and (m.confidence not between 0 and 1 or array_position(m.tags, null) is not null or array_ndims(m.tags) > 1
+       or array_position(m.turns, null) is not null or array_ndims(m.turns) > 1)
+union all
+select 'a line of the journal has a number that is none, or no object as meta'
+from muniment.journal j where j.space_id = %(space)s and (j.sim = 'NaN' or jsonb_typeof(j.meta) <> 'object')
+union all
+select 'a time is not in the years 2 to 9998'
+from (select event_time as at from muniment.memories where space_id = %(space)s
+      union all select created_at from muniment.memories where space_id = %(space)s
+      union all select updated_at from muniment.memories where space_id = %(space)s
+      union all select last_accessed_at from muniment.memories where space_id = %(space)s
+      union all select purge_at from muniment.memories where space_id = %(space)s
+      union all select event_time from muniment.memory_versions where space_id = %(space)s
+      union all select ts from muniment.journal where space_id = %(space)s
+      union all select at from muniment.turns where space_id = %(space)s) moment
+where at not between '0002-01-01' and '9998-12-31'
+limit 1
+
 -- name: strangers
 select text from muniment.memories where space_id = %(space)s and embedding_model <> %(model)s
 union

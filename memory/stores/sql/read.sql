@@ -40,14 +40,15 @@ with probe as (
   select * from unnest(%(kinds)s::text[], %(keys)s::text[], %(attributes)s::text[]) with ordinality
     as p (kind, stable_key, attribute, n)
 ), kin as (
-  select p.n, m.memory_id, case when m.stable_key = p.stable_key then 1 else 0 end as same_key
+  select p.n, m.memory_id, m.rev, case when m.stable_key = p.stable_key then 1 else 0 end as same_key
   from probe p join muniment.memories m
     on m.space_id = %(space)s and m.state = 'active' and m.kind = p.kind
     and (m.stable_key = p.stable_key or starts_with(m.stable_key, p.attribute))
 )
 select n, same_key, {{columns}}
-from kin join muniment.memories m on m.space_id = %(space)s and m.memory_id = kin.memory_id
-order by n, same_key desc, m.rev desc limit 200
+from (select *, row_number() over (partition by n order by same_key desc, rev desc) as place from kin) kin
+join muniment.memories m on m.space_id = %(space)s and m.memory_id = kin.memory_id
+where place <= 200 order by n, place
 
 -- name: close (the closest memories of one kind)
 select 1 - (m.embedding <=> %(vector)s) as sim, {{columns}}
@@ -63,8 +64,8 @@ m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)
   and (%(actor_id)s::text is null or m.actor_id = %(actor_id)s)
   and (%(role)s::text is null or m.role = %(role)s)
   and (%(pinned)s::boolean is null or m.pinned = %(pinned)s)
-  and (%(importance_min)s::int is null or m.importance >= %(importance_min)s)
-  and (%(importance_max)s::int is null or m.importance <= %(importance_max)s)
+  and (%(importance_min)s::numeric is null or m.importance >= %(importance_min)s)
+  and (%(importance_max)s::numeric is null or m.importance <= %(importance_max)s)
   and (%(updated_after)s::timestamptz is null or m.updated_at >= %(updated_after)s)
   and (%(updated_before)s::timestamptz is null or m.updated_at <= %(updated_before)s)
 
