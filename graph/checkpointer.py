@@ -9,11 +9,12 @@ from typing import Any, Literal, TypeAlias
 
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, AsyncCursor, OperationalError
+from psycopg.errors import DiskFull
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from muniment.memory import bootstrap
-from muniment.memory.errors import StoreDown
+from muniment.memory.errors import StoreDown, StoreFull
 from muniment.memory.settings import load
 
 SCHEMA = "checkpoints"
@@ -47,6 +48,8 @@ class PooledSaver(AsyncPostgresSaver):
         try:
             async with super()._cursor(pipeline=pipeline) as cursor:
                 yield cursor
+        except DiskFull:
+            raise StoreFull from None
         except (OperationalError, PoolTimeout, PoolClosed):
             raise StoreDown("The database of the checkpoints cannot be reached.") from None
 

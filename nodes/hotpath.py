@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 
 from muniment.memory import wire
 from muniment.memory.engine import Memory
-from muniment.memory.errors import BadInput, MunimentError
+from muniment.memory.errors import BadInput, MunimentError, StoreError
 from muniment.memory.settings import Settings
 from muniment.nodes import trouble
 from muniment.nodes.state import State, Who, asked, scope, turn
@@ -20,12 +20,14 @@ async def hotpath(
     who = scope(runtime, config, settings.tenant)
     waiting = state.get("to_learn", {}) | {one.id: state["at"] for one in asked(state) if one.id}
     found = State(writes=[], unwritten="")
-    for message in [one for one in state["messages"] if one.id in waiting]:
+    messages = [one for one in state["messages"] if one.id in waiting]
+    waiting = {str(one.id): waiting[str(one.id)] for one in messages}  # a message that was removed waits no longer
+    for message in messages:
         try:
             receipt = await memory.learn(who, turn(who, message, waiting[str(message.id)]))
         except MunimentError as error:
             found["unwritten"] = await trouble.note(memory, who, "hotpath", "create", error)
-            if not isinstance(error, BadInput):
+            if not isinstance(error, BadInput) and type(error) is not StoreError:
                 break  # the rest would fail the same way; it waits for the next turn
         else:
             found["writes"] += [wire.change(one) for one in receipt.changes]

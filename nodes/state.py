@@ -13,10 +13,12 @@ from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict  # Pydantic refuses typing's own on Python 3.11, and the server needs a schema
 
+from muniment.memory import wire
 from muniment.memory.errors import BadInput, Denied
 from muniment.memory.records import Scope, Turn
 
 ANYONE = "me"
+_NAME_CHARS = 500
 
 
 class Task(TypedDict):
@@ -92,6 +94,9 @@ def scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
         raise BadInput("context: user is empty")
     info = runtime.execution_info
     thread = who.thread or configurable.get("thread_id") or (info.thread_id if info else None)
+    for name, value in (("user", owner), ("tenant", tenant), ("thread", str(thread or ""))):
+        if len(value) > _NAME_CHARS or not wire.sound(value):
+            raise BadInput(f"context: {name} has a NUL, half a character, or more than {_NAME_CHARS} characters")
     run = configurable.get("run_id") or (info.run_id if info else None)
     return Scope(owner=owner, tenant=tenant, thread=str(thread) if thread else None,
                  session=str(thread) if thread else None, run=str(run) if run else None)  # fmt: skip

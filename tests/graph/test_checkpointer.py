@@ -10,7 +10,7 @@ import pytest
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 
 from muniment.graph.checkpointer import PooledSaver, checkpointer, open_saver
-from muniment.memory.errors import StoreDown
+from muniment.memory.errors import StoreDown, StoreFull
 from tests.graph.conftest import STORY, Talk, last
 
 
@@ -70,3 +70,11 @@ async def test_no_database_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StoreDown):
         async with open_saver("postgresql://nobody@127.0.0.1:1/nothing"):
             pass
+
+
+async def test_a_full_disk_is_not_a_lost_database(empty_database_url: str) -> None:
+    """What the saver raises says which of the two it is."""
+    async with open_saver(empty_database_url) as saver:
+        with pytest.raises(StoreFull):
+            async with saver._cursor() as cursor:
+                await cursor.execute("do $$ begin raise exception using errcode = 'disk_full'; end $$")

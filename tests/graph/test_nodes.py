@@ -98,3 +98,10 @@ def test_instructions_are_without_their_version() -> None:
 def test_without_a_model_memory_is_quoted(text: str, state: State, said: str) -> None:
     """A question gets what is remembered, a statement an honest acknowledgement."""
     assert offline.answer(state, text).startswith(said)
+
+
+@pytest.mark.parametrize("who", [Who(user="a\x00b"), Who(user="\udcff"), Who(tenant="\x00"), Who(thread="x" * 501)])
+def test_a_name_that_cannot_be_stored(who: Who) -> None:
+    """It is refused where it comes in, whatever it would have broken later."""
+    with pytest.raises(BadInput, match="context: "):
+        scope(runtime(who), {}, "acme")

@@ -20,11 +20,11 @@ from muniment.graph.checkpointer import open_saver
 from muniment.graph.supervisor import build
 from muniment.graph.turn import settle, thread_key
 from muniment.memory import bootstrap
-from muniment.memory.errors import Denied
+from muniment.memory.errors import Denied, StoreError
 from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.records import Scope
+from muniment.memory.records import Receipt, Scope, Turn
 from muniment.memory.settings import Settings, load
-from muniment.nodes.state import Input, Who
+from muniment.nodes.state import Input, State, Who
 from tests.graph.conftest import STORY, Talk, last
 from tests.graph.test_model import Slow
 
@@ -110,6 +110,28 @@ async def test_too_long_a_message_is_refused_in_words(talk: Callable[..., Talk])
     assert state["writes"] == []
     assert state["to_learn"] == state["to_record"] == {}
     assert last(await here.say("Hello there!")) == "Done."
+
+
+async def test_what_can_never_be_learned_holds_nothing_up(
+    talk: Callable[..., Talk], database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message that the database refuses, or that is gone from the thread, is not tried again for ever."""
+    here = talk()
+    learn = here.memory.learn
+
+    async def refused(who: Scope, turn: Turn) -> Receipt:
+        if turn.text == "poison":
+            raise StoreError("no such thing can be stored (54000)")
+        return await learn(who, turn)
+
+    monkeypatch.setattr(here.memory, "learn", refused)
+    state = await here.say("poison")
+    assert "StoreError" in last(state)
+    await here.graph.aupdate_state(here.config("a"), State(to_learn={"gone": state["at"]}), as_node="worker")
+    state = await here.say(STORY)
+    assert (state["to_learn"], state["to_record"], state["unwritten"]) == ({}, {}, "")
+    assert state["writes"]
+    assert len(await rows(database_url, "select from muniment.turns")) == 4
 
 
 async def test_a_thread_belongs_to_one_user(talk: Callable[..., Talk]) -> None:
