@@ -85,9 +85,10 @@ class Muniment:
 
     async def load(self, owner: str, made: Sequence[Made]) -> None:
         """Through the engine's own bulk import: the rows are what Muniment writes."""
-        await self.memory.ingest(Scope(owner=owner), [
-            Candidate(text=one.text, category=one.category, kind="semantic", confidence=1.0) for one in made
-        ])
+        await self.memory.ingest(
+            Scope(owner=owner),
+            [Candidate(text=one.text, category=one.category, kind="semantic", confidence=1.0) for one in made],
+        )
 
 
 class Floor:
@@ -98,8 +99,10 @@ class Floor:
 
     async def search(self, asked: Asked) -> list[str]:
         async with self._pool.connection() as conn:
-            cursor = await conn.execute(_FLOOR, (Scope(owner=asked.owner).space, HalfVector(asked.vector)), prepare=True)
-            return [text for text, in await cursor.fetchall()]
+            cursor = await conn.execute(
+                _FLOOR, (Scope(owner=asked.owner).space, HalfVector(asked.vector)), prepare=True
+            )
+            return [text for (text,) in await cursor.fetchall()]
 
 
 class Store:
@@ -113,8 +116,10 @@ class Store:
         return [item.value["text"] for item in found]
 
     async def load(self, owner: str, made: Sequence[Made]) -> None:
-        puts = [PutOp(("memories", owner), str(n), {"text": one.text, "category": one.category})
-                for n, one in enumerate(made)]
+        puts = [
+            PutOp(("memories", owner), str(n), {"text": one.text, "category": one.category})
+            for n, one in enumerate(made)
+        ]
         for start in range(0, len(puts), _PUTS):
             await self.store.abatch(puts[start : start + _PUTS])
 
@@ -122,12 +127,14 @@ class Store:
 @asynccontextmanager
 async def open_floor(dsn: str) -> AsyncIterator[Floor]:
     """Raises BadConfig unless the role may read past row-level security, as that of the embedded server may."""
-    pool = AsyncConnectionPool(dsn, min_size=1, max_size=CONNECTIONS, kwargs={"autocommit": True}, open=False,
-                               configure=_configure)
+    pool = AsyncConnectionPool(
+        dsn, min_size=1, max_size=CONNECTIONS, kwargs={"autocommit": True}, open=False, configure=_configure
+    )
     async with pool:
         async with pool.connection() as conn:
-            row = await (await conn.execute(
-                "select rolsuper or rolbypassrls from pg_roles where rolname = current_user")).fetchone()
+            row = await (
+                await conn.execute("select rolsuper or rolbypassrls from pg_roles where rolname = current_user")
+            ).fetchone()
         if not row or not row[0]:
             raise BadConfig("the floor needs a database role that bypasses row-level security, such as a superuser")
         yield Floor(pool)
@@ -137,7 +144,8 @@ async def open_floor(dsn: str) -> AsyncIterator[Floor]:
 async def open_store(dsn: str, embedder: Replay) -> AsyncIterator[Store]:
     """A store with its tables made; its pool is as large as the others'."""
     async with AsyncPostgresStore.from_conn_string(
-        dsn, pool_config={"min_size": 1, "max_size": CONNECTIONS},
+        dsn,
+        pool_config={"min_size": 1, "max_size": CONNECTIONS},
         index={"dims": DIMENSIONS, "embed": embedder.lists, "fields": ["text"]},
     ) as store:
         await store.setup()

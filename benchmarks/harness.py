@@ -50,8 +50,9 @@ async def throwaway(base: settings.Settings) -> AsyncIterator[settings.Settings]
             await asyncio.shield(admin.execute(drop))
 
 
-def run(report: Coroutine[Any, Any, dict[str, Any]], show: Callable[[dict[str, Any]], Iterator[Table]], *,
-        as_json: bool) -> int:
+def run(
+    report: Coroutine[Any, Any, dict[str, Any]], show: Callable[[dict[str, Any]], Iterator[Table]], *, as_json: bool
+) -> int:
     """Run a benchmark to its report and print it; the exit code: 0 done, 1 failed in one line, 130 interrupted."""
     try:
         found = asyncio.run(report)
@@ -93,16 +94,23 @@ def grid(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) ->
 async def machine(dsn: str) -> dict[str, Any]:
     """Where and with what it was measured."""
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as conn:
-        row = await (await conn.execute(
-            "select current_setting('server_version'), current_setting('shared_buffers'),"
-            " (select extversion from pg_extension where extname = 'vector')"
-        )).fetchone()
+        row = await (
+            await conn.execute(
+                "select current_setting('server_version'), current_setting('shared_buffers'),"
+                " (select extversion from pg_extension where extname = 'vector')"
+            )
+        ).fetchone()
     assert row is not None
     return {
-        "date": datetime.now(UTC).date().isoformat(), "cpu": _cpu(), "cores": os.cpu_count(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 1) if hasattr(os, "getloadavg") else None,
-        "system": f"{platform.system()} {platform.machine()}", "python": platform.python_version(),
-        "postgres": row[0], "shared_buffers": row[1], "vector_extension": row[2],
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "postgres": row[0],
+        "shared_buffers": row[1],
+        "vector_extension": row[2],
         "packages": {name: version(name) for name in PACKAGES},
     }
 
@@ -110,9 +118,11 @@ async def machine(dsn: str) -> dict[str, Any]:
 def line(found: dict[str, Any]) -> str:
     """The machine and the versions in one line."""
     packages = ", ".join(f"{name} {number}" for name, number in found["packages"].items())
-    return (f"{found['date']} · {found['cores']} cores {found['cpu']}, load {found['load']} · {found['system']}, Python "
-            f"{found['python']}, PostgreSQL {found['postgres']} (shared_buffers {found['shared_buffers']}), "
-            f"vector {found['vector_extension']} · {packages}")
+    return (
+        f"{found['date']} · {found['cores']} cores {found['cpu']}, load {found['load']} · {found['system']}, Python "
+        f"{found['python']}, PostgreSQL {found['postgres']} (shared_buffers {found['shared_buffers']}), "
+        f"vector {found['vector_extension']} · {packages}"
+    )
 
 
 async def _address(base: settings.Settings) -> str:
@@ -123,7 +133,9 @@ async def _address(base: settings.Settings) -> str:
 def _cpu() -> str:
     info = Path("/proc/cpuinfo")
     if info.exists():
-        names = [text.partition(":")[2].strip() for text in info.read_text().splitlines() if text.startswith("model name")]
+        names = [
+            text.partition(":")[2].strip() for text in info.read_text().splitlines() if text.startswith("model name")
+        ]
         if names:
             return names[0]
     return platform.processor() or platform.machine()

@@ -67,18 +67,28 @@ async def measure(users: int, memories: int, queries: int) -> dict[str, Any]:
             pages = await backend_peak(here.admin)
     alone = found["1"]
     return {
-        "users": users, "memories": memories, "queries": queries, "dimensions": synthetic.DIMENSIONS, "seed": SEED,
-        "ratio_to_floor_p50": alone["memory"]["ratio_p50"], "ratio_to_floor_p95": alone["memory"]["ratio_p95"],
-        "store_ratio_to_floor_p50": alone["store"]["ratio_p50"], "store_ratio_to_floor_p95": alone["store"]["ratio_p95"],
-        **answers, "clients": found, "load_seconds": round(here.load_seconds, 1),
-        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024, "backend_peak_rss_mb": pages,
+        "users": users,
+        "memories": memories,
+        "queries": queries,
+        "dimensions": synthetic.DIMENSIONS,
+        "seed": SEED,
+        "ratio_to_floor_p50": alone["memory"]["ratio_p50"],
+        "ratio_to_floor_p95": alone["memory"]["ratio_p95"],
+        "store_ratio_to_floor_p50": alone["store"]["ratio_p50"],
+        "store_ratio_to_floor_p95": alone["store"]["ratio_p95"],
+        **answers,
+        "clients": found,
+        "load_seconds": round(here.load_seconds, 1),
+        "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
+        "backend_peak_rss_mb": pages,
         "machine": machine,
     }
 
 
 @asynccontextmanager
-async def ring(own: settings.Settings, world: synthetic.World, users: int, memories: int,
-               questions: Sequence[synthetic.Asked]) -> AsyncIterator[Ring]:
+async def ring(
+    own: settings.Settings, world: synthetic.World, users: int, memories: int, questions: Sequence[synthetic.Asked]
+) -> AsyncIterator[Ring]:
     """Everything open, loaded and analysed."""
     dsn = await bootstrap.database(own)
     known = Replay(settings.DEFAULT_EMBEDDER)
@@ -96,12 +106,24 @@ async def ring(own: settings.Settings, world: synthetic.World, users: int, memor
         started = perf_counter()
         ours = Muniment(memory)
         await load(world, users, memories, known, ours, store, admin)
-        contestants: dict[str, Contestant] = {"memory": ours, "memory_embedding": Muniment(embedding), "floor": floor, "store": store}
+        contestants: dict[str, Contestant] = {
+            "memory": ours,
+            "memory_embedding": Muniment(embedding),
+            "floor": floor,
+            "store": store,
+        }
         yield Ring(contestants, ours, floor, store, admin, perf_counter() - started)
 
 
-async def load(world: synthetic.World, users: int, memories: int, known: Replay, ours: Muniment, store: Store,
-               admin: psycopg.AsyncConnection) -> None:
+async def load(
+    world: synthetic.World,
+    users: int,
+    memories: int,
+    known: Replay,
+    ours: Muniment,
+    store: Store,
+    admin: psycopg.AsyncConnection,
+) -> None:
     """The same memories into both, each through its own door; the store's vector index is made afterwards, as it was."""
     row = await (await admin.execute("select pg_get_indexdef(%s::regclass)", (INDEX,))).fetchone()
     assert row is not None
@@ -160,8 +182,11 @@ async def block(here: Ring, name: str, questions: Sequence[synthetic.Asked], cli
     await asyncio.gather(*(client() for _ in range(clients)))
     tally.wall, tally.client_cpu = perf_counter() - wall, process_time() - cpu
     after = await backend_cpu(here.admin)
-    tally.backend_cpu = (sum(spent - before.get(pid, 0.0) for pid, spent in after.items())
-                         if before is not None and after is not None else None)
+    tally.backend_cpu = (
+        sum(spent - before.get(pid, 0.0) for pid, spent in after.items())
+        if before is not None and after is not None
+        else None
+    )
     return tally
 
 
@@ -170,7 +195,9 @@ def add(total: Tally, one: Tally) -> None:
     total.latencies += one.latencies
     total.wall += one.wall
     total.client_cpu += one.client_cpu
-    total.backend_cpu = None if total.backend_cpu is None or one.backend_cpu is None else total.backend_cpu + one.backend_cpu
+    total.backend_cpu = (
+        None if total.backend_cpu is None or one.backend_cpu is None else total.backend_cpu + one.backend_cpu
+    )
 
 
 def percentiles(tally: Tally) -> tuple[float, float]:
@@ -184,9 +211,12 @@ def figures(tally: Tally, floor: tuple[float, float]) -> dict[str, float | None]
     p50, p95 = percentiles(tally)
     count = len(tally.latencies)
     return {
-        "p50_ms": round(p50 * 1000, 3), "p95_ms": round(p95 * 1000, 3),
-        "ratio_p50": round(p50 / floor[0], 2), "ratio_p95": round(p95 / floor[1], 2),
-        "queries_per_second": round(count / tally.wall, 1), "client_cpu_ms": round(tally.client_cpu / count * 1000, 3),
+        "p50_ms": round(p50 * 1000, 3),
+        "p95_ms": round(p95 * 1000, 3),
+        "ratio_p50": round(p50 / floor[0], 2),
+        "ratio_p95": round(p95 / floor[1], 2),
+        "queries_per_second": round(count / tally.wall, 1),
+        "client_cpu_ms": round(tally.client_cpu / count * 1000, 3),
         "backend_cpu_ms": None if tally.backend_cpu is None else round(tally.backend_cpu / count * 1000, 3),
     }
 
@@ -217,16 +247,22 @@ async def backend_peak(admin: psycopg.AsyncConnection) -> int | None:
 def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people."""
     for clients, rows in found["clients"].items():
-        title = f"{found['users']} users x {found['memories']} memories, {clients} client{'s' if clients != '1' else ''}"
+        title = (
+            f"{found['users']} users x {found['memories']} memories, {clients} client{'s' if clients != '1' else ''}"
+        )
         header = ["", "p50 ms", "p95 ms", "x floor p50", "x floor p95", "queries/s", "client CPU ms", "backend CPU ms"]
         yield harness.grid(title, header, [[name, *row.values()] for name, row in rows.items()])
-    yield harness.grid("Answers and memory", ["", ""], [
-        ["recall against exact, dense channel", found["recall_vs_exact"]],
-        ["recall against exact, store", found["store_recall_vs_exact"]],
-        ["peak RSS of this process, MB", found["peak_rss_mb"]],
-        ["largest peak RSS of a backend, MB", found["backend_peak_rss_mb"]],
-        ["loading both, seconds", found["load_seconds"]],
-    ])
+    yield harness.grid(
+        "Answers and memory",
+        ["", ""],
+        [
+            ["recall against exact, dense channel", found["recall_vs_exact"]],
+            ["recall against exact, store", found["store_recall_vs_exact"]],
+            ["peak RSS of this process, MB", found["peak_rss_mb"]],
+            ["largest peak RSS of a backend, MB", found["backend_peak_rss_mb"]],
+            ["loading both, seconds", found["load_seconds"]],
+        ],
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -234,7 +270,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.latency", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--users", type=int, default=100, metavar="N")
     parser.add_argument("--memories", type=int, default=1000, metavar="N", help="of each user")
-    parser.add_argument("--queries", type=int, default=400, metavar="N", help="of each contestant, for each number of clients")
+    parser.add_argument(
+        "--queries", type=int, default=400, metavar="N", help="of each contestant, for each number of clients"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args(argv)
     for name in ("users", "memories", "queries"):
@@ -245,8 +283,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 async def _backends(admin: psycopg.AsyncConnection) -> list[int]:
     cursor = await admin.execute(
-        "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()")
-    return [pid for pid, in await cursor.fetchall()]
+        "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+    )
+    return [pid for (pid,) in await cursor.fetchall()]
 
 
 def _spent(pids: Sequence[int]) -> dict[int, float] | None:

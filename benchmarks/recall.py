@@ -74,7 +74,9 @@ def parse(raw: str) -> tuple[list[str], bool]:
     return ids, ids != [raw.strip()]
 
 
-def questions(raw: dict[str, Any], known: frozenset[str], counted: Evidence, limit: int | None = None) -> list[Question]:
+def questions(
+    raw: dict[str, Any], known: frozenset[str], counted: Evidence, limit: int | None = None
+) -> list[Question]:
     """The questions of categories 1-4 whose evidence is among the known turns; the rest is counted."""
     found = []
     asked = [one for one in raw.get("qa", []) if one.get("category") in CATEGORIES][:limit]
@@ -143,8 +145,11 @@ def report(scores: Sequence[Score], counted: Evidence) -> dict[str, Any]:
         f"standard_error@{DEPTHS[-1]}": round(pstdev(deepest) / len(deepest) ** 0.5, 4),
         "by_category": {name: _figures(by_category[name]) for name in CATEGORIES.values() if name in by_category},
         "by_conversation": {name: _figures(some) for name, some in by_conversation.items()},
-        "dropped": counted.dropped, "repaired": counted.repaired, "evidence": counted.strings,
-        "questions_dropped": counted.questions_dropped, "query_p50_ms": round(seconds[len(seconds) // 2] * 1000, 2),
+        "dropped": counted.dropped,
+        "repaired": counted.repaired,
+        "evidence": counted.strings,
+        "questions_dropped": counted.questions_dropped,
+        "query_p50_ms": round(seconds[len(seconds) // 2] * 1000, 2),
     }
 
 
@@ -152,13 +157,23 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people."""
     for kind in ("category", "conversation"):
         rows = [[name, *_cells(part)] for name, part in found[f"by_{kind}"].items()]
-        yield harness.grid(f"Evidence recall by {kind}, percent", ["", *_names(), "questions"], [*rows, ["all", *_cells(found)]])
-    yield harness.grid("The data", ["", ""], [
-        [f"standard error of recall@{DEPTHS[-1]}, points", round(100 * found[f"standard_error@{DEPTHS[-1]}"], 1)],
-        ["memories", found["memories"]], ["embedder", found["embedder"]], ["evidence strings", found["evidence"]],
-        ["… repaired", found["repaired"]], ["… dropped", found["dropped"]],
-        ["questions left out (no evidence)", found["questions_dropped"]], ["query p50, ms", found["query_p50_ms"]],
-    ])
+        yield harness.grid(
+            f"Evidence recall by {kind}, percent", ["", *_names(), "questions"], [*rows, ["all", *_cells(found)]]
+        )
+    yield harness.grid(
+        "The data",
+        ["", ""],
+        [
+            [f"standard error of recall@{DEPTHS[-1]}, points", round(100 * found[f"standard_error@{DEPTHS[-1]}"], 1)],
+            ["memories", found["memories"]],
+            ["embedder", found["embedder"]],
+            ["evidence strings", found["evidence"]],
+            ["… repaired", found["repaired"]],
+            ["… dropped", found["dropped"]],
+            ["questions left out (no evidence)", found["questions_dropped"]],
+            ["query p50, ms", found["query_p50_ms"]],
+        ],
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -179,8 +194,10 @@ def _turn(tags: Sequence[str]) -> str:
 
 
 def _figures(scores: Sequence[Score]) -> dict[str, Any]:
-    means = {f"recall@{depth}": round(sum(score.recall[i] for score in scores) / len(scores), 4)
-             for i, depth in enumerate(DEPTHS)}
+    means = {
+        f"recall@{depth}": round(sum(score.recall[i] for score in scores) / len(scores), 4)
+        for i, depth in enumerate(DEPTHS)
+    }
     return means | {"questions": len(scores)}
 
 

@@ -59,8 +59,10 @@ class World:
         vectors = self._vectors(rng, topics)
         categories = rng.integers(len(CATEGORIES), size=count)
         # The number makes the text the only one of its kind, so that answers can be compared by text.
-        return [Made(text=f"{self._words(rng, int(topic), 10, 4)} {user}x{n}", category=CATEGORIES[category], vector=vector)
-                for n, (topic, category, vector) in enumerate(zip(topics, categories, vectors, strict=True))]
+        return [
+            Made(text=f"{self._words(rng, int(topic), 10, 4)} {user}x{n}", category=CATEGORIES[category], vector=vector)
+            for n, (topic, category, vector) in enumerate(zip(topics, categories, vectors, strict=True))
+        ]
 
     def questions(self, users: int, count: int) -> list[Asked]:
         """Questions, spread evenly over the users."""
@@ -68,8 +70,14 @@ class World:
         found = []
         for n in range(count):
             topic = int(rng.choice(self._topics(n % users)))
-            found.append(Asked(owner=owner(n % users), text=f"{self._words(rng, topic, 3, 3)} {n}q",
-                               unheard=f"zzq{n}", vector=self._vectors(rng, np.array([topic]))[0]))
+            found.append(
+                Asked(
+                    owner=owner(n % users),
+                    text=f"{self._words(rng, topic, 3, 3)} {n}q",
+                    unheard=f"zzq{n}",
+                    vector=self._vectors(rng, np.array([topic]))[0],
+                )
+            )
         return found
 
     def _topics(self, user: int) -> npt.NDArray[np.int64]:

@@ -74,15 +74,18 @@ class Sessions:
         pool = self._pool
         if pool is None:
             raise StoreDown("the store is closed")
+        lost = False
         try:
             with translated():
                 async with pool.connection() as conn:
-                    yield conn
-        except StoreDown:
-            # The next use finds the database anew, and starts the embedded one if that is what died.
-            if self._pool is pool:
+                    try:
+                        yield conn
+                    finally:
+                        lost = conn.broken
+        finally:
+            if lost and self._pool is pool:
+                # The next use finds the database anew, and starts the embedded one if that is what died.
                 await self.close()
-            raise
 
     @asynccontextmanager
     async def _reading(self, scope: Scope, allowed: frozenset[str] | None) -> AsyncIterator[Connection]:

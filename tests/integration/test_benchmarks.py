@@ -41,8 +41,10 @@ def talk(evidence: Callable[[int], Sequence[str]], name: str = "talk-1") -> dict
     for n, text in enumerate(TOPICS, 1):
         said[f"session_{n}_date_time"] = f"9:05 am on {n} March, 2024"
         said[f"session_{n}"] = [{"speaker": "Nora" if n % 2 else "Bela", "dia_id": f"D{n}:1", "text": text}]
-    asked = [{"question": text, "answer": "", "category": 4 if n % 2 else 1, "evidence": list(evidence(n + 1))}
-             for n, text in ASKED.items()]
+    asked = [
+        {"question": text, "answer": "", "category": 4 if n % 2 else 1, "evidence": list(evidence(n + 1))}
+        for n, text in ASKED.items()
+    ]
     asked.append({"question": "What was never said?", "category": 5, "evidence": ["D1:1"]})
     return {"sample_id": name, "conversation": said, "qa": asked}
 
@@ -71,7 +73,9 @@ def measured(server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 
 def left(url: str) -> set[str]:
     with psycopg.connect(url, autocommit=True) as conn:
-        return {name for name, in conn.execute("select datname from pg_database where datname like 'muniment_bench_%'")}
+        return {
+            name for (name,) in conn.execute("select datname from pg_database where datname like 'muniment_bench_%'")
+        }
 
 
 def test_recall_is_whole_when_every_answer_is_a_plain_turn(measured: Callable[..., dict[str, Any]]) -> None:
@@ -153,8 +157,12 @@ def test_latency_measures_all_beside_the_floor(server: str, capsys: pytest.Captu
 def test_an_interrupt_drops_the_database(server: str) -> None:
     """Ctrl-C in the middle of loading ends with 130 and leaves nothing behind."""
     before = left(server)
-    running = subprocess.Popen([sys.executable, "-m", "benchmarks.latency", "--users", "500"], env=dict(os.environ),
-                               cwd=Path(__file__).parents[2], stderr=subprocess.PIPE)
+    running = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.latency", "--users", "500"],
+        env=dict(os.environ),
+        cwd=Path(__file__).parents[2],
+        stderr=subprocess.PIPE,
+    )
     try:
         until = time.monotonic() + 30
         while not left(server) - before and time.monotonic() < until:
