@@ -66,7 +66,8 @@ class Memory:
         return await write.keep(self.house, scope, tuple(candidates), tuple(turns), node="worker")
 
     async def query(self, scope: Scope, agent: str, query: Query) -> Answer:
-        """`memory.query`: the best memories within the agent's allowlist. Raises Denied, BadInput."""
+        """`memory.query`: the best memories within the agent's allowlist. The budget holds for the JSON of bullets or of
+        full memories with the fence around it. Raises Denied, BadInput."""
         return await recall.query(self.house, scope, agent, query)
 
     async def brief(self, scope: Scope, agent: str, text: str) -> Brief:

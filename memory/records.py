@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, NewType, TypeAlias
@@ -10,6 +11,8 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 import numpy as np
 import numpy.typing as npt
+
+from muniment.memory.errors import BadInput
 
 SpaceId = NewType("SpaceId", UUID)
 MemoryId = NewType("MemoryId", UUID)
@@ -34,6 +37,7 @@ Op = Literal["classify", "search", "create", "update", "merge", "delete", "link"
 Status = Literal["ok", "error", "skipped"]
 
 TRUST_RANK: dict[Trust, int] = {"user": 3, "tool": 2, "document": 1, "agent": 0}
+_UNSOUND = re.compile("[\x00\ud800-\udfff]")
 _SPACES = uuid5(NAMESPACE_URL, "muniment:space")
 
 
@@ -53,6 +57,14 @@ class Scope:
     thread: str | None = None
     run: str | None = None
     actor: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raises BadInput for a name that no database can hold."""
+        for name in (self.owner, self.tenant, self.agent, self.session, self.thread, self.run, self.actor):
+            if name is not None and _UNSOUND.search(name):
+                raise BadInput("a name of the scope has a NUL or half a character (a lone surrogate)")
+        if not self.owner or not self.tenant:
+            raise BadInput("a scope needs an owner and a tenant")
 
     @property
     def space(self) -> SpaceId:

@@ -40,7 +40,7 @@ async def query(house: House, scope: Scope, agent: str, asked: Query) -> Answer:
 
     def rendered(kept: Sequence[Hit]) -> str:
         answer = Answer(hits=tuple(kept), rev=sight.rev, tokens=0, returns=asked.returns)
-        return as_json(wire.answer(answer))
+        return wire.fenced(as_json(wire.answer(answer)))
 
     kept, spent, left = pack(hits, top_k=asked.top_k, budget=asked.budget_tokens, rendered=rendered)
     await _searched(house, scope, kept)

@@ -17,7 +17,6 @@ from muniment.memory.records import (
     Candidate,
     Change,
     Kind,
-    Memory,
     MemoryId,
     Revision,
     Scope,
@@ -25,6 +24,7 @@ from muniment.memory.records import (
     TurnId,
     WritePlan,
 )
+from muniment.memory.rules.merge import fresh
 
 Progress = Callable[[int], None]
 _BATCH = 128
@@ -53,7 +53,9 @@ async def _ingest_batch(house: House, scope: Scope, batch: list[Candidate], vect
             for one, vector in zip(batch, vectors, strict=True):
                 if one.turns and known.issuperset(one.turns):
                     continue
-                changes.append(Change(action="ADD", vector=vector, band="new", after=_stored(one, scope, at)))
+                changes.append(
+                    Change(action="ADD", vector=vector, band="new", after=fresh(one, MemoryId(uuid4()), scope, at))
+                )
                 turns += [_turn(one, turn, scope, at) for turn in one.turns]
             if not changes:
                 return 0
@@ -190,33 +192,6 @@ def _candidate(row: Mapping[str, Any], number: int, house: House) -> Candidate:
     if reason is not None:
         raise BadInput(f"row {number}: {reason}")
     return candidate
-
-
-def _stored(one: Candidate, scope: Scope, at: datetime) -> Memory:
-    return Memory(
-        id=MemoryId(uuid4()),
-        kind=one.kind,
-        category=one.category,
-        text=one.text,
-        fact=one.fact,
-        stable_key=one.fact.key if one.fact else None,
-        importance=one.importance,
-        confidence=one.confidence,
-        trust=one.trust,
-        pinned=one.pinned,
-        tags=one.tags,
-        agent_id=scope.agent,
-        run_id=scope.run,
-        actor_id=one.actor,
-        role=one.role,
-        session_id=scope.session,
-        thread_id=scope.thread,
-        event_time=one.event_time,
-        created_at=at,
-        updated_at=at,
-        context=one.context,
-        turns=one.turns,
-    )
 
 
 def _turn(one: Candidate, turn: TurnId, scope: Scope, at: datetime) -> Turn:

@@ -33,7 +33,7 @@ from muniment.memory.records import (
 from muniment.memory.rules import gate, words
 from muniment.memory.rules.extract import extract
 from muniment.memory.rules.merge import Incoming, Merged, merge
-from muniment.memory.rules.validate import validate
+from muniment.memory.rules.validate import GUARD, validate
 
 _JITTER_SECONDS = 0.005
 _UNSAID = 1 / 3
@@ -91,7 +91,7 @@ async def remember(house: House, scope: Scope, text: str, category: str | None) 
         candidates = tuple(evolve(one, category=category) for one in candidates)
     receipt = await _keep(house, scope, Extraction(candidates=candidates), (turn,), "face")
     if receipt.refused and not receipt.changes:
-        raise BadInput(f"cannot be remembered as it stands: {'; '.join(receipt.refused)}")
+        raise BadInput(f"cannot be remembered as it stands: {'; '.join(receipt.refused)}. {GUARD}")
     return receipt
 
 

@@ -147,7 +147,7 @@ def _decide(
     best = max((neighbour.sim for neighbour in near), default=None)
     return Change(
         action="ADD",
-        after=_fresh(one, scope, at),
+        after=fresh(candidate, one.id, scope, at),
         vector=one.vector,
         band="new",
         sim=round(best, 4) if best is not None else None,
@@ -185,10 +185,10 @@ def _meet(one: Incoming, memory: Memory, verdict: Verdict, band: Band, sim: floa
     )
 
 
-def _fresh(one: Incoming, scope: Scope, at: datetime) -> Memory:
-    candidate = one.candidate
+def fresh(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> Memory:
+    """A candidate as a new memory."""
     return Memory(
-        id=one.id,
+        id=id_,
         kind=candidate.kind,
         category=candidate.category,
         text=candidate.text,
