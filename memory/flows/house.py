@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
-from muniment.memory import wire
-from muniment.memory.errors import BadConfig, BadInput
+from muniment.memory.errors import BadConfig
 from muniment.memory.ports import Clock, Embedder, Store
 from muniment.memory.records import OpsEvent, Reader, Scope, SpaceId
 from muniment.memory.rules.redact import redact
@@ -72,9 +71,7 @@ class House:
             await self.embedder.close()
 
     async def track(self, scope: Scope, event: OpsEvent) -> None:
-        """Buffer an event; a full buffer is written. Raises BadInput for a name that would spoil the whole buffer."""
-        if not wire.sound((scope.owner, scope.tenant, event.thread_id)):
-            raise BadInput("a name has a NUL or half a character")
+        """Buffer an event; a full buffer is written."""
         events = self._events[_owner(scope)]
         events.append(event)
         if len(events) >= _BUFFERED:
