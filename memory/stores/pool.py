@@ -133,6 +133,7 @@ async def _configure(conn: Connection) -> None:
     await conn.execute("set role muniment_app")
     await conn.execute("set plan_cache_mode = force_custom_plan")
     await conn.execute("set jit = off")
+    await conn.execute("set work_mem = '16MB'")  # a search keeps a space of twenty thousand memories in memory
     await conn.execute("set timezone = 'UTC'")
 
 

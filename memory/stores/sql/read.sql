@@ -69,20 +69,20 @@ m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)
   and (%(updated_after)s::timestamptz is null or m.updated_at >= %(updated_after)s)
   and (%(updated_before)s::timestamptz is null or m.updated_at <= %(updated_before)s)
 
--- name: search (one CTE per channel, a true union; BM25 with the IDF of what the reader may see)
-with dense as (
-  select m.memory_id, 1 - (m.embedding <=> %(vector)s) as cosine
-  from muniment.memories m where {{scoped}} and m.embedding_model = %(model)s
-  order by m.embedding <=> %(vector)s limit %(candidates)s
+-- name: search (one scan, one CTE per channel, a true union; BM25 with the IDF of what the reader may see)
+with base as materialized (
+  select m.memory_id, m.words, case when m.embedding_model = %(model)s then 1 - (m.embedding <=> %(vector)s) end as cosine
+  from muniment.memories m where {{scoped}}
+), dense as (
+  select memory_id, cosine from base where cosine is not null order by cosine desc, memory_id limit %(candidates)s
 ), term as materialized (
   select n, unit::sparsevec from unnest(%(terms)s::text[]) with ordinality q (unit, n)
 ), posting as materialized (
-  select m.memory_id, t.n, -(m.words <#> t.unit) as weight
-  from muniment.memories m cross join term t where {{scoped}} and (m.words <#> t.unit) < 0
+  select b.memory_id, t.n, w.weight
+  from term t cross join base b cross join lateral (select -(b.words <#> t.unit) as weight offset 0) w where w.weight > 0
 ), idf as (
   select t.n, ln(1 + (c.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
-  from term t
-  cross join (select count(*) as n from muniment.memories m where {{scoped}} and %(terms)s::text[] <> '{}') c
+  from term t cross join (select count(*) as n from base) c
   left join (select n, count(*) as df from posting group by n) d on d.n = t.n
 ), keyword as (
   select memory_id, sum(idf * weight) / (select sum(idf) * %(ceiling)s from idf) as share
@@ -98,7 +98,8 @@ with dense as (
     where r.space_id = %(space)s
   ) edge group by memory_id
 ), candidate as materialized (
-  select memory_id from dense union select memory_id from keyword union select memory_id from related
+  select memory_id from dense union select memory_id from keyword
+  union select memory_id from related where memory_id in (select memory_id from base)
 )
 select {{shown}}, k.share, r.strength,
   case when m.embedding_model = %(model)s then 1 - (m.embedding <=> %(vector)s) end as cosine,
@@ -107,7 +108,7 @@ from muniment.memories m
 left join dense d on d.memory_id = m.memory_id
 left join keyword k on k.memory_id = m.memory_id
 left join related r on r.memory_id = m.memory_id
-where {{scoped}} and m.memory_id = any(array(select memory_id from candidate))
+where m.space_id = %(space)s and m.memory_id = any(array(select memory_id from candidate))
 
 -- name: entry
 j.rev, j.memory_id, j.action, j.ts, m.category, m.text, m.importance, m.pinned, j.old_ref, j.new_ref, j.thread_id,
