@@ -163,11 +163,6 @@ class PostgresStore(Moves):
             cursor = await conn.execute(_READ["known"], {"space": scope.space, "turns": list(turns)})
             return {TurnId(row["turn_id"]) for row in await cursor.fetchall()}
 
-    async def touch(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> None:
-        """See `Store.touch`."""
-        async with self._writing(scope) as conn:
-            await conn.execute(_WRITE["touch"], {"space": scope.space, "ids": list(ids), "at": at})
-
     async def track(self, scope: Scope, events: Sequence[OpsEvent]) -> None:
         """Write operational events."""
         async with self._writing(scope, events[0].ts if events else None) as conn, conn.pipeline():

@@ -72,10 +72,6 @@ insert into muniment.thread_revision (space_id, thread_id, rev)
 select %(space)s, %(thread)s, %(rev)s from muniment.spaces where space_id = %(space)s
 on conflict (space_id, thread_id) do update set rev = greatest(thread_revision.rev, excluded.rev)
 
--- name: touch
-update muniment.memories set last_accessed_at = %(at)s, access_count = access_count + 1
-where space_id = %(space)s and memory_id = any(%(ids)s)
-
 -- name: track
 insert into muniment.events (space_id, event_id, user_id, thread_id, node, op, status, memory_id, category, sim, ts)
 values (%(space)s, %(event_id)s, %(user_id)s, %(thread_id)s, %(node)s, %(op)s, %(status)s, %(memory_id)s, %(category)s,
