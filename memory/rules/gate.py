@@ -12,7 +12,7 @@ _CJK = re.compile(r"[\u3400-\u9fff]")
 _EDGES = " \t\r.,;:!?。，、；：！？~～…-'\"()（）*"
 _LONGEST_REMARK = 80  # a greeting or thanks that is longer says something else too
 
-_WHO = r"(?:there|all|everyone|again|assistant|claude|chatgpt|siri|alexa|friend|buddy|mate|man|team|folks)"
+_WHO = r"(?:there|all|everyone|again|assistant|bot|friend|buddy|mate|man|team|folks)"
 _NAME = rf"(?:\s+{_WHO})?"
 _ADDRESSED = re.compile(_WHO, re.IGNORECASE)
 _GREETING = re.compile(
