@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 
@@ -143,7 +143,3 @@ class Memory:
     async def reembed(self, progress: Progress | None = None) -> int:
         """Give every memory a vector of the configured embedder and make it the database's. Returns memories done."""
         return await transfer.reembed(self.house, progress)
-
-    def spaces(self) -> AsyncIterator[tuple[str, str, str]]:
-        """Every (tenant, owner, owner type) of the database; for maintenance."""
-        return self.house.store.spaces()

@@ -210,6 +210,6 @@ class Store(Protocol):
 
     async def status(self, scope: Scope) -> dict[str, Any]: ...
 
-    def spaces(self) -> AsyncIterator[tuple[str, str, str]]:
-        """Every (tenant, owner, owner_type); maintenance only."""
+    def spaces(self) -> AsyncIterator[Scope]:
+        """The scope of every space of the database; maintenance only."""
         ...

@@ -113,8 +113,7 @@ async def reembed(house: House, progress: Progress | None) -> int:
     """See `Memory.reembed`."""
     await house.store.open(any_model=True)
     done = 0
-    async for tenant, owner, owner_type in house.store.spaces():
-        scope = Scope(tenant=tenant, owner=owner, owner_type=owner_type)  # type: ignore[arg-type]
+    async for scope in house.store.spaces():
         while texts := await house.store.strangers(scope, _REVECTOR):
             await house.store.revector(scope, texts, await house.embedder.documents(texts))
             done += len(texts)

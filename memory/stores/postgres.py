@@ -179,13 +179,13 @@ class PostgresStore(Moves):
             version = conn.info.server_version
         return rev | counts | {"postgres": f"{version // 10000}.{version % 10000}", "embedder": self._model}
 
-    async def spaces(self) -> AsyncIterator[tuple[str, str, str]]:
+    async def spaces(self) -> AsyncIterator[Scope]:
         """See `Store.spaces`."""
         async with self._connected() as conn, conn.transaction():
             await conn.execute(_READ["keeper"])
             found = await (await conn.execute(_READ["spaces"])).fetchall()
         for row in found:
-            yield row["tenant_id"], row["owner_id"], row["owner_type"]
+            yield Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"])
 
     async def _apply(self, conn: Connection, plan: WritePlan) -> Receipt:
         space = {"space": plan.scope.space}
