@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
+from traceback import clear_frames
 from typing import Any
 from uuid import uuid4
 
@@ -44,6 +45,10 @@ async def throwaway(base: settings.Settings) -> AsyncIterator[settings.Settings]
             own = base.model_copy(update={"database_url": SecretStr(make_conninfo(address, dbname=name))})
             await bootstrap.database(own)
             yield own
+        except BaseException as error:
+            # A connection that was interrupted while it was made lives on in these frames, and the drop waits for it.
+            clear_frames(error.__traceback__)
+            raise
         finally:
             # Shielded: a second Ctrl-C must not leave the database behind.
             drop = sql.SQL("drop database {} with (force)").format(sql.Identifier(name))

@@ -78,6 +78,7 @@ class Sessions:
         try:
             with translated():
                 async with pool.connection() as conn:
+                    _heed_cancellation()
                     try:
                         yield conn
                     finally:
@@ -135,6 +136,13 @@ async def _configure(conn: Connection) -> None:
     await conn.execute("set jit = off")
     await conn.execute("set work_mem = '16MB'")  # a search keeps a space of twenty thousand memories in memory
     await conn.execute("set timezone = 'UTC'")
+
+
+def _heed_cancellation() -> None:
+    # The pool waits with asyncio.wait_for, which before Python 3.12 forgets a cancellation that arrives with the result.
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 def one(row: DictRow | None) -> DictRow:
