@@ -23,15 +23,31 @@ _OPENAI = "openai:"
 _NO_KEY = SecretStr("none")  # local endpoints want no key, the client wants one
 
 
-def memory(settings: Settings, *, embedder: Embedder | None = None, clock: Clock | None = None) -> Memory:
-    """An engine that opens itself on first use; no I/O here. Raises BadConfig for an unknown embedder."""
+def memory(
+    settings: Settings,
+    *,
+    embedder: Embedder | None = None,
+    clock: Clock | None = None,
+    model: ChatModel | None = None,
+) -> Memory:
+    """An engine that opens itself on first use; no I/O here. Without a `model` it takes the one that the settings name.
+
+    Raises BadConfig for an unknown embedder."""
     chosen = embedder or make_embedder(settings)
 
     async def address() -> str:
         return await database(settings)
 
     store = PostgresStore(address, model=chosen.name)
-    return Memory(House(store=store, embedder=chosen, clock=clock or SystemClock(), settings=settings))
+    return Memory(
+        House(
+            store=store,
+            embedder=chosen,
+            clock=clock or SystemClock(),
+            settings=settings,
+            model=model or chat_model(settings),
+        )
+    )
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from muniment.memory.flows import lifecycle, recall, transfer, write
 from muniment.memory.flows.house import House
+from muniment.memory.plan import OpsEvent, Receipt
 from muniment.memory.records import (
     Answer,
     Brief,
@@ -15,9 +16,7 @@ from muniment.memory.records import (
     JournalEntry,
     Memory as Record,
     MemoryId,
-    OpsEvent,
     Query,
-    Receipt,
     Revision,
     Scope,
     Turn,

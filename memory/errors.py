@@ -76,3 +76,11 @@ class ModelUnavailable(ModelError):
 
 class BadModelAnswer(ModelError):
     """The model's answer cannot be used."""
+
+
+class BadExtraction(BadModelAnswer):
+    """What the model extracted cannot be used."""
+
+
+class OverBudget(ModelError):
+    """The tenant's budget of the day is used up."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
+from muniment.memory.plan import Consent, Job, OpsEvent, Receipt, WritePlan
 from muniment.memory.records import (
     Delta,
     Found,
@@ -15,16 +16,13 @@ from muniment.memory.records import (
     Memory,
     MemoryId,
     Neighbour,
-    OpsEvent,
     Reader,
-    Receipt,
     Revision,
     Scope,
     Search,
     Turn,
     TurnId,
     Vector,
-    WritePlan,
 )
 
 
@@ -85,13 +83,25 @@ class ChatAnswer:
     output_tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerForm:
+    """The form that an answer must have: a JSON schema and its name (letters, digits, `_`, `-`)."""
+
+    name: str
+    schema: dict[str, Any]
+
+
 class ChatModel(Protocol):
     """A language model. Failures are `ModelError`s, never empty answers."""
 
     @property
     def name(self) -> str: ...
 
-    async def chat(self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> ChatAnswer: ...
+    async def chat(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
+    ) -> ChatAnswer:
+        """The answer; with a `form` its content is a text that holds a JSON object, alone or among other words."""
+        ...
 
     async def close(self) -> None: ...
 
@@ -114,6 +124,7 @@ class Sight:
     found: tuple[Found, ...] = ()
     stable: tuple[Memory, ...] = ()
     delta: Delta | None = None
+    profile: tuple[Consent, ...] = ()  # the approved values of the structured profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,8 +189,8 @@ class Store(Protocol):
         """Journal lines of a memory, or of the whole space, newest first."""
         ...
 
-    async def record(self, scope: Scope, turns: Sequence[Turn]) -> None:
-        """Append turns to the ledger; one that is there already stays as it is."""
+    async def record(self, scope: Scope, turns: Sequence[Turn], jobs: Sequence[Job] = ()) -> None:
+        """Append turns to the ledger and jobs to the queue, in one transaction; a turn that is there stays as it is."""
         ...
 
     async def known(self, scope: Scope, turns: Sequence[TurnId]) -> set[TurnId]:

@@ -33,9 +33,8 @@ Role = Literal["user", "assistant", "tool", "system"]
 Returns = Literal["bullets", "full"]
 Reason = Literal["below threshold", "over budget", "near-duplicate", "beyond top_k", "category full"]
 Node = Literal["hotpath", "context", "episodic", "worker", "face"]
-Op = Literal["classify", "search", "create", "update", "merge", "delete", "link", "ttl"]
-Status = Literal["ok", "error", "skipped"]
 
+ROLE_TRUST: dict[Role, Trust] = {"user": "user", "assistant": "agent", "tool": "tool", "system": "agent"}
 TRUST_RANK: dict[Trust, int] = {"user": 3, "tool": 2, "document": 1, "agent": 0}
 _UNSOUND = re.compile("[\x00\ud800-\udfff]")
 _SPACES = uuid5(NAMESPACE_URL, "muniment:space")
@@ -57,16 +56,23 @@ class Scope:
     thread: str | None = None
     run: str | None = None
     actor: str | None = None
+    project: str | None = None
 
     def __post_init__(self) -> None:
-        for name in (self.owner, self.tenant, self.agent, self.session, self.thread, self.run, self.actor):
+        named = (self.agent, self.session, self.thread, self.run, self.actor, self.project)
+        for name in (self.owner, self.tenant, *named):
             if name and _UNSOUND.search(name):
                 raise BadInput("a name has a NUL or half a character (a lone surrogate)")
 
     @property
     def space(self) -> SpaceId:
         """The space of this owner: `uuid5(tenant, owner)`, computed, never looked up."""
-        return SpaceId(uuid5(uuid5(_SPACES, self.tenant), f"{self.owner_type}:{self.owner}"))
+        return SpaceId(uuid5(self.tenancy, f"{self.owner_type}:{self.owner}"))
+
+    @property
+    def tenancy(self) -> SpaceId:
+        """Where the tenant's own books are kept, such as what it spends."""
+        return SpaceId(uuid5(_SPACES, self.tenant))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +146,10 @@ class Turn:
     session: str | None = None
     thread: str | None = None
     actor: str | None = None
+    source: Trust = "user"  # who vouches for what it says
+    path: str | None = None  # of the file or page it was read from
+    tags: tuple[str, ...] = ()
+    recalled: tuple[int, ...] = ()  # fingerprints of what memory had put before the model when it was said
 
     @classmethod
     def make(
@@ -152,8 +162,14 @@ class Turn:
         at: datetime,
         thread: str | None = None,
         actor: str | None = None,
+        source: Trust | None = None,
+        path: str | None = None,
+        tags: tuple[str, ...] = (),
+        recalled: tuple[int, ...] = (),
     ) -> Turn:
-        """A turn whose id is `session + key + hash(text)`: the same turn twice has the same id."""
+        """A turn whose id is `session + key + hash(text)`: the same turn twice has the same id.
+
+        Its source is that of its role, unless another is named."""
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
         return cls(
             id=TurnId(uuid5(_SPACES, f"{session}\x1f{key}\x1f{role}\x1f{digest}")),
@@ -163,6 +179,10 @@ class Turn:
             session=session,
             thread=thread,
             actor=actor,
+            source=source or ROLE_TRUST[role],
+            path=path,
+            tags=tags,
+            recalled=recalled,
         )
 
 
@@ -184,6 +204,7 @@ class Candidate:
     turns: tuple[TurnId, ...] = ()
     actor: str | None = None
     role: Role | None = "user"
+    state: Literal["active", "pending"] = "active"  # pending: kept, but out of every answer until a person approves
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,53 +221,6 @@ class Neighbour:
 
     memory: Memory
     sim: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
-    """One memory before and after. One change is one revision and one line of the journal."""
-
-    action: Action
-    after: Memory
-    before: Memory | None = None
-    vector: Vector | None = field(default=None, repr=False)
-    band: Band | None = None
-    sim: float | None = None
-    meta: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relation:
-    """An undirected edge between two memories, strength in [0, 1]."""
-
-    a: MemoryId
-    b: MemoryId
-    strength: float
-    relation_type: str = "related_to"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WritePlan:
-    """Everything one write will do. Made without I/O, committed in one transaction."""
-
-    scope: Scope
-    expects: Revision
-    node: Node
-    at: datetime
-    changes: tuple[Change, ...] = ()
-    relations: tuple[Relation, ...] = ()
-    turns: tuple[Turn, ...] = ()  # consumed: a turn already consumed makes the whole plan a replay
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
-    """What a write did. `skipped` is the gate's reason; `refused` counts candidates that failed validation."""
-
-    rev: Revision
-    changes: tuple[Change, ...] = ()
-    replayed: bool = False
-    skipped: str | None = None
-    refused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -381,20 +355,6 @@ class Brief:
     header: str
     bullets: tuple[str, ...]
     moving: str  # header and fenced bullets as one block; empty when there is nothing to say
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpsEvent:
-    """One line of operational tracking: a search, a skip or a failure. Mutations are in the journal."""
-
-    node: Node
-    op: Op
-    status: Status
-    ts: datetime
-    thread_id: str | None = None
-    memory_id: MemoryId | None = None
-    category: str | None = None
-    sim: float | None = None
 
 
 evolve = replace

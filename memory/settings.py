@@ -11,112 +11,33 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn, TypeAlias
+from typing import Annotated, Any, NoReturn
 
 import platformdirs
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import Field, SecretStr, ValidationError
 
 from muniment.memory.errors import BadConfig
+from muniment.memory.sections import (
+    Category,
+    ConsentRules,
+    DeltaHeader,
+    Episodes,
+    Insights,
+    Jobs,
+    Limits,
+    ModelLimits,
+    Part,
+    Profile,
+    Recall,
+    Redact,
+    Spending,
+    Texts,
+    Writing,
+)
 from muniment.memory.yaml_file import KeyPath, YamlFile, meant, parse, read_file, refusal, shape, shown
 
 DEFAULT_EMBEDDER = "bge-small-en-v1.5-int8"
 _SLUG = re.compile(r"[a-z][a-z0-9_]*")
-
-Count: TypeAlias = Annotated[int, Field(ge=1)]
-Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
-Positive: TypeAlias = Annotated[float, Field(gt=0)]
-Texts: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]  # YAML has lists, frozen models have tuples
-
-
-class Part(BaseModel):
-    """A part of the settings: frozen, and an unknown key or a value of another type is an error."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class Category(Part):
-    """A category: `all` = always in context, `rag` = retrieved, at most `rag_length` items."""
-
-    label: Annotated[str, Field(min_length=1)]
-    context: Literal["all", "rag"]
-    rag_length: Count | None = None
-
-
-class Limits(Part):
-    """What is refused (`turn_chars`, `top_k`) or cut (`query_chars`, `profile_items`), in characters and items."""
-
-    turn_chars: Count
-    memory_chars: Count
-    query_chars: Count
-    top_k: Count
-    profile_items: Count
-
-
-class Recall(Part):
-    """How a query is answered: budgets in tokens of the rendered payload, similarities and weights in [0, 1]."""
-
-    top_k: Count
-    budget_tokens: Count
-    threshold: Share
-    context_bullets: Count
-    context_budget_tokens: Count
-    candidates: Count
-    duplicate_similarity: Share
-    relation_weight: Share
-    recency_weight: Share
-    recency_half_life_days: Positive
-    importance_weight: Share
-    pinned_boost: Share
-    actor_boost: Share
-    insight_factor: Share
-
-
-class DeltaHeader(Part):
-    """The delta header: at most `bullets` changes, and how far back a thread that never looked sees."""
-
-    bullets: Annotated[int, Field(ge=0, le=3)]
-    lookback_hours: Annotated[float, Field(ge=0)]
-
-
-class Writing(Part):
-    """How a statement is merged: neighbours looked at, attempts after a `Conflict`, days until a soft delete is final."""
-
-    neighbours: Count
-    attempts: Count
-    fallback_days: Count
-    fallback_neighbours: Count
-    link_min: Share
-    soft_delete_days: Annotated[int, Field(ge=0)]
-
-
-class Profile(Part):
-    """What a cosine of one embedding model means: the bands' lower edges, and what counts as 0 and 1 in ranking."""
-
-    auto: Share
-    check: Share
-    fallback: Share
-    floor: Share
-    ceiling: Share
-    scripts: Annotated[tuple[Literal["latin", "cjk"], ...], Field(strict=False, min_length=1)]
-
-
-class Redact(Part):
-    """What leaves a text besides secrets; `patterns` are regular expressions."""
-
-    email: bool
-    phone: bool
-    patterns: Texts
-    deny_tags: Texts
-
-
-class ModelLimits(Part):
-    """How long and how often a model is asked."""
-
-    timeout_seconds: Positive
-    max_retries: Annotated[int, Field(ge=0)]
-    max_output_tokens: Count
-    tool_rounds: Annotated[int, Field(ge=0)]
-    handoffs: Annotated[int, Field(ge=0)]
 
 
 class Settings(Part):
@@ -131,6 +52,11 @@ class Settings(Part):
     embedders: dict[str, Profile]
     redact: Redact
     model: ModelLimits
+    consent: ConsentRules
+    spend: Spending
+    episodes: Episodes
+    insights: Insights
+    jobs: Jobs
     home: Path
     database_url: SecretStr | None = None
     chat_model: str | None = None
@@ -167,6 +93,11 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         delta=content.delta,
         write=content.write,
         model=content.model,
+        consent=content.consent,
+        spend=content.spend,
+        episodes=content.episodes,
+        insights=content.insights,
+        jobs=content.jobs,
         home=env.path("MUNIMENT_HOME") or Path(platformdirs.user_data_dir("muniment")),
         database_url=env.secret("MUNIMENT_DATABASE_URL", _is_dsn, "a postgresql:// URL or a key=value DSN"),
         chat_model=env.text("MUNIMENT_MODEL"),
@@ -279,6 +210,11 @@ class _Content(Part):
     embedders: dict[str, Profile]
     redact: Redact
     model: ModelLimits
+    consent: ConsentRules
+    spend: Spending
+    episodes: Episodes
+    insights: Insights
+    jobs: Jobs
 
 
 _WANTED = {

@@ -10,19 +10,8 @@ from typing import Any, get_args, get_type_hints
 from uuid import UUID
 
 from muniment.memory.errors import BadInput
-from muniment.memory.records import (
-    Answer,
-    Change,
-    Fact,
-    FactKind,
-    Filters,
-    Hit,
-    JournalEntry,
-    Memory,
-    Query,
-    Receipt,
-    Returns,
-)
+from muniment.memory.plan import Change, Receipt
+from muniment.memory.records import Answer, Fact, FactKind, Filters, Hit, JournalEntry, Memory, Query, Returns
 from muniment.memory.rules import render
 
 _UNSOUND = re.compile("[\x00\ud800-\udfff]")

@@ -65,6 +65,24 @@ CREATE VIEW muniment.change_log WITH (security_invoker='true') AS
    FROM muniment.journal
   WHERE (action <> 'LINK'::text);
 
+CREATE TABLE muniment.consent_requests (
+    space_id uuid NOT NULL,
+    request_id uuid NOT NULL,
+    field text NOT NULL,
+    value text NOT NULL,
+    decision text NOT NULL,
+    memory_id uuid NOT NULL,
+    turns uuid[] NOT NULL,
+    old text,
+    asked_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    decided_at timestamp with time zone,
+    decided_by text,
+    CONSTRAINT consent_requests_decision CHECK ((decision = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text, 'expired'::text, 'replaced'::text])))
+);
+
+ALTER TABLE ONLY muniment.consent_requests FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE muniment.embedders (
     model text NOT NULL,
     active boolean DEFAULT false NOT NULL,
@@ -89,6 +107,23 @@ CREATE TABLE muniment.events (
 );
 
 ALTER TABLE ONLY muniment.events FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE muniment.extractions (
+    space_id uuid NOT NULL,
+    turn_id uuid NOT NULL,
+    source text NOT NULL,
+    found integer NOT NULL,
+    written integer NOT NULL,
+    repaired text[] NOT NULL,
+    refused text[] NOT NULL,
+    prompt text,
+    model text,
+    rev bigint NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT extractions_source CHECK ((source = ANY (ARRAY['rules'::text, 'model'::text])))
+);
+
+ALTER TABLE ONLY muniment.extractions FORCE ROW LEVEL SECURITY;
 
 CREATE VIEW muniment.history WITH (security_invoker='true') AS
  SELECT space_id,
@@ -182,6 +217,33 @@ CREATE TABLE muniment.memory_versions (
 
 ALTER TABLE ONLY muniment.memory_versions FORCE ROW LEVEL SECURITY;
 
+CREATE VIEW muniment.operations WITH (security_invoker='true') AS
+ SELECT events.space_id,
+    events.thread_id,
+    events.node,
+    events.op,
+    events.status,
+    events.memory_id,
+    events.category,
+    events.sim,
+    events.ts
+   FROM muniment.events
+UNION ALL
+ SELECT journal.space_id,
+    journal.thread_id,
+    journal.node,
+        CASE journal.action
+            WHEN 'ADD'::text THEN 'create'::text
+            WHEN 'RESTORE'::text THEN 'update'::text
+            ELSE lower(journal.action)
+        END AS op,
+    'ok'::text AS status,
+    journal.memory_id,
+    NULL::text AS category,
+    journal.sim,
+    journal.ts
+   FROM muniment.journal;
+
 CREATE TABLE muniment.relations (
     space_id uuid NOT NULL,
     from_id uuid NOT NULL,
@@ -208,6 +270,28 @@ WITH (fillfactor='50');
 
 ALTER TABLE ONLY muniment.spaces FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE muniment.spend (
+    space_id uuid NOT NULL,
+    day date NOT NULL,
+    purpose text NOT NULL,
+    model text NOT NULL,
+    requests bigint NOT NULL,
+    input_tokens bigint NOT NULL,
+    output_tokens bigint NOT NULL,
+    micros bigint NOT NULL
+);
+
+ALTER TABLE ONLY muniment.spend FORCE ROW LEVEL SECURITY;
+
+CREATE TABLE muniment.spend_days (
+    space_id uuid NOT NULL,
+    day date NOT NULL,
+    tokens bigint NOT NULL,
+    micros bigint NOT NULL
+);
+
+ALTER TABLE ONLY muniment.spend_days FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE muniment.thread_revision (
     space_id uuid NOT NULL,
     thread_id text NOT NULL,
@@ -225,16 +309,27 @@ CREATE TABLE muniment.turns (
     actor text,
     text text NOT NULL,
     at timestamp with time zone NOT NULL,
-    consumed_rev bigint
+    consumed_rev bigint,
+    source text DEFAULT 'user'::text NOT NULL,
+    path text,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    recalled bigint[] DEFAULT '{}'::bigint[] NOT NULL,
+    CONSTRAINT turns_source CHECK ((source = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
 );
 
 ALTER TABLE ONLY muniment.turns FORCE ROW LEVEL SECURITY;
+
+ALTER TABLE ONLY muniment.consent_requests
+    ADD CONSTRAINT consent_requests_pk PRIMARY KEY (space_id, request_id);
 
 ALTER TABLE ONLY muniment.embedders
     ADD CONSTRAINT embedders_pk PRIMARY KEY (model);
 
 ALTER TABLE ONLY muniment.events
     ADD CONSTRAINT events_pk PRIMARY KEY (space_id, event_id);
+
+ALTER TABLE ONLY muniment.extractions
+    ADD CONSTRAINT extractions_pk PRIMARY KEY (space_id, turn_id, source);
 
 ALTER TABLE ONLY muniment.journal
     ADD CONSTRAINT journal_pk PRIMARY KEY (space_id, rev);
@@ -251,11 +346,19 @@ ALTER TABLE ONLY muniment.relations
 ALTER TABLE ONLY muniment.spaces
     ADD CONSTRAINT spaces_pk PRIMARY KEY (space_id);
 
+ALTER TABLE ONLY muniment.spend_days
+    ADD CONSTRAINT spend_days_pk PRIMARY KEY (space_id, day);
+
+ALTER TABLE ONLY muniment.spend
+    ADD CONSTRAINT spend_pk PRIMARY KEY (space_id, day, purpose, model);
+
 ALTER TABLE ONLY muniment.thread_revision
     ADD CONSTRAINT thread_revision_pk PRIMARY KEY (space_id, thread_id);
 
 ALTER TABLE ONLY muniment.turns
     ADD CONSTRAINT turns_pk PRIMARY KEY (space_id, turn_id);
+
+CREATE UNIQUE INDEX consent_requests_waiting ON muniment.consent_requests USING btree (space_id, field, lower(value)) WHERE (decision = 'pending'::text);
 
 CREATE UNIQUE INDEX embedders_one_active ON muniment.embedders USING btree (active) WHERE active;
 
@@ -273,8 +376,14 @@ CREATE INDEX relations_by_to ON muniment.relations USING btree (space_id, to_id)
 
 CREATE INDEX turns_by_thread ON muniment.turns USING btree (space_id, thread_id, at);
 
+ALTER TABLE ONLY muniment.consent_requests
+    ADD CONSTRAINT consent_requests_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
 ALTER TABLE ONLY muniment.events
     ADD CONSTRAINT events_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.extractions
+    ADD CONSTRAINT extractions_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
 ALTER TABLE ONLY muniment.journal
     ADD CONSTRAINT journal_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
@@ -297,9 +406,19 @@ ALTER TABLE ONLY muniment.thread_revision
 ALTER TABLE ONLY muniment.turns
     ADD CONSTRAINT turns_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
+ALTER TABLE muniment.consent_requests ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY consent_requests_own ON muniment.consent_requests TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+CREATE POLICY consent_requests_read ON muniment.consent_requests FOR SELECT TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ('profile'::text = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))));
+
 ALTER TABLE muniment.events ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY events_own ON muniment.events TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+ALTER TABLE muniment.extractions ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY extractions_own ON muniment.extractions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 ALTER TABLE muniment.journal ENABLE ROW LEVEL SECURITY;
 
@@ -323,6 +442,14 @@ CREATE POLICY spaces_keeper ON muniment.spaces FOR SELECT TO muniment_keeper USI
 
 CREATE POLICY spaces_own ON muniment.spaces TO muniment_app USING ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[]))) WITH CHECK ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])));
 
+ALTER TABLE muniment.spend ENABLE ROW LEVEL SECURITY;
+
+ALTER TABLE muniment.spend_days ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY spend_days_own ON muniment.spend_days TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+CREATE POLICY spend_own ON muniment.spend TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
 ALTER TABLE muniment.thread_revision ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY thread_revision_own ON muniment.thread_revision TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -340,9 +467,13 @@ GRANT SELECT,INSERT ON TABLE muniment.journal TO muniment_app;
 
 GRANT SELECT ON TABLE muniment.change_log TO muniment_app;
 
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.consent_requests TO muniment_app;
+
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.embedders TO muniment_app;
 
 GRANT SELECT,INSERT ON TABLE muniment.events TO muniment_app;
+
+GRANT SELECT,INSERT ON TABLE muniment.extractions TO muniment_app;
 
 GRANT SELECT ON TABLE muniment.history TO muniment_app;
 
@@ -354,10 +485,16 @@ GRANT UPDATE(embedding) ON TABLE muniment.memory_versions TO muniment_app;
 
 GRANT UPDATE(embedding_model) ON TABLE muniment.memory_versions TO muniment_app;
 
+GRANT SELECT ON TABLE muniment.operations TO muniment_app;
+
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.relations TO muniment_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spaces TO muniment_app;
 GRANT SELECT ON TABLE muniment.spaces TO muniment_keeper;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spend TO muniment_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spend_days TO muniment_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.thread_revision TO muniment_app;
 

@@ -7,7 +7,8 @@ from contextlib import suppress
 
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput, MunimentError
-from muniment.memory.records import Node, Op, OpsEvent, Scope
+from muniment.memory.plan import Op, OpsEvent
+from muniment.memory.records import Node, Scope
 
 _log = logging.getLogger(__name__)
 

@@ -10,7 +10,8 @@ import typer
 from muniment.faces.cli import screen, session
 from muniment.faces.cli.options import ME, AsJson, Id, User, words
 from muniment.memory import wire
-from muniment.memory.records import MemoryId, Receipt, Scope
+from muniment.memory.plan import Receipt
+from muniment.memory.records import MemoryId, Scope
 from muniment.memory.settings import load
 
 if TYPE_CHECKING:

@@ -10,11 +10,13 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from muniment.memory.errors import BadConfig
-from muniment.memory.ports import Clock, Embedder, Store
-from muniment.memory.records import OpsEvent, Reader, Scope, SpaceId
+from muniment.memory.plan import OpsEvent
+from muniment.memory.ports import ChatModel, Clock, Embedder, Store
+from muniment.memory.records import Reader, Scope, SpaceId
 from muniment.memory.rules.redact import redact
 from muniment.memory.rules.text import clean
-from muniment.memory.settings import Category, Profile, Settings
+from muniment.memory.sections import Category, Profile
+from muniment.memory.settings import Settings
 
 _BUFFERED = 200
 
@@ -22,11 +24,14 @@ _BUFFERED = 200
 class House:
     """The adapters and settings of one engine."""
 
-    def __init__(self, *, store: Store, embedder: Embedder, clock: Clock, settings: Settings) -> None:
+    def __init__(
+        self, *, store: Store, embedder: Embedder, clock: Clock, settings: Settings, model: ChatModel | None = None
+    ) -> None:
         self.store = store
         self.embedder = embedder
         self.clock = clock
         self.settings = settings
+        self.model = model
         self.patterns = tuple(re.compile(one) for one in settings.redact.patterns)
         self._turnstiles: WeakValueDictionary[SpaceId, asyncio.Lock] = WeakValueDictionary()
         self._events: defaultdict[Scope, list[OpsEvent]] = defaultdict(list)
@@ -69,6 +74,8 @@ class House:
         finally:
             await self.store.close()
             await self.embedder.close()
+            if self.model is not None:
+                await self.model.close()
 
     async def track(self, scope: Scope, event: OpsEvent) -> None:
         """Buffer an event; a full buffer is written."""

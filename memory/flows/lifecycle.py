@@ -7,7 +7,8 @@ from datetime import timedelta
 
 from muniment.memory.errors import BadInput, Conflict, NotFound
 from muniment.memory.flows.house import House
-from muniment.memory.records import Change, JournalEntry, Memory, MemoryId, Receipt, Revision, Scope, WritePlan, evolve
+from muniment.memory.plan import Change, Receipt, WritePlan
+from muniment.memory.records import JournalEntry, Memory, MemoryId, Revision, Scope, evolve
 
 _MOST = 2**31 - 1
 Step = Callable[[Memory], Change | None]

@@ -8,7 +8,8 @@ from datetime import timedelta
 from muniment.memory import wire
 from muniment.memory.errors import BadInput, Denied
 from muniment.memory.flows.house import House, safe_text
-from muniment.memory.records import Answer, Brief, Hit, OpsEvent, Query, Reader, Revision, Scope, Search
+from muniment.memory.plan import OpsEvent
+from muniment.memory.records import Answer, Brief, Hit, Query, Reader, Revision, Scope, Search
 from muniment.memory.rules import gate, render, words
 from muniment.memory.rules.pack import as_json, pack
 from muniment.memory.rules.rank import rank

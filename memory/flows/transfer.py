@@ -12,18 +12,9 @@ from muniment.memory import wire
 from muniment.memory.errors import BadInput, Conflict
 from muniment.memory.flows.house import House, safe_text
 from muniment.memory.flows.write import checked, keep, safe_candidate
+from muniment.memory.plan import Change, WritePlan
 from muniment.memory.ports import Dump
-from muniment.memory.records import (
-    Candidate,
-    Change,
-    Kind,
-    MemoryId,
-    Revision,
-    Scope,
-    Turn,
-    TurnId,
-    WritePlan,
-)
+from muniment.memory.records import Candidate, Kind, MemoryId, Revision, Scope, Turn, TurnId
 from muniment.memory.rules.merge import fresh
 
 Progress = Callable[[int], None]

@@ -12,24 +12,9 @@ from muniment.memory.errors import BadInput, Conflict, TooLarge
 from muniment.memory.flows.house import House, safe_text
 from muniment.memory.flows.lifecycle import forgotten
 from muniment.memory.flows.recall import prepare
+from muniment.memory.plan import Change, OpsEvent, Receipt, Status, WritePlan
 from muniment.memory.ports import Probe
-from muniment.memory.records import (
-    Candidate,
-    Change,
-    Extraction,
-    MemoryId,
-    Node,
-    OpsEvent,
-    Query,
-    Receipt,
-    Revision,
-    Scope,
-    Status,
-    Turn,
-    Vector,
-    WritePlan,
-    evolve,
-)
+from muniment.memory.records import Candidate, Extraction, MemoryId, Node, Query, Revision, Scope, Turn, Vector, evolve
 from muniment.memory.rules import gate, words
 from muniment.memory.rules.extract import extract
 from muniment.memory.rules.merge import Incoming, Merged, merge

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from muniment.memory.errors import BadInput, BadModelAnswer
 from muniment.memory.models.openai_client import open_client, translated
-from muniment.memory.ports import ChatAnswer, ChatMessage, Tool, ToolCall
+from muniment.memory.ports import AnswerForm, ChatAnswer, ChatMessage, Tool, ToolCall
 
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -81,7 +81,9 @@ class OpenAIChat:
     def name(self) -> str:
         return self._model
 
-    async def chat(self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> ChatAnswer:
+    async def chat(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
+    ) -> ChatAnswer:
         """The model's answer: text, tool calls or both. `BadInput` for a tool name that providers refuse."""
         for tool in tools:
             if not _TOOL_NAME.fullmatch(tool.name):
@@ -101,6 +103,8 @@ class OpenAIChat:
                 }
                 for tool in tools
             ]
+        if form:
+            body["response_format"] = {"type": "json_schema", "json_schema": {"name": form.name, "schema": form.schema}}
         with translated(self._model):
             raw = await self._client.chat.completions.with_raw_response.create(**body)
         try:

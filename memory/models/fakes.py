@@ -14,7 +14,7 @@ from typing import TypeAlias
 import numpy as np
 
 from muniment.memory.errors import BadConfig, ModelError, ModelUnavailable
-from muniment.memory.ports import ChatAnswer, ChatMessage, Tool
+from muniment.memory.ports import AnswerForm, ChatAnswer, ChatMessage, Tool
 from muniment.memory.records import Vector
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -108,7 +108,9 @@ class ScriptedChat:
     def name(self) -> str:
         return self._name
 
-    async def chat(self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> ChatAnswer:
+    async def chat(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
+    ) -> ChatAnswer:
         self.calls.append((tuple(messages), tuple(tools)))
         reply = self._script(messages, tools) if self._script else next(self._replies, None)
         if reply is None:

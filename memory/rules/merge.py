@@ -10,23 +10,22 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
+from muniment.memory.plan import Change, Relation
 from muniment.memory.records import (
     TRUST_RANK,
     Action,
     Band,
     Candidate,
-    Change,
     Memory,
     MemoryId,
     Neighbour,
-    Relation,
     Scope,
     TurnId,
     Vector,
     evolve,
 )
 from muniment.memory.rules import words
-from muniment.memory.settings import Profile, Writing
+from muniment.memory.sections import Profile, Writing
 
 Verdict = Literal["same", "supersedes", "different"]
 _NEGATIONS = frozenset({"not", "no", "never", "n't", "stopped", "longer", "anymore", "quit", "cannot"})

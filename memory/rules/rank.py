@@ -9,7 +9,7 @@ from datetime import datetime
 from muniment.memory.records import Found, Hit, Omission, Reason
 from muniment.memory.rules import words
 from muniment.memory.rules.merge import negated
-from muniment.memory.settings import Category, Profile, Recall
+from muniment.memory.sections import Category, Profile, Recall
 
 # Measured on dialogue recall. The keyword share is that of the query's own ceiling: where its words are hardly met, the
 # order leans on meaning by itself. Below the floor meaning goes on falling, down to _LOWEST: the floor says what is

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from muniment.memory.records import Delta, Event, Hit, JournalEntry, Memory, MemoryId
-from muniment.memory.settings import Category
+from muniment.memory.sections import Category
 
 FENCE_OPEN = "<recalled-memory>"
 FENCE_CLOSE = "</recalled-memory>"

@@ -13,6 +13,7 @@ from pgvector import HalfVector
 from psycopg.rows import DictRow
 
 from muniment.memory.errors import BadInput, Conflict, StoreError
+from muniment.memory.plan import Job, OpsEvent, Receipt, WritePlan
 from muniment.memory.ports import Probe, Sight
 from muniment.memory.records import (
     Delta,
@@ -20,15 +21,12 @@ from muniment.memory.records import (
     Memory,
     MemoryId,
     Neighbour,
-    OpsEvent,
     Reader,
-    Receipt,
     Revision,
     Scope,
     Search,
     Turn,
     TurnId,
-    WritePlan,
     evolve,
 )
 from muniment.memory.rules import words
@@ -151,7 +149,7 @@ class PostgresStore(Moves):
             cursor = await conn.execute(_READ["history"], asked)
             return [rows.entry(row) for row in await cursor.fetchall()]
 
-    async def record(self, scope: Scope, turns: Sequence[Turn]) -> None:
+    async def record(self, scope: Scope, turns: Sequence[Turn], jobs: Sequence[Job] = ()) -> None:
         """See `Store.record`."""
         async with self._writing(scope, turns[0].at if turns else None) as conn, conn.pipeline():
             for turn in turns:
@@ -257,4 +255,8 @@ def _turn(turn: Turn) -> dict[str, Any]:
         "actor": turn.actor,
         "text": turn.text,
         "at": turn.at,
+        "source": turn.source,
+        "path": turn.path,
+        "tags": list(turn.tags),
+        "recalled": list(turn.recalled),
     }

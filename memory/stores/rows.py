@@ -9,7 +9,8 @@ from typing import Any
 from pgvector import HalfVector, SparseVector
 from psycopg.types.json import Jsonb
 
-from muniment.memory.records import Change, Fact, Found, JournalEntry, Memory, MemoryId, Revision, WritePlan
+from muniment.memory.plan import Change, WritePlan
+from muniment.memory.records import Fact, Found, JournalEntry, Memory, MemoryId, Revision
 from muniment.memory.rules import words
 
 _COPIED = (

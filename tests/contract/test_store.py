@@ -11,20 +11,9 @@ from hypothesis import given, strategies as st
 
 from muniment.memory.errors import Conflict, WrongEmbedder
 from muniment.memory.models.fakes import HashEmbedder, hash_vector
+from muniment.memory.plan import Change, Relation, WritePlan
 from muniment.memory.ports import Probe
-from muniment.memory.records import (
-    Change,
-    Filters,
-    Memory,
-    MemoryId,
-    Reader,
-    Relation,
-    Revision,
-    Scope,
-    Search,
-    WritePlan,
-    evolve,
-)
+from muniment.memory.records import Filters, Memory, MemoryId, Reader, Revision, Scope, Search, evolve
 from muniment.memory.rules import words
 from muniment.memory.stores.postgres import PostgresStore
 from tests.engine import NOON, said, scope

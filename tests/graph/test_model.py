@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from muniment.memory.models.chat import OpenAIChat
 from muniment.memory.models.scripted import ScriptedOpenAI, tool_call
-from muniment.memory.ports import ChatAnswer, ChatMessage, Tool
+from muniment.memory.ports import AnswerForm, ChatAnswer, ChatMessage, Tool
 from muniment.memory.settings import Settings
 from muniment.nodes.state import Input, Who
 from tests.graph.conftest import STORY, Talk, last
@@ -219,7 +219,9 @@ class Slow:
     def __init__(self) -> None:
         self.asked, self.go = asyncio.Event(), asyncio.Event()
 
-    async def chat(self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = ()) -> ChatAnswer:
+    async def chat(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
+    ) -> ChatAnswer:
         self.asked.set()
         await self.go.wait()
         return ChatAnswer(message=ChatMessage(role="assistant", content="Done."), model=self.name)

@@ -22,7 +22,8 @@ from muniment.graph.turn import settle, thread_key
 from muniment.memory import bootstrap
 from muniment.memory.errors import Denied, StoreError
 from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.records import Receipt, Scope, Turn
+from muniment.memory.plan import Receipt
+from muniment.memory.records import Scope, Turn
 from muniment.memory.settings import Settings, load
 from muniment.nodes.state import Input, State, Who
 from tests.graph.conftest import STORY, Talk, last

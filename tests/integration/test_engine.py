@@ -12,7 +12,8 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import BadConfig, BadInput, Denied, NotFound, StoreDown, TooLarge
 from muniment.memory.flows import recall
 from muniment.memory.models.fakes import FixedClock
-from muniment.memory.records import Filters, Query, Receipt
+from muniment.memory.plan import Receipt
+from muniment.memory.records import Filters, Query
 from muniment.memory.rules import tokens
 from muniment.memory.rules.pack import as_json
 from tests.engine import NOON, engine, note, said, scope, settings, statement

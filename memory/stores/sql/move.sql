@@ -49,7 +49,8 @@ select (jsonb_populate_record(null::muniment.thread_revision, %(row)s || jsonb_b
 
 -- name: load_turn
 insert into muniment.turns
-select (jsonb_populate_record(null::muniment.turns, %(row)s || jsonb_build_object('space_id', %(space)s::uuid))).*
+select (jsonb_populate_record(null::muniment.turns, '{"source": "user", "tags": [], "recalled": []}' || %(row)s
+  || jsonb_build_object('space_id', %(space)s::uuid))).*
 
 -- name: flaws (what no writer leaves behind, and no reader could bear)
 with own as (select rev from muniment.spaces where space_id = %(space)s)

@@ -12,15 +12,18 @@ where space_id = %(space)s and rev = %(expects)s
 returning rev
 
 -- name: consume
-insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, consumed_rev)
-values (%(space)s, %(turn_id)s, %(session)s, %(thread)s, %(role)s, %(actor)s, %(text)s, %(at)s, %(rev)s)
+insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled,
+  consumed_rev)
+values (%(space)s, %(turn_id)s, %(session)s, %(thread)s, %(role)s, %(actor)s, %(text)s, %(at)s, %(source)s,
+  %(path)s, %(tags)s, %(recalled)s, %(rev)s)
 on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev
 where turns.consumed_rev is null
 returning turn_id
 
 -- name: record
-insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at)
-values (%(space)s, %(turn_id)s, %(session)s, %(thread)s, %(role)s, %(actor)s, %(text)s, %(at)s)
+insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled)
+values (%(space)s, %(turn_id)s, %(session)s, %(thread)s, %(role)s, %(actor)s, %(text)s, %(at)s, %(source)s,
+  %(path)s, %(tags)s, %(recalled)s)
 on conflict (space_id, turn_id) do nothing
 
 -- name: apply (a memory's row, its former version and its line of the journal are one statement)

@@ -1,0 +1,174 @@
+"""What a write will do and what it did: plans, receipts, jobs for later, requests for consent, and the books kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from typing import Any, Literal, NewType
+from uuid import UUID
+
+from muniment.memory.records import Action, Band, Memory, MemoryId, Node, Revision, Scope, Trust, Turn, TurnId, Vector
+
+Op = Literal["classify", "search", "create", "update", "merge", "delete", "link", "ttl"]
+Status = Literal["ok", "error", "skipped"]
+
+RequestId = NewType("RequestId", UUID)
+JobName = Literal["extract", "reflect", "expire"]
+Source = Literal["rules", "model"]
+Purpose = Literal["reply", "extract", "episode", "insight", "embed"]
+Field = Literal["preferred_name", "pronouns", "city", "language", "tone", "goals"]
+Decision = Literal["pending", "approved", "rejected", "expired", "replaced"]
+SENSITIVE: frozenset[Field] = frozenset({"preferred_name", "pronouns", "city", "language"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One memory before and after. One change is one revision and one line of the journal."""
+
+    action: Action
+    after: Memory
+    before: Memory | None = None
+    vector: Vector | None = field(default=None, repr=False)
+    band: Band | None = None
+    sim: float | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """An undirected edge between two memories, strength in [0, 1]."""
+
+    a: MemoryId
+    b: MemoryId
+    strength: float
+    relation_type: str = "related_to"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritePlan:
+    """Everything one write will do. Made without I/O, committed in one transaction."""
+
+    scope: Scope
+    expects: Revision
+    node: Node
+    at: datetime
+    changes: tuple[Change, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    turns: tuple[Turn, ...] = ()  # consumed: a turn already consumed makes the whole plan a replay
+    extracted: Extracted | None = None  # the same look at the same turn a second time makes the plan a replay, too
+    proposals: tuple[Proposal, ...] = ()
+    decisions: tuple[Consent, ...] = ()  # decided requests; one that is decided already is a `Conflict`
+    jobs: tuple[Job, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What a write did. `skipped` is the gate's reason; `refused` counts candidates that failed validation."""
+
+    rev: Revision
+    changes: tuple[Change, ...] = ()
+    replayed: bool = False
+    skipped: str | None = None
+    repaired: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    asked: tuple[Consent, ...] = ()  # requests for consent that this write made
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpsEvent:
+    """One line of operational tracking: a search, a skip or a failure. Mutations are in the journal."""
+
+    node: Node
+    op: Op
+    status: Status
+    ts: datetime
+    thread_id: str | None = None
+    memory_id: MemoryId | None = None
+    category: str | None = None
+    sim: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """Work for later, kept in the database until it is done. At most one with the same name and key waits in a space."""
+
+    name: JobName
+    scope: Scope
+    key: str = ""
+    at: datetime | None = None  # not before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extracted:
+    """What one look at a turn came to. A turn is looked at once by the rules and once by the model."""
+
+    turn: TurnId
+    source: Source
+    found: int = 0
+    repaired: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    prompt: str | None = None  # version
+    model: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A value for a field of the structured profile, and the memory and the turns that it comes from."""
+
+    field: Field
+    value: str
+    memory: MemoryId
+    turns: tuple[TurnId, ...]
+    trust: Trust = "user"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consent:
+    """A request to change the structured profile, and what became of it. An approved one is the field's value."""
+
+    id: RequestId
+    field: Field
+    value: str
+    decision: Decision
+    memory: MemoryId
+    asked_at: datetime
+    expires_at: datetime
+    turns: tuple[TurnId, ...] = ()  # each is a signal
+    decided_at: datetime | None = None
+    decided_by: str | None = None
+    old: str | None = None  # the field's value when it was asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """What one request to a model costs, or may cost: tokens, and money in millionths of the configured currency."""
+
+    purpose: Purpose
+    model: str
+    input_tokens: int
+    output_tokens: int
+    micros: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What a tenant spent on one purpose and model in a day (UTC)."""
+
+    day: date
+    purpose: str
+    model: str
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    micros: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How often a node did something with a status on a day (UTC)."""
+
+    day: date
+    node: str
+    op: str
+    status: str
+    count: int

@@ -1,0 +1,157 @@
+"""The parts of the settings, as config/memory.yaml has them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Count: TypeAlias = Annotated[int, Field(ge=1)]
+Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
+Positive: TypeAlias = Annotated[float, Field(gt=0)]
+Texts: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]  # YAML has lists, frozen models have tuples
+
+
+class Part(BaseModel):
+    """A part of the settings: frozen, and an unknown key or a value of another type is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Category(Part):
+    """A category: `all` = always in context, `rag` = retrieved, at most `rag_length` items."""
+
+    label: Annotated[str, Field(min_length=1)]
+    context: Literal["all", "rag"]
+    rag_length: Count | None = None
+
+
+class Limits(Part):
+    """What is refused (`turn_chars`, `top_k`) or cut (`query_chars`, `profile_items`), in characters and items."""
+
+    turn_chars: Count
+    memory_chars: Count
+    query_chars: Count
+    top_k: Count
+    profile_items: Count
+
+
+class Recall(Part):
+    """How a query is answered: budgets in tokens of the rendered payload, similarities and weights in [0, 1]."""
+
+    top_k: Count
+    budget_tokens: Count
+    threshold: Share
+    context_bullets: Count
+    context_budget_tokens: Count
+    candidates: Count
+    duplicate_similarity: Share
+    relation_weight: Share
+    recency_weight: Share
+    recency_half_life_days: Positive
+    importance_weight: Share
+    pinned_boost: Share
+    actor_boost: Share
+    insight_factor: Share
+
+
+class DeltaHeader(Part):
+    """The delta header: at most `bullets` changes, and how far back a thread that never looked sees."""
+
+    bullets: Annotated[int, Field(ge=0, le=3)]
+    lookback_hours: Annotated[float, Field(ge=0)]
+
+
+class Writing(Part):
+    """How a statement is merged: neighbours looked at, attempts after a `Conflict`, days until a soft delete is final, and
+    how many memories one turn, and one user in a day (UTC), may make or change."""
+
+    neighbours: Count
+    attempts: Count
+    fallback_days: Count
+    fallback_neighbours: Count
+    link_min: Share
+    per_turn: Count
+    per_day: Count
+    soft_delete_days: Annotated[int, Field(ge=0)]
+
+
+class Profile(Part):
+    """What a cosine of one embedding model means: the bands' lower edges, and what counts as 0 and 1 in ranking."""
+
+    auto: Share
+    check: Share
+    fallback: Share
+    floor: Share
+    ceiling: Share
+    scripts: Annotated[tuple[Literal["latin", "cjk"], ...], Field(strict=False, min_length=1)]
+
+
+class Redact(Part):
+    """What leaves a text besides secrets (`patterns` are regular expressions), and what is not taken in at all: turns with
+    such a tag, of such a path (shell patterns), of such a project."""
+
+    email: bool
+    phone: bool
+    patterns: Texts
+    deny_tags: Texts
+    deny_paths: Texts
+    deny_projects: Texts
+
+
+class ModelLimits(Part):
+    """How long and how often a model is asked."""
+
+    timeout_seconds: Positive
+    max_retries: Annotated[int, Field(ge=0)]
+    max_output_tokens: Count
+    tool_rounds: Annotated[int, Field(ge=0)]
+    handoffs: Annotated[int, Field(ge=0)]
+
+
+class ConsentRules(Part):
+    """Days a request for consent waits, and the signals after which a benign field changes without one."""
+
+    days: Positive
+    signals: Count
+
+
+class Price(Part):
+    """What a model costs, in the configured currency per million tokens."""
+
+    input: Annotated[float, Field(ge=0)]
+    output: Annotated[float, Field(ge=0)]
+
+
+class Spending(Part):
+    """A tenant's budget of a day (UTC), None for no limit, and the prices by model; an unknown model costs nothing."""
+
+    daily_tokens: Count | None
+    daily_money: Positive | None
+    currency: Annotated[str, Field(min_length=1)]
+    prices: dict[str, Price]
+
+
+class Episodes(Part):
+    """When an episode is captured: turns and minutes since the last one, how many a day, hours in which two are merged."""
+
+    cooldown_turns: Annotated[int, Field(ge=0)]
+    cooldown_minutes: Annotated[float, Field(ge=0)]
+    per_day: Annotated[int, Field(ge=0)]
+    merge_hours: Annotated[float, Field(ge=0)]
+
+
+class Insights(Part):
+    """How insights are made: hours between two looks, and the most memories and characters that one looks at."""
+
+    every_hours: Positive
+    activities: Count
+    facts: Count
+    snippet_chars: Count
+
+
+class Jobs(Part):
+    """How the worker works: jobs at once, and seconds without a heartbeat after which a job's worker counts as dead."""
+
+    concurrency: Count
+    stalled_seconds: Positive
