@@ -83,7 +83,7 @@ def test_times_have_a_zone_and_no_vector_index_spans_spaces(catalogue: psycopg.C
 def test_history_and_change_log_are_views_with_the_agreed_names(
     catalogue: psycopg.Cursor[tuple[object, ...]],
 ) -> None:
-    """One journal under two other names, with the reader's rights."""
+    """One journal under other names, with the reader's rights."""
     rows = catalogue.execute("""
         select c.relname::text, array_agg(a.attname::text order by a.attnum), max(array_to_string(c.reloptions, ','))
         from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'muniment'
@@ -91,9 +91,11 @@ def test_history_and_change_log_are_views_with_the_agreed_names(
     assert [(name, options) for name, _, options in rows] == [
         ("change_log", "security_invoker=true"),
         ("history", "security_invoker=true"),
+        ("operations", "security_invoker=true"),
     ]
     assert {"thread_id", "rev", "memory_id", "event", "meta", "ts"} <= set(rows[0][1])  # type: ignore[call-overload]
     assert {"memory_id", "event", "old_ref", "new_ref", "actor", "meta", "ts"} <= set(rows[1][1])  # type: ignore[call-overload]
+    assert {"thread_id", "node", "op", "status", "memory_id", "category", "sim", "ts"} <= set(rows[2][1])  # type: ignore[call-overload]
 
 
 def test_the_snapshot_is_what_the_migrations_come_to(database_url: str) -> None:
