@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal, Protocol
 
-from muniment.memory.plan import Consent, Job, OpsEvent, Receipt, WritePlan
+from muniment.memory.plan import Activity, Books, Charge, Consent, Job, OpsEvent, Receipt, Settlement, Source, WritePlan
 from muniment.memory.records import (
     Delta,
     Found,
@@ -85,10 +85,11 @@ class ChatAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerForm:
-    """The form that an answer must have: a JSON schema and its name (letters, digits, `_`, `-`)."""
+    """The form that an answer must have: a JSON schema and its name (letters, digits, `_`, `-`); at most so many tokens."""
 
     name: str
     schema: dict[str, Any]
+    max_tokens: int | None = None
 
 
 class ChatModel(Protocol):
@@ -100,7 +101,9 @@ class ChatModel(Protocol):
     async def chat(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
     ) -> ChatAnswer:
-        """The answer; with a `form` its content is a text that holds a JSON object, alone or among other words."""
+        """The answer; with a `form` its content is a text that holds a JSON object, alone or among other words.
+
+        An answer in a form is asked for at temperature 0, and one that was cut off is an error."""
         ...
 
     async def close(self) -> None: ...
@@ -133,6 +136,30 @@ class Dump:
 
     rev: Revision
     rows: tuple[dict[str, Any], ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A turn and its neighbours in the thread, oldest first; `at` is its place among them."""
+
+    turns: tuple[Turn, ...]
+    at: int
+    looked: frozenset[Source] = frozenset()  # who has extracted from it
+
+    @property
+    def turn(self) -> Turn:
+        """The turn itself."""
+        return self.turns[self.at]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latest:
+    """What is newest in a space, newest first."""
+
+    activities: tuple[Memory, ...] = ()
+    facts: tuple[Memory, ...] = ()
+    insights: tuple[Memory, ...] = ()
+    turns: tuple[Turn, ...] = ()
 
 
 class Store(Protocol):
@@ -197,7 +224,31 @@ class Store(Protocol):
         """Which of these turns are consumed."""
         ...
 
+    async def passage(self, scope: Scope, turn: TurnId, *, before: int, after: int) -> Passage | None:
+        """A turn of the ledger among those of its thread, and who looked at it; None when it is not there."""
+        ...
+
+    async def latest(self, scope: Scope, *, activities: int, facts: int, turns: int) -> Latest:
+        """What is newest in the space, newest first: episodes, what the person stated, insights, and the turns."""
+        ...
+
     async def track(self, scope: Scope, events: Sequence[OpsEvent]) -> None: ...
+
+    async def reserve(self, scope: Scope, day: date, charge: Charge, tokens: int | None, micros: int | None) -> bool:
+        """Charge the tenant's day before a request, unless it is at its budget of tokens or micros already."""
+        ...
+
+    async def settle(self, scope: Scope, settlements: Sequence[Settlement]) -> None:
+        """Replace what was reserved of the tenant's days by what was used."""
+        ...
+
+    async def books(self, scope: Scope, since: date) -> Books:
+        """What the scope's tenant spent since a day, all its spaces together."""
+        ...
+
+    async def activity(self, reader: Reader, since: date, changes: int) -> Activity:
+        """What the space did since a day, and its latest changes."""
+        ...
 
     async def dump(self, scope: Scope) -> Dump: ...
 

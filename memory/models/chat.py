@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
-from muniment.memory.errors import BadInput, BadModelAnswer
-from muniment.memory.models.openai_client import open_client, translated
+from muniment.memory.errors import BadInput, BadModelAnswer, ModelError
+from muniment.memory.models.openai_client import UNKNOWN_OPTION, open_client, translated
 from muniment.memory.ports import AnswerForm, ChatAnswer, ChatMessage, Tool, ToolCall
 
+FORM_OPTIONS = frozenset({"response_format", "temperature"})
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
@@ -57,7 +59,10 @@ class OpenAIChat:
 
     `timeout_seconds` is per attempt, `max_output_tokens` per answer. Failures are `ModelTimeout`,
     `ModelRateLimited`, `ModelUnavailable`, `ModelError` (a request the endpoint does not accept) or
-    `BadModelAnswer` (refused, empty, not in form, tool arguments that are not a JSON object).
+    `BadModelAnswer` (refused, empty, not in form, tool arguments that are not a JSON object, a form cut off).
+
+    An endpoint that refuses structured output or a temperature is asked again without, then always so; the schema is
+    told in the prompt instead.
     """
 
     def __init__(
@@ -72,7 +77,9 @@ class OpenAIChat:
     ) -> None:
         self._model = model
         # OpenAI's newer models refuse `max_tokens`; most compatible endpoints know nothing else.
-        self._limit = {"max_tokens" if base_url else "max_completion_tokens": max_output_tokens}
+        self._limit = "max_tokens" if base_url else "max_completion_tokens"
+        self._max_output_tokens = max_output_tokens
+        self._dropped: frozenset[str] = frozenset()  # options that the endpoint has refused
         self._client = open_client(
             api_key=api_key, base_url=base_url, timeout_seconds=timeout_seconds, max_retries=max_retries
         )
@@ -90,11 +97,29 @@ class OpenAIChat:
                 raise BadInput(
                     f"The tool name {tool.name!r} is not made of 1 to 64 letters, digits, '_' or '-'.", tool=tool.name
                 )
-        body: dict[str, Any] = {
-            "model": self._model,
-            "messages": [_to_wire(message) for message in messages],
-            **self._limit,
-        }
+        dropped = self._dropped
+        while True:
+            try:
+                answer = await self._ask(self._body(messages, tools, form, dropped), formed=form is not None)
+            except ModelError as error:
+                refused = frozenset(error.data.get("about") or FORM_OPTIONS) - dropped
+                if form is None or error.data.get("status") not in UNKNOWN_OPTION or not refused:
+                    raise
+                dropped |= refused
+            else:
+                self._dropped = dropped  # only now is it known that they were the reason
+                return answer
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    def _body(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool], form: AnswerForm | None, dropped: frozenset[str]
+    ) -> dict[str, Any]:
+        if form and "response_format" in dropped:
+            messages = _told(messages, form)
+        body: dict[str, Any] = {"model": self._model, "messages": [_to_wire(message) for message in messages]}
+        body[self._limit] = (form and form.max_tokens) or self._max_output_tokens
         if tools:
             body["tools"] = [
                 {
@@ -104,24 +129,33 @@ class OpenAIChat:
                 for tool in tools
             ]
         if form:
-            body["response_format"] = {"type": "json_schema", "json_schema": {"name": form.name, "schema": form.schema}}
+            options = {
+                "temperature": 0,
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": form.name, "schema": form.schema, "strict": True},
+                },
+            }
+            body |= {name: value for name, value in options.items() if name not in dropped}
+        return body
+
+    async def _ask(self, body: dict[str, Any], *, formed: bool) -> ChatAnswer:
         with translated(self._model):
             raw = await self._client.chat.completions.with_raw_response.create(**body)
         try:
             completion = _Completion.model_validate_json(raw.content)
         except ValidationError as error:
             raise BadModelAnswer("The model's answer is not in the expected form.", model=self._model) from error
-        return self._accept(completion)
+        return self._accept(completion, formed=formed)
 
-    async def close(self) -> None:
-        await self._client.close()
-
-    def _accept(self, completion: _Completion) -> ChatAnswer:
-        """The first choice as a `ChatAnswer`; a cut-off text is an answer, a cut-off tool call is not."""
+    def _accept(self, completion: _Completion, *, formed: bool) -> ChatAnswer:
+        """The first choice as a `ChatAnswer`; a cut-off text is an answer, a cut-off form or tool call is not."""
         choice = completion.choices[0]
         message, finish = choice.message, choice.finish_reason
         if message.refusal or finish == "content_filter":
             raise BadModelAnswer("The model refuses to answer.", model=self._model, finish_reason=finish)
+        if formed and finish == "length":
+            raise BadModelAnswer("The model's answer was cut off.", model=self._model, finish_reason=finish)
         calls = tuple(self._call(call, finish) for call in message.tool_calls or ())
         text = message.content or ""
         if not calls and not text.strip():
@@ -163,3 +197,12 @@ def _to_wire(message: ChatMessage) -> dict[str, Any]:
     if message.tool_call_id is not None:
         wire["tool_call_id"] = message.tool_call_id
     return wire
+
+
+def _told(messages: Sequence[ChatMessage], form: AnswerForm) -> list[ChatMessage]:
+    """The messages with the form in words, in the one system message that every endpoint knows."""
+    schema = json.dumps(form.schema, ensure_ascii=False)
+    words = f"Answer with one JSON object and nothing else. Its JSON schema: {schema}"
+    if messages and messages[0].role == "system":
+        return [replace(messages[0], content=f"{messages[0].content}\n\n{words}"), *messages[1:]]
+    return [ChatMessage(role="system", content=words), *messages]

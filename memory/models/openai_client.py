@@ -13,6 +13,8 @@ from muniment.memory.errors import BadModelAnswer, ModelError, ModelRateLimited,
 OPENAI_URL = "https://api.openai.com/v1"
 SLOW = (408, 504)
 UNACCEPTABLE = (400, 413, 422)
+UNKNOWN_OPTION = (400, 422)
+_OPTIONS = ("response_format", "temperature")  # what a refusal may name
 
 
 def open_client(
@@ -39,16 +41,21 @@ def translated(model: str) -> Iterator[None]:
     except openai.RateLimitError as error:
         raise ModelRateLimited(model=model, retry_after=_seconds(error.response.headers.get("retry-after"))) from None
     except openai.APIStatusError as error:
-        raise _by_status(error.status_code, model) from None
+        raise _by_status(error, model) from None
     except openai.OpenAIError:
         raise BadModelAnswer(model=model) from None
 
 
-def _by_status(status: int, model: str) -> ModelError:
+def _by_status(error: openai.APIStatusError, model: str) -> ModelError:
+    status = error.status_code
     if status in SLOW:
         return ModelTimeout(model=model, status=status)
     if status in UNACCEPTABLE:
-        return ModelError(f"The model's endpoint does not accept the request ({status}).", model=model, status=status)
+        said = f"{error.message} {error.param or ''}"
+        named = {"about": about} if (about := tuple(name for name in _OPTIONS if name in said)) else {}
+        return ModelError(
+            f"The model's endpoint does not accept the request ({status}).", model=model, status=status, **named
+        )
     return ModelUnavailable(f"The model's endpoint answers with status {status}.", model=model, status=status)
 
 

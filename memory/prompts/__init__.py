@@ -1,0 +1,22 @@
+"""The prompts of the flows: a file each, the first line is its version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is told, and which version of it this is."""
+
+    version: str
+    text: str
+
+
+@cache
+def prompt(name: str) -> Prompt:
+    """The prompt of a name: extract, insight or episode."""
+    version, _, text = (files(__package__) / f"{name}.md").read_text(encoding="utf-8").partition("\n")
+    return Prompt(version.strip(), text.strip())
