@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, AsyncCursor, OperationalError
 from psycopg.errors import DiskFull
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
+from muniment.graph.redaction import Redact, safe
 from muniment.memory import bootstrap
 from muniment.memory.errors import StoreDown, StoreFull
 from muniment.memory.settings import load
+from muniment.nodes.state import IDS
 
 SCHEMA = "checkpoints"
 _SETUP_LOCK = 0x6D756E696D656E74  # the advisory lock of whoever makes the tables: "muniment"
 _SETUP_POLL_SECONDS = 0.05
 _CONNECT_SECONDS = 10.0
 _CONNECTIONS = 8
+_KNOWN_TEXTS = 4096  # a thread's messages are stored again with each of its checkpoints
 
 Pool: TypeAlias = AsyncConnectionPool[AsyncConnection[DictRow]]
 
@@ -37,11 +43,37 @@ class _Turnstile(asyncio.Lock):
 
 
 class PooledSaver(AsyncPostgresSaver):
-    """The official saver without its lock: each call has a connection of the pool to itself, so none waits for another."""
+    """The official saver without its lock: each call has a connection of the pool to itself, so none waits for another.
 
-    def __init__(self, pool: Pool) -> None:
+    What it stores is redacted: LangGraph saves a message before any node has seen it."""
+
+    def __init__(self, pool: Pool, redact: Redact) -> None:
         super().__init__(conn=pool)
         self.lock = _Turnstile()
+        self._redact = lru_cache(_KNOWN_TEXTS)(redact)
+
+    async def aput(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """See `BaseCheckpointSaver.aput`."""
+        held, told = checkpoint.copy(), config.copy()
+        held["channel_values"] = {name: self._safe(name, one) for name, one in checkpoint["channel_values"].items()}
+        told["metadata"] = safe(config.get("metadata", {}), self._redact)
+        return await super().aput(told, held, safe(metadata, self._redact), new_versions)
+
+    async def aput_writes(
+        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
+    ) -> None:
+        """See `BaseCheckpointSaver.aput_writes`."""
+        held = [(name, self._safe(name, value)) for name, value in writes]
+        await super().aput_writes(config, held, task_id, task_path)
+
+    def _safe(self, channel: str, value: Any) -> Any:
+        return value if channel in IDS else safe(value, self._redact)
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
@@ -55,8 +87,10 @@ class PooledSaver(AsyncPostgresSaver):
 
 
 @asynccontextmanager
-async def open_saver(dsn: str) -> AsyncIterator[PooledSaver]:
-    """A saver for concurrent use over a pool of its own; makes its tables if need be. Raises StoreDown."""
+async def open_saver(dsn: str, redact: Redact | None = None) -> AsyncIterator[PooledSaver]:
+    """A saver for concurrent use over a pool of its own; makes its tables if need be. Raises StoreDown.
+
+    Without a `redact` it takes out what is a secret under any settings."""
     pool: Pool = AsyncConnectionPool(
         dsn, min_size=1, max_size=_CONNECTIONS, open=False, timeout=_CONNECT_SECONDS, configure=_enter,
         check=AsyncConnectionPool.check_connection, name="checkpoints",
@@ -70,7 +104,7 @@ async def open_saver(dsn: str) -> AsyncIterator[PooledSaver]:
         await pool.close()
         raise StoreDown("The database of the checkpoints cannot be reached.") from error
     try:
-        yield PooledSaver(pool)
+        yield PooledSaver(pool, redact or bootstrap.redactor())
     finally:
         await pool.close()
 
@@ -78,7 +112,8 @@ async def open_saver(dsn: str) -> AsyncIterator[PooledSaver]:
 @asynccontextmanager
 async def checkpointer() -> AsyncIterator[PooledSaver]:
     """The saver of LangGraph's server, by the settings of this process. Raises BadConfig, StoreDown."""
-    async with open_saver(await bootstrap.database(load())) as saver:
+    settings = load()
+    async with open_saver(await bootstrap.database(settings), bootstrap.redactor(settings)) as saver:
         yield saver
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadConfig
-from muniment.memory.flows.house import House
+from muniment.memory.flows.house import House, redactor_of
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.ports import ChatModel, Clock, Embedder
 from muniment.memory.settings import DEFAULT_EMBEDDER, Settings, load
@@ -95,6 +95,13 @@ def chat_model(settings: Settings) -> ChatModel | None:
         max_retries=settings.model.max_retries,
         max_output_tokens=settings.model.max_output_tokens,
     )
+
+
+def redactor(settings: Settings | None = None) -> Callable[[str], str]:
+    """What takes the secrets out of a text, by these settings' rules or by those that always hold.
+
+    A text without a secret stays as it is, to the byte."""
+    return redactor_of(settings.redact if settings else None)
 
 
 async def database(settings: Settings) -> str:

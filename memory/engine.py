@@ -50,6 +50,10 @@ class Memory:
         """The time by the engine's clock, UTC."""
         return self.house.clock.now()
 
+    def redact(self, text: str) -> str:
+        """The text without secrets, by the settings' rules; one that holds none stays as it is, to the byte."""
+        return self.house.redact(text)
+
     async def learn(self, scope: Scope, turn: Turn) -> Receipt:
         """Keep what a turn says: gate, redact, extract by rule, validate, embed, merge, commit.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from langchain_core.messages import RemoveMessage
+from langchain_core.messages import AnyMessage, HumanMessage, RemoveMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from langgraph.types import Command
@@ -33,7 +33,7 @@ async def context(
     update = State(
         space=str(who.space), asked=[one.id for one in said if one.id], at=memory.now().isoformat(), writes=[],
         reports=[], handoff=None, handoffs=0, unread="", unwritten="", refused=False, rev=None, stable="", header="",
-        bullets=[], moving="",
+        bullets=[], moving="", messages=_without_secrets(said, memory),
     )  # fmt: skip
     try:
         update |= await _read(memory, who, str(said[-1].text) if said else "", settings.limits.turn_chars)
@@ -41,6 +41,24 @@ async def context(
         update["unread"] = await trouble.note(memory, who, "context", "search", error)
         update["refused"] = isinstance(error, TooLarge)
     return Command(goto=["supervisor", "hotpath"], update=update)
+
+
+def _without_secrets(said: list[HumanMessage], memory: Memory) -> list[AnyMessage]:
+    """The messages that hold a secret, without it and with the same id: they replace those of the thread."""
+    safe = [one.model_copy(update={"content": _redacted(one.content, memory)}) for one in said]
+    return [new for old, new in zip(said, safe, strict=True) if new.content != old.content]
+
+
+def _redacted(content: Any, memory: Memory) -> Any:
+    """A message's content: a text, or blocks of which some have a text."""
+    if isinstance(content, str):
+        return memory.redact(content)
+    return [
+        memory.redact(one) if isinstance(one, str)
+        else one | {"text": memory.redact(one["text"])} if isinstance(one.get("text"), str)
+        else one
+        for one in content
+    ]  # fmt: skip
 
 
 async def deny(state: State) -> State:

@@ -18,6 +18,7 @@ from muniment.memory.errors import BadInput, Denied
 from muniment.memory.records import Scope, Turn
 
 ANYONE = "me"
+IDS = frozenset({"asked", "to_learn", "to_record"})  # of the state: what holds ids and times, no text
 _NAME_CHARS = 500
 
 

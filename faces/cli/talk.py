@@ -35,7 +35,9 @@ class Talk:
 
         Raises BadConfig, StoreDown."""
         memory = await self._open.enter_async_context(bootstrap.memory(self.settings))
-        saver = await self._open.enter_async_context(open_saver(await bootstrap.database(self.settings)))
+        saver = await self._open.enter_async_context(
+            open_saver(await bootstrap.database(self.settings), bootstrap.redactor(self.settings))
+        )
         model = bootstrap.chat_model(self.settings)
         if model is not None:
             self._open.push_async_callback(model.close)

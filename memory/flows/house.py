@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -15,7 +15,7 @@ from muniment.memory.ports import ChatModel, Clock, Embedder, Store
 from muniment.memory.records import Reader, Scope, SpaceId
 from muniment.memory.rules.redact import redact
 from muniment.memory.rules.text import clean
-from muniment.memory.sections import Category, Profile
+from muniment.memory.sections import Category, Profile, Redact
 from muniment.memory.settings import Settings
 
 _BUFFERED = 200
@@ -32,6 +32,7 @@ class House:
         self.clock = clock
         self.settings = settings
         self.model = model
+        self.redact = redactor_of(settings.redact)
         self.patterns = tuple(re.compile(one) for one in settings.redact.patterns)
         self._turnstiles: WeakValueDictionary[SpaceId, asyncio.Lock] = WeakValueDictionary()
         self._events: defaultdict[Scope, list[OpsEvent]] = defaultdict(list)
@@ -105,6 +106,18 @@ def safe_text(house: House, text: str) -> str:
     """A text as it may be stored, embedded and logged: cleaned, secrets taken out."""
     rules = house.settings.redact
     return redact(clean(text), email=rules.email, phone=rules.phone, patterns=house.patterns)[0]
+
+
+def redactor_of(rules: Redact | None) -> Callable[[str], str]:
+    """What takes the secrets out of a text and leaves a text without any as it is, to the byte."""
+    patterns = tuple(re.compile(one) for one in rules.patterns) if rules else ()
+    email, phone = (rules.email, rules.phone) if rules else (False, False)
+
+    def redacted(text: str) -> str:
+        found, count = redact(clean(text), email=email, phone=phone, patterns=patterns)
+        return found if count else text
+
+    return redacted
 
 
 def _owner(scope: Scope) -> Scope:

@@ -1,0 +1,49 @@
+"""Checkpoints without secrets: every text of a value, redacted before it is stored."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from langchain_core.messages import BaseMessage
+from langgraph.types import Send
+
+Redact = Callable[[str], str]
+# An id is no text: now and then the digits of one would pass for a card or a phone number.
+_ID = re.compile(r"(?:[a-z_]{1,20}-+){0,3}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:-\d+)?", re.IGNORECASE)
+_OF_A_MESSAGE = ("content", "additional_kwargs", "response_metadata", "tool_calls", "invalid_tool_calls", "artifact")
+
+
+def safe(value: Any, redact: Redact) -> Any:
+    """A copy of the value with every text redacted: in messages, collections and dataclasses; ids and keys stay."""
+    if isinstance(value, str):
+        return value if _ID.fullmatch(value) else redact(value)
+    if isinstance(value, dict):
+        return {key: safe(one, redact) for key, one in value.items()}
+    if isinstance(value, list | set | frozenset):
+        return type(value)(safe(one, redact) for one in value)
+    if isinstance(value, tuple):
+        parts = [safe(one, redact) for one in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if isinstance(value, BaseException):
+        return redact(repr(value))  # what the serializer would make of it
+    return _of_fields(value, redact)
+
+
+def _of_fields(value: Any, redact: Redact) -> Any:
+    if isinstance(value, BaseMessage):
+        names = [name for name in _OF_A_MESSAGE if hasattr(value, name)]
+        return value.model_copy(update={name: safe(getattr(value, name), redact) for name in names})
+    if isinstance(value, Send):
+        texts = {"arg": value.arg}
+    elif is_dataclass(value) and not isinstance(value, type):
+        texts = {one.name: getattr(value, one.name) for one in fields(value) if one.name != "id"}
+    else:
+        return value
+    made = copy.copy(value)
+    for name, text in texts.items():
+        object.__setattr__(made, name, safe(text, redact))
+    return made
