@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 
-from muniment.memory.flows import lifecycle, recall, transfer, write
+from muniment.memory.flows import lifecycle, recall, spend, stats, transfer, write
 from muniment.memory.flows.house import House
-from muniment.memory.plan import OpsEvent, Receipt
+from muniment.memory.plan import Activity, Books, OpsEvent, Receipt
+from muniment.memory.ports import ChatModel
 from muniment.memory.records import (
     Answer,
     Brief,
@@ -53,6 +54,10 @@ class Memory:
     def redact(self, text: str) -> str:
         """The text without secrets, by the settings' rules; one that holds none stays as it is, to the byte."""
         return self.house.redact(text)
+
+    def meter(self, scope: Scope, model: ChatModel) -> ChatModel:
+        """The model as the scope's agents ask it: redacted, and paid for from the tenant's budget (raises OverBudget)."""
+        return spend.Metered(self.house, scope, model)
 
     async def learn(self, scope: Scope, turn: Turn) -> Receipt:
         """Keep what a turn says: gate, redact, extract by rule, validate, embed, merge, commit.
@@ -138,6 +143,14 @@ class Memory:
     async def load(self, scope: Scope, rows: Iterable[Mapping[str, Any]], progress: Progress | None = None) -> int:
         """Read the rows of an export, or plain `{"text", "category"}` rows. Returns memories written. Raises BadInput."""
         return await transfer.load(self.house, scope, rows, progress)
+
+    async def activity(self, scope: Scope, days: int, changes: int = 10) -> Activity:
+        """What was done in the space in the last so many days (UTC), today included, and its latest changes."""
+        return await stats.activity(self.house, scope, days, changes)
+
+    async def books(self, scope: Scope, days: int) -> Books:
+        """What the scope's tenant spent on models in the last so many days (UTC), today included."""
+        return await stats.books(self.house, scope, days)
 
     async def status(self, scope: Scope) -> dict[str, Any]:
         """Counts, revision, embedder and database of the space."""

@@ -7,7 +7,20 @@ from datetime import date, datetime
 from typing import Any, Literal, NewType
 from uuid import UUID
 
-from muniment.memory.records import Action, Band, Memory, MemoryId, Node, Revision, Scope, Trust, Turn, TurnId, Vector
+from muniment.memory.records import (
+    Action,
+    Band,
+    JournalEntry,
+    Memory,
+    MemoryId,
+    Node,
+    Revision,
+    Scope,
+    Trust,
+    Turn,
+    TurnId,
+    Vector,
+)
 
 Op = Literal["classify", "search", "create", "update", "merge", "delete", "link", "ttl"]
 Status = Literal["ok", "error", "skipped"]
@@ -151,6 +164,15 @@ class Charge:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """What becomes of a charge: the reserved one is replaced by what was used, or given back where `used` is None."""
+
+    day: date
+    reserved: Charge | None = None
+    used: Charge | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
     """What a tenant spent on one purpose and model in a day (UTC)."""
 
@@ -172,3 +194,36 @@ class Count:
     op: str
     status: str
     count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Yield:
+    """What the looks of one source at turns came to; the reasons with how often each was one."""
+
+    source: Source
+    looks: int
+    found: int
+    written: int
+    repaired: dict[str, int]
+    refused: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """What a space did since a day (UTC), and its latest changes, newest first."""
+
+    since: date
+    counts: tuple[Count, ...]
+    extracted: tuple[Yield, ...]
+    changes: tuple[JournalEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Books:
+    """A tenant's books since a day (UTC). Tokens and micros of a day may be more than its lines: requests under way, and
+    those whose worker died, are charged and in no line yet."""
+
+    since: date
+    lines: tuple[Spent, ...]
+    days: dict[date, tuple[int, int]]  # day -> tokens and micros charged
+    facts: int  # that the model's extraction has written

@@ -80,7 +80,11 @@ create policy consent_requests_read on muniment.consent_requests for select to m
   using (space_id = any((select muniment.my_spaces())::uuid[])
          and 'profile' = any((select muniment.my_categories())::text[]));
 
+-- What a remembered fact costs is counted over all spaces of a tenant; the keeper sees the numbers and no word.
+create policy extractions_keeper on muniment.extractions for select to muniment_keeper using (true);
+
 grant select, insert on muniment.extractions to muniment_app;
+grant select (space_id, source, written, at) on muniment.extractions to muniment_keeper;
 grant select, insert, update on muniment.consent_requests, muniment.spend_days, muniment.spend to muniment_app;
 
 -- Every operation: what is tracked, and the mutations, which the journal has.

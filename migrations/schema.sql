@@ -418,6 +418,8 @@ CREATE POLICY events_own ON muniment.events TO muniment_app USING (((space_id = 
 
 ALTER TABLE muniment.extractions ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY extractions_keeper ON muniment.extractions FOR SELECT TO muniment_keeper USING (true);
+
 CREATE POLICY extractions_own ON muniment.extractions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 ALTER TABLE muniment.journal ENABLE ROW LEVEL SECURITY;
@@ -474,6 +476,14 @@ GRANT SELECT,INSERT,UPDATE ON TABLE muniment.embedders TO muniment_app;
 GRANT SELECT,INSERT ON TABLE muniment.events TO muniment_app;
 
 GRANT SELECT,INSERT ON TABLE muniment.extractions TO muniment_app;
+
+GRANT SELECT(space_id) ON TABLE muniment.extractions TO muniment_keeper;
+
+GRANT SELECT(source) ON TABLE muniment.extractions TO muniment_keeper;
+
+GRANT SELECT(written) ON TABLE muniment.extractions TO muniment_keeper;
+
+GRANT SELECT(at) ON TABLE muniment.extractions TO muniment_keeper;
 
 GRANT SELECT ON TABLE muniment.history TO muniment_app;
 

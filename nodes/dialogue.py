@@ -8,7 +8,7 @@ from typing import Literal
 from langchain_core.messages import AnyMessage
 
 from muniment.memory import wire
-from muniment.memory.errors import BadModelAnswer
+from muniment.memory.errors import BadModelAnswer, ModelError, OverBudget
 from muniment.memory.ports import ChatMessage, ChatModel
 from muniment.nodes.state import Report, State, Task
 from muniment.nodes.tools import Toolbox
@@ -52,6 +52,13 @@ async def converse(
     if not message.content.strip():
         raise BadModelAnswer("The model calls tools without end.", model=model.name)
     return message
+
+
+def failed(error: ModelError) -> str:
+    """Why there is no answer, as the beginning of a sentence."""
+    if isinstance(error, OverBudget):
+        return "Today's budget for the model is used up"
+    return f"The model did not answer ({type(error).__name__})"
 
 
 def _thread(messages: Sequence[AnyMessage], most: int) -> list[ChatMessage]:

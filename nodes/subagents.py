@@ -9,7 +9,7 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import ModelError
 from muniment.memory.ports import ChatMessage, ChatModel
 from muniment.memory.settings import Settings
-from muniment.nodes.dialogue import converse
+from muniment.nodes.dialogue import converse, failed
 from muniment.nodes.state import Report, State, Who, scope
 from muniment.nodes.tools import Toolbox
 
@@ -33,9 +33,10 @@ async def subagent(
     toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=agent)
     messages = [ChatMessage(role="system", content=instructions), ChatMessage(role="user", content=handoff["task"])]
     try:
-        outcome = await converse(model, messages, toolbox, settings.model.tool_rounds)
+        outcome = await converse(memory.meter(who, model), messages, toolbox, settings.model.tool_rounds)
     except ModelError as error:
-        text = f"The {agent} could not work on it: the model did not answer ({type(error).__name__})."
+        why = failed(error)
+        text = f"The {agent} could not work on it: {why[0].lower()}{why[1:]}."
     else:
         text = outcome.content if isinstance(outcome, ChatMessage) else ""
     report = Report(agent=agent, task=handoff["task"], text=text)

@@ -11,7 +11,7 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import ModelError
 from muniment.memory.ports import ChatMessage, ChatModel
 from muniment.memory.settings import Settings
-from muniment.nodes import offline
+from muniment.nodes import dialogue, offline
 from muniment.nodes.dialogue import converse, prompt
 from muniment.nodes.state import State, Task, Who, asked, scope
 from muniment.nodes.tools import Toolbox
@@ -37,13 +37,14 @@ async def supervisor(
     text = "\n".join(str(one.text) for one in said)
     if model is None or state.get("refused") or not text.strip():
         return Command(goto="episodic", update=_unasked(state, text, configured=model is not None))
+    who = scope(runtime, config, settings.tenant)
     try:
-        outcome = await _ask(state, model, settings, instructions, Toolbox(
-            memory=memory, settings=settings, scope=scope(runtime, config, settings.tenant), agent=NAME,
+        outcome = await _ask(state, memory.meter(who, model), settings, instructions, Toolbox(
+            memory=memory, settings=settings, scope=who, agent=NAME,
             colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else (),
         ))  # fmt: skip
     except ModelError as error:
-        note = f"The model did not answer ({type(error).__name__}), so this is from memory alone."
+        note = f"{dialogue.failed(error)}, so this is from memory alone."
         return Command(goto="episodic", update=_said(_with(offline.answer(state, text), state, note)))
     if isinstance(outcome, ChatMessage):
         return Command(goto="episodic", update=_said(_with(outcome.content, state)))

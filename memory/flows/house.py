@@ -10,7 +10,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from muniment.memory.errors import BadConfig
-from muniment.memory.plan import OpsEvent
+from muniment.memory.plan import OpsEvent, Settlement
 from muniment.memory.ports import ChatModel, Clock, Embedder, Store
 from muniment.memory.records import Reader, Scope, SpaceId
 from muniment.memory.rules.redact import redact
@@ -36,6 +36,7 @@ class House:
         self.patterns = tuple(re.compile(one) for one in settings.redact.patterns)
         self._turnstiles: WeakValueDictionary[SpaceId, asyncio.Lock] = WeakValueDictionary()
         self._events: defaultdict[Scope, list[OpsEvent]] = defaultdict(list)
+        self._owed: dict[Scope, list[Settlement]] = {}
 
     @property
     def profile(self) -> Profile:
@@ -70,7 +71,7 @@ class House:
     async def close(self) -> None:
         """Write the buffered events and let go of everything."""
         try:
-            for scope in list(self._events):
+            for scope in [*self._events, *self._owed]:
                 await self.flush(scope)
         finally:
             await self.store.close()
@@ -86,7 +87,8 @@ class House:
             await self.flush(scope)
 
     async def flush(self, scope: Scope) -> None:
-        """Write the buffered events of a scope; they stay buffered when the database is down."""
+        """Write the buffered events of a scope, and what its tenant owes; both stay buffered when the database is down."""
+        await self.settle(scope)
         owner = _owner(scope)
         events = self._events.pop(owner, [])
         if not events:
@@ -95,6 +97,22 @@ class House:
             await self.store.track(scope, events)
         except BaseException:
             self._events[owner][:0] = events[-_BUFFERED:]
+            raise
+
+    def owe(self, scope: Scope, settlement: Settlement) -> None:
+        """Buffer what a request to a model came to, until the next `settle` or `flush`."""
+        if settlement.reserved or settlement.used:
+            self._owed.setdefault(_tenant(scope), []).append(settlement)
+
+    async def settle(self, scope: Scope) -> None:
+        """Write what the scope's tenant owes; it stays buffered when the database is down."""
+        owed = self._owed.pop(_tenant(scope), [])
+        if not owed:
+            return
+        try:
+            await self.store.settle(scope, owed)
+        except BaseException:
+            self._owed.setdefault(_tenant(scope), [])[:0] = owed
             raise
 
     async def status(self, scope: Scope) -> dict[str, Any]:
@@ -123,3 +141,8 @@ def redactor_of(rules: Redact | None) -> Callable[[str], str]:
 def _owner(scope: Scope) -> Scope:
     """The scope without what differs from turn to turn."""
     return Scope(tenant=scope.tenant, owner=scope.owner, owner_type=scope.owner_type)
+
+
+def _tenant(scope: Scope) -> Scope:
+    """The scope without what differs within a tenant."""
+    return Scope(tenant=scope.tenant, owner="")

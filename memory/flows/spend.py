@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import logging
 from collections.abc import Sequence
+from datetime import UTC, date
 
-from muniment.memory.errors import ModelUnavailable
+from muniment.memory.errors import ModelUnavailable, MunimentError, OverBudget, StoreError
 from muniment.memory.flows.house import House, safe_text
-from muniment.memory.plan import Purpose
+from muniment.memory.plan import Charge, Purpose, Settlement
 from muniment.memory.ports import AnswerForm, ChatAnswer, ChatMessage, ChatModel, Tool
 from muniment.memory.records import Scope, evolve
+from muniment.memory.rules import cost
+
+_log = logging.getLogger(__name__)
 
 
 async def ask(
@@ -26,4 +32,73 @@ async def ask(
     if chosen is None:
         raise ModelUnavailable("no model is configured (MUNIMENT_MODEL)")
     safe = [evolve(one, content=safe_text(house, one.content)) for one in messages]
-    return await chosen.chat(safe, tools, form=form)
+    most = (form and form.max_tokens) or house.settings.model.max_output_tokens
+    prices = house.settings.spend.prices
+    guess = cost.estimate(purpose, chosen.name, _texts(safe, tools, form), most, prices)
+    day = house.clock.now().astimezone(UTC).date()
+    held = await _reserve(house, scope, day, guess)
+    used: Charge | None = guess  # what stays charged unless it is known better
+    try:
+        answer = await chosen.chat(safe, tools, form=form)
+        if answer.input_tokens or answer.output_tokens:
+            used = cost.charge(purpose, chosen.name, answer.input_tokens, answer.output_tokens, prices)
+    except MunimentError as error:
+        used = None if cost.unbilled(error) else guess
+        raise
+    finally:
+        house.owe(scope, Settlement(day=day, reserved=held, used=used))
+        # A reply is not kept waiting: its turn settles when it has ended.
+        if purpose != "reply":
+            await _settle(house, scope)
+    return answer
+
+
+async def _reserve(house: House, scope: Scope, day: date, guess: Charge) -> Charge | None:
+    """Charge the estimate to the day; None when there is no budget. Raises OverBudget, ModelUnavailable."""
+    spend = house.settings.spend
+    if spend.daily_tokens is None and spend.daily_money is None:
+        return None
+    micros = None if spend.daily_money is None else round(spend.daily_money * 1_000_000)
+    try:
+        await house.settle(scope)
+        if await house.store.reserve(scope, day, guess, spend.daily_tokens, micros):
+            return guess
+    except StoreError as error:
+        # A budget that cannot be read cannot be kept to.
+        raise ModelUnavailable("the budget cannot be read, so the model is not asked") from error
+    raise OverBudget(tenant=scope.tenant, day=day.isoformat())
+
+
+async def _settle(house: House, scope: Scope) -> None:
+    try:
+        await house.settle(scope)
+    except StoreError as error:
+        # The answer is paid for and must not be lost; what is owed stays owed, and the estimate charged.
+        _log.warning("the books could not be kept: %s: %s", type(error).__name__, error)
+
+
+def _texts(messages: Sequence[ChatMessage], tools: Sequence[Tool], form: AnswerForm | None) -> list[str]:
+    """All that a request says: every part costs."""
+    calls = [call.name + json.dumps(call.arguments) for one in messages for call in one.tool_calls]
+    offered = [f"{tool.name} {tool.description} {json.dumps(tool.parameters)}" for tool in tools]
+    return [*(one.content for one in messages), *calls, *offered, *([json.dumps(form.schema)] if form else [])]
+
+
+class Metered:
+    """A model whose replies to one scope are paid for from its tenant's budget."""
+
+    def __init__(self, house: House, scope: Scope, model: ChatModel) -> None:
+        self._house, self._scope, self._model = house, scope, model
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def chat(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
+    ) -> ChatAnswer:
+        """See `ChatModel.chat`. Raises OverBudget, too."""
+        return await ask(self._house, self._scope, "reply", messages, tools=tools, form=form, model=self._model)
+
+    async def close(self) -> None:
+        """The model belongs to whoever made it."""

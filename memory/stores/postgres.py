@@ -33,12 +33,13 @@ from muniment.memory.rules import words
 from muniment.memory.stores import rows
 from muniment.memory.stores.move import Moves
 from muniment.memory.stores.pool import Connection, one
+from muniment.memory.stores.spending import Spending
 from muniment.memory.stores.sql import blocks
 
 _WRITE, _READ = blocks("write"), blocks("read")
 
 
-class PostgresStore(Moves):
+class PostgresStore(Moves, Spending):
     """Opens itself on first use."""
 
     async def commit(self, plan: WritePlan) -> Receipt:
@@ -154,6 +155,7 @@ class PostgresStore(Moves):
         async with self._writing(scope, turns[0].at if turns else None) as conn, conn.pipeline():
             for turn in turns:
                 await conn.execute(_WRITE["record"], {"space": scope.space} | _turn(turn))
+            await enqueue(conn, jobs)
 
     async def known(self, scope: Scope, turns: Sequence[TurnId]) -> set[TurnId]:
         """See `Store.known`."""

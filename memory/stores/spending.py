@@ -1,0 +1,108 @@
+"""What models cost, and what was done, in Postgres: a tenant's books and a space's counts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from datetime import UTC, date, datetime, time
+from typing import Any
+
+from psycopg.rows import DictRow
+
+from muniment.memory.plan import Activity, Books, Charge, Count, Settlement, Spent, Yield
+from muniment.memory.records import Reader, Scope
+from muniment.memory.stores import rows
+from muniment.memory.stores.pool import Connection, Sessions, one
+from muniment.memory.stores.sql import blocks
+
+_BOOKS, _READ = blocks("books"), blocks("read")
+
+
+class Spending(Sessions):
+    """The books of a tenant, and the statistics of a space."""
+
+    async def reserve(self, scope: Scope, day: date, charge: Charge, tokens: int | None, micros: int | None) -> bool:
+        """See `Store.reserve`."""
+        wanted = {"tokens": charge.input_tokens + charge.output_tokens, "micros": charge.micros}
+        limits = {"most_tokens": tokens, "most_micros": micros}
+        async with self._keeping(scope) as conn:
+            named = {"space": scope.tenancy, "day": day}
+            cursor = await conn.execute(_BOOKS["reserve"], named | wanted | limits)
+        return cursor.rowcount > 0
+
+    async def settle(self, scope: Scope, settlements: Sequence[Settlement]) -> None:
+        """See `Store.settle`."""
+        async with self._keeping(scope) as conn:
+            # In one order, or two writers would wait for each other.
+            for one in sorted(settlements, key=_order):
+                named = {"space": scope.tenancy, "day": one.day}
+                await conn.execute(_BOOKS["adjust"], named | _difference(one))
+                if one.used is not None:
+                    await conn.execute(_BOOKS["book"], named | asdict(one.used))
+
+    async def books(self, scope: Scope, since: date) -> Books:
+        """See `Store.books`."""
+        named = {"space": scope.tenancy, "tenant": scope.tenant, "since": since}
+        async with self._keeping(scope) as conn:
+            lines = await (await conn.execute(_BOOKS["spent"], named)).fetchall()
+            days = await (await conn.execute(_BOOKS["days"], named)).fetchall()
+            await conn.execute(_READ["keeper"])
+            counted = await conn.execute(_BOOKS["facts"], named | {"since": _start(since)})
+            facts = one(await counted.fetchone())["facts"]
+        return Books(
+            since=since,
+            lines=tuple(Spent(**row) for row in lines),
+            days={row["day"]: (row["tokens"], row["micros"]) for row in days},
+            facts=facts,
+        )
+
+    async def activity(self, reader: Reader, since: date, changes: int) -> Activity:
+        """See `Store.activity`."""
+        named = {"space": reader.scope.space, "since": _start(since)}
+        async with self._reading(reader.scope, None) as conn:
+            counts = await conn.execute(_BOOKS["counts"], named)
+            looks = await conn.execute(_BOOKS["yields"], named)
+            reasons = await conn.execute(_BOOKS["reasons"], named)
+            latest = await conn.execute(_BOOKS["changes"], named | {"limit": changes})
+            told = await reasons.fetchall()
+            return Activity(
+                since=since,
+                counts=tuple(Count(**row) for row in await counts.fetchall()),
+                extracted=tuple(_yield(row, told) for row in await looks.fetchall()),
+                changes=tuple(map(rows.entry, await latest.fetchall())),
+            )
+
+    @asynccontextmanager
+    async def _keeping(self, scope: Scope) -> AsyncIterator[Connection]:
+        """One transaction in the books of the scope's tenant."""
+        await self._ready()
+        async with self._connected() as conn, conn.pipeline(), conn.transaction():
+            await conn.execute(_BOOKS["enter"], {"space": scope.tenancy})
+            yield conn
+
+
+def _order(one: Settlement) -> tuple[date, str, str]:
+    return one.day, one.used.purpose if one.used else "", one.used.model if one.used else ""
+
+
+def _difference(one: Settlement) -> dict[str, int]:
+    signs = ((one.used, 1), (one.reserved, -1))
+    charges = [(charge, sign) for charge, sign in signs if charge is not None]
+    return {
+        "tokens": sum(sign * (charge.input_tokens + charge.output_tokens) for charge, sign in charges),
+        "micros": sum(sign * charge.micros for charge, sign in charges),
+    }
+
+
+def _start(day: date) -> datetime:
+    return datetime.combine(day, time(), UTC)
+
+
+def _yield(row: DictRow, told: Sequence[DictRow]) -> Yield:
+    def reasons(what: str) -> dict[str, int]:
+        mine = [one for one in told if (one["source"], one["what"]) == (row["source"], what)]
+        return {one["reason"]: one["count"] for one in mine}
+
+    counted: dict[str, Any] = dict(row)
+    return Yield(**counted, repaired=reasons("repaired"), refused=reasons("refused"))
