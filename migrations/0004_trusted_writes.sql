@@ -1,4 +1,11 @@
 -- What a turn was and what was made of it, requests for consent, and what models cost.
+
+-- Ends a write in the middle: what a client has sent after it is not done. Every statement of a plan can go at once.
+create function muniment.refuse(state text, reason text) returns bigint language plpgsql as $$
+begin
+  raise exception using errcode = state, message = reason;
+end $$;
+
 alter table muniment.turns
   add column source text not null default 'user',
   add column path text,

@@ -23,6 +23,13 @@ CREATE FUNCTION muniment.my_spaces() RETURNS uuid[]
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ select nullif(current_setting('app.spaces', true), '')::uuid[] $$;
 
+CREATE FUNCTION muniment.refuse(state text, reason text) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+begin
+  raise exception using errcode = state, message = reason;
+end $$;
+
 CREATE TABLE muniment.journal (
     space_id uuid NOT NULL,
     rev bigint NOT NULL,

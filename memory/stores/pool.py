@@ -110,6 +110,20 @@ class Sessions:
                     await conn.execute(_WRITE["found_space"], space | {"at": found_at})
             yield conn
 
+    @asynccontextmanager
+    async def _sending(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
+        """As `_writing`, in one round trip: every statement is sent at once, and the first that fails ends the write.
+
+        A cursor knows its rows when they are fetched and its `rowcount` after that; a fetch waits for the server."""
+        await self._ready()
+        space = {"space": scope.space}
+        async with self._connected() as conn, conn.pipeline(), conn.transaction():
+            await conn.execute(_WRITE["enter_plan"], space)
+            if found_at is not None:
+                owner = {"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type, "at": found_at}
+                await conn.execute(_WRITE["found_space"], space | owner)
+            yield conn
+
     async def _ready(self) -> None:
         if self._pool is None or not self._checked:
             await self.open()

@@ -12,8 +12,8 @@ from uuid import uuid4
 from pgvector import HalfVector
 from psycopg.rows import DictRow
 
-from muniment.memory.errors import BadInput, Conflict, StoreError
-from muniment.memory.plan import Job, OpsEvent, Receipt, WritePlan
+from muniment.memory.errors import BadInput, StoreError
+from muniment.memory.plan import Change, Job, OpsEvent, Receipt, WritePlan
 from muniment.memory.ports import Probe, Sight
 from muniment.memory.records import (
     Delta,
@@ -31,15 +31,17 @@ from muniment.memory.records import (
 )
 from muniment.memory.rules import words
 from muniment.memory.stores import rows
+from muniment.memory.stores.jobs import Queues, enqueue
 from muniment.memory.stores.move import Moves
 from muniment.memory.stores.pool import Connection, one
 from muniment.memory.stores.spending import Spending
 from muniment.memory.stores.sql import blocks
 
 _WRITE, _READ = blocks("write"), blocks("read")
+_REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 
 
-class PostgresStore(Moves, Spending):
+class PostgresStore(Moves, Spending, Queues):
     """Opens itself on first use."""
 
     async def commit(self, plan: WritePlan) -> Receipt:
@@ -48,11 +50,11 @@ class PostgresStore(Moves, Spending):
         Raises Conflict when the space is no longer at `plan.expects`, BadInput when another active memory has the
         stable key of one of the plan's."""
         try:
-            async with self._writing(plan.scope, plan.at) as conn:
+            async with self._sending(plan.scope, None if plan.expects else plan.at) as conn:
                 return await self._apply(conn, plan)
-        except _Replayed:
-            return Receipt(rev=plan.expects, replayed=True)
         except StoreError as error:
+            if error.data.get("sqlstate") == _REPLAYED:
+                return Receipt(rev=plan.expects, replayed=True)
             if error.data.get("constraint") == "memories_by_key":
                 raise BadInput(
                     "another memory says this by now; to bring the old one back, forget that one first"
@@ -188,30 +190,21 @@ class PostgresStore(Moves, Spending):
             yield Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"])
 
     async def _apply(self, conn: Connection, plan: WritePlan) -> Receipt:
-        space = {"space": plan.scope.space}
-        bumped = await conn.execute(_WRITE["bump"], space | {"changes": len(plan.changes), "expects": plan.expects})
-        if not bumped.rowcount:
-            raise Conflict(f"the space is no longer at revision {plan.expects}")
-        rev = Revision(plan.expects + len(plan.changes))
-        if plan.turns and not await self._consume(conn, plan, rev):
-            raise _Replayed
+        """Send what the plan carries, and no statement for what it does not. A statement that finds the plan outdated
+        or replayed fails by itself (`muniment.refuse`): nothing after it is done, so nobody waits for its answer."""
+        space, rev = {"space": plan.scope.space}, Revision(plan.expects + len(plan.changes))
+        await conn.execute(_WRITE["bump"], space | {"changes": len(plan.changes), "expects": plan.expects})
+        if plan.turns:
+            await conn.execute(_WRITE["consume"], space | {"rev": rev, "turns": rows.consumed(plan.turns)})
         changes = tuple(
             evolve(change, after=evolve(change.after, rev=Revision(plan.expects + n)))
             for n, change in enumerate(plan.changes, 1)
         )
-        async with conn.pipeline():
-            for change in changes:
-                await conn.execute(_WRITE["apply"], rows.values(plan, change, change.after.rev, self._model))
-            for edge in plan.relations:
-                await conn.execute(_WRITE["relate"], space | asdict(edge) | {"at": plan.at})
+        for some in _apart(changes):
+            await conn.execute(_WRITE["apply"], rows.applied(plan, some, self._model))
+        if plan.relations:
+            await conn.execute(_WRITE["relate"], space | {"relations": rows.related(plan)})
         return Receipt(rev=rev, changes=changes)
-
-    async def _consume(self, conn: Connection, plan: WritePlan, rev: Revision) -> bool:
-        fresh = 0
-        for turn in plan.turns:
-            cursor = await conn.execute(_WRITE["consume"], {"space": plan.scope.space, "rev": rev} | _turn(turn))
-            fresh += cursor.rowcount
-        return fresh > 0
 
     def _searched(self, search: Search) -> dict[str, Any]:
         narrowed = asdict(search.filters)
@@ -226,8 +219,17 @@ class PostgresStore(Moves, Spending):
         }
 
 
-class _Replayed(Exception):
-    """Every turn of the plan has been consumed before."""
+def _apart(changes: Sequence[Change]) -> list[list[Change]]:
+    """The changes in order, in parts that have each memory once: one statement sees only what was before it."""
+    parts: list[list[Change]] = []
+    touched: set[MemoryId] = set()
+    for change in changes:
+        if not parts or change.after.id in touched:
+            parts.append([])
+            touched.clear()
+        parts[-1].append(change)
+        touched.add(change.after.id)
+    return parts
 
 
 def _neighbours(kin: Sequence[DictRow], close: Sequence[DictRow]) -> tuple[Neighbour, ...]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 from pgvector import HalfVector, SparseVector
-from psycopg.types.json import Jsonb
 
 from muniment.memory.plan import Change, WritePlan
-from muniment.memory.records import Fact, Found, JournalEntry, Memory, MemoryId, Revision
+from muniment.memory.records import Fact, Found, JournalEntry, Memory, MemoryId, Revision, Turn
 from muniment.memory.rules import words
 
 _COPIED = (
@@ -36,6 +37,7 @@ _COPIED = (
     "superseded_by",
     "context",
 )
+_FACT = tuple(Fact.__dataclass_fields__)
 
 
 def memory(row: Mapping[str, Any]) -> Memory:
@@ -75,25 +77,74 @@ def sparse(weights: Mapping[int, float]) -> SparseVector:
     return SparseVector({place - 1: weight for place, weight in weights.items()}, words.DIMENSIONS)
 
 
-def values(plan: WritePlan, change: Change, rev: int, model: str) -> dict[str, Any]:
-    """The parameters of the `apply` block for one change."""
-    after = change.after
-    return {name: getattr(after, name) for name in _COPIED} | {
+def consumed(turns: Sequence[Turn]) -> str:
+    """Turns as rows for the `consume` block; one that is named twice comes once."""
+    return packed(
+        [{"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread, "role": turn.role,
+          "actor": turn.actor, "text": turn.text, "at": turn.at, "source": turn.source, "path": turn.path,
+          "tags": turn.tags, "recalled": turn.recalled}
+         for turn in {turn.id: turn for turn in reversed(turns)}.values()]
+    )  # fmt: skip
+
+
+def applied(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
+    """The parameters of the `apply` block for changes of different memories, each with its revision."""
+    return {
         "space": plan.scope.space,
+        "ids": [change.after.id for change in changes],
+        "memories": packed([_memory(change, model) for change in changes]),
+        "embeddings": [HalfVector(one.vector) if one.vector is not None else None for one in changes],
+        "words": [sparse(words.weights(one.after.text, one.after.context)) for one in changes],
+        "lines": packed([_line(plan, change) for change in changes]),
+    }
+
+
+def related(plan: WritePlan) -> str:
+    """The plan's edges as rows for the `relate` block, each pair once."""
+    edges = {(min(one.a, one.b), max(one.a, one.b)): one for one in plan.relations}
+    return packed(
+        [{"from_id": low, "to_id": high, "relation_type": one.relation_type, "strength": one.strength,
+          "created_at": plan.at}
+         for (low, high), one in edges.items()]
+    )  # fmt: skip
+
+
+def packed(found: Sequence[Mapping[str, Any]]) -> str:
+    """Rows as the JSON that `jsonb_populate_recordset` reads. Raises TypeError for a value that is none of JSON."""
+    return _ENCODER.encode(found)
+
+
+def _memory(change: Change, model: str) -> dict[str, Any]:
+    after, fact = change.after, change.after.fact
+    return {name: getattr(after, name) for name in _COPIED} | {
         "memory_id": after.id,
-        "rev": rev,
-        "tags": list(after.tags),
-        "turns": list(after.turns),
-        "fact": Jsonb(asdict(after.fact)) if after.fact else None,
-        "embedding": HalfVector(change.vector) if change.vector is not None else None,
+        "rev": after.rev,
+        "tags": after.tags,
+        "turns": after.turns,
+        "fact": {name: getattr(fact, name) for name in _FACT} if fact else None,
         "embedding_model": model if change.vector is not None else None,
-        "words": sparse(words.weights(after.text, after.context)),
+    }
+
+
+def _line(plan: WritePlan, change: Change) -> dict[str, Any]:
+    return {
+        "rev": change.after.rev,
+        "memory_id": change.after.id,
         "action": change.action,
-        "in_thread": plan.scope.thread,
+        "thread_id": plan.scope.thread,
         "node": plan.node,
         "actor": plan.scope.actor,
         "band": change.band,
         "sim": change.sim,
-        "meta": Jsonb(change.meta),
-        "at": plan.at,
+        "meta": change.meta,
+        "ts": plan.at,
     }
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, UUID | datetime):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} cannot be stored")
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
