@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
 
-from muniment.memory.flows import lifecycle, recall, spend, stats, transfer, write
+from muniment.memory.flows import extract, jobs, lifecycle, recall, spend, stats, transfer, write
 from muniment.memory.flows.house import House
-from muniment.memory.plan import Activity, Books, OpsEvent, Receipt
+from muniment.memory.plan import Activity, Books, Job, OpsEvent, Receipt
 from muniment.memory.ports import ChatModel
 from muniment.memory.records import (
     Answer,
@@ -21,6 +21,7 @@ from muniment.memory.records import (
     Revision,
     Scope,
     Turn,
+    TurnId,
 )
 
 Progress = Callable[[int], None]
@@ -65,6 +66,12 @@ class Memory:
         The same turn twice is one write. Raises TooLarge, StoreError, ModelError (the embedder)."""
         return await write.learn(self.house, scope, turn)
 
+    async def extract(self, scope: Scope, turn: TurnId) -> Receipt:
+        """Keep what a model finds in a turn of the ledger; a turn that it has looked at before is a replay.
+
+        Raises NotFound, ModelError (BadExtraction, OverBudget and the others; the turn can be tried again), StoreError."""
+        return await extract.extract(self.house, scope, turn)
+
     async def remember(self, scope: Scope, text: str, *, category: str | None = None) -> Receipt:
         """Keep a statement because a person said so. Raises BadInput when it cannot be kept as it stands."""
         return await write.remember(self.house, scope, text, category)
@@ -87,8 +94,16 @@ class Memory:
         await recall.seen(self.house, scope, rev)
 
     async def record(self, scope: Scope, turns: Sequence[Turn]) -> None:
-        """Append turns to the ledger, redacted."""
+        """Append turns to the ledger, redacted; with them the jobs of a model, when one is configured."""
         await write.record(self.house, scope, turns)
+
+    async def perform(self, job: Job) -> None:
+        """Do a job now. A job that is done already changes nothing. Raises ModelError, StoreError, NotFound."""
+        await jobs.perform(self.house, job)
+
+    async def catch_up(self) -> int:
+        """Enqueue the turns of every space that a model has yet to look at; how many."""
+        return await jobs.catch_up(self.house)
 
     async def track(self, scope: Scope, event: OpsEvent) -> None:
         """Note an operational event; buffered, written with the next flush."""

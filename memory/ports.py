@@ -7,7 +7,19 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Literal, Protocol
 
-from muniment.memory.plan import Activity, Books, Charge, Consent, Job, OpsEvent, Receipt, Settlement, Source, WritePlan
+from muniment.memory.plan import (
+    Activity,
+    Books,
+    Charge,
+    Consent,
+    Job,
+    JobName,
+    OpsEvent,
+    Receipt,
+    Settlement,
+    Source,
+    WritePlan,
+)
 from muniment.memory.records import (
     Delta,
     Found,
@@ -154,12 +166,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Latest:
-    """What is newest in a space, newest first."""
+    """The end of the latest conversation, oldest turn first, and when insights were last looked for."""
 
-    activities: tuple[Memory, ...] = ()
-    facts: tuple[Memory, ...] = ()
-    insights: tuple[Memory, ...] = ()
     turns: tuple[Turn, ...] = ()
+    reflected: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,8 +296,8 @@ class Store(Queue, Protocol):
         """A turn of the ledger among those of its thread, and who looked at it; None when it is not there."""
         ...
 
-    async def latest(self, scope: Scope, *, activities: int, facts: int, turns: int) -> Latest:
-        """What is newest in the space, newest first: episodes, what the person stated, insights, and the turns."""
+    async def latest(self, scope: Scope, *, turns: int) -> Latest:
+        """The last turns of the thread that was spoken in last, and when insights were last looked for."""
         ...
 
     async def track(self, scope: Scope, events: Sequence[OpsEvent]) -> None: ...

@@ -11,7 +11,7 @@ from typing import Any
 from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
 from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.ports import Embedder
+from muniment.memory.ports import ChatModel, Embedder
 from muniment.memory.records import Candidate, Fact, FactKind, Scope, Turn, TurnId
 from muniment.memory.settings import Settings, load
 
@@ -26,11 +26,16 @@ def settings(url: str, **changed: str) -> Settings:
 
 @asynccontextmanager
 async def engine(
-    url: str, *, clock: FixedClock | None = None, embedder: Embedder | None = None, tuned: Settings | None = None
+    url: str,
+    *,
+    clock: FixedClock | None = None,
+    embedder: Embedder | None = None,
+    tuned: Settings | None = None,
+    model: ChatModel | None = None,
 ) -> AsyncIterator[Memory]:
     """An open engine with a clock that stands at NOON."""
     chosen = embedder or HashEmbedder()
-    memory = bootstrap.memory(tuned or settings(url), embedder=chosen, clock=clock or FixedClock(NOON))
+    memory = bootstrap.memory(tuned or settings(url), embedder=chosen, clock=clock or FixedClock(NOON), model=model)
     async with memory:
         yield memory
 

@@ -12,7 +12,7 @@ from muniment.memory.errors import BadInput, Conflict, TooLarge
 from muniment.memory.flows.house import House, safe_text
 from muniment.memory.flows.lifecycle import forgotten
 from muniment.memory.flows.recall import prepare
-from muniment.memory.plan import Change, OpsEvent, Receipt, Status, WritePlan
+from muniment.memory.plan import Change, Extracted, Job, OpsEvent, Receipt, Status, WritePlan
 from muniment.memory.ports import Probe
 from muniment.memory.records import Candidate, Extraction, MemoryId, Node, Query, Revision, Scope, Turn, Vector, evolve
 from muniment.memory.rules import gate, words
@@ -35,6 +35,7 @@ class _Draft:
     turns: tuple[Turn, ...] = ()
     refused: tuple[str, ...] = ()
     node: Node = "hotpath"
+    extracted: Extracted | None = None
 
 
 async def learn(house: House, scope: Scope, turn: Turn) -> Receipt:
@@ -46,7 +47,8 @@ async def learn(house: House, scope: Scope, turn: Turn) -> Receipt:
         return Receipt(rev=Revision(0), skipped=reason)
     found = extract(safe)
     await _classified(house, scope, "ok" if found.candidates or found.forget else "skipped")
-    return await _keep(house, scope, found, (safe,), "hotpath")
+    looked = Extracted(turn=safe.id, source="rules", found=len(found.candidates))
+    return await settle(house, scope, found, (safe,), "hotpath", looked)
 
 
 async def remember(house: House, scope: Scope, text: str, category: str | None) -> Receipt:
@@ -74,7 +76,7 @@ async def remember(house: House, scope: Scope, text: str, category: str | None) 
     )
     if category is not None:
         candidates = tuple(evolve(one, category=category) for one in candidates)
-    receipt = await _keep(house, scope, Extraction(candidates=candidates), (turn,), "face")
+    receipt = await settle(house, scope, Extraction(candidates=candidates), (turn,), "face")
     if receipt.refused and not receipt.changes:
         raise BadInput(f"cannot be remembered as it stands: {'; '.join(receipt.refused)}. {GUARD}")
     return receipt
@@ -93,12 +95,23 @@ async def keep(
     """See `Memory.keep`."""
     safe = tuple(tidy(house, turn) for turn in turns)
     cleaned = tuple(safe_candidate(house, one) for one in candidates)
-    return await _keep(house, scope, Extraction(candidates=cleaned), safe, node)
+    return await settle(house, scope, Extraction(candidates=cleaned), safe, node)
 
 
 async def record(house: House, scope: Scope, turns: Sequence[Turn]) -> None:
     """See `Memory.record`."""
-    await house.store.record(scope, [tidy(house, turn) for turn in turns])
+    safe = [tidy(house, turn) for turn in turns]
+    await house.store.record(scope, safe, extractions(house, scope, safe))
+
+
+def extractions(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
+    """The jobs of these turns: a model looks at what the user said, when there is a model and something to look at.
+
+    Without a model nothing is enqueued; `jobs.catch_up` finds those turns when there is one."""
+    if house.model is None:
+        return ()
+    asked = [turn for turn in turns if turn.role == "user" and gate.skip(turn.text, turn.role) is None]
+    return tuple(Job(name="extract", scope=scope, key=str(turn.id)) for turn in asked)
 
 
 def tidy(house: House, turn: Turn) -> Turn:
@@ -136,17 +149,36 @@ def checked(house: House, one: Candidate) -> tuple[Candidate | None, str | None]
     return validate(one, categories=frozenset(house.categories), max_chars=house.settings.limits.memory_chars)
 
 
-async def _keep(house: House, scope: Scope, found: Extraction, turns: tuple[Turn, ...], node: Node) -> Receipt:
+async def settle(
+    house: House,
+    scope: Scope,
+    found: Extraction,
+    turns: tuple[Turn, ...],
+    node: Node,
+    looked: Extracted | None = None,
+) -> Receipt:
+    """Validate, embed, merge and commit what was found. `turns` are consumed; `looked` says who found it, and where.
+
+    A look of the model is noted also when nothing comes of it, for it is not to be paid for twice."""
     results = [checked(house, one) for one in found.candidates]
     kept = tuple(one for one, _ in results if one is not None)
     refused = tuple(reason for one, reason in results if one is None and reason is not None)
-    if not kept and not found.forget:
+    if looked is not None:
+        looked = evolve(looked, refused=looked.refused + refused)
+    if not kept and not found.forget and (looked is None or looked.source == "rules"):
         return Receipt(rev=Revision(0), refused=refused)
     vectors = await house.embedder.documents([one.text for one in kept]) if kept else []
     draft = _Draft(
-        candidates=kept, vectors=tuple(vectors), forget=found.forget, turns=turns, refused=refused, node=node
+        candidates=kept,
+        vectors=tuple(vectors),
+        forget=found.forget,
+        turns=turns,
+        refused=refused,
+        node=node,
+        extracted=looked,
     )
-    return evolve(await _commit(house, scope, draft), refused=refused)
+    done = await _commit(house, scope, draft)
+    return evolve(done, refused=looked.refused if looked else refused, repaired=looked.repaired if looked else ())
 
 
 async def _commit(house: House, scope: Scope, draft: _Draft) -> Receipt:
@@ -155,7 +187,7 @@ async def _commit(house: House, scope: Scope, draft: _Draft) -> Receipt:
     async with house.turnstile(scope.space):
         for attempt in range(attempts):
             plan = await _plan(house, scope, draft)
-            if not plan.changes:
+            if not plan.changes and (plan.extracted is None or plan.extracted.source == "rules"):
                 return Receipt(rev=plan.expects)
             try:
                 return await house.store.commit(plan)
@@ -179,6 +211,8 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> WritePlan:
         for one, vector in zip(draft.candidates, draft.vectors, strict=True)
     ]
     rev, near = await house.store.near(scope, probes, house.settings.write.neighbours)
+    if probes:
+        await _compared(house, scope, draft.node, max((one.sim for found in near for one in found), default=None))
     incoming = [
         Incoming(candidate=one, vector=vector, near=found, id=MemoryId(uuid4()))
         for one, vector, found in zip(draft.candidates, draft.vectors, near, strict=True)
@@ -193,6 +227,7 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> WritePlan:
         changes=merged.changes + gone,
         relations=merged.relations,
         turns=draft.turns,
+        extracted=draft.extracted,
     )
 
 
@@ -208,6 +243,15 @@ async def _forgets(house: House, scope: Scope, draft: _Draft, merged: Merged) ->
             if wanted and one.memory.id not in touched and wanted <= set(words.lexemes(one.memory.text)):
                 gone[one.memory.id] = forgotten(house, one.memory)
     return tuple(gone.values())
+
+
+async def _compared(house: House, scope: Scope, node: Node, best: float | None) -> None:
+    status: Status = "skipped" if best is None else "ok"
+    sim = None if best is None else round(best, 4)
+    await house.track(
+        scope,
+        OpsEvent(node=node, op="search", status=status, sim=sim, ts=house.clock.now(), thread_id=scope.thread),
+    )
 
 
 async def _classified(house: House, scope: Scope, status: Status) -> None:

@@ -109,7 +109,7 @@ def _counts(clause: Clause) -> Iterator[Draft]:
 def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[Draft]:
     relation, name = match["rel"].casefold(), match["name"]
     who = f"The user's {relation}" + (f" {name}" if name else "")
-    about = {"subject": name or f"user's {relation}", "persons": (name,) if name else ()}
+    about = {"subject": name or f"user's {_predicate(relation)}", "persons": (name,) if name else ()}
     verb, value = match["verb"].casefold(), match["value"]
     builders: dict[str, Callable[[], Iterator[Draft]]] = {
         "likes": lambda: _tastes(who, about, verb, value, clause),

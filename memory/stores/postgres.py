@@ -31,6 +31,7 @@ from muniment.memory.records import (
 )
 from muniment.memory.rules import words
 from muniment.memory.stores import rows
+from muniment.memory.stores.extractions import Extractions, note
 from muniment.memory.stores.jobs import Queues, enqueue
 from muniment.memory.stores.move import Moves
 from muniment.memory.stores.pool import Connection, one
@@ -41,7 +42,7 @@ _WRITE, _READ = blocks("write"), blocks("read")
 _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 
 
-class PostgresStore(Moves, Spending, Queues):
+class PostgresStore(Moves, Spending, Extractions, Queues):
     """Opens itself on first use."""
 
     async def commit(self, plan: WritePlan) -> Receipt:
@@ -200,10 +201,14 @@ class PostgresStore(Moves, Spending, Queues):
             evolve(change, after=evolve(change.after, rev=Revision(plan.expects + n)))
             for n, change in enumerate(plan.changes, 1)
         )
+        if plan.extracted:
+            await note(conn, plan, plan.extracted, rev)
         for some in _apart(changes):
             await conn.execute(_WRITE["apply"], rows.applied(plan, some, self._model))
         if plan.relations:
             await conn.execute(_WRITE["relate"], space | {"relations": rows.related(plan)})
+        if plan.jobs:
+            await enqueue(conn, plan.jobs)
         return Receipt(rev=rev, changes=changes)
 
     def _searched(self, search: Search) -> dict[str, Any]:

@@ -1,0 +1,80 @@
+"""What a model finds in a turn: read it among its neighbours, ask, repair, and keep it as the rules' finds are kept."""
+
+from __future__ import annotations
+
+import json
+from uuid import UUID
+
+from muniment.memory.errors import NotFound
+from muniment.memory.flows import spend, write
+from muniment.memory.flows.house import House
+from muniment.memory.plan import Extracted, Receipt
+from muniment.memory.ports import AnswerForm, ChatMessage, Passage
+from muniment.memory.prompts import prompt
+from muniment.memory.records import Extraction, Revision, Scope, TurnId, evolve
+from muniment.memory.rules import gate
+from muniment.memory.rules.answers import FACTS, read
+
+_BEFORE, _AFTER = 6, 3
+_LONGEST = 4_000  # characters of a neighbour that are shown; the turn itself is shown whole
+_FORM = AnswerForm(name="facts", schema=FACTS, max_tokens=2_000)
+
+
+async def extract(house: House, scope: Scope, turn_id: TurnId) -> Receipt:
+    """See `Memory.extract`."""
+    passage = await house.store.passage(scope, turn_id, before=_BEFORE, after=_AFTER)
+    if passage is None:
+        raise NotFound("there is no such turn", turn=str(turn_id))
+    if "model" in passage.looked:
+        return Receipt(rev=Revision(0), replayed=True)
+    turn = passage.turn
+    where = evolve(scope, session=turn.session, thread=turn.thread, actor=turn.actor or scope.actor)
+    if reason := gate.skip(turn.text, "assistant" if turn.role == "tool" else turn.role):
+        return Receipt(rev=Revision(0), skipped=reason)
+    passage = _understood_by(passage)
+    told = prompt("extract")
+    messages = [ChatMessage(role="system", content=told.text), ChatMessage(role="user", content=_asked(house, passage))]
+    answer = await spend.ask(house, scope, "extract", messages, form=_FORM)
+    most = house.settings.limits.memory_chars
+    found = read(answer.message.content, passage.turns, asked=(passage.at + 1,), categories=house.categories, most=most)
+    looked = Extracted(
+        turn=turn_id,
+        source="model",
+        found=found.found,
+        repaired=found.repaired,
+        refused=found.refused,
+        prompt=told.version,
+        model=answer.model,
+    )
+    candidates = tuple(write.safe_candidate(house, one) for one in found.candidates)
+    return await write.settle(house, where, Extraction(candidates=candidates), (), "worker", looked)
+
+
+async def perform(house: House, scope: Scope, key: str) -> Receipt:
+    """The job `extract`; its key is the id of the turn."""
+    return await extract(house, scope, TurnId(UUID(key)))
+
+
+def _understood_by(passage: Passage) -> Passage:
+    """The turn with what leads to it and the reply to it: what the person says next has its own look."""
+    after = passage.turns[passage.at + 1 :]
+    end = next((n for n, one in enumerate(after) if one.role == "user"), len(after))
+    return evolve(passage, turns=passage.turns[: passage.at + 1 + end])
+
+
+def _asked(house: House, passage: Passage) -> str:
+    """The turns as the prompt describes them."""
+    conversation = [
+        {"turn": n, "role": one.role, "text": one.text if n == passage.at + 1 else one.text[:_LONGEST]}
+        | ({"name": one.actor} if one.actor else {})
+        for n, one in enumerate(passage.turns, 1)
+    ]
+    return json.dumps(
+        {
+            "said_at": passage.turn.at.isoformat(),
+            "conversation": conversation,
+            "extract_from": [passage.at + 1],
+            "categories": {slug: one.label for slug, one in house.categories.items()},
+        },
+        ensure_ascii=False,
+    )

@@ -1,0 +1,93 @@
+"""Repairs of a statement's wording where they are certain: who is meant, and when."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from muniment.memory.rules import dates
+from muniment.memory.rules.english_words import narrate, singular
+
+FIRST = re.compile(
+    r"(?<![\w'/-])(?:I|I'm|I've|I'll|I'd|i'm|i've|i'll|i'd|i|me|[Mm]y|[Mm]ine|[Mm]yself|[Yy]ou|[Yy]ou're|[Yy]ou've|[Yy]our|[Yy]ours)(?![\w/-])"
+    r"|(?<![自忘])我(?!国)|你|您"
+)
+_YOU = (
+    (re.compile(r"^You're\b", re.IGNORECASE), "I'm"),
+    (re.compile(r"^You've\b", re.IGNORECASE), "I've"),
+    (re.compile(r"^You\s+are\b", re.IGNORECASE), "I am"),
+    (re.compile(r"^You\b", re.IGNORECASE), "I"),
+    (re.compile(r"\byour\s+own\b", re.IGNORECASE), "my own"),
+    (re.compile(r"\byour\b", re.IGNORECASE), "my"),
+    (re.compile(r"\byours\b", re.IGNORECASE), "mine"),
+    (re.compile(r"\byourself\b", re.IGNORECASE), "myself"),
+    (re.compile(r"\byou\b", re.IGNORECASE), "me"),
+)
+_MANY_ZH = re.compile(r"我们|咱|你们|您们|大家")
+_SENTENCE = re.compile(r"[^.!?]+(?:\.(?=\w)[^.!?]*)*[.!?]*\s*")
+_THIRD = re.compile(
+    r"(?<![\w'/-])(?:he|she|they|him|her|them|his|hers|their|theirs|himself|herself)(?![\w/-])|(?<![其吉维])[他她]",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(r"^(?P<who>he|she|they)(?P<short>'s|'re|'ve|'ll|'d)?\s+(?P<verb>[\w']+)", re.IGNORECASE)
+_SHORT = {"'s": "is ", "'re": "is ", "'ve": "has ", "'ll": "will ", "'d": "would "}
+_PLURAL = {"are": "is", "were": "was", "have": "has", "don't": "does not", "aren't": "is not", "haven't": "has not", "do": "does"}  # fmt: skip
+_OWN = re.compile(r"(?<![\w'-])(?:his|her|their)(?=\s+[a-z])", re.IGNORECASE)
+_OWN_ZH = re.compile(r"(?<![其吉维])[他她](?=的)")
+_START_ZH = re.compile(r"^[他她](?!们)")
+
+
+def wording(text: str, *, subject: str, persons: Sequence[str]) -> str:
+    """The statement with pronouns spelt out as far as it is certain whom they mean; what stays is for the validator."""
+    if FIRST.search(text):
+        text = _third_person(text)
+    if _THIRD.search(text):
+        text = _named(text, subject, persons)
+    return text
+
+
+def pronoun(text: str) -> bool:
+    """Whether the text says he, she or they and leaves open who that is."""
+    return _THIRD.search(text) is not None
+
+
+def timing(text: str, at: datetime) -> str:
+    """The statement with its relative dates written out; other dates stay as they are said."""
+    return dates.absolute(text, at) if dates.relative(text, at) else text
+
+
+def _third_person(text: str) -> str:
+    """The speaker's own words said of the user; as they are where a part of them cannot be turned."""
+    if re.search(r"我|你|您", text):
+        return text if _MANY_ZH.search(text) else re.sub(r"(?<![自忘])我(?!国)|你|您", "用户", text)
+    told = []
+    for sentence in _SENTENCE.findall(text):
+        own = sentence.strip()
+        for pattern, word in _YOU:
+            own = pattern.sub(word, own)
+        said = narrate(own.rstrip(".!? ")) if FIRST.search(own) else sentence.strip().rstrip(".")
+        if said is None:
+            return text
+        told.append(said)
+    return ". ".join(told)
+
+
+def _named(text: str, subject: str, persons: Sequence[str]) -> str:
+    """He, she and they by name, where one alone can be meant."""
+    chinese = "用户" if not persons or subject == "user" else persons[0]
+    if len(persons) > (subject != "user"):
+        return text  # two can be meant
+    if subject != "user" and not persons:
+        return text
+    text = _START_ZH.sub(chinese, text)
+    text = _OWN_ZH.sub(chinese, text)
+    who = "the user" if subject == "user" else persons[0]
+    if found := _SUBJECT.match(text):
+        verb = found["verb"]
+        if found["short"]:
+            verb = _SHORT[found["short"].casefold()] + verb
+        elif found["who"].casefold() == "they":
+            verb = _PLURAL.get(verb.casefold()) or singular(verb)
+        text = f"{who[:1].upper()}{who[1:]} {verb}{text[found.end() :]}"
+    return _OWN.sub(f"{who}'s", text)

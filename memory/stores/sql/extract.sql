@@ -1,0 +1,36 @@
+-- name: extracted (MU001: a replay; a turn is looked at once by each)
+with noted as (
+  insert into muniment.extractions (space_id, turn_id, source, found, written, repaired, refused, prompt, model, rev, at)
+  values (%(space)s, %(turn)s, %(source)s, %(found)s, %(written)s, %(repaired)s, %(refused)s, %(prompt)s, %(model)s,
+    %(rev)s, %(at)s)
+  on conflict (space_id, turn_id, source) do nothing
+  returning rev
+)
+select coalesce((select rev from noted), muniment.refuse('MU001', 'extracted before'))
+
+-- name: turn
+t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags, t.recalled
+
+-- name: here
+select {{turn}},
+  array(select e.source from muniment.extractions e where e.space_id = %(space)s and e.turn_id = %(turn)s) as looked
+from muniment.turns t where t.space_id = %(space)s and t.turn_id = %(turn)s
+
+-- name: before
+select {{turn}} from muniment.turns t
+where t.space_id = %(space)s and t.thread_id = %(thread)s and (t.at, t.turn_id) < (%(at)s, %(turn)s)
+order by t.at desc, t.turn_id desc limit %(limit)s
+
+-- name: after
+select {{turn}} from muniment.turns t
+where t.space_id = %(space)s and t.thread_id = %(thread)s and (t.at, t.turn_id) > (%(at)s, %(turn)s)
+order by t.at, t.turn_id limit %(limit)s
+
+-- name: looked
+select max(at) as at from muniment.extractions where space_id = %(space)s and prompt like 'insight-%%'
+
+-- name: latest_turns (of the thread that was spoken in last)
+select {{turn}} from muniment.turns t
+where t.space_id = %(space)s and t.thread_id is not distinct from
+  (select thread_id from muniment.turns where space_id = %(space)s order by at desc limit 1)
+order by t.at desc, t.turn_id desc limit %(limit)s
