@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -10,7 +11,9 @@ from pydantic import SecretStr
 
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadConfig
+from muniment.memory.flows import jobs
 from muniment.memory.flows.house import House, redactor_of
+from muniment.memory.flows.work import Told, Worker
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.ports import ChatModel, Clock, Embedder
 from muniment.memory.settings import DEFAULT_EMBEDDER, Settings, load
@@ -55,6 +58,47 @@ async def open_memory(settings: Settings | None = None) -> AsyncIterator[Memory]
     """The engine, open, by the settings of this process; closed at the end. Raises BadConfig, StoreDown."""
     async with memory(settings or load()) as opened:
         yield opened
+
+
+@asynccontextmanager
+async def worker(settings: Settings, memory: Memory, told: Told | None = None) -> AsyncIterator[Worker]:
+    """A worker for the jobs that this memory can do: `run` it. `told` hears of every attempt.
+
+    It has connections of its own: while it waits for a database that is down, no reply has to wait behind it."""
+
+    async def address() -> str:
+        return await database(settings)
+
+    queue = PostgresStore(address, model=memory.house.embedder.name)
+    try:
+        yield Worker(
+            queue,
+            memory.perform,
+            names=jobs.doable(memory.house),
+            clock=memory.house.clock,
+            rules=settings.jobs,
+            told=told,
+        )
+    finally:
+        await queue.close()
+
+
+@asynccontextmanager
+async def working(settings: Settings, memory: Memory) -> AsyncIterator[None]:
+    """A worker beside what happens inside, when a model is configured. At the end it lets go at once: what it was doing
+    goes back to the queue."""
+    if memory.house.model is None:
+        yield
+        return
+    async with worker(settings, memory) as hired:
+        running = asyncio.create_task(hired.run())
+        try:
+            yield
+        finally:
+            running.cancel()
+            (end,) = await asyncio.gather(running, return_exceptions=True)
+            if isinstance(end, Exception):
+                raise end
 
 
 def make_embedder(settings: Settings) -> Embedder:

@@ -16,6 +16,7 @@ from typing import LiteralString
 import psycopg
 
 from muniment.memory.errors import BadConfig, Conflict, EditedMigration
+from muniment.memory.stores import jobs
 from muniment.memory.stores.translate import translated
 
 NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
@@ -47,8 +48,8 @@ class Step:
 async def migrate(dsn: str, folder: Traversable | None = None) -> list[str]:
     """Apply what is not applied yet and return the names, in order; each file is its own transaction.
 
-    `folder` defaults to the package's migrations. Safe to call from many processes at once. Raises
-    `EditedMigration`, `BadConfig` (a bad file name, or the database is newer than the code), `Conflict`
+    `folder` defaults to the package's migrations; the tables of the queue go with them. Safe to call from many processes
+    at once. Raises `EditedMigration`, `BadConfig` (a bad file name, or the database is newer than the code), `Conflict`
     (another process migrates for longer than two minutes) and the errors of `translated`.
     """
     steps = await _steps(folder)
@@ -58,6 +59,8 @@ async def migrate(dsn: str, folder: Traversable | None = None) -> list[str]:
             todo = _todo(steps, await _recorded(conn))
             for step in todo:
                 await _apply(conn, step)
+            if folder is None:
+                await jobs.ensure(conn)
     return [step.name for step in todo]
 
 

@@ -1,0 +1,45 @@
+"""What each job does, and which turns still want one."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from muniment.memory.errors import BadInput
+from muniment.memory.flows import extract
+from muniment.memory.flows.house import House
+from muniment.memory.flows.write import extractions
+from muniment.memory.plan import Job, JobName
+from muniment.memory.records import Scope, Turn
+
+_PAGE = 500
+# Each is called with the house, the scope and the job's key.
+_PERFORMERS: dict[JobName, Callable[[House, Scope, str], Awaitable[object]]] = {"extract": extract.perform}
+_ASK_A_MODEL: frozenset[JobName] = frozenset({"extract", "reflect"})
+
+
+def doable(house: House) -> tuple[JobName, ...]:
+    """The jobs that this house can do. What wants a model waits, untouched, for a worker that has one."""
+    return tuple(name for name in _PERFORMERS if house.model is not None or name not in _ASK_A_MODEL)
+
+
+async def perform(house: House, job: Job) -> None:
+    """See `Memory.perform`."""
+    if job.name not in _PERFORMERS:
+        raise BadInput(f"there is no job called {job.name!r}")
+    await _PERFORMERS[job.name](house, job.scope, job.key)
+
+
+async def catch_up(house: House) -> int:
+    """Enqueue what the user said while there was no model, or what came with an import; returns how many turns.
+
+    A turn that waits already, or that a model has looked at, is left alone."""
+    found = 0
+    if house.model is None:
+        return found
+    async for scope in house.store.spaces():
+        last: Turn | None = None
+        while turns := await house.store.unextracted(scope, last, _PAGE):
+            jobs = extractions(house, scope, turns)
+            await house.store.enqueue(jobs)
+            found, last = found + len(jobs), turns[-1]
+    return found

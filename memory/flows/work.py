@@ -1,0 +1,181 @@
+"""The worker: takes jobs that are due, does them, and sees to it that each is done in the end."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from time import monotonic
+
+from muniment.memory.errors import NotFound, StoreError
+from muniment.memory.plan import Job, JobName
+from muniment.memory.ports import Clock, Queue, Ticket
+from muniment.memory.rules.retry import again
+from muniment.memory.sections import Jobs
+
+_log = logging.getLogger(__name__)
+_POLL_SECONDS = 5.0  # a call is a hint: this is how late a job can be whose call was not heard
+_TROUBLE_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one attempt at a job: done, dropped (what it was about is gone), or again at a time."""
+
+    job: Job
+    seconds: float
+    failed: str | None = None  # the class of the error, never its message
+    again: datetime | None = None
+
+
+Told = Callable[[Outcome], None]
+
+
+class Worker:
+    """Does jobs, several at once, until it is stopped. Loses none: not by a failure, not by a lost connection, not by the
+    end of its process at any moment."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        perform: Callable[[Job], Awaitable[None]],
+        *,
+        names: Sequence[JobName],
+        clock: Clock,
+        rules: Jobs,
+        told: Told | None = None,
+    ) -> None:
+        self.names = tuple(names)
+        self._queue, self._perform, self._clock, self._rules = queue, perform, clock, rules
+        self._told = told
+        self._running: set[asyncio.Task[None]] = set()
+        self._woken = asyncio.Event()
+        self._stopping = False
+        self._number: int | None = None
+
+    def stop(self) -> None:
+        """End soon: what is running goes back to the queue."""
+        self._stopping = True
+        self._woken.set()
+
+    async def run(self, *, most: int | None = None, drain: bool = False) -> None:
+        """Work until `stop` or a cancellation. With `drain` until nothing is due, with `most` for at most so many jobs;
+        then, and only then, a queue that cannot be reached is a StoreError."""
+        async with self._belonging():
+            left = most
+            while not self._stopping:
+                self._woken.clear()
+                try:
+                    took = await self._fill(left)
+                except StoreError as error:
+                    if drain or most is not None:
+                        raise
+                    _log.warning("the queue cannot be read: %s", type(error).__name__)
+                    await asyncio.sleep(_TROUBLE_SECONDS)
+                    continue
+                left = left - took if left is not None else None
+                if not self._running and not took and (drain or most is not None):
+                    return
+                await self._rest()
+
+    async def _fill(self, left: int | None) -> int:
+        """Take jobs while there are free hands; how many."""
+        took = 0
+        while len(self._running) < self._rules.concurrency and took != left and not self._stopping:
+            ticket = await self._next()
+            if ticket is None:
+                break
+            task = asyncio.create_task(self._work(ticket))
+            self._running.add(task)
+            task.add_done_callback(self._ended)
+            took += 1
+        return took
+
+    async def _next(self) -> Ticket | None:
+        if self._number is None:
+            self._number = await self._queue.enroll()
+        return await self._queue.take(self._number, self.names)
+
+    async def _work(self, ticket: Ticket) -> None:
+        started = monotonic()
+        failed: Exception | None = None
+        try:
+            await self._perform(ticket.job)
+        except Exception as error:  # noqa: BLE001 - a boundary: a defect in one job ends neither the worker nor the job
+            failed = error
+        if failed is None or isinstance(failed, NotFound):
+            await self._settle(lambda: self._queue.done(ticket))
+            self._tell(Outcome(job=ticket.job, seconds=monotonic() - started, failed=_name(failed)))
+            return
+        verdict = again(failed, ticket.attempts, self._clock.now())
+        _log.warning("%s failed: %s; again at %s", ticket.job.name, _name(failed), verdict.at.isoformat("T", "seconds"))
+        await self._settle(lambda: self._queue.put_back(ticket, verdict.at, aside=verdict.aside))
+        wait = (verdict.at - self._clock.now()).total_seconds()
+        asyncio.get_running_loop().call_later(max(0.0, wait), self._woken.set)
+        self._tell(Outcome(job=ticket.job, seconds=monotonic() - started, failed=_name(failed), again=verdict.at))
+
+    async def _settle(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Tell the queue, however long it is out of reach: nobody else would put the job of a living worker back."""
+        while True:
+            try:
+                return await step()
+            except StoreError as error:
+                _log.warning("the queue cannot be told: %s", type(error).__name__)
+                await asyncio.sleep(_TROUBLE_SECONDS)
+
+    def _tell(self, outcome: Outcome) -> None:
+        if self._told is not None:
+            self._told(outcome)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        self._woken.set()  # a hand is free, and so is the space
+
+    async def _rest(self) -> None:
+        # No asyncio.wait_for: before Python 3.12 it forgets a cancellation that comes together with the result.
+        alarm = asyncio.get_running_loop().call_later(_POLL_SECONDS, self._woken.set)
+        try:
+            await self._woken.wait()
+        finally:
+            alarm.cancel()
+
+    @asynccontextmanager
+    async def _belonging(self) -> AsyncIterator[None]:
+        """Give signs of life and listen meanwhile; at the end everything that is running goes back."""
+        side = [asyncio.create_task(self._beat()), asyncio.create_task(self._listen())]
+        try:
+            yield
+        finally:
+            tasks = [*side, *self._running]
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            if self._number is not None:
+                with suppress(StoreError):  # out of reach: then another worker finds this one dead
+                    await self._queue.leave(self._number)
+                self._number = None
+
+    async def _beat(self) -> None:
+        while True:
+            try:
+                if self._number is not None and not await self._queue.beat(self._number):
+                    self._number = None  # it was silent for too long: its jobs are another's by now
+                if await self._queue.rescue(self._rules.stalled_seconds):
+                    self._woken.set()
+            except StoreError as error:
+                _log.warning("no sign of life: %s", type(error).__name__)
+            await asyncio.sleep(self._rules.stalled_seconds / 3)
+
+    async def _listen(self) -> None:
+        while True:
+            with suppress(StoreError):
+                async for _ in self._queue.calls(self.names):
+                    self._woken.set()
+            await asyncio.sleep(_TROUBLE_SECONDS)
+
+
+def _name(error: Exception | None) -> str | None:
+    return type(error).__name__ if error is not None else None

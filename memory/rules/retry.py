@@ -1,0 +1,48 @@
+"""When a job that failed is tried again, and whether it lets others pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+
+from muniment.memory.errors import BadModelAnswer, ModelError, ModelRateLimited, OverBudget, StoreError
+
+LONGEST_SECONDS = 3600.0
+_DEFECT_SECONDS = 60.0
+_PATIENCE = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again:
+    """Not before `at`; `aside` lets the later jobs of the same space pass."""
+
+    at: datetime
+    aside: bool = False
+
+
+def again(error: Exception, attempts: int, now: datetime) -> Again:
+    """What to do after the failure of a job that was tried `attempts` times before; `now` is UTC.
+
+    A model or a database that is down is down for every job: the order is kept, so that no correction is learned before
+    what it corrects. An answer that cannot be used, and a defect, may be this one job's own trouble for ever: after some
+    attempts it must not hold up the rest of its space."""
+    if isinstance(error, OverBudget):
+        return Again(at=datetime.combine(now.date() + timedelta(days=1), time(), tzinfo=now.tzinfo))
+    seconds = _backoff(attempts)
+    if isinstance(error, ModelRateLimited):
+        seconds = max(seconds, _asked(error))
+    known = isinstance(error, ModelError | StoreError)
+    if not known:
+        seconds = min(LONGEST_SECONDS, _DEFECT_SECONDS * seconds)
+    own = isinstance(error, BadModelAnswer) or not known
+    return Again(at=now + timedelta(seconds=seconds), aside=own and attempts + 1 >= _PATIENCE)
+
+
+def _backoff(attempts: int) -> float:
+    return min(LONGEST_SECONDS, 2.0 ** min(attempts, 12))
+
+
+def _asked(error: ModelRateLimited) -> float:
+    """The seconds that the provider asks to wait, at most a day; 0 when it did not say."""
+    asked = error.data.get("retry_after")
+    return min(float(asked), 86400.0) if isinstance(asked, int | float) and asked > 0 else 0.0

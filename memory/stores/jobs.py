@@ -1,0 +1,176 @@
+"""The queue of background jobs: Procrastinate's tables and functions in the schema `jobs`.
+
+Jobs are enqueued in the transaction of what they are about, so they are lost or kept with it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import Any
+from uuid import UUID
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
+
+from muniment.memory.errors import StoreError
+from muniment.memory.plan import Job, JobName
+from muniment.memory.ports import Ticket
+from muniment.memory.records import Scope, Turn, TurnId
+from muniment.memory.stores.pool import Connection, Sessions, one
+from muniment.memory.stores.sql import blocks
+from muniment.memory.stores.translate import translated
+
+_JOBS = blocks("jobs")
+_CHANNEL = "procrastinate_queue_v1#"  # where the library's trigger tells of a new job, with the queue's name behind it
+_ONCE = "procrastinate_jobs_queueing_lock_idx_v1"
+_LONGEST_SECONDS = 3600
+_QUIET_SECONDS = 60.0
+_FIRST = datetime(1, 1, 1, tzinfo=UTC)
+# A worker takes the job with the highest priority first. What steps aside lets the later jobs of its lock pass.
+_PRIORITY, _ASIDE = 0, -1
+
+
+async def ensure(conn: psycopg.AsyncConnection[Any]) -> None:
+    """Make the queue's tables in a transaction of their own, unless they are there. The caller holds the migrations' lock."""
+    if (await (await conn.execute(_JOBS["exists"])).fetchone())[0]:  # type: ignore[index]  # one row, always
+        return
+    from procrastinate.schema import SchemaManager  # noqa: PLC0415 - only a first start needs it
+
+    async with conn.transaction():
+        await conn.execute(_JOBS["schema"])
+        await conn.execute(_JOBS["here"])
+        await conn.execute(SchemaManager.get_schema())
+        for step in ("settle", "order", "grants", "grants_tables", "grants_sequences"):
+            await conn.execute(_JOBS[step])
+
+
+async def enqueue(conn: Connection, jobs: Sequence[Job]) -> None:
+    """Enqueue in the caller's transaction; in a pipeline it waits for nothing.
+
+    A job that waits already, with the same name and key in the same space, is the same job: it keeps its time."""
+    for job in jobs:
+        await conn.execute(_JOBS["enqueue"], _row(job))
+
+
+class Queues(Sessions):
+    """What a worker asks of the queue; see the port `Queue`."""
+
+    async def enqueue(self, jobs: Sequence[Job]) -> None:
+        """See `Queue.enqueue`."""
+        await self._ready()
+        async with self._connected() as conn, conn.transaction(), conn.pipeline():
+            await enqueue(conn, jobs)
+
+    async def enroll(self) -> int:
+        """See `Queue.enroll`."""
+        return int(one(await self._row("enroll"))["worker_id"])
+
+    async def beat(self, worker: int) -> bool:
+        """See `Queue.beat`."""
+        return await self._row("beat", worker=worker) is not None
+
+    async def leave(self, worker: int) -> None:
+        """See `Queue.leave`."""
+        await self._together("drop_my_twins", "give_back", "leave", worker=worker)
+
+    async def rescue(self, seconds: float) -> int:
+        """See `Queue.rescue`."""
+        return await self._together("dead", "drop_twins", "rescue", seconds=seconds, longest=_LONGEST_SECONDS)
+
+    async def take(self, worker: int, names: Sequence[JobName]) -> Ticket | None:
+        """See `Queue.take`."""
+        row = await self._row("take", worker=worker, names=list(names))
+        return _ticket(row, worker) if row else None
+
+    async def done(self, ticket: Ticket) -> None:
+        """See `Queue.done`."""
+        await self._together("done", id=ticket.id)
+
+    async def put_back(self, ticket: Ticket, at: datetime, *, aside: bool = False) -> None:
+        """See `Queue.put_back`."""
+        wanted = {"id": ticket.id, "worker": ticket.worker, "at": at, "priority": _ASIDE if aside else _PRIORITY}
+        try:
+            await self._together("put_back", **wanted)
+        except StoreError as error:
+            if error.data.get("constraint") != _ONCE:
+                raise
+            await self._together("put_back", **wanted)  # its twin came at this very moment; now it is seen
+
+    async def waiting(self) -> dict[str, dict[str, int]]:
+        """See `Queue.waiting`."""
+        await self._ready()
+        async with self._connected() as conn:
+            rows = await (await conn.execute(_JOBS["waiting"])).fetchall()
+        return {row.pop("name"): row for row in rows}
+
+    async def calls(self, names: Sequence[JobName]) -> AsyncIterator[None]:
+        """See `Queue.calls`."""
+        with translated("listening for jobs"):
+            async with await psycopg.AsyncConnection.connect(await self._address(), autocommit=True) as conn:
+                for name in names:
+                    await conn.execute(sql.SQL("listen {}").format(sql.Identifier(_CHANNEL + name)))
+                while True:
+                    yield  # also at the start: what came before it listened
+                    async with aclosing(conn.notifies(timeout=_QUIET_SECONDS, stop_after=1)) as heard:
+                        async for _ in heard:
+                            pass
+                    await conn.execute("select")  # a connection that is lost without a word is noticed here
+
+    async def unextracted(self, scope: Scope, after: Turn | None, limit: int) -> list[Turn]:
+        """See `Queue.unextracted`."""
+        start = {"at": after.at, "turn_id": after.id} if after else {"at": _FIRST, "turn_id": UUID(int=0)}
+        asked = {"space": scope.space, "limit": limit} | start
+        async with self._reading(scope, None) as conn:
+            return [_turn(row) for row in await (await conn.execute(_JOBS["unextracted"], asked)).fetchall()]
+
+    async def _row(self, name: str, **values: Any) -> DictRow | None:
+        await self._ready()
+        async with self._connected() as conn:
+            return await (await conn.execute(_JOBS[name], values)).fetchone()
+
+    async def _together(self, *names: str, **values: Any) -> int:
+        """Several statements in one transaction; the rows that the last one touched, or the one before a `leave`."""
+        await self._ready()
+        async with self._connected() as conn, conn.transaction():
+            for name in names:
+                touched = (await conn.execute(_JOBS[name], values)).rowcount
+        return touched
+
+
+def _row(job: Job) -> dict[str, Any]:
+    once = f"{job.scope.space}:{job.name}:{job.key}"
+    scope = job.scope
+    return {
+        "name": job.name,
+        "priority": _PRIORITY,
+        # What is learned of a space is learned in order. What waits for its hour must not hold that up.
+        "lock": str(scope.space) if job.name == "extract" else once,
+        "once": once,
+        "args": Jsonb({"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type, "key": job.key}),
+        "at": job.at,
+    }
+
+
+def _ticket(row: DictRow, worker: int) -> Ticket:
+    args = row["args"]
+    scope = Scope(tenant=args["tenant"], owner=args["owner"], owner_type=args["owner_type"])
+    job = Job(name=row["task_name"], scope=scope, key=args["key"])
+    return Ticket(id=row["id"], job=job, attempts=row["attempts"], worker=worker)
+
+
+def _turn(row: DictRow) -> Turn:
+    return Turn(
+        id=TurnId(row["turn_id"]),
+        role=row["role"],
+        text=row["text"],
+        at=row["at"],
+        session=row["session_id"],
+        thread=row["thread_id"],
+        actor=row["actor"],
+        source=row["source"],
+        path=row["path"],
+        tags=tuple(row["tags"]),
+    )

@@ -1,0 +1,102 @@
+-- name: exists
+select to_regclass('jobs.procrastinate_jobs') is not null as made
+
+-- name: schema
+create schema if not exists jobs
+
+-- name: here
+set local search_path = jobs
+
+-- name: settle (the functions name no schema: each gets its own way to find the tables, so that any role can call them)
+do $$
+declare f regprocedure;
+begin
+  for f in select p.oid from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'jobs' loop
+    execute format('alter function %s set search_path = jobs, pg_temp', f);
+  end loop;
+end $$
+
+-- name: order (what waits in front of a job of the same lock is found without looking at every job of the lock)
+create index muniment_jobs_by_lock on jobs.procrastinate_jobs (lock, status, priority desc, id)
+where status in ('todo', 'doing')
+
+-- name: grants
+grant usage on schema jobs to muniment_app
+
+-- name: grants_tables
+grant select, insert, update, delete on all tables in schema jobs to muniment_app
+
+-- name: grants_sequences
+grant usage, select on all sequences in schema jobs to muniment_app
+
+-- name: enqueue (a job that waits already, with the same name and key, is this one)
+insert into jobs.procrastinate_jobs (queue_name, task_name, priority, lock, queueing_lock, args, scheduled_at)
+values (%(name)s, %(name)s, %(priority)s, %(lock)s, %(once)s, %(args)s, %(at)s)
+on conflict (queueing_lock) where status = 'todo' do nothing
+
+-- name: enroll
+select worker_id from jobs.procrastinate_register_worker_v1()
+
+-- name: beat
+update jobs.procrastinate_workers set last_heartbeat = now() where id = %(worker)s returning id
+
+-- name: take
+select id, task_name, args, attempts
+from jobs.procrastinate_fetch_job_v2(%(names)s::varchar[], %(worker)s) where id is not null
+
+-- name: done
+delete from jobs.procrastinate_jobs where id = %(id)s
+
+-- name: put_back (its twin, enqueued while it ran, does its work)
+with twin as (
+  delete from jobs.procrastinate_jobs mine where {{held}} and exists (
+    select from jobs.procrastinate_jobs other where other.queueing_lock = mine.queueing_lock and other.status = 'todo')
+  returning mine.id
+)
+update jobs.procrastinate_jobs mine set status = 'todo', worker_id = null, attempts = attempts + 1,
+  scheduled_at = %(at)s, priority = least(priority, %(priority)s)
+where {{held}} and not exists (select from twin)
+
+-- name: held
+mine.id = %(id)s and mine.status = 'doing' and mine.worker_id = %(worker)s
+
+-- name: leave
+delete from jobs.procrastinate_workers where id = %(worker)s
+
+-- name: dead
+delete from jobs.procrastinate_workers where last_heartbeat < now() - make_interval(secs => %(seconds)s)
+
+-- name: drop_twins (of the jobs that no worker holds any more)
+delete from jobs.procrastinate_jobs mine where mine.status = 'doing' and mine.worker_id is null and exists (
+  select from jobs.procrastinate_jobs other where other.queueing_lock = mine.queueing_lock and other.status = 'todo')
+
+-- name: rescue (a job that takes its worker with it each time is tried ever more rarely)
+update jobs.procrastinate_jobs set status = 'todo', attempts = attempts + 1,
+  scheduled_at = now() + least(%(longest)s, power(2, least(attempts, 20)) - 1) * interval '1 second'
+where status = 'doing' and worker_id is null
+
+-- name: give_back (the jobs of a worker that stops)
+update jobs.procrastinate_jobs set status = 'todo', worker_id = null, scheduled_at = now()
+where status = 'doing' and worker_id = %(worker)s
+
+-- name: drop_my_twins
+delete from jobs.procrastinate_jobs mine where mine.status = 'doing' and mine.worker_id = %(worker)s and exists (
+  select from jobs.procrastinate_jobs other where other.queueing_lock = mine.queueing_lock and other.status = 'todo')
+
+-- name: waiting
+select task_name as name, count(*) filter (where status = 'todo' and coalesce(scheduled_at, now()) <= now()) as due,
+  count(*) filter (where status = 'todo' and scheduled_at > now()) as later,
+  count(*) filter (where status = 'doing') as running
+from jobs.procrastinate_jobs where status in ('todo', 'doing') group by task_name order by task_name
+
+-- name: unextracted (what the user said and no model has looked at, and no job will)
+select turn_id, session_id, thread_id, role, actor, text, at, source, path, tags from muniment.turns t
+where space_id = %(space)s and role = 'user' and (at, turn_id) > (%(at)s, %(turn_id)s)
+  and not exists (select from muniment.extractions e
+    where e.space_id = %(space)s and e.turn_id = t.turn_id and e.source = 'model')
+  and not exists (select from jobs.procrastinate_jobs j
+    where j.status = 'todo' and j.queueing_lock = %(space)s::text || ':extract:' || t.turn_id::text)
+  and not exists (select from jobs.procrastinate_jobs j
+    where j.status = 'doing' and j.lock = %(space)s::text
+      and j.queueing_lock = %(space)s::text || ':extract:' || t.turn_id::text)
+order by at, turn_id limit %(limit)s
