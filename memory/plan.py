@@ -31,6 +31,7 @@ Source = Literal["rules", "model"]
 Purpose = Literal["reply", "extract", "episode", "insight", "embed"]
 Field = Literal["preferred_name", "pronouns", "city", "language", "tone", "goals"]
 Decision = Literal["pending", "approved", "rejected", "expired", "replaced"]
+UNFORMAL = ("more than", "recalled")  # how the reasons begin that say nothing of a statement's form
 SENSITIVE: frozenset[Field] = frozenset({"preferred_name", "pronouns", "city", "language"})
 
 
@@ -109,6 +110,16 @@ class Job:
     scope: Scope
     key: str = ""
     at: datetime | None = None  # not before
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one attempt at a job: done; again at a time; or, failed and not again, without an object any more."""
+
+    job: Job
+    seconds: float
+    failed: str | None = None  # the class of the error, never its message
+    again: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,6 +217,14 @@ class Yield:
     written: int
     repaired: dict[str, int]
     refused: dict[str, int]
+
+    @property
+    def first_pass(self) -> float | None:
+        """The share of what was found that kept the format at once (S-83): neither repaired nor refused for its form."""
+        if not self.found:
+            return None
+        refused = sum(count for reason, count in self.refused.items() if not reason.startswith(UNFORMAL))
+        return max(0.0, 1 - (sum(self.repaired.values()) + refused) / self.found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

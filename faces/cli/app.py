@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from muniment import __version__
-from muniment.faces.cli import chat, moving, reading, screen, serving, writing
+from muniment.faces.cli import chat, moving, reading, screen, serving, stats, working, writing
 from muniment.memory.errors import BadInput, MunimentError
 
 app = typer.Typer(
@@ -30,6 +30,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "restore": writing.restore,
     "import": moving.import_file,
     "export": moving.export,
+    "work": working.work,
     "migrate": serving.migrate,
     "status": serving.status,
     "stop": serving.stop,
@@ -37,6 +38,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 for name, command in COMMANDS.items():
     app.command(name)(command)
 app.add_typer(serving.embedder, name="embedder")
+app.add_typer(stats.stats, name="stats")
 
 
 def _version(wanted: bool) -> None:

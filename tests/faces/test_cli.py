@@ -44,7 +44,7 @@ def test_query(muniment: Muniment) -> None:
     assert set(bullets) == {"rev", "results"}
     assert [(one["category"], set(one)) for one in bullets["results"]] == [("tasks", {"id", "category", "text"})]
     assert bullets["results"][0]["text"].startswith("[tasks] ")
-    options = ("--return", "full", "--explain", "--json", "--top-k", "1", "--budget", "300", "--threshold", "0.1")
+    options = ("--return", "full", "--explain", "--json", "--top-k", "1", "--budget", "400", "--threshold", "0.1")
     full = muniment("query", "tax form", "--agent", "executor", *options).json
     assert set(full) == {"rev", "results", "tokens", "left_out"}
     assert full["results"][0]["category"] == "tasks"
