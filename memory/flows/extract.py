@@ -12,7 +12,8 @@ from muniment.memory.plan import Extracted, Receipt
 from muniment.memory.ports import AnswerForm, ChatMessage, Passage
 from muniment.memory.prompts import prompt
 from muniment.memory.records import Extraction, Revision, Scope, TurnId, evolve
-from muniment.memory.rules import gate
+from muniment.memory.rules import extract as rules, gate, suspect
+from muniment.memory.rules.align import align
 from muniment.memory.rules.answers import FACTS, read
 
 _BEFORE, _AFTER = 6, 3
@@ -46,7 +47,10 @@ async def extract(house: House, scope: Scope, turn_id: TurnId) -> Receipt:
         prompt=told.version,
         model=answer.model,
     )
-    candidates = tuple(write.safe_candidate(house, one) for one in found.candidates)
+    known = rules.extract(turn).candidates
+    candidates = tuple(
+        suspect.weigh(write.safe_candidate(house, one), passage.turns) for one in align(found.candidates, known)
+    )
     return await write.settle(house, where, Extraction(candidates=candidates), (), "worker", looked)
 
 

@@ -11,14 +11,15 @@ from datetime import datetime
 from typing import Any, TypeGuard
 
 from muniment.memory.errors import BadExtraction
-from muniment.memory.records import TRUST_RANK, Candidate, Fact, Trust, Turn
-from muniment.memory.rules import dates, predicates, repair
+from muniment.memory.records import TRUST_RANK, Candidate, Fact, Turn
+from muniment.memory.rules import dates, predicates, repair, words
 from muniment.memory.rules.draft import CATEGORIES
-from muniment.memory.rules.support import supported
+from muniment.memory.rules.support import share, supported
 from muniment.memory.rules.text import clean
 from muniment.memory.rules.validate import validate
 
 _SURE = 0.5
+_EVIDENT = 0.5
 _OBJECTS = 200  # tried as the start of the answer; a text with more of them is no answer
 _LONGEST_NAME = 80  # characters
 # What one of few words stands for may be said in others: no meat, no longer married, in short.
@@ -140,8 +141,8 @@ class _Fact:
         self._turns = turns
         self._categories = categories
         self._most = most
-        self._support = self._supporting(asked)
         self.repaired: list[str] = []
+        self._support = self._supporting(asked)
 
     def candidate(self) -> Candidate:
         """The candidate, or _Refused with the reason."""
@@ -160,7 +161,7 @@ class _Fact:
         if self._text("kind").casefold() not in predicates.KINDS:
             self.repaired.append("unknown kind")
         statement = self._statement(said, main, subject, persons, timeless=name.predicate == "birthday")
-        value = repair.timing(self._text("object") or statement, main.at).strip(" .。")
+        value = repair.timing(self._text("object") or statement, main.at, f"{statement}\n{main.text}").strip(" .。")
         if not supported(statement, "" if name.predicate in _TOLD_OTHERWISE else value, self._turns, main.at):
             raise _Refused("not in the turn")
         found = Candidate(
@@ -169,7 +170,7 @@ class _Fact:
             fact=self._fact(name, value, subject, persons),
             importance=self._importance(),
             confidence=confidence,
-            trust=self._trust(value),
+            trust=min((one.source for one in self._support), key=TRUST_RANK.__getitem__),
             event_time=self._when(statement, main, name),
             turns=tuple(turn.id for turn in self._support),
             actor=main.actor,
@@ -198,18 +199,19 @@ class _Fact:
         named = self._raw.get("turns")
         numbers = {int(n) for n in named if _finite(n) and float(n).is_integer()} if isinstance(named, list) else set()
         valid = sorted(n for n in numbers if 1 <= n <= len(self._turns))
+        if not valid and len(asked) == 1 and self._evident(self._turns[min(asked) - 1]):
+            self.repaired.append("no supporting turn")
+            valid = sorted(asked)
         return tuple(self._turns[n - 1] for n in valid) if set(valid) & set(asked) else ()
+
+    def _evident(self, turn: Turn) -> bool:
+        """Whether the one turn that was to be read has half of the statement's words."""
+        bare = dates.without(repair.wording(self._text("statement"), subject="user", persons=()), turn.at)
+        return bare != "" and share(words.lexeme_set(bare), words.lexeme_set(turn.text), turn.text) >= _EVIDENT
 
     def _speaker(self) -> Turn:
         """The turn that says it: the last one of a person, or the last one."""
         return next((one for one in reversed(self._support) if one.role == "user"), self._support[-1])
-
-    def _trust(self, value: str) -> Trust:
-        """The lowest of its turns; a question that was answered does not count where the answer says it all."""
-        own = [one for one in self._support if one.role == "user"]
-        plain = value.casefold()
-        said = [one for one in own if plain and plain in one.text.casefold()]
-        return min((one.source for one in said or self._support), key=lambda trust: TRUST_RANK[trust])
 
     def _subject(self, said: str, main: Turn, persons: tuple[str, ...]) -> str:
         subject = predicates.subject(self._text("subject"), main.actor)
@@ -221,7 +223,7 @@ class _Fact:
             self.repaired.append("pronoun")
         if repair.pronoun(text):
             raise _Refused("pronoun")
-        dated = text if timeless else repair.timing(text, main.at)
+        dated = text if timeless else repair.timing(text, main.at, main.text)
         if dated != text:
             self.repaired.append("relative date")
         return dated
@@ -274,7 +276,7 @@ class _Fact:
         kept, reason = validate(found, categories=self._categories, max_chars=self._most)
         if kept is None:
             raise _Refused(reason or "invalid")
-        if len(kept.text) < len(found.text):
+        if len(found.text) > self._most:
             self.repaired.append("too long")
         return kept
 

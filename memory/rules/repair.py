@@ -33,6 +33,16 @@ _THIRD = re.compile(
 _SUBJECT = re.compile(r"^(?P<who>he|she|they)(?P<short>'s|'re|'ve|'ll|'d)?\s+(?P<verb>[\w']+)", re.IGNORECASE)
 _SHORT = {"'s": "is ", "'re": "is ", "'ve": "has ", "'ll": "will ", "'d": "would "}
 _PLURAL = {"are": "is", "were": "was", "have": "has", "don't": "does not", "aren't": "is not", "haven't": "has not", "do": "does"}  # fmt: skip
+_MIDDLE = re.compile(r"(?<![\w'/-])(?P<who>he|she|they)\s+(?P<verb>[a-z]+(?:n't)?)(?![\w'])")
+_OBJECT = re.compile(r"(?<![\w'/-])(?:him|them|her(?!\s+[a-z]))(?![\w'/-])")
+_HABIT = re.compile(
+    r"\b(?:usually|always|often|every|mostly|generally|normally|regularly|never|typically|tends?)\b|每|通常|经常|常常|总是|一般|平时|基本|一向|从不|雷打不动|习惯",
+    re.IGNORECASE,
+)
+_WEEKDAY = re.compile(
+    r"(?<!last )(?<!next )(?<!this )(?<!every )\b(?:on\s+)?(?P<day>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)s?\b(?!\s+(?:the\s+)?\d)"
+    r"|(?<![上下这本每个])(?P<tag>(?:周|星期|礼拜)[一二三四五六日天末])"
+)
 _OWN = re.compile(r"(?<![\w'-])(?:his|her|their)(?=\s+[a-z])", re.IGNORECASE)
 _OWN_ZH = re.compile(r"(?<![其吉维])[他她](?=的)")
 _START_ZH = re.compile(r"^[他她](?!们)")
@@ -52,8 +62,12 @@ def pronoun(text: str) -> bool:
     return _THIRD.search(text) is not None
 
 
-def timing(text: str, at: datetime) -> str:
-    """The statement with its relative dates written out; other dates stay as they are said."""
+def timing(text: str, at: datetime, said: str = "") -> str:
+    """The statement with its relative dates written out; other dates stay as they are said.
+
+    What is `said` to be a habit happens on every Friday, not on the next one."""
+    if _HABIT.search(f"{text}\n{said}"):
+        text = _WEEKDAY.sub(lambda day: f"every {day['day']}" if day["day"] else f"每{day['tag']}", text)
     return dates.absolute(text, at) if dates.relative(text, at) else text
 
 
@@ -85,9 +99,13 @@ def _named(text: str, subject: str, persons: Sequence[str]) -> str:
     who = "the user" if subject == "user" else persons[0]
     if found := _SUBJECT.match(text):
         verb = found["verb"]
-        if found["short"]:
-            verb = _SHORT[found["short"].casefold()] + verb
-        elif found["who"].casefold() == "they":
-            verb = _PLURAL.get(verb.casefold()) or singular(verb)
+        verb = _SHORT[found["short"].casefold()] + verb if found["short"] else _verb(found)
         text = f"{who[:1].upper()}{who[1:]} {verb}{text[found.end() :]}"
-    return _OWN.sub(f"{who}'s", text)
+    text = _MIDDLE.sub(lambda found: f"{who} {_verb(found)}", text)
+    return _OBJECT.sub(who, _OWN.sub(f"{who}'s", text))
+
+
+def _verb(found: re.Match[str]) -> str:
+    """The verb as it goes with a name: `they are` is `Ana is`."""
+    verb = found["verb"]
+    return (_PLURAL.get(verb.casefold()) or singular(verb)) if found["who"].casefold() == "they" else verb

@@ -1,0 +1,67 @@
+"""Two extractors and one fact: what a model found in a turn gets the key of what the rules found in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muniment.memory.records import Candidate, Fact, evolve
+from muniment.memory.rules import words
+from muniment.memory.rules.merge import negated
+
+_ALIKE = 0.6  # of all their words
+_WITHIN = 0.7  # of the shorter one's words
+
+
+def align(found: Sequence[Candidate], known: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """The found candidates; one that says what a known one says is about the same thing in the same words of the key.
+
+    Both are of one turn: there, nearly the same words are the same fact, whatever they are filed under."""
+    return tuple(_aligned(one, known) for one in found)
+
+
+def _aligned(one: Candidate, known: Sequence[Candidate]) -> Candidate:
+    fact = one.fact
+    if fact is None or any(other.fact and other.fact.key == fact.key for other in known):
+        return one
+    same = max(((_same(one, other), n) for n, other in enumerate(known)), default=(0.0, 0))
+    match = known[same[1]].fact if same[0] else None
+    if match is None:
+        return one
+    return evolve(
+        one,
+        fact=evolve(
+            fact,
+            kind=match.kind,
+            predicate=match.predicate,
+            object=match.object,
+            subject=match.subject,
+            single=match.single,
+            negated=match.negated,
+        ),
+    )
+
+
+def _same(one: Candidate, other: Candidate) -> float:
+    """How alike two candidates are, 0.0 where they are not the same fact."""
+    new, old = one.fact, other.fact
+    if new is None or old is None or not _same_subject(new, old) or negated(one.text) != negated(other.text):
+        return 0.0
+    a, b = words.lexeme_set(one.text), words.lexeme_set(other.text)
+    if (
+        not a
+        or not b
+        or not (
+            words.numbers(one.text) <= words.numbers(other.text) or words.numbers(other.text) <= words.numbers(one.text)
+        )
+    ):
+        return 0.0
+    alike, within = len(a & b) / len(a | b), len(a & b) / min(len(a), len(b))
+    c, d = words.lexeme_set(new.object), words.lexeme_set(old.object)
+    return alike if alike >= _ALIKE or (within >= _WITHIN and c and d and (c <= d or d <= c)) else 0.0
+
+
+def _same_subject(new: Fact, old: Fact) -> bool:
+    """A relation and the name of whoever has it may be one person; the user is nobody else."""
+    return new.subject.casefold() == old.subject.casefold() or (
+        "user" not in (new.subject, old.subject) and "user's" in (new.subject[:6], old.subject[:6])
+    )
