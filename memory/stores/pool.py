@@ -111,18 +111,18 @@ class Sessions:
             yield conn
 
     @asynccontextmanager
-    async def _sending(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
-        """As `_writing`, in one round trip: every statement is sent at once, and the first that fails ends the write.
+    async def _sending(self, *, alone: bool) -> AsyncIterator[Connection]:
+        """A connection for one statement that is a transaction by itself (`alone`), or for several that are one: all are
+        sent at once, and the first that fails ends the write. The first statement enters the space.
 
-        A cursor knows its rows when they are fetched and its `rowcount` after that; a fetch waits for the server."""
+        A cursor knows its rows and its `rowcount` once they are fetched, and a fetch waits for the server."""
         await self._ready()
-        space = {"space": scope.space}
-        async with self._connected() as conn, conn.pipeline(), conn.transaction():
-            await conn.execute(_WRITE["enter_plan"], space)
-            if found_at is not None:
-                owner = {"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type, "at": found_at}
-                await conn.execute(_WRITE["found_space"], space | owner)
-            yield conn
+        async with self._connected() as conn:
+            if alone:
+                yield conn
+            else:
+                async with conn.pipeline(), conn.transaction():
+                    yield conn
 
     async def _ready(self) -> None:
         if self._pool is None or not self._checked:

@@ -31,10 +31,11 @@ from muniment.memory.records import (
 )
 from muniment.memory.rules import words
 from muniment.memory.stores import rows
+from muniment.memory.stores.consents import Consents, consent, profile, put
 from muniment.memory.stores.extractions import Extractions, note
 from muniment.memory.stores.jobs import Queues, enqueue
 from muniment.memory.stores.move import Moves
-from muniment.memory.stores.pool import Connection, one
+from muniment.memory.stores.pool import one
 from muniment.memory.stores.spending import Spending
 from muniment.memory.stores.sql import blocks
 
@@ -42,7 +43,7 @@ _WRITE, _READ = blocks("write"), blocks("read")
 _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 
 
-class PostgresStore(Moves, Spending, Extractions, Queues):
+class PostgresStore(Moves, Spending, Extractions, Consents, Queues):
     """Opens itself on first use."""
 
     async def commit(self, plan: WritePlan) -> Receipt:
@@ -51,8 +52,7 @@ class PostgresStore(Moves, Spending, Extractions, Queues):
         Raises Conflict when the space is no longer at `plan.expects`, BadInput when another active memory has the
         stable key of one of the plan's."""
         try:
-            async with self._sending(plan.scope, None if plan.expects else plan.at) as conn:
-                return await self._apply(conn, plan)
+            return await self._apply(plan)
         except StoreError as error:
             if error.data.get("sqlstate") == _REPLAYED:
                 return Receipt(rev=plan.expects, replayed=True)
@@ -108,6 +108,7 @@ class PostgresStore(Moves, Spending, Extractions, Queues):
                 if stable
                 else None
             )
+            approved = await profile(conn, space) if "profile" in stable else None
             unseen = (
                 await conn.execute(_READ["delta"], space | {"thread": thread, "horizon": horizon}) if thread else None
             )
@@ -117,6 +118,7 @@ class PostgresStore(Moves, Spending, Extractions, Queues):
                 found=tuple(map(rows.found, await hits.fetchall())) if hits else (),
                 stable=tuple(map(rows.memory, await lasting.fetchall())) if lasting else (),
                 delta=_delta(await unseen.fetchall(), now) if unseen else None,
+                profile=tuple(map(consent, await approved.fetchall())) if approved else (),
             )
 
     async def seen(self, scope: Scope, thread: str, rev: Revision) -> None:
@@ -190,26 +192,26 @@ class PostgresStore(Moves, Spending, Extractions, Queues):
         for row in found:
             yield Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"])
 
-    async def _apply(self, conn: Connection, plan: WritePlan) -> Receipt:
+    async def _apply(self, plan: WritePlan) -> Receipt:
         """Send what the plan carries, and no statement for what it does not. A statement that finds the plan outdated
         or replayed fails by itself (`muniment.refuse`): nothing after it is done, so nobody waits for its answer."""
-        space, rev = {"space": plan.scope.space}, Revision(plan.expects + len(plan.changes))
-        await conn.execute(_WRITE["bump"], space | {"changes": len(plan.changes), "expects": plan.expects})
-        if plan.turns:
-            await conn.execute(_WRITE["consume"], space | {"rev": rev, "turns": rows.consumed(plan.turns)})
+        rev = Revision(plan.expects + len(plan.changes))
         changes = tuple(
             evolve(change, after=evolve(change.after, rev=Revision(plan.expects + n)))
             for n, change in enumerate(plan.changes, 1)
         )
-        if plan.extracted:
-            await note(conn, plan, plan.extracted, rev)
-        for some in _apart(changes):
-            await conn.execute(_WRITE["apply"], rows.applied(plan, some, self._model))
-        if plan.relations:
-            await conn.execute(_WRITE["relate"], space | {"relations": rows.related(plan)})
-        if plan.jobs:
-            await enqueue(conn, plan.jobs)
-        return Receipt(rev=rev, changes=changes)
+        first, *more = _apart(changes)
+        alone = not (more or plan.extracted or plan.jobs or plan.proposals or plan.decisions)
+        async with self._sending(alone=alone) as conn:
+            await conn.execute(_WRITE["commit"], rows.committed(plan, first, self._model), prepare=True)
+            for some in more:
+                await conn.execute(_WRITE["apply"], rows.applied(plan, some, self._model))
+            if plan.extracted:
+                await note(conn, plan, plan.extracted, rev)
+            if plan.jobs:
+                await enqueue(conn, plan.jobs)
+            asked = await put(conn, plan) if plan.proposals or plan.decisions else ()
+        return Receipt(rev=rev, changes=changes, asked=asked)
 
     def _searched(self, search: Search) -> dict[str, Any]:
         narrowed = asdict(search.filters)
@@ -226,10 +228,10 @@ class PostgresStore(Moves, Spending, Extractions, Queues):
 
 def _apart(changes: Sequence[Change]) -> list[list[Change]]:
     """The changes in order, in parts that have each memory once: one statement sees only what was before it."""
-    parts: list[list[Change]] = []
+    parts: list[list[Change]] = [[]]
     touched: set[MemoryId] = set()
     for change in changes:
-        if not parts or change.after.id in touched:
+        if change.after.id in touched:
             parts.append([])
             touched.clear()
         parts[-1].append(change)

@@ -11,7 +11,7 @@ from uuid import UUID
 from pgvector import HalfVector, SparseVector
 
 from muniment.memory.plan import Change, WritePlan
-from muniment.memory.records import Fact, Found, JournalEntry, Memory, MemoryId, Revision, Turn
+from muniment.memory.records import Fact, Found, JournalEntry, Memory, MemoryId, Revision
 from muniment.memory.rules import words
 
 _COPIED = (
@@ -77,40 +77,33 @@ def sparse(weights: Mapping[int, float]) -> SparseVector:
     return SparseVector({place - 1: weight for place, weight in weights.items()}, words.DIMENSIONS)
 
 
-def consumed(turns: Sequence[Turn]) -> str:
-    """Turns as rows for the `consume` block; one that is named twice comes once."""
-    return packed(
-        [{"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread, "role": turn.role,
-          "actor": turn.actor, "text": turn.text, "at": turn.at, "source": turn.source, "path": turn.path,
-          "tags": turn.tags, "recalled": turn.recalled}
-         for turn in {turn.id: turn for turn in reversed(turns)}.values()]
-    )  # fmt: skip
-
-
 def applied(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
     """The parameters of the `apply` block for changes of different memories, each with its revision."""
+    vectors = [HalfVector(one.vector) if one.vector is not None else None for one in changes]
     return {
         "space": plan.scope.space,
-        "ids": [change.after.id for change in changes],
         "memories": packed([_memory(change, model) for change in changes]),
-        "embeddings": [HalfVector(one.vector) if one.vector is not None else None for one in changes],
+        "embeddings": vectors if any(vectors) else None,
         "words": [sparse(words.weights(one.after.text, one.after.context)) for one in changes],
         "lines": packed([_line(plan, change) for change in changes]),
     }
 
 
-def related(plan: WritePlan) -> str:
-    """The plan's edges as rows for the `relate` block, each pair once."""
-    edges = {(min(one.a, one.b), max(one.a, one.b)): one for one in plan.relations}
-    return packed(
-        [{"from_id": low, "to_id": high, "relation_type": one.relation_type, "strength": one.strength,
-          "created_at": plan.at}
-         for (low, high), one in edges.items()]
-    )  # fmt: skip
+def committed(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
+    """The parameters of the `commit` block: the plan, and the first of its changes."""
+    scope = plan.scope
+    owner = {"tenant_id": scope.tenant, "owner_id": scope.owner, "owner_type": scope.owner_type, "created_at": plan.at}
+    return applied(plan, changes, model) | {
+        "founding": None if plan.expects else packed(owner),
+        "expected": plan.expects,
+        "changes": len(plan.changes),
+        "turns": packed(_turns(plan)) if plan.turns else None,
+        "relations": packed(_edges(plan)) if plan.relations else None,
+    }
 
 
-def packed(found: Sequence[Mapping[str, Any]]) -> str:
-    """Rows as the JSON that `jsonb_populate_recordset` reads. Raises TypeError for a value that is none of JSON."""
+def packed(found: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
+    """A row or rows as the JSON that `jsonb_populate_recordset` reads. Raises TypeError for what has no place in JSON."""
     return _ENCODER.encode(found)
 
 
@@ -139,6 +132,25 @@ def _line(plan: WritePlan, change: Change) -> dict[str, Any]:
         "meta": change.meta,
         "ts": plan.at,
     }
+
+
+def _turns(plan: WritePlan) -> list[dict[str, Any]]:
+    """The turns that the plan consumes; one that is named twice comes once."""
+    return [
+        {"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread, "role": turn.role,
+         "actor": turn.actor, "text": turn.text, "at": turn.at, "source": turn.source, "path": turn.path,
+         "tags": turn.tags, "recalled": turn.recalled}
+        for turn in {turn.id: turn for turn in reversed(plan.turns)}.values()
+    ]  # fmt: skip
+
+
+def _edges(plan: WritePlan) -> list[dict[str, Any]]:
+    """The plan's edges, each pair once."""
+    return [
+        {"from_id": low, "to_id": high, "relation_type": one.relation_type, "strength": one.strength,
+         "created_at": plan.at}
+        for (low, high), one in {(min(one.a, one.b), max(one.a, one.b)): one for one in plan.relations}.items()
+    ]  # fmt: skip
 
 
 def _plain(value: object) -> str:

@@ -1,0 +1,89 @@
+-- A whole plan as one statement. A transaction that is one statement needs one round trip and cannot be left half done;
+-- a function, because row-level security wants the space entered by a statement before the first that reads.
+create function muniment.apply_changes(
+  at_space uuid, memories jsonb, embeddings halfvec[], weights sparsevec[], lines jsonb
+) returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
+  -- A memory's row, its former version and its line of the journal are one statement.
+  with incoming as materialized (
+    select * from jsonb_populate_recordset(null::muniment.memories, memories) with ordinality
+  ), before as materialized (
+    select b.* from muniment.memories b
+    where b.space_id = at_space and b.memory_id = any(array(select memory_id from incoming))
+  ), archived as (
+    insert into muniment.memory_versions (
+      space_id, memory_id, from_rev, to_rev, kind, category, text, fact, stable_key, importance, confidence, trust,
+      pinned, state, tags, agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at,
+      purge_at, superseded_by, context, turns, embedding, embedding_model, words)
+    select at_space, b.memory_id, b.rev, m.rev, b.kind, b.category, b.text, b.fact, b.stable_key, b.importance,
+      b.confidence, b.trust, b.pinned, b.state, b.tags, b.agent_id, b.run_id, b.actor_id, b.role, b.session_id,
+      b.thread_id, b.event_time, b.created_at, b.updated_at, b.purge_at, b.superseded_by, b.context, b.turns,
+      b.embedding, b.embedding_model, b.words
+    from before b join incoming m on m.memory_id = b.memory_id
+  ), written as (
+    insert into muniment.memories (
+      space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
+      agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
+      purge_at, rev, superseded_by, context, turns, embedding, embedding_model, words)
+    select at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust,
+      m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time,
+      m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
+      coalesce(embeddings[m.ordinality], b.embedding), coalesce(m.embedding_model, b.embedding_model),
+      weights[m.ordinality]
+    from incoming m left join before b on b.memory_id = m.memory_id order by m.ordinality
+    on conflict (space_id, memory_id) do update set
+      kind = excluded.kind, category = excluded.category, text = excluded.text, fact = excluded.fact,
+      stable_key = excluded.stable_key, importance = excluded.importance, confidence = excluded.confidence,
+      trust = excluded.trust, pinned = excluded.pinned, state = excluded.state, tags = excluded.tags,
+      actor_id = excluded.actor_id, role = excluded.role, session_id = excluded.session_id,
+      thread_id = excluded.thread_id, event_time = excluded.event_time, updated_at = excluded.updated_at,
+      purge_at = excluded.purge_at, rev = excluded.rev, superseded_by = excluded.superseded_by,
+      context = excluded.context, turns = excluded.turns, embedding = excluded.embedding,
+      embedding_model = excluded.embedding_model, words = excluded.words
+  )
+  insert into muniment.journal (
+    space_id, rev, memory_id, action, old_ref, new_ref, thread_id, node, actor, band, sim, meta, ts)
+  select at_space, j.rev, j.memory_id, j.action, j.memory_id || '@' || b.rev, j.memory_id || '@' || j.rev, j.thread_id,
+    j.node, j.actor, j.band, j.sim, j.meta, j.ts
+  from jsonb_populate_recordset(null::muniment.journal, lines) j left join before b on b.memory_id = j.memory_id;
+end $$;
+
+-- `founding`: the row of a space that may be new, else null. What has nothing to say is null: turns, relations.
+create function muniment.commit_plan(
+  at_space uuid, founding jsonb, expected bigint, changes int, memories jsonb, embeddings halfvec[],
+  weights sparsevec[], lines jsonb, consumed jsonb, edges jsonb
+) returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
+  perform muniment.enter_space(at_space);
+  if founding is not null then
+    insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at)
+    select at_space, s.tenant_id, s.owner_id, s.owner_type, 0, s.created_at
+    from jsonb_populate_record(null::muniment.spaces, founding) s
+    on conflict (space_id) do nothing;
+  end if;
+  update muniment.spaces set rev = rev + changes where space_id = at_space and rev = expected;
+  if not found then
+    perform muniment.refuse('40001', 'the space is no longer at revision ' || expected);
+  end if;
+  if consumed is not null then
+    insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
+      recalled, consumed_rev)
+    select at_space, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
+      t.recalled, expected + changes
+    from jsonb_populate_recordset(null::muniment.turns, consumed) t
+    on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev
+    where turns.consumed_rev is null;
+    if not found then
+      perform muniment.refuse('MU001', 'every turn of the plan is consumed');
+    end if;
+  end if;
+  perform muniment.apply_changes(at_space, memories, embeddings, weights, lines);
+  if edges is not null then
+    insert into muniment.relations (space_id, from_id, to_id, relation_type, strength, created_at)
+    select at_space, r.from_id, r.to_id, r.relation_type, r.strength, r.created_at
+    from jsonb_populate_recordset(null::muniment.relations, edges) r
+    on conflict (space_id, from_id, to_id) do update set strength = excluded.strength;
+  end if;
+end $$;
