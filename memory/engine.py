@@ -101,6 +101,10 @@ class Memory:
         """Do a job now. A job that is done already changes nothing. Raises ModelError, StoreError, NotFound."""
         await jobs.perform(self.house, job)
 
+    async def waiting(self) -> dict[str, dict[str, int]]:
+        """The jobs in the queue: name -> due, later, running."""
+        return await self.house.store.waiting()
+
     async def catch_up(self) -> int:
         """Enqueue the turns of every space that a model has yet to look at; how many."""
         return await jobs.catch_up(self.house)

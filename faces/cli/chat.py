@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import sys
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from muniment.faces.cli import options, screen, session
+from muniment.faces.cli.loop import Loop
 from muniment.faces.cli.options import ME, AsJson, User
 from muniment.memory.errors import MunimentError, TooLarge
 from muniment.memory.settings import Settings, load
@@ -49,21 +49,21 @@ def chat(
     from muniment.faces.cli.talk import Talk  # noqa: PLC0415
 
     talk = Talk(settings, scope)
-    with asyncio.Runner() as runner:
+    with Loop() as loop:
         try:
             with screen.waiting("starting the database…", quiet=as_json):
-                unfinished = runner.run(talk.start())
+                unfinished = loop.run(talk.start())
             if unfinished and not as_json:
                 screen.whisper("The last turn was cut short; here is the end of it.")
                 _show(unfinished, as_json=False, watched=True)
-            code = _converse(runner, talk, settings, as_json=as_json)
+            code = _converse(loop, talk, settings, as_json=as_json)
         finally:
-            runner.run(talk.close())
+            loop.run(talk.close())
     if code:
         raise typer.Exit(code)
 
 
-def _converse(runner: asyncio.Runner, talk: Talk, settings: Settings, *, as_json: bool) -> int:
+def _converse(loop: Loop, talk: Talk, settings: Settings, *, as_json: bool) -> int:
     """Every line is a turn. An error is told and the next line is read; returned is the code of the first."""
     code = 0
     watched = sys.stdin.isatty() and not as_json
@@ -76,7 +76,7 @@ def _converse(runner: asyncio.Runner, talk: Talk, settings: Settings, *, as_json
                     f"the message has {len(text):,} characters; at most {settings.limits.turn_chars:,} are allowed",
                     size=len(text),
                 )
-            turn = runner.run(talk.say(text))
+            turn = loop.run(talk.say(text))
         except MunimentError as error:
             failed = screen.fail(error, as_json=as_json)
             code = code or failed

@@ -19,7 +19,9 @@ from muniment.nodes.state import Input, State, Who
 
 
 class Talk:
-    """One thread of one user. `start` it, `say` what is typed, `close` it, all in the same event loop."""
+    """One thread of one user. `start` it, `say` what is typed, `close` it, all in the same event loop.
+
+    While that loop runs, a worker does the background jobs, when a model is configured."""
 
     def __init__(self, settings: Settings, scope: Scope) -> None:
         self.settings = settings
@@ -41,6 +43,7 @@ class Talk:
         model = bootstrap.chat_model(self.settings)
         if model is not None:
             self._open.push_async_callback(model.close)
+        await self._open.enter_async_context(bootstrap.working(self.settings, memory))
         self._graph = build(memory, model, self.settings).compile(checkpointer=saver)
         if not await settle(self._graph, self._config, self._who):
             return None

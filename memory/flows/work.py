@@ -6,12 +6,10 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
-from datetime import datetime
 from time import monotonic
 
 from muniment.memory.errors import NotFound, StoreError
-from muniment.memory.plan import Job, JobName
+from muniment.memory.plan import Job, JobName, Outcome
 from muniment.memory.ports import Clock, Queue, Ticket
 from muniment.memory.rules.retry import again
 from muniment.memory.sections import Jobs
@@ -19,16 +17,6 @@ from muniment.memory.sections import Jobs
 _log = logging.getLogger(__name__)
 _POLL_SECONDS = 5.0  # a call is a hint: this is how late a job can be whose call was not heard
 _TROUBLE_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """What became of one attempt at a job: done, dropped (what it was about is gone), or again at a time."""
-
-    job: Job
-    seconds: float
-    failed: str | None = None  # the class of the error, never its message
-    again: datetime | None = None
 
 
 Told = Callable[[Outcome], None]

@@ -1,0 +1,135 @@
+"""`work`: do the background jobs, here, until told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections import Counter
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from muniment.faces.cli import screen, session
+from muniment.faces.cli.options import AsJson
+from muniment.memory.errors import BadInput, StoreError
+from muniment.memory.plan import Outcome
+from muniment.memory.settings import Settings, load
+
+if TYPE_CHECKING:
+    from muniment.memory.engine import Memory
+
+_SHORT_KEY = 8
+_CATCH_UP_SECONDS = 3600.0
+_NO_MODEL = (
+    "No model is configured (MUNIMENT_MODEL, OPENAI_API_KEY), so what needs one waits; nothing of it is lost or tried."
+)
+
+
+def work(
+    drain: Annotated[bool, typer.Option("--drain", help="Do what is due, then end with the counts.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Do one job, if one is due, and end.")] = False,
+    concurrency: Annotated[
+        int | None, typer.Option("--concurrency", "-n", min=1, metavar="N", help="Jobs at once; else jobs.concurrency.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Do background jobs: let a model look at what was said. As many workers as you like may run, on any machine.
+
+    A job that fails is tried again, ever more rarely; the turns of one user are looked at in order. Leave with
+    Ctrl-C: what is under way goes back to the queue. Turns from before a model was configured are looked at, too.
+    With --json every attempt is a line, and the last line has the counts.
+
+    For example:
+
+      muniment work
+
+      muniment work --drain --json
+    """
+    if drain and once:
+        raise BadInput("--drain and --once: give one of them")
+    settings = load()
+    if concurrency is not None:
+        settings = settings.model_copy(update={"jobs": settings.jobs.model_copy(update={"concurrency": concurrency})})
+    session.run(_work(settings, drain=drain, most=1 if once else None, as_json=as_json))
+
+
+async def _work(settings: Settings, *, drain: bool, most: int | None, as_json: bool) -> None:
+    # The bootstrap brings the database's driver: nothing for `--help` to wait for.
+    from muniment.memory import bootstrap  # noqa: PLC0415
+
+    counts: Counter[str] = Counter()
+
+    def told(outcome: Outcome) -> None:
+        counts["again" if outcome.again else "dropped" if outcome.failed else "done"] += 1
+        if as_json:
+            screen.show_json(_line(outcome))
+        elif screen.interactive():
+            screen.say(_sentence(outcome))
+
+    async with session.opened(settings, quiet=as_json) as memory, bootstrap.worker(settings, memory, told) as worker:
+        if settings.chat_model is None and not as_json:
+            sys.stderr.write(f"muniment: warning: {_NO_MODEL}\n")
+        _at_a_signal(worker.stop)
+        await _catch_up(memory, as_json=as_json)
+        catching = asyncio.create_task(_keep_up(memory, as_json=as_json))
+        try:
+            await worker.run(drain=drain, most=most)
+        finally:
+            catching.cancel()
+            await asyncio.gather(catching, return_exceptions=True)
+        waiting = await memory.waiting()
+    _sum_up(counts, waiting, as_json=as_json)
+
+
+async def _catch_up(memory: Memory, *, as_json: bool) -> None:
+    """Enqueue what no model has looked at."""
+    found = await memory.catch_up()
+    if found and not as_json:
+        screen.whisper(f"{found} earlier turn{'s' if found > 1 else ''} to look at")
+
+
+async def _keep_up(memory: Memory, *, as_json: bool) -> None:
+    while True:
+        await asyncio.sleep(_CATCH_UP_SECONDS)
+        with contextlib.suppress(StoreError):  # the next time will do
+            await _catch_up(memory, as_json=as_json)
+
+
+def _at_a_signal(stop: Callable[[], None]) -> None:
+    """Ctrl-C and SIGTERM are how a worker ends: no error, and no traceback."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # a system without such signals; Ctrl-C cancels it then
+            loop.add_signal_handler(number, stop)
+
+
+def _line(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "job": outcome.job.name,
+        "space": str(outcome.job.scope.space),
+        "key": outcome.job.key,
+        "seconds": round(outcome.seconds, 3),
+        "failed": outcome.failed,
+        "again": outcome.again.isoformat(timespec="seconds") if outcome.again else None,
+    }
+
+
+def _sentence(outcome: Outcome) -> str:
+    what = f"{outcome.job.name} {outcome.job.key[:_SHORT_KEY]}".strip()
+    took = f"{outcome.seconds:.1f} s"
+    if outcome.again:
+        return f"{what}: {outcome.failed} after {took}, again at {outcome.again.astimezone():%H:%M:%S}"
+    return f"{what}: what it was about is gone" if outcome.failed else f"{what}: done in {took}"
+
+
+def _sum_up(counts: Counter[str], waiting: dict[str, dict[str, int]], *, as_json: bool) -> None:
+    left = sum(sum(one.values()) for one in waiting.values())
+    if as_json:
+        screen.show_json({"done": counts["done"], "failed": counts["again"], "dropped": counts["dropped"],
+                          "waiting": waiting})  # fmt: skip
+        return
+    tried = f", {counts['again']} failed and will be tried again" if counts["again"] else ""
+    screen.say(f"{counts['done']} done{tried}, {left} waiting.")

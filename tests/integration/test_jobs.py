@@ -1,0 +1,336 @@
+"""Jobs in a real queue: enqueued with their turn, done in order, tried again, and never lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from muniment.memory import bootstrap
+from muniment.memory.engine import Memory
+from muniment.memory.errors import (
+    BadExtraction,
+    BadInput,
+    Conflict,
+    ModelTimeout,
+    ModelUnavailable,
+    NotFound,
+    OverBudget,
+    StoreError,
+)
+from muniment.memory.flows.work import Worker
+from muniment.memory.models.clock import SystemClock
+from muniment.memory.models.fakes import HashEmbedder
+from muniment.memory.models.scripted import ScriptedOpenAI
+from muniment.memory.plan import Job, JobName, Outcome, WritePlan
+from muniment.memory.records import Revision, evolve
+from tests.engine import NOON, said, scope, settings
+
+SAID = ["I live in Porto.", "I like sailing.", "I work as a carpenter.", "I moved to Lisbon."]
+Perform = Callable[[Job], Awaitable[None]]
+
+
+@pytest.fixture
+async def memory(database_url: str) -> AsyncIterator[Memory]:
+    """An engine with a model configured, on a clock that runs: the queue has the database's."""
+    tuned = settings(database_url, MUNIMENT_MODEL="none", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
+    async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as opened:
+        yield opened
+
+
+def worker(memory: Memory, perform: Perform, told: list[Outcome] | None = None, **rules: Any) -> Worker:
+    quick = memory.house.settings.jobs.model_copy(update=rules)
+    heard = None if told is None else told.append
+    names: tuple[JobName, ...] = ("extract", "expire")
+    return Worker(memory.house.store, perform, names=names, clock=memory.house.clock, rules=quick, told=heard)
+
+
+def rows(url: str, query: str = "select * from jobs.procrastinate_jobs order by id") -> list[dict[str, Any]]:
+    with psycopg.connect(url, row_factory=psycopg.rows.dict_row) as conn:
+        return conn.execute(query).fetchall()
+
+
+def hurry(url: str) -> None:
+    """What waits for its time is due now."""
+    with psycopg.connect(url) as conn:
+        conn.execute("update jobs.procrastinate_jobs set scheduled_at = now()")
+
+
+@asynccontextmanager
+async def running(hired: Worker) -> AsyncIterator[None]:
+    task = asyncio.create_task(hired.run())
+    try:
+        yield
+    finally:
+        hired.stop()
+        await asyncio.wait_for(task, 5)
+
+
+async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    for _ in range(int(seconds / 0.02)):
+        if condition():
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail("it did not happen in time")
+
+
+async def test_a_turn_and_its_job_are_one_transaction(memory: Memory, database_url: str) -> None:
+    """Where one of them fails there is neither."""
+    store, who = memory.house.store, scope()
+    wrong = evolve(said("I like tea."), source="nobody")
+    with pytest.raises(StoreError):
+        await store.record(who, [said(SAID[0]), wrong], [Job(name="extract", scope=who, key="1")])
+    assert rows(database_url, "select * from muniment.turns") == []
+    assert rows(database_url) == []
+    plan = WritePlan(scope=who, expects=Revision(7), node="hotpath", at=NOON, jobs=(Job(name="expire", scope=who),))
+    with pytest.raises(Conflict):
+        await store.commit(plan)
+    assert rows(database_url) == []
+    await store.commit(evolve(plan, expects=Revision(0)))
+    assert [row["task_name"] for row in rows(database_url)] == ["expire"]
+
+
+async def test_one_job_a_turn(memory: Memory, database_url: str) -> None:
+    """What the user said is looked at once, however often it is recorded; a greeting and a reply are not."""
+    who = scope("ana", project="atlas")
+    turn, hello = said(SAID[0], key="1"), said("Hello!", key="2")
+    reply = evolve(said("Nice to hear.", key="3"), role="assistant")
+    for _ in range(2):
+        await memory.record(who, [turn, hello, reply])
+    (row,) = rows(database_url)
+    assert row["args"] == {"tenant": "default", "owner": "ana", "owner_type": "user", "key": str(turn.id)}
+    assert (row["lock"], row["queueing_lock"]) == (str(who.space), f"{who.space}:extract:{turn.id}")
+
+
+async def test_without_a_model_nothing_is_enqueued_and_nothing_is_forgotten(database_url: str) -> None:
+    """A model that is configured later finds every turn that it has yet to look at, once."""
+    async with bootstrap.memory(settings(database_url), embedder=HashEmbedder()) as plain:
+        for owner in ("ana", "ben"):
+            turns = [said(text, key=f"{owner}{n}") for n, text in enumerate([*SAID, "Hello!"])]
+            await plain.record(scope(owner), turns)
+        assert rows(database_url) == []
+        assert await plain.catch_up() == 0
+    tuned = settings(database_url, MUNIMENT_MODEL="none")
+    async with bootstrap.memory(tuned, embedder=HashEmbedder()) as modern:
+        assert await modern.catch_up() == 2 * len(SAID)
+        assert await modern.catch_up() == 0
+        assert await modern.waiting() == {"extract": {"due": 2 * len(SAID), "later": 0, "running": 0}}
+        held = await modern.house.store.take(await modern.house.store.enroll(), ["extract"])
+        assert held
+        assert await modern.catch_up() == 0
+
+
+async def test_two_workers_keep_the_order_of_each_space(memory: Memory) -> None:
+    """Every job is done once; those of one space one after the other as they came, those of several side by side."""
+    owners, each = ("ana", "ben", "cem"), 6
+    for n in range(each):
+        for owner in owners:
+            await memory.house.store.enqueue([Job(name="extract", scope=scope(owner), key=str(n))])
+    done: defaultdict[str, list[str]] = defaultdict(list)
+    inside: set[str] = set()
+    together = 0
+
+    async def perform(job: Job) -> None:
+        nonlocal together
+        assert job.scope.owner not in inside
+        inside.add(job.scope.owner)
+        together = max(together, len(inside))
+        await asyncio.sleep(0.02)
+        inside.remove(job.scope.owner)
+        done[job.scope.owner].append(job.key)
+
+    await asyncio.gather(*(worker(memory, perform).run(drain=True) for _ in range(2)))
+    while await memory.waiting():
+        await worker(memory, perform).run(drain=True)
+    assert done == {owner: [str(n) for n in range(each)] for owner in owners}
+    assert together == len(owners)
+
+
+async def test_a_failure_holds_back_its_space_and_no_other(memory: Memory, database_url: str) -> None:
+    """The job of a model that is down is tried again before the later ones of its space."""
+    store, told = memory.house.store, list[Outcome]()
+    for owner, key in (("ana", "1"), ("ana", "2"), ("ben", "3")):
+        await store.enqueue([Job(name="extract", scope=scope(owner), key=key)])
+    done: list[str] = []
+
+    async def perform(job: Job) -> None:
+        if job.key == "1" and len(told) < 3:
+            raise ModelUnavailable("down")
+        done.append(job.key)
+
+    await worker(memory, perform, told).run(drain=True)
+    assert done == ["3"]
+    assert {one.failed for one in told} == {None, "ModelUnavailable"}
+    for _ in range(2):
+        hurry(database_url)
+        await worker(memory, perform, told).run(drain=True)
+    assert done == ["3", "1", "2"]
+    assert rows(database_url) == []
+    assert rows(database_url, "select * from jobs.procrastinate_events") == []
+    assert rows(database_url, "select * from jobs.procrastinate_workers") == []
+
+
+@pytest.mark.parametrize(
+    ("error", "passes"), [(BadExtraction("odd"), True), (KeyError("bug"), True), (ModelTimeout(), False)]
+)
+async def test_what_fails_by_its_own_fault_lets_others_pass(
+    memory: Memory, database_url: str, error: Exception, passes: bool
+) -> None:
+    """After five bad answers, or a defect, the rest of the space goes on; a model that is slow is waited for in order."""
+    for key in "12":
+        await memory.house.store.enqueue([Job(name="extract", scope=scope(), key=key)])
+    done: list[str] = []
+
+    async def perform(job: Job) -> None:
+        if job.key == "1":
+            raise error
+        done.append(job.key)
+
+    for tries in range(1, 7):
+        await worker(memory, perform).run(drain=True)
+        assert bool(done) == (passes and tries >= 5)
+        hurry(database_url)
+    (left, *_) = rows(database_url)
+    assert (left["args"]["key"], left["attempts"], left["status"]) == ("1", 6, "todo")
+
+
+async def test_over_budget_waits_for_the_next_day(memory: Memory, database_url: str) -> None:
+    """Not before the next midnight (UTC)."""
+    await memory.house.store.enqueue([Job(name="extract", scope=scope(), key="1")])
+
+    async def perform(job: Job) -> None:
+        raise OverBudget
+
+    await worker(memory, perform).run(drain=True)
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    assert [row["scheduled_at"] for row in rows(database_url)] == [today + timedelta(days=1)]
+
+
+async def test_retry_after_is_honoured(database_url: str) -> None:
+    """A provider that asks for 40 seconds gets them; the turn stays in the queue."""
+    with ScriptedOpenAI(fail="rate_limit", retry_after=40) as model:
+        tuned = settings(database_url, MUNIMENT_MODEL="m", OPENAI_API_KEY="k", OPENAI_BASE_URL=model.base_url)
+        tuned = tuned.model_copy(update={"model": tuned.model.model_copy(update={"max_retries": 0})})
+        told: list[Outcome] = []
+        async with (
+            bootstrap.memory(tuned, embedder=HashEmbedder()) as memory,
+            bootstrap.worker(tuned, memory, told.append) as hired,
+        ):
+            await memory.record(scope(), [said(SAID[0])])
+            await hired.run(drain=True)
+    (outcome,) = told
+    assert outcome.failed == "ModelRateLimited"
+    (row,) = rows(database_url)
+    assert 35 < (row["scheduled_at"] - datetime.now(UTC)).total_seconds() <= 40
+
+
+async def test_what_is_gone_is_dropped(memory: Memory, database_url: str) -> None:
+    """A job about a turn that is in no ledger any more leaves the queue; an unknown job's name is refused."""
+    told: list[Outcome] = []
+    await memory.house.store.enqueue([Job(name="extract", scope=scope(), key=str(said("gone").id))])
+    await worker(memory, memory.perform, told).run(drain=True)
+    assert [(one.failed, one.again) for one in told] == [(NotFound.__name__, None)]
+    assert rows(database_url) == []
+    with pytest.raises(BadInput):
+        await memory.perform(Job(name="dance", scope=scope()))  # type: ignore[arg-type]
+
+
+async def test_a_worker_that_stops_gives_back_what_it_holds(memory: Memory, database_url: str) -> None:
+    """At once, without waiting for the model; the attempt does not count."""
+    await memory.house.store.enqueue([Job(name="extract", scope=scope(), key="1")])
+    begun = asyncio.Event()
+
+    async def perform(job: Job) -> None:
+        begun.set()
+        await asyncio.sleep(60)
+
+    hired = worker(memory, perform)
+    task = asyncio.create_task(hired.run())
+    await asyncio.wait_for(begun.wait(), 10)
+    assert (await memory.waiting())["extract"]["running"] == 1
+    hired.stop()
+    await asyncio.wait_for(task, 2)
+    (row,) = rows(database_url)
+    assert (row["status"], row["attempts"], row["worker_id"]) == ("todo", 0, None)
+
+
+async def test_the_jobs_of_a_dead_worker_are_put_back(memory: Memory, database_url: str) -> None:
+    """Those of a living one are not; a twin that was enqueued meanwhile does the work of the dead one's."""
+    store = memory.house.store
+    jobs = [Job(name="extract", scope=scope(owner), key="1") for owner in ("ana", "ben")]
+    await store.enqueue(jobs)
+    number = await store.enroll()
+    held = [await store.take(number, ["extract"]) for _ in jobs]
+    assert all(held)
+    assert await store.rescue(60) == 0
+    await store.enqueue(jobs[:1])
+    assert await store.rescue(0) == 1
+    assert await store.beat(number) is False
+    assert [(row["status"], row["args"]["owner"]) for row in rows(database_url)] == [("todo", "ben"), ("todo", "ana")]
+
+
+async def test_a_twin_takes_over(memory: Memory, database_url: str) -> None:
+    """A job that is enqueued again while it runs, and fails, waits once."""
+    store, job = memory.house.store, Job(name="extract", scope=scope(), key="1")
+    await store.enqueue([job])
+
+    async def perform(_: Job) -> None:
+        await store.enqueue([job])
+        raise ModelTimeout
+
+    await worker(memory, perform).run(most=1)
+    assert [row["status"] for row in rows(database_url)] == ["todo"]
+
+
+async def test_what_waits_for_its_hour_holds_nothing_up(memory: Memory) -> None:
+    """A job for tomorrow lets later ones of its space pass."""
+    late = datetime.now(UTC) + timedelta(days=1)
+    await memory.house.store.enqueue([Job(name="expire", scope=scope(), key="1", at=late)])
+    await memory.house.store.enqueue([Job(name="extract", scope=scope(), key="2"), Job(name="expire", scope=scope())])
+    done: list[str] = []
+
+    async def perform(job: Job) -> None:
+        done.append(job.key)
+
+    await worker(memory, perform).run(drain=True)
+    assert sorted(done) == ["", "2"]
+
+
+async def test_a_job_is_begun_when_it_comes(memory: Memory) -> None:
+    """A worker that has nothing to do hears of a new job; it does not have to look."""
+    done = asyncio.Event()
+
+    async def perform(job: Job) -> None:
+        done.set()
+
+    async with running(worker(memory, perform)):
+        await asyncio.sleep(0.5)
+        started = asyncio.get_running_loop().time()
+        await memory.house.store.enqueue([Job(name="extract", scope=scope(), key="1")])
+        await asyncio.wait_for(done.wait(), 10)
+        assert asyncio.get_running_loop().time() - started < 2.0
+
+
+async def test_a_lost_connection_costs_nothing(memory: Memory, database_url: str) -> None:
+    """The server throws everybody out, twice, while jobs are under way: the worker goes on, and every job is done."""
+    keys = [str(n) for n in range(12)]
+    jobs = [Job(name="extract", scope=scope(f"u{n}"), key=key) for n, key in enumerate(keys)]
+    await memory.house.store.enqueue(jobs)
+    done: set[str] = set()
+
+    async def perform(job: Job) -> None:
+        await asyncio.sleep(0.1)
+        done.add(job.key)
+
+    async with running(worker(memory, perform, stalled_seconds=1.0, concurrency=2)):
+        for count in (2, 6):
+            await until(lambda count=count: len(done) >= count)  # type: ignore[misc]
+            rows(database_url, "select pg_terminate_backend(pid) from pg_stat_activity"
+                 " where datname = current_database() and pid <> pg_backend_pid()")  # fmt: skip
+        await until(lambda: done == set(keys) and rows(database_url) == [])

@@ -1,0 +1,59 @@
+"""When a failed job is tried again."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given, strategies as st
+
+from muniment.memory.errors import (
+    BadExtraction,
+    ModelError,
+    ModelRateLimited,
+    ModelTimeout,
+    OverBudget,
+    StoreDown,
+)
+from muniment.memory.rules.retry import LONGEST_SECONDS, again
+
+NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+ATTEMPTS = st.integers(0, 10**6)
+ERRORS = st.sampled_from([ModelTimeout(), BadExtraction(), StoreDown(), ModelRateLimited(), ValueError()])
+
+
+@given(error=ERRORS, attempts=ATTEMPTS)
+def test_later_each_time_and_at_last_every_hour(error: Exception, attempts: int) -> None:
+    """The wait is at least a second, at most an hour, and never shorter than the one before."""
+    wait, next_wait = (again(error, n, NOW).at - NOW for n in (attempts, attempts + 1))
+    assert timedelta(seconds=1) <= wait <= next_wait <= timedelta(seconds=LONGEST_SECONDS)
+
+
+@given(attempts=ATTEMPTS, asked=st.floats(0, 86400))
+def test_a_provider_gets_the_time_it_asks_for(attempts: int, asked: float) -> None:
+    """Never sooner than asked, nor sooner than without asking."""
+    plain = again(ModelRateLimited(), attempts, NOW).at
+    found = again(ModelRateLimited(retry_after=asked), attempts, NOW).at
+    assert found == max(plain, NOW + timedelta(seconds=asked))
+
+
+@pytest.mark.parametrize("nonsense", [None, -5.0, float("nan"), float("inf"), "soon", 10**12])
+def test_a_provider_that_asks_for_nonsense_waits_a_day_at_most(nonsense: object) -> None:
+    """What is no number of seconds counts as not said; a far future counts as a day."""
+    wait = again(ModelRateLimited(retry_after=nonsense), 0, NOW).at - NOW
+    assert timedelta(seconds=1) <= wait <= timedelta(days=1)
+
+
+@given(st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - they get a zone
+def test_a_budget_is_new_at_midnight(now: datetime) -> None:
+    """Over budget waits for the first moment of the next day (UTC), however often it was tried."""
+    at = again(OverBudget(), 7, now).at
+    assert (at.hour, at.minute, at.second, at.microsecond) == (0, 0, 0, 0)
+    assert timedelta(0) < at - now <= timedelta(days=1)
+
+
+@given(attempts=st.integers(0, 20))
+def test_only_what_may_be_its_own_fault_steps_aside(attempts: int) -> None:
+    """Order is kept for a model or a database that is down; a bad answer or a defect steps aside at the fifth failure."""
+    for error in (ModelError(), ModelTimeout(), ModelRateLimited(), OverBudget(), StoreDown()):
+        assert again(error, attempts, NOW).aside is False
+    for error in (BadExtraction(), KeyError("x")):
+        assert again(error, attempts, NOW).aside is (attempts >= 4)
