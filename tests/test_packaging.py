@@ -30,6 +30,9 @@ assert muniment.load_settings({}).categories["goals"].rag_length == 20
 for package, suffix in (("config", ".yaml"), ("migrations", ".sql"), ("memory.stores.sql", ".sql")):
     folder = files(f"muniment.{package}")
     assert [one.name for one in folder.iterdir() if one.name.endswith(suffix) and one.read_bytes()], package
+from muniment.memory.prompts import prompt
+from muniment.testing import ScriptedOpenAI
+assert prompt("extract").version.startswith("extract-") and ScriptedOpenAI().requests == []
 (command,) = entry_points(group="console_scripts", name="muniment")
 assert callable(command.load())
 """
@@ -80,7 +83,7 @@ def test_the_wheel_holds_every_file(wheel: Path) -> None:
         for folder, inside in folders
         for path in folder.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-    } | {"muniment/__init__.py", "muniment/py.typed"}
+    } | {"muniment/__init__.py", "muniment/testing.py", "muniment/py.typed"}
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert held == wanted
 

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import base64
 import json
+import random
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias, get_args
 
 from muniment.memory.models.fakes import hash_vector
 
-Fail = Literal["rate_limit", "server_error", "unauthorized", "bad_request", "cut_off", "wrong_schema", "empty", "drop"]
+Fail = Literal[
+    "rate_limit", "server_error", "overloaded", "unauthorized", "bad_request", "cut_off", "wrong_schema", "empty",
+    "refusal", "too_long", "drop",
+]  # fmt: skip
+FAILS: tuple[Fail, ...] = get_args(Fail)
 Reply: TypeAlias = str | dict[str, Any]
 Replies: TypeAlias = Reply | Sequence[Reply] | Callable[[dict[str, Any]], Reply]
 Fails: TypeAlias = Fail | Sequence[Fail | None] | None
 Embed: TypeAlias = Callable[[str], Sequence[float]]
+Latency: TypeAlias = "float | Callable[[Request], float]"
 
 _STATUS: dict[str, tuple[int, str]] = {
     "rate_limit": (429, "Rate limit reached"),
     "server_error": (500, "The server had an error"),
+    "overloaded": (503, "The server is overloaded"),
     "unauthorized": (401, "Incorrect API key provided"),
     "bad_request": (400, "Invalid request"),
 }
@@ -47,13 +54,23 @@ def tool_call(name: str, arguments: dict[str, Any] | str, *, call_id: str = "cal
     }
 
 
+def structured(value: object, *, fenced: bool = False, surrounded: bool = False) -> str:
+    """A reply that is a JSON text: alone, in a Markdown fence, among other words, or both."""
+    text = json.dumps(value, ensure_ascii=False)
+    if fenced:
+        text = f"```json\n{text}\n```"
+    return f"Here is {{what}} you asked for:\n{text}\nLet me know if {{more}} is needed." if surrounded else text
+
+
 class ScriptedOpenAI:
     """`with ScriptedOpenAI(reply=…) as server:` answers `/v1/chat/completions` and `/v1/embeddings` at `base_url`.
 
     `reply`: one answer for every chat, a list (one each, then the last again), or a function of the request body. An
     answer is a text, or a dict of message fields (`content`, `tool_calls`, `refusal`) that may have `finish_reason`.
-    `embed`: a text's vector. `latency`: seconds before each answer. `fail`: one failure for every request, or a list
-    (one each, None for a good answer, then good for ever). `retry_after`: seconds, sent with a 429.
+    `embed`: a text's vector. `latency`: seconds before each answer, or a function of the request. `fail`: one failure for
+    every request, or a list (one each, None for a good answer, then good for ever). `fail_share`: the share of the other
+    requests that fail, each in one of `fails`, drawn with `seed`. `retry_after`: seconds, sent with a 429. `unknown`:
+    fields of a body that are refused with 400, such as `response_format`, as older endpoints do.
     """
 
     def __init__(
@@ -61,14 +78,20 @@ class ScriptedOpenAI:
         reply: Replies = "OK.",
         *,
         embed: Embed | None = None,
-        latency: float = 0.0,
+        latency: Latency = 0.0,
         fail: Fails = None,
+        fail_share: float = 0.0,
+        fails: Sequence[Fail] = FAILS,
+        seed: int = 0,
         retry_after: float = 0.0,
+        unknown: Collection[str] = (),
     ) -> None:
         self.requests: list[Request] = []
         self._reply, self._embed = reply, embed or _hashed
         self._latency, self._retry_after = latency, retry_after
         self._fails = _script_of(fail)
+        self._share, self._kinds, self._random = fail_share, tuple(fails), random.Random(seed)  # noqa: S311 - a script
+        self._unknown = frozenset(unknown)
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self._chats = 0
@@ -110,16 +133,18 @@ class ScriptedOpenAI:
         """Status, JSON body and failure for one request; called by the handler's thread."""
         with self._lock:
             self.requests.append(request)
-            fail = next(self._fails, None)
-        if self._latency:
-            self._stop.wait(self._latency)
+            fail = next(self._fails, None) or self._chance()
+        self._stop.wait(self._latency(request) if callable(self._latency) else self._latency)
         if fail in _STATUS:
             status, text = _STATUS[fail]
             return status, {"error": {"message": text, "type": fail, "code": fail}}, fail
+        if refused := sorted(self._unknown & request.body.keys()):
+            text = f"Unsupported parameter: {refused[0]}"
+            return 400, {"error": {"message": text, "type": "invalid_request_error", "param": refused[0]}}, fail
         if fail == "wrong_schema":
             return 200, {"object": "surprise", "choices": "none", "data": [{"vector": 1}]}, fail
         if request.path.endswith("/chat/completions"):
-            return 200, self._completion(request.body, empty=fail == "empty"), fail
+            return 200, self._completion(request.body, fail), fail
         if request.path.endswith("/embeddings"):
             return 200, self._embeddings(request.body, empty=fail == "empty"), fail
         return 404, {"error": {"message": "no such path", "type": "not_found", "code": None}}, fail
@@ -128,9 +153,17 @@ class ScriptedOpenAI:
     def retry_after(self) -> str:
         return f"{self._retry_after:g}"
 
-    def _completion(self, body: dict[str, Any], *, empty: bool) -> dict[str, Any]:
-        reply: Reply = "" if empty else self._next_reply(body)
+    def _chance(self) -> Fail | None:
+        return self._random.choice(self._kinds) if self._random.random() < self._share else None
+
+    def _completion(self, body: dict[str, Any], fail: Fail | None) -> dict[str, Any]:
+        reply: Reply = "" if fail == "empty" else self._next_reply(body)
         message: dict[str, Any] = {"content": reply} if isinstance(reply, str) else dict(reply)
+        if fail == "refusal":
+            message = {"content": None, "refusal": "I'm sorry, I can't help with that."}
+        elif fail == "too_long":
+            said = str(message.get("content") or "")
+            message = {"content": said[: len(said) // 2] or "Well", "finish_reason": "length"}
         finish = message.pop("finish_reason", "tool_calls" if message.get("tool_calls") else "stop")
         asked = sum(len(str(part.get("content") or "")) for part in body.get("messages", ()))
         said = len(json.dumps(message, ensure_ascii=False))

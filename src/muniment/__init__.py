@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from muniment.memory.engine import Memory
     from muniment.memory.errors import (
         BadConfig,
+        BadExtraction,
         BadInput,
         BadModelAnswer,
         Conflict,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
         ModelUnavailable,
         MunimentError,
         NotFound,
+        OverBudget,
         StoreDown,
         StoreError,
         StoreFull,
@@ -36,6 +38,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BadConfig",
+    "BadExtraction",
     "BadInput",
     "BadModelAnswer",
     "Conflict",
@@ -49,6 +52,7 @@ __all__ = [
     "ModelUnavailable",
     "MunimentError",
     "NotFound",
+    "OverBudget",
     "Query",
     "Scope",
     "Settings",

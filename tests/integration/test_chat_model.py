@@ -22,8 +22,8 @@ from muniment.memory.errors import (
     ModelUnavailable,
 )
 from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.scripted import ScriptedOpenAI, tool_call
-from muniment.memory.ports import ChatMessage, Tool, ToolCall
+from muniment.memory.models.scripted import ScriptedOpenAI, structured, tool_call
+from muniment.memory.ports import AnswerForm, ChatMessage, Tool, ToolCall
 
 KEY = "sk-test-3f9a1c77"
 SECRET = "my locker code is 4417"
@@ -272,3 +272,99 @@ def _everything(error: BaseException) -> str:
         said.append(f"{cause} {cause!r}")
         error = cause
     return " ".join(said)
+
+
+FORM = AnswerForm(name="facts", schema={"type": "object", "properties": {"facts": {"type": "array"}}}, max_tokens=99)
+FACTS = structured({"facts": []})
+
+
+async def test_a_form_is_asked_for_strictly_and_without_chance() -> None:
+    """The schema by its name, temperature 0, and its own limit of tokens."""
+    with ScriptedOpenAI(reply=FACTS) as server:
+        async with chat_with(server.base_url) as chat:
+            assert (await chat.chat(ASK, form=FORM)).message.content == FACTS
+    body = server.requests[0].body
+    assert body["response_format"] == {
+        "type": "json_schema",
+        "json_schema": {"name": "facts", "schema": FORM.schema, "strict": True},
+    }
+    assert (body["temperature"], body["max_tokens"]) == (0, 99)
+
+
+@pytest.mark.parametrize("unknown", [{"response_format"}, {"temperature"}, {"response_format", "temperature"}])
+async def test_an_endpoint_that_refuses_an_option_is_asked_without_it(unknown: set[str]) -> None:
+    """Once for each option; the second question knows. The schema is told in words instead."""
+    with ScriptedOpenAI(reply=FACTS, unknown=unknown) as server:
+        async with chat_with(server.base_url) as chat:
+            assert (await chat.chat(ASK, form=FORM)).message.content == FACTS
+            assert len(server.requests) == 1 + len(unknown)
+            await chat.chat(ASK, form=FORM)
+            await chat.chat(ASK)
+    formed, plain = server.requests[-2:]
+    assert len(server.requests) == 3 + len(unknown)
+    assert not unknown & formed.body.keys()
+    assert ('{"facts"' in formed.body["messages"][0]["content"]) is ("response_format" in unknown)
+    assert plain.body["messages"][0] == {"role": "system", "content": "Be brief."}
+
+
+async def test_an_endpoint_that_says_nothing_is_asked_without_any_option() -> None:
+    """Some answer 400 and no reason; without a system message the schema gets one of its own."""
+    with ScriptedOpenAI(reply=FACTS, fail=["bad_request", None]) as server:
+        async with chat_with(server.base_url) as chat:
+            await chat.chat(ASK[1:], form=FORM)
+    assert not {"response_format", "temperature"} & server.requests[1].body.keys()
+    assert [one["role"] for one in server.requests[1].body["messages"]] == ["system", "user"]
+
+
+async def test_a_request_that_is_wrong_otherwise_teaches_nothing() -> None:
+    """It is refused without the options too, so the next question has them again."""
+    with ScriptedOpenAI(reply=FACTS, fail=["bad_request", "bad_request", None]) as server:
+        async with chat_with(server.base_url) as chat:
+            with pytest.raises(ModelError):
+                await chat.chat(ASK, form=FORM)
+            await chat.chat(ASK, form=FORM)
+    assert ["response_format" in one.body for one in server.requests] == [True, False, True]
+
+
+@pytest.mark.parametrize(("fail", "says"), [("too_long", "cut off"), ("refusal", "refuses"), ("empty", "empty")])
+async def test_half_a_form_is_no_answer(fail: Any, says: str) -> None:
+    """Half a text can be read, half an object cannot."""
+    with ScriptedOpenAI(reply=FACTS, fail=fail) as server:
+        async with chat_with(server.base_url) as chat:
+            with pytest.raises(BadModelAnswer, match=says):
+                await chat.chat(ASK, form=FORM)
+
+
+async def test_the_scripted_server_fails_by_chance_alike_each_time() -> None:
+    """The same seed, the same failures, about as many as asked for; every request is on record."""
+
+    async def outcomes(seed: int) -> list[str]:
+        with ScriptedOpenAI(fail_share=0.5, fails=("overloaded", "empty"), seed=seed) as server:
+            async with chat_with(server.base_url) as chat:
+                found = []
+                for _ in range(40):
+                    try:
+                        found.append((await chat.chat(ASK)).message.content)
+                    except ModelError as error:
+                        found.append(type(error).__name__)
+            assert len(server.requests) == 40
+        return found
+
+    first = await outcomes(7)
+    assert first == await outcomes(7)
+    assert first != await outcomes(8)
+    assert set(first) == {"OK.", "ModelUnavailable", "BadModelAnswer"}
+    assert 10 <= first.count("OK.") <= 30
+
+
+async def test_the_scripted_server_is_as_slow_as_the_request_wants() -> None:
+    """A function decides, request by request."""
+    slow = {"slow": 0.3}
+    with ScriptedOpenAI(latency=lambda request: slow.get(request.body["messages"][-1]["content"], 0)) as server:
+        async with chat_with(server.base_url) as chat:
+            took = []
+            for text in ("quick", "slow"):
+                before = time.monotonic()
+                await chat.chat([ChatMessage(role="user", content=text)])
+                took.append(time.monotonic() - before)
+    assert took[1] >= 0.3 > took[0]
