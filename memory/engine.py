@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Self
+from uuid import UUID
 
-from muniment.memory.flows import extract, jobs, lifecycle, recall, spend, stats, transfer, write
+from muniment.memory.flows import consent, extract, jobs, lifecycle, recall, spend, stats, transfer, write
 from muniment.memory.flows.house import House
-from muniment.memory.plan import Activity, Books, Job, OpsEvent, Receipt
+from muniment.memory.plan import Activity, Books, Consent, Job, OpsEvent, Receipt
 from muniment.memory.ports import ChatModel
 from muniment.memory.records import (
     Answer,
@@ -17,6 +18,7 @@ from muniment.memory.records import (
     JournalEntry,
     Memory as Record,
     MemoryId,
+    Node,
     Query,
     Revision,
     Scope,
@@ -150,6 +152,24 @@ class Memory:
     async def restore(self, scope: Scope, memory_id: MemoryId) -> Receipt:
         """Bring a soft-deleted memory back. Raises NotFound."""
         return await lifecycle.restore(self.house, scope, memory_id)
+
+    async def consents(self, scope: Scope, *, decided: bool = False) -> Sequence[Consent]:
+        """The requests that wait for a person's yes, newest first; with `decided` all that there ever were.
+
+        Memories that wait are listed by their state, `pending`."""
+        return await consent.consents(self.house, scope, decided=decided)
+
+    async def decide(
+        self, scope: Scope, ids: Sequence[UUID], *, approve: bool, by: str | None = None, node: Node = "face"
+    ) -> Receipt:
+        """Approve or reject requests and waiting memories, all or none; `by` is who did, the scope's actor if not given.
+
+        Raises NotFound when one of them waits no more, BadInput when another memory says the same by now."""
+        return await consent.decide(self.house, scope, ids, approve=approve, by=by, node=node)
+
+    async def expire(self, scope: Scope) -> int:
+        """End the requests that nobody answered in time; how many."""
+        return await consent.expire(self.house, scope)
 
     async def ingest(self, scope: Scope, candidates: Iterable[Candidate], progress: Progress | None = None) -> int:
         """Store candidates as they are, in batches; one that is there already (same turn) is left out. Returns new ones."""

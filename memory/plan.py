@@ -143,6 +143,7 @@ class Proposal:
     value: str
     memory: MemoryId
     turns: tuple[TurnId, ...]
+    expires_at: datetime
     trust: Trust = "user"
 
 

@@ -12,6 +12,7 @@ from muniment.memory.plan import (
     Books,
     Charge,
     Consent,
+    Decision,
     Job,
     JobName,
     OpsEvent,
@@ -286,6 +287,10 @@ class Store(Queue, Protocol):
 
     async def record(self, scope: Scope, turns: Sequence[Turn], jobs: Sequence[Job] = ()) -> None:
         """Append turns to the ledger and jobs to the queue, in one transaction; a turn that is there stays as it is."""
+        ...
+
+    async def consents(self, scope: Scope, decisions: Sequence[Decision], limit: int) -> list[Consent]:
+        """Requests for consent with one of these decisions, or all when none is named; the newest first."""
         ...
 
     async def known(self, scope: Scope, turns: Sequence[TurnId]) -> set[TurnId]:

@@ -12,7 +12,8 @@ from weakref import WeakValueDictionary
 from muniment.memory.errors import BadConfig
 from muniment.memory.plan import OpsEvent, Settlement
 from muniment.memory.ports import ChatModel, Clock, Embedder, Store
-from muniment.memory.records import Reader, Scope, SpaceId
+from muniment.memory.records import Reader, Scope, SpaceId, Turn
+from muniment.memory.rules.denial import denied
 from muniment.memory.rules.redact import redact
 from muniment.memory.rules.text import clean
 from muniment.memory.sections import Category, Profile, Redact
@@ -118,6 +119,12 @@ class House:
     async def status(self, scope: Scope) -> dict[str, Any]:
         """What `Store.status` tells, with the owner."""
         return {"user": scope.owner, "tenant": scope.tenant, "space": str(scope.space)} | await self.store.status(scope)
+
+
+def unwanted(house: House, scope: Scope, turn: Turn | None = None) -> str | None:
+    """Why nothing of this scope, or this turn, is taken in (`redact.deny_…`), or None."""
+    tags, path = (turn.tags, turn.path) if turn else ((), None)
+    return denied(house.settings.redact, tags=tags, path=path, project=scope.project)
 
 
 def safe_text(house: House, text: str) -> str:

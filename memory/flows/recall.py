@@ -84,7 +84,7 @@ async def brief(house: House, scope: Scope, agent: str, text: str) -> Brief:
     await _searched(house, scope, kept)
     return Brief(
         rev=sight.rev,
-        stable=render.stable(sight.stable),
+        stable=render.stable(sight.stable, sight.profile),
         header=header,
         bullets=tuple(map(render.bullet, kept)),
         moving=block(kept),

@@ -6,16 +6,20 @@ import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from uuid import uuid4
 
 from muniment.memory.errors import BadInput, Conflict, TooLarge
-from muniment.memory.flows.house import House, safe_text
+from muniment.memory.flows import consent
+from muniment.memory.flows.house import House, safe_text, unwanted
 from muniment.memory.flows.lifecycle import forgotten
 from muniment.memory.flows.recall import prepare
 from muniment.memory.plan import Change, Extracted, Job, OpsEvent, Receipt, Status, WritePlan
 from muniment.memory.ports import Probe
 from muniment.memory.records import Candidate, Extraction, MemoryId, Node, Query, Revision, Scope, Turn, Vector, evolve
-from muniment.memory.rules import gate, words
+from muniment.memory.rules import gate, suspect, words
+from muniment.memory.rules.consent import proposals
+from muniment.memory.rules.denial import denied
 from muniment.memory.rules.extract import extract
 from muniment.memory.rules.merge import Incoming, Merged, merge
 from muniment.memory.rules.validate import GUARD, validate
@@ -40,12 +44,17 @@ class _Draft:
 
 async def learn(house: House, scope: Scope, turn: Turn) -> Receipt:
     """See `Memory.learn`."""
+    if refusal := unwanted(house, scope, turn):
+        return Receipt(rev=Revision(0), skipped=refusal)
     safe = tidy(house, turn)
-    reason = gate.skip(safe.text, safe.role)
-    if reason is not None:
+    # What is pasted is somebody else's: nothing in it is about the person, and what instructs there waits for a yes.
+    own, waiting = suspect.own(safe), suspect.waiting(safe)
+    reason = gate.skip(own.text, own.role)
+    if reason is not None and not waiting:
         await _classified(house, scope, "skipped")
         return Receipt(rev=Revision(0), skipped=reason)
-    found = extract(safe)
+    found = extract(own) if reason is None else Extraction()
+    found = evolve(found, candidates=found.candidates + waiting)
     await _classified(house, scope, "ok" if found.candidates or found.forget else "skipped")
     looked = Extracted(turn=safe.id, source="rules", found=len(found.candidates))
     return await settle(house, scope, found, (safe,), "hotpath", looked)
@@ -93,15 +102,20 @@ async def keep(
     house: House, scope: Scope, candidates: tuple[Candidate, ...], turns: tuple[Turn, ...], *, node: Node
 ) -> Receipt:
     """See `Memory.keep`."""
-    safe = tuple(tidy(house, turn) for turn in turns)
-    cleaned = tuple(safe_candidate(house, one) for one in candidates)
-    return await settle(house, scope, Extraction(candidates=cleaned), safe, node)
+    taken = [turn for turn in turns if unwanted(house, scope, turn) is None]
+    refused = {turn.id for turn in turns} - {turn.id for turn in taken}
+    safe = tuple(tidy(house, turn) for turn in taken)
+    cleaned = tuple(safe_candidate(house, one) for one in candidates if not refused.intersection(one.turns))
+    left_out = ("denied turn",) * (len(candidates) - len(cleaned))
+    done = await settle(house, scope, Extraction(candidates=cleaned), safe, node)
+    return evolve(done, refused=done.refused + left_out)
 
 
 async def record(house: House, scope: Scope, turns: Sequence[Turn]) -> None:
     """See `Memory.record`."""
-    safe = [tidy(house, turn) for turn in turns]
-    await house.store.record(scope, safe, extractions(house, scope, safe))
+    safe = [tidy(house, turn) for turn in turns if unwanted(house, scope, turn) is None]
+    if safe:
+        await house.store.record(scope, safe, extractions(house, scope, safe))
 
 
 def extractions(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
@@ -118,7 +132,10 @@ def tidy(house: House, turn: Turn) -> Turn:
     """A turn as it may be stored: cleaned, secrets taken out. Raises TooLarge."""
     if len(turn.text) > (most := house.settings.limits.turn_chars):
         raise TooLarge(f"the message has {len(turn.text):,} characters, the limit is {most:,} (limits.turn_chars)")
-    return evolve(turn, text=safe_text(house, turn.text))
+    tags = tuple(safe_text(house, tag) for tag in turn.tags)
+    return evolve(
+        turn, text=safe_text(house, turn.text), path=safe_text(house, turn.path) if turn.path else None, tags=tags
+    )
 
 
 def safe_candidate(house: House, one: Candidate) -> Candidate:
@@ -146,6 +163,8 @@ def checked(house: House, one: Candidate) -> tuple[Candidate | None, str | None]
         return None, "only a semantic memory has a fact"
     if one.fact is not None and len(one.fact.key) > _KEY_CHARS:
         return None, f"a fact of more than {_KEY_CHARS} characters"
+    if refusal := denied(house.settings.redact, tags=one.tags):
+        return None, refusal
     return validate(one, categories=frozenset(house.categories), max_chars=house.settings.limits.memory_chars)
 
 
@@ -160,8 +179,10 @@ async def settle(
     """Validate, embed, merge and commit what was found. `turns` are consumed; `looked` says who found it, and where.
 
     A look of the model is noted also when nothing comes of it, for it is not to be paid for twice."""
+    if refusal := unwanted(house, scope):
+        return Receipt(rev=Revision(0), skipped=refusal)
     results = [checked(house, one) for one in found.candidates]
-    kept = tuple(one for one, _ in results if one is not None)
+    kept = await consent.unheard(house, scope, tuple(one for one, _ in results if one is not None))
     refused = tuple(reason for one, reason in results if one is None and reason is not None)
     if looked is not None:
         looked = evolve(looked, refused=looked.refused + refused)
@@ -177,7 +198,7 @@ async def settle(
         node=node,
         extracted=looked,
     )
-    done = await _commit(house, scope, draft)
+    done = await consent.corroborate(house, scope, await _commit(house, scope, draft), node)
     return evolve(done, refused=looked.refused if looked else refused, repaired=looked.repaired if looked else ())
 
 
@@ -187,7 +208,7 @@ async def _commit(house: House, scope: Scope, draft: _Draft) -> Receipt:
     async with house.turnstile(scope.space):
         for attempt in range(attempts):
             plan = await _plan(house, scope, draft)
-            if not plan.changes and (plan.extracted is None or plan.extracted.source == "rules"):
+            if not plan.changes and not plan.proposals and (plan.extracted is None or plan.extracted.source == "rules"):
                 return Receipt(rev=plan.expects)
             try:
                 return await house.store.commit(plan)
@@ -219,6 +240,8 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> WritePlan:
     ]
     merged = merge(incoming, scope=scope, at=at, profile=house.profile, writing=house.settings.write)
     gone = await _forgets(house, scope, draft, merged) if draft.forget else ()
+    expires_at = at + timedelta(days=house.settings.consent.days)
+    wishes = proposals(incoming, merged.changes, expires_at=expires_at)
     return WritePlan(
         scope=scope,
         expects=rev,
@@ -228,6 +251,8 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> WritePlan:
         relations=merged.relations,
         turns=draft.turns,
         extracted=draft.extracted,
+        proposals=wishes,
+        jobs=consent.reminders(scope, [one.expires_at for one in wishes]),
     )
 
 

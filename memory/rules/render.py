@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from muniment.memory.plan import Consent
 from muniment.memory.records import Delta, Event, Hit, JournalEntry, Memory, MemoryId
 from muniment.memory.sections import Category
 
@@ -49,9 +50,10 @@ def header(delta: Delta, categories: Mapping[str, Category], most: int) -> str:
     return "\n".join([f"Memory updates since rev {delta.since}:", *bullets])
 
 
-def stable(memories: Sequence[Memory]) -> str:
-    """The lasting part of the context, the same text as long as the memories stay the same."""
-    return "\n".join(f"- [{one.category}] {line(one.text)}" for one in memories)
+def stable(memories: Sequence[Memory], profile: Sequence[Consent] = ()) -> str:
+    """The lasting part of the context, the approved fields of the profile first; the same text while those stay the same."""
+    fields = [f"- {one.field}: {line(one.value)}" for one in profile]
+    return "\n".join([*fields, *(f"- [{one.category}] {line(one.text)}" for one in memories)])
 
 
 def fence(text: str) -> str:

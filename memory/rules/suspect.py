@@ -116,6 +116,11 @@ def parts(turn: Turn) -> Parts:
     return Parts(own="\n".join(own) if pasted else turn.text, pasted=tuple(filter(str.strip, pasted)))
 
 
+def own(turn: Turn) -> Turn:
+    """A user's turn with the person's own words only."""
+    return evolve(turn, text=parts(turn).own) if turn.role == "user" else turn
+
+
 def instructs(text: str) -> bool:
     """Whether a text of somebody else tells the assistant, or whoever reads it, what to do, say or remember."""
     return any(_commands(one) for one in _sentences(text))
@@ -128,7 +133,8 @@ def instructions(text: str) -> Iterator[str]:
 
 def waiting(turn: Turn) -> tuple[Candidate, ...]:
     """The instructions that a person pasted, word for word, to be kept until a person approves them; at most 3."""
-    found = dict.fromkeys(one for text in parts(turn).pasted for one in instructions(text))
+    pasted = parts(turn).pasted if turn.role == "user" else ()
+    found = dict.fromkeys(one for text in pasted for one in instructions(text))
     return tuple(
         Candidate(text=one[:_LONGEST], category="activity", kind="episodic", importance=1, confidence=0.5,
                   trust="document", turns=(turn.id,), actor=turn.actor, role=turn.role, state="pending")

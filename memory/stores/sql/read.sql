@@ -124,7 +124,9 @@ with cursor as (
 select c.since, {{entry}}
 from cursor c
 left join muniment.journal j on j.space_id = %(space)s and j.rev > c.since and j.action <> 'LINK'
+  and not j.meta ?& array['consent', 'field']
 left join muniment.memories m on m.space_id = %(space)s and m.memory_id = j.memory_id
+  and m.state not in ('pending', 'rejected')
 order by j.rev
 
 -- name: history (a line shows the text as it stood at that revision)

@@ -1,0 +1,150 @@
+"""What waits for a person's yes: values of the structured profile, and memories that instruct. Each decision is a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from uuid import UUID
+
+from muniment.memory.errors import Conflict, NotFound
+from muniment.memory.flows.house import House
+from muniment.memory.plan import Change, Consent, Decision, Job, Receipt, WritePlan
+from muniment.memory.records import Candidate, Memory, MemoryId, Node, Revision, Scope, evolve
+from muniment.memory.rules.consent import corroborated
+from muniment.memory.rules.text import clean
+
+_MOST = 1000
+_BY_TIME, _BY_SIGNALS = "time", "signals"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Verdict:
+    """What is decided, by whom."""
+
+    decision: Decision
+    by: str
+    node: Node
+
+
+async def consents(house: House, scope: Scope, *, decided: bool = False) -> Sequence[Consent]:
+    """See `Memory.consents`."""
+    await expire(house, scope)
+    return await house.store.consents(scope, () if decided else ("pending",), _MOST)
+
+
+async def decide(
+    house: House, scope: Scope, ids: Sequence[UUID], *, approve: bool, by: str | None = None, node: Node = "face"
+) -> Receipt:
+    """See `Memory.decide`."""
+    await expire(house, scope)
+    waiting = {UUID(str(one.id)): one for one in await house.store.consents(scope, ("pending",), _MOST)}
+    held = await house.store.listing(house.owner(scope), states=("pending",), limit=_MOST)
+    memories = {UUID(str(one.id)): one for one in held}
+    wanted = list(dict.fromkeys(ids))
+    if unknown := [one for one in wanted if one not in waiting and one not in memories]:
+        raise NotFound(f"nothing waits for consent under the id {unknown[0]}", id=str(unknown[0]))
+    verdict = _Verdict(decision="approved" if approve else "rejected", by=by or scope.actor or scope.owner, node=node)
+    requests = [waiting[one] for one in wanted if one in waiting]
+    return await _commit(house, scope, requests, [memories[one].id for one in wanted if one in memories], verdict)
+
+
+async def expire(house: House, scope: Scope) -> int:
+    """See `Memory.expire`."""
+    now = house.clock.now()
+    due = [one for one in await house.store.consents(scope, ("pending",), _MOST) if one.expires_at <= now]
+    if due:
+        await _commit(house, scope, due, (), _Verdict(decision="expired", by=_BY_TIME, node="worker"))
+    return len(due)
+
+
+async def perform(house: House, scope: Scope, key: str) -> int:  # noqa: ARG001 - every job has a key, this one's is a day
+    """The job `expire`."""
+    return await expire(house, scope)
+
+
+async def corroborate(house: House, scope: Scope, receipt: Receipt, node: Node) -> Receipt:
+    """The receipt after what has enough signals was approved by them: asked is only what still waits for a person."""
+    settled = [one for one in receipt.asked if corroborated(one, house.settings.consent.signals)]
+    if not settled:
+        return receipt
+    done = await _commit(house, scope, settled, (), _Verdict(decision="approved", by=_BY_SIGNALS, node=node))
+    return evolve(receipt, rev=done.rev, asked=tuple(one for one in receipt.asked if one not in settled))
+
+
+async def unheard(house: House, scope: Scope, candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    """The candidates without those that wait already or were decided: nobody is asked the same twice."""
+    if not any(one.state == "pending" for one in candidates):
+        return candidates
+    held = await house.store.listing(house.owner(scope), states=("pending", "rejected", "active"), limit=_MOST)
+    known = {_plain(one.text) for one in held}
+    return tuple(one for one in candidates if one.state != "pending" or _plain(one.text) not in known)
+
+
+def reminders(scope: Scope, expiries: Sequence[datetime]) -> tuple[Job, ...]:
+    """The jobs that end what nobody answers: one for each day on which something expires, at its end."""
+    days = sorted({moment.astimezone(UTC).date() for moment in expiries})
+    return tuple(
+        Job(
+            name="expire",
+            scope=scope,
+            key=day.isoformat(),
+            at=datetime.combine(day + timedelta(days=1), time(), tzinfo=UTC),
+        )
+        for day in days
+    )
+
+
+async def _commit(
+    house: House, scope: Scope, requests: Sequence[Consent], memories: Sequence[MemoryId], verdict: _Verdict
+) -> Receipt:
+    """One transaction for all: the decisions, and a line of the journal for each."""
+    attempts = house.settings.write.attempts
+    async with house.turnstile(scope.space):
+        for attempt in range(attempts):
+            rev, _ = await house.store.near(scope, (), 0)
+            plan = await _plan(house, scope, requests, memories, verdict, rev)
+            try:
+                return await house.store.commit(plan)
+            except Conflict:
+                still = {one.id for one in await house.store.consents(scope, ("pending",), _MOST)}
+                if attempt == attempts - 1 or not all(one.id in still for one in requests):
+                    raise
+    raise Conflict
+
+
+async def _plan(
+    house: House,
+    scope: Scope,
+    requests: Sequence[Consent],
+    memories: Sequence[MemoryId],
+    verdict: _Verdict,
+    rev: Revision,
+) -> WritePlan:
+    now, owner = house.clock.now(), house.owner(scope)
+    changes: list[Change] = []
+    for request in requests:
+        # Nothing of the memory changes: what is known stays as recent as it was.
+        memory = await house.store.get(owner, request.memory)
+        if memory is not None:
+            meta = {"consent": verdict.decision, "field": request.field, "value": request.value, "by": verdict.by}
+            changes.append(Change(action="UPDATE", before=memory, after=memory, meta=meta))
+    for id_ in memories:
+        memory = await house.store.get(owner, id_)
+        if memory is None or memory.state != "pending":
+            raise NotFound(f"nothing waits for consent under the id {id_}", id=str(id_))
+        changes.append(_released(memory, verdict, now))
+    decided = tuple(evolve(one, decision=verdict.decision, decided_at=now, decided_by=verdict.by) for one in requests)
+    return WritePlan(scope=scope, expects=rev, node=verdict.node, at=now, changes=tuple(changes), decisions=decided)
+
+
+def _released(memory: Memory, verdict: _Verdict, now: datetime) -> Change:
+    meta = {"consent": verdict.decision, "by": verdict.by}
+    if verdict.decision == "approved":
+        after = evolve(memory, state="active", updated_at=now)
+        return Change(action="UPDATE", before=memory, after=after, meta=meta)
+    return Change(action="DELETE", before=memory, after=evolve(memory, state="rejected", updated_at=now), meta=meta)
+
+
+def _plain(text: str) -> str:
+    return " ".join(clean(text).casefold().split()).rstrip(".。!！")

@@ -1,0 +1,90 @@
+"""Which statements change the structured profile, and in which field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from muniment.memory.plan import Change, Consent, Field, Proposal
+from muniment.memory.records import Candidate, Fact, MemoryId
+from muniment.memory.rules import words
+from muniment.memory.rules.merge import Incoming
+
+_FIELDS: Mapping[str, Field] = {
+    "preferred_name": "preferred_name", "nickname": "preferred_name", "pronouns": "pronouns",
+    "lives_in": "city", "city": "city", "moved_to": "city", "based_in": "city",
+    "language": "language", "preferred_language": "language", "answer_language": "language",
+    "response_style": "tone", "tone": "tone",
+}  # fmt: skip
+_MANNERS = frozenset({"style", "tone"})  # the categories of how the person wants to be spoken to
+_LONGEST, _MOST_WORDS = 60, 6  # a longer value is a sentence, not a name or a place
+_GOAL_CHARS = 120
+
+
+def field_of(fact: Fact, category: str) -> Field | None:
+    """The field of the profile that a fact about the user is a value of."""
+    if fact.subject.casefold() not in ("user", "用户") or fact.negated:
+        return None
+    if fact.kind == "goal" or category == "goals":
+        return "goals" if len(fact.object) <= _GOAL_CHARS else None
+    if len(fact.object) > _LONGEST or len(fact.object.split()) > _MOST_WORDS:
+        return None
+    if fact.predicate == "name":  # "I'm Ana" says how to call her, "I am Ana Silva Costa" who she is
+        return "preferred_name" if len(fact.object.split()) == 1 else None
+    if fact.predicate == "prefers" and category in _MANNERS:
+        return "tone"
+    return _FIELDS.get(fact.predicate)
+
+
+def proposals(incoming: Sequence[Incoming], changes: Sequence[Change], *, expires_at: datetime) -> tuple[Proposal, ...]:
+    """What the statements of a write propose for the profile: only what the person said, and what no order made.
+
+    A statement that is known already changes no memory and is a signal all the same."""
+    found: dict[tuple[str, str], Proposal] = {}
+    for one in incoming:
+        candidate = one.candidate
+        if candidate.fact is None or candidate.trust != "user" or candidate.state != "active":
+            continue
+        field = field_of(candidate.fact, candidate.category)
+        memory = _memory(one, changes)
+        if field is not None and memory is not None:
+            value = " ".join(candidate.fact.object.split()).strip(" .。")
+            key = (field, value.casefold() if field == "goals" else "")
+            found[key] = Proposal(
+                field=field, value=value, memory=memory, turns=candidate.turns, trust="user", expires_at=expires_at
+            )
+    return tuple(found.values())
+
+
+def corroborated(one: Consent, signals: int) -> bool:
+    """Whether so many turns speak for it that it needs no consent; a sensitive field always needs it."""
+    return one.field in ("tone", "goals") and len(set(one.turns)) >= signals
+
+
+def question(one: Consent) -> str:
+    """What a person is asked."""
+    return f'May I keep "{one.value}" as your {_LABELS[one.field]}? (yes/no)'
+
+
+_LABELS: Mapping[Field, str] = {
+    "preferred_name": "preferred name", "pronouns": "pronouns", "city": "city", "language": "language",
+    "tone": "tone", "goals": "goal",
+}  # fmt: skip
+
+
+def _memory(one: Incoming, changes: Sequence[Change]) -> MemoryId | None:
+    """The memory that holds the statement after the write."""
+    fact = one.candidate.fact
+    for change in changes:
+        if _same(one.candidate, fact, change.after.fact):
+            return change.after.id
+    return next((near.memory.id for near in one.near if _same(one.candidate, fact, near.memory.fact)), None)
+
+
+def _same(candidate: Candidate, new: Fact | None, old: Fact | None) -> bool:
+    return (
+        new is not None
+        and old is not None
+        and new.attribute == old.attribute
+        and set(words.lexemes(new.object)) == set(words.lexemes(old.object))
+    )
