@@ -17,6 +17,7 @@ from muniment.memory.sections import Jobs
 _log = logging.getLogger(__name__)
 _POLL_SECONDS = 5.0  # a call is a hint: this is how late a job can be whose call was not heard
 _TROUBLE_SECONDS = 2.0
+_FAREWELL_SECONDS = 3.0
 
 
 Told = Callable[[Outcome], None]
@@ -141,10 +142,16 @@ class Worker:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            if self._number is not None:
-                with suppress(StoreError):  # out of reach: then another worker finds this one dead
-                    await self._queue.leave(self._number)
-                self._number = None
+            # A task of its own, because this one may be cancelled; and only for so long, because the database may be down.
+            leaving = asyncio.create_task(self._leave())
+            await asyncio.wait([leaving], timeout=_FAREWELL_SECONDS)
+            leaving.cancel()
+
+    async def _leave(self) -> None:
+        if self._number is not None:
+            with suppress(StoreError):  # out of reach: another worker will find this one dead
+                await self._queue.leave(self._number)
+            self._number = None
 
     async def _beat(self) -> None:
         while True:

@@ -241,7 +241,8 @@ async def test_what_is_gone_is_dropped(memory: Memory, database_url: str) -> Non
         await memory.perform(Job(name="dance", scope=scope()))  # type: ignore[arg-type]
 
 
-async def test_a_worker_that_stops_gives_back_what_it_holds(memory: Memory, database_url: str) -> None:
+@pytest.mark.parametrize("way", ["stop", "cancel"])
+async def test_a_worker_that_stops_gives_back_what_it_holds(memory: Memory, database_url: str, way: str) -> None:
     """At once, without waiting for the model; the attempt does not count."""
     await memory.house.store.enqueue([Job(name="extract", scope=scope(), key="1")])
     begun = asyncio.Event()
@@ -254,8 +255,9 @@ async def test_a_worker_that_stops_gives_back_what_it_holds(memory: Memory, data
     task = asyncio.create_task(hired.run())
     await asyncio.wait_for(begun.wait(), 10)
     assert (await memory.waiting())["extract"]["running"] == 1
-    hired.stop()
-    await asyncio.wait_for(task, 2)
+    (hired.stop if way == "stop" else task.cancel)()
+    await asyncio.wait([task], timeout=2)
+    assert task.done()
     (row,) = rows(database_url)
     assert (row["status"], row["attempts"], row["worker_id"]) == ("todo", 0, None)
 

@@ -1,0 +1,200 @@
+"""`muniment work`: drained, without a model, killed again and again; and the worker beside the chat."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from muniment.memory import bootstrap
+from muniment.memory.models.scripted import Fail, ScriptedOpenAI
+from muniment.memory.settings import load
+from tests.engine import said, scope
+from tests.faces.conftest import PROGRAM, Muniment
+
+FACTS = {
+    "ana": ["The lighthouse lamp hums in copper", "Grandmother's poncho smells of cedar", "The quarry choir owns a harmonium",
+            "The parrot from Trieste whistles waltzes"],
+    "ben": ["The kiln by the mangroves cracked", "The glassblower rides a green motorcycle", "Eleven quince trees lean west",
+            "The ferry to Sark has a brass bell"],
+    "cem": ["The observatory dome leaks at dawn", "The heron steals goldfish on Sundays", "Rye bread from Ghent keeps a month",
+            "The chess clock in the attic runs fast"],
+}  # fmt: skip
+FAILURES: tuple[Fail, ...] = ("server_error", "cut_off", "wrong_schema", "empty", "drop", "rate_limit")
+
+
+def extraction(body: dict[str, Any]) -> str:
+    """What a model finds: the turn that it is asked about is one fact."""
+    asked = json.loads(body["messages"][-1]["content"])
+    number = asked["extract_from"][0]
+    text = next(one["text"] for one in asked["conversation"] if one["turn"] == number).rstrip(".")
+    thing = text.rpartition(" ")[2]
+    fact = {
+        "statement": text, "kind": "note", "predicate": "is told", "object": text, "subject": thing, "negated": False,
+        "single": False, "event_time": None, "persons": [], "entities": [], "location": None, "topic": None,
+        "category": "knowledge", "importance": 3, "confidence": 0.9, "turns": [number],
+    }  # fmt: skip
+    return json.dumps({"facts": [fact]})
+
+
+def over(environment: dict[str, str], model: ScriptedOpenAI, **more: str) -> dict[str, str]:
+    return environment | {"MUNIMENT_MODEL": "m", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model.base_url} | more
+
+
+def tell(environment: dict[str, str]) -> None:
+    """Every user says every fact: the turns are in the ledger, their jobs in the queue."""
+
+    async def work() -> None:
+        async with bootstrap.memory(load(environment)) as memory:
+            for owner, texts in FACTS.items():
+                await memory.record(scope(owner), [said(f"{text}.", key=f"{n}") for n, text in enumerate(texts)])
+
+    asyncio.run(work())
+
+
+def ask(environment: dict[str, str], query: str) -> list[Any]:
+    with psycopg.connect(environment["MUNIMENT_DATABASE_URL"], autocommit=True) as conn:
+        cursor = conn.execute(query)
+        return cursor.fetchall() if cursor.description else []
+
+
+def left(environment: dict[str, str]) -> int:
+    return int(ask(environment, "select count(*) from jobs.procrastinate_jobs")[0][0])
+
+
+@contextmanager
+def hired(environment: dict[str, str], *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
+    command = [PROGRAM, "work", "--json", *arguments]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def until(condition: Any, seconds: float = 40.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not happen in time"
+        time.sleep(0.03)
+
+
+@pytest.mark.timeout(150)
+def test_every_fact_arrives_once_whatever_dies(environment: dict[str, str], tmp_path: Path) -> None:
+    """A slow model that fails half the time, and two workers of which one is killed -9 at random moments."""
+    dice = random.Random(20261121)
+    fails = [dice.choice(FAILURES) if dice.random() < 0.5 else None for _ in range(400)]
+    quick = tmp_path / "quick.yaml"
+    quick.write_text("jobs: {stalled_seconds: 1.5}\nmodel: {max_retries: 0}\n")
+    with ScriptedOpenAI(extraction, latency=0.3, fail=fails, retry_after=1) as model:
+        here = over(environment, model, MUNIMENT_CONFIG=str(quick))
+        tell(here)
+        assert left(here) == 12
+        with hired(here) as steady:
+            for _ in range(4):
+                with hired(here) as doomed:
+                    asked = len(model.requests)
+                    until(lambda asked=asked: len(model.requests) > asked + dice.randrange(3) or not left(here))
+                    time.sleep(dice.random())
+                    doomed.send_signal(signal.SIGKILL)
+                ask(here, "update jobs.procrastinate_jobs set scheduled_at = now() where status = 'todo'")
+            while left(here):
+                ask(here, "update jobs.procrastinate_jobs set scheduled_at = now() where status = 'todo'")
+                time.sleep(0.3)
+            steady.send_signal(signal.SIGTERM)
+            out, err = steady.communicate(timeout=20)
+        assert (steady.returncode, err) == (0, b"")
+    done = [json.loads(line) for line in out.splitlines()]
+    assert done[-1]["waiting"] == {}
+    assert any(line.get("failed") for line in done[:-1])
+    kept = ask(here, "select text from muniment.memories where state = 'active' order by text")
+    assert [text for (text,) in kept] == sorted(text for texts in FACTS.values() for text in texts)
+    assert ask(here, "select count(*) from muniment.journal where action = 'ADD'") == [(12,)]
+    assert ask(here, "select source, count(*) from muniment.extractions group by 1") == [("model", 12)]
+    assert ask(here, "select count(*) from jobs.procrastinate_events") == [(0,)]
+
+
+def test_drained(environment: dict[str, str], muniment: Muniment) -> None:
+    """--drain does what is due, in order, and ends with the counts; --once does one job."""
+    with ScriptedOpenAI(extraction) as model:
+        here = over(environment, model)
+        tell(here)
+        own = {name: here[name] for name in ("MUNIMENT_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL")}
+        once = muniment("work", "--once", "--json", **own)
+        assert [line.get("job", line.get("done")) for line in once.lines] == ["extract", 1]
+        assert once.lines[-1]["waiting"] == {"extract": {"due": 11, "later": 0, "running": 0}}
+        drained = muniment("work", "--drain", "--concurrency", "2", **own)
+        assert (drained.code, drained.out, drained.err) == (0, "11 done, 0 waiting.\n", "")
+        again = muniment("work", "--drain", "--json", **own)
+        assert again.lines == [{"done": 0, "failed": 0, "dropped": 0, "waiting": {}}]
+    assert muniment("work", "--drain", "--once").code == 2
+
+
+def test_without_a_model(environment: dict[str, str], muniment: Muniment) -> None:
+    """It says so, and leaves what waits for a model untouched."""
+    with ScriptedOpenAI(extraction) as model:
+        tell(over(environment, model))
+        outcome = muniment("work", "--drain")
+    assert outcome.code == 0
+    assert outcome.out == "0 done, 12 waiting.\n"
+    assert "No model is configured (MUNIMENT_MODEL" in outcome.err
+    assert ask(environment, "select distinct attempts from jobs.procrastinate_jobs") == [(0,)]
+
+
+def test_the_chat_works_while_nobody_types(environment: dict[str, str]) -> None:
+    """What the model finds in a turn is kept while the chat waits for the next line."""
+
+    def reply(body: dict[str, Any]) -> str:
+        return extraction(body) if "extract_from" in body["messages"][-1]["content"] else "I see."
+
+    with ScriptedOpenAI(reply) as model:
+        here = over(environment, model)
+        with subprocess.Popen(
+            [PROGRAM, "chat", "--json"], env=here, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as chat:
+            assert chat.stdin
+            assert chat.stdout
+            chat.stdin.write(f"{FACTS['ana'][0]}.\n".encode())
+            chat.stdin.flush()
+            assert json.loads(chat.stdout.readline())["reply"] == "I see."
+            until(lambda: ask(here, "select text from muniment.memories") == [(FACTS["ana"][0],)])
+            chat.stdin.close()
+            assert chat.wait(20) == 0
+    assert left(here) == 0
+
+
+def test_the_chat_does_not_wait_for_a_slow_model(environment: dict[str, str]) -> None:
+    """At its end what was under way is in the queue again."""
+
+    def reply(body: dict[str, Any]) -> str:
+        if "extract_from" not in body["messages"][-1]["content"]:
+            return "I see."
+        time.sleep(15)
+        return extraction(body)
+
+    with ScriptedOpenAI(reply) as model:
+        here = over(environment, model)
+        with subprocess.Popen(
+            [PROGRAM, "chat", "--json"], env=here, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as chat:
+            assert chat.stdin
+            assert chat.stdout
+            chat.stdin.write(f"{FACTS['ana'][0]}.\n".encode())
+            chat.stdin.flush()
+            chat.stdout.readline()
+            until(lambda: len(model.requests) == 2)
+            started = time.monotonic()
+            chat.stdin.close()
+            assert chat.wait(20) == 0
+            assert time.monotonic() - started < 5
+        assert ask(here, "select status::text, attempts from jobs.procrastinate_jobs") == [("todo", 0)]
