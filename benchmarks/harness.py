@@ -73,7 +73,8 @@ def run(
     console = Console()
     for table in show(found):
         console.print(table)
-    console.print(line(found["machine"]), style="dim")
+    if "machine" in found:  # what has no times is the same on every machine
+        console.print(line(found["machine"]), style="dim")
     return 0
 
 

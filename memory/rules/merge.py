@@ -1,14 +1,13 @@
 """Merging: a candidate meets what is known and becomes an addition, a merge, a correction, or nothing.
 
-Bands on cosine come from the embedder's profile. A cosine alone never merges: `auto` has guards, the rest is decided by
-subject, attribute, negation and numbers."""
+Bands on cosine come from the embedder's profile. A cosine alone never merges: the judge decides, and where the embedder
+is sure (`auto`) it may still only call the same what no guard holds apart."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
 
 from muniment.memory.plan import Change, Relation
 from muniment.memory.records import (
@@ -25,13 +24,14 @@ from muniment.memory.records import (
     evolve,
 )
 from muniment.memory.rules import words
+from muniment.memory.rules.judge import Verdict, attribute, guarded, judge
+from muniment.memory.rules.reading import Reading, read
 from muniment.memory.sections import Profile, Writing
 
-Verdict = Literal["same", "supersedes", "different"]
-_NEGATIONS = frozenset({"not", "no", "never", "n't", "stopped", "longer", "anymore", "quit", "cannot"})
-_CJK_NEGATIONS = ("不", "没", "别", "無", "无", "戒")
-_WITHOUT_CJK_NEGATIONS = str.maketrans("", "", "".join(_CJK_NEGATIONS))
-_SAME_WORDS = 0.8
+LESS_TRUSTED = "contradicts what a more trusted source said"
+_SAID_TWICE = 0.6  # share of the shorter statement's words that two statements of one turn have in common
+# Share of common words that stands for a cosine where the embedder does not know the script, on the bands' edges.
+_WORDS = Profile(auto=0.9, check=0.5, fallback=0.3, floor=0.0, ceiling=1.0, scripts=("latin", "cjk"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,27 +46,33 @@ class Incoming:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merged:
-    """What the candidates come to: changes in order, and edges between memories that are alike."""
+    """What the candidates come to: changes in order, edges between memories that are alike, and reasons of refusal."""
 
     changes: tuple[Change, ...]
     relations: tuple[Relation, ...]
+    refused: tuple[str, ...] = ()
 
 
 def merge(incoming: Sequence[Incoming], *, scope: Scope, at: datetime, profile: Profile, writing: Writing) -> Merged:
-    """Decide every candidate in order; a later one sees what the earlier ones of the same write came to."""
+    """Decide every candidate in order; a later one sees what the earlier ones of the same write came to.
+
+    A pending candidate touches nothing that is active: it waits beside it, once."""
     changes: dict[MemoryId, Change] = {}
     relations: dict[tuple[MemoryId, MemoryId], Relation] = {}
+    refused: list[str] = []
     for one in incoming:
         near = _current(one, changes)
         change = _decide(one, near, scope, at, profile, writing)
-        if change is not None:
+        if isinstance(change, str):
+            refused.append(change)
+        elif change is not None:
             earlier = changes.get(change.after.id)
             changes[change.after.id] = (
                 change if earlier is None else evolve(change, action=earlier.action, before=earlier.before)
             )
             for edge in _edges(change.after.id, near, writing.link_min):
                 relations[edge.a, edge.b] = edge
-    return Merged(changes=tuple(changes.values()), relations=tuple(relations.values()))
+    return Merged(changes=tuple(changes.values()), relations=tuple(relations.values()), refused=tuple(refused))
 
 
 def _edges(target: MemoryId, near: Sequence[Neighbour], link_min: float) -> Iterator[Relation]:
@@ -85,33 +91,21 @@ def band_of(sim: float, profile: Profile) -> Band:
     return "fallback" if sim >= profile.fallback else "new"
 
 
-def judge(candidate: Candidate, memory: Memory) -> Verdict:
-    """Whether a candidate says the same as a memory, corrects it, or speaks of something else."""
-    new, old = candidate.fact, memory.fact
-    if (new is None) != (old is None):
-        return "same" if _plain(candidate.text) == _plain(memory.text) else "different"
-    if new is not None and old is not None:
-        if new.attribute != old.attribute:
-            return "different"
-        same_object = set(words.lexemes(new.object)) == set(words.lexemes(old.object))
-        if new.single and old.single:
-            return "same" if same_object and new.negated == old.negated else "supersedes"
-        if not same_object:
-            return "different"
-        return "same" if new.negated == old.negated else "supersedes"
-    return _judge_words(candidate.text, memory.text)
+def alike(candidate: Candidate, neighbour: Neighbour, profile: Profile) -> tuple[float, Band]:
+    """How near a memory is to a candidate, in [-1, 1], and in which band: the same key is `auto`, whatever the words."""
+    memory = neighbour.memory
+    if candidate.fact is not None and memory.stable_key == candidate.fact.key:
+        return 1.0, "auto"
+    if "cjk" in profile.scripts or not words.has_cjk(candidate.text + memory.text):
+        return neighbour.sim, band_of(neighbour.sim, profile)
+    share = _overlap(read(candidate.text), read(memory.text))
+    return share, band_of(share, _WORDS)
 
 
-def _judge_words(new: str, old: str) -> Verdict:
-    if _plain(new) == _plain(old):
-        return "same"
-    left, right = words.numbers(new), words.numbers(old)
-    a, b = (set(words.lexemes(_affirmed(text))) - numbers for text, numbers in ((new, left), (old, right)))
-    if not a or len(a & b) / len(a | b) < _SAME_WORDS:
-        return "different"
-    if negated(new) != negated(old) or (left != right and len(left) == len(right) == 1 and a == b):
-        return "supersedes"
-    return "same" if left == right else "different"
+def _overlap(a: Reading, b: Reading) -> float:
+    """Share of the shorter statement's words that the other has, too."""
+    least = min(len(a.words), len(b.words))
+    return len(a.words & b.words) / least if least else float(a.said == b.said)
 
 
 def _decide(
@@ -121,45 +115,71 @@ def _decide(
     at: datetime,
     profile: Profile,
     writing: Writing,
-) -> Change | None:
+) -> Change | str | None:
+    """The change that a candidate comes to, the reason of its refusal, or None when it says nothing new."""
     candidate = one.candidate
     stale = at - timedelta(days=writing.fallback_days)
     fallbacks = 0
     for neighbour in near:
-        memory, sim = neighbour.memory, _similarity(candidate, neighbour, profile)
-        kin = (
-            candidate.fact is not None and memory.fact is not None and candidate.fact.attribute == memory.fact.attribute
-        )
-        band: Band = "auto" if kin and sim >= 1 else band_of(sim, profile)
-        if not kin:
-            if band == "new" or memory.category != candidate.category or _another_time(candidate, memory):
+        memory = neighbour.memory
+        sim, band = alike(candidate, neighbour, profile)
+        kin = _kin(candidate, memory)
+        twice = _said_twice(candidate, memory)
+        if not kin and not twice:
+            if band == "new" or memory.category != candidate.category:
                 continue
             if band == "fallback":
                 fallbacks += 1
                 if fallbacks > writing.fallback_neighbours or memory.updated_at < stale:
                     continue
-        verdict = judge(candidate, memory)
-        if verdict == "different" and band == "auto" and not kin and _unguarded(candidate, memory):
-            verdict = "same"
+        verdict = "same" if twice else judge(candidate, memory, vouched=band == "auto")
         if verdict != "different":
             return _meet(one, memory, verdict, band, sim, at)
     best = max((neighbour.sim for neighbour in near), default=None)
+    after = evolve(fresh(candidate, one.id, scope, at), stable_key=_free_key(candidate, near))
     return Change(
         action="ADD",
-        after=fresh(candidate, one.id, scope, at),
+        after=after,
         vector=one.vector,
         band="new",
-        sim=round(best, 4) if best is not None else None,
+        sim=round(min(best, 1.0), 4) if best is not None else None,
     )
 
 
-def _meet(one: Incoming, memory: Memory, verdict: Verdict, band: Band, sim: float, at: datetime) -> Change | None:
-    """The change to a known memory; None when it says nothing that is not known."""
+def _kin(candidate: Candidate, memory: Memory) -> bool:
+    new, old = candidate.fact, memory.fact
+    return new is not None and old is not None and attribute(new) == attribute(old)
+
+
+def _said_twice(candidate: Candidate, memory: Memory) -> bool:
+    """Whether both come from one turn and say one thing, as when a model reads what the rules have read before."""
+    if candidate.text == memory.text:
+        return True
+    if not set(candidate.turns) & set(memory.turns):
+        return False
+    new, old = read(candidate.text), read(memory.text)
+    return _overlap(new, old) >= _SAID_TWICE and not guarded(new, old) and judge(candidate, memory) != "supersedes"
+
+
+def _free_key(candidate: Candidate, near: Sequence[Neighbour]) -> str | None:
+    """The candidate's key, or a longer one where another memory has it: what happened twice, or a value that is denied
+    beside one that holds."""
+    if candidate.fact is None or candidate.state == "pending":
+        return None
+    taken = {one.memory.stable_key for one in near if one.memory.state == "active"}
+    key = candidate.fact.key
+    if key in taken:
+        when = candidate.event_time.date().isoformat() if candidate.event_time else "-"
+        key = f"{candidate.fact.attribute}{words.fold(candidate.fact.object)}|{when}"
+    return key if key not in taken else None
+
+
+def _meet(one: Incoming, memory: Memory, verdict: Verdict, band: Band, sim: float, at: datetime) -> Change | str | None:
+    """The change to a known memory, the reason of refusal, or None when it says nothing that is not known."""
     candidate = one.candidate
     if TRUST_RANK[candidate.trust] < TRUST_RANK[memory.trust]:
-        return None
-    new, old = set(words.lexemes(candidate.text)), set(words.lexemes(memory.text))
-    if verdict == "same" and new <= old and candidate.event_time in (None, memory.event_time):
+        return LESS_TRUSTED if verdict == "supersedes" else None
+    if verdict == "same" and _known(candidate, memory):
         return None
     action: Action = "UPDATE" if verdict == "supersedes" else "MERGE"
     meta = {"why": verdict} | ({"notes": 2} if verdict == "same" else {})
@@ -168,12 +188,12 @@ def _meet(one: Incoming, memory: Memory, verdict: Verdict, band: Band, sim: floa
         memory,
         text=candidate.text,
         fact=candidate.fact or memory.fact,
-        stable_key=candidate.fact.key if candidate.fact else memory.stable_key,
+        stable_key=_key(candidate, memory),
         importance=max(candidate.importance, memory.importance),
         confidence=candidate.confidence,
         trust=candidate.trust,
         pinned=memory.pinned or candidate.pinned,
-        event_time=candidate.event_time or memory.event_time,
+        event_time=candidate.event_time or (memory.event_time if verdict == "same" else None),
         updated_at=at,
         context=candidate.context or memory.context,
         turns=_union(memory.turns, candidate.turns),
@@ -181,6 +201,27 @@ def _meet(one: Incoming, memory: Memory, verdict: Verdict, band: Band, sim: floa
     )
     return Change(
         action=action, after=after, before=memory, vector=one.vector, band=band, sim=round(min(sim, 1.0), 4), meta=meta
+    )
+
+
+def _key(candidate: Candidate, memory: Memory) -> str | None:
+    """A memory whose key was made longer to be its own keeps it as long as it is about the same."""
+    if candidate.fact is None:
+        return memory.stable_key
+    same = memory.fact is not None and memory.fact.key == candidate.fact.key
+    return memory.stable_key if same else candidate.fact.key
+
+
+def _known(candidate: Candidate, memory: Memory) -> bool:
+    """Whether the memory says all that the candidate says."""
+    if candidate.event_time not in (None, memory.event_time):
+        return False
+    new, old = read(candidate.text), read(memory.text)
+    if new.figures <= old.figures and new.words <= old.words:
+        return True
+    # Of two readings of one turn the one with more in it stays: neither is a later word on the matter.
+    return bool(set(candidate.turns) & set(memory.turns)) and bool(
+        (old.names | old.figures) - new.names - new.figures - set(new.said) or len(new.words) < len(old.words)
     )
 
 
@@ -197,6 +238,7 @@ def fresh(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> Me
         confidence=candidate.confidence,
         trust=candidate.trust,
         pinned=candidate.pinned,
+        state=candidate.state,
         tags=candidate.tags,
         agent_id=scope.agent,
         run_id=scope.run,
@@ -213,67 +255,23 @@ def fresh(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> Me
 
 
 def _current(one: Incoming, changes: dict[MemoryId, Change]) -> list[Neighbour]:
-    """The neighbours as this write leaves them, with what it added, closest first."""
+    """The neighbours as this write leaves them, with what it added, the same key first, then the closest.
+
+    What is pending meets only what is pending, and what is active only what is active."""
     near = {item.memory.id: item for item in one.near}
     for id_, change in changes.items():
         known = near.get(id_)
-        key = one.candidate.fact.key if one.candidate.fact else None
-        sim = (
-            1.0
-            if key and change.after.stable_key == key
-            else (float(one.vector @ change.vector) if change.vector is not None else 0.0)
-        )
+        sim = float(one.vector @ change.vector) if change.vector is not None else 0.0
         if change.after.kind == one.candidate.kind:
             near[id_] = Neighbour(memory=change.after, sim=max(sim, known.sim if known else 0.0))
-    return sorted(near.values(), key=lambda item: -item.sim)
-
-
-def _similarity(candidate: Candidate, neighbour: Neighbour, profile: Profile) -> float:
-    """The cosine, or the share of common words where the embedder does not know the script."""
-    if "cjk" in profile.scripts or neighbour.sim >= 1 or not words.has_cjk(candidate.text + neighbour.memory.text):
-        return neighbour.sim
-    return words.overlap(candidate.text, neighbour.memory.text)
-
-
-def _unguarded(candidate: Candidate, memory: Memory) -> bool:
-    """No guard stands between two texts that are nearly the same: subject, names, numbers and negation agree."""
-    new, old = candidate.fact, memory.fact
-    if new is not None or old is not None:
-        return False
-    return (
-        words.numbers(candidate.text) == words.numbers(memory.text)
-        and negated(candidate.text) == negated(memory.text)
-        and _names(candidate.text) == _names(memory.text)
-        and words.overlap(candidate.text, memory.text) >= _SAME_WORDS / 2
-    )
-
-
-def _another_time(candidate: Candidate, memory: Memory) -> bool:
-    """What happened at two times happened twice, in whatever words."""
-    new, old = candidate.event_time, memory.event_time
-    return candidate.kind == "episodic" and new is not None and old is not None and new != old
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(word.strip(".,;:!?\"'()") for word in text.split()[1:] if word[:1].isupper())
+    key = one.candidate.fact.key if one.candidate.fact else None
+    here = [item for item in near.values() if item.memory.state == one.candidate.state]
+    return sorted(here, key=lambda item: (key is None or item.memory.stable_key != key, -item.sim))
 
 
 def negated(text: str) -> bool:
     """Whether the text denies something."""
-    folded = words.fold(text).replace("n't", " n't ").replace("’", "'")
-    return any(word.strip(".,;:!?") in _NEGATIONS for word in folded.split()) or any(
-        c in folded for c in _CJK_NEGATIONS
-    )
-
-
-def _affirmed(text: str) -> str:
-    """The text without its negations, so that a statement and its denial have the same words."""
-    plain = " ".join(word for word in text.split() if word.casefold() not in _NEGATIONS)
-    return plain.translate(_WITHOUT_CJK_NEGATIONS)
-
-
-def _plain(text: str) -> str:
-    return " ".join(words.fold(text).split()).rstrip(".。")
+    return read(text).denied
 
 
 def _union(a: tuple[TurnId, ...], b: tuple[TurnId, ...]) -> tuple[TurnId, ...]:

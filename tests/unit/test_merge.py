@@ -7,7 +7,8 @@ from hypothesis import given, strategies as st
 
 from muniment.memory.models.fakes import hash_vector
 from muniment.memory.records import Candidate, Fact, Memory, MemoryId, Neighbour, Scope, Trust
-from muniment.memory.rules.merge import Incoming, Merged, band_of, judge, merge
+from muniment.memory.rules.judge import judge
+from muniment.memory.rules.merge import Incoming, Merged, band_of, merge
 from muniment.memory.settings import load
 from tests.engine import NOON
 
