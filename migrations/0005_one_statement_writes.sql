@@ -49,10 +49,10 @@ begin
   from jsonb_populate_recordset(null::muniment.journal, lines) j left join before b on b.memory_id = j.memory_id;
 end $$;
 
--- `founding`: the row of a space that may be new, else null. What has nothing to say is null: turns, relations.
+-- `founding`: the row of a space that may be new, else null. What a plan does not carry is null, too.
 create function muniment.commit_plan(
   at_space uuid, founding jsonb, expected bigint, changes int, memories jsonb, embeddings halfvec[],
-  weights sparsevec[], lines jsonb, consumed jsonb, edges jsonb
+  weights sparsevec[], lines jsonb, consumed jsonb, extracted jsonb, edges jsonb
 ) returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
@@ -79,6 +79,17 @@ begin
       perform muniment.refuse('MU001', 'every turn of the plan is consumed');
     end if;
   end if;
+  if extracted is not null then
+    insert into muniment.extractions (
+      space_id, turn_id, source, found, written, repaired, refused, prompt, model, rev, at)
+    select at_space, e.turn_id, e.source, e.found, changes, e.repaired, e.refused, e.prompt, e.model,
+      expected + changes, e.at
+    from jsonb_populate_record(null::muniment.extractions, extracted) e
+    on conflict (space_id, turn_id, source) do nothing;
+    if not found then
+      perform muniment.refuse('MU001', 'extracted before');
+    end if;
+  end if;
   perform muniment.apply_changes(at_space, memories, embeddings, weights, lines);
   if edges is not null then
     insert into muniment.relations (space_id, from_id, to_id, relation_type, strength, created_at)
@@ -86,4 +97,40 @@ begin
     from jsonb_populate_recordset(null::muniment.relations, edges) r
     on conflict (space_id, from_id, to_id) do update set strength = excluded.strength;
   end if;
+end $$;
+
+-- What a candidate meets: first the space's revision alone (n = 0), then of each probe the active memories of its kind
+-- that have its key or begin with its attribute (`sim` null), and the closest ones. A writer that comes between the two
+-- makes the revision outdated, and a plan with it fails: no snapshot has to hold them together.
+create function muniment.near(
+  at_space uuid, kinds text[], keys text[], attributes text[], vectors halfvec[], model text, most int
+) returns table (n bigint, rev bigint, same_key boolean, sim float8, found muniment.memories)
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
+  perform muniment.enter_space(at_space);
+  return query select 0::bigint, coalesce((select s.rev from muniment.spaces s where s.space_id = at_space), 0),
+    null::boolean, null::float8, null::muniment.memories;
+  if array_remove(attributes, null) <> '{}' then
+    return query
+    select kin.n, null::bigint, kin.same_key, null::float8,
+      (select m from muniment.memories m where m.space_id = at_space and m.memory_id = kin.memory_id)
+    from (
+      select p.n, c.memory_id, c.stable_key = p.stable_key as same_key,
+        row_number() over (partition by p.n order by c.stable_key = p.stable_key desc, c.rev desc) as place
+      from unnest(kinds, keys, attributes) with ordinality p (kind, stable_key, attribute, n)
+      join muniment.memories c on c.space_id = at_space and c.state = 'active' and c.stable_key is not null
+        and c.kind = p.kind and (c.stable_key = p.stable_key or starts_with(c.stable_key, p.attribute))
+    ) kin where kin.place <= 200 order by kin.n, kin.place;
+  end if;
+  return query
+  select p.n, null::bigint, false, 1 - close.distance,
+    (select m from muniment.memories m where m.space_id = at_space and m.memory_id = close.memory_id)
+  from unnest(kinds, vectors) with ordinality p (kind, vector, n)
+  cross join lateral (
+    select c.memory_id, c.embedding <=> p.vector as distance from muniment.memories c
+    where c.space_id = at_space and c.state = 'active' and c.kind = p.kind and c.embedding_model = model
+    order by c.embedding <=> p.vector, c.memory_id limit most
+  ) close
+  order by p.n, close.distance, close.memory_id;
 end $$;

@@ -57,7 +57,7 @@ begin
   from jsonb_populate_recordset(null::muniment.journal, lines) j left join before b on b.memory_id = j.memory_id;
 end $$;
 
-CREATE FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, consumed jsonb, edges jsonb) RETURNS void
+CREATE FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, consumed jsonb, extracted jsonb, edges jsonb) RETURNS void
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
@@ -87,6 +87,17 @@ begin
       perform muniment.refuse('MU001', 'every turn of the plan is consumed');
     end if;
   end if;
+  if extracted is not null then
+    insert into muniment.extractions (
+      space_id, turn_id, source, found, written, repaired, refused, prompt, model, rev, at)
+    select at_space, e.turn_id, e.source, e.found, changes, e.repaired, e.refused, e.prompt, e.model,
+      expected + changes, e.at
+    from jsonb_populate_record(null::muniment.extractions, extracted) e
+    on conflict (space_id, turn_id, source) do nothing;
+    if not found then
+      perform muniment.refuse('MU001', 'extracted before');
+    end if;
+  end if;
   perform muniment.apply_changes(at_space, memories, embeddings, weights, lines);
   if edges is not null then
     insert into muniment.relations (space_id, from_id, to_id, relation_type, strength, created_at)
@@ -112,6 +123,83 @@ CREATE FUNCTION muniment.my_categories() RETURNS text[]
 CREATE FUNCTION muniment.my_spaces() RETURNS uuid[]
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ select nullif(current_setting('app.spaces', true), '')::uuid[] $$;
+
+CREATE TABLE muniment.memories (
+    space_id uuid NOT NULL,
+    memory_id uuid NOT NULL,
+    kind text NOT NULL,
+    category text NOT NULL,
+    text text NOT NULL,
+    fact jsonb,
+    stable_key text,
+    importance smallint NOT NULL,
+    confidence real NOT NULL,
+    trust text NOT NULL,
+    pinned boolean NOT NULL,
+    state text NOT NULL,
+    tags text[] NOT NULL,
+    agent_id text,
+    run_id text,
+    actor_id text,
+    role text,
+    session_id text,
+    thread_id text,
+    event_time timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    last_accessed_at timestamp with time zone,
+    access_count integer NOT NULL,
+    purge_at timestamp with time zone,
+    rev bigint NOT NULL,
+    superseded_by uuid,
+    context text,
+    turns uuid[] NOT NULL,
+    embedding public.halfvec NOT NULL,
+    embedding_model text NOT NULL,
+    words public.sparsevec NOT NULL,
+    CONSTRAINT memories_importance CHECK (((importance >= 1) AND (importance <= 5))),
+    CONSTRAINT memories_kind CHECK ((kind = ANY (ARRAY['semantic'::text, 'episodic'::text, 'procedural'::text, 'insight'::text]))),
+    CONSTRAINT memories_state CHECK ((state = ANY (ARRAY['active'::text, 'pending'::text, 'superseded'::text, 'soft_deleted'::text, 'rejected'::text]))),
+    CONSTRAINT memories_trust CHECK ((trust = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
+);
+ALTER TABLE ONLY muniment.memories ALTER COLUMN embedding SET STORAGE MAIN;
+ALTER TABLE ONLY muniment.memories ALTER COLUMN words SET STORAGE MAIN;
+
+ALTER TABLE ONLY muniment.memories FORCE ROW LEVEL SECURITY;
+
+CREATE FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer) RETURNS TABLE(n bigint, rev bigint, same_key boolean, sim double precision, found muniment.memories)
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    AS $$
+#variable_conflict use_column
+begin
+  perform muniment.enter_space(at_space);
+  return query select 0::bigint, coalesce((select s.rev from muniment.spaces s where s.space_id = at_space), 0),
+    null::boolean, null::float8, null::muniment.memories;
+  if array_remove(attributes, null) <> '{}' then
+    return query
+    select kin.n, null::bigint, kin.same_key, null::float8,
+      (select m from muniment.memories m where m.space_id = at_space and m.memory_id = kin.memory_id)
+    from (
+      select p.n, c.memory_id, c.stable_key = p.stable_key as same_key,
+        row_number() over (partition by p.n order by c.stable_key = p.stable_key desc, c.rev desc) as place
+      from unnest(kinds, keys, attributes) with ordinality p (kind, stable_key, attribute, n)
+      join muniment.memories c on c.space_id = at_space and c.state = 'active' and c.stable_key is not null
+        and c.kind = p.kind and (c.stable_key = p.stable_key or starts_with(c.stable_key, p.attribute))
+    ) kin where kin.place <= 200 order by kin.n, kin.place;
+  end if;
+  return query
+  select p.n, null::bigint, false, 1 - close.distance,
+    (select m from muniment.memories m where m.space_id = at_space and m.memory_id = close.memory_id)
+  from unnest(kinds, vectors) with ordinality p (kind, vector, n)
+  cross join lateral (
+    select c.memory_id, c.embedding <=> p.vector as distance from muniment.memories c
+    where c.space_id = at_space and c.state = 'active' and c.kind = p.kind and c.embedding_model = model
+    order by c.embedding <=> p.vector, c.memory_id limit most
+  ) close
+  order by p.n, close.distance, close.memory_id;
+end $$;
 
 CREATE FUNCTION muniment.refuse(state text, reason text) RETURNS bigint
     LANGUAGE plpgsql
@@ -233,49 +321,6 @@ CREATE VIEW muniment.history WITH (security_invoker='true') AS
     meta,
     ts
    FROM muniment.journal;
-
-CREATE TABLE muniment.memories (
-    space_id uuid NOT NULL,
-    memory_id uuid NOT NULL,
-    kind text NOT NULL,
-    category text NOT NULL,
-    text text NOT NULL,
-    fact jsonb,
-    stable_key text,
-    importance smallint NOT NULL,
-    confidence real NOT NULL,
-    trust text NOT NULL,
-    pinned boolean NOT NULL,
-    state text NOT NULL,
-    tags text[] NOT NULL,
-    agent_id text,
-    run_id text,
-    actor_id text,
-    role text,
-    session_id text,
-    thread_id text,
-    event_time timestamp with time zone,
-    created_at timestamp with time zone NOT NULL,
-    updated_at timestamp with time zone NOT NULL,
-    last_accessed_at timestamp with time zone,
-    access_count integer NOT NULL,
-    purge_at timestamp with time zone,
-    rev bigint NOT NULL,
-    superseded_by uuid,
-    context text,
-    turns uuid[] NOT NULL,
-    embedding public.halfvec NOT NULL,
-    embedding_model text NOT NULL,
-    words public.sparsevec NOT NULL,
-    CONSTRAINT memories_importance CHECK (((importance >= 1) AND (importance <= 5))),
-    CONSTRAINT memories_kind CHECK ((kind = ANY (ARRAY['semantic'::text, 'episodic'::text, 'procedural'::text, 'insight'::text]))),
-    CONSTRAINT memories_state CHECK ((state = ANY (ARRAY['active'::text, 'pending'::text, 'superseded'::text, 'soft_deleted'::text, 'rejected'::text]))),
-    CONSTRAINT memories_trust CHECK ((trust = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
-);
-ALTER TABLE ONLY muniment.memories ALTER COLUMN embedding SET STORAGE MAIN;
-ALTER TABLE ONLY muniment.memories ALTER COLUMN words SET STORAGE MAIN;
-
-ALTER TABLE ONLY muniment.memories FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE muniment.memory_versions (
     space_id uuid NOT NULL,
@@ -562,6 +607,8 @@ CREATE POLICY turns_own ON muniment.turns TO muniment_app USING (((space_id = AN
 GRANT USAGE ON SCHEMA muniment TO muniment_app;
 GRANT USAGE ON SCHEMA muniment TO muniment_keeper;
 
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.memories TO muniment_app;
+
 GRANT SELECT,INSERT ON TABLE muniment.journal TO muniment_app;
 
 GRANT SELECT ON TABLE muniment.change_log TO muniment_app;
@@ -583,8 +630,6 @@ GRANT SELECT(written) ON TABLE muniment.extractions TO muniment_keeper;
 GRANT SELECT(at) ON TABLE muniment.extractions TO muniment_keeper;
 
 GRANT SELECT ON TABLE muniment.history TO muniment_app;
-
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.memories TO muniment_app;
 
 GRANT SELECT,INSERT ON TABLE muniment.memory_versions TO muniment_app;
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from muniment.memory.plan import Extracted, WritePlan
 from muniment.memory.ports import Latest, Passage
-from muniment.memory.records import Revision, Scope, Turn, TurnId
-from muniment.memory.stores.pool import Connection, Sessions, one
+from muniment.memory.records import Scope, Turn, TurnId
+from muniment.memory.stores.pool import Sessions, one
 from muniment.memory.stores.sql import blocks
 
 _EXTRACT = blocks("extract")
@@ -27,9 +26,9 @@ class Extractions(Sessions):
             named |= {"thread": row["thread_id"], "at": row["at"]}
             earlier = await conn.execute(_EXTRACT["before"], named | {"limit": before})
             later = await conn.execute(_EXTRACT["after"], named | {"limit": after})
-            past = [_turn(found) for found in reversed(await earlier.fetchall())]
-            next_ = [_turn(found) for found in await later.fetchall()]
-        return Passage(turns=(*past, _turn(row), *next_), at=len(past), looked=frozenset(row["looked"]))
+            past = [spoken(found) for found in reversed(await earlier.fetchall())]
+            next_ = [spoken(found) for found in await later.fetchall()]
+        return Passage(turns=(*past, spoken(row), *next_), at=len(past), looked=frozenset(row["looked"]))
 
     async def latest(self, scope: Scope, *, turns: int) -> Latest:
         """See `Store.latest`."""
@@ -37,31 +36,12 @@ class Extractions(Sessions):
         async with self._reading(scope, None) as conn:
             last = await conn.execute(_EXTRACT["latest_turns"], space | {"limit": turns})
             looked = await conn.execute(_EXTRACT["looked"], space)
-            found = tuple(_turn(row) for row in reversed(await last.fetchall()))
+            found = tuple(spoken(row) for row in reversed(await last.fetchall()))
             return Latest(turns=found, reflected=one(await looked.fetchone())["at"])
 
 
-async def note(conn: Connection, plan: WritePlan, done: Extracted, rev: Revision) -> None:
-    """Send the mark of a look at a turn; the same look a second time fails as a replay."""
-    await conn.execute(
-        _EXTRACT["extracted"],
-        {
-            "space": plan.scope.space,
-            "turn": done.turn,
-            "source": done.source,
-            "found": done.found,
-            "written": len(plan.changes),
-            "repaired": list(done.repaired),
-            "refused": list(done.refused),
-            "prompt": done.prompt,
-            "model": done.model,
-            "rev": rev,
-            "at": plan.at,
-        },
-    )
-
-
-def _turn(row: Mapping[str, Any]) -> Turn:
+def spoken(row: Mapping[str, Any]) -> Turn:
+    """A row of the `turn` block as a Turn."""
     return Turn(
         id=TurnId(row["turn_id"]),
         role=row["role"],

@@ -102,23 +102,28 @@ class Sessions:
     async def _writing(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
         """One transaction in one space, which is founded when `found_at` is given."""
         await self._ready()
-        space = {"space": scope.space, "tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type}
         async with self._connected() as conn, conn.transaction():
             async with conn.pipeline():
-                await conn.execute(_WRITE["enter"], space)
-                if found_at is not None:
-                    await conn.execute(_WRITE["found_space"], space | {"at": found_at})
+                await _enter(conn, scope, found_at)
             yield conn
 
     @asynccontextmanager
-    async def _sending(self, *, alone: bool) -> AsyncIterator[Connection]:
-        """A connection for one statement that is a transaction by itself (`alone`), or for several that are one: all are
-        sent at once, and the first that fails ends the write. The first statement enters the space.
+    async def _sending(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
+        """As `_writing`, in one round trip: all statements are sent at once, and the first that fails ends the write.
 
         A cursor knows its rows and its `rowcount` once they are fetched, and a fetch waits for the server."""
         await self._ready()
+        async with self._connected() as conn, conn.pipeline(), conn.transaction():
+            await _enter(conn, scope, found_at)
+            yield conn
+
+    @asynccontextmanager
+    async def _calling(self, *, once: bool) -> AsyncIterator[Connection]:
+        """For a statement that enters the space by itself: alone, as a transaction of its own (`once`), or with others
+        after it as in `_sending`."""
+        await self._ready()
         async with self._connected() as conn:
-            if alone:
+            if once:
                 yield conn
             else:
                 async with conn.pipeline(), conn.transaction():
@@ -141,6 +146,13 @@ class Sessions:
                 configured=self._model,
             )
         self._checked = True
+
+
+async def _enter(conn: Connection, scope: Scope, found_at: datetime | None) -> None:
+    await conn.execute(_WRITE["enter"], {"space": scope.space})
+    if found_at is not None:
+        owner = {"space": scope.space, "tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type}
+        await conn.execute(_WRITE["found_space"], owner | {"at": found_at})
 
 
 async def _configure(conn: Connection) -> None:

@@ -10,8 +10,8 @@ from uuid import UUID
 
 from pgvector import HalfVector, SparseVector
 
-from muniment.memory.plan import Change, WritePlan
-from muniment.memory.records import Fact, Found, JournalEntry, Memory, MemoryId, Revision
+from muniment.memory.plan import Change, Extracted, OpsEvent, WritePlan
+from muniment.memory.records import Fact, Found, JournalEntry, Memory, MemoryId, Revision, Turn
 from muniment.memory.rules import words
 
 _COPIED = (
@@ -38,6 +38,9 @@ _COPIED = (
     "context",
 )
 _FACT = tuple(Fact.__dataclass_fields__)
+_SAID = ("role", "actor", "text", "at", "source", "path", "tags", "recalled")
+_LOOKED = ("source", "found", "repaired", "refused", "prompt", "model")
+_TRACKED = tuple(OpsEvent.__dataclass_fields__)
 
 
 def memory(row: Mapping[str, Any]) -> Memory:
@@ -97,9 +100,26 @@ def committed(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[st
         "founding": None if plan.expects else packed(owner),
         "expected": plan.expects,
         "changes": len(plan.changes),
-        "turns": packed(_turns(plan)) if plan.turns else None,
+        "turns": said(plan.turns) if plan.turns else None,
+        "extracted": packed(_looked(plan.extracted, plan.at)) if plan.extracted else None,
         "relations": packed(_edges(plan)) if plan.relations else None,
     }
+
+
+def said(turns: Sequence[Turn]) -> str:
+    """Turns as rows of the ledger; one that is named twice comes once."""
+    return packed(
+        [
+            {"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread}
+            | {name: getattr(turn, name) for name in _SAID}
+            for turn in {turn.id: turn for turn in reversed(turns)}.values()
+        ]
+    )
+
+
+def tracked(events: Sequence[OpsEvent]) -> str:
+    """Events as rows."""
+    return packed([{name: getattr(event, name) for name in _TRACKED} for event in events])
 
 
 def packed(found: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
@@ -134,14 +154,8 @@ def _line(plan: WritePlan, change: Change) -> dict[str, Any]:
     }
 
 
-def _turns(plan: WritePlan) -> list[dict[str, Any]]:
-    """The turns that the plan consumes; one that is named twice comes once."""
-    return [
-        {"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread, "role": turn.role,
-         "actor": turn.actor, "text": turn.text, "at": turn.at, "source": turn.source, "path": turn.path,
-         "tags": turn.tags, "recalled": turn.recalled}
-        for turn in {turn.id: turn for turn in reversed(plan.turns)}.values()
-    ]  # fmt: skip
+def _looked(look: Extracted, at: datetime) -> dict[str, Any]:
+    return {"turn_id": look.turn} | {name: getattr(look, name) for name in _LOOKED} | {"at": at}
 
 
 def _edges(plan: WritePlan) -> list[dict[str, Any]]:

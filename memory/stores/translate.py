@@ -28,7 +28,9 @@ def translated(doing: str = "") -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        if isinstance(error, psycopg.DataError) and error.sqlstate is None and "NUL" in str(error):
+        if isinstance(error, errors.UntranslatableCharacter) or (
+            isinstance(error, psycopg.DataError) and error.sqlstate is None and "NUL" in str(error)
+        ):
             raise BadInput("a name or a text has a NUL") from None
         raise _house(error, doing) from None
     except UnicodeEncodeError:

@@ -1,13 +1,3 @@
--- name: extracted (MU001: a replay; a turn is looked at once by each)
-with noted as (
-  insert into muniment.extractions (space_id, turn_id, source, found, written, repaired, refused, prompt, model, rev, at)
-  values (%(space)s, %(turn)s, %(source)s, %(found)s, %(written)s, %(repaired)s, %(refused)s, %(prompt)s, %(model)s,
-    %(rev)s, %(at)s)
-  on conflict (space_id, turn_id, source) do nothing
-  returning rev
-)
-select coalesce((select rev from noted), muniment.refuse('MU001', 'extracted before'))
-
 -- name: turn
 t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags, t.recalled
 

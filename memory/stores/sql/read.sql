@@ -35,26 +35,10 @@ select {{columns}} from muniment.memories m
 where m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
 order by m.pinned desc, m.importance desc, m.created_at, m.memory_id limit %(limit)s
 
--- name: near (per probe: the active memories of its key or attribute, then the closest of its kind)
-with probe as (
-  select * from unnest(%(kinds)s::text[], %(keys)s::text[], %(attributes)s::text[]) with ordinality
-    as p (kind, stable_key, attribute, n)
-), kin as (
-  select p.n, m.memory_id, m.rev, case when m.stable_key = p.stable_key then 1 else 0 end as same_key
-  from probe p join muniment.memories m
-    on m.space_id = %(space)s and m.state = 'active' and m.kind = p.kind
-    and (m.stable_key = p.stable_key or starts_with(m.stable_key, p.attribute))
-)
-select n, same_key, {{columns}}
-from (select *, row_number() over (partition by n order by same_key desc, rev desc) as place from kin) kin
-join muniment.memories m on m.space_id = %(space)s and m.memory_id = kin.memory_id
-where place <= 200 order by n, place
-
--- name: close (the closest memories of one kind)
-select 1 - (m.embedding <=> %(vector)s) as sim, {{columns}}
-from muniment.memories m
-where m.space_id = %(space)s and m.state = 'active' and m.kind = %(kind)s and m.embedding_model = %(model)s
-order by m.embedding <=> %(vector)s, m.memory_id limit %(limit)s
+-- name: near (one transaction in one statement)
+select f.n, f.rev as now, f.same_key, f.sim, {{columns}}
+from muniment.near(%(space)s, %(kinds)s, %(keys)s, %(attributes)s, %(vectors)b, %(model)s, %(limit)s) f
+cross join lateral (select (f.found).*) m
 
 -- name: scoped
 m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)

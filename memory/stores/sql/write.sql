@@ -8,12 +8,12 @@ on conflict (space_id) do nothing
 
 -- name: commit (one transaction in one statement; fails as `muniment.refuse` says when the plan is outdated or replayed)
 select muniment.commit_plan(%(space)s, %(founding)s, %(expected)s, %(changes)s, %(memories)s, %(embeddings)b, %(words)b,
-  %(lines)s, %(turns)s, %(relations)s)
+  %(lines)s, %(turns)s, %(extracted)s, %(relations)s)
 
 -- name: record
 insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled)
-values (%(space)s, %(turn_id)s, %(session)s, %(thread)s, %(role)s, %(actor)s, %(text)s, %(at)s, %(source)s,
-  %(path)s, %(tags)s, %(recalled)s)
+select %(space)s, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled
+from jsonb_populate_recordset(null::muniment.turns, %(turns)s::jsonb)
 on conflict (space_id, turn_id) do nothing
 
 -- name: apply (more changes of the same plan)
@@ -26,5 +26,5 @@ on conflict (space_id, thread_id) do update set rev = greatest(thread_revision.r
 
 -- name: track
 insert into muniment.events (space_id, event_id, user_id, thread_id, node, op, status, memory_id, category, sim, ts)
-values (%(space)s, %(event_id)s, %(user_id)s, %(thread_id)s, %(node)s, %(op)s, %(status)s, %(memory_id)s, %(category)s,
-  %(sim)s, %(ts)s)
+select %(space)s, gen_random_uuid(), %(user)s, thread_id, node, op, status, memory_id, category, sim, ts
+from jsonb_populate_recordset(null::muniment.events, %(events)s::jsonb)
