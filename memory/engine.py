@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
 
-from muniment.memory.flows import consent, extract, jobs, lifecycle, recall, spend, stats, transfer, write
+from muniment.memory.flows import consent, episodes, extract, jobs, lifecycle, recall, spend, stats, transfer, write
 from muniment.memory.flows.house import House
 from muniment.memory.plan import Activity, Books, Consent, Job, OpsEvent, Receipt
 from muniment.memory.ports import ChatModel
@@ -110,6 +110,10 @@ class Memory:
     async def catch_up(self) -> int:
         """Enqueue the turns of every space that a model has yet to look at; how many."""
         return await jobs.catch_up(self.house)
+
+    async def capture(self, scope: Scope) -> Receipt:
+        """Keep what happened in the scope's thread as an episode, when there is enough to tell since the last one."""
+        return await episodes.capture(self.house, scope)
 
     async def track(self, scope: Scope, event: OpsEvent) -> None:
         """Note an operational event; buffered, written with the next flush."""

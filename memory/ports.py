@@ -231,6 +231,15 @@ class Queue(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happened:
+    """The user's turns of a thread that no episode tells of, oldest first, and the space's latest episodes, newest first."""
+
+    rev: Revision
+    turns: tuple[Turn, ...] = ()
+    episodes: tuple[Memory, ...] = ()
+
+
 class Store(Queue, Protocol):
     """Everything the engine asks of a database. Every method is one transaction."""
 
@@ -303,6 +312,10 @@ class Store(Queue, Protocol):
 
     async def latest(self, scope: Scope, *, turns: int) -> Latest:
         """The last turns of the thread that was spoken in last, and when insights were last looked for."""
+        ...
+
+    async def happened(self, scope: Scope, *, tag: str, category: str, since: datetime, limit: int) -> Happened:
+        """What happened in the scope's thread since then; episodes are the episodic memories with the tag."""
         ...
 
     async def track(self, scope: Scope, events: Sequence[OpsEvent]) -> None: ...

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
@@ -34,6 +36,8 @@ async def episodic(
         else:
             waiting = {}
     found = State(to_record=waiting, unwritten=failed)
+    if not waiting:
+        found |= await _tell(state, who, memory, settings)
     if answer is not None and failed and not state.get("unread"):
         # The same id: the message is replaced, the thread has one reply.
         found["messages"] = [AIMessage(f"{answer.text}\n\n{failed}", id=answer.id, name=answer.name)]
@@ -49,3 +53,18 @@ async def _record(state: State, who: Scope, memory: Memory, waiting: dict[str, s
     rev = state.get("rev")
     if rev is not None and who.thread:
         await memory.seen(who, Revision(rev))
+
+
+async def _tell(state: State, who: Scope, memory: Memory, settings: Settings) -> State:
+    """Capture an episode once enough was said by the thread's own count: until then it costs nothing."""
+    rules, now = settings.episodes, memory.now()
+    untold, since = state.get("untold", 0) + bool(asked(state)), state.get("told_at") or state["at"]
+    early = now - datetime.fromisoformat(since) < timedelta(minutes=rules.cooldown_minutes)
+    if early or untold < rules.cooldown_turns or not rules.per_day or not who.thread:
+        return State(untold=untold, told_at=since)
+    try:
+        await memory.capture(who)
+    except MunimentError as error:
+        # Everything that was said is in the ledger: the next look finds it.
+        await trouble.note(memory, who, "episodic", "create", error)
+    return State(untold=0, told_at=now.isoformat())

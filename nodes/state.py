@@ -63,6 +63,8 @@ class State(TypedDict, total=False):
     refused: bool  # the message itself is not valid
     to_learn: dict[str, str]  # message id -> time: what memory could not take yet waits here for the next turn
     to_record: dict[str, str]  # the same for the ledger
+    untold: int  # turns since memory was last asked to capture an episode
+    told_at: str  # when that was, or when the thread began, ISO
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,92 @@
+"""Episodes: what was asked, decided and done in a thread, kept every now and then, deterministically and cheaply."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, time, timedelta
+from uuid import uuid4
+
+from muniment.memory.errors import Conflict
+from muniment.memory.flows.house import House
+from muniment.memory.plan import Change, Receipt, WritePlan
+from muniment.memory.ports import Happened
+from muniment.memory.records import Candidate, Memory, MemoryId, Scope, evolve
+from muniment.memory.rules import episode
+from muniment.memory.rules.merge import fresh
+
+_TURNS = 40  # that one look reads, at most
+_ATTEMPTS = 5
+
+
+async def capture(house: House, scope: Scope) -> Receipt:
+    """See `Memory.capture`. One read, and one commit when there is something to tell."""
+    async with house.turnstile(scope.space):
+        for attempt in range(_ATTEMPTS):
+            now = house.clock.now()
+            found = await house.store.happened(
+                scope, tag=episode.TAG, category=episode.CATEGORY, since=_since(house, now), limit=_TURNS
+            )
+            told = episode.episodes(found.turns) if _due(house, scope, found, now) else ()
+            changes = await _changes(house, scope, told, found.episodes, now)
+            if not changes:
+                return Receipt(rev=found.rev, skipped="nothing to tell")
+            plan = WritePlan(scope=scope, expects=found.rev, node="episodic", at=now, changes=changes)
+            try:
+                return await house.store.commit(plan)
+            except Conflict:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+    raise Conflict
+
+
+def _due(house: House, scope: Scope, found: Happened, now: datetime) -> bool:
+    """Whether enough was said, and long enough ago, since the thread's last episode."""
+    rules = house.settings.episodes
+    if scope.thread is None or not found.turns or len(found.turns) < rules.cooldown_turns:
+        return False
+    mine = [one.updated_at for one in found.episodes if one.thread_id == scope.thread]
+    start = max(mine, default=found.turns[0].at)
+    return now - start >= timedelta(minutes=rules.cooldown_minutes)
+
+
+async def _changes(
+    house: House, scope: Scope, told: Sequence[Candidate], known: Sequence[Memory], now: datetime
+) -> tuple[Change, ...]:
+    rules, midnight = house.settings.episodes, datetime.combine(now.astimezone(UTC).date(), time(), UTC)
+    left = rules.per_day - sum(one.created_at >= midnight for one in known)
+    oldest = now - timedelta(hours=rules.merge_hours)
+    young = [one for one in known if one.updated_at >= oldest]
+    drafts: list[tuple[Memory, Memory | None]] = []
+    for one in told:
+        merged = _merged(one, young, now)
+        if merged is not None:
+            drafts.append((merged, young.pop(next(n for n, old in enumerate(young) if old.id == merged.id))))
+        elif left > 0:
+            left -= 1
+            drafts.append((fresh(one, MemoryId(uuid4()), scope, now), None))
+    vectors = await house.embedder.documents([after.text for after, _ in drafts]) if drafts else []
+    return tuple(
+        Change(
+            action="MERGE" if before else "ADD",
+            after=after,
+            before=before,
+            vector=vector,
+            meta={"why": "same topic", "notes": 2} if before else {},
+        )
+        for (after, before), vector in zip(drafts, vectors, strict=True)
+    )
+
+
+def _merged(one: Candidate, young: Sequence[Memory], now: datetime) -> Memory | None:
+    """The latest young episode of the same topic with this one added; None when there is none that has room."""
+    for old in young:
+        text = episode.combined(old.text, one.text) if episode.same_topic(old.text, one.text) else None
+        if text is not None:
+            turns = tuple(dict.fromkeys(old.turns + one.turns))
+            return evolve(old, text=text, turns=turns, event_time=one.event_time, updated_at=now)
+    return None
+
+
+def _since(house: House, now: datetime) -> datetime:
+    """As far back as an episode may matter: merged with, or counted today."""
+    return now - timedelta(hours=max(24.0, house.settings.episodes.merge_hours))
