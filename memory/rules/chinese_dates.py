@@ -25,6 +25,8 @@ _DAY = r"(?P<day>" + _NUMBER + r")[日号]"
 _YEAR = r"(?P<year>(?:19|20)\d\d|[一二][〇零九一二三四五六七八]{3})年"
 _COUNT = r"(?P<count>\d{1,4}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九几])"
 _NOT_HABITUAL = r"(?<!每)(?<!每个)(?<!每逢)(?<!每年)(?<!每年的)"
+# What one never or always does on a weekday has no date.
+_NOT_A_HABIT = r"(?!(?:早上|上午|中午|下午|傍晚|晚上)?(?:我|用户|他|她)?(?:都|从不|从来|总|一般|通常|基本|经常|习惯|固定|只|不(?:开会|上班|工作|加班|吃|喝|出门|接电话)))"
 _FUTURE = re.compile(r"打算|计划|准备|想|将|会(?!议|员|计|场|$|[，。])|要|目标|备战|希望|截止|提醒")
 _PAST = re.compile(r"了|过|曾|当时|刚|是在")
 
@@ -140,6 +142,7 @@ _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
         re.compile(
             _NOT_HABITUAL
             + r"(?<![上下这本个一两二三四五六七八九十\d])(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])"
+            + _NOT_A_HABIT
             + _PART
         ),
         _weekday,

@@ -10,6 +10,7 @@ from muniment.memory.rules.chinese_words import (
     ADV,
     ANY_NAME,
     END,
+    GIVEN,
     LANGUAGE,
     ME,
     NAME,
@@ -27,6 +28,11 @@ _IDLE = re.compile(
 )
 
 
+def _who(said: str, name: str | None) -> str:
+    standard = RELATIONS[said][1]
+    return f"用户的{standard}{name or ''}" + (f"（{said}）" if said != standard else "")
+
+
 def _related(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said, name = found["rel"], found["name"]
     if re.match(r"[这那谁他她它你您]", name) or re.fullmatch(TRADE, name):
@@ -38,25 +44,27 @@ def _related(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _of_them(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said, name, rest = found["rel"], found["name"], found["rest"]
-    standard = RELATIONS[said][1]
-    who = f"用户的{standard}{name or ''}" + (f"（{said}）" if said != standard else "")
-    if name:
+    who = _who(said, name)
+    if name and re.fullmatch(NAME, name):
         yield from _related(found, clause)
     for pattern, predicate, single in _THEIRS:
         match = re.fullmatch(pattern, rest)
         if match and (value := owned(match["value"])):
-            yield draft("relationship", predicate, value, f"{who}{owned(rest)}", subject=name or f"user's {RELATIONS[said][0]}", single=single,
+            if name and not re.fullmatch(NAME, name):
+                yield from _related(found, clause)
+            yield draft("relationship", predicate, value, f"{who}{f'{value}岁' if predicate == 'age' else owned(rest)}", subject=name or f"user's {RELATIONS[said][0]}", single=single,
                         persons=(name,) if name else (), negated=rest.startswith(("不喜欢", "讨厌")))  # fmt: skip
             return
 
 
+_NOW = r"(?:现在|目前|其实|一直|已经|都|刚)*"
 _THEIRS = (
-    (r"(?:现在|目前)?(?:住在|定居在?)(?P<value>[\u4e00-\u9fff\w]{2,12})", "lives_in", True),
-    (r"(?:现在|目前)?在(?P<value>[\u4e00-\u9fff\w]{2,15})(?:工作|上班)", "works_at", True),
-    (r"(?:现在|目前)?是(?:一[名个位])?(?P<value>" + TRADE + r")", "works_as", True),
-    (r"(?:很|最|特别|不)?(?:喜欢|爱|讨厌)(?P<value>.{1,20})", "likes", False),
+    (_NOW + r"(?:住在|定居在?)(?P<value>[\u4e00-\u9fff\w]{2,12})", "lives_in", True),
+    (_NOW + r"在(?P<value>[\u4e00-\u9fff\w]{2,15})(?:工作|上班)", "works_at", True),
+    (_NOW + r"是(?:一[名个位])?(?P<value>" + TRADE + r")", "works_as", True),
+    (r"(?:很|最|特别|不)?(?:喜欢|爱|讨厌)(?P<value>(?!的).{1,20})", "likes", False),
     (r"对(?P<value>.{1,10})过敏", "allergic_to", False),
-    (r"今年(?P<value>[\d一二三四五六七八九十]{1,3})岁了?", "age", True),
+    (_NOW + r"(?:今年)?" + _NOW + r"(?P<value>[\d一二三四五六七八九十]{1,3})岁了?", "age", True),
 )
 
 
@@ -123,10 +131,79 @@ def _been(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     where = owned(found["value"])
     if where:
         predicate = {"工作": "worked_at", "上班": "worked_at", "实习": "worked_at"}.get(found["verb"], "lived_in")
-        text = f"用户在{where}{found['verb']}过{found['long'] or ''}"
+        done = "了" if found[0].endswith(f"了{found['long']}") else "过"
+        text = f"用户在{where}{found['verb']}{done}{found['long']}"
         yield draft(
             "experience", predicate, where, text, entities=(where,), location=where if predicate == "lived_in" else None
         )
+
+
+def _ended(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    verb, value = found["verb"], owned(found["value"])
+    if not value or dates.mentions(value, clause.at):
+        return
+    kind, predicate, thing = (
+        ("goal", "learns", value) if verb in "学练" else ("preference", "likes", value) if verb == "喜欢" else ("constraint", "cannot", verb + value)
+    )  # fmt: skip
+    yield draft(kind, predicate, thing, f"用户不再{verb}{value}", negated=predicate != "cannot")  # type: ignore[arg-type]
+
+
+def _never(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = f"{found['when']}{found['neg']}{found['verb']}"
+    if not dates.mentions(said, clause.at):
+        yield draft(
+            "constraint",
+            "cannot",
+            f"{found['when']}{found['verb']}",
+            f"用户{said}",
+            category="preferences",
+            importance=3,
+        )
+
+
+def _due(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    what, do = owned(found["what"].removeprefix("我的").removeprefix("我")), owned(found["do"])
+    if what and do and dates.mentions(found["due"], clause.at):
+        due = dates.absolute(found["due"], clause.at)
+        yield draft(
+            "constraint", f"deadline_of_{what}", due, f"{what}要在{found['due']}之前{do}",
+            category="constraints", importance=3, topic=what, single=True,
+        )  # fmt: skip
+
+
+def _someone(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """What is said of somebody who is called by name alone."""
+    name, rest = found["name"], found["rest"]
+    for pattern, predicate, single in _THEIRS:
+        match = re.fullmatch(pattern, rest)
+        if match and predicate in ("lives_in", "works_at", "works_as", "age") and (value := owned(match["value"])):
+            yield draft(
+                "relationship",
+                predicate,
+                value,
+                f"{name}{f'{value}岁' if predicate == 'age' else owned(rest)}",
+                subject=name,
+                single=single,
+                persons=(name,),
+            )
+            return
+
+
+def _their_event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """What happened to one of the family, or will, on a day."""
+    spans = dates.mentions(clause.text, clause.at)
+    if len(spans) != 1:
+        return
+    when, said = clause.text[spans[0].start : spans[0].end], found["rel"]
+    told = (clause.text[: spans[0].start] + clause.text[spans[0].end :]).strip(" ，,的在于")
+    whole = re.fullmatch(r"我(?:的|家的?)?" + said + r"(?P<name>" + NAME + "|" + GIVEN + r")?(?P<rest>(?:[要会将刚终]|打算|计划|准备|从|飞|来|回|去|生|考|结|毕|住|拿|得|搬|做|参|开).{1,40})", told)  # fmt: skip
+    rest = owned(re.sub(END, "", whole["rest"])) if whole else None
+    if whole and rest and re.search(r"[了过要会将]|打算|计划|准备|[飞来回到]", rest):
+        name = whole["name"]
+        future = re.match(r"(?:要|会|将要?|打算|计划|准备)", rest)
+        text = f"{_who(said, name)}于{when}{rest.removesuffix('了') if future else rest}"
+        yield draft("event", "plans" if future else "did", rest.removesuffix("了"), text, subject=name or f"user's {RELATIONS[said][0]}",
+                    persons=(name,) if name else ())  # fmt: skip
 
 
 def _skill(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -176,20 +253,30 @@ def _moved(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield draft("event", "moved_to", where, f"用户搬到{where}", location=where, importance=3)
 
 
+_BREED = r"柯基|金毛|哈士奇|泰迪|柴犬|秋田|萨摩耶|拉布拉多|边牧|贵宾|比熊|博美|法斗|雪纳瑞|阿拉斯加|吉娃娃|德牧|布偶|英短|美短|橘猫|狸花|暹罗|缅因|加菲"
+_SPAN = r"[\d一二两三四五六七八九十半几]+多?个?(?:年|月|星期|礼拜|周|天)"
+_WEEKDAY = r"每?个?(?:周|星期|礼拜)[一二三四五六日天](?:早上|上午|中午|下午|晚上)?"
 RULES = tuple((re.compile(pattern), build) for pattern, build in (
     (r"^(?P<name>" + NAME + r")是我(?:的|家的?)?(?P<rel>" + RELATION + r")$", _related),
-    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?:的名字(?:叫|是)|名叫|叫)(?P<name>(?!我|你|他|她)" + ANY_NAME + r")$", _related),
+    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?:的?(?:名字|小名|大名|全名|英文名)(?:叫|是)|名叫|叫)(?P<name>(?!我|你|他|她|[醒住不了])" + ANY_NAME + r")$", _related),
     (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")是(?P<name>" + NAME + r")$", _related),
-    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?P<name>" + NAME.replace("{1,2}", "{1,2}?") + r")??(?P<rest>(?:现在|目前)?(?:住在|定居|在|是|很|最|特别|不|喜欢|爱|讨厌|对|今年).+)$", _of_them),
-    (r"^我(?:家)?(?:还|也)?(?:养了?|有)(?:一)?[只条匹个](?P<kind>[\u4e00-\u9fff]{0,4}(?:猫|狗|兔子|鹦鹉|仓鼠|猫咪|狗狗|金鱼|乌龟))(?:[，,]?\s*(?:它?的?名字叫|名叫|叫)(?P<name>" + ANY_NAME + r"))?$", _pet),
+    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?P<name>" + NAME.replace("{1,2}", "{1,2}?") + "|" + GIVEN + r")??(?P<rest>(?:现在|目前|其实|一直|已经|都|刚)*(?:住在|定居|在|是|很|最|特别|不|喜欢|爱|讨厌|对|今年|[\d一二三四五六七八九十]{1,3}(?=岁)).+)$", _of_them),
+    (r"^我(?:们)?(?:家)?里?(?:还|也)*(?:养了?|有)(?:一)?[只条匹个](?P<kind>[\u4e00-\u9fff]{0,4}(?:" + _BREED + r"|猫|狗|兔子|鹦鹉|仓鼠|猫咪|狗狗|金鱼|乌龟))(?:[，,]?\s*(?:它?的?名字叫|名叫|叫)(?P<name>" + ANY_NAME + r"))?$", _pet),
     (ME + r"(?P<ask>)(?:需要|必须|得)(?P<value>[^，,]{3,40})$", _task),
     (r"^(?:请|麻烦|帮我|记得)*(?P<ask>提醒我|别忘了|记得)(?:要)?(?P<value>[^，,]{3,40})$", _task),
     (ME + r"(?P<neg>不再|不)?(?P<how>想要|想|打算|计划|准备|希望能?够?|决定)(?P<value>.{3,50})$", _goal),
     (r"^我?的?(?:[\u4e00-\u9fff\d]{0,6}的?)?(?P<what>目标|梦想|愿望|理想)(?:就)?是(?P<value>.{2,40})$", _aim),
-    (r"^我(?:现在|目前)?(?:正在|在|正)?(?P<doing>备战|备考|为了?准备|学习|学)(?P<value>.{2,25})$", _toward),
+    (r"^我(?:现在|目前|最近)*(?:正在|在|正)?(?:开始)?(?P<doing>备战|备考|为了?准备|(?<=在)准备|学习|学)(?P<value>.{2,25})$", _toward),
     (r"^我(?:以前|之前|曾经|曾|也|还|在大学)*(?P<verb>做|当|干|去|学|担任|经营|参加|写|带|练|教|管理|创办|开|跑)过(?P<value>[^，,]{1,30})$", _done),
     (r"^我(?:以前|之前|曾经|曾|也)*在(?P<value>[\u4e00-\u9fff\w ]{2,15}?)(?P<verb>工作|上班|实习|待|呆|生活|留学|读书|住)过(?P<long>[^，,]{0,8})$", _been),
+    (r"^(?:[^，我]{1,8}(?:之前|以前|前|时|那会儿))?我(?:以前|之前|曾经|曾|也)*在(?P<value>[\u4e00-\u9fff\w ]{2,15}?)(?P<verb>工作|上班|实习|待|呆|干|生活|留学|读书|住)了(?P<long>" + _SPAN + r")$", _been),
+    (r"^我(?:现在|已经|早就|最近)*(?:不再?|没再)(?P<verb>[学练])(?P<value>[^，了]{1,15})了$", _ended),
+    (r"^(?P<value>[^，我你他她]{1,12})我(?:现在|已经|早就|也|都)*(?:不再?|没再)(?P<verb>[学练吃喝抽]|喜欢)了$", _ended),
+    (r"^我?(?P<when>" + _WEEKDAY + r"|周末)我?(?:从来|一般|都|基本|一律)*(?P<neg>不|没法|没空|不能)(?P<verb>开会|上班|加班|工作|接电话|上课|应酬|出门)$", _never),
+    (r"^(?P<what>(?!我们|咱|[你他她它这那])[^，]{2,20}?)(?:必须|得|要|需要|应该)(?:在|于)?(?P<due>[^，]{2,12}?)(?:之前|以前|前)(?P<do>(?:交|提交|完成|上线|发|寄|付|做完|写完|还|报名|办)[^，]{0,14})$", _due),
     (ME + r"(?P<neg>不)?(?P<verb>擅长|精通|熟悉|会说|会讲|会弹|会开|会用|会写|会做|能说)(?P<value>[^，,]{1,25})$", _skill),
+    (r"^.{0,12}我(?:的|家的?)?(?P<rel>" + RELATION + r").{3,50}$", _their_event),
+    (r"^(?P<name>" + GIVEN + r")(?P<rest>(?:现在|目前|其实|一直|已经|今年)+(?:在|住在|[\d一二三四五六七八九十]).{1,20})$", _someone),
     (r"^(?P<all>.{4,80})$", _event),
     (r"^我" + ADV + r"搬[到去]了?(?P<place>[\u4e00-\u9fff\w]{2,12})$", _moved),
 ))  # fmt: skip

@@ -42,6 +42,7 @@ def _lives(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     where, ended = found["place"].removesuffix("了"), bool(found["neg"])
     if (
         not re.match(r"一|这|那|哪|酒店|宿舍|家里|外面|楼", where)
+        and not re.search(r"的人|(?<![成首])都|很", where)
         and owned(where)
         and not dates.mentions(where, clause.at)
     ):
@@ -131,6 +132,13 @@ def _prefers(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield draft("preference", "prefers", value, text, topic=other)
 
 
+def _only(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = owned(found["value"])
+    if value:
+        text = f"用户{found['when'] or ''}只{found['verb']}{value}"
+        yield draft("preference", "prefers", value, text, topic=found["when"])
+
+
 _WHAT = {"颜色": "colour", "食物": "food", "电影": "film", "歌手": "singer", "书": "book", "运动": "sport", "城市": "city", "水果": "fruit", "季节": "season",
          "歌": "song", "动物": "animal", "菜": "dish", "饮料": "drink", "作家": "author", "游戏": "game", "乐队": "band", "编程语言": "programming_language"}  # fmt: skip
 
@@ -189,7 +197,7 @@ def _condition(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = owned(found["value"])
+    said = owned(re.sub(END, "", found["value"]))
     if said and re.search(r"[\d一二三四五六七八九十百千万]", said):
         yield draft(
             "constraint",
@@ -231,9 +239,9 @@ RULES = tuple((re.compile(pattern), build) for pattern, build in (
     (r"^我是(?P<name>" + NAME + r")$", _name),
     (ME + r"(?P<value>" + _NUMERAL + r")岁了?$", _age),
     (r"^我的?生日(?:是|在)(?P<value>.{2,20})$", _birthday),
-    (ME + r"(?P<neg>不再|不|没)?(?:住在|定居在?|生活在|居住在)(?P<place>[\u4e00-\u9fff\w]{2,15})" + END, _lives),
+    (ME + r"(?P<neg>不再|不|没)?(?:(?:和|跟|与|同)[^，]{1,14}?)?(?:一起|一块儿?)?(?:住在|定居在?|生活在|居住在)(?P<place>[\u4e00-\u9fff\w]{2,15})" + END, _lives),
     (ME + r"是(?P<place>[\u4e00-\u9fff]{2,6})人$", _from),
-    (r"^我(?:来自|的?老家[在是]|出生[在于])(?P<place>[\u4e00-\u9fff\w]{2,12})$", _origin),
+    (r"^我(?:来自|的?老家(?:就|其实)?[在是]|出生[在于])(?P<place>[\u4e00-\u9fff\w]{2,12}?)的?$", _origin),
     (ME + r"(?P<neg>不再)?(?:是|当|做|担任)(?!过)(?:一[名个位])?(?P<value>" + TRADE + r")(?:了)?$", _trade),
     (r"^我的(?:职业|工作)(?P<neg>)是(?:一[名个位])?(?P<value>" + TRADE + r")$", _trade),
     (ME + r"在(?P<value>[\u4e00-\u9fff\w]{2,15}?)(?:工作|上班|任职|就职|(?:当|做|担任)(?P<role>" + TRADE + r"))$", _employer),
@@ -241,13 +249,14 @@ RULES = tuple((re.compile(pattern), build) for pattern, build in (
     (r"^比起(?P<other>.{1,15}?)我?(?:更|比较)喜欢(?P<value>.{1,15})$", _prefers),
     (r"^我(?:更喜欢|宁愿|偏好|更偏爱|更爱)(?P<value>.{1,20}?)(?:而不是|胜过|多过)?(?P<other>(?<=是).{1,15}|(?<=过).{1,15})?$", _prefers),
     (r"^我最(?:喜欢|爱)的(?P<what>[\u4e00-\u9fff]{1,6})(?:就)?是(?P<value>.{1,25})$", _favourite),
-    (ME + r"(?P<neg>不再|不太|不怎么|不|没那么)?" + ADV + r"(?P<verb>最喜欢|喜欢|最爱|爱(?![人情上])|热爱|讨厌|厌恶|受不了|反感|酷爱)(?P<value>(?!的|上).{1,30})$", _likes),
+    (ME + r"(?P<neg>不再|不太|不怎么|不|没那么)?" + ADV + r"(?P<verb>(?:迷上|喜欢上|爱上(?![网学班课]))了?|最喜欢|喜欢|最爱|爱(?![人情上])|热爱|讨厌|厌恶|受不了|反感|酷爱)(?P<value>(?!的|上).{1,30})$", _likes),
     (ME + r"对(?P<value>.{1,20}?)(?:严重|有点|很|特别)?(?P<neg>不再|不)?过敏了?$", _allergy),
     (ME + r"有?(?P<value>乳糖|麸质|果糖)不耐(?:受|症)?$", _intolerant),
     (ME + r"(?P<neg>不再|不)?(?P<value>(?:是|在)?(?:一个|一名)?(?:素食主义者|素食者|纯素食?者|纯素主义者|严格素食者|吃纯素|吃素的?|吃清真))了?$", _diet),
     (ME + r"(?P<neg>不能|不可以|从不|从来不|不)(?P<verb>吃|喝|碰|抽|开车去|坐)(?P<value>[^，,。了]{1,15}了?)$", _cannot),
+    (r"^我(?P<when>每?天?(?:早上|中午|晚上|早餐|午饭|晚饭)|平时|在家)?(?:一般|通常|都|基本)*只(?P<verb>[喝吃用穿看听买坐])(?P<value>(?![了过到剩完])[^，了]{2,20})$", _only),
     (ME + r"(?:有|患有|得了|患上了)(?P<value>" + CONDITION + r")$", _condition),
-    (r"^我?的?预算(?P<be>是|为|只有|大概是?|不超过|在)(?P<value>.{2,30})$", _budget),
+    (r"^(?:我们?家?)?的?预算(?P<be>是|为|只有|大概是?|不超过|在)(?P<value>.{2,30})$", _budget),
     (r"^(?P<what>[^，。]{0,15}?)的?(?:截止日期|截止时间)是?在?(?P<value>.{2,20})$", _deadline),
     (r"^(?:请|以后|麻烦|你|都|一律)*用(?P<language>" + LANGUAGE + r")(?:来)?(?:回答|回复|跟我说|和我说|交流|写)(?P<how>)我?" + END, _style),
     (r"^(?:请|以后|麻烦|你|都|你的)*(?:回答|回复|说话)(?P<language>)(?:我)?(?:请|要|得|尽量)?(?P<how>简短|简洁|简单|详细|正式|随意|直接|口语化)(?:一点|一些|点|些)?" + END, _style),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from muniment.memory.rules.english_spoken import written
+
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _BLANKS = re.compile(r"[^\S\n]+")
 _CODE = re.compile(r"```[^`]*(?:```|$)|`[^`\n]{1,200}`")
@@ -30,7 +32,7 @@ _PLAYED = re.compile(
 )
 _REPORTED = re.compile(
     r"\b(?:said|says|saying|say|told|tells|claims?|claimed|thinks|thought|believes|mentioned|joked|asked|asks|insists?|according\s+to|heard\s+that|i\s+heard|apparently|assumes?|accused|replied|shouted|screamed|whispered|goes\s+like|everyone\s+thinks)\b"
-    r"|(?:(?<![小传学会能爱])说(?!话|实话|法|明|一口|好|[英中汉普粤日德俄韩西外])|告诉|问我|以为|声称|据说|听说|认为|觉得我|骂我|开口道|回答[说道])",
+    r"|(?:(?<![小传学会能爱实])说(?!话|实话|法|明|一口|好|起来?|真|出来|错|漏|顺嘴|反|老实|[英中汉普粤日德俄韩西外])|告诉|问我|以为|声称|据说|听说|认为|觉得我|骂我|开口道|回答[说道])",
     re.IGNORECASE,
 )
 _SUPPOSED = re.compile(
@@ -48,14 +50,17 @@ _HEDGED = re.compile(
     r"|如果|要是|的话|可能|也许|或许|大概会|说不定|假如|真希望|但愿|好像|似乎|不知道|不确定|差点|应该是|要么|恨不得|幻想",
 )
 _FILLER = re.compile(
-    r"^[\s,.;:!~*_\-–—•\"'()\[\]#]*(?:(?:well|oh|ah|so|and|but|actually|honestly|btw|by\s+the\s+way|also|yeah|yes|yep|yup|no|nope|nah|hey|hi|hello|hiya|ok|okay|plus|anyway|fyi|to\s+be\s+honest|tbh"
+    r"^[\s,.;:!~*_\-–—•\"'()\[\]#]*(?:(?:well|oh|ah|so|and|but|actually|honestly|btw|by\s+the\s+way|also|yeah|yes|yep|yup|no(?!\s+(?:emojis?|bullet|jargon|markdown|slang|exclamation))|nope|nah|hey|hi|hello|hiya|ok|okay|plus|anyway|fyi|to\s+be\s+honest|tbh"
     r"|hmm+|um+|uh|thanks|thank\s+you|sure|right|look|listen|lately|nowadays|these\s+days|as\s+you\s+know|i\s+mean|you\s+know|you\s+see|wow|good\s+(?:morning|evening|afternoon)|because|since|as|given\s+that"
     r"|considering\s+that|seeing\s+that|now\s+that|personally|however|in\s+fact|just\s+so\s+you\s+know|for\s+the\s+record|first(?:ly)?|second(?:ly)?|finally|unfortunately|fortunately|sadly|luckily|currently|nice\s+to\s+meet\s+you"
-    r"|then|or|great|cool|haha+|lol|sorry|important|correction|update|again|while|although|though|absolutely|definitely|totally|exactly|true)\b(?!')(?!\s+(?:is|was|are)\b)[\s,.:;!–—-]+)+|^[\s,.;:!~*_\-–—•\"'()\[\]#]+",
+    r"|(?:it\s+)?turns\s+out(?:\s+that)?|(?:(?:one|a|another|just\s+a)\s+)?(?:small|quick|little|minor)\s+(?:thing|note|correction|update|fix)|then|or|great|cool|haha+|lol|sorry|important|correction|update|again|while|although|though|absolutely|definitely|totally|exactly|true)\b(?!')(?!\s+(?:is|was|are)\b)[\s,.:;!–—-]+)+|^[\s,.;:!~*_\-–—•\"'()\[\]#]+",
     re.IGNORECASE,
 )
+_FILLER_ZH = re.compile(
+    r"^(?:[哦噢啊嗯唉]+|哎呀?|诶|欸|对了|说起来|话说|说真的|说实话|老实说|不瞒你说|顺便说一[下句]|另外|总之|原来|其实啊?)+[，,：:\s]*(?=[\u3400-\u9fff])"
+)
 _NEW = (
-    r"(?:i|i'm|im|i've|i'd|i'll|my|we|we're|you|he|she|it|it's|they|there|that's|this|call\s+me|everyone\s+calls\s+me|please|remember|don't\s+forget|forget|remind|what|who|where|how|why|when|which|can|could"
+    r"(?:i|i'm|im|i've|i'd|i'll|my|we|we're|you|he|she|it|it's|they|there|that's|this|call\s+me|every(?:one|body)\b[\w ]{0,30}?\s+calls\s+me|turns\s+out|please|remember|don't\s+forget|forget|remind|what|who|where|how|why|when|which|can|could"
     r"|do|does|did|is|are|will|would|if|unless|because|since\s+i|as\s+i|now\s+that|given\s+that|our|last\s+\w+\s+i|yesterday\s+i|answer|reply|keep|always|never|on\s+\w+\s+i)"
 )
 _VERBS = r"(?:(?:really\s+|also\s+|still\s+|don't\s+|do\s+not\s+|can't\s+|absolutely\s+|currently\s+|now\s+)*(?:like|love|hate|prefer|enjoy|dislike|adore|live|work|speak|play|want\s+to|plan\s+to|have|can't|am|was|moved|graduated|got|started|bought|visited|studied|used\s+to|need\s+to|hope\s+to|training|learning|allergic|lactose|vegan|vegetarian))"
@@ -107,7 +112,7 @@ def clauses(sentence: str) -> Iterator[str]:
     parts = [part for part in _parts(sentence) if part.strip(" .,!?。，！？")]
     asked = sentence.rstrip().endswith(("?", "？"))
     for n, part in enumerate(parts):
-        bare = _FILLER.sub("", part).rstrip(" .!?。！？~,，")
+        bare = _FILLER_ZH.sub("", _FILLER.sub("", part)).rstrip(" .!?。！？~,，")
         if _SUPPOSED.match(part.strip()) or _SUPPOSED.match(bare) or _REPORTED.search(part):
             return
         if asked and n == len(parts) - 1 and not re.match(r"\s*(?:because|since|as|given|now)\s", part):
@@ -120,7 +125,8 @@ def _asking(clause: str) -> bool:
     return (
         bool(
             re.search(
-                r"(?:吗|呢|么|什么|谁|哪里|哪儿|多少|怎么|怎样|为什么|是不是|有没有|能不能|是否|几[个点岁])", clause
+                r"(?:吗|^.{0,4}呢$|(?<!这)(?<!那)么|什么|谁|哪里|哪儿|多少|怎么|怎样|为什么|是不是|有没有|能不能|是否|几[个点岁])",
+                clause,
             )
         )
         if _CJK.search(clause)
@@ -132,7 +138,7 @@ def _parts(sentence: str) -> Iterator[str]:
     if _CJK.search(sentence):
         yield from _SPLIT_ZH.split(sentence)
         return
-    for part in _SPLIT.split(_together(sentence)):
+    for part in _SPLIT.split(_together(written(sentence))):
         yield from _shared(part)
 
 

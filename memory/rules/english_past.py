@@ -57,6 +57,13 @@ def _speaks(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
             yield draft("skill", "speaks", word.title(), text, negated=against)
 
 
+def _their_language(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    language, how = found["value"], thing(found["how"], clause)
+    if language.casefold() in LANGUAGES and how:
+        bad = bool(re.match(r"(?:very\s+|really\s+)?(?:bad|poor|terrible|not\s)", how, re.IGNORECASE))
+        yield draft("skill", "speaks", language, f"The user's {language} is {how}", confidence=0.7 if bad else 0.9)
+
+
 def _plays(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     for value in listed(found["value"], clause, articles=True):
         if len(value.split()) <= 4 and not re.match(r"(?:a|an|some|with|around|along|in|on)\b", value, re.IGNORECASE):
@@ -134,6 +141,7 @@ RULES: tuple[Rule, ...] = (
     rule(r"(?P<subject>(?:i've|i\s+have)\s+been\s+(?P<verb>[a-z]{2,14}ing))\s+(?P<value>.*\b(?:for\s+(?:(?:\w+\s+){1,4})(?:years?|months?|decades?)|since\s+(?:\d{4}|childhood|\w+\s+\d{4}|i\s+was\s+\w+))\b.*)$", _done),
     rule(AM + r"(?P<neg>not\s+)?(?:very\s+|pretty\s+|quite\s+)?(?P<how>(?:good|great|excellent|skilled|experienced|proficient|talented|bad|terrible)\s+(?:at|in|with))\s+(?P<value>.+)$", _skill),
     rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|can't\s+|cannot\s+)?(?:can\s+)?speak|" + AM + r"fluent\s+in)\s+(?P<value>.+)$", _speaks),
+    rule(r"my\s+(?P<value>[A-Z][a-z]+)\s+is\s+(?P<how>(?:" + ADV + r"|pretty\s+|quite\s+|not\s+|rather\s+|getting\s+)*(?:fluent|good|great|decent|basic|rusty|ok|okay|bad|poor|terrible|better)\b.*)$", _their_language),
     rule(r"i\s+(?:can\s+)?" + ADV + r"play\s+(?P<value>(?:the\s+)?.{3,40})$", _plays),
     rule(r"i\s+" + ADV + r"(?:know|can)\s+(?P<how>how\s+to\s+)?(?P<value>.+)$", _knows),
     rule(r"(?P<front>)i\s+(?:&\s+(?P<beside>(?:my\s+(?:\w+\s+)?)?\w+)\s+)?(?:just\s+|also\s+|finally\s+|recently\s+|actually\s+|then\s+|first\s+)*(?P<what>(?P<verb>" + _PAST + r")\s+.+)$", _event),

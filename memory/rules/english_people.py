@@ -9,6 +9,7 @@ from muniment.memory.rules import dates
 from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import NAME, is_name, listed, place, slug, thing, trim
 from muniment.memory.rules.english_words import CONDITIONS, ONE_AT_A_TIME, RELATION, RELATIONS, TRADES, owned, singular
+from muniment.memory.rules.text import vocabulary
 
 _PERSON = r"[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*){0,2}"
 _MY = r"(?i:my)\s+(?P<rel>(?i:" + RELATION + r"))\b"
@@ -42,16 +43,32 @@ _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(_WHO + r"(?P<verb>(?i:likes|loves|enjoys|adores))\s+(?P<value>.+)$"), "likes"),
     (re.compile(_WHO + r"(?P<verb>(?i:hates|dislikes|doesn't\s+like|can't\s+stand))\s+(?P<value>.+)$"), "likes"),
     (re.compile(_WHO + r"(?P<verb>(?i:is\s+allergic\s+to))\s+(?P<value>.+)$"), "allergic_to"),
+    (
+        re.compile(
+            _WHO
+            + r"(?P<verb>(?i:can't|cannot|can\s+not|doesn't|does\s+not|never)\s+(?i:eats?|drinks?|have|has|tolerates?|drives?|flies|fly|swims?))\s+(?P<value>.+)$"
+        ),
+        "cannot",
+    ),
     (re.compile(_WHO + r"(?P<verb>(?i:has))\s+(?P<value>" + CONDITIONS + r")$"), "health_condition"),
     (re.compile(_WHO + r"(?P<verb>(?i:is))\s+(?P<value>\d{1,3})(?:\s+years?\s+old)?$"), "age"),
     (re.compile(_WHO + r"(?P<verb>(?i:" + _PAST + r"))\s+(?P<value>.+)$"), "event"),
+)
+
+_TRADE_OF = re.compile(r"^(?P<name>[A-Z][\w-]*(?:\s+[A-Z][\w-]*)?)(?:'s|\s+(?i:is))\s+(?i:an?)\s+(?P<value>[a-z].+)$")
+_NOBODY = vocabulary(
+    """
+    life experience time work music nature love pain god history failure success money travel reading writing everyone
+    everybody nobody someone anyone who what that this it he she there here today tomorrow sleep death war hunger
+    practice patience curiosity necessity fear hope art science failure coffee
+    """
 )
 
 
 def facts(clause: Clause) -> list[Draft]:
     """Names of relations and what is said of them; never about the speaker."""
     found = list(_names(clause))
-    found += _counts(clause)
+    found += [*_counts(clause), *_trades(clause)]
     for pattern, predicate in _OF_THEM:
         match = pattern.match(clause.text)
         if match:
@@ -72,6 +89,22 @@ def _names(clause: Clause) -> Iterator[Draft]:
     for match in _APPOSITION.finditer(clause.text):
         if is_name(match["name"], clause):
             yield _related(match["rel"], match["name"])
+
+
+def _trades(clause: Clause) -> Iterator[Draft]:
+    """What somebody does who is called by name alone."""
+    match = _TRADE_OF.match(clause.text)
+    if not match or match["name"].casefold() in _NOBODY or not is_name(match["name"], clause):
+        return
+    name, (trade, *where) = match["name"], re.split(r"\s+at\s+", trim(match["value"]), maxsplit=1)
+    trade = re.split(r"\s+(?:in|from|with|for|who)\b", trade)[0]
+    if trade.split()[-1].casefold() in TRADES and len(trade.split()) <= 4 and owned(trade) == trade:
+        about: dict[str, object] = {"subject": name, "persons": (name,), "single": True}
+        yield _about(
+            about, "works_as", trade, f"{name} works as {'an' if trade[0].casefold() in 'aeiou' else 'a'} {trade}"
+        )
+        if where and (firm := place(where[0], clause)):
+            yield _about(about, "works_at", firm, f"{name} works at {firm}", entities=(firm,))
 
 
 def _related(said: str, name: str) -> Draft:
@@ -114,6 +147,7 @@ def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[D
     builders: dict[str, Callable[[], Iterator[Draft]]] = {
         "likes": lambda: _tastes(who, about, verb, value, clause),
         "allergic_to": lambda: _tastes(who, about, verb, value, clause),
+        "cannot": lambda: _unable(who, about, verb, value, clause),
         "event": lambda: _happened(who, about, match["verb"], value, clause),
     }
     build = builders.get(predicate)
@@ -159,6 +193,14 @@ def _tastes(who: str, about: dict[str, object], verb: str, value: str, clause: C
             negated=against,
             importance=4 if predicate == "allergic_to" else 2,
         )
+
+
+def _unable(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:
+    said = thing(re.sub(r"^any\s+", "", value), clause)
+    *_, doing = verb.split()
+    how = "cannot" if verb.startswith("can") else "never" if verb.startswith("never") else "does not"
+    if said:
+        yield _about(about, "cannot", f"{doing} {said}", f"{who} {how} {doing} {said}", importance=3)
 
 
 def _happened(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:

@@ -100,8 +100,13 @@ def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
+_FIRM = r"(?:firm|company|studio|agency|start-?up|practice|consultancy|bank|hospital|school|university|charity|shop|restaurant|lab|newspaper|organi[sz]ation)"
+_SOME_FIRM = re.compile(r"^(?:an?|the)\s+(?:[\w-]+\s+){0,3}?" + _FIRM + r"\s+(?:called|named)\s+", re.IGNORECASE)
+
+
 def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said, _, role = re.sub(r"\s+in\s+(?=[A-Z]).*", "", tail(found["value"])).partition(" as ")
+    told = _SOME_FIRM.sub("", tail(found["value"]))
+    said, _, role = re.sub(r"\s+in\s+(?=[A-Z]).*", "", told).partition(" as ")
     firm, ended = place(ENDED.sub("", said), clause), bool(found["neg"])
     if firm:
         text = f"The user {'no longer works' if ended else 'works'} at {firm}"
@@ -179,13 +184,13 @@ def _cannot(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = trim(found["value"])
+    value = re.sub(r"\s+(?:on|for)\s+(?:it|that|this)$", "", trim(found["value"]))
     if re.search(r"\d", value) and (said := owned(value)):
         yield draft(
             "constraint",
             "budget",
             said,
-            f"The user's budget is {said}",
+            f"The user's budget is {'at most ' if 'most' in found.groupdict() else ''}{said}",
             category="constraints",
             single=True,
             importance=3,
@@ -212,7 +217,7 @@ def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 _DIET = "|".join(map(re.escape, DIETS))
 _NEG = r"(?P<neg>not\s+|no\s+longer\s+)?"
 RULES: tuple[Rule, ...] = (
-    rule(r"(?:you\s+(?:can|may|could|should)\s+|(?:everyone|everybody|people|my\s+friends)\s+|(?:please\s+)?(?:just\s+)?)?calls?\s+me\s+(?P<name>" + NAME + r")$", _called),
+    rule(r"(?:you\s+(?:can|may|could|should)\s+|(?:everyone|everybody|people|(?:my|the)\s+(?:friends|family|colleagues|team|kids))(?:\s+(?:at|in)\s+[\w' ]{2,24}?)?\s+(?:just\s+|always\s+|usually\s+|all\s+)?|(?:please\s+)?(?:just\s+)?)?calls?\s+me\s+(?P<name>" + NAME + r")$", _called),
     rule(r"(?:i\s+(?:go\s+by|prefer\s+to\s+be\s+called|like\s+to\s+be\s+called|want\s+to\s+be\s+called)|i'd\s+(?:prefer|like)\s+to\s+be\s+called|my\s+(?:preferred\s+name|nickname)\s+is)\s+(?P<name>" + NAME + r")$", _called),
     rule(r"(?:my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)|i\s+am\s+called|i'm\s+called|i'm\s+named)\s+(?P<name>" + NAME + r")$", _name),
     rule(r"(?:i'?m|i\s+am)\s+(?P<name>" + NAME + r")(?:\s+(?:from|here|speaking)\b.*)?$", _name),
@@ -229,6 +234,7 @@ RULES: tuple[Rule, ...] = (
     rule(r"(?:" + AM + r"(?P<neg>no\s+longer\s+)?|i\s+" + ADV + r"work\s+" + ADV + r"as\s+)an?\s+(?P<value>.{3,80})$", _trade),
     rule(r"(?:my\s+job\s+is|i\s+got\s+a\s+job\s+as)(?P<neg>)\s+(?:being\s+)?an?\s+(?P<value>.{3,80})$", _trade),
     rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV + r"(?:working|employed))\s+(?:at|for)\s+(?P<value>.{2,60})$", _employer),
+    rule(r"(?:(?:my|our)\s+" + _FIRM + r"\s+is\s+(?:just\s+)?|the\s+" + _FIRM + r"\s+is\s+(?:now\s+|(?=.*\s+now$)))(?P<neg>)called\s+(?:just\s+|simply\s+)?(?P<value>[A-Z0-9].{1,50}?)(?:\s+now)?$", _employer),
     rule(AM + r"(?P<value>married|divorced|widowed|engaged|single)$", _status),
     rule(r"(?:i'm|i\s+am|i)\s+" + ADV + r"(?:studying|study|majoring\s+in)\s+(?P<value>.{3,60})$", _studies),
     rule(r"my\s+(?:native\s+language|mother\s+tongue|first\s+language)\s+is\s+(?P<value>\w+)$", _native),
@@ -240,7 +246,7 @@ RULES: tuple[Rule, ...] = (
           + r"(?P<verb>eat|drink|tolerate|consume|digest|drive|fly|swim|work|attend|travel|smoke)(?P<value>\s+.+)?$", _cannot),
     rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$", _cannot),
     rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+[\w' ]{2,30}\s+)?is\s+(?P<value>.+)$", _budget),
-    rule(r"i\s+(?:can't|cannot|can\s+not)\s+(?:spend|pay)\s+(?P<value>more\s+than\s+.+)$", _budget),
+    rule(r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+(?P<value>(?P<most>).+)$", _budget),
     rule(r"i\s+have\s+a\s+budget\s+of\s+(?P<value>.+)$", _budget),
     rule(r"(?:my|our|the)\s+deadline\s+(?:for\s+(?P<what>.{2,40}?)\s+)?is\s+(?P<value>.+)$", _deadline),
 )  # fmt: skip

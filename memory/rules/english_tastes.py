@@ -90,6 +90,12 @@ def _manner(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
                 category="style", negated=never, importance=3)  # fmt: skip
 
 
+def _welcome(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    never, value = bool(found["neg"]), found["value"].casefold()
+    text = f"The user {'does not welcome' if never else 'welcomes'} {value} in answers"
+    yield draft("preference", "response_style", value, text, category="style", negated=never, importance=3)
+
+
 _NEG = r"(?P<neg>not\s+(?:really\s+|very\s+|a\s+)?|no\s+longer\s+)?"
 RULES: tuple[Rule, ...] = (
     rule(r"i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+|never\s+|can't\s+|cannot\s+|can\s+not\s+|cant\s+)?" + ADV
@@ -102,5 +108,8 @@ RULES: tuple[Rule, ...] = (
     rule(r"(?:please\s+)?(?:always\s+|from\s+now\s+on,?\s+(?:please\s+)?)?(?P<neg>never\s+|don't\s+|do\s+not\s+)?(?:answer|reply|respond|talk\s+to\s+me|speak\s+to\s+me|write\s+to\s+me|write\s+your\s+answers)(?:\s+to\s+me)?\s+"
           r"(?P<how>(?:more\s+|very\s+)?(?:briefly|concisely|shortly|formally|informally|casually|politely|directly|in\s+\w+|in\s+(?:short|full|simple)\s+\w+|in\s+bullet\s+points|in\s+detail))(?:\s+from\s+now\s+on|\s+please|\s+in\s+future)?$", _style),
     rule(r"(?:please\s+)?(?:always\s+)?(?:keep|make)\s+(?:your\s+|the\s+)?(?:answers|replies|responses|explanations)\s+(?P<neg>)(?P<how>(?:very\s+)?(?:short|brief|concise|simple|formal|informal|casual|detailed|to\s+the\s+point))(?:\s+please)?$", _style),
-    rule(r"(?:please\s+)?(?:(?P<neg>don't\s+use|do\s+not\s+use|never\s+use|stop\s+using|no\s+more|avoid)|always\s+use)\s+(?P<value>emojis?|bullet\s+points|jargon|markdown|slang|exclamation\s+marks|metric\s+units|imperial\s+units)(?:\s+please)?$", _manner),
+    rule(r"(?:please\s+)?(?:(?P<neg>don't\s+use|do\s+not\s+use|never\s+use|stop\s+using|no(?:\s+more)?|avoid)|always\s+use)\s+(?P<value>emojis?|bullet\s+points|jargon|markdown|slang|exclamation\s+marks|metric\s+units|imperial\s+units)(?:\s+please)?$", _manner),
+    rule(r"(?P<value>emojis?|bullet\s+points|jargon|markdown|slang|exclamation\s+marks)\s+(?:is|are)\s+(?P<neg>not\s+)?(?:totally\s+|perfectly\s+)?(?:fine|ok|okay|welcome|good|all\s+right)"
+          r"(?:\s+(?:with|by)\s+me)?(?:\s+now)?$", _welcome),
+    rule(r"(?:please\s+)?(?P<neg>)(?P<how>short|brief|concise|detailed|formal|informal|casual|simple)\s+(?:answers|replies|responses|explanations)(?:\s+(?:as\s+always|as\s+usual|from\s+now\s+on|please|only)){0,2}$", _style),
 )  # fmt: skip

@@ -54,7 +54,8 @@ TRADES = vocabulary(
     recruiter reporter researcher sailor salesman salesperson scientist sculptor secretary singer soldier student
     surgeon surveyor tailor teacher technician tester therapist translator trainer tutor veterinarian vet waiter
     waitress welder writer apprentice administrator contractor marketer strategist statistician sommelier linguist
-    filmmaker animator realtor streamer curator dietitian radiologist cardiologist
+    filmmaker animator realtor streamer curator dietitian radiologist cardiologist paediatrician pediatrician
+    dermatologist neurologist oncologist gynaecologist gynecologist physician anaesthetist optometrist beautician
     """
 )
 DIETS = (
@@ -72,7 +73,7 @@ DIETS = (
     "paleo",
 )
 CONDITIONS = (
-    r"(?:(?:type\s+[12]\s+)?diabet(?:es|ic)|asthma(?:tic)?|coeliac|celiac(?:\s+disease)?|lactose[ -]intoleran(?:t|ce)|gluten[ -]intoleran(?:t|ce)"
+    r"(?:(?:type\s+[12]\s+)?diabet(?:es|ic)|asthma(?:tic)?|coeliac(?:\s+disease)?|celiac(?:\s+disease)?|lactose[ -]intoleran(?:t|ce)|gluten[ -]intoleran(?:t|ce)"
     r"|adhd|epilep(?:sy|tic)|hypertension|high\s+blood\s+pressure|migraines|arthritis|anemi[ac]|anaemi[ac]|insomnia|dyslexi[ac]|ibs|eczema"
     r"|colou?r[ -]?blind|an?\s+\w+\s+(?:allergy|intolerance)|hay\s+fever|crohn's\s+disease|hearing\s+loss)"
 )

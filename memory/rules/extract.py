@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from muniment.memory.records import Candidate, Extraction, Turn, evolve
-from muniment.memory.rules import chinese, dates, english
+from muniment.memory.rules import chinese, dates, english, english_spoken
 from muniment.memory.rules.clauses import clauses, sentences
 from muniment.memory.rules.draft import Clause, Draft
 
@@ -62,6 +62,7 @@ _ANSWERS = (
     (re.compile(r"(?:你|您)(?:叫什么名字|的名字是什么)呢?[?？]$"), "我叫"),
     (re.compile(r"(?:你|您)住在(?:哪里|哪儿|哪个城市)呢?[?？]$"), "我住在"),
 )
+_PRONOUN = re.compile(r"\b(?:he|she)\b", re.IGNORECASE)
 _BARE_ANSWER = re.compile(r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|我|叫|不)[\w' -]{1,40}", re.IGNORECASE)
 
 
@@ -76,14 +77,16 @@ def extract(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extraction:
     found: dict[str, Candidate] = {}
     forget: dict[str, None] = {}
     budget = iter(range(_READ))
+    who: english_spoken.Person | None = None
     for sentence in sentences(text):
         phrase = _to_forget(sentence)
         if phrase:
             forget[phrase] = None
             continue
-        for one in _stated(sentence, turn, budget, lower=lower):
+        for one in _stated(sentence, turn, budget, who, lower=lower):
             candidate = _candidate(one, turn)
             found[_key(candidate)] = candidate
+        who = english_spoken.somebody(english_spoken.written(sentence)) or (who if _PRONOUN.search(sentence) else None)
         if len(found) >= _MOST:
             break
     return Extraction(candidates=tuple(found.values())[:_MOST], forget=tuple(forget))
@@ -123,14 +126,19 @@ def _to_forget(sentence: str) -> str | None:
     return None
 
 
-def _stated(sentence: str, turn: Turn, budget: Iterator[int], *, lower: bool) -> Iterator[Draft]:
+def _stated(
+    sentence: str, turn: Turn, budget: Iterator[int], who: english_spoken.Person | None, *, lower: bool
+) -> Iterator[Draft]:
     inner = _asked(sentence)
-    subject = False
+    subject = ""
     for text, _ in zip(clauses(inner or sentence), budget, strict=False):
         language = chinese if _CJK.search(text) else english
         said = text
         if language is chinese:
             said, subject = chinese.with_subject(text, carried=subject)
+        else:
+            said = english_spoken.named(text, who)
+            who = english_spoken.somebody(said) or who
         clause = Clause(text=said, at=turn.at, lower=lower, directive=bool(inner))
         drafts = language.facts(clause)
         kept = language.note(clause) if inner and not drafts else None

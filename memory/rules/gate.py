@@ -47,8 +47,8 @@ _QUESTION_START = re.compile(
 _QUESTION_ZH = re.compile(
     r"(?:请问|为什么|为何|怎么|怎样|如何|什么|谁|哪|能不能|可不可以|是不是|有没有|你能|你可以|你会|你知道|你觉得|多少|几点)"
 )
-_QUESTION_END_ZH = re.compile(r"(?:吗|呢|么|什么|谁|哪里|哪儿|多少|怎么办|怎么样|为什么)\s*$")
-_ASKED_ZH = re.compile(r"吗|呢|什么|谁|哪|多少|怎么|怎样|为什么|是不是|是否|几[个点岁次]")
+_QUESTION_END_ZH = re.compile(r"(?:吗|么|什么|谁|哪里|哪儿|多少|怎么办|怎么样|为什么)\s*$|^.{0,8}呢\s*$")
+_ASKED_ZH = re.compile(r"吗|^.{0,8}呢|什么|谁|哪|多少|怎么|怎样|为什么|是不是|是否|几[个点岁次]")
 _ABOUT_ASSISTANT = re.compile(
     r"\b(?:(?:who|what|how|where|why|how\s+old)\s+are\s+you|are\s+you|were\s+you|do\s+you|did\s+you|have\s+you|don't\s+you|what\s+(?:can|could)\s+you"
     r"|(?:can|could)\s+you\s+(?:remember|feel|think|see|hear|learn|speak|understand|dream|read)\b|your\s+(?:name|age|model|creator|purpose|memory|version|job"
