@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from muniment.memory.plan import Extracted, WritePlan
 from muniment.memory.ports import Latest, Passage
-from muniment.memory.records import Revision, Scope, Turn, TurnId
-from muniment.memory.stores.pool import Connection, Sessions, one
+from muniment.memory.records import Scope, Turn, TurnId
+from muniment.memory.stores.pool import Sessions, one
 from muniment.memory.stores.sql import blocks
 
 _EXTRACT = blocks("extract")
@@ -39,26 +38,6 @@ class Extractions(Sessions):
             looked = await conn.execute(_EXTRACT["looked"], space)
             found = tuple(spoken(row) for row in reversed(await last.fetchall()))
             return Latest(turns=found, reflected=one(await looked.fetchone())["at"])
-
-
-async def note(conn: Connection, plan: WritePlan, done: Extracted, rev: Revision) -> None:
-    """Send the mark of a look at a turn; the same look a second time fails as a replay."""
-    await conn.execute(
-        _EXTRACT["extracted"],
-        {
-            "space": plan.scope.space,
-            "turn": done.turn,
-            "source": done.source,
-            "found": done.found,
-            "written": len(plan.changes),
-            "repaired": list(done.repaired),
-            "refused": list(done.refused),
-            "prompt": done.prompt,
-            "model": done.model,
-            "rev": rev,
-            "at": plan.at,
-        },
-    )
 
 
 def spoken(row: Mapping[str, Any]) -> Turn:

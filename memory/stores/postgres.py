@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
-from uuid import uuid4
 
 from pgvector import HalfVector
 from psycopg.rows import DictRow
@@ -33,7 +31,7 @@ from muniment.memory.rules import words
 from muniment.memory.stores import rows
 from muniment.memory.stores.consents import Consents, consent, profile, put
 from muniment.memory.stores.episodes import Episodes
-from muniment.memory.stores.extractions import Extractions, note
+from muniment.memory.stores.extractions import Extractions
 from muniment.memory.stores.jobs import Queues, enqueue
 from muniment.memory.stores.move import Moves
 from muniment.memory.stores.pool import one
@@ -67,27 +65,20 @@ class PostgresStore(Moves, Spending, Extractions, Episodes, Consents, Queues):
         self, scope: Scope, probes: Sequence[Probe], limit: int
     ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
         """See `Store.near`: kin by stable key or attribute, then the closest by cosine; none twice."""
-        space = {"space": scope.space}
-        probed = space | {
+        asked = {
+            "space": scope.space,
             "kinds": [one.kind for one in probes],
             "keys": [one.stable_key for one in probes],
             "attributes": [one.attribute for one in probes],
+            "vectors": [HalfVector(one.vector) for one in probes] or None,
+            "model": self._model,
+            "limit": limit,
         }
-        async with self._reading(scope, None) as conn, conn.pipeline():
-            rev = await conn.execute(_READ["rev"], space)
-            kin = await conn.execute(_READ["near"], probed)
-            close = [
-                await conn.execute(
-                    _READ["close"],
-                    space | {"vector": HalfVector(one.vector), "kind": one.kind, "model": self._model, "limit": limit},
-                )
-                for one in probes
-            ]
-            relatives: defaultdict[int, list[DictRow]] = defaultdict(list)
-            for row in await kin.fetchall():
-                relatives[row["n"]].append(row)
-            found = [_neighbours(relatives[n], await cursor.fetchall()) for n, cursor in enumerate(close, 1)]
-            return Revision(one(await rev.fetchone())["rev"]), found
+        async with self._calling(once=True) as conn:
+            head, *rest = await (await conn.execute(_READ["near"], asked, prepare=True)).fetchall()
+        return Revision(head["now"]), [
+            _neighbours([row for row in rest if row["n"] == n]) for n in range(1, len(probes) + 1)
+        ]
 
     async def look(
         self,
@@ -158,9 +149,9 @@ class PostgresStore(Moves, Spending, Extractions, Episodes, Consents, Queues):
 
     async def record(self, scope: Scope, turns: Sequence[Turn], jobs: Sequence[Job] = ()) -> None:
         """See `Store.record`."""
-        async with self._writing(scope, turns[0].at if turns else None) as conn, conn.pipeline():
-            for turn in turns:
-                await conn.execute(_WRITE["record"], {"space": scope.space} | _turn(turn))
+        async with self._sending(scope, turns[0].at if turns else None) as conn:
+            if turns:
+                await conn.execute(_WRITE["record"], {"space": scope.space, "turns": rows.said(turns)})
             await enqueue(conn, jobs)
 
     async def known(self, scope: Scope, turns: Sequence[TurnId]) -> set[TurnId]:
@@ -171,10 +162,9 @@ class PostgresStore(Moves, Spending, Extractions, Episodes, Consents, Queues):
 
     async def track(self, scope: Scope, events: Sequence[OpsEvent]) -> None:
         """Write operational events."""
-        async with self._writing(scope, events[0].ts if events else None) as conn, conn.pipeline():
-            for event in events:
-                named = {"space": scope.space, "event_id": uuid4(), "user_id": scope.owner}
-                await conn.execute(_WRITE["track"], named | asdict(event))
+        named = {"space": scope.space, "user": scope.owner, "events": rows.tracked(events)}
+        async with self._sending(scope, events[0].ts if events else None) as conn:
+            await conn.execute(_WRITE["track"], named)
 
     async def status(self, scope: Scope) -> dict[str, Any]:
         """Counts of the space and the database's version."""
@@ -202,13 +192,11 @@ class PostgresStore(Moves, Spending, Extractions, Episodes, Consents, Queues):
             for n, change in enumerate(plan.changes, 1)
         )
         first, *more = _apart(changes)
-        alone = not (more or plan.extracted or plan.jobs or plan.proposals or plan.decisions)
-        async with self._sending(alone=alone) as conn:
+        once = not (more or plan.jobs or plan.proposals or plan.decisions)
+        async with self._calling(once=once) as conn:
             await conn.execute(_WRITE["commit"], rows.committed(plan, first, self._model), prepare=True)
             for some in more:
                 await conn.execute(_WRITE["apply"], rows.applied(plan, some, self._model))
-            if plan.extracted:
-                await note(conn, plan, plan.extracted, rev)
             if plan.jobs:
                 await enqueue(conn, plan.jobs)
             asked = await put(conn, plan) if plan.proposals or plan.decisions else ()
@@ -240,35 +228,14 @@ def _apart(changes: Sequence[Change]) -> list[list[Change]]:
     return parts
 
 
-def _neighbours(kin: Sequence[DictRow], close: Sequence[DictRow]) -> tuple[Neighbour, ...]:
-    sims = {row["memory_id"]: row["sim"] for row in close}
-    found = {
-        row["memory_id"]: Neighbour(
-            memory=rows.memory(row), sim=1.0 if row["same_key"] else sims.get(row["memory_id"], 0.0)
-        )
-        for row in kin
-    }
-    for row in close:
-        found.setdefault(row["memory_id"], Neighbour(memory=rows.memory(row), sim=row["sim"]))
-    return tuple(sorted(found.values(), key=lambda one: -one.sim))
+def _neighbours(met: Sequence[DictRow]) -> tuple[Neighbour, ...]:
+    sims = {row["memory_id"]: row["sim"] for row in met if row["sim"] is not None}
+    sims |= {row["memory_id"]: 1.0 for row in met if row["same_key"]}
+    once = {row["memory_id"]: row for row in met}
+    found = [Neighbour(memory=rows.memory(row), sim=sims.get(id_, 0.0)) for id_, row in once.items()]
+    return tuple(sorted(found, key=lambda one: -one.sim))
 
 
 def _delta(found: Sequence[DictRow], rev: Revision) -> Delta:
     lines = tuple(rows.entry(row) for row in found if row["rev"] is not None and row["text"] is not None)
     return Delta(since=Revision(found[0]["since"]), rev=rev, entries=lines)
-
-
-def _turn(turn: Turn) -> dict[str, Any]:
-    return {
-        "turn_id": turn.id,
-        "session": turn.session,
-        "thread": turn.thread,
-        "role": turn.role,
-        "actor": turn.actor,
-        "text": turn.text,
-        "at": turn.at,
-        "source": turn.source,
-        "path": turn.path,
-        "tags": list(turn.tags),
-        "recalled": list(turn.recalled),
-    }
