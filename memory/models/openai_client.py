@@ -38,8 +38,9 @@ def translated(model: str) -> Iterator[None]:
         raise ModelTimeout(model=model) from None
     except openai.APIConnectionError as error:
         # What was never sent costs nothing. By name: the client has changed the library beneath it before.
-        unsent = {"sent": False} if type(error.__cause__).__name__ == "ConnectError" else {}
-        raise ModelUnavailable(model=model, **unsent) from None
+        if type(error.__cause__).__name__ == "ConnectError":
+            raise ModelUnavailable(model=model, sent=False) from None
+        raise ModelUnavailable(model=model) from None
     except openai.RateLimitError as error:
         raise ModelRateLimited(model=model, retry_after=_seconds(error.response.headers.get("retry-after"))) from None
     except openai.APIStatusError as error:
