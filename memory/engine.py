@@ -7,7 +7,19 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
 
-from muniment.memory.flows import consent, episodes, extract, jobs, lifecycle, recall, spend, stats, transfer, write
+from muniment.memory.flows import (
+    consent,
+    episodes,
+    extract,
+    insights,
+    jobs,
+    lifecycle,
+    recall,
+    spend,
+    stats,
+    transfer,
+    write,
+)
 from muniment.memory.flows.house import House
 from muniment.memory.plan import Activity, Books, Consent, Job, OpsEvent, Receipt
 from muniment.memory.ports import ChatModel
@@ -25,6 +37,7 @@ from muniment.memory.records import (
     Turn,
     TurnId,
 )
+from muniment.memory.rules.fingerprints import prints
 
 Progress = Callable[[int], None]
 
@@ -62,6 +75,10 @@ class Memory:
         """The model as the scope's agents ask it: redacted, and paid for from the tenant's budget (raises OverBudget)."""
         return spend.Metered(self.house, scope, model)
 
+    def fingerprints(self, *texts: str) -> tuple[int, ...]:
+        """What tells later, without the words themselves, that a reply only repeats these texts."""
+        return prints(texts)
+
     async def learn(self, scope: Scope, turn: Turn) -> Receipt:
         """Keep what a turn says: gate, redact, extract by rule, validate, embed, merge, commit.
 
@@ -73,6 +90,16 @@ class Memory:
 
         Raises NotFound, ModelError (BadExtraction, OverBudget and the others; the turn can be tried again), StoreError."""
         return await extract.extract(self.house, scope, turn)
+
+    async def reflect(self, scope: Scope) -> Receipt:
+        """Look for insights in the latest memories and words; skipped within `insights.every_hours` of the last look.
+
+        Raises ModelError, StoreError."""
+        return await insights.reflect(self.house, scope)
+
+    async def reflect_later(self, scope: Scope) -> None:
+        """Enqueue a look for insights, if there is a model to look and none is due today; costs a set lookup mostly."""
+        await insights.later(self.house, scope)
 
     async def remember(self, scope: Scope, text: str, *, category: str | None = None) -> Receipt:
         """Keep a statement because a person said so. Raises BadInput when it cannot be kept as it stands."""
@@ -170,6 +197,10 @@ class Memory:
 
         Raises NotFound when one of them waits no more, BadInput when another memory says the same by now."""
         return await consent.decide(self.house, scope, ids, approve=approve, by=by, node=node)
+
+    async def answer(self, scope: Scope, ids: Sequence[UUID], text: str) -> Sequence[Consent]:
+        """Decide those of the requests that still wait by a person's clear yes or no; none for any other text."""
+        return await consent.answer(self.house, scope, ids, text)
 
     async def expire(self, scope: Scope) -> int:
         """End the requests that nobody answered in time; how many."""

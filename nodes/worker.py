@@ -15,12 +15,13 @@ from muniment.nodes.state import State, Who, scope
 async def worker(
     state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> State:
-    """Write the buffered operational events."""
+    """Enqueue what a model should look at, write the buffered operational events."""
     who = scope(runtime, config, settings.tenant)
     if state.get("to_record"):
         return State()  # memory was down a moment ago; nobody should wait for it once more
     try:
         await memory.flush(who)
+        await memory.reflect_later(who)
     except MunimentError as error:
         # The reply is out; the events stay in their buffer, with this one.
         await trouble.note(memory, who, "worker", "create", error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from uuid import UUID
 
 from muniment.memory.errors import NotFound
@@ -11,10 +12,11 @@ from muniment.memory.flows.house import House
 from muniment.memory.plan import Extracted, Receipt
 from muniment.memory.ports import AnswerForm, ChatMessage, Passage
 from muniment.memory.prompts import prompt
-from muniment.memory.records import Extraction, Revision, Scope, TurnId, evolve
+from muniment.memory.records import Candidate, Extraction, Revision, Scope, TurnId, evolve
 from muniment.memory.rules import extract as rules, gate, suspect
 from muniment.memory.rules.align import align
 from muniment.memory.rules.answers import FACTS, read
+from muniment.memory.rules.fingerprints import echoed
 
 _BEFORE, _AFTER = 6, 3
 _LONGEST = 4_000  # characters of a neighbour that are shown; the turn itself is shown whole
@@ -38,18 +40,15 @@ async def extract(house: House, scope: Scope, turn_id: TurnId) -> Receipt:
     answer = await spend.ask(house, scope, "extract", messages, form=_FORM)
     most = house.settings.limits.memory_chars
     found = read(answer.message.content, passage.turns, asked=(passage.at + 1,), categories=house.categories, most=most)
+    candidates, echoes = _weighed(house, passage, found.candidates)
     looked = Extracted(
         turn=turn_id,
         source="model",
         found=found.found,
         repaired=found.repaired,
-        refused=found.refused,
+        refused=found.refused + echoes,
         prompt=told.version,
         model=answer.model,
-    )
-    known = rules.extract(turn).candidates
-    candidates = tuple(
-        suspect.weigh(write.safe_candidate(house, one), passage.turns) for one in align(found.candidates, known)
     )
     return await write.settle(house, where, Extraction(candidates=candidates), (), "worker", looked)
 
@@ -57,6 +56,16 @@ async def extract(house: House, scope: Scope, turn_id: TurnId) -> Receipt:
 async def perform(house: House, scope: Scope, key: str) -> Receipt:
     """The job `extract`; its key is the id of the turn."""
     return await extract(house, scope, TurnId(UUID(key)))
+
+
+def _weighed(
+    house: House, passage: Passage, found: Sequence[Candidate]
+) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
+    """The candidates as the rules would file and trust them, and why some are left out."""
+    known = rules.extract(passage.turn).candidates
+    some = [suspect.weigh(write.safe_candidate(house, one), passage.turns) for one in align(found, known)]
+    kept = tuple(one for one in some if not echoed(one, passage.turns))
+    return kept, ("recalled",) * (len(some) - len(kept))
 
 
 def _understood_by(passage: Passage) -> Passage:

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
+from datetime import date, datetime
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -35,6 +36,8 @@ class House:
         self.model = model
         self.redact = redactor_of(settings.redact)
         self.patterns = tuple(re.compile(one) for one in settings.redact.patterns)
+        self.reflecting: dict[SpaceId, date] = {}  # the day on which insights were last asked for, in this process
+        self.written: dict[SpaceId, tuple[datetime, int, int]] = {}  # day, revision and changes when last counted
         self._turnstiles: WeakValueDictionary[SpaceId, asyncio.Lock] = WeakValueDictionary()
         self._events: defaultdict[Scope, list[OpsEvent]] = defaultdict(list)
         self._owed: dict[Scope, list[Settlement]] = {}

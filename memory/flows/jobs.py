@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from muniment.memory.errors import BadInput
-from muniment.memory.flows import consent, extract
+from muniment.memory.flows import consent, extract, insights
 from muniment.memory.flows.house import House
 from muniment.memory.flows.write import extractions
 from muniment.memory.plan import Job, JobName
@@ -15,6 +15,7 @@ _PAGE = 500
 # Each is called with the house, the scope and the job's key.
 _PERFORMERS: dict[JobName, Callable[[House, Scope, str], Awaitable[object]]] = {
     "extract": extract.perform,
+    "reflect": insights.perform,
     "expire": consent.perform,
 }
 _ASK_A_MODEL: frozenset[JobName] = frozenset({"extract", "reflect"})

@@ -162,8 +162,8 @@ class ScriptedOpenAI:
         if fail == "refusal":
             message = {"content": None, "refusal": "I'm sorry, I can't help with that."}
         elif fail == "too_long":
-            said = str(message.get("content") or "")
-            message = {"content": said[: len(said) // 2] or "Well", "finish_reason": "length"}
+            whole = str(message.get("content") or "")
+            message = {"content": whole[: len(whole) // 2] or "Well", "finish_reason": "length"}
         finish = message.pop("finish_reason", "tool_calls" if message.get("tool_calls") else "stop")
         asked = sum(len(str(part.get("content") or "")) for part in body.get("messages", ()))
         said = len(json.dumps(message, ensure_ascii=False))

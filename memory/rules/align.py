@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from muniment.memory.records import Candidate, Fact, evolve
 from muniment.memory.rules import words
-from muniment.memory.rules.merge import negated
 
+_DENIAL = re.compile(r"\b(?:not|no|never|cannot|without|stopped|quit)\b|n't\b|[不没别无]", re.IGNORECASE)
 _ALIKE = 0.6  # of all their words
 _WITHIN = 0.7  # of the shorter one's words
 
@@ -44,7 +45,7 @@ def _aligned(one: Candidate, known: Sequence[Candidate]) -> Candidate:
 def _same(one: Candidate, other: Candidate) -> float:
     """How alike two candidates are, 0.0 where they are not the same fact."""
     new, old = one.fact, other.fact
-    if new is None or old is None or not _same_subject(new, old) or negated(one.text) != negated(other.text):
+    if new is None or old is None or not _same_subject(new, old) or _denies(one) != _denies(other):
         return 0.0
     a, b = words.lexeme_set(one.text), words.lexeme_set(other.text)
     if (
@@ -58,6 +59,10 @@ def _same(one: Candidate, other: Candidate) -> float:
     alike, within = len(a & b) / len(a | b), len(a & b) / min(len(a), len(b))
     c, d = words.lexeme_set(new.object), words.lexeme_set(old.object)
     return alike if alike >= _ALIKE or (within >= _WITHIN and c and d and (c <= d or d <= c)) else 0.0
+
+
+def _denies(one: Candidate) -> bool:
+    return _DENIAL.search(one.text) is not None
 
 
 def _same_subject(new: Fact, old: Fact) -> bool:

@@ -23,9 +23,7 @@ _EVIDENT = 0.5
 _OBJECTS = 200  # tried as the start of the answer; a text with more of them is no answer
 _LONGEST_NAME = 80  # characters
 # What one of few words stands for may be said in others: no meat, no longer married, in short.
-_TOLD_OTHERWISE = frozenset(
-    {"diet", "marital_status", "nationality", "response_style", "answer_language", "to_do", "note"}
-)
+_TOLD_OTHERWISE = frozenset({"diet", "marital_status", "nationality", "response_style", "answer_language"})
 _UNKNOWN = (None, "", "null", "none", "n/a", "unknown")
 FACTS: dict[str, Any] = {
     "type": "object",

@@ -13,6 +13,8 @@ FIRST = re.compile(
     r"(?<![\w'/-])(?:I|I'm|I've|I'll|I'd|i'm|i've|i'll|i'd|i|me|[Mm]y|[Mm]ine|[Mm]yself|[Yy]ou|[Yy]ou're|[Yy]ou've|[Yy]our|[Yy]ours)(?![\w/-])"
     r"|(?<![自忘])我(?!国)|你|您"
 )
+_I = re.compile(r"\b(?:I|I'm|I've|me|my|mine|myself)\b|(?<![自忘])我(?!国)", re.IGNORECASE)
+_YOU_TOO = re.compile(r"\byou(?:r|rs|rself|'re|'ve)?\b|你|您", re.IGNORECASE)
 _YOU = (
     (re.compile(r"^You're\b", re.IGNORECASE), "I'm"),
     (re.compile(r"^You've\b", re.IGNORECASE), "I've"),
@@ -50,7 +52,7 @@ _START_ZH = re.compile(r"^[他她](?!们)")
 
 def wording(text: str, *, subject: str, persons: Sequence[str]) -> str:
     """The statement with pronouns spelt out as far as it is certain whom they mean; what stays is for the validator."""
-    if FIRST.search(text):
+    if FIRST.search(text) and not (_I.search(text) and _YOU_TOO.search(text)):
         text = _third_person(text)
     if _THIRD.search(text):
         text = _named(text, subject, persons)

@@ -28,13 +28,12 @@ def supported(statement: str, value: str, turns: Sequence[Turn], at: datetime) -
         return True
     own, object_ = words.lexeme_set(bare), words.lexeme_set(thing)
     known = words.lexeme_set(text)
-    if share(object_, own, statement) == 0:
+    if not object_ or share(object_, own, statement) == 0:
         return share(own, known, text) >= _SOME
-    return (
-        all(_occurs(name, text, known) for name in _NAME.findall(value))
-        and share(object_, known, text) > 0
-        and share(own, known, text) > 0
-    )
+    names = _NAME.findall(thing)
+    if names:
+        return all(_occurs(name, text, known) for name in names)
+    return share(object_, known, text) > 0 and share(own, known, text) > 0
 
 
 def share(own: frozenset[str], known: frozenset[str], text: str) -> float:

@@ -15,19 +15,10 @@ from muniment.memory.errors import NotFound
 from muniment.memory.models.chat import OpenAIChat
 from muniment.memory.models.scripted import Replies, ScriptedOpenAI
 from muniment.memory.records import Scope, Turn, TurnId
+from tests.answers import fact
 from tests.engine import NOON, engine, said, scope
 
 TOLD = "I moved to Lisbon yesterday with my wife Maria. She teaches pottery to refugees."
-
-
-def fact(statement: str, **more: Any) -> dict[str, Any]:
-    """A fact of an answer, whole but for what the test is about."""
-    usual = {
-        "kind": "note", "predicate": "note", "object": statement, "subject": "user", "negated": False, "single": False,
-        "event_time": None, "persons": [], "entities": [], "location": None, "topic": None, "category": "activity",
-        "importance": 2, "confidence": 0.9, "turns": [1],
-    }  # fmt: skip
-    return {"statement": statement} | usual | more
 
 
 def facts(*some: dict[str, Any]) -> str:

@@ -1,0 +1,81 @@
+"""What the latest memories and words show of how a person wants to be worked with: looked for once in a while."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, timedelta
+from uuid import uuid5
+
+from muniment.memory.flows import spend, write
+from muniment.memory.flows.house import House
+from muniment.memory.plan import Extracted, Job, Receipt
+from muniment.memory.ports import AnswerForm, ChatMessage
+from muniment.memory.prompts import prompt
+from muniment.memory.records import Extraction, Memory, Revision, Scope, TurnId
+from muniment.memory.rules.insights import INSIGHTS, read, recent, snippet
+
+_LOOKED_AT = 200  # memories, the last to change
+_TURNS = 12
+_SPACES = 10_000  # remembered to have been asked for today
+_FORM = AnswerForm(name="insights", schema=INSIGHTS, max_tokens=220)  # S-30
+
+
+async def reflect(house: House, scope: Scope) -> Receipt:
+    """See `Memory.reflect`."""
+    now, rules = house.clock.now(), house.settings.insights
+    latest = await house.store.latest(scope, turns=_TURNS)
+    if latest.reflected is not None and now - latest.reflected < timedelta(hours=rules.every_hours):
+        return Receipt(rev=Revision(0), skipped=f"looked for insights less than {rules.every_hours:g} hours ago")
+    memories = await house.store.listing(house.owner(scope), limit=_LOOKED_AT)
+    happened, stated = recent(memories, activities=rules.activities, facts=rules.facts)
+    turns = {turn: None for one in (*happened, *stated) for turn in one.turns} | {one.id: None for one in latest.turns}
+    if not turns or not (happened or stated):
+        return Receipt(rev=Revision(0), skipped="nothing to look at")
+    told = prompt("insight")
+    shown = {
+        "activities": _texts(happened),
+        "facts": _texts(stated),
+        "conversation": snippet(latest.turns, rules.snippet_chars),
+    }
+    messages = [
+        ChatMessage(role="system", content=told.text),
+        ChatMessage(role="user", content=json.dumps(shown, ensure_ascii=False)),
+    ]
+    answer = await spend.ask(house, scope, "insight", messages, form=_FORM)
+    most = house.settings.limits.memory_chars
+    found = read(answer.message.content, tuple(turns), categories=house.categories, most=most)
+    looked = Extracted(
+        # One look a day: a second one of the same day is a replay, whoever made it.
+        turn=TurnId(uuid5(scope.space, f"insights of {now.astimezone(UTC).date()}")),
+        source="model",
+        found=found.found,
+        repaired=found.repaired,
+        refused=found.refused,
+        prompt=told.version,
+        model=answer.model,
+    )
+    candidates = tuple(write.safe_candidate(house, one) for one in found.candidates)
+    return await write.settle(house, scope, Extraction(candidates=candidates), (), "worker", looked)
+
+
+async def later(house: House, scope: Scope) -> None:
+    """See `Memory.reflect_later`."""
+    now = house.clock.now()
+    today = now.astimezone(UTC).date()
+    if house.model is None or house.reflecting.get(scope.space) == today:
+        return
+    last = (await house.store.latest(scope, turns=0)).reflected
+    due = last + timedelta(hours=house.settings.insights.every_hours) if last else now
+    await house.store.enqueue([Job(name="reflect", scope=scope, key=today.isoformat(), at=max(now, due))])
+    if len(house.reflecting) >= _SPACES:
+        house.reflecting.clear()
+    house.reflecting[scope.space] = today
+
+
+async def perform(house: House, scope: Scope, _day: str) -> Receipt:
+    """The job `reflect`."""
+    return await reflect(house, scope)
+
+
+def _texts(memories: list[Memory]) -> list[str]:
+    return [one.text for one in memories]
