@@ -10,12 +10,16 @@ from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
 from muniment.memory.ports import ChatModel
 from muniment.memory.settings import Settings, load
-from muniment.nodes import context, episodic, hotpath, prompts, subagents, supervisor, tools, worker
+from muniment.nodes import consent, context, episodic, hotpath, prompts, subagents, supervisor, tools, worker
 from muniment.nodes.state import Input, State, Who
 
 
-def build(memory: Memory, model: ChatModel | None, settings: Settings) -> StateGraph[State, Who, Input, State]:
-    """The graph, not compiled: the caller decides on a checkpointer. Without a model there are no subagents."""
+def build(
+    memory: Memory, model: ChatModel | None, settings: Settings, *, interrupts: bool = False
+) -> StateGraph[State, Who, Input, State]:
+    """The graph, not compiled: the caller decides on a checkpointer. Without a model there are no subagents.
+
+    With `interrupts` a person is asked for consent by an interrupt, else by the last line of a reply."""
     colleagues = tuple(name for name in tools.SUBAGENTS if name in settings.allowlists) if model else ()
     graph = StateGraph(State, context_schema=Who, input_schema=Input)
     before = partial(context.context, memory=memory, settings=settings)
@@ -37,14 +41,17 @@ def build(memory: Memory, model: ChatModel | None, settings: Settings) -> StateG
     graph.add_edge(START, "context")
     graph.add_edge("hotpath", "episodic")
     graph.add_edge("episodic", "worker")
-    graph.add_edge("worker", END)
+    ask = partial(consent.consent, memory=memory, settings=settings, interrupts=interrupts)
+    graph.add_node("consent", ask)
+    graph.add_conditional_edges("worker", consent.needed, ["consent", END])
+    graph.add_edge("consent", END)
     return graph
 
 
 def _served() -> StateGraph[State, Who, Input, State]:
     """The graph of this process's settings. Nothing is opened: memory and model reach out on first use."""
     settings = load()
-    return build(bootstrap.memory(settings), bootstrap.chat_model(settings), settings)
+    return build(bootstrap.memory(settings), bootstrap.chat_model(settings), settings, interrupts=True)
 
 
 builder = _served()

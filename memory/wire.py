@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args, get_type_hints
 from uuid import UUID
 
 from muniment.memory.errors import BadInput
-from muniment.memory.plan import Change, Receipt
+from muniment.memory.plan import Change, Consent, Receipt
 from muniment.memory.records import Answer, Fact, FactKind, Filters, Hit, JournalEntry, Memory, Query, Returns
 from muniment.memory.rules import render
 
+# What the fields of the structured profile are called in a question.
+_FIELDS: Mapping[str, tuple[str, str]] = {
+    "preferred_name": ("preferred name", "您的称呼"), "pronouns": ("pronouns", "您的代词"), "city": ("city", "您的城市"),
+    "language": ("language", "您的语言"), "tone": ("tone", "交流风格"), "goals": ("goal", "您的目标"),
+}  # fmt: skip
+_CJK = re.compile(r"[\u3400-\u9fff]")
 _UNSOUND = re.compile("[\x00\ud800-\udfff]")
 _YEAR = timedelta(days=366)
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
@@ -114,6 +120,34 @@ def receipt(one: Receipt) -> dict[str, Any]:
         "skipped": one.skipped,
         "refused": list(one.refused),
     }
+
+
+def request(one: Consent) -> dict[str, str]:
+    """A request for consent, with the question for a person."""
+    asked = {"id": str(one.id), "field": one.field, "value": one.value}
+    return asked | {"question": question([asked])}
+
+
+def question(asked: Sequence[Mapping[str, str]]) -> str:
+    """What a person is asked about these requests, in one line."""
+    if any(_CJK.search(one["value"]) for one in asked):
+        wishes = "、".join(f'把"{one["value"]}"记为{_FIELDS[one["field"]][1]}' for one in asked)
+        return f"可以{wishes}吗？（是/否）"
+    values = " and ".join(f'"{one["value"]}" as your {_FIELDS[one["field"]][0]}' for one in asked)
+    return f"May I keep {values}? (yes/no)"
+
+
+def decided(requests: Sequence[Consent]) -> str:
+    """What became of these requests, in one line; empty without any."""
+    if not requests:
+        return ""
+    values = ", ".join(f'{_FIELDS[one.field][0]} "{one.value}"' for one in requests)
+    return f"Kept: {values}." if requests[0].decision == "approved" else f"Not kept: {values}."
+
+
+def consent(one: Consent) -> dict[str, Any]:
+    """A request for consent and what became of it."""
+    return {key: plain(value) for key, value in asdict(one).items() if value not in (None, ())}
 
 
 def entry(one: JournalEntry) -> dict[str, Any]:

@@ -33,7 +33,7 @@ async def context(
     update = State(
         space=str(who.space), asked=[one.id for one in said if one.id], at=memory.now().isoformat(), writes=[],
         reports=[], handoff=None, handoffs=0, unread="", unwritten="", refused=False, rev=None, stable="", header="",
-        bullets=[], moving="", messages=_without_secrets(said, memory),
+        bullets=[], moving="", recalled=[], asking=[], decided="", messages=_without_secrets(said, memory),
     )  # fmt: skip
     try:
         update |= await _read(memory, who, str(said[-1].text) if said else "", settings.limits.turn_chars)
@@ -70,5 +70,6 @@ async def _read(memory: Memory, who: Scope, text: str, most: int) -> State:
     if len(text) > most:
         raise TooLarge(f"The message has {len(text):,} characters; at most {most:,} can be read.", size=len(text))
     brief = await memory.brief(who, "supervisor", text)
+    shown = memory.fingerprints(brief.stable, brief.header, *brief.bullets)
     return State(rev=int(brief.rev), stable=brief.stable, header=brief.header, bullets=list(brief.bullets),
-                 moving=brief.moving)  # fmt: skip
+                 moving=brief.moving, recalled=list(shown))  # fmt: skip

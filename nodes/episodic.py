@@ -47,7 +47,8 @@ async def episodic(
 async def _record(state: State, who: Scope, memory: Memory, waiting: dict[str, str], most: int) -> None:
     """The ledger takes no message of more than `most` characters; its refusal was told by the hot path."""
     known = [one for one in state["messages"] if one.id in waiting and len(str(one.text)) <= most]
-    turns = [turn(who, one, waiting[str(one.id)]) for one in known]
+    said = reply(state)
+    turns = [turn(who, one, waiting[str(one.id)], state.get("recalled", ()) if one is said else ()) for one in known]
     if turns:
         await memory.record(who, turns)
     rev = state.get("rev")

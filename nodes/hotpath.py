@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
 from muniment.memory import wire
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput, MunimentError, StoreError
+from muniment.memory.records import Scope
 from muniment.memory.settings import Settings
 from muniment.nodes import trouble
 from muniment.nodes.state import State, Who, asked, scope, turn
@@ -19,7 +22,7 @@ async def hotpath(
     """Learn from the user's messages, those first that an earlier turn could not give to memory."""
     who = scope(runtime, config, settings.tenant)
     waiting = state.get("to_learn", {}) | {one.id: state["at"] for one in asked(state) if one.id}
-    found = State(writes=[], unwritten="")
+    found = State(writes=[], unwritten="", asking=[], to_confirm=[], decided=await _answered(state, who, memory))
     messages = [one for one in state["messages"] if one.id in waiting]
     waiting = {str(one.id): waiting[str(one.id)] for one in messages}  # a message that was removed waits no longer
     for message in messages:
@@ -31,5 +34,18 @@ async def hotpath(
                 break  # the rest would fail the same way; it waits for the next turn
         else:
             found["writes"] += [wire.change(one) for one in receipt.changes]
+            found["asking"] += [wire.request(one) for one in receipt.asked]
         waiting.pop(str(message.id))
     return found | State(to_learn=waiting)
+
+
+async def _answered(state: State, who: Scope, memory: Memory) -> str:
+    """What a clear yes or no makes of the requests that the last reply asked about, as a sentence for the person."""
+    ids, said = state.get("to_confirm", []), asked(state)
+    if not ids or len(said) != 1:
+        return ""
+    try:
+        decided = await memory.answer(who, [UUID(one) for one in ids], str(said[0].text))
+    except MunimentError as error:
+        return await trouble.note(memory, who, "hotpath", "update", error)
+    return wire.decided(decided)

@@ -18,7 +18,7 @@ from muniment.memory.errors import BadInput, Denied
 from muniment.memory.records import Scope, Turn
 
 ANYONE = "me"
-IDS = frozenset({"asked", "to_learn", "to_record"})  # of the state: what holds ids and times, no text
+IDS = frozenset({"asked", "to_learn", "to_record", "to_confirm"})  # of the state: what holds ids and times, no text
 _NAME_CHARS = 500
 
 
@@ -55,6 +55,10 @@ class State(TypedDict, total=False):
     bullets: list[str]
     moving: str
     writes: list[dict[str, Any]]
+    recalled: list[int]  # fingerprints of what memory put before a model
+    asking: list[dict[str, str]]  # values of the profile that want a person's yes: id, field, value, question
+    decided: str  # what became of an earlier question, one sentence
+    to_confirm: list[str]  # ids of the requests that the last reply asked about: the next message may answer
     reports: list[Report]
     handoff: Task | None
     handoffs: int
@@ -74,6 +78,7 @@ class Who:
     user: str = ANYONE
     tenant: str | None = None
     thread: str | None = None
+    project: str | None = None
 
 
 def scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
@@ -97,12 +102,17 @@ def scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
         raise BadInput("context: user is empty")
     info = runtime.execution_info
     thread = who.thread or configurable.get("thread_id") or (info.thread_id if info else None)
-    for name, value in (("user", owner), ("tenant", tenant), ("thread", str(thread or ""))):
+    for name, value in (
+        ("user", owner),
+        ("tenant", tenant),
+        ("thread", str(thread or "")),
+        ("project", who.project or ""),
+    ):
         if len(value) > _NAME_CHARS or not wire.sound(value):
             raise BadInput(f"context: {name} has a NUL, half a character, or more than {_NAME_CHARS} characters")
     run = configurable.get("run_id") or (info.run_id if info else None)
     return Scope(owner=owner, tenant=tenant, thread=str(thread) if thread else None,
-                 session=str(thread) if thread else None, run=str(run) if run else None)  # fmt: skip
+                 session=str(thread) if thread else None, run=str(run) if run else None, project=who.project)  # fmt: skip
 
 
 def _given(runtime: Runtime[Who]) -> Who:
@@ -144,8 +154,12 @@ def reply(state: State) -> AIMessage | None:
     return last if isinstance(last, AIMessage) else None
 
 
-def turn(who: Scope, message: AnyMessage, at: str) -> Turn:
-    """A message as the ledger knows it: the same message of the same thread is always the same turn."""
+def turn(who: Scope, message: AnyMessage, at: str, recalled: Sequence[int] = ()) -> Turn:
+    """A message as the ledger knows it: the same message of the same thread is always the same turn.
+
+    Its tags and its path, if it has any, are among its `additional_kwargs`. `recalled`: what memory said for it."""
     role: Literal["user", "assistant"] = "user" if isinstance(message, HumanMessage) else "assistant"
+    tags, path = message.additional_kwargs.get("tags"), message.additional_kwargs.get("path")
     return Turn.make(session=who.session or "", key=message.id or "", role=role, text=str(message.text),
-                     at=datetime.fromisoformat(at), thread=who.thread, actor=who.actor)  # fmt: skip
+                     at=datetime.fromisoformat(at), thread=who.thread, actor=who.actor, recalled=tuple(recalled),
+                     tags=tuple(tags or ()) if wire.texts(tags) else (), path=path if isinstance(path, str) else None)  # fmt: skip

@@ -40,4 +40,5 @@ async def subagent(
     else:
         text = outcome.content if isinstance(outcome, ChatMessage) else ""
     report = Report(agent=agent, task=handoff["task"], text=text)
-    return State(reports=[*state.get("reports", ()), report], handoff=None)
+    recalled = [*state.get("recalled", ()), *toolbox.recalled]
+    return State(reports=[*state.get("reports", ()), report], handoff=None, recalled=recalled)

@@ -38,17 +38,18 @@ async def supervisor(
     if model is None or state.get("refused") or not text.strip():
         return Command(goto="episodic", update=_unasked(state, text, configured=model is not None))
     who = scope(runtime, config, settings.tenant)
+    toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=NAME,
+                      colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else ())  # fmt: skip
     try:
-        outcome = await _ask(state, memory.meter(who, model), settings, instructions, Toolbox(
-            memory=memory, settings=settings, scope=who, agent=NAME,
-            colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else (),
-        ))  # fmt: skip
+        outcome = await _ask(state, memory.meter(who, model), settings, instructions, toolbox)
     except ModelError as error:
         note = f"{dialogue.failed(error)}, so this is from memory alone."
         return Command(goto="episodic", update=_said(_with(offline.answer(state, text), state, note)))
+    recalled = State(recalled=[*state.get("recalled", ()), *toolbox.recalled]) if toolbox.recalled else State()
     if isinstance(outcome, ChatMessage):
-        return Command(goto="episodic", update=_said(_with(outcome.content, state)))
-    return Command(goto=outcome["agent"], update=State(handoff=outcome, handoffs=state.get("handoffs", 0) + 1))
+        return Command(goto="episodic", update=recalled | _said(_with(outcome.content, state)))
+    handed = State(handoff=outcome, handoffs=state.get("handoffs", 0) + 1)
+    return Command(goto=outcome["agent"], update=recalled | handed)
 
 
 async def _ask(

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from muniment.memory import wire
@@ -83,6 +83,7 @@ class Toolbox:
     scope: Scope
     agent: str
     colleagues: tuple[str, ...] = ()
+    recalled: list[int] = field(default_factory=list)  # fingerprints of what was found, to be told from what is said
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -115,6 +116,7 @@ class Toolbox:
     async def _use(self, call: ToolCall) -> str:
         if call.name == QUERY:
             answer = await self.memory.query(self.scope, self.agent, self._query(call.arguments))
+            self.recalled.extend(self.memory.fingerprints(*(hit.memory.text for hit in answer.hits)))
             return wire.fenced(json.dumps(wire.answer(answer), ensure_ascii=False))
         names = ", ".join(tool.name for tool in self.tools)
         if call.name not in names.split(", "):

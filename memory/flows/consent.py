@@ -11,7 +11,7 @@ from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.flows.house import House
 from muniment.memory.plan import Change, Consent, Decision, Job, Receipt, WritePlan
 from muniment.memory.records import Candidate, Memory, MemoryId, Node, Revision, Scope, evolve
-from muniment.memory.rules.consent import corroborated
+from muniment.memory.rules.consent import corroborated, yes_or_no
 from muniment.memory.rules.text import clean
 
 _MOST = 1000
@@ -47,6 +47,17 @@ async def decide(
     verdict = _Verdict(decision="approved" if approve else "rejected", by=by or scope.actor or scope.owner, node=node)
     requests = [waiting[one] for one in wanted if one in waiting]
     return await _commit(house, scope, requests, [memories[one].id for one in wanted if one in memories], verdict)
+
+
+async def answer(house: House, scope: Scope, ids: Sequence[UUID], text: str) -> Sequence[Consent]:
+    """See `Memory.answer`."""
+    meant = yes_or_no(text)
+    if meant is None:
+        return ()
+    still = [one for one in await consents(house, scope) if one.id in ids]
+    if still:
+        await decide(house, scope, [one.id for one in still], approve=meant, node="hotpath")
+    return tuple(evolve(one, decision="approved" if meant else "rejected") for one in still)
 
 
 async def expire(house: House, scope: Scope) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -17,6 +18,20 @@ _FIELDS: Mapping[str, Field] = {
     "response_style": "tone", "tone": "tone",
 }  # fmt: skip
 _MANNERS = frozenset({"style", "tone"})  # the categories of how the person wants to be spoken to
+_EDGES = " \t\r\n.,;:!?。，、；：！？~～…'\"()（）👍🙂😊"
+_YES = re.compile(
+    r"(?:y|yes|yeah|yep|yup|sure|ok|okay|of course|certainly|absolutely|definitely|fine|correct|right|agreed|go ahead|please do|do it|you may|you can"
+    r"|sounds good|yes,? (?:please|sure|you (?:may|can)|of course|do|keep it|that'?s (?:fine|right|ok|okay))|(?:sure|ok|okay),? (?:thing|please|go ahead|keep it)|keep it|i agree)"
+    r"(?:,? (?:please|thanks|thank you))?"
+    r"|(?:是|是的|是啊|好|好的|好啊|好吧|可以|可以的|可以啊|行|行啊|嗯+|对|对的|没问题|当然|当然可以|同意|确认|愿意|要)(?:[，,]?(?:谢谢|请记住|记吧|可以))?",
+    re.IGNORECASE,
+)
+_NO = re.compile(
+    r"(?:n|no|nope|nah|never|don'?t|do not|please don'?t|rather not|i(?:'d| would) rather not|not (?:now|really|at all)|no,? (?:please )?don'?t|no way|i disagree)"
+    r"(?:,? (?:please|thanks|thank you))?"
+    r"|(?:不|不要|不行|不可以|不用|不用了|不必|别|别记|不好|否|不是|不是的|不同意|不愿意|算了)(?:[，,]?(?:谢谢|了))?",
+    re.IGNORECASE,
+)
 _LONGEST, _MOST_WORDS = 60, 6  # a longer value is a sentence, not a name or a place
 _GOAL_CHARS = 120
 
@@ -61,15 +76,12 @@ def corroborated(one: Consent, signals: int) -> bool:
     return one.field in ("tone", "goals") and len(set(one.turns)) >= signals
 
 
-def question(one: Consent) -> str:
-    """What a person is asked."""
-    return f'May I keep "{one.value}" as your {_LABELS[one.field]}? (yes/no)'
-
-
-_LABELS: Mapping[Field, str] = {
-    "preferred_name": "preferred name", "pronouns": "pronouns", "city": "city", "language": "language",
-    "tone": "tone", "goals": "goal",
-}  # fmt: skip
+def yes_or_no(text: str) -> bool | None:
+    """What a message means as the answer to a question, None where it is more, or less, than a clear yes or no."""
+    bare = text.strip(_EDGES)
+    if _YES.fullmatch(bare):
+        return True
+    return False if _NO.fullmatch(bare) else None
 
 
 def _memory(one: Incoming, changes: Sequence[Change]) -> MemoryId | None:

@@ -33,7 +33,7 @@ async def test_a_used_up_budget_leaves_memory(settings: Settings, clock: FixedCl
     model = answers(reply("Hello Ana."), reply("A new day."))
     async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=clock) as memory:
         talk = Talk(memory, tuned, build(memory, model, tuned).compile(checkpointer=InMemorySaver()))
-        assert last(await talk.say("Call me Ana.")) == "Hello Ana."
+        assert last(await talk.say("Call me Ana.")).splitlines()[0] == "Hello Ana."
         told = last(await talk.say("I live in Lisbon."))
         assert "Today's budget for the model is used up, so this is from memory alone." in told
         assert len(model.calls) == 1

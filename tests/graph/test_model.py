@@ -244,7 +244,7 @@ async def test_the_hot_path_runs_beside_the_model(talk: Callable[..., Talk]) -> 
             assert slow.asked.is_set()
             assert len(await ana.memory.list(_scope(ana))) == 3
             slow.go.set()
-    assert order == ["context", "hotpath", "supervisor", "episodic", "worker"]
+    assert order == ["context", "hotpath", "supervisor", "episodic", "worker", "consent"]
 
 
 async def test_a_reply_does_not_wait_for_the_hot_path(talk: Callable[..., Talk]) -> None:
@@ -262,7 +262,7 @@ async def test_a_reply_does_not_wait_for_the_hot_path(talk: Callable[..., Talk])
         order += list(update)
         if "supervisor" in update:
             turnstile.release()
-    assert order == ["context", "supervisor", "hotpath", "episodic", "worker"]
+    assert order == ["context", "supervisor", "hotpath", "episodic", "worker", "consent"]
 
 
 def _scope(talk: Talk, user: str = "ana") -> Any:

@@ -103,7 +103,7 @@ async def tell(client: LangGraphClient) -> None:
     assert (stranger["header"], stranger["bullets"], stranger["stable"]) == ("", [], "")
     schemas = await client.assistants.get_schemas((await client.assistants.search())[0]["assistant_id"])
     assert schemas["input_schema"]
-    assert set((schemas["context_schema"] or {})["properties"]) == {"user", "tenant", "thread"}
+    assert set((schemas["context_schema"] or {})["properties"]) == {"user", "tenant", "thread", "project"}
     denied = await client.runs.wait(
         b, "supervisor", input=said("Hello."), context={"user": "bob"},
         raise_error=False,
