@@ -8,7 +8,7 @@ from uuid import UUID
 
 from muniment.memory.errors import NotFound
 from muniment.memory.flows import spend, write
-from muniment.memory.flows.house import House
+from muniment.memory.flows.house import House, unwanted
 from muniment.memory.plan import Extracted, Receipt
 from muniment.memory.ports import AnswerForm, ChatMessage, Passage
 from muniment.memory.prompts import prompt
@@ -32,6 +32,8 @@ async def extract(house: House, scope: Scope, turn_id: TurnId) -> Receipt:
         return Receipt(rev=Revision(0), replayed=True)
     turn = passage.turn
     where = evolve(scope, session=turn.session, thread=turn.thread, actor=turn.actor or scope.actor)
+    if refusal := unwanted(house, where, turn):
+        return Receipt(rev=Revision(0), skipped=refusal)
     if reason := gate.skip(turn.text, "assistant" if turn.role == "tool" else turn.role):
         return Receipt(rev=Revision(0), skipped=reason)
     passage = _understood_by(passage)

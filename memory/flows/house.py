@@ -136,6 +136,15 @@ def safe_text(house: House, text: str) -> str:
     return redact(clean(text), email=rules.email, phone=rules.phone, patterns=house.patterns)[0]
 
 
+def safe_value(house: House, value: Any) -> Any:
+    """A JSON value with every text in it, keys too, as it may be stored, embedded and logged."""
+    if isinstance(value, str):
+        return safe_text(house, value)
+    if isinstance(value, Mapping):
+        return {safe_text(house, key): safe_value(house, one) for key, one in value.items()}
+    return [safe_value(house, one) for one in value] if isinstance(value, list | tuple) else value
+
+
 def redactor_of(rules: Redact | None) -> Callable[[str], str]:
     """What takes the secrets out of a text and leaves a text without any as it is, to the byte."""
     patterns = tuple(re.compile(one) for one in rules.patterns) if rules else ()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, date
 
 from muniment.memory.errors import ModelUnavailable, MunimentError, OverBudget, StoreError
-from muniment.memory.flows.house import House, safe_text
+from muniment.memory.flows.house import House, safe_text, safe_value
 from muniment.memory.plan import Charge, Purpose, Settlement
 from muniment.memory.ports import AnswerForm, ChatAnswer, ChatMessage, ChatModel, Tool
 from muniment.memory.records import Scope, evolve
@@ -31,7 +31,7 @@ async def ask(
     chosen = model or house.model
     if chosen is None:
         raise ModelUnavailable("no model is configured (MUNIMENT_MODEL)")
-    safe = [evolve(one, content=safe_text(house, one.content)) for one in messages]
+    safe = [_safe(house, one) for one in messages]
     most = (form and form.max_tokens) or house.settings.model.max_output_tokens
     prices = house.settings.spend.prices
     guess = cost.estimate(purpose, chosen.name, _texts(safe, tools, form), most, prices)
@@ -51,6 +51,11 @@ async def ask(
         if purpose != "reply":
             await _settle(house, scope)
     return answer
+
+
+def _safe(house: House, message: ChatMessage) -> ChatMessage:
+    calls = tuple(evolve(one, arguments=safe_value(house, one.arguments)) for one in message.tool_calls)
+    return evolve(message, content=safe_text(house, message.content), tool_calls=calls)
 
 
 async def _reserve(house: House, scope: Scope, day: date, guess: Charge) -> Charge | None:
