@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 from psycopg import sql
@@ -82,8 +82,15 @@ class Queues(Sessions):
 
     async def take(self, worker: int, names: Sequence[JobName]) -> Ticket | None:
         """See `Queue.take`."""
-        row = await self._row("take", worker=worker, names=list(names))
-        return _ticket(row, worker) if row else None
+        await self._ready()
+        middle = str(uuid4())  # all spaces have the same chance to be first
+        async with self._connected() as conn, conn.transaction():
+            await conn.execute(_JOBS["by_index"])
+            for start, end in ((middle, None), ("", middle)):
+                part = {"worker": worker, "names": list(names), "start": start, "end": end}
+                if row := await (await conn.execute(_JOBS["take"], part)).fetchone():
+                    return _ticket(row, worker)
+        return None
 
     async def done(self, ticket: Ticket) -> None:
         """See `Queue.done`."""
