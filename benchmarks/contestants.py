@@ -49,6 +49,8 @@ class Replay:
         self._asked = 0
 
     async def documents(self, texts: Sequence[str]) -> list[Vector]:
+        if self.behind is not None:
+            await self.behind.documents(texts)
         return [self.known[text] for text in texts]
 
     async def query(self, text: str) -> Vector:
@@ -95,10 +97,10 @@ class Floor:
     """Exact nearest neighbours in plain SQL on Muniment's own table: prepared, no row-level security, nothing else."""
 
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection]) -> None:
-        self._pool = pool
+        self.pool = pool
 
     async def search(self, asked: Asked) -> list[str]:
-        async with self._pool.connection() as conn:
+        async with self.pool.connection() as conn:
             cursor = await conn.execute(
                 _FLOOR, (Scope(owner=asked.owner).space, HalfVector(asked.vector)), prepare=True
             )

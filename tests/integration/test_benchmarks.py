@@ -16,7 +16,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from benchmarks import latency, recall, synthetic
+from benchmarks import latency, recall, synthetic, writing
 
 TOPICS = [
     "Rosa repaired the old lighthouse lamp with copper wire", "my violin teacher moved to Ghent",
@@ -152,6 +152,20 @@ def test_latency_measures_all_beside_the_floor(server: str, capsys: pytest.Captu
         assert all(0 < row["p50_ms"] <= row["p95_ms"] for row in rows.values())
     assert found["ratio_to_floor_p50"] == found["clients"]["1"]["memory"]["ratio_p50"] > 1
     assert found["peak_rss_mb"] > 10
+
+
+def test_writing_measures_adds_beside_a_raw_insert(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A small run has every figure, the raw insert is 1, and no edge is there twice."""
+    assert writing.main(["--adds", "16", "--memories", "30", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["writes"][writing.FLOOR]["ratio_p50"] == found["writes"][writing.FLOOR]["ratio_p95"] == 1.0
+    assert all(0 < row["p50_ms"] <= row["p95_ms"] for row in found["writes"].values())
+    assert found["add_ratio_p50"] == found["writes"]["add"]["ratio_p50"]
+    assert found["edge_ms_p50"] < 2
+    assert found["edges_an_add"] >= 1
+    assert found["edges_of_concurrent_writers"] > found["duplicate_edges"] == 0
+    assert set(found["throughput"]) == {"1", "2", "4", "8", "8 in one space"}
+    assert all(rate > 0 for rate in found["throughput"].values())
 
 
 def test_an_interrupt_drops_the_database(server: str) -> None:
