@@ -29,6 +29,7 @@ from muniment.memory.records import (
     Memory,
     MemoryId,
     Neighbour,
+    Node,
     Reader,
     Revision,
     Scope,
@@ -280,6 +281,10 @@ class Store(Queue, Protocol):
 
     async def get(self, reader: Reader, memory_id: MemoryId) -> Memory | None: ...
 
+    async def related(self, reader: Reader, memory_id: MemoryId, limit: int) -> list[Neighbour]:
+        """The active memories with an edge to this one, strongest first; `sim` is the strength."""
+        ...
+
     async def listing(
         self,
         reader: Reader,
@@ -308,6 +313,14 @@ class Store(Queue, Protocol):
 
     async def passage(self, scope: Scope, turn: TurnId, *, before: int, after: int) -> Passage | None:
         """A turn of the ledger among those of its thread, and who looked at it; None when it is not there."""
+        ...
+
+    async def written(self, scope: Scope, since: datetime, nodes: Sequence[Node]) -> int:
+        """How many changes these nodes made in the space since then."""
+        ...
+
+    async def supported(self, scope: Scope, turn: TurnId) -> frozenset[MemoryId]:
+        """The active memories that the turn supports."""
         ...
 
     async def latest(self, scope: Scope, *, turns: int) -> Latest:

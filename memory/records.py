@@ -213,6 +213,7 @@ class Extraction:
 
     candidates: tuple[Candidate, ...] = ()
     forget: tuple[str, ...] = ()
+    asked: frozenset[str] = frozenset()  # the texts of those that the person asked to remember
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,6 +283,7 @@ class Found:
     cosine: float | None = None
     keyword: float = 0.0  # share of the query's BM25 ceiling that the memory reaches, [0, 1]
     relation: float = 0.0  # strongest edge to another found memory, [0, 1]
+    edges: dict[MemoryId, float] = field(default_factory=dict)  # to the best of the others, with their strengths
     channels: tuple[str, ...] = ()
 
 
@@ -293,6 +295,7 @@ class Hit:
     score: float
     parts: dict[str, float]
     channels: tuple[str, ...]
+    related_to: MemoryId | None = None  # the hit that it was brought along by: on its own it was not relevant enough
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

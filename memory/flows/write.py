@@ -11,6 +11,7 @@ from uuid import uuid4
 
 from muniment.memory.errors import BadInput, Conflict, TooLarge
 from muniment.memory.flows import consent
+from muniment.memory.flows.caps import Write, capped
 from muniment.memory.flows.house import House, safe_text, unwanted
 from muniment.memory.flows.lifecycle import forgotten
 from muniment.memory.flows.recall import prepare
@@ -40,6 +41,7 @@ class _Draft:
     refused: tuple[str, ...] = ()
     node: Node = "hotpath"
     extracted: Extracted | None = None
+    asked: frozenset[str] = frozenset()
 
 
 async def learn(house: House, scope: Scope, turn: Turn) -> Receipt:
@@ -197,9 +199,16 @@ async def settle(
         refused=refused,
         node=node,
         extracted=looked,
+        asked=frozenset(
+            one.text
+            for raw, (one, _) in zip(found.candidates, results, strict=True)
+            if one is not None and raw.text in found.asked
+        ),
     )
     done = await consent.corroborate(house, scope, await _commit(house, scope, draft), node)
-    return evolve(done, refused=looked.refused if looked else refused, repaired=looked.repaired if looked else ())
+    return evolve(
+        done, refused=(looked.refused if looked else refused) + done.refused, repaired=looked.repaired if looked else ()
+    )
 
 
 async def _commit(house: House, scope: Scope, draft: _Draft) -> Receipt:
@@ -207,11 +216,13 @@ async def _commit(house: House, scope: Scope, draft: _Draft) -> Receipt:
     attempts = house.settings.write.attempts
     async with house.turnstile(scope.space):
         for attempt in range(attempts):
-            plan = await _plan(house, scope, draft)
+            plan, refused = await _plan(house, scope, draft)
             if not plan.changes and not plan.proposals and (plan.extracted is None or plan.extracted.source == "rules"):
-                return Receipt(rev=plan.expects)
+                if refused:  # its words are not lost with it
+                    await house.store.record(scope, draft.turns)
+                return Receipt(rev=plan.expects, refused=refused)
             try:
-                return await house.store.commit(plan)
+                return evolve(await house.store.commit(plan), refused=refused)
             except Conflict:
                 if attempt == attempts - 1:
                     raise
@@ -220,7 +231,8 @@ async def _commit(house: House, scope: Scope, draft: _Draft) -> Receipt:
     raise Conflict
 
 
-async def _plan(house: House, scope: Scope, draft: _Draft) -> WritePlan:
+async def _plan(house: House, scope: Scope, draft: _Draft) -> tuple[WritePlan, tuple[str, ...]]:
+    """The plan, and why some of what was found is not in it."""
     at = house.clock.now()
     probes = [
         Probe(
@@ -239,10 +251,13 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> WritePlan:
         for one, vector, found in zip(draft.candidates, draft.vectors, near, strict=True)
     ]
     merged = merge(incoming, scope=scope, at=at, profile=house.profile, writing=house.settings.write)
+    write = Write(scope=scope, node=draft.node, rev=rev, at=at, looked=draft.extracted, asked=draft.asked)
+    merged = await capped(house, write, merged)
+    looked = draft.extracted
     gone = await _forgets(house, scope, draft, merged) if draft.forget else ()
     expires_at = at + timedelta(days=house.settings.consent.days)
     wishes = proposals(incoming, merged.changes, expires_at=expires_at)
-    return WritePlan(
+    plan = WritePlan(
         scope=scope,
         expects=rev,
         node=draft.node,
@@ -250,10 +265,11 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> WritePlan:
         changes=merged.changes + gone,
         relations=merged.relations,
         turns=draft.turns,
-        extracted=draft.extracted,
+        extracted=evolve(looked, refused=looked.refused + merged.refused) if looked else None,
         proposals=wishes,
         jobs=consent.reminders(scope, [one.expires_at for one in wishes]),
     )
+    return plan, merged.refused
 
 
 async def _forgets(house: House, scope: Scope, draft: _Draft, merged: Merged) -> tuple[Change, ...]:

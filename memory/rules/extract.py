@@ -76,6 +76,7 @@ def extract(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extraction:
     lower = turn.text == turn.text.lower()
     found: dict[str, Candidate] = {}
     forget: dict[str, None] = {}
+    asked: set[str] = set()
     budget = iter(range(_READ))
     who: english_spoken.Person | None = None
     for sentence in sentences(text):
@@ -86,10 +87,12 @@ def extract(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extraction:
         for one in _stated(sentence, turn, budget, who, lower=lower):
             candidate = _candidate(one, turn)
             found[_key(candidate)] = candidate
+            if _asked(sentence):
+                asked.add(candidate.text)
         who = english_spoken.somebody(english_spoken.written(sentence)) or (who if _PRONOUN.search(sentence) else None)
         if len(found) >= _MOST:
             break
-    return Extraction(candidates=tuple(found.values())[:_MOST], forget=tuple(forget))
+    return Extraction(candidates=tuple(found.values())[:_MOST], forget=tuple(forget), asked=frozenset(asked))
 
 
 def _completed(text: str, previous: tuple[Turn, ...]) -> str:

@@ -114,12 +114,20 @@ def _values(new: Fact, old: Fact) -> Verdict:
     same = _same_object(new, old)
     agree = denied(new) == denied(old)
     one = predicates.name(new.kind, new.predicate, _subject(new)).single
+    if same and agree and _shortened(new, old):
+        return "supersedes"
     if same:
         return "same" if agree else "supersedes"
     if (new.single and old.single) or (one is True and (new.single or old.single)):
         # `no longer at Nokia` takes nothing from being at Bosch.
         return "different" if denied(new) else "supersedes"
     return "different"
+
+
+def _shortened(new: Fact, old: Fact) -> bool:
+    """Whether a firm or a person is now called by a part of the former name: that is no lesser detail, but a correction."""
+    named = attribute(new)[1] in ("works_at", "preferred_name")
+    return named and new.single and len(words.fold(new.object).split()) < len(words.fold(old.object).split())
 
 
 def _same_object(new: Fact, old: Fact) -> bool:

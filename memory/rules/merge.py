@@ -118,6 +118,8 @@ def _decide(
 ) -> Change | str | None:
     """The change that a candidate comes to, the reason of its refusal, or None when it says nothing new."""
     candidate = one.candidate
+    if candidate.state == "pending" and any(_plain(candidate.text) == _plain(item.memory.text) for item in near):
+        return None
     stale = at - timedelta(days=writing.fallback_days)
     fallbacks = 0
     for neighbour in near:
@@ -133,7 +135,7 @@ def _decide(
                 if fallbacks > writing.fallback_neighbours or memory.updated_at < stale:
                     continue
         verdict = "same" if twice else judge(candidate, memory, vouched=band == "auto")
-        if verdict != "different":
+        if verdict != "different" and candidate.state == "active":
             return _meet(one, memory, verdict, band, sim, at)
     best = max((neighbour.sim for neighbour in near), default=None)
     after = evolve(fresh(candidate, one.id, scope, at), stable_key=_free_key(candidate, near))
@@ -158,6 +160,8 @@ def _said_twice(candidate: Candidate, memory: Memory) -> bool:
     if not set(candidate.turns) & set(memory.turns):
         return False
     new, old = read(candidate.text), read(memory.text)
+    if candidate.fact and memory.fact and not _overlap(read(candidate.fact.object), read(memory.fact.object)):
+        return False  # what is said of the same person twice in a turn, where one works and as what
     return _overlap(new, old) >= _SAID_TWICE and not guarded(new, old) and judge(candidate, memory) != "supersedes"
 
 
@@ -272,6 +276,10 @@ def _current(one: Incoming, changes: dict[MemoryId, Change]) -> list[Neighbour]:
 def negated(text: str) -> bool:
     """Whether the text denies something."""
     return read(text).denied
+
+
+def _plain(text: str) -> str:
+    return " ".join(words.fold(text).split()).rstrip(".。")
 
 
 def _union(a: tuple[TurnId, ...], b: tuple[TurnId, ...]) -> tuple[TurnId, ...]:

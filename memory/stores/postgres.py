@@ -29,6 +29,7 @@ from muniment.memory.records import (
 )
 from muniment.memory.rules import words
 from muniment.memory.stores import rows
+from muniment.memory.stores.caps import Caps
 from muniment.memory.stores.consents import Consents, consent, profile, put
 from muniment.memory.stores.episodes import Episodes
 from muniment.memory.stores.extractions import Extractions
@@ -42,7 +43,7 @@ _WRITE, _READ = blocks("write"), blocks("read")
 _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 
 
-class PostgresStore(Moves, Spending, Extractions, Episodes, Consents, Queues):
+class PostgresStore(Moves, Caps, Spending, Extractions, Episodes, Consents, Queues):
     """Opens itself on first use."""
 
     async def commit(self, plan: WritePlan) -> Receipt:
@@ -124,6 +125,13 @@ class PostgresStore(Moves, Spending, Extractions, Episodes, Consents, Queues):
             cursor = await conn.execute(_READ["get"], {"space": reader.scope.space, "memory_id": memory_id})
             row = await cursor.fetchone()
         return rows.memory(row) if row else None
+
+    async def related(self, reader: Reader, memory_id: MemoryId, limit: int) -> list[Neighbour]:
+        """See `Store.related`."""
+        asked = {"space": reader.scope.space, "memory_id": memory_id, "limit": limit}
+        async with self._reading(reader.scope, reader.allowed) as conn:
+            found = await (await conn.execute(_READ["related"], asked)).fetchall()
+        return [Neighbour(memory=rows.memory(row), sim=row["strength"]) for row in found]
 
     async def listing(
         self,

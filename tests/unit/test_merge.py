@@ -1,14 +1,26 @@
 """Merging: what is the same, what corrects, and what only looks alike."""
 
+from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.models.fakes import hash_vector
-from muniment.memory.records import Candidate, Fact, Memory, MemoryId, Neighbour, Scope, Trust
+from muniment.memory.records import (
+    Candidate,
+    Fact,
+    Memory,
+    MemoryId,
+    Neighbour,
+    Scope,
+    Trust,
+    TurnId,
+    evolve,
+)
 from muniment.memory.rules.judge import judge
-from muniment.memory.rules.merge import Incoming, Merged, band_of, merge
+from muniment.memory.rules.merge import LESS_TRUSTED, Incoming, Merged, band_of, merge
 from muniment.memory.settings import load
 from tests.engine import NOON
 
@@ -28,6 +40,10 @@ def known(text: str, *, fact: Fact | None = None, category: str = "goals", trust
         created_at=NOON,
         updated_at=NOON,
     )
+
+
+def bare(text: str, **more: Any) -> Candidate:
+    return Candidate(text=text, category="goals", **more)
 
 
 def meet(candidate: Candidate, *near: tuple[Memory, float]) -> Merged:
@@ -144,6 +160,73 @@ def test_alike_memories_are_linked_once() -> None:
     assert edge.a < edge.b
 
 
+def test_a_contradiction_by_lower_trust_is_refused_and_counted() -> None:
+    """What a document says against the person changes nothing and is told; something else is kept as the document's."""
+    said_so = known("The user lives in Porto", fact=lives("Porto"))
+    merged = meet(bare("The user lives in Braga", fact=lives("Braga"), trust="document"), (said_so, 1.0))
+    assert (merged.changes, merged.refused) == ((), (LESS_TRUSTED,))
+    (change,) = meet(bare("The user likes tea", fact=likes("tea"), trust="document"), (said_so, 0.9)).changes
+    assert (change.action, change.after.trust) == ("ADD", "document")
+
+
+def test_what_is_denied_of_another_value_takes_nothing_away() -> None:
+    """Not living in Lisbon any more is no news of Porto: both are kept, each under its own key."""
+    now = known("The user lives in Porto", fact=lives("Porto"))
+    gone = Fact(kind="identity", predicate="lives_in", object="Lisbon", single=True, negated=True)
+    (change,) = meet(bare("The user no longer lives in Lisbon", fact=gone), (now, 1.0)).changes
+    assert change.action == "ADD"
+    assert change.after.stable_key not in (None, now.stable_key)
+    again = meet(bare("The user no longer lives in Lisbon", fact=gone), (now, 1.0), (change.after, 1.0))
+    assert again.changes == ()
+
+
+def test_what_happened_twice_is_kept_twice() -> None:
+    """Two visits to one city are two memories with a key each; the first told again is none."""
+    visit = Fact(kind="event", predicate="visited", object="Rome")
+    may = evolve(known("The user visited Rome in May 2024", fact=visit), event_time=NOON)
+    later = bare("The user visited Rome in June 2025", fact=visit, event_time=NOON + timedelta(days=400))
+    (change,) = meet(later, (may, 1.0)).changes
+    assert change.action == "ADD"
+    assert change.after.stable_key not in (None, may.stable_key)
+    assert meet(later, (may, 1.0), (change.after, 0.9)).changes == ()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "left"),
+    [
+        ("The user's wife Ana works as a doctor", "The user's wife Ana works as a doctor in Porto", "second"),
+        ("The user plays tennis every Sunday with a club", "The user plays tennis every Sunday", "first"),
+        ("用户的女儿小雨7岁", "用户的女儿小雨7岁，上小学", "second"),
+    ],
+)
+def test_one_turn_read_twice_is_one_memory(first: str, second: str, left: str) -> None:
+    """What rules and a model make of the same turn meets under the richer wording, whatever the vectors say."""
+    turn = TurnId(uuid4())
+    old = evolve(known(first), turns=(turn,))
+    merged = meet(bare(second, turns=(turn,)), (old, 0.1))
+    assert [change.after.text for change in merged.changes] == ([second] if left == "second" else [])
+    assert all(change.action == "MERGE" for change in merged.changes)
+
+
+def test_two_people_of_one_turn_stay_two() -> None:
+    """That both come from one turn does not make one person of two."""
+    turn = TurnId(uuid4())
+    old = evolve(known("Anna plays the cello in the orchestra"), turns=(turn,))
+    (change,) = meet(bare("Hanna plays the cello in the orchestra", turns=(turn,)), (old, 0.99)).changes
+    assert change.action == "ADD"
+
+
+def test_what_is_pending_touches_nothing_that_is_active() -> None:
+    """A quarantined correction waits beside what it would correct, and the same one waits once."""
+    old = known("The user lives in Porto", fact=lives("Porto"))
+    waiting = bare("The user lives in Braga", fact=lives("Braga"), trust="document", state="pending")
+    (change,) = meet(waiting, (old, 1.0)).changes
+    assert (change.action, change.after.state, change.after.stable_key) == ("ADD", "pending", None)
+    assert meet(waiting, (old, 1.0), (change.after, 1.0)).changes == ()
+    (active,) = meet(bare("The user lives in Braga", fact=lives("Braga")), (old, 1.0), (change.after, 1.0)).changes
+    assert active.after.id == old.id
+
+
 @given(st.floats(-1, 1))
 def test_bands_cover_every_similarity(sim: float) -> None:
     """Each similarity has one band, and a higher one never a lower band."""
@@ -178,3 +261,68 @@ def test_a_merge_touches_only_what_it_was_shown(near: list[tuple[str, str, float
         assert (change.after.id in ids) == (change.action != "ADD")
         assert change.after.text == text
     assert all(edge.a < edge.b for edge in merged.relations)
+
+
+NAMES = st.sampled_from(["Anna Keller", "Anna Huber", "Hanna Keller", "Tom", "Tim", "王丽", "王莉", "李雷", "李磊"])
+DEEDS = st.sampled_from(
+    [
+        "{} repaired the boiler in the cellar",
+        "The user met {} at the trade fair in Basel",
+        "The user's neighbour {} plays the trumpet",
+        "{}教用户的孩子英语",
+        "用户在展会上见到了{}",
+    ]
+)
+
+
+@given(NAMES, NAMES, DEEDS, st.floats(0.85, 1))
+def test_two_people_never_become_one(one: str, other: str, deed: str, sim: float) -> None:
+    """However near the vectors are, what one did is not what another did; the same of the same is nothing new."""
+    merged = meet(bare(deed.format(other)), (known(deed.format(one)), sim))
+    assert [change.action for change in merged.changes] == ([] if one == other else ["ADD"])
+
+
+PLACES = st.sampled_from(["Porto", "Braga", "the north of Porto", "上海", "Oslo", "a flat in Faro with a balcony"])
+PADDING = st.sampled_from(["", " in a small flat with a view of the harbour", " and has done so for twelve years"])
+
+
+@given(PLACES, PLACES, PADDING, PADDING, st.floats(0, 1))
+def test_a_correction_wins_whatever_the_lengths(old: str, new: str, long: str, short: str, sim: float) -> None:
+    """Another value of what has one value is what is known afterwards, also when it is told in fewer words."""
+    before = known(f"The user lives in {old}{long}", fact=lives(old))
+    merged = meet(bare(f"The user lives in {new}{short}", fact=lives(new)), (before, sim))
+    known_now = merged.changes[0].after if merged.changes else before
+    assert len(merged.changes) <= 1
+    assert known_now.id == before.id
+    assert new in known_now.text
+
+
+@given(PLACES, PADDING, st.booleans())
+def test_the_same_candidate_twice_changes_nothing_the_second_time(place: str, padding: str, structured: bool) -> None:
+    """A merge is idempotent."""
+    candidate = bare(f"The user lives in {place}{padding}", fact=lives(place) if structured else None)
+    (first,) = meet(candidate).changes
+    assert meet(candidate, (first.after, 1.0)).changes == ()
+    corrected = meet(candidate, (known("The user lives in Ghent", fact=lives("Ghent") if structured else None), 1.0))
+    (second,) = corrected.changes
+    assert meet(candidate, (second.after, 1.0)).changes == ()
+
+
+THINGS = st.permutations(["tea", "coffee", "chess", "the cello", "爬山"])
+
+
+@given(THINGS)
+def test_the_order_of_independent_facts_does_not_matter(things: list[str]) -> None:
+    """Facts about different things come to the same memories in any order."""
+    incoming = [
+        Incoming(
+            candidate=bare(f"The user likes {thing}", fact=likes(thing)),
+            vector=hash_vector(thing),
+            near=(),
+            id=MemoryId(uuid4()),
+        )
+        for thing in things
+    ]
+    merged = merge(incoming, scope=Scope(owner="ana"), at=NOON, profile=PROFILE, writing=WRITING)
+    assert sorted(change.after.text for change in merged.changes) == sorted(f"The user likes {one}" for one in things)
+    assert {change.action for change in merged.changes} == {"ADD"}
