@@ -10,7 +10,7 @@ from langgraph.runtime import Runtime
 
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput, MunimentError
-from muniment.memory.records import Revision, Scope
+from muniment.memory.records import Revision, Scope, evolve
 from muniment.memory.settings import Settings
 from muniment.nodes import trouble
 from muniment.nodes.state import State, Who, asked, reply, scope, turn
@@ -48,7 +48,13 @@ async def _record(state: State, who: Scope, memory: Memory, waiting: dict[str, s
     """The ledger takes no message of more than `most` characters; its refusal was told by the hot path."""
     known = [one for one in state["messages"] if one.id in waiting and len(str(one.text)) <= most]
     said = reply(state)
-    turns = [turn(who, one, waiting[str(one.id)], state.get("recalled", ()) if one is said else ()) for one in known]
+    turns = [turn(who, one, waiting[str(one.id)]) for one in known if one is not said]
+    if said in known:
+        answer = turn(who, said, waiting[str(said.id)], state.get("recalled", ()))
+        # Where what was said may not be kept, the reply to it may not either: it is of the same things.
+        asked_of = [turn(who, one, state["at"]) for one in asked(state)]
+        tags = tuple(dict.fromkeys(tag for one in asked_of for tag in one.tags))
+        turns.append(evolve(answer, tags=tags, path=next((one.path for one in asked_of if one.path), None)))
     if turns:
         await memory.record(who, turns)
     rev = state.get("rev")

@@ -10,6 +10,7 @@ from langgraph.runtime import Runtime
 from muniment.memory import wire
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput, MunimentError, StoreError
+from muniment.memory.plan import SENSITIVE
 from muniment.memory.records import Scope
 from muniment.memory.settings import Settings
 from muniment.nodes import trouble
@@ -34,7 +35,7 @@ async def hotpath(
                 break  # the rest would fail the same way; it waits for the next turn
         else:
             found["writes"] += [wire.change(one) for one in receipt.changes]
-            found["asking"] += [wire.request(one) for one in receipt.asked]
+            found["asking"] += [wire.request(one) for one in receipt.asked if one.field in SENSITIVE]
         waiting.pop(str(message.id))
     return found | State(to_learn=waiting)
 
