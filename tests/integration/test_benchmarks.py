@@ -16,7 +16,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from benchmarks import latency, recall, synthetic, writing
+from benchmarks import latency, recall, replies, synthetic, writing
 
 TOPICS = [
     "Rosa repaired the old lighthouse lamp with copper wire", "my violin teacher moved to Ghent",
@@ -201,3 +201,14 @@ def test_the_synthetic_world_is_the_same_every_time() -> None:
     cosines = np.sort((vectors @ vectors.T)[np.triu_indices(200, 1)])
     assert 0.2 < cosines[0] < 0.4
     assert 0.7 < cosines[-1] < 0.85
+
+
+def test_replies_are_timed_with_a_memory_and_without(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both wait for the same model, the extraction is asked beside it, and a turn ends after its reply."""
+    assert replies.main(["--turns", "3", "--latency", "4", "--reply", "0.2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["extraction_requests"] >= 1
+    for side in ("memory", "none"):
+        assert 200 <= found[side]["reply_p50_ms"] <= found[side]["turn_p50_ms"]
+    assert found["ratio"] == pytest.approx(found["memory"]["reply_p50_ms"] / found["none"]["reply_p50_ms"], abs=0.01)
+    assert found["memory"]["turn_p50_ms"] < 3000  # it did not wait for the extraction as well
