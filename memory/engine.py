@@ -30,6 +30,7 @@ from muniment.memory.records import (
     JournalEntry,
     Memory as Record,
     MemoryId,
+    Neighbour,
     Node,
     Query,
     Revision,
@@ -153,6 +154,10 @@ class Memory:
     async def get(self, scope: Scope, memory_id: MemoryId) -> Record:
         """One memory, whatever its state. Raises NotFound."""
         return await lifecycle.get(self.house, scope, memory_id)
+
+    async def related(self, scope: Scope, memory_id: MemoryId) -> Sequence[Neighbour]:
+        """The active memories that an edge ties to this one, strongest first; `sim` is the edge's strength."""
+        return await lifecycle.related(self.house, scope, memory_id)
 
     async def list(
         self,

@@ -172,6 +172,8 @@ def hit(one: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
             "parts": {key: round(value, 4) for key, value in one.parts.items()},
             "channels": list(one.channels),
         }
+        if one.related_to:
+            shown["related_to"] = str(one.related_to)
     return shown
 
 

@@ -10,7 +10,7 @@ from muniment.faces.cli import screen, session
 from muniment.faces.cli.options import ME, AsJson, Id, User, listed, words
 from muniment.memory import wire
 from muniment.memory.errors import BadInput
-from muniment.memory.records import Answer, JournalEntry, Memory, Query, Scope
+from muniment.memory.records import Answer, JournalEntry, Memory, Neighbour, Query, Scope
 from muniment.memory.settings import Settings, load
 
 SHORT_ID = 8
@@ -86,6 +86,8 @@ def _show_answer(answer: Answer, *, explain: bool) -> None:
             screen.say(
                 f"    {str(hit.memory.id)[:SHORT_ID]}  score {hit.score:.3f} = {parts} ({', '.join(hit.channels)})"
             )
+        if explain and hit.related_to:
+            screen.say(f"    related to {str(hit.related_to)[:SHORT_ID]}")
     if explain:
         for left in answer.left_out:
             screen.say(f"  left out {str(left.id)[:SHORT_ID]}: {left.reason} (score {left.score:.3f})")
@@ -147,15 +149,20 @@ def show(memory_id: Id, user: User = ME, as_json: AsJson = False) -> None:
     settings = load()
     scope = session.scope_of(settings, user)
 
-    async def work() -> Memory:
+    async def work() -> tuple[Memory, list[Neighbour]]:
         async with session.opened(settings, quiet=as_json) as memory:
-            return await memory.get(scope, await session.find(memory, scope, memory_id))
+            found = await memory.get(scope, await session.find(memory, scope, memory_id))
+            return found, list(await memory.related(scope, found.id))
 
-    fields = _fields(session.run(work()))
+    found, related = session.run(work())
+    fields = _fields(found)
     if as_json:
-        screen.show_json(fields)
-    else:
-        screen.show_fields(fields)
+        beside = [{"id": str(one.memory.id), "text": one.memory.text, "strength": round(one.sim, 4)} for one in related]
+        screen.show_json(fields | ({"related": beside} if beside else {}))
+        return
+    screen.show_fields(fields)
+    for one in related:
+        screen.say(f"related {one.sim:.2f}  {str(one.memory.id)[:SHORT_ID]}  {screen.one_line(one.memory.text)}")
 
 
 def history(

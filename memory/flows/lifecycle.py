@@ -8,9 +8,10 @@ from datetime import timedelta
 from muniment.memory.errors import BadInput, Conflict, NotFound
 from muniment.memory.flows.house import House
 from muniment.memory.plan import Change, Receipt, WritePlan
-from muniment.memory.records import JournalEntry, Memory, MemoryId, Revision, Scope, evolve
+from muniment.memory.records import JournalEntry, Memory, MemoryId, Neighbour, Revision, Scope, evolve
 
 _MOST = 2**31 - 1
+_RELATED = 10  # of a memory's edges that are shown
 Step = Callable[[Memory], Change | None]
 
 
@@ -20,6 +21,11 @@ async def get(house: House, scope: Scope, memory_id: MemoryId) -> Memory:
     if found is None:
         raise NotFound(f"no memory {memory_id} in the space of {scope.owner!r}", id=str(memory_id))
     return found
+
+
+async def related(house: House, scope: Scope, memory_id: MemoryId) -> list[Neighbour]:
+    """See `Memory.related`."""
+    return await house.store.related(house.owner(scope), memory_id, _RELATED)
 
 
 async def listing(

@@ -9,10 +9,11 @@ from muniment.memory import wire
 from muniment.memory.errors import BadInput, Denied
 from muniment.memory.flows.house import House, safe_text
 from muniment.memory.plan import OpsEvent
-from muniment.memory.records import Answer, Brief, Hit, Query, Reader, Revision, Scope, Search
+from muniment.memory.ports import Sight
+from muniment.memory.records import Answer, Brief, Hit, Omission, Query, Reader, Revision, Scope, Search
 from muniment.memory.rules import gate, render, words
 from muniment.memory.rules.pack import as_json, pack
-from muniment.memory.rules.rank import rank
+from muniment.memory.rules.rank import rank, related
 
 _NOTHING_ASKED = frozenset({"greeting", "acknowledgement", "empty"})
 
@@ -44,8 +45,13 @@ async def query(house: House, scope: Scope, agent: str, asked: Query) -> Answer:
         return wire.fenced(as_json(wire.answer(answer)))
 
     kept, spent, left = pack(hits, top_k=asked.top_k, budget=asked.budget_tokens, rendered=rendered)
+    # Who asks for more relevance than usual gets nothing less.
+    if threshold <= recall.threshold and (beside := _beside(house, sight, kept, dropped, asked.text)):
+        kept, spent, _ = pack([*kept, *beside], top_k=asked.top_k, budget=asked.budget_tokens, rendered=rendered)
     await _searched(house, scope, kept)
-    return Answer(hits=tuple(kept), rev=sight.rev, tokens=spent, returns=asked.returns, left_out=tuple(dropped + left))
+    shown = {hit.memory.id for hit in kept}
+    left_out = tuple(one for one in dropped + left if one.id not in shown)
+    return Answer(hits=tuple(kept), rev=sight.rev, tokens=spent, returns=asked.returns, left_out=left_out)
 
 
 async def brief(house: House, scope: Scope, agent: str, text: str) -> Brief:
@@ -65,7 +71,7 @@ async def brief(house: House, scope: Scope, agent: str, text: str) -> Brief:
         thread=scope.thread,
         horizon=now - lookback,
     )
-    hits, _ = rank(
+    hits, dropped = rank(
         sight.found,
         query=text,
         at=now,
@@ -80,7 +86,10 @@ async def brief(house: House, scope: Scope, agent: str, text: str) -> Brief:
         lines = [f"- {render.line(render.bullet(hit), 400)}" for hit in kept]
         return render.fence("\n".join(filter(None, [header, *lines])))
 
-    kept, _, _ = pack(hits, top_k=recall.context_bullets, budget=recall.context_budget_tokens, rendered=block)
+    limits = {"top_k": recall.context_bullets, "budget": recall.context_budget_tokens}
+    kept, _, _ = pack(hits, **limits, rendered=block)
+    if beside := _beside(house, sight, kept, dropped, text):
+        kept, _, _ = pack([*kept, *beside], **limits, rendered=block)
     await _searched(house, scope, kept)
     return Brief(
         rev=sight.rev,
@@ -88,6 +97,21 @@ async def brief(house: House, scope: Scope, agent: str, text: str) -> Brief:
         header=header,
         bullets=tuple(map(render.bullet, kept)),
         moving=block(kept),
+    )
+
+
+def _beside(house: House, sight: Sight, kept: Sequence[Hit], dropped: Sequence[Omission], text: str) -> list[Hit]:
+    """What comes along with the hits by an edge. Below the embedder's `fallback` an edge is no more than chance."""
+    weak = {one.id for one in dropped if one.reason == "below threshold"}
+    return related(
+        [one for one in sight.found if one.memory.id in weak],
+        kept,
+        query=text,
+        at=house.clock.now(),
+        profile=house.profile,
+        recall=house.settings.recall,
+        categories=house.categories,
+        least=max(house.settings.write.link_min, house.profile.fallback),
     )
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence, Set as AbstractSet
+from dataclasses import replace
 from datetime import datetime
 
-from muniment.memory.records import Found, Hit, Omission, Reason
+from muniment.memory.records import Found, Hit, MemoryId, Omission, Reason
 from muniment.memory.rules import words
 from muniment.memory.rules.merge import negated
 from muniment.memory.sections import Category, Profile, Recall
@@ -17,6 +19,7 @@ from muniment.memory.sections import Category, Profile, Recall
 _SEMANTIC, _KEYWORD = 0.4, 0.6
 _LOWEST = -0.25
 _DAY = 86_400.0
+_RELATED = 2
 
 
 def rank(
@@ -48,6 +51,40 @@ def rank(
         held[hit.memory.category] = held.get(hit.memory.category, 0) + 1
         kept.append(hit)
     return kept, left
+
+
+def related(
+    found: Sequence[Found],
+    kept: Sequence[Hit],
+    *,
+    query: str,
+    at: datetime,
+    profile: Profile,
+    recall: Recall,
+    categories: Mapping[str, Category],
+    least: float,
+) -> list[Hit]:
+    """What an edge of at least this strength ties to a kept hit: the two strongest that say something else (S-20).
+
+    `found` are those that were not relevant enough on their own. An insight is never brought along."""
+    hubs = {hit.memory.id for hit in kept}
+    tied = [(*_strongest(one, hubs), one) for one in found if one.memory.kind != "insight" and hubs & one.edges.keys()]
+    seen = [_gist(hit) for hit in kept]
+    held = Counter(hit.memory.category for hit in kept)
+    brought: list[Hit] = []
+    for strength, hub, one in sorted(tied, key=lambda edge: (-edge[0], str(edge[2].memory.id))):
+        if strength < least or len(brought) == _RELATED:
+            break
+        hit = replace(_score(one, query, at, profile, recall, frozenset()), related_to=hub)
+        if _reason(hit, 0.0, seen, held, recall, categories) is None:
+            seen.append(_gist(hit))
+            held[hit.memory.category] += 1
+            brought.append(hit)
+    return brought
+
+
+def _strongest(one: Found, hubs: AbstractSet[MemoryId]) -> tuple[float, MemoryId]:
+    return max(((one.edges[id_], id_) for id_ in hubs & one.edges.keys()), key=lambda edge: (edge[0], str(edge[1])))
 
 
 def relevance(hit: Hit) -> float:

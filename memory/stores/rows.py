@@ -66,6 +66,7 @@ def found(row: Mapping[str, Any]) -> Found:
         cosine=row["cosine"],
         keyword=float(row["share"] or 0),
         relation=row["strength"] or 0.0,
+        edges={MemoryId(UUID(id_)): strength for id_, strength in (row["edges"] or {}).items()},
         channels=tuple(name for name in channels if row[f"by_{name}"]),
     )
 

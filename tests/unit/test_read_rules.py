@@ -1,5 +1,6 @@
 """Ranking, packing, rendering, words and tokens."""
 
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -9,7 +10,7 @@ from hypothesis import given, strategies as st
 from muniment.memory.records import Action, Delta, Found, Hit, JournalEntry, Memory, MemoryId, Revision
 from muniment.memory.rules import render, tokens, words
 from muniment.memory.rules.pack import pack
-from muniment.memory.rules.rank import rank, relevance
+from muniment.memory.rules.rank import rank, related, relevance
 from muniment.memory.settings import load
 from tests.engine import NOON
 
@@ -217,3 +218,39 @@ def test_tokens_grow_with_the_text(text: str) -> None:
     """A longer text never costs less, and the empty one costs nothing."""
     assert tokens.count(text + " and more") > tokens.count(text) >= 0
     assert tokens.count("") == 0
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.booleans(), st.sampled_from(["goals", "tasks"])), max_size=8),
+    st.floats(0, 1),
+)
+def test_what_an_edge_brings_along(others: list[tuple[float, bool, str]], least: float) -> None:
+    """At most two, strongest first, strong enough, no insight, and each by its strongest edge to a hit."""
+    hub = found("a red cello")
+    hits, _ = rank([hub], query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, threshold=0)
+    weak = [
+        replace(found(f"note {n} about w{n} and x{n}", 0.0, category=category), edges={hub.memory.id: strength})
+        for n, (strength, _, category) in enumerate(others)
+    ]
+    weak = [
+        replace(one, memory=replace(one.memory, kind="insight")) if insight else one
+        for one, (_, insight, _) in zip(weak, others, strict=True)
+    ]
+    brought = related(
+        weak, hits, query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, least=least
+    )
+    fit = sorted((strength for strength, insight, _ in others if strength >= least and not insight), reverse=True)
+    edges = {one.memory.id: one.edges[hub.memory.id] for one in weak}
+    assert [edges[hit.memory.id] for hit in brought] == fit[:2]
+    assert {hit.related_to for hit in brought} <= {hub.memory.id}
+    assert not related(weak, [], query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, least=0)
+
+
+def test_what_says_the_same_is_not_brought_along() -> None:
+    """A near-duplicate of the hit, or of what was brought already."""
+    hub, twin = found("the user rents a red cello"), found("The user rents a red cello.", 0.0)
+    one, same = found("lessons are on tuesdays", 0.0), found("Lessons are on Tuesdays!", 0.0)
+    hits, _ = rank([hub], query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, threshold=0)
+    weak = [replace(item, edges={hub.memory.id: 0.9 - n / 10}) for n, item in enumerate((twin, one, same))]
+    brought = related(weak, hits, query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, least=0.6)
+    assert [hit.memory.text for hit in brought] == ["lessons are on tuesdays"]

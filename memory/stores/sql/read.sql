@@ -26,6 +26,15 @@ where m.space_id = %(space)s and m.state = any(%(states)s)
   and (%(categories)s::text[] is null or m.category = any(%(categories)s))
 order by m.rev desc limit %(limit)s offset %(offset)s
 
+-- name: related
+select r.strength, {{columns}}
+from (
+  select to_id as memory_id, strength from muniment.relations where space_id = %(space)s and from_id = %(memory_id)s
+  union all
+  select from_id, strength from muniment.relations where space_id = %(space)s and to_id = %(memory_id)s
+) r join muniment.memories m on m.space_id = %(space)s and m.memory_id = r.memory_id
+where m.state = 'active' order by r.strength desc, m.memory_id limit %(limit)s
+
 -- name: known
 select turn_id from muniment.turns
 where space_id = %(space)s and turn_id = any(%(turns)s) and consumed_rev is not null
@@ -74,18 +83,18 @@ with base as materialized (
 ), seed as (
   (select memory_id from dense order by cosine desc limit 10) union (select memory_id from keyword order by share desc limit 10)
 ), related as (
-  select memory_id, max(strength) as strength from (
-    select r.to_id as memory_id, r.strength from muniment.relations r join seed s on s.memory_id = r.from_id
-    where r.space_id = %(space)s
+  select memory_id, max(strength) as strength, jsonb_object_agg(seed, strength) as edges from (
+    select r.to_id as memory_id, r.from_id as seed, r.strength
+    from muniment.relations r join seed s on s.memory_id = r.from_id where r.space_id = %(space)s
     union all
-    select r.from_id, r.strength from muniment.relations r join seed s on s.memory_id = r.to_id
-    where r.space_id = %(space)s
+    select r.from_id, r.to_id, r.strength
+    from muniment.relations r join seed s on s.memory_id = r.to_id where r.space_id = %(space)s
   ) edge group by memory_id
 ), candidate as materialized (
   select memory_id from dense union select memory_id from keyword
   union select memory_id from related where memory_id in (select memory_id from base)
 )
-select {{shown}}, k.share, r.strength,
+select {{shown}}, k.share, r.strength, r.edges,
   case when m.embedding_model = %(model)s then 1 - (m.embedding <=> %(vector)s) end as cosine,
   d.memory_id is not null as by_dense, k.memory_id is not null as by_keyword, r.memory_id is not null as by_relation
 from muniment.memories m
