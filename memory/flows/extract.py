@@ -65,9 +65,10 @@ def _weighed(
 ) -> tuple[tuple[Candidate, ...], tuple[str, ...]]:
     """The candidates as the rules would file and trust them, and why some are left out."""
     known = rules.extract(passage.turn).candidates
-    some = [suspect.weigh(write.safe_candidate(house, one), passage.turns) for one in align(found, known)]
+    own = align(found, known)
+    some = [suspect.weigh(write.safe_candidate(house, one), passage.turns) for one in own]
     kept = tuple(one for one in some if not echoed(one, passage.turns))
-    return kept, ("recalled",) * (len(some) - len(kept))
+    return kept, ("known in parts",) * (len(found) - len(own)) + ("recalled",) * (len(some) - len(kept))
 
 
 def _understood_by(passage: Passage) -> Passage:

@@ -16,8 +16,24 @@ _WITHIN = 0.7  # of the shorter one's words
 def align(found: Sequence[Candidate], known: Sequence[Candidate]) -> tuple[Candidate, ...]:
     """The found candidates; one that says what a known one says is about the same thing in the same words of the key.
 
-    Both are of one turn: there, nearly the same words are the same fact, whatever they are filed under."""
-    return tuple(_aligned(one, known) for one in found)
+    Both are of one turn: there, nearly the same words are the same fact, whatever they are filed under. What is known
+    in parts, thing by thing, is left out."""
+    return tuple(_aligned(one, known) for one in found if not _in_parts(one, known))
+
+
+def _in_parts(one: Candidate, known: Sequence[Candidate]) -> bool:
+    """Whether several known ones say together what this one says: `good with QGIS and Rhino` is two skills."""
+    fact = one.fact
+    if fact is None:
+        return False
+    whole = words.lexeme_set(fact.object)
+    parts = {
+        words.lexeme_set(other.fact.object)
+        for other in known
+        if other.fact and other.fact.attribute == fact.attribute and other.fact.negated == fact.negated
+    }
+    within = [part for part in parts if part < whole]
+    return len(within) > 1 and frozenset().union(*within) == whole
 
 
 def _aligned(one: Candidate, known: Sequence[Candidate]) -> Candidate:

@@ -122,6 +122,19 @@ def test_nearly_the_same_words_of_one_turn_are_one_fact(
     assert aligned.text == found.text
 
 
+def test_what_is_known_in_parts_is_left_out() -> None:
+    """Two skills are not a third one, a third thing is."""
+    [turn] = turns("I'm good with QGIS and Rhino, and with Blender on Sundays")
+    both = fact("The user is good with QGIS and Rhino", kind="skill", predicate="skilled_in", object="QGIS and Rhino")
+    more = fact(
+        "The user is good with Rhino and Blender", kind="skill", predicate="skilled_in", object="Rhino and Blender"
+    )
+    known = [one([turn], fact(f"The user is good with {app}", kind="skill", predicate="skilled_in", object=app))[0]
+             for app in ("QGIS", "Rhino")]  # fmt: skip
+    found = [one([turn], raw)[0] for raw in (both, more)]
+    assert [left.text for left in align(found, known)] == ["The user is good with Rhino and Blender"]
+
+
 @given(st.integers(0, 99_999_999))
 def test_a_number_in_chinese_is_the_number(value: int) -> None:
     """Digit by digit and in units."""
