@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 
 from muniment.graph.checkpointer import PooledSaver, checkpointer, open_saver
+from muniment.memory import bootstrap
 from muniment.memory.errors import StoreDown, StoreFull
+from muniment.memory.models.scripted import ScriptedOpenAI
+from muniment.memory.records import Scope, Turn
+from muniment.memory.settings import load
 from tests.graph.conftest import STORY, Talk, last
 
 
@@ -62,6 +67,28 @@ async def test_the_server_gets_it_by_the_settings(database_url: str, monkeypatch
     monkeypatch.setenv("MUNIMENT_DATABASE_URL", database_url)
     async with checkpointer() as saver:
         assert await saver.aget_tuple({"configurable": {"thread_id": "none", "checkpoint_ns": ""}}) is None
+
+
+async def test_the_server_has_a_worker(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inside, background jobs are done when a model is configured; without one they wait."""
+    user = Scope(owner="ana")
+    turn = Turn.make(session="a", key="1", role="user", text="I live in Porto.", at=datetime(2026, 5, 4, tzinfo=UTC))
+    with ScriptedOpenAI('{"facts": []}') as model:
+        named = {"MUNIMENT_MODEL": "m", "OPENAI_BASE_URL": model.base_url, "MUNIMENT_EMBEDDER": "hash-256"}
+        for name, value in (named | {"MUNIMENT_DATABASE_URL": database_url}).items():
+            monkeypatch.setenv(name, value)
+        async with bootstrap.memory(load()) as memory:
+            await memory.record(user, [turn])
+            monkeypatch.delenv("MUNIMENT_MODEL")
+            async with checkpointer():
+                await asyncio.sleep(0.5)
+            assert await memory.waiting() == {"extract": {"due": 1, "later": 0, "running": 0}}
+            monkeypatch.setenv("MUNIMENT_MODEL", "m")
+            async with checkpointer():
+                async with asyncio.timeout(20):
+                    while await memory.waiting():
+                        await asyncio.sleep(0.05)
+    assert len(model.requests) == 1
 
 
 async def test_no_database_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -30,6 +33,8 @@ from muniment.memory.models.fakes import HashEmbedder
 from muniment.memory.models.scripted import ScriptedOpenAI
 from muniment.memory.plan import Job, JobName, Outcome, WritePlan
 from muniment.memory.records import Revision, evolve
+from muniment.memory.settings import load
+from muniment.memory.stores import server
 from tests.engine import NOON, said, scope, settings
 
 SAID = ["I live in Porto.", "I like sailing.", "I work as a carpenter.", "I moved to Lisbon."]
@@ -336,3 +341,27 @@ async def test_a_lost_connection_costs_nothing(memory: Memory, database_url: str
             rows(database_url, "select pg_terminate_backend(pid) from pg_stat_activity"
                  " where datname = current_database() and pid <> pg_backend_pid()")  # fmt: skip
         await until(lambda: done == set(keys) and rows(database_url) == [])
+
+
+async def test_a_killed_database_costs_nothing(home: Path) -> None:
+    """Kill -9 of the server while jobs are under way: the worker starts it again, and every job is done."""
+    tuned = load({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_MODEL": "none"})
+    tuned = tuned.model_copy(update={"jobs": tuned.jobs.model_copy(update={"stalled_seconds": 1.5, "concurrency": 2})})
+    done: set[str] = set()
+
+    async def perform(job: Job) -> None:
+        await asyncio.sleep(0.2)
+        done.add(job.key)
+
+    async with bootstrap.memory(tuned, embedder=HashEmbedder()) as memory, bootstrap.worker(tuned, memory) as hired:
+        keys = [str(n) for n in range(8)]
+        await memory.house.store.enqueue([Job(name="extract", scope=scope(f"u{key}"), key=key) for key in keys])
+        hired._perform = perform
+        async with running(hired):
+            await until(lambda: len(done) >= 2)
+            found = await server.running(home)
+            assert found is not None
+            os.kill(found["pid"], signal.SIGKILL)
+            await until(lambda: done == set(keys), 45)
+            address = await server.ensure(home)
+            await until(lambda: rows(address) == [])
