@@ -56,6 +56,7 @@ class Judged:
     """A pair and what the rules made of it. `kept`: the new words are in the memory afterwards."""
 
     pair: Pair
+    cosine: float
     sim: float
     band: Band
     verdict: Label
@@ -117,12 +118,13 @@ def judged(pair: Pair, known: Vector, new: Vector, profile: Profile, writing: Wr
     """What a write of the new statement does to a space that holds the known one."""
     memory = fresh(pair.known, KNOWN, SCOPE, NOW)
     key = pair.new.fact.key if pair.new.fact else None
-    near = Neighbour(memory=memory, sim=1.0 if key and key == memory.stable_key else float(known @ new))
+    cosine = float(known @ new)
+    near = Neighbour(memory=memory, sim=1.0 if key and key == memory.stable_key else cosine)
     one = Incoming(candidate=pair.new, vector=new, near=(near,), id=NEW)
     changes = merge([one], scope=SCOPE, at=NOW, profile=profile, writing=writing).changes
     sim, band = alike(pair.new, near, profile)
     return Judged(
-        pair=pair, sim=sim, band=band, verdict=_verdict(changes[0].action if changes else None), kept=bool(changes)
+        pair=pair, cosine=cosine, sim=sim, band=band, verdict=_verdict(changes[0].action if changes else None), kept=bool(changes)
     )  # fmt: skip
 
 
@@ -211,33 +213,39 @@ def _figures(found: Sequence[Judged]) -> dict[str, Any]:
 
 
 def sweep(judge: Callable[[Profile], list[Judged]], profile: Profile) -> dict[str, Any]:
-    """The thresholds with the fewest worst errors, then the fewest errors: auto, then fallback, then check.
+    """The thresholds that the pairs propose, and what each one that was tried came to.
 
-    Among equals `auto` is the highest, which merges least by likeness alone; `fallback` and `check` the highest that
-    lose nothing, which spare the most comparisons."""
-    tried: dict[str, list[dict[str, Any]]] = {}
-    for name, low, high in (("auto", 70, 99), ("fallback", 0, 90), ("check", 0, 98)):
-        rows = []
-        for step in range(low, high, 2 if name != "auto" else 1):
-            edge = step / 100
-            if not _ordered(name, edge, profile):
-                continue
-            found = judge(profile.model_copy(update={name: edge}))
-            rows.append({"at": edge, "worst": sum(one.worst is not None for one in found),
-                         "wrong": sum(one.verdict != one.pair.label for one in found)})  # fmt: skip
-        best = min(rows, key=lambda row: (row["worst"], row["wrong"], -row["at"]))
-        profile = profile.model_copy(update={name: best["at"]})
-        tried[name] = rows
-    return {"auto": profile.auto, "check": profile.check, "fallback": profile.fallback, "tried": tried}
-
-
-def _ordered(name: str, edge: float, profile: Profile) -> bool:
-    edges = {"auto": profile.auto, "check": profile.check, "fallback": profile.fallback} | {name: edge}
-    return (
-        edges["fallback"] <= edges["auto"]
-        if name == "fallback"
-        else edges["fallback"] <= edges["check"] <= edges["auto"]
+    `auto`: a hundredth above the lowest from which on there are the fewest worst errors and the fewest errors.
+    `fallback`: a hundredth below the highest up to which there are no more. `check`: what nine in ten of the pairs that say the same or
+    supersede reach, by likeness alone; the pairs cannot tell it from `fallback`, whose limits are the age and number of
+    the known ones."""
+    low = [{"at": step / 100} | _errors_at(judge, profile, auto=step / 100) for step in range(70, 100)]
+    least = min((row["worst"], row["wrong"]) for row in low)
+    auto = min(
+        0.99, 0.01 + max((row["at"] for row in low if (row["worst"], row["wrong"]) > least), default=0.69) + 0.01
     )
+    profile = profile.model_copy(update={"auto": round(auto, 2)})
+    high = [
+        {"at": step / 100} | _errors_at(judge, profile, fallback=step / 100) for step in range(0, round(auto * 100))
+    ]
+    least = min((row["worst"], row["wrong"]) for row in high)
+    fallback = min((row["at"] for row in high if (row["worst"], row["wrong"]) > least), default=auto) - 0.02
+    related = sorted(one.cosine for one in judge(profile) if one.pair.label != "different" and one.pair.lang == "en")
+    check = related[len(related) // 10] if related else auto
+    return {
+        "auto": profile.auto,
+        "check": round(min(max(check, fallback), auto), 2),
+        "fallback": round(max(fallback, 0.0), 2),
+        "tried": {"auto": low, "fallback": high},
+    }
+
+
+def _errors_at(judge: Callable[[Profile], list[Judged]], profile: Profile, **edge: float) -> dict[str, int]:
+    found = judge(profile.model_copy(update=edge))
+    return {
+        "worst": sum(one.worst is not None for one in found),
+        "wrong": sum(one.verdict != one.pair.label for one in found),
+    }
 
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
