@@ -31,7 +31,7 @@ Source = Literal["rules", "model"]
 Purpose = Literal["reply", "extract", "episode", "insight", "embed"]
 Field = Literal["preferred_name", "pronouns", "city", "language", "tone", "goals"]
 Decision = Literal["pending", "approved", "rejected", "expired", "replaced"]
-UNFORMAL = ("more than", "recalled")  # how the reasons begin that say nothing of a statement's form
+UNFORMAL = ("more than ", "recalled", "contradicts ")  # how the reasons begin that say nothing of a statement's form
 SENSITIVE: frozenset[Field] = frozenset({"preferred_name", "pronouns", "city", "language"})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime
@@ -23,7 +24,8 @@ from muniment.memory.ports import AnswerForm, ChatAnswer, ChatMessage, ChatModel
 from muniment.memory.records import Scope
 from muniment.memory.sections import Price
 from muniment.memory.settings import Settings
-from tests.engine import NOON, engine, scope, settings
+from tests.answers import fact
+from tests.engine import NOON, engine, said, scope, settings
 
 HELLO = (ChatMessage(role="user", content="Where do I live?"),)
 PRICES = {"scripted": Price(input=1.0, output=10.0)}
@@ -223,6 +225,22 @@ async def test_a_budget_that_cannot_be_read_is_kept(database_url: str) -> None:
     assert model.calls == []
     free = bootstrap.memory(tuned(nowhere), clock=FixedClock(NOON))
     assert (await ask(free, model)).message.content == "In Lisbon."
+
+
+async def test_what_a_fact_cost_is_counted_over_the_users_of_a_tenant(database_url: str) -> None:
+    """Facts that a model has written, of this tenant's users and of no other's."""
+    made = fact("The user teaches pottery", predicate="teaches", object="pottery", kind="skill", category="profile")
+    usage = {"input_tokens": 500, "output_tokens": 100}
+    said_so = ChatMessage(role="assistant", content=json.dumps({"facts": [made]}))
+    model = ScriptedChat(lambda *_: ChatAnswer(message=said_so, model="scripted", **usage))
+    async with engine(database_url, tuned=tuned(database_url), model=model) as memory:
+        for who in (scope(), scope("bob"), scope(tenant="globex")):
+            turn = said("So I teach pottery, and it is a joy.")
+            await memory.record(who, [turn])
+            await memory.extract(who, turn.id)
+        books = await memory.books(scope(), 1)
+    assert books.facts == 2
+    assert charged(books) == (1200, 2 * (500 + 10 * 100))
 
 
 async def test_no_secret_leaves(database_url: str) -> None:
