@@ -1,11 +1,27 @@
 -- A whole plan as one statement. A transaction that is one statement needs one round trip and cannot be left half done;
 -- a function, because row-level security wants the space entered by a statement before the first that reads.
+-- `fresh`: none of the memories was there before, and there is nothing to archive.
 create function muniment.apply_changes(
-  at_space uuid, memories jsonb, embeddings halfvec[], weights sparsevec[], lines jsonb
+  at_space uuid, memories jsonb, embeddings halfvec[], weights sparsevec[], lines jsonb, fresh boolean
 ) returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
-  -- A memory's row, its former version and its line of the journal are one statement.
+  if fresh then
+    insert into muniment.memories (
+      space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
+      agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
+      purge_at, rev, superseded_by, context, turns, embedding, embedding_model, words)
+    select at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust,
+      m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time,
+      m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns, embeddings[m.ordinality],
+      m.embedding_model, weights[m.ordinality]
+    from jsonb_populate_recordset(null::muniment.memories, memories) with ordinality m;
+    insert into muniment.journal (space_id, rev, memory_id, action, new_ref, thread_id, node, actor, band, sim, meta, ts)
+    select at_space, j.rev, j.memory_id, j.action, j.memory_id || '@' || j.rev, j.thread_id, j.node, j.actor, j.band,
+      j.sim, j.meta, j.ts
+    from jsonb_populate_recordset(null::muniment.journal, lines) j;
+    return;
+  end if;
   with incoming as materialized (
     select * from jsonb_populate_recordset(null::muniment.memories, memories) with ordinality
   ), before as materialized (
@@ -52,7 +68,7 @@ end $$;
 -- `founding`: the row of a space that may be new, else null. What a plan does not carry is null, too.
 create function muniment.commit_plan(
   at_space uuid, founding jsonb, expected bigint, changes int, memories jsonb, embeddings halfvec[],
-  weights sparsevec[], lines jsonb, consumed jsonb, extracted jsonb, edges jsonb
+  weights sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb
 ) returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
 #variable_conflict use_column
 begin
@@ -90,7 +106,7 @@ begin
       perform muniment.refuse('MU001', 'extracted before');
     end if;
   end if;
-  perform muniment.apply_changes(at_space, memories, embeddings, weights, lines);
+  perform muniment.apply_changes(at_space, memories, embeddings, weights, lines, fresh);
   if edges is not null then
     insert into muniment.relations (space_id, from_id, to_id, relation_type, strength, created_at)
     select at_space, r.from_id, r.to_id, r.relation_type, r.strength, r.created_at

@@ -90,6 +90,7 @@ def applied(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str,
         "embeddings": vectors if any(vectors) else None,
         "words": [sparse(words.weights(one.after.text, one.after.context)) for one in changes],
         "lines": packed([_line(plan, change) for change in changes]),
+        "fresh": all(change.before is None for change in changes),
     }
 
 

@@ -8,7 +8,7 @@ on conflict (space_id) do nothing
 
 -- name: commit (one transaction in one statement; fails as `muniment.refuse` says when the plan is outdated or replayed)
 select muniment.commit_plan(%(space)s, %(founding)s, %(expected)s, %(changes)s, %(memories)s, %(embeddings)b, %(words)b,
-  %(lines)s, %(turns)s, %(extracted)s, %(relations)s)
+  %(lines)s, %(fresh)s, %(turns)s, %(extracted)s, %(relations)s)
 
 -- name: record
 insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled)
@@ -17,7 +17,7 @@ from jsonb_populate_recordset(null::muniment.turns, %(turns)s::jsonb)
 on conflict (space_id, turn_id) do nothing
 
 -- name: apply (more changes of the same plan)
-select muniment.apply_changes(%(space)s, %(memories)s, %(embeddings)b, %(words)b, %(lines)s)
+select muniment.apply_changes(%(space)s, %(memories)s, %(embeddings)b, %(words)b, %(lines)s, %(fresh)s)
 
 -- name: seen
 insert into muniment.thread_revision (space_id, thread_id, rev)
