@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from uuid import UUID
-
 import pytest
 
 from muniment.memory.engine import Memory
 from muniment.memory.plan import Relation, WritePlan
-from muniment.memory.records import Answer, Query, Reader
+from muniment.memory.records import Answer, MemoryId, Query, Reader
 from tests.engine import NOON, engine, note, scope
 
 HUB = "The user rents a cello from the music school"
@@ -16,7 +14,7 @@ BESIDE = ("Lessons are on Tuesdays at six", "Vera teaches there", "A concert is 
 ASKED = "which cello does the user rent?"
 
 
-async def tied(memory: Memory, *strengths: float, category: str = "activity", hub: str = HUB) -> list[UUID]:
+async def tied(memory: Memory, *strengths: float, category: str = "activity", hub: str = HUB) -> list[MemoryId]:
     """A memory that is found, and others that are not, tied to it by edges of these strengths; the hub's id first."""
     candidates = [note(hub), *(note(text, category) for text in BESIDE[: len(strengths)])]
     await memory.ingest(scope(), candidates)
