@@ -15,6 +15,7 @@ from muniment.memory.records import Scope, evolve
 from muniment.memory.rules import cost
 
 _log = logging.getLogger(__name__)
+_SHORT = 4_000  # characters: a longer text is not worth its place among those that were redacted before
 
 
 async def ask(
@@ -54,8 +55,20 @@ async def ask(
 
 
 def _safe(house: House, message: ChatMessage) -> ChatMessage:
-    calls = tuple(evolve(one, arguments=safe_value(house, one.arguments)) for one in message.tool_calls)
+    calls = tuple(
+        evolve(
+            one,
+            # No provider takes brackets in a name.
+            name=one.name if safe_text(house, one.name) == one.name else "redacted",
+            arguments=safe_value(house, one.arguments),
+        )
+        for one in message.tool_calls
+    )
     return evolve(message, content=safe_text(house, message.content), tool_calls=calls)
+
+
+def _safe(house: House, text: str) -> str:
+    return house.resaid(text) if len(text) <= _SHORT else house.redact(text)
 
 
 async def _reserve(house: House, scope: Scope, day: date, guess: Charge) -> Charge | None:

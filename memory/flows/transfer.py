@@ -10,22 +10,37 @@ from uuid import uuid4
 
 from muniment.memory import wire
 from muniment.memory.errors import BadInput, Conflict
-from muniment.memory.flows.house import House, safe_text
+from muniment.memory.flows.house import House, safe_value, unwanted
 from muniment.memory.flows.write import checked, keep, safe_candidate
-from muniment.memory.plan import Change, WritePlan
+from muniment.memory.plan import Change, Field, WritePlan
 from muniment.memory.ports import Dump
 from muniment.memory.records import Candidate, Kind, MemoryId, Revision, Scope, Turn, TurnId
+from muniment.memory.rules.denial import denied
 from muniment.memory.rules.merge import fresh
 
 Progress = Callable[[int], None]
 _BATCH = 128
 _REVECTOR = 64
-_ROW_TYPES = frozenset({"space", "memory", "version", "journal", "relation", "thread", "turn"})
+_ROW_TYPES = frozenset({"space", "memory", "version", "journal", "relation", "thread", "turn", "consent"})
+_TEXTS = (
+    "text",
+    "context",
+    "fact",
+    "stable_key",
+    "tags",
+    "path",
+    "meta",
+    "value",
+    "old",
+)  # of a row: what can hold a secret
 
 
 async def ingest(house: House, scope: Scope, candidates: Iterable[Candidate], progress: Progress | None) -> int:
     """See `Memory.ingest`."""
-    source, added = iter(candidates), 0
+    if unwanted(house, scope):
+        return 0
+    source = (one for one in candidates if denied(house.settings.redact, tags=one.tags) is None)
+    added = 0
     while batch := [safe_candidate(house, one) for one in islice(source, _BATCH)]:
         vectors = await house.embedder.documents([one.text for one in batch])
         added += await _ingest_batch(house, scope, batch, vectors)
@@ -115,7 +130,7 @@ async def reembed(house: House, progress: Progress | None) -> int:
 
 
 def _redacted(house: House, row: dict[str, Any]) -> dict[str, Any]:
-    return row | {key: safe_text(house, row[key]) for key in ("text", "context") if row.get(key)}
+    return row | {key: safe_value(house, row[key]) for key in _TEXTS if row.get(key)}
 
 
 def _check(row: Any, number: int, house: House) -> None:
@@ -126,6 +141,7 @@ def _check(row: Any, number: int, house: House) -> None:
         raise BadInput(f"row {number}: unknown type {kind!r}; allowed: {', '.join(sorted(_ROW_TYPES))}")
     if kind in ("memory", "version", "turn") and not isinstance(row.get("text"), str):
         raise BadInput(f"row {number}: field 'text' is missing or is no text")
+    _check_consent(row, number, house)
     if not isinstance(row.get("context"), str | None):
         raise BadInput(f"row {number}: field 'context' is no text")
     if not wire.sound({key: value for key, value in row.items() if key != "text"}):
@@ -144,6 +160,16 @@ def _check(row: Any, number: int, house: House) -> None:
         and (not isinstance(category, str) or category not in house.categories)
     ):
         raise BadInput(f"row {number}: unknown category {category!r}; allowed: {', '.join(sorted(house.categories))}")
+
+
+def _check_consent(row: Mapping[str, Any], number: int, house: House) -> None:
+    """Neither what may not be taken in, nor a field that the profile does not have."""
+    if row.get("type") == "consent" and row.get("field") not in get_args(Field):
+        raise BadInput(f"row {number}: field 'field' is none of {', '.join(get_args(Field))}")
+    tags, path = row.get("tags"), row.get("path")
+    known = {"tags": tags if tags and wire.texts(tags) else (), "path": path if isinstance(path, str) else None}
+    if refusal := denied(house.settings.redact, **known):
+        raise BadInput(f"row {number}: {refusal}")
 
 
 def _check_fact(row: Mapping[str, Any], number: int) -> None:

@@ -74,6 +74,11 @@ TAMPERED: list[tuple[str, dict[str, Any]]] = [
     ("turn", {"role": None}),
     ("turn", {"consumed_rev": 99}),
     ("turn", {"at": "infinity"}),
+    ("consent", {"field": "bank"}),
+    ("consent", {"decision": "maybe"}),
+    ("consent", {"value": None}),
+    ("consent", {"memory_id": "x"}),
+    ("consent", {"expires_at": "infinity"}),
 ]
 
 

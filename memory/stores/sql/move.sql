@@ -18,6 +18,9 @@ from muniment.thread_revision t where space_id = %(space)s
 union all
 select to_jsonb(t) - 'space_id' || '{"type": "turn"}', 6, extract(epoch from t.at)::bigint, t.turn_id::text
 from muniment.turns t where space_id = %(space)s
+union all
+select to_jsonb(c) - 'space_id' || '{"type": "consent"}', 7, extract(epoch from c.asked_at)::bigint, c.request_id::text
+from muniment.consent_requests c where space_id = %(space)s
 order by part, n, id
 
 -- name: load_space
@@ -51,6 +54,10 @@ select (jsonb_populate_record(null::muniment.thread_revision, %(row)s || jsonb_b
 insert into muniment.turns
 select (jsonb_populate_record(null::muniment.turns, '{"source": "user", "tags": [], "recalled": []}' || %(row)s
   || jsonb_build_object('space_id', %(space)s::uuid))).*
+
+-- name: load_consent
+insert into muniment.consent_requests
+select (jsonb_populate_record(null::muniment.consent_requests, %(row)s || jsonb_build_object('space_id', %(space)s::uuid))).*
 
 -- name: flaws (what no writer leaves behind, and no reader could bear)
 with own as (select rev from muniment.spaces where space_id = %(space)s)
@@ -88,7 +95,10 @@ from (select event_time as at from muniment.memories where space_id = %(space)s
       union all select purge_at from muniment.memories where space_id = %(space)s
       union all select event_time from muniment.memory_versions where space_id = %(space)s
       union all select ts from muniment.journal where space_id = %(space)s
-      union all select at from muniment.turns where space_id = %(space)s) moment
+      union all select at from muniment.turns where space_id = %(space)s
+      union all select asked_at from muniment.consent_requests where space_id = %(space)s
+      union all select expires_at from muniment.consent_requests where space_id = %(space)s
+      union all select decided_at from muniment.consent_requests where space_id = %(space)s) moment
 where at not between '0002-01-01' and '9998-12-31'
 limit 1
 
