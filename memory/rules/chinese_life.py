@@ -127,10 +127,16 @@ def _done(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield draft("experience", slugs.get(verb, "did"), value, f"用户{verb}过{value}")
 
 
+_FIRM = re.compile(r"(?:公司|集团|院|所|厂|社|局|银行|工作室|团队|部门|机构|医院|报社|事务所|企业)$")
+
+
 def _been(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     where = owned(found["value"])
     if where:
-        predicate = {"工作": "worked_at", "上班": "worked_at", "实习": "worked_at"}.get(found["verb"], "lived_in")
+        firm = "worked_at" if _FIRM.search(where) else "lived_in"
+        predicate = {"工作": "worked_at", "干": "worked_at", "上班": "worked_at", "实习": "worked_at"}.get(
+            found["verb"], firm
+        )
         done = "了" if found[0].endswith(f"了{found['long']}") else "过"
         text = f"用户在{where}{found['verb']}{done}{found['long']}"
         yield draft(
@@ -173,7 +179,7 @@ def _due(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _someone(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What is said of somebody who is called by name alone."""
-    name, rest = found["name"], found["rest"]
+    name, rest = found["name"], re.sub(r"^(?:其实|一直|已经)+", "", found["rest"])
     for pattern, predicate, single in _THEIRS:
         match = re.fullmatch(pattern, rest)
         if match and predicate in ("lives_in", "works_at", "works_as", "age") and (value := owned(match["value"])):

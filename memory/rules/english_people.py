@@ -18,7 +18,7 @@ _NAMED = re.compile(
     + _MY
     + r"(?:'s\s+(?i:first\s+)?(?i:name\s+is)|\s+(?i:is\s+(?:called|named)|is|goes\s+by))\s+(?P<name>"
     + NAME
-    + r")(?:[,.]?$|,\s|\s+and\s)"
+    + r")(?:,?\s+(?:and\s+)?not\s+(?P<no>[A-Z][\w'-]*))?(?:[,.]?$|,\s|\s+and\s)"
 )
 _IS_MY = re.compile(r"^(?P<name>" + _PERSON + r")\s+(?:is|was)\s+" + _MY + r"(?:[.!,]|\s+and\b|$)")
 _APPOSITION = re.compile(r"\b" + _MY + r",?\s+(?P<name>" + _PERSON + r")(?![\w'])")
@@ -81,7 +81,7 @@ def _names(clause: Clause) -> Iterator[Draft]:
     for pattern in (_NAMED, _IS_MY, _HAVE):
         match = pattern.match(clause.text)
         if match and is_name(match["name"], clause):
-            yield _related(match["rel"], match["name"])
+            yield _related(match["rel"], match["name"], match.groupdict().get("no"))
             return
     match = _SPOUSE.match(clause.text)
     if match:
@@ -107,14 +107,14 @@ def _trades(clause: Clause) -> Iterator[Draft]:
             yield _about(about, "works_at", firm, f"{name} works at {firm}", entities=(firm,))
 
 
-def _related(said: str, name: str) -> Draft:
+def _related(said: str, name: str, no: str | None = None) -> Draft:
     relation, name = said.casefold(), name.removesuffix("'s").strip(" ,.")
     predicate = _predicate(relation)
     return draft(
         "relationship",
         predicate,
         name,
-        f"The user's {relation} is {name}",
+        f"The user's {relation} is {name}" + (f", not {no}" if no else ""),
         persons=(name,),
         single=predicate in ONE_AT_A_TIME,
         importance=3,

@@ -26,6 +26,9 @@ _COPULA = re.compile(
     rf"|lives in|lives at|works at|works for|works as|leaves(?:\s+(?:from|at))?|starts at|goes to|ends at)\s+(?P<right>.+)$"
 )
 _COPULA_ZH = re.compile(r"^(?P<left>.+?)(?P<verb>叫|是|住在|在)(?P<right>.+)$")
+_EATING = re.compile(r"^(?:[吃喝碰]|(?:eat|drink|have)\s+)")
+_MUST_NOT = re.compile(r"不能|不可以|不许|cannot|can't|must not|not allowed|allerg|过敏", re.IGNORECASE)
+_SOME_ZH = re.compile(r"一[家个所间座位名款本]")
 _BARE = frozenset({"is", "are", "was"})
 _NAMING = _BARE | {"is named", "叫", "是"}
 _PLACE_ZH = re.compile(r".{1,4}|.*(?:[里上下旁边街路楼室市区处层旁]|那里|附近)")
@@ -77,8 +80,34 @@ def judge(candidate: Candidate, memory: Memory, *, vouched: bool = False) -> Ver
     if _subject(new) != _subject(old):
         return "different"
     if attribute(new) == attribute(old):
-        return _values(new, old)
+        return "supersedes" if _corrects(candidate, memory) else _values(new, old)
+    if eats_again(new, old, memory.text):
+        return "supersedes"
     return _attributes(new, old, read(candidate.text), read(memory.text), vouched=vouched)
+
+
+def _corrects(candidate: Candidate, memory: Memory) -> bool:
+    """`Joris, not Joost` is a correction of what is known of Joost; `the half marathon is on the 19th` of its day."""
+    new, old = read(candidate.text), read(memory.text)
+    if _takes_back(new, old):
+        return True
+    fact, known = candidate.fact, memory.fact
+    if fact is None or known is None or fact.kind != "goal" or denied(fact) != denied(known):
+        return False
+    less = read(fact.object).words
+    named = re.search(rf"\bthe {re.escape(words.fold(fact.object))}\b", new.text) and less
+    return (
+        bool(named)
+        and less < read(known.object).words
+        and bool(new.figures - old.figures and old.figures - new.figures)
+    )
+
+
+def eats_again(new: Fact, old: Fact, known: str) -> bool:
+    """Whether somebody likes now what was not eaten before; what one must not eat one may like all the same."""
+    if (attribute(old)[1], attribute(new)[1]) != ("cannot", "likes") or denied(new) or _MUST_NOT.search(known):
+        return False
+    return words.fold(_EATING.sub("", old.object)).split() == words.fold(_EATING.sub("", new.object)).split()
 
 
 def attribute(fact: Fact) -> tuple[str, str]:
@@ -126,12 +155,12 @@ def _values(new: Fact, old: Fact) -> Verdict:
 
 def _shortened(new: Fact, old: Fact) -> bool:
     """Whether a firm or a person is now called by a part of the former name: that is no lesser detail, but a correction."""
-    named = attribute(new)[1] in ("works_at", "preferred_name")
+    named = attribute(new)[1] in ("works_at", "preferred_name") and new.object[:1].isupper()
     return named and new.single and len(words.fold(new.object).split()) < len(words.fold(old.object).split())
 
 
 def _same_object(new: Fact, old: Fact) -> bool:
-    left, right = read(new.object), read(old.object)
+    left, right = read(_SOME_ZH.sub("", new.object)), read(_SOME_ZH.sub("", old.object))
     a, b = left.words | left.figures, right.words | right.figures
     if not a or not b:
         return words.fold(new.object).split() == words.fold(old.object).split()

@@ -5,6 +5,7 @@ is sure (`auto`) it may still only call the same what no guard holds apart."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ from muniment.memory.records import (
     Action,
     Band,
     Candidate,
+    Fact,
     Memory,
     MemoryId,
     Neighbour,
@@ -23,12 +25,14 @@ from muniment.memory.records import (
     Vector,
     evolve,
 )
-from muniment.memory.rules import words
-from muniment.memory.rules.judge import Verdict, attribute, guarded, judge
+from muniment.memory.rules import predicates, words
+from muniment.memory.rules.judge import Verdict, attribute, denied, eats_again, guarded, judge
 from muniment.memory.rules.reading import Reading, read
 from muniment.memory.sections import Profile, Writing
 
 LESS_TRUSTED = "contradicts what a more trusted source said"
+_FREE = ("preference", "goal")  # kinds whose predicates say more of the wording than of the fact
+_NAMES = re.compile(r"\b[A-Z][\w-]*")
 _SAID_TWICE = 0.6  # share of the shorter statement's words that two statements of one turn have in common
 # Share of common words that stands for a cosine where the embedder does not know the script, on the bands' edges.
 _WORDS = Profile(auto=0.9, check=0.5, fallback=0.3, floor=0.0, ceiling=1.0, scripts=("latin", "cjk"))
@@ -120,6 +124,8 @@ def _decide(
     candidate = one.candidate
     if candidate.state == "pending" and any(_plain(candidate.text) == _plain(item.memory.text) for item in near):
         return None
+    if _told_in_parts(candidate, near):
+        return None
     stale = at - timedelta(days=writing.fallback_days)
     fallbacks = 0
     for neighbour in near:
@@ -150,7 +156,9 @@ def _decide(
 
 def _kin(candidate: Candidate, memory: Memory) -> bool:
     new, old = candidate.fact, memory.fact
-    return new is not None and old is not None and attribute(new) == attribute(old)
+    if new is None or old is None:
+        return False
+    return attribute(new) == attribute(old) or eats_again(new, old, memory.text)
 
 
 def _said_twice(candidate: Candidate, memory: Memory) -> bool:
@@ -160,9 +168,39 @@ def _said_twice(candidate: Candidate, memory: Memory) -> bool:
     if not set(candidate.turns) & set(memory.turns):
         return False
     new, old = read(candidate.text), read(memory.text)
-    if candidate.fact and memory.fact and not _overlap(read(candidate.fact.object), read(memory.fact.object)):
-        return False  # what is said of the same person twice in a turn, where one works and as what
+    if candidate.fact and memory.fact:
+        if not _overlap(read(candidate.fact.object), read(memory.fact.object)):
+            return False  # what is said of the same person twice in a turn, where one works and as what
+        if _one_thing(candidate.fact, memory.fact):
+            return True
     return _overlap(new, old) >= _SAID_TWICE and not guarded(new, old) and judge(candidate, memory) != "supersedes"
+
+
+def _one_thing(new: Fact, old: Fact) -> bool:
+    """Whether two facts of a turn are one by subject, kind and value, though filed under two predicates of which one may
+    be anything: who drinks only tea prefers it."""
+    if (new.kind, new.subject.casefold()) != (old.kind, old.subject.casefold()) or denied(new) != denied(old):
+        return False
+    free = new.kind in _FREE or any(predicates.name(one.kind, one.predicate).single is None for one in (new, old))
+    a, b = read(new.object), read(old.object)
+    return free and bool(a.words) and a.words == b.words and a.figures == b.figures
+
+
+def _told_in_parts(candidate: Candidate, near: Sequence[Neighbour]) -> bool:
+    """Whether several memories of the candidate's turn say together what it says at once."""
+    if candidate.fact is None:
+        return False
+    some = [
+        read(one.memory.fact.object)
+        for one in near
+        if one.memory.fact
+        and set(candidate.turns) & set(one.memory.turns)
+        and attribute(candidate.fact) == attribute(one.memory.fact)
+        and denied(candidate.fact) == denied(one.memory.fact)
+    ]
+    new = read(candidate.fact.object)
+    known = frozenset[str]().union(*(one.words | one.figures for one in some))
+    return len(some) > 1 and new.words | new.figures <= known
 
 
 def _free_key(candidate: Candidate, near: Sequence[Neighbour]) -> str | None:
@@ -190,7 +228,7 @@ def _meet(one: Incoming, memory: Memory, verdict: Verdict, band: Band, sim: floa
     # The newer words win also where they say less: a correction is never lost for being shorter.
     after = evolve(
         memory,
-        text=candidate.text,
+        text=_renamed(candidate, memory) or candidate.text,
         fact=candidate.fact or memory.fact,
         stable_key=_key(candidate, memory),
         importance=max(candidate.importance, memory.importance),
@@ -206,6 +244,19 @@ def _meet(one: Incoming, memory: Memory, verdict: Verdict, band: Band, sim: floa
     return Change(
         action=action, after=after, before=memory, vector=one.vector, band=band, sim=round(min(sim, 1.0), 4), meta=meta
     )
+
+
+def _renamed(candidate: Candidate, memory: Memory) -> str | None:
+    """What is known of a person, under the right name, when all that the candidate says is what the name is: it would
+    be lost with the wrong one."""
+    said, known = read(candidate.text), read(memory.text)
+    fact = candidate.fact
+    if fact is None or fact.persons != (fact.object,) or not known.words - said.words:
+        return None
+    wrong = [one for one in _NAMES.findall(memory.text) if read(f"the {one}").words == said.retracted]
+    if len(set(wrong)) != 1 or not known.words - said.words - said.retracted:
+        return None
+    return re.sub(rf"\b{re.escape(wrong[0])}\b", lambda _: fact.object, memory.text)
 
 
 def _key(candidate: Candidate, memory: Memory) -> str | None:

@@ -55,6 +55,15 @@ _ANNOUNCED = (
         r"(?:邮件|网页|文章|文档|页面|原文|公告|通知|网站|短信|帖子)(?:里面?|中|上面?|内容)?(?:写着?|写道|说|提到|如下|是)[^\n：:。]{0,6}[：:]"
     ),
 )
+# "Summarise this supplier sheet:" and a line break: what follows is what is to be worked on.
+_HANDED_OVER = re.compile(
+    r"(?i)(?:\b(?:summari[sz]e|translate|review|check|explain|proofread|rewrite|look\s+at|what\s+do\s+you\s+(?:make|think)\s+of|draft|reply\s+to|answer)\b"
+    r"|总结|概括|翻译|看看|看一下|分析|解释|检查|润色|改写|改一下|回复)[^\n:：]{0,60}[:：][ \t]*\n"
+)
+# "I got the results back: all is well" announces the person's own words, unless more than a line follows.
+_OUTCOME = re.compile(
+    r"(?i)\b(?:results?|outputs?|invoices?|files?|tickets?|logs?)\b[^\n:]{0,60}:|结果[^\n：:]{0,12}[：:]"
+)
 _HEADED = re.compile(
     r"^(?:-{2,}\s*(?:original|forwarded)\s+message|begin\s+forwarded\s+message:|on\s[^\n]{5,120}\swrote:\s*$"
     r"|(?:from|发件人)\s*[:：][^\n]{1,200}\n(?:[^\n]{0,200}\n){0,3}?(?:to|subject|date|sent|cc|主题|收件人|日期)\s*[:：])",
@@ -204,8 +213,10 @@ def _spans(text: str) -> list[tuple[int, int]]:
     found = [one.span() for pattern in _MARKED for one in pattern.finditer(text)]
     quotes = [one.span() for one in _QUOTED.finditer(text)]
     found += [(a, b) for a, b in quotes if _weight(text[a:b]) >= _LONG_QUOTE or instructs(text[a + 1 : b - 1])]
-    for pattern in _ANNOUNCED:
+    for pattern in (*_ANNOUNCED, _HANDED_OVER):
         for one in pattern.finditer(text):
+            if _OUTCOME.search(one.group()) and _own_line(text[one.end() :]):
+                continue
             start = one.end() + len(text[one.end() :]) - len(text[one.end() :].lstrip())
             # What is announced may be delimited: then it ends there, and the person goes on.
             ends = [b for a, b in (*found, *quotes) if a <= start < b]
@@ -213,6 +224,11 @@ def _spans(text: str) -> list[tuple[int, int]]:
     if headed := _HEADED.search(text):
         found.append((headed.start(), len(text)))
     return sorted(found)
+
+
+def _own_line(rest: str) -> bool:
+    """Whether what follows an announcement is a person's own remark: one line that instructs nobody."""
+    return "\n" not in rest.strip() and not instructs(rest)
 
 
 def _weight(text: str) -> int:

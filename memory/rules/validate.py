@@ -22,6 +22,7 @@ _NOT_A_PRONOUN = re.compile(
     r"自我|忘我|我国|\bI/O\b|\b(?:Type|Part|Phase|Class|Elizabeth|Charles|William|World\s+War)\s+I\b|\bUS\b"
 )
 _QUOTED = re.compile(r'"[^"\n]{1,200}"')
+_REDACTED = "[redacted:"  # what is said of a secret is nothing without it
 _WORD = re.compile(r"[^\W_]")
 _UNIT = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
 _BORDERS = (
@@ -57,6 +58,8 @@ def _refusal(text: str, candidate: Candidate, categories: frozenset[str]) -> str
 
 
 def _misspoken(text: str) -> str | None:
+    if _REDACTED in text:
+        return "a secret"
     if _PRONOUNS.search(_NOT_A_PRONOUN.sub(" ", _QUOTED.sub(" ", text))):
         return "first or second person"
     return "relative date" if dates.relative(text, _ANY_DAY) else None

@@ -28,6 +28,7 @@ def check(text: str, *, kind: Kind = "semantic", max_chars: int = 280) -> tuple[
         ("", "empty"),
         (" \n ", "empty"),
         ("...!", "empty"),
+        ("The user's code is [redacted:password]", "a secret"),
         ("I live in Rome", "first or second person"),
         ("The user likes my tea", "first or second person"),
         ("Your favourite colour is green", "first or second person"),

@@ -1,0 +1,119 @@
+"""Merging: two readings of one turn, and corrections that look like something else."""
+
+from uuid import uuid4
+
+import pytest
+
+from muniment.memory.records import Candidate, Fact, Memory, TurnId, evolve
+from tests.unit.test_merge import bare, known, lives, meet
+
+
+def of_one_turn(*texts: str) -> list[str]:
+    """What is left of statements that are read from one turn by two readers, in order."""
+    turn = TurnId(uuid4())
+    memories: list[Memory] = []
+    for kind, predicate, value, text in (one.split("|") for one in texts):
+        fact = Fact(kind=kind, predicate=predicate, object=value, subject="user")  # type: ignore[arg-type]
+        one = evolve(bare(text, fact=fact), turns=(turn,))
+        for change in meet(one, *((memory, 0.8) for memory in memories)).changes:
+            memories = [memory for memory in memories if memory.id != change.after.id] + [change.after]
+    return [memory.text for memory in memories]
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (
+            ("preference|prefers|green tea|The user drinks only green tea", "preference|drinks|green tea|The user only has green tea"),
+            ["The user drinks only green tea"],
+        ),
+        (
+            ("identity|works_as|nurse|The user works as a nurse", "identity|works_at|Arup|The user works at Arup"),
+            ["The user works as a nurse", "The user works at Arup"],
+        ),
+        (
+            (
+                "skill|skilled_in|Rhino|The user is good with Rhino", "skill|skilled_in|QGIS|The user is good with QGIS",
+                "skill|skilled_in|QGIS and Rhino|The user is quite good with QGIS and Rhino",
+            ),
+            ["The user is good with Rhino", "The user is good with QGIS"],
+        ),
+        (
+            (
+                "skill|skilled_in|Rhino|The user is good with Rhino", "skill|skilled_in|QGIS|The user is good with QGIS",
+                "skill|skilled_in|Revit|The user is good with Revit",
+            ),
+            ["The user is good with Rhino", "The user is good with QGIS", "The user is good with Revit"],
+        ),
+    ],
+)  # fmt: skip
+def test_two_readings_of_a_turn(said: tuple[str, ...], left: list[str]) -> None:
+    """The same value under another predicate is one memory, another value is not; what is known in parts is not said again."""
+    assert of_one_turn(*said) == left
+
+
+def related(name: str, said: str) -> Candidate:
+    fact = Fact(kind="relationship", predicate="colleague", object=name, persons=(name,))
+    return Candidate(text=said, category="relationships", fact=fact)
+
+
+def test_a_corrected_name_keeps_what_is_known_of_the_person() -> None:
+    """`Joris, not Joost`: what Joost does, Joris does; what another colleague does stays."""
+    old = known("The user's colleague Joost draws the plans", fact=related("Joost", "").fact, category="relationships")
+    ben = known("The user's colleague Ben draws the maps", fact=related("Ben", "").fact, category="relationships")
+    new = related("Joris", "The user's colleague is Joris, not Joost")
+    [change] = meet(new, (ben, 0.7), (old, 0.6)).changes
+    assert (change.action, change.before) == ("UPDATE", old)
+    assert change.after.text == "The user's colleague Joris draws the plans"
+    assert change.after.stable_key == "relationship|user|colleague|joris"
+    bare_name = known("The user's colleague is Joost", fact=related("Joost", "").fact, category="relationships")
+    [change] = meet(new, (bare_name, 0.6)).changes
+    assert change.after.text == "The user's colleague is Joris, not Joost"
+
+
+def eats(text: str, predicate: str, value: str) -> Candidate:
+    kind = "constraint" if predicate == "cannot" else "preference"
+    fact = Fact(kind=kind, predicate=predicate, object=value)  # type: ignore[arg-type]
+    return Candidate(text=text, category="profile" if predicate == "cannot" else "preferences", fact=fact)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "decided"),
+    [
+        (("用户不吃香菜", "cannot", "吃香菜"), ("用户爱上香菜", "likes", "香菜"), True),
+        (("The user does not eat pork", "cannot", "eat pork"), ("The user loves pork", "likes", "pork"), True),
+        (("The user cannot eat cheese", "cannot", "eat cheese"), ("The user loves cheese", "likes", "cheese"), False),
+        (("The user does not eat pork", "cannot", "eat pork"), ("The user loves beef", "likes", "beef"), False),
+    ],
+)
+def test_who_likes_what_was_not_eaten_eats_again(
+    old: tuple[str, str, str], new: tuple[str, str, str], decided: bool
+) -> None:
+    """What one does not eat one may come to like; what one must not eat one may like all the same."""
+    before, candidate = eats(*old), eats(*new)
+    memory = known(before.text, fact=before.fact, category=before.category)
+    [change] = meet(candidate, (memory, 0.4)).changes
+    assert (change.action == "UPDATE") is decided
+
+
+def test_a_firm_with_a_shorter_name_is_a_correction() -> None:
+    """Havn is what Havn & Stad is called now; Lisbon is where Lisbon, Portugal is."""
+    firms = [Fact(kind="identity", predicate="works_at", object=one, single=True) for one in ("Havn & Stad", "Havn")]
+    [change] = meet(
+        bare("The user works at Havn", fact=firms[1]), (known("The user works at Havn & Stad", fact=firms[0]), 1.0)
+    ).changes
+    assert (change.action, change.after.text) == ("UPDATE", "The user works at Havn")
+    home = known("The user lives in Lisbon, Portugal", fact=lives("Lisbon, Portugal"))
+    assert meet(bare("The user lives in Lisbon", fact=lives("Lisbon")), (home, 1.0)).changes == ()
+
+
+def test_the_race_with_another_day_is_the_same_race() -> None:
+    """`The half marathon is on the 19th` moves the one that is known; `a marathon in Rome` is another."""
+    fact = Fact(kind="goal", predicate="trains_for", object="Rotterdam half marathon")
+    race = known("The user is training for the Rotterdam half marathon on 12 April 2026", fact=fact)
+    moved = evolve(fact, object="half marathon")
+    text = "The half marathon that the user is training for is on 19 April 2026"
+    [change] = meet(bare(text, fact=moved), (race, 0.79)).changes
+    assert (change.action, change.after.text) == ("UPDATE", text)
+    another = bare("The user is training for a half marathon in May 2027", fact=moved)
+    assert [one.action for one in meet(another, (race, 0.79)).changes] == ["ADD"]
