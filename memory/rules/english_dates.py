@@ -61,6 +61,12 @@ _PAST = re.compile(
     r"\b(?:was|were|did|didn't|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave|ate|felt"
     r"|read|sold|flew|drove|broke|quit|spent|told|born|been|ago|[a-z]{2,20}ed)\b", re.IGNORECASE)  # fmt: skip
 
+# Every pattern below needs one of these; most statements have none, and are not searched by all of them.
+_SIGN = re.compile(
+    r"19|20|day|night|tomorrow|morning|afternoon|evening|week|month|year|spring|summer|autumn|fall|winter|"
+    + re.sub(r"\(\?P<month>", r"\\b(?:", _MONTH)
+)
+
 
 def _lean(text: str) -> int:
     if _FUTURE.search(text):
@@ -199,6 +205,8 @@ _RULES = (
 
 def read(text: str, at: datetime) -> Iterator[Reading]:
     """Every reading of every pattern: start, end, period, preposition, relative, partial."""
+    if not _SIGN.search(text.casefold()):
+        return
     lean = _lean(text)
     for pattern, handler, relative, partial in _RULES:
         for found in pattern.finditer(text):
