@@ -63,7 +63,7 @@ def read(text: str) -> Reading:
     order = tuple(_content(rest))
     said = tuple(_said(folded))
     names, lead = _names(straight, figures)
-    out_figures, out_rest = _figures(_phrases(out))
+    out_figures, out_rest = _figures(_phrases(out)) if out else (frozenset[str](), "")
     return Reading(
         text=" ".join(known.ADVERBS.sub(" ", plain).split()),
         order=order,
@@ -91,7 +91,7 @@ def _stem(word: str) -> str:
 
 def _retracted(text: str) -> tuple[str, str, bool]:
     """What the text says, what it takes back, and whether it takes something back."""
-    for pattern in known.RETRACTIONS:
+    for pattern in known.RETRACTIONS if known.RETRACTING.search(text) else ():
         if found := pattern.search(text):
             said = found.groupdict(default="")
             return f"{said['before']} {said.get('main', '')}", said["out"], True
@@ -99,15 +99,15 @@ def _retracted(text: str) -> tuple[str, str, bool]:
 
 
 def _phrases(text: str) -> str:
-    for pattern, plain in known.PHRASES:
+    for pattern, plain in known.PHRASES_ZH if words.has_cjk(text) else known.PHRASES:
         text = pattern.sub(plain, text)
     return text
 
 
 def _figures(text: str) -> tuple[frozenset[str], str]:
     """The numbers, weekdays and months, and the text without them. `1` is mostly an article and left out."""
-    found = {_figure(said) for said in known.FIGURE.findall(text)} - {"1"}
-    return frozenset(found), known.FIGURE.sub(" ", text)
+    found = {_figure(said) for said in known.FIGURE.findall(text)}
+    return frozenset(found - {"1"}), known.FIGURE.sub(" ", text) if found else text
 
 
 def _figure(said: str) -> str:

@@ -55,7 +55,7 @@ CJK_EMPTY = frozenset("的了着过地得是在有也还很就都和与跟吧呢
 PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), plain)
     for pattern, plain in (
-        (r"\b(\w+)n't\b", r"\1 not"),
+        (r"n't\b", " not"),
         (r"\bcannot\b|\bcan not\b|\bca not\b", "can not"),
         (r"\bmother-in-law\b", "mother-in-law"),
         (r"\b(?:best|close|good|old) friend\b", "friend"),
@@ -64,6 +64,11 @@ PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bg[ai]ven? up\b", "stopped"),
         (r"\bo'clock\b", " "),
         (r"\ba dozen\b", "12"),
+    )
+)
+PHRASES_ZH: tuple[tuple[re.Pattern[str], str], ...] = PHRASES + tuple(
+    (re.compile(pattern), plain)
+    for pattern, plain in (
         (r"(?:星期|礼拜)(?=[一二三四五六日天])", "周"),
         (r"周天", "周日"),
         (r"([\d一二两三四五六七八九十]+)点半", r"\1:30"),
@@ -107,6 +112,7 @@ CUES = re.compile(
 ADVERBS = re.compile(
     r"\b(?:now|actually|indeed|currently|correction:?|in fact|still)\b|现在|其实|实际上|更正[：:]?|确实|已经|目前|改(?=名?叫)"
 )
+RETRACTING = re.compile(r"\b(?:no longer|instead|rather|not|moved|prefers?)\b|不|从")
 RETRACTIONS = tuple(
     re.compile(pattern)
     for pattern in (
