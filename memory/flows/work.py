@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from time import monotonic
 
-from muniment.memory.errors import NotFound, StoreError
+from muniment.memory.errors import MunimentError, NotFound, StoreError
 from muniment.memory.plan import Job, JobName, Outcome
 from muniment.memory.ports import Clock, Queue, Ticket
 from muniment.memory.rules.retry import again
@@ -111,7 +111,7 @@ class Worker:
         while True:
             try:
                 return await step()
-            except StoreError as error:
+            except MunimentError as error:
                 _log.warning("the queue cannot be told: %s", type(error).__name__)
                 await asyncio.sleep(_TROUBLE_SECONDS)
 

@@ -127,7 +127,8 @@ def extractions(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job,
     if house.model is None:
         return ()
     asked = [turn for turn in turns if turn.role == "user" and gate.skip(turn.text, turn.role) is None]
-    return tuple(Job(name="extract", scope=scope, key=str(turn.id)) for turn in asked)
+    wanted = [turn for turn in asked if unwanted(house, scope, turn) is None]
+    return tuple(Job(name="extract", scope=scope, key=str(turn.id)) for turn in wanted)
 
 
 def tidy(house: House, turn: Turn) -> Turn:

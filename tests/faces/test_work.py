@@ -172,16 +172,33 @@ def test_the_chat_works_while_nobody_types(environment: dict[str, str]) -> None:
             assert chat.wait(20) == 0
 
 
+def slowly(body: dict[str, Any]) -> str:
+    """A reply at once, an extraction late."""
+    if "extract_from" not in body["messages"][-1]["content"]:
+        return "I see."
+    time.sleep(15)
+    return extraction(body)
+
+
+def test_leaving_gives_back_what_is_under_way(environment: dict[str, str]) -> None:
+    """Ctrl-C is how a worker ends: at once, without an error, with the counts."""
+    with ScriptedOpenAI(slowly) as model:
+        here = over(environment, model)
+        tell(here)
+        with hired(here, "--concurrency", "2") as process:
+            until(lambda: len(model.requests) == 2)
+            started = time.monotonic()
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=20)
+        assert time.monotonic() - started < 5
+        assert (process.returncode, err) == (0, b"")
+        waiting = {"extract": {"due": 12, "later": 0, "running": 0}}
+        assert json.loads(out) == {"done": 0, "failed": 0, "dropped": 0, "waiting": waiting}
+
+
 def test_the_chat_does_not_wait_for_a_slow_model(environment: dict[str, str]) -> None:
     """At its end what was under way is in the queue again."""
-
-    def reply(body: dict[str, Any]) -> str:
-        if "extract_from" not in body["messages"][-1]["content"]:
-            return "I see."
-        time.sleep(15)
-        return extraction(body)
-
-    with ScriptedOpenAI(reply) as model:
+    with ScriptedOpenAI(slowly) as model:
         here = over(environment, model)
         with subprocess.Popen(
             [PROGRAM, "chat", "--json"], env=here, stdin=subprocess.PIPE, stdout=subprocess.PIPE
