@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import date, datetime
+from functools import lru_cache
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -21,6 +22,7 @@ from muniment.memory.sections import Category, Profile, Redact
 from muniment.memory.settings import Settings
 
 _BUFFERED = 200
+_RESAID = 1_000
 
 
 class House:
@@ -35,6 +37,8 @@ class House:
         self.settings = settings
         self.model = model
         self.redact = redactor_of(settings.redact)
+        # A thread goes to its model again with every turn: what was redacted once is not read again.
+        self.resaid = lru_cache(maxsize=_RESAID)(self.redact)
         self.patterns = tuple(re.compile(one) for one in settings.redact.patterns)
         self.reflecting: dict[SpaceId, date] = {}  # the day on which insights were last asked for, in this process
         self.written: dict[SpaceId, tuple[datetime, int, int]] = {}  # day, revision and changes when last counted

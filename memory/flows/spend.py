@@ -64,10 +64,10 @@ def _safe(house: House, message: ChatMessage) -> ChatMessage:
         )
         for one in message.tool_calls
     )
-    return evolve(message, content=safe_text(house, message.content), tool_calls=calls)
+    return evolve(message, content=_safe_text(house, message.content), tool_calls=calls)
 
 
-def _safe(house: House, text: str) -> str:
+def _safe_text(house: House, text: str) -> str:
     return house.resaid(text) if len(text) <= _SHORT else house.redact(text)
 
 
