@@ -167,8 +167,9 @@ def _check_consent(row: Mapping[str, Any], number: int, house: House) -> None:
     if row.get("type") == "consent" and row.get("field") not in get_args(Field):
         raise BadInput(f"row {number}: field 'field' is none of {', '.join(get_args(Field))}")
     tags, path = row.get("tags"), row.get("path")
-    known = {"tags": tags if tags and wire.texts(tags) else (), "path": path if isinstance(path, str) else None}
-    if refusal := denied(house.settings.redact, **known):
+    tags = tags if tags and wire.texts(tags) else ()
+    path = path if isinstance(path, str) else None
+    if refusal := denied(house.settings.redact, tags=tags, path=path):
         raise BadInput(f"row {number}: {refusal}")
 
 
