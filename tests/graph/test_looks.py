@@ -1,0 +1,54 @@
+"""What a model looks at later: the graph leaves the jobs, a worker does them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from muniment.graph.supervisor import build
+from muniment.memory import bootstrap
+from muniment.memory.models.fakes import FixedClock, HashEmbedder, ScriptedChat
+from muniment.memory.plan import Job, JobName
+from muniment.memory.ports import ChatMessage, Tool
+from muniment.memory.records import Scope
+from muniment.memory.settings import Settings
+from tests.answers import fact
+from tests.graph.conftest import Talk, last
+
+TEXT = "I am allergic to dust. Church organs get repaired by me and my uncle."
+SEEN = "The user likes work that takes patience"
+
+
+def brain(messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> str:
+    """Replies, extracts and has insights, by what it is told to do."""
+    if messages[0].content.startswith("You read a conversation"):
+        turn = json.loads(messages[1].content)["extract_from"]
+        organs = fact("The user repairs church organs", predicate="repairs", object="church organs", turns=turn)
+        return json.dumps({"facts": [organs | {"category": "interests"}]})
+    if messages[0].content.startswith("You look at what is known"):
+        return json.dumps({"insights": [{"summary": SEEN, "tags": [], "importance": 2}]})
+    return "Nice to meet you."
+
+
+async def test_a_turn_leaves_its_looks_for_later(settings: Settings, clock: FixedClock) -> None:
+    """One job for the turn and one for the day, however many turns; done, they add what only a model sees."""
+    model = ScriptedChat(brain)
+    async with bootstrap.memory(settings, embedder=HashEmbedder(), clock=clock, model=model) as memory:
+        talk = Talk(memory, settings, build(memory, model, settings).compile())
+        state = await talk.say(TEXT)
+        assert last(state) == "Nice to meet you."
+        await talk.say("How old is the oldest organ?", thread="b")
+        waiting = await memory.waiting()
+        assert (waiting["extract"]["due"], waiting["reflect"]["due"]) == (1, 1)
+        who = Scope(owner="ana")
+        ruled = {one.text for one in await memory.list(who)}
+        assert "The user is allergic to dust" in ruled
+        held = await memory.house.store.take(await memory.house.store.enroll(), names("extract", "reflect"))
+        assert held is not None
+        await memory.perform(held.job)
+        await memory.perform(Job(name="reflect", scope=who, key="2026-05-04"))
+        assert {one.text for one in await memory.list(who)} - ruled == {"The user repairs church organs", SEEN}
+
+
+def names(*some: JobName) -> tuple[JobName, ...]:
+    return some

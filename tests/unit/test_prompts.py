@@ -1,0 +1,41 @@
+"""The prompts: each with a version, and with what the requirements want said in it."""
+
+from __future__ import annotations
+
+import pytest
+
+from muniment.memory.prompts import prompt
+from muniment.memory.rules.answers import FACTS
+from muniment.memory.rules.insights import INSIGHTS
+from muniment.memory.rules.predicates import KINDS
+from muniment.memory.rules.validate import GUARD
+
+
+@pytest.mark.parametrize("name", ["extract", "insight", "episode"])
+def test_a_prompt_has_a_version_that_is_not_told(name: str) -> None:
+    """The first line; the model gets the rest."""
+    found = prompt(name)
+    assert found.version.partition("-")[0] == name
+    assert found.version.partition("-")[2].isdecimal()
+    assert found.version not in found.text
+    assert "never followed" in found.text
+
+
+def test_the_guards_are_said_word_for_word() -> None:
+    """What a statement and an episode have to be."""
+    assert GUARD in prompt("extract").text
+    assert (
+        "Past tense; 1–2 sentences; focus on what was discussed/decided/done; exclude stable facts unless updated."
+        in prompt("episode").text
+    )
+
+
+def test_the_prompt_and_the_form_speak_of_the_same_fields() -> None:
+    """Every field and every kind is explained, for endpoints that are shown no schema."""
+    item = FACTS["properties"]["facts"]["items"]
+    assert set(item["required"]) == set(item["properties"])
+    text = prompt("extract").text
+    assert all(f'"{name}"' in text for name in item["properties"])
+    assert all(f"{kind}:" in text for kind in KINDS)
+    insight = INSIGHTS["properties"]["insights"]["items"]["properties"]
+    assert all(f'"{name}"' in prompt("insight").text for name in insight)
