@@ -387,13 +387,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.writing", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--adds", type=int, default=400, metavar="N", help="of each contestant")
-    parser.add_argument("--memories", type=int, default=1000, metavar="N", help="that the space has before")
+    parser.add_argument("--memories", type=int, default=1000, metavar="N", help="that the space has before, 20 or more")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args(argv)
-    if args.adds < 2 * WRITERS[-1]:
-        parser.error(f"--adds: a whole number of {2 * WRITERS[-1]} or more wanted")
-    if args.memories < EDGES:
-        parser.error(f"--memories: a whole number of {EDGES} or more wanted")
+    if args.adds < 2 * WRITERS[-1] or args.memories < EDGES:
+        parser.error(f"--adds: {2 * WRITERS[-1]} or more wanted, --memories: {EDGES} or more")
     return harness.run(measure(args.adds, args.memories), tables, as_json=args.json)
 
 
