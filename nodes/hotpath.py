@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
+from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
@@ -15,6 +16,8 @@ from muniment.memory.records import Scope
 from muniment.memory.settings import Settings
 from muniment.nodes import trouble
 from muniment.nodes.state import State, Who, asked, scope, turn
+
+_RECENT = 20  # messages of a thread that a background job may have found something in
 
 
 async def hotpath(
@@ -37,7 +40,27 @@ async def hotpath(
             found["writes"] += [wire.change(one) for one in receipt.changes]
             found["asking"] += [wire.request(one) for one in receipt.asked if one.field in SENSITIVE]
         waiting.pop(str(message.id))
-    return found | State(to_learn=waiting)
+    if not found["unwritten"]:
+        found["asking"] += await _found_since(state, who, memory, {one["id"] for one in found["asking"]})
+    told = dict.fromkeys([*state.get("was_asked", ()), *(one["id"] for one in found["asking"])])
+    return found | State(to_learn=waiting, was_asked=list(told))
+
+
+async def _found_since(state: State, who: Scope, memory: Memory, asking: set[str]) -> list[dict[str, str]]:
+    """The requests that a model has found in this thread's messages since, each asked about once."""
+    known = asking.union(state.get("was_asked", ()))
+    said = [one for one in state["messages"] if isinstance(one, HumanMessage)][-_RECENT:]
+    turns = {turn(who, one, state["at"]).id for one in said}
+    try:
+        waiting = await memory.consents(who)
+    except MunimentError as error:
+        await trouble.note(memory, who, "hotpath", "search", error)
+        return []
+    return [
+        wire.request(one)
+        for one in waiting
+        if one.field in SENSITIVE and str(one.id) not in known and turns.intersection(one.turns)
+    ]
 
 
 async def _answered(state: State, who: Scope, memory: Memory) -> str:

@@ -18,7 +18,9 @@ from muniment.memory.errors import BadInput, Denied
 from muniment.memory.records import Scope, Turn
 
 ANYONE = "me"
-IDS = frozenset({"asked", "to_learn", "to_record", "to_confirm"})  # of the state: what holds ids and times, no text
+IDS = frozenset(
+    {"asked", "to_learn", "to_record", "to_confirm", "was_asked"}
+)  # of the state: what holds ids and times, no text
 _NAME_CHARS = 500
 
 
@@ -58,6 +60,7 @@ class State(TypedDict, total=False):
     recalled: list[int]  # fingerprints of what memory put before a model
     asking: list[dict[str, str]]  # values of the profile that want a person's yes: id, field, value, question
     decided: str  # what became of an earlier question, one sentence
+    was_asked: list[str]  # for ever: ids of the requests that the thread was asked about
     to_confirm: list[str]  # ids of the requests that the last reply asked about: the next message may answer
     reports: list[Report]
     handoff: Task | None

@@ -29,8 +29,11 @@ class _Verdict:
 
 async def consents(house: House, scope: Scope, *, decided: bool = False) -> Sequence[Consent]:
     """See `Memory.consents`."""
-    await expire(house, scope)
-    return await house.store.consents(scope, () if decided else ("pending",), _MOST)
+    found = await house.store.consents(scope, () if decided else ("pending",), _MOST)
+    if any(one.decision == "pending" and one.expires_at <= house.clock.now() for one in found):
+        await expire(house, scope)
+        found = await house.store.consents(scope, () if decided else ("pending",), _MOST)
+    return found
 
 
 async def decide(

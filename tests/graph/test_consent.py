@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from uuid import UUID
 
 import pytest
 from langchain_core.messages import HumanMessage
@@ -14,7 +15,7 @@ from muniment.graph.checkpointer import open_saver
 from muniment.graph.supervisor import build
 from muniment.memory.engine import Memory
 from muniment.memory.errors import StoreDown
-from muniment.memory.records import Scope
+from muniment.memory.records import Candidate, Fact, Scope, TurnId
 from muniment.memory.settings import Settings
 from muniment.nodes.state import Input, Who
 from tests.graph.conftest import Talk, last
@@ -78,6 +79,20 @@ async def test_a_yes_belongs_to_its_thread(memory: Memory, settings: Settings) -
     assert await found(memory, settings) == {"preferred_name": "pending"}
     await talk.say("yes", thread="a")
     assert await found(memory, settings) == {"preferred_name": "approved"}
+
+
+async def test_what_a_job_found_is_asked_with_the_next_turn(memory: Memory, settings: Settings) -> None:
+    """A request that was made after the reply is asked about once, in the thread whose words it comes from."""
+    talk = here(memory, settings, interrupts=False)
+    await talk.say("Everybody at work says Annie.")
+    (turn,) = [one["turn_id"] for one in await memory.export(ana(settings)) if one.get("role") == "user"]
+    fact = Fact(kind="identity", predicate="preferred_name", object="Annie", single=True)
+    one = Candidate(text="Preferred name is Annie", category="profile", fact=fact, turns=(TurnId(UUID(turn)),))
+    await memory.keep(ana(settings), [one])
+    assert "(yes/no)" not in last(await talk.say("Good morning!", thread="b"))
+    assert last(await talk.say("Good morning!")).endswith('May I keep "Annie" as your preferred name? (yes/no)')
+    assert "(yes/no)" not in last(await talk.say("What is the time?"))
+    assert await found(memory, settings) == {"preferred_name": "pending"}
 
 
 async def test_a_question_in_the_persons_language(memory: Memory, settings: Settings) -> None:
