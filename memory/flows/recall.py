@@ -101,7 +101,7 @@ async def brief(house: House, scope: Scope, agent: str, text: str) -> Brief:
 
 
 def _beside(house: House, sight: Sight, kept: Sequence[Hit], dropped: Sequence[Omission], text: str) -> list[Hit]:
-    """What comes along with the hits by an edge. Below the embedder's `fallback` an edge is no more than chance."""
+    """What comes along with the hits by an edge. Below the embedder's `check` band two texts are alike in form only."""
     weak = {one.id for one in dropped if one.reason == "below threshold"}
     return related(
         [one for one in sight.found if one.memory.id in weak],
@@ -111,7 +111,7 @@ def _beside(house: House, sight: Sight, kept: Sequence[Hit], dropped: Sequence[O
         profile=house.profile,
         recall=house.settings.recall,
         categories=house.categories,
-        least=max(house.settings.write.link_min, house.profile.fallback),
+        least=max(house.settings.write.link_min, house.profile.check),
     )
 
 

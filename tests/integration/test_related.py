@@ -61,7 +61,7 @@ async def test_they_take_nobodys_place(database_url: str, asked: Query, expected
 
 
 async def test_a_weak_edge_brings_nothing(database_url: str) -> None:
-    """Below `write.link_min` it is no relation; the hit itself is found all the same."""
+    """Below `write.link_min`, or the check band, it says nothing; the hit itself is found all the same."""
     async with engine(database_url) as memory:
         await tied(memory, 0.59)
         assert texts(await memory.query(scope(), "supervisor", Query(text=ASKED))) == [HUB]
