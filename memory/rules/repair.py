@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from muniment.memory.rules import dates
+from muniment.memory.rules import chinese_words, dates
 from muniment.memory.rules.english_words import narrate, singular
 
 FIRST = re.compile(
@@ -46,8 +46,10 @@ _WEEKDAY = re.compile(
     r"|(?<![上下这本每个])(?P<tag>(?:周|星期|礼拜)[一二三四五六日天末])"
 )
 _OWN = re.compile(r"(?<![\w'-])(?:his|her|their)(?=\s+[a-z])", re.IGNORECASE)
-_OWN_ZH = re.compile(r"(?<![其吉维])[他她](?=的)")
-_START_ZH = re.compile(r"^[他她](?!们)")
+_CJK = re.compile(r"[\u3400-\u9fff]")
+_ZH = re.compile(r"(?<![其吉维])[他她](?!们)")
+_RELATED = re.compile(r"\buser's\s+([\w-]+)|用户的(" + chinese_words.RELATION + ")")
+_USER = "the user"
 
 
 def wording(text: str, *, subject: str, persons: Sequence[str]) -> str:
@@ -91,20 +93,26 @@ def _third_person(text: str) -> str:
 
 def _named(text: str, subject: str, persons: Sequence[str]) -> str:
     """He, she and they by name, where one alone can be meant."""
-    chinese = "用户" if not persons or subject == "user" else persons[0]
-    if len(persons) > (subject != "user"):
-        return text  # two can be meant
-    if subject != "user" and not persons:
+    who = _who(text, subject, persons)
+    if who is None:
         return text
-    text = _START_ZH.sub(chinese, text)
-    text = _OWN_ZH.sub(chinese, text)
-    who = "the user" if subject == "user" else persons[0]
+    if _CJK.search(text):
+        return _ZH.sub("用户" if who == _USER else who, text)
     if found := _SUBJECT.match(text):
-        verb = found["verb"]
-        verb = _SHORT[found["short"].casefold()] + verb if found["short"] else _verb(found)
+        verb = _SHORT[found["short"].casefold()] + found["verb"] if found["short"] else _verb(found)
         text = f"{who[:1].upper()}{who[1:]} {verb}{text[found.end() :]}"
     text = _MIDDLE.sub(lambda found: f"{who} {_verb(found)}", text)
     return _OBJECT.sub(who, _OWN.sub(f"{who}'s", text))
+
+
+def _who(text: str, subject: str, persons: Sequence[str]) -> str | None:
+    """The one that a pronoun of the text can mean, None for more than one."""
+    if subject == "user":
+        return None if persons else _USER
+    if len(persons) == 1:
+        return persons[0]
+    related = None if persons else _RELATED.search(text)
+    return f"the {related[1]}" if related and related[1] else related[2] if related else None
 
 
 def _verb(found: re.Match[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from muniment.memory.records import Candidate
 from muniment.memory.rules import numerals, predicates
 from muniment.memory.rules.align import align
 from muniment.memory.rules.extract import extract
@@ -49,6 +50,7 @@ def test_what_the_rules_find_comes_back_with_its_key(text: str) -> None:
         ("identity", "lives_in", "Ana", ("relationship", "lives_in", True)),
         ("family", "wife", "user", ("relationship", "spouse", True)),
         ("note", "老婆", "user", ("relationship", "spouse", True)),
+        ("relationship", "former_spouse", "user", ("relationship", "former_spouse", False)),
         ("relationship", "older sister", "user", ("relationship", "sister", False)),
         ("preference", "favorite_food", "user", ("preference", "favourite_food", True)),
         ("note", "has_kids", "user", ("relationship", "has_kids", True)),
@@ -120,6 +122,23 @@ def test_nearly_the_same_words_of_one_turn_are_one_fact(
     assert keys
     assert (aligned.fact.key in keys) is same
     assert aligned.text == found.text
+
+
+def test_what_has_no_fact_stays_as_it_is() -> None:
+    """An episode or an insight has no key."""
+    [turn] = turns("I like tea")
+    plain = Candidate(text="The user likes tea", category="activity", turns=(turn.id,))
+    assert align([plain], extract(turn).candidates) == (plain,)
+    known, _ = one([turn], fact("The user likes tea", predicate="enjoys things like", object="tea"))
+    assert align([known], [plain]) == (known,)
+
+
+def test_another_number_is_another_fact() -> None:
+    """In nearly the same words."""
+    known = extract(turns("I need to pay 300 euros by 4 June")[0]).candidates
+    found, _ = one(turns("I need to pay 800 euros by 4 June"), fact("The user needs to pay 800 euros by 4 June 2026"))
+    assert known
+    assert align([found], known) == (found,)
 
 
 def test_what_is_known_in_parts_is_left_out() -> None:

@@ -1,0 +1,74 @@
+"""Insights read by rule: what is shown to a model, and what of its answer is fit to be kept."""
+
+from __future__ import annotations
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from muniment.memory.errors import BadExtraction
+from muniment.memory.records import Memory, MemoryId, TurnId
+from muniment.memory.rules.insights import read, recent, snippet
+from tests.answers import NOON, SLUGS, turns
+from tests.unit.test_answers import JSON
+
+TURNS = [TurnId(turn.id) for turn in turns("I like proof")]
+
+
+def memory(n: int, **more: Any) -> Memory:
+    at = NOON + timedelta(minutes=n)
+    usual = {"kind": "semantic", "category": "goals", "text": f"m{n}"}
+    return Memory(id=MemoryId(TURNS[0]), created_at=at, updated_at=at, **usual | more)
+
+
+@given(
+    st.lists(st.fixed_dictionaries({"summary": JSON}, optional={"tags": JSON, "importance": JSON}) | JSON, max_size=5)
+)
+def test_every_insight_passes_the_checks(raw: list[Any]) -> None:
+    """Whatever a model says: at most three, short, of their category, of low trust."""
+    found = read(json.dumps({"insights": raw}), TURNS, categories=SLUGS)
+    assert len(found.candidates) + len(found.refused) == found.found == len(raw)
+    assert len(found.candidates) <= 3
+    for one in found.candidates:
+        assert (one.kind, one.category, one.trust, one.pinned) == ("insight", "relationship_dynamic", "agent", False)
+        assert 0 < len(one.text) <= 280
+        assert 1 <= one.importance <= 5
+        assert one.turns == tuple(TURNS)
+
+
+def test_repairs_are_told() -> None:
+    """A pronoun that can only mean the user, and a text that was too long."""
+    raw = [
+        {"summary": "They want proof", "tags": "x"},
+        {"summary": "The user wants proof. " * 20, "tags": [1, " a ", ""]},
+    ]
+    found = read(json.dumps({"insights": raw}), TURNS, categories=SLUGS)
+    assert found.repaired == ("pronoun", "too long")
+    assert found.candidates[0].text == "The user wants proof"
+    assert [one.tags for one in found.candidates] == [(), ("a",)]
+
+
+def test_no_list_is_an_error() -> None:
+    """Not an empty list."""
+    with pytest.raises(BadExtraction):
+        read('{"insights": "none"}', TURNS, categories=SLUGS)
+
+
+def test_the_end_of_a_conversation_is_shown() -> None:
+    """As much as fits, the first turn cut at its beginning."""
+    said = turns("abc", ("assistant", "defg"), "hi")
+    assert [one["text"] for one in snippet(said, 8)] == ["bc", "defg", "hi"]
+    assert [one["text"] for one in snippet(said, 6)] == ["defg", "hi"]
+    assert [one["text"] for one in snippet(said, 99)] == ["abc", "defg", "hi"]
+
+
+def test_the_latest_of_a_person_is_shown() -> None:
+    """Newest first; what strangers wrote and what was inferred before show nothing of a person."""
+    some = [memory(n) for n in range(4)] + [memory(9, trust="document"), memory(8, kind="insight", trust="agent")]
+    some += [memory(n, kind="episodic", category="event") for n in (5, 6)] + [memory(7, category="activity")]
+    happened, stated = recent(some, activities=2, facts=3)
+    assert [one.text for one in happened] == ["m7", "m6"]
+    assert [one.text for one in stated] == ["m3", "m2", "m1"]
