@@ -3,7 +3,7 @@
 -- `fresh`: none of the memories was there before, and there is nothing to archive.
 create function muniment.apply_changes(
   at_space uuid, memories jsonb, embeddings halfvec[], weights sparsevec[], lines jsonb, fresh boolean
-) returns void language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off as $$
+) returns void language plpgsql as $$
 #variable_conflict use_column
 begin
   if fresh then

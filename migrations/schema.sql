@@ -8,8 +8,6 @@ CREATE FUNCTION muniment.all_categories() RETURNS boolean
 
 CREATE FUNCTION muniment.apply_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) RETURNS void
     LANGUAGE plpgsql
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
     AS $$
 #variable_conflict use_column
 begin

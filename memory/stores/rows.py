@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pgvector import HalfVector, SparseVector
 
+from muniment.memory.errors import BadInput
 from muniment.memory.plan import Change, Extracted, OpsEvent, WritePlan
 from muniment.memory.records import Fact, Found, JournalEntry, Memory, MemoryId, Revision, Turn
 from muniment.memory.rules import words
@@ -37,6 +38,7 @@ _COPIED = (
     "superseded_by",
     "context",
 )
+_WRITTEN = (*_COPIED, "rev", "tags", "turns")
 _FACT = tuple(Fact.__dataclass_fields__)
 _SAID = ("role", "actor", "text", "at", "source", "path", "tags", "recalled")
 _LOOKED = ("source", "found", "repaired", "refused", "prompt", "model")
@@ -125,26 +127,34 @@ def tracked(events: Sequence[OpsEvent]) -> str:
 
 
 def packed(found: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
-    """A row or rows as the JSON that `jsonb_populate_recordset` reads. Raises TypeError for what has no place in JSON."""
-    return _ENCODER.encode(found)
+    """A row or rows as the JSON that `jsonb_populate_recordset` reads.
+
+    Raises BadInput for a number that is none, TypeError for what has no place in JSON."""
+    try:
+        return _ENCODER.encode(found)
+    except ValueError:
+        raise BadInput("a number is none") from None
 
 
 def _memory(change: Change, model: str) -> dict[str, Any]:
+    """What is null is left out: a row has many columns and most are."""
     after, fact = change.after, change.after.fact
-    return {name: getattr(after, name) for name in _COPIED} | {
-        "memory_id": after.id,
-        "rev": after.rev,
-        "tags": after.tags,
-        "turns": after.turns,
-        "fact": {name: getattr(fact, name) for name in _FACT} if fact else None,
-        "embedding_model": model if change.vector is not None else None,
-    }
+    row: dict[str, Any] = {"memory_id": str(after.id)}
+    for name in _WRITTEN:
+        value = getattr(after, name)
+        if value is not None:
+            row[name] = value
+    if fact is not None:
+        row["fact"] = {name: getattr(fact, name) for name in _FACT}
+    if change.vector is not None:
+        row["embedding_model"] = model
+    return row
 
 
 def _line(plan: WritePlan, change: Change) -> dict[str, Any]:
     return {
         "rev": change.after.rev,
-        "memory_id": change.after.id,
+        "memory_id": str(change.after.id),
         "action": change.action,
         "thread_id": plan.scope.thread,
         "node": plan.node,
