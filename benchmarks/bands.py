@@ -215,21 +215,18 @@ def _figures(found: Sequence[Judged]) -> dict[str, Any]:
 def sweep(judge: Callable[[Profile], list[Judged]], profile: Profile) -> dict[str, Any]:
     """The thresholds that the pairs propose, and what each one that was tried came to.
 
-    `auto`: a hundredth above the lowest from which on there are the fewest worst errors and the fewest errors.
+    `auto`: a hundredth below the highest that has the fewest worst errors and of those the fewest errors: it is sure as
+    seldom as it may be.
     `fallback`: a hundredth below the highest up to which there are no more. `check`: what nine in ten of the pairs that say the same or
     supersede reach, by likeness alone; the pairs cannot tell it from `fallback`, whose limits are the age and number of
     the known ones."""
     low = [{"at": step / 100} | _errors_at(judge, profile, auto=step / 100) for step in range(70, 100)]
     least = min((row["worst"], row["wrong"]) for row in low)
-    auto = min(
-        0.99, 0.01 + max((row["at"] for row in low if (row["worst"], row["wrong"]) > least), default=0.69) + 0.01
-    )
+    auto = max(row["at"] for row in low if (row["worst"], row["wrong"]) == least) - 0.01
     profile = profile.model_copy(update={"auto": round(auto, 2)})
-    high = [
-        {"at": step / 100} | _errors_at(judge, profile, fallback=step / 100) for step in range(0, round(auto * 100))
-    ]
-    least = min((row["worst"], row["wrong"]) for row in high)
-    fallback = min((row["at"] for row in high if (row["worst"], row["wrong"]) > least), default=auto) - 0.02
+    high = [{"at": step / 100} | _errors_at(judge, profile, fallback=step / 100) for step in range(round(auto * 100))]
+    worst = min(row["worst"] for row in high)
+    fallback = min((row["at"] for row in high if row["worst"] > worst), default=auto) - 0.02
     related = sorted(one.cosine for one in judge(profile) if one.pair.label != "different" and one.pair.lang == "en")
     check = related[len(related) // 10] if related else auto
     return {

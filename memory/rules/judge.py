@@ -15,6 +15,7 @@ from muniment.memory.rules.reading_words import CONTRASTS, ROLES, SAME
 
 Verdict = Literal["same", "supersedes", "different"]
 _ALIKE = 0.8  # share of common words from which two statements are about one thing
+_VOUCHED = 0.5  # the same where the embedder takes them for one statement
 _ABOUT = 0.7  # the same for a denial, which has words of its own
 _CORRECTED = 0.5  # share of the shorter statement that a declared correction has in common with the known one
 _LESS, _MORE = 0.5, 0.34  # how short a statement may be beside a longer one and still say it
@@ -198,7 +199,8 @@ def compare(new: Reading, old: Reading, *, vouched: bool = False) -> Verdict:
         return "different"
     if not (new.figures <= old.figures or old.figures <= new.figures):
         return _step(new, old)
-    if new.words <= old.words or old.words <= new.words:
+    # Two names may have one stem: Clark and Clarke.
+    if (new.words <= old.words or old.words <= new.words) and not names_differ(new, old):
         return _part(new, old)
     return _differing(new, old, vouched=vouched)
 
@@ -228,7 +230,7 @@ def guarded(new: Reading, old: Reading) -> bool:
         or contrast(new, old)
         or swapped(new, old)
         or (_cjk(new, old) and bool(new.words - old.words) and bool(old.words - new.words))
-        or len(new.words & old.words) < _ALIKE / 2 * len(new.words | old.words)
+        or len(new.words & old.words) < _VOUCHED * len(new.words | old.words)
     )
 
 

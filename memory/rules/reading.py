@@ -20,7 +20,7 @@ _LACKING = re.compile(r"\b(?:without|without any|without an?|without the)\s+([a-
 _OWNED = re.compile(
     r"'s?\s+(?:[a-z]+\s+){0,2}?(?P<role>" + "|".join(sorted(known.ROLES, key=len, reverse=True)) + r")\b(?:'s)?(?:\s+(?P<name>[A-Z]\w+))?"
 )  # fmt: skip
-_OWNED_ZH = re.compile(f"用户的[^，。]{{0,4}}?(?P<role>{known.ROLE_ZH.pattern})(?P<name>{chinese_words.NAME})?")
+_OWNED_ZH = re.compile(f"的[^，。]{{0,4}}?(?P<role>{known.ROLE_ZH.pattern})(?P<name>{chinese_words.NAME})?")
 _PASSIVE = re.compile(r"\bby\b|由|被|把|让")
 _TITLES = frozenset({"dr", "mr", "mrs", "ms", "professor", "prof"})
 
@@ -114,6 +114,8 @@ def _figure(said: str) -> str:
     if said in known.FIGURES:
         return known.FIGURES[said]
     hour, colon, minute = said.partition(":")
+    if said[0].isascii() and said[0].isalpha():
+        return str(sum(known.NUMBERS[one] for one in re.split("[ -]", said)))
     if said.startswith("第"):
         return f"no. {number(said[1:])}"
     plain = hour.replace(",", ".") if hour[0].isdecimal() else str(number(hour))

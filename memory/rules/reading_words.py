@@ -39,7 +39,8 @@ SAME = {
     "hates": "like", "hate": "like", "dislikes": "like", "dislike": "like", "detests": "like", "closed": "open", "kilometres": "km", "kilometers": "km",
     "kilometre": "km", "kilometer": "km", "kg": "kilogram", "named": "called", "residence": "home", "mobile": "phone", "cellphone": "phone", "afraid": "fear",
     "scared": "fear", "went": "go", "goes": "go", "got": "get", "has": "have", "began": "start", "begin": "start", "begins": "start", "ran": "run",
-    "met": "meet", "wrote": "write", "spoke": "speak", "sold": "sell", "drove": "drive", "won": "win", "lost": "lose", "took": "take",
+    "met": "meet", "wrote": "write", "spoke": "speak", "sold": "sell", "lent": "lend", "gave": "give", "made": "make", "broke": "break",
+    "taught": "teach", "found": "find", "sent": "send", "repaired": "repair", "mended": "repair", "mend": "repair", "webshop": "shop", "web": "online", "drove": "drive", "won": "win", "lost": "lose", "took": "take",
     "left": "leave", "flew": "fly", "euros": "euro", "dollars": "dollar", "photo": "picture", "photograph": "picture", "physician": "doctor",
     "departs": "leaves", "depart": "leaves", "lies": "is", "employed": "work", "job": "work",
 }  # fmt: skip
@@ -112,14 +113,16 @@ CUES = re.compile(
 ADVERBS = re.compile(
     r"\b(?:now|actually|indeed|currently|correction:?|in fact|still)\b|现在|其实|实际上|更正[：:]?|确实|已经|目前|改(?=名?叫)"
 )
-RETRACTING = re.compile(r"\b(?:no longer|instead|rather|not|moved|prefers?)\b|不|从")
+RETRACTING = re.compile(
+    r"\b(?:no longer|instead|rather|not|moved|switched|changed|migrated|converted|upgraded|prefers?)\b|不|从"
+)
 RETRACTIONS = tuple(
     re.compile(pattern)
     for pattern in (
         r"^(?P<before>.*?)\bno longer (?P<out>.+?),? but (?P<main>.+)$",
         r"^(?P<before>.+?),? (?:and )?(?:instead of|rather than) (?P<out>.+)$",
         r"^(?P<before>.+?), (?:and )?not (?P<out>.+)$",
-        r"^(?P<before>.*?\bmoved .*?)from (?P<out>.+?) (?P<main>to .+)$",
+        r"^(?P<before>.*?\b(?:moved|switched|changed|migrated|converted|upgraded)\b.*?)\bfrom (?P<out>.+?) (?P<main>to .+)$",
         r"^(?P<before>.*?\bprefers? .+?) (?:to|over) (?P<out>.+)$",
         r"^(?P<before>.*?)不再(?P<out>[^，,]+)[，,](?:而是)?(?P<main>改?.+)$",
         r"^(?P<before>.+?)[，,]?而不(?:是|在|用)?(?P<out>.+)$",
@@ -135,34 +138,11 @@ DATED = re.compile(
     r"\b(?:19|20)\d\d\b|(?:19|20)\d\d年|\d\s*(?:january|february|march|april|may|june|july|august|september|october|november|december)\b"
 )
 
-_NUMBERS = dict(
-    zip(
-        [
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-        ],
-        map(str, range(2, 20)),
-        strict=True,
-    )
-) | {
-    name: str(10 * n)
-    for n, name in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)
+_ONES = "one two three four five six seven eight nine"
+_TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+NUMBERS = {name: n for n, name in enumerate(f"{_ONES} {_TEENS}".split(), 1)} | {
+    name: 10 * n for n, name in enumerate(_TENS.split(), 2)
 }
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _MONTHS = [
@@ -170,6 +150,7 @@ _MONTHS = [
     "february",
     "march",
     "april",
+    "may",
     "june",
     "july",
     "august",
@@ -179,14 +160,15 @@ _MONTHS = [
     "december",
 ]
 FIGURES: dict[str, str] = (
-    _NUMBERS
-    | {name: name for name in (*_DAYS, *_MONTHS)}
+    {name: name for name in (*_DAYS, *_MONTHS)}
     | {f"{name}s": name for name in _DAYS}
     | {f"周{day}": name for day, name in zip("一二三四五六日", _DAYS, strict=True)}
 )
 _MEASURE = "个只条名位艘台本张次件份套间家箱米岁杯公里年月日号天周小时分钟人元块欧美间层楼口辆:块种部门场"
 _NUMBER_ZH = r"(?:[二两三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
-_WORDED = "|".join(sorted((*_NUMBERS, *_DAYS, *(f"{day}s" for day in _DAYS)), key=len, reverse=True))
+_ONE, _TEEN, _TEN = (said.replace(" ", "|") for said in (_ONES.removeprefix("one "), _TEENS, _TENS))
+_DAY = "|".join(f"{day}s?" for day in _DAYS)
+_WORDED = rf"(?:{_TEN})[ -](?:one|{_ONE})|{_TEN}|{_TEEN}|{_ONE}|{_DAY}"
 _MONTH = "|".join(_MONTHS)
 _DATED = (
     "(?:"
@@ -220,6 +202,23 @@ CONTRASTS = tuple(
         "old new",
         "matern patern",
         "buy sell borrow lend rent",
+        "make break repair destroy",
+        "win lose find",
+        "give receiv",
+        "teach learn studi",
+        "arriv depart",
+        "join leav quit",
+        "pass fail",
+        "accept refus reject declin",
+        "increas decreas reduc",
+        "hire fire",
+        "push pull",
+        "send receiv",
+        "invit visit host",
+        "best worst",
+        "cheap expens",
+        "high low",
+        "male femal",
         "start end begin finish",
         "open close lock unlock",
         "daili weekli month year hour",
