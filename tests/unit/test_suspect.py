@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.records import Candidate, Role, Trust, Turn, TurnId
-from muniment.memory.rules.suspect import instructs, parts, waiting, weigh
+from muniment.memory.rules.suspect import instructs, own, parts, waiting, weigh
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
 
@@ -86,6 +86,12 @@ def test_a_tool_has_no_words_of_the_persons(source: Trust) -> None:
     """Whatever the role says, what a source other than the person vouches for is all pasted."""
     assert parts(turn("I live in Porto", source=source)).own == ""
     assert parts(turn("I live in Porto", role="tool")).own == ""
+
+
+def test_a_turn_of_the_persons_own_words() -> None:
+    """Of a user's turn the pasted part is left out; other turns are as they are."""
+    assert own(turn("> I live in Rome\nI like tea.")).text.strip() == "I like tea."
+    assert own(turn("> a", role="assistant")).text == "> a"
 
 
 INSTRUCTIONS = [
