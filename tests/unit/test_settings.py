@@ -74,7 +74,10 @@ def test_a_file_that_says_nothing_new_is_fine(tmp_path: Path, text: str) -> None
 REFUSED = [
     ("recal:\n  top_k: 3\n", "line 1: recal: unknown key; did you mean recall?"),
     ("recall:\n  top_k: 3\n  treshold: 0.1\n", "line 3: recall.treshold: unknown key; did you mean threshold?"),
-    ("redact:\n  zzz: 1\n", "line 2: redact.zzz: unknown key; allowed: deny_tags, email, patterns, phone"),
+    (
+        "redact:\n  zzz: 1\n",
+        "line 2: redact.zzz: unknown key; allowed: deny_paths, deny_projects, deny_tags, email, patterns, phone",
+    ),
     ("embedders:\n  default:\n    aut: 1\n", "line 3: embedders.default.aut: unknown key; did you mean auto?"),
     (
         "categories:\n  system:\n    goals:\n      lable: x\n",
