@@ -116,7 +116,7 @@ class PostgresStore(Moves, Caps, Spending, Extractions, Episodes, Consents, Queu
 
     async def seen(self, scope: Scope, thread: str, rev: Revision) -> None:
         """See `Store.seen`."""
-        async with self._writing(scope) as conn:
+        async with self._sending(scope) as conn:
             await conn.execute(_WRITE["seen"], {"space": scope.space, "thread": thread, "rev": rev})
 
     async def get(self, reader: Reader, memory_id: MemoryId) -> Memory | None:

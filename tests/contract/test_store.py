@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from muniment.memory.errors import Conflict, WrongEmbedder
 from muniment.memory.models.fakes import HashEmbedder, hash_vector
-from muniment.memory.plan import Change, Relation, WritePlan
+from muniment.memory.plan import Change, Extracted, Job, Relation, WritePlan
 from muniment.memory.ports import Probe
 from muniment.memory.records import Filters, Memory, MemoryId, Reader, Revision, Scope, Search, evolve
 from muniment.memory.rules import words
@@ -111,6 +111,73 @@ async def test_a_former_version_stays_readable_in_the_history(store: PostgresSto
         ("ADD", "Ship v1 by August"),
     ]
     assert (lines[0].old_ref, lines[0].new_ref) == (f"{first.id}@1", f"{first.id}@2")
+
+
+async def test_a_memory_changed_twice_in_a_plan_has_both_revisions(store: PostgresStore) -> None:
+    """Each change of a plan sees the one before it, also of the same memory: versions, history and vector."""
+    first = memory("Ship v1 by August")
+    await store.commit(plan(scope(), 0, *added(first)))
+    second = evolve(first, text="Ship v1 by September")
+    gone = evolve(second, state="soft_deleted")
+    await store.commit(
+        plan(
+            scope(), 1, Change(action="UPDATE", before=first, after=second),
+            Change(action="DELETE", before=second, after=gone), *added(memory("Rest")),
+        )
+    )  # fmt: skip
+    lines = await store.history(reader(scope()), first.id, 10)
+    assert [(line.rev, line.action, line.text, line.old_ref) for line in lines] == [
+        (3, "DELETE", "Ship v1 by September", f"{first.id}@2"),
+        (2, "UPDATE", "Ship v1 by September", f"{first.id}@1"),
+        (1, "ADD", "Ship v1 by August", None),
+    ]
+    assert [row["from_rev"] for row in (await store.dump(scope())).rows if row["type"] == "version"] == [1, 2]
+    assert [one.text for one in await store.listing(reader(scope()))] == ["Rest"]
+
+
+async def test_what_goes_with_a_plan_fails_with_it(store: PostgresStore, database_url: str) -> None:
+    """A stale or replayed plan enqueues nothing, and the connection that it failed on goes on."""
+    look = Extracted(turn=said("once", key="1").id, source="rules")
+    await store.commit(plan(scope(), 0, *added(memory("a")), extracted=look))
+    job = Job(name="expire", scope=scope(), key="never")
+    with pytest.raises(Conflict):
+        await store.commit(plan(scope(), 0, *added(memory("b")), jobs=(job,)))
+    assert (await store.commit(plan(scope(), 1, *added(memory("c")), extracted=look, jobs=(job,)))).replayed
+    assert (await store.commit(plan(scope(), 1, *added(memory("d"))))).rev == 2
+    with psycopg.connect(database_url) as admin:
+        assert admin.execute("select count(*) from jobs.procrastinate_jobs").fetchone() == (0,)
+    assert {one.text for one in await store.listing(reader(scope()))} == {"a", "d"}
+
+
+async def test_an_edge_is_there_once(store: PostgresStore, database_url: str) -> None:
+    """Said from both ends, and by writers who know nothing of each other, it is one row; the last strength holds."""
+    a, b = memory("a"), memory("b")
+    await store.commit(plan(scope(), 0, *added(a, b)))
+
+    async def link(n: int) -> None:
+        ends = (a.id, b.id) if n % 2 else (b.id, a.id)
+        both = Relation(a=ends[0], b=ends[1], strength=0.2), Relation(a=ends[1], b=ends[0], strength=0.7)
+        while True:
+            rev, _ = await store.near(scope(), (), 0)
+            try:
+                await store.commit(plan(scope(), rev, *added(memory(f"note {n}")), relations=both))
+            except Conflict:
+                await asyncio.sleep(0.001 * n)
+            else:
+                return
+
+    await asyncio.gather(*(link(n) for n in range(8)))
+    with psycopg.connect(database_url) as admin:
+        rows = admin.execute("select from_id, to_id, strength::numeric from muniment.relations").fetchall()
+    assert [(low, high, float(strength)) for low, high, strength in rows] == [(*sorted((a.id, b.id)), 0.7)]
+
+
+async def test_a_turn_named_twice_is_consumed_once(store: PostgresStore) -> None:
+    """Two candidates of one turn bring it along twice."""
+    turn = said("once", key="1")
+    receipt = await store.commit(plan(scope(), 0, *added(memory("a"), memory("b")), turns=(turn, turn)))
+    assert (receipt.rev, receipt.replayed) == (2, False)
+    assert await store.known(scope(), [turn.id]) == {turn.id}
 
 
 async def test_a_hit_by_words_alone_is_found(store: PostgresStore) -> None:
