@@ -36,6 +36,7 @@ from muniment.memory.settings import Settings
 SESSION = "talk"
 SCOPE = Scope(owner="nina", session=SESSION, thread=SESSION)
 Way = Literal["rules", "model"]
+Order = Literal["prompt", "late", "reversed"]
 GOOD: dict[What, str] = {
     "fact": "kept", "correction": "applied", "contradiction": "decided", "repetition": "merged", "injected": "kept out",
     "secret": "redacted",
@@ -68,8 +69,12 @@ class Played:
         ]  # fmt: skip
 
 
-async def play(script: Script, own: Settings, way: Way, *, embedder: Embedder | None = None) -> Played:
-    """The conversation on a database of its own: the hot path, the ledger and, with the model, what it extracts."""
+async def play(
+    script: Script, own: Settings, way: Way, *, embedder: Embedder | None = None, jobs: Order = "prompt"
+) -> Played:
+    """The conversation on a database of its own: the hot path, the ledger and, with the model, what it extracts.
+
+    The jobs of the model run after each exchange, after the whole conversation, or after it and the last turn first."""
     clock, waiting = FixedClock(script.turns[0].at), list[Turn]()
     with ScriptedOpenAI(reply=script.reply) as server:
         model = OpenAIChat("scripted", api_key=SecretStr("none"), base_url=server.base_url) if way == "model" else None
@@ -82,7 +87,9 @@ async def play(script: Script, own: Settings, way: Way, *, embedder: Embedder | 
                     played.did(turn, "rules", await memory.learn(SCOPE, turn))
                 await memory.record(SCOPE, [turn])
                 waiting.append(turn)
-                if said.role == "assistant":  # the jobs of an exchange run once it is over
+                if said.role == "assistant" and (jobs == "prompt" or said is script.turns[-1]):
+                    if jobs == "reversed":
+                        waiting.reverse()
                     for one in waiting if model else ():
                         if one.role != "assistant":
                             played.did(one, "model", await memory.extract(SCOPE, one.id))

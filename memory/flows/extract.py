@@ -19,8 +19,9 @@ from muniment.memory.rules.answers import FACTS, read
 from muniment.memory.rules.fingerprints import echoed
 
 _BEFORE, _AFTER = 6, 3
-_LONGEST = 4_000  # characters of a neighbour that are shown; the turn itself is shown whole
-_FORM = AnswerForm(name="facts", schema=FACTS, max_tokens=2_000)
+_LONGEST = 4_000  # characters of a neighbour that are shown
+_WHOLE = 24_000  # characters of the turn itself; of a longer one the beginning and the end
+_TOKENS = 2_000  # of an answer, at least
 
 
 async def extract(house: House, scope: Scope, turn_id: TurnId) -> Receipt:
@@ -39,7 +40,8 @@ async def extract(house: House, scope: Scope, turn_id: TurnId) -> Receipt:
     passage = _understood_by(passage)
     told = prompt("extract")
     messages = [ChatMessage(role="system", content=told.text), ChatMessage(role="user", content=_asked(house, passage))]
-    answer = await spend.ask(house, scope, "extract", messages, form=_FORM)
+    form = AnswerForm(name="facts", schema=FACTS, max_tokens=max(_TOKENS, house.settings.model.max_output_tokens))
+    answer = await spend.ask(house, scope, "extract", messages, form=form)
     most = house.settings.limits.memory_chars
     found = read(answer.message.content, passage.turns, asked=(passage.at + 1,), categories=house.categories, most=most)
     candidates, echoes = _weighed(house, passage, found.candidates)
@@ -52,7 +54,7 @@ async def extract(house: House, scope: Scope, turn_id: TurnId) -> Receipt:
         prompt=told.version,
         model=answer.model,
     )
-    return await write.settle(house, where, Extraction(candidates=candidates), (), "worker", looked)
+    return await write.settle(house, where, Extraction(candidates=candidates), (), "worker", looked, said_at=turn.at)
 
 
 async def perform(house: House, scope: Scope, key: str) -> Receipt:
@@ -81,7 +83,7 @@ def _understood_by(passage: Passage) -> Passage:
 def _asked(house: House, passage: Passage) -> str:
     """The turns as the prompt describes them."""
     conversation = [
-        {"turn": n, "role": one.role, "text": one.text if n == passage.at + 1 else one.text[:_LONGEST]}
+        {"turn": n, "role": one.role, "text": _shown(one.text, _WHOLE if n == passage.at + 1 else _LONGEST)}
         | ({"name": one.actor} if one.actor else {})
         for n, one in enumerate(passage.turns, 1)
     ]
@@ -94,3 +96,8 @@ def _asked(house: House, passage: Passage) -> str:
         },
         ensure_ascii=False,
     )
+
+
+def _shown(text: str, most: int) -> str:
+    """A text in about so many characters: people say what a long paste is about before it and after it."""
+    return text if len(text) <= most else f"{text[: most * 3 // 4]}\n…\n{text[-most // 4 :]}"

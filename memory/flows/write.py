@@ -6,7 +6,7 @@ import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 from muniment.memory.errors import BadInput, Conflict, TooLarge
@@ -42,6 +42,7 @@ class _Draft:
     node: Node = "hotpath"
     extracted: Extracted | None = None
     asked: frozenset[str] = frozenset()
+    said_at: datetime | None = None
 
 
 async def learn(house: House, scope: Scope, turn: Turn) -> Receipt:
@@ -59,7 +60,7 @@ async def learn(house: House, scope: Scope, turn: Turn) -> Receipt:
     found = evolve(found, candidates=found.candidates + waiting)
     await _classified(house, scope, "ok" if found.candidates or found.forget else "skipped")
     looked = Extracted(turn=safe.id, source="rules", found=len(found.candidates))
-    return await settle(house, scope, found, (safe,), "hotpath", looked)
+    return await settle(house, scope, found, (safe,), "hotpath", looked, said_at=safe.at)
 
 
 async def remember(house: House, scope: Scope, text: str, category: str | None) -> Receipt:
@@ -178,8 +179,12 @@ async def settle(
     turns: tuple[Turn, ...],
     node: Node,
     looked: Extracted | None = None,
+    *,
+    said_at: datetime | None = None,
 ) -> Receipt:
     """Validate, embed, merge and commit what was found. `turns` are consumed; `looked` says who found it, and where.
+
+    What was said at `said_at`, now if it is not given, corrects only what was said before.
 
     A look of the model is noted also when nothing comes of it, for it is not to be paid for twice."""
     if refusal := unwanted(house, scope):
@@ -200,6 +205,7 @@ async def settle(
         refused=refused,
         node=node,
         extracted=looked,
+        said_at=said_at,
         asked=frozenset(
             one.text
             for raw, (one, _) in zip(found.candidates, results, strict=True)
@@ -251,7 +257,8 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> tuple[WritePlan, t
         Incoming(candidate=one, vector=vector, near=found, id=MemoryId(uuid4()))
         for one, vector, found in zip(draft.candidates, draft.vectors, near, strict=True)
     ]
-    merged = merge(incoming, scope=scope, at=at, profile=house.profile, writing=house.settings.write)
+    said_at = min(at, draft.said_at or at)
+    merged = merge(incoming, scope=scope, at=said_at, profile=house.profile, writing=house.settings.write)
     write = Write(scope=scope, node=draft.node, rev=rev, at=at, looked=draft.extracted, asked=draft.asked)
     merged = await capped(house, write, merged)
     looked = draft.extracted

@@ -30,6 +30,7 @@ from muniment.memory.rules.judge import Verdict, attribute, denied, eats_again, 
 from muniment.memory.rules.reading import Reading, read
 from muniment.memory.sections import Profile, Writing
 
+OUTDATED = "said before what is known now"
 LESS_TRUSTED = "contradicts what a more trusted source said"
 _FREE = ("preference", "goal")  # kinds whose predicates say more of the wording than of the fact
 _NAMES = re.compile(r"\b[A-Z][\w-]*")
@@ -122,35 +123,79 @@ def _decide(
 ) -> Change | str | None:
     """The change that a candidate comes to, the reason of its refusal, or None when it says nothing new."""
     candidate = one.candidate
-    if candidate.state == "pending" and any(_plain(candidate.text) == _plain(item.memory.text) for item in near):
-        return None
+    if candidate.state == "pending":
+        return _waiting(one, near, scope, at)
     if _told_in_parts(candidate, near):
         return None
-    stale = at - timedelta(days=writing.fallback_days)
+    said = fresh(candidate, one.id, scope, at)
+    for memory, sim, band in _in_reach(candidate, said, near, profile, writing):
+        found: Change | str | None = "different"
+        twice = _said_twice(candidate, memory)
+        if memory.updated_at > at and not twice:
+            found = _come_late(one, memory, said, vouched=band == "auto")
+        elif (verdict := "same" if twice else judge(candidate, memory, vouched=band == "auto")) != "different":
+            found = _meet(one, memory, verdict, band, sim, at)
+        if found != "different":
+            return found
+    return _added(one, near, scope, at)
+
+
+def _in_reach(
+    candidate: Candidate, said: Memory, near: Sequence[Neighbour], profile: Profile, writing: Writing
+) -> Iterator[tuple[Memory, float, Band]]:
+    """The memories that the candidate may be about, with their similarity and its band."""
+    stale = said.updated_at - timedelta(days=writing.fallback_days)
     fallbacks = 0
     for neighbour in near:
         memory = neighbour.memory
         sim, band = alike(candidate, neighbour, profile)
-        kin = _kin(candidate, memory)
-        twice = _said_twice(candidate, memory)
-        if not kin and not twice:
+        late = memory.updated_at > said.updated_at
+        if not (_kin(candidate, memory) or _said_twice(candidate, memory) or (late and _kin(_again(memory), said))):
             if band == "new" or memory.category != candidate.category:
                 continue
             if band == "fallback":
                 fallbacks += 1
                 if fallbacks > writing.fallback_neighbours or memory.updated_at < stale:
                     continue
-        verdict = "same" if twice else judge(candidate, memory, vouched=band == "auto")
-        if verdict != "different" and candidate.state == "active":
-            return _meet(one, memory, verdict, band, sim, at)
+        yield memory, sim, band
+
+
+def _waiting(one: Incoming, near: Sequence[Neighbour], scope: Scope, at: datetime) -> Change | None:
+    twin = any(_plain(one.candidate.text) == _plain(item.memory.text) for item in near)
+    return None if twin else _added(one, near, scope, at)
+
+
+def _added(one: Incoming, near: Sequence[Neighbour], scope: Scope, at: datetime) -> Change:
+    """The candidate as a new memory."""
     best = max((neighbour.sim for neighbour in near), default=None)
-    after = evolve(fresh(candidate, one.id, scope, at), stable_key=_free_key(candidate, near))
+    after = evolve(fresh(one.candidate, one.id, scope, at), stable_key=_free_key(one.candidate, near))
     return Change(
         action="ADD",
         after=after,
         vector=one.vector,
         band="new",
         sim=round(min(best, 1.0), 4) if best is not None else None,
+    )
+
+
+def _again(memory: Memory) -> Candidate:
+    """A known memory as if it were said now."""
+    return Candidate(text=memory.text, category=memory.category, kind=memory.kind, fact=memory.fact,
+                     event_time=memory.event_time, turns=memory.turns)  # fmt: skip
+
+
+def _come_late(one: Incoming, memory: Memory, said: Memory, *, vouched: bool) -> Change | str | None:
+    """What comes of a statement that was made before what is known: a look at a turn may be taken when later turns have
+    had theirs. It takes nothing back; `different` where the two have nothing to do with each other."""
+    verdict = judge(_again(memory), said, vouched=vouched)
+    if verdict != "supersedes":
+        return "different" if verdict == "different" else None
+    text = _renamed(_again(memory), said)
+    if text is None:
+        return OUTDATED
+    after = evolve(memory, text=text, turns=_union(memory.turns, one.candidate.turns))
+    return Change(
+        action="MERGE", after=after, before=memory, vector=one.vector, band="auto", meta={"why": "same", "notes": 2}
     )
 
 
@@ -236,7 +281,7 @@ def _meet(one: Incoming, memory: Memory, verdict: Verdict, band: Band, sim: floa
         trust=candidate.trust,
         pinned=memory.pinned or candidate.pinned,
         event_time=candidate.event_time or (memory.event_time if verdict == "same" else None),
-        updated_at=at,
+        updated_at=max(at, memory.updated_at),
         context=candidate.context or memory.context,
         turns=_union(memory.turns, candidate.turns),
         tags=tuple(dict.fromkeys(memory.tags + candidate.tags)),

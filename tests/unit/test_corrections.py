@@ -1,11 +1,15 @@
 """Merging: two readings of one turn, and corrections that look like something else."""
 
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 
-from muniment.memory.records import Candidate, Fact, Memory, TurnId, evolve
-from tests.unit.test_merge import bare, known, lives, meet
+from muniment.memory.models.fakes import hash_vector
+from muniment.memory.records import Candidate, Fact, Memory, MemoryId, Neighbour, Scope, TurnId, evolve
+from muniment.memory.rules.merge import OUTDATED, Incoming, Merged, merge
+from tests.engine import NOON
+from tests.unit.test_merge import PROFILE, WRITING, bare, known, lives, meet
 
 
 def of_one_turn(*texts: str) -> list[str]:
@@ -117,3 +121,35 @@ def test_the_race_with_another_day_is_the_same_race() -> None:
     assert (change.action, change.after.text) == ("UPDATE", text)
     another = bare("The user is training for a half marathon in May 2027", fact=moved)
     assert [one.action for one in meet(another, (race, 0.79)).changes] == ["ADD"]
+
+
+def late(candidate: Candidate, memory: Memory) -> Merged:
+    """What comes of a candidate whose turn was an hour before the one that the memory is from."""
+    one = Incoming(
+        candidate=candidate, vector=hash_vector(candidate.text), id=MemoryId(uuid4()),
+        near=(Neighbour(memory=memory, sim=0.8),),
+    )  # fmt: skip
+    at = NOON - timedelta(hours=1)
+    return merge([one], scope=Scope(owner="ana"), at=at, profile=PROFILE, writing=WRITING)
+
+
+def test_a_late_look_takes_nothing_back() -> None:
+    """A turn that is read after later turns corrects nothing that they say, and says nothing again."""
+    home = known("The user lives in Delft", fact=lives("Delft"), category="goals")
+    done = late(bare("The user lives in Rotterdam", fact=lives("Rotterdam")), home)
+    assert (done.changes, done.refused) == ((), (OUTDATED,))
+    assert late(bare("The user lives in Delft", fact=lives("Delft")), home).changes == ()
+    likes = known("用户爱上香菜", fact=eats("", "likes", "香菜").fact, category="preferences")
+    done = late(eats("用户不吃香菜", "cannot", "吃香菜"), likes)
+    assert (done.changes, done.refused) == ((), (OUTDATED,))
+
+
+def test_a_late_look_adds_what_nobody_has_said() -> None:
+    """It adds what is new, as of when it was said, and what is known of somebody whose name has been put right since."""
+    home = known("The user lives in Delft", fact=lives("Delft"))
+    [change] = late(bare("The user wants to open a studio"), home).changes
+    assert (change.action, change.after.updated_at) == ("ADD", NOON - timedelta(hours=1))
+    joris = known("The user's colleague is Joris, not Joost", fact=related("Joris", "").fact, category="relationships")
+    [change] = late(related("Joost", "The user's colleague Joost draws the plans"), joris).changes
+    assert (change.action, change.after.text) == ("MERGE", "The user's colleague Joris draws the plans")
+    assert (change.after.fact, change.after.updated_at) == (joris.fact, joris.updated_at)
