@@ -216,7 +216,9 @@ class _Fact:
         return predicates.by_name(subject, persons, f"{said}\n{main.text}")
 
     def _statement(self, said: str, main: Turn, subject: str, persons: tuple[str, ...], *, timeless: bool) -> str:
-        text = repair.wording(said, subject=subject, persons=persons) if main.role == "user" else said
+        # The "I" of a tool or of a pasted page is somebody else.
+        own = main.role == "user" and main.source == "user"
+        text = repair.wording(said, subject=subject, persons=persons) if own else said
         if text != said:
             self.repaired.append("pronoun")
         if repair.pronoun(text):

@@ -58,9 +58,9 @@ def read(text: str, turns: Sequence[TurnId], *, categories: Collection[str], mos
 
 
 def snippet(turns: Sequence[Turn], most: int) -> list[dict[str, str]]:
-    """The end of a conversation in at most so many characters; the first turn that does not fit loses its beginning."""
+    """The end of what was said in at most so many characters; the first turn that does not fit loses its beginning."""
     told: list[dict[str, str]] = []
-    for turn in reversed(turns):
+    for turn in (one for one in reversed(turns) if one.role in ("user", "assistant")):
         if most <= 0:
             break
         told.append({"role": turn.role, "text": turn.text[-most:]})

@@ -11,6 +11,7 @@ from muniment.memory.rules import dates, numerals, words
 
 _NAME = re.compile(r"\b[A-Z][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'&.-]*)*")
 _STEM = 4  # letters: German and Germany, plumber and plumbing
+_FEW = 3  # words of a value that is no sentence
 _SOME = 1 / 3  # of a statement's words
 
 
@@ -30,7 +31,8 @@ def supported(statement: str, value: str, turns: Sequence[Turn], at: datetime) -
     known = words.lexeme_set(text)
     if not object_ or share(object_, own, statement) == 0:
         return share(own, known, text) >= _SOME
-    names = _NAME.findall(thing)
+    # The first word of a sentence has its capital for nothing.
+    names = [found.group() for found in _NAME.finditer(thing) if found.start() or len(thing.split()) <= _FEW]
     if names:
         return all(_occurs(name, text, known) for name in names)
     return share(object_, known, text) > 0 and share(own, known, text) > 0

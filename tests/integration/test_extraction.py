@@ -107,6 +107,19 @@ async def test_the_model_is_asked_as_the_prompt_says(database_url: str) -> None:
     assert body["response_format"]["json_schema"]["strict"] is True
 
 
+async def test_a_long_paste_is_shown_in_part(database_url: str) -> None:
+    """Its beginning and its end, so that it fits a model; a long neighbour in fewer words."""
+    async with listening(database_url, facts()) as (memory, server):
+        before = Turn.make(session="A", key="q", role="assistant", text="b" * 9_000, at=NOON, thread="A")
+        turn = said(f"I sent {'x' * 50_000} to Ana", at=NOON.replace(minute=1))
+        await memory.record(scope(), [before, turn])
+        await memory.extract(scope(), turn.id)
+    shown = json.loads(server.requests[0].body["messages"][1]["content"])["conversation"]
+    assert [len(one["text"]) < most for one, most in zip(shown, (4_100, 24_100), strict=True)] == [True, True]
+    assert shown[1]["text"].startswith("I sent x")
+    assert shown[1]["text"].endswith("x to Ana")
+
+
 async def test_a_turn_that_is_not_in_the_ledger_cannot_be_read(database_url: str) -> None:
     async with listening(database_url, facts()) as (memory, server):
         with pytest.raises(NotFound):

@@ -204,6 +204,13 @@ def test_a_statement_is_trusted_as_its_turn_is(role: Role, trust: Trust) -> None
     assert len(found.candidates) == (2 if role == "user" else 1)
 
 
+def test_the_i_of_a_document_is_not_the_user() -> None:
+    """Whoever passed it on."""
+    found = told(turns("I live in Rome", source="document"), fact("I live in Rome"), fact("Somebody lives in Rome"))
+    assert found.refused == ("first or second person",)
+    assert [one.trust for one in found.candidates] == ["document"]
+
+
 @pytest.mark.parametrize(
     ("statement", "given", "kept"),
     [

@@ -59,7 +59,7 @@ def test_no_list_is_an_error() -> None:
 
 def test_the_end_of_a_conversation_is_shown() -> None:
     """As much as fits, the first turn cut at its beginning."""
-    said = turns("abc", ("assistant", "defg"), "hi")
+    said = turns("abc", ("tool", "a page"), ("assistant", "defg"), "hi")
     assert [one["text"] for one in snippet(said, 8)] == ["bc", "defg", "hi"]
     assert [one["text"] for one in snippet(said, 6)] == ["defg", "hi"]
     assert [one["text"] for one in snippet(said, 99)] == ["abc", "defg", "hi"]

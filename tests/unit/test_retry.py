@@ -55,5 +55,6 @@ def test_only_what_may_be_its_own_fault_steps_aside(attempts: int) -> None:
     """Order is kept for a model or a database that is down; a bad answer or a defect steps aside at the fifth failure."""
     for error in (ModelError(), ModelTimeout(), ModelRateLimited(), OverBudget(), StoreDown()):
         assert again(error, attempts, NOW).aside is False
-    for error in (BadExtraction(), KeyError("x")):
-        assert again(error, attempts, NOW).aside is (attempts >= 4)
+    own: tuple[Exception, ...] = (BadExtraction(), ModelError(status=400), KeyError("x"))
+    for failure in own:
+        assert again(failure, attempts, NOW).aside is (attempts >= 4)
