@@ -30,6 +30,7 @@ FACTS = {
     "cem": ["The observatory dome leaks at dawn", "The heron steals goldfish on Sundays", "Rye bread from Ghent keeps a month",
             "The chess clock in the attic runs fast"],
 }  # fmt: skip
+HELD = "select id from jobs.procrastinate_jobs where status = 'doing'"
 FAILURES: tuple[Fail, ...] = ("server_error", "cut_off", "wrong_schema", "empty", "drop", "rate_limit")
 
 
@@ -72,6 +73,16 @@ def left(environment: dict[str, str]) -> int:
     return int(ask(environment, "select count(*) from jobs.procrastinate_jobs where task_name = 'extract'")[0][0])
 
 
+def hurried(environment: dict[str, str]) -> bool:
+    """What waits for its next attempt is due now, and the workers hear of it."""
+    ask(
+        environment,
+        "update jobs.procrastinate_jobs set scheduled_at = now() where status = 'todo' and scheduled_at > now()",
+    )
+    ask(environment, 'notify "procrastinate_queue_v1#extract"')
+    return True
+
+
 @contextmanager
 def hired(environment: dict[str, str], *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
     command = [PROGRAM, "work", "--json", *arguments]
@@ -82,35 +93,33 @@ def hired(environment: dict[str, str], *arguments: str) -> Iterator[subprocess.P
             process.kill()
 
 
-def until(condition: Any, seconds: float = 40.0) -> None:
+def until(condition: Any, seconds: float = 60.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
-        time.sleep(0.03)
+        time.sleep(0.1)
 
 
 @pytest.mark.timeout(150)
 def test_every_fact_arrives_once_whatever_dies(environment: dict[str, str], tmp_path: Path) -> None:
-    """A slow model that fails half the time, and two workers of which one is killed -9 at random moments."""
+    """A slow model that fails half the time, and two workers that are killed -9 at work, at random moments."""
     dice = random.Random(20261121)
     fails = [dice.choice(FAILURES) if dice.random() < 0.5 else None for _ in range(400)]
     quick = tmp_path / "quick.yaml"
     quick.write_text("jobs: {stalled_seconds: 1.5}\nmodel: {max_retries: 0}\n")
     with ScriptedOpenAI(extraction, latency=0.3, fail=fails, retry_after=1) as model:
         here = over(environment, model, MUNIMENT_CONFIG=str(quick))
-        tell(here)
-        assert left(here) == 12
+        with hired(here) as one, hired(here) as two:
+            until(lambda: ask(here, "select count(*) from jobs.procrastinate_workers") == [(2,)])
+            tell(here)
+            for doomed in (one, two):
+                time.sleep(dice.random())
+                until(lambda: hurried(here) and ask(here, f"{HELD} limit 1") != [])
+                doomed.send_signal(signal.SIGKILL)
+                doomed.wait()
+        assert ask(here, HELD) != []
         with hired(here) as steady:
-            for _ in range(4):
-                with hired(here) as doomed:
-                    asked = len(model.requests)
-                    until(lambda asked=asked: len(model.requests) > asked + dice.randrange(3) or not left(here))
-                    time.sleep(dice.random())
-                    doomed.send_signal(signal.SIGKILL)
-                ask(here, "update jobs.procrastinate_jobs set scheduled_at = now() where status = 'todo'")
-            while left(here):
-                ask(here, "update jobs.procrastinate_jobs set scheduled_at = now() where status = 'todo'")
-                time.sleep(0.3)
+            until(lambda: hurried(here) and not left(here))
             steady.send_signal(signal.SIGTERM)
             out, err = steady.communicate(timeout=20)
         assert (steady.returncode, err) == (0, b"")
