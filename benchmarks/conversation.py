@@ -37,6 +37,10 @@ SESSION = "talk"
 SCOPE = Scope(owner="nina", session=SESSION, thread=SESSION)
 Way = Literal["rules", "model"]
 Order = Literal["prompt", "late", "reversed"]
+MANY: dict[What, str] = {
+    "fact": "facts", "correction": "corrections", "contradiction": "contradictions", "repetition": "repetitions",
+    "injected": "planted instructions", "secret": "secrets",
+}  # fmt: skip
 GOOD: dict[What, str] = {
     "fact": "kept", "correction": "applied", "contradiction": "decided", "repetition": "merged", "injected": "kept out",
     "secret": "redacted",
@@ -243,7 +247,7 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
     rows: list[list[object]] = []
     rows += [
         [
-            f"{GOOD[what]}: {what}s",
+            f"{MANY[what]} {GOOD[what]}",
             *(f"{run['totals'][what][0]} of {run['totals'][what][1]}" for run in found["runs"].values()),
         ]
         for what in WHATS
