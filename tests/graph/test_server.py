@@ -89,10 +89,22 @@ async def test_the_story_on_a_real_server(address: str) -> None:
         await tell(client)
 
 
+async def consent(client: LangGraphClient, thread: str) -> None:
+    """The run has stopped with a question; what resumes it is the answer, and the profile has the value from then on."""
+    (task,) = [one for one in (await client.threads.get_state(thread))["tasks"] if one["interrupts"]]
+    (asked,) = task["interrupts"][0]["value"]["consent"]
+    assert asked["question"] == 'May I keep "Ana" as your preferred name? (yes/no)'
+    await client.runs.wait(thread, "supervisor", command={"resume": "yes"}, context={"user": "ana"})
+    assert not (await client.threads.get_state(thread))["next"]
+    state = await say(client, thread, "ana", "Good morning.")
+    assert state["stable"].splitlines()[0] == "- preferred_name: Ana"
+
+
 async def tell(client: LangGraphClient) -> None:
     a, b, c = [(await client.threads.create())["thread_id"] for _ in range(3)]
     first = await say(client, a, "ana", STORY)
     assert len(first["writes"]) == 3
+    await consent(client, a)
     told = await say(client, b, "ana", "Good morning.")
     assert 2 <= len(told["header"].splitlines()) <= 4
     assert "Ana" in told["header"]
