@@ -61,7 +61,11 @@ class PooledSaver(AsyncPostgresSaver):
     ) -> RunnableConfig:
         """See `BaseCheckpointSaver.aput`."""
         held, told = checkpoint.copy(), config.copy()
-        held["channel_values"] = {name: self._safe(name, one) for name, one in checkpoint["channel_values"].items()}
+        # Stored are the texts, and of the rest what is new.
+        held["channel_values"] = {
+            name: self._safe(name, one) if name in new_versions or isinstance(one, str) else one
+            for name, one in checkpoint["channel_values"].items()
+        }
         told["metadata"] = safe(config.get("metadata", {}), self._redact)
         return await super().aput(told, held, safe(metadata, self._redact), new_versions)
 

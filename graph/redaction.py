@@ -18,7 +18,7 @@ _OF_A_MESSAGE = ("content", "additional_kwargs", "response_metadata", "tool_call
 
 
 def safe(value: Any, redact: Redact) -> Any:
-    """A copy of the value with every text redacted: in messages, collections and dataclasses; ids and keys stay."""
+    """The value with every text redacted: in messages, collections and dataclasses; ids and keys stay. It is not changed."""
     if isinstance(value, str):
         return value if _ID.fullmatch(value) else redact(value)
     if isinstance(value, dict):
@@ -35,8 +35,9 @@ def safe(value: Any, redact: Redact) -> Any:
 
 def _of_fields(value: Any, redact: Redact) -> Any:
     if isinstance(value, BaseMessage):
-        names = [name for name in _OF_A_MESSAGE if hasattr(value, name)]
-        return value.model_copy(update={name: safe(getattr(value, name), redact) for name in names})
+        held = {name: getattr(value, name) for name in _OF_A_MESSAGE if getattr(value, name, None)}
+        redacted = {name: safe(one, redact) for name, one in held.items()}
+        return value if redacted == held else value.model_copy(update=redacted)
     if isinstance(value, Send):
         texts = {"arg": value.arg}
     elif is_dataclass(value) and not isinstance(value, type):
