@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 
 from muniment.memory.records import Candidate, Turn
@@ -22,10 +23,15 @@ def prints(texts: Iterable[str]) -> tuple[int, ...]:
     found: dict[int, None] = {}
     for text in texts:
         for line in text.splitlines():
-            said = list(words.lexemes(line))
-            for size in range(1, _LONGEST + 1):
-                found.update(dict.fromkeys(_sequences(said, size)))
+            found.update(dict.fromkeys(_of_line(line)))
     return tuple(found)[:_MOST]
+
+
+@lru_cache(maxsize=4_096)
+def _of_line(line: str) -> tuple[int, ...]:
+    """Kept, because the same memories come before the model again and again."""
+    said = list(words.lexemes(line))
+    return tuple(one for size in range(1, _LONGEST + 1) for one in _sequences(said, size))
 
 
 def repeats(statement: str, recalled: Iterable[int]) -> bool:
