@@ -93,7 +93,7 @@ class PostgresStore(Moves, Caps, Spending, Extractions, Episodes, Consents, Queu
     ) -> Sight:
         """See `Store.look`."""
         space = {"space": reader.scope.space}
-        async with self._reading(reader.scope, reader.allowed) as conn, conn.pipeline():
+        async with self._reading(reader.scope, reader.allowed) as conn:
             rev = await conn.execute(_READ["rev"], space)
             hits = await conn.execute(_READ["search"], space | self._searched(search)) if search else None
             lasting = (
@@ -105,14 +105,15 @@ class PostgresStore(Moves, Caps, Spending, Extractions, Episodes, Consents, Queu
             unseen = (
                 await conn.execute(_READ["delta"], space | {"thread": thread, "horizon": horizon}) if thread else None
             )
-            now = Revision(one(await rev.fetchone())["rev"])
-            return Sight(
-                rev=now,
-                found=tuple(map(rows.found, await hits.fetchall())) if hits else (),
-                stable=tuple(map(rows.memory, await lasting.fetchall())) if lasting else (),
-                delta=_delta(await unseen.fetchall(), now) if unseen else None,
-                profile=tuple(map(consent, await approved.fetchall())) if approved else (),
-            )
+        # All of it was asked in one round trip; what is fetched from here on is there.
+        now = Revision(one(await rev.fetchone())["rev"])
+        return Sight(
+            rev=now,
+            found=tuple(map(rows.found, await hits.fetchall())) if hits else (),
+            stable=tuple(map(rows.memory, await lasting.fetchall())) if lasting else (),
+            delta=_delta(await unseen.fetchall(), now) if unseen else None,
+            profile=tuple(map(consent, await approved.fetchall())) if approved else (),
+        )
 
     async def seen(self, scope: Scope, thread: str, rev: Revision) -> None:
         """See `Store.seen`."""
