@@ -191,9 +191,18 @@ def history(
     if not entries:
         screen.whisper("Nothing has happened yet.")
         return
-    rows = [[one.rev, f"{one.ts:%Y-%m-%d %H:%M}", one.action, one.node, str(one.memory_id)[:SHORT_ID], one.category, one.text]
+    rows = [[one.rev, f"{one.ts:%Y-%m-%d %H:%M}", one.action, one.node, str(one.memory_id)[:SHORT_ID], one.category, _told(one)]
             for one in entries]  # fmt: skip
     screen.show_table(["rev", "when (UTC)", "action", "by", "id", "category", "text"], rows)
+
+
+def _told(entry: JournalEntry) -> str:
+    """The text of a line, with the decision that it stands for."""
+    decided = entry.meta.get("consent")
+    if not decided:
+        return entry.text
+    field = f"{entry.meta['field']} = {entry.meta['value']}, " if "field" in entry.meta else ""
+    return f"{entry.text}  (consent {decided}: {field}by {entry.meta.get('by')})"
 
 
 async def _history(

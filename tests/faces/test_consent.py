@@ -31,6 +31,9 @@ def test_listed_approved_rejected(muniment: Muniment) -> None:
     history = muniment("history", "--json").out
     assert '"consent": "approved"' in history
     assert '"consent": "rejected"' in history
+    told = muniment("history").out
+    assert "(consent approved: preferred_name = Ana, by me)" in told
+    assert "(consent rejected: city = Porto, by me)" in told
     again = muniment("consent", "approve", ids["city"])
     assert (again.code, again.out) == (4, "")
 
