@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Coroutine
 from types import TracebackType
@@ -25,29 +26,32 @@ class Loop:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of the work. Ctrl-C cancels it, waits until it has let go, and is raised."""
+        begun: list[asyncio.Task[T]] = []
         ended = threading.Event()
 
-        async def watched() -> T:
-            try:
-                return await work
-            finally:
-                ended.set()
+        def begin() -> None:
+            begun.append(self._loop.create_task(work))
+            begun[0].add_done_callback(lambda _: ended.set())
 
-        future = asyncio.run_coroutine_threadsafe(watched(), self._loop)
+        self._loop.call_soon_threadsafe(begin)
         try:
-            return future.result()
+            ended.wait()
         except KeyboardInterrupt:
-            future.cancel()
+            self._loop.call_soon_threadsafe(lambda: begun[0].cancel())  # noqa: PLW0108 - it may not be there yet
             ended.wait(_LET_GO_SECONDS)
             raise
+        return begun[0].result()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop).result(_LET_GO_SECONDS)
+        leaving = asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop)
+        with contextlib.suppress(TimeoutError):  # a thread that does not end is left behind; the process ends anyway
+            leaving.result(_LET_GO_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(_LET_GO_SECONDS)
-        self._loop.close()
+        if not self._thread.is_alive():
+            self._loop.close()
 
 
 async def _cancel_all() -> None:

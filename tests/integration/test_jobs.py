@@ -35,6 +35,7 @@ from muniment.memory.plan import Job, JobName, Outcome, WritePlan
 from muniment.memory.records import Revision, evolve
 from muniment.memory.settings import load
 from muniment.memory.stores import server
+from muniment.memory.stores.migrate import migrate
 from tests.engine import NOON, said, scope, settings
 
 SAID = ["I live in Porto.", "I like sailing.", "I work as a carpenter.", "I moved to Lisbon."]
@@ -365,3 +366,14 @@ async def test_a_killed_database_costs_nothing(home: Path) -> None:
             await until(lambda: done == set(keys), 45)
             address = await server.ensure(home)
             await until(lambda: rows(address) == [])
+
+
+async def test_the_tables_are_made_once(empty_database_url: str) -> None:
+    """Four processes that start at once make them once, in `jobs` and nowhere else, and the application may use them."""
+    await asyncio.gather(*(migrate(empty_database_url) for _ in range(4)))
+    named = "select schemaname, tablename from pg_tables where tablename like 'procrastinate%' order by 2"
+    found = [(row["schemaname"], row["tablename"]) for row in rows(empty_database_url, named)]
+    tables = ["procrastinate_events", "procrastinate_jobs", "procrastinate_periodic_defers", "procrastinate_workers"]
+    assert found == [("jobs", table) for table in tables]
+    wrong = "select proname from pg_proc where pronamespace = 'jobs'::regnamespace and proconfig is null"
+    assert rows(empty_database_url, wrong) == []
