@@ -160,8 +160,6 @@ class _Fact:
             self.repaired.append("unknown kind")
         statement = self._statement(said, main, subject, persons, timeless=name.predicate == "birthday")
         value = repair.timing(self._text("object") or statement, main.at, f"{statement}\n{main.text}").strip(" .。")
-        if not supported(statement, "" if name.predicate in _TOLD_OTHERWISE else value, self._turns, main.at):
-            raise _Refused("not in the turn")
         found = Candidate(
             text=statement,
             category=self._category(name),
@@ -174,7 +172,11 @@ class _Fact:
             actor=main.actor,
             role=main.role,
         )
-        return self._valid(found)
+        kept = self._valid(found)
+        thing = "" if name.predicate in _TOLD_OTHERWISE else value
+        if not supported(kept.text, thing, self._turns, self._support, main.at):
+            raise _Refused("not in the turn")
+        return kept
 
     def _fact(self, name: predicates.Name, value: str, subject: str, persons: tuple[str, ...]) -> Fact:
         negated = self._raw.get("negated") is True or name.negated

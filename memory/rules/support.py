@@ -13,29 +13,36 @@ _NAME = re.compile(r"\b[A-Z][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'&.-]*
 _STEM = 4  # letters: German and Germany, plumber and plumbing
 _FEW = 3  # words of a value that is no sentence
 _SOME = 1 / 3  # of a statement's words
+_HALF = 0.5  # of a value's
+_STRAY = 6  # words; fewer of another script are no language that is spoken, and fewer of any say little
 
 
-def supported(statement: str, value: str, turns: Sequence[Turn], at: datetime) -> bool:
-    """Whether `statement` about `value` can come from the turns: its numbers and names occur in them, and the value does,
-    or, where the value is not of the statement's own words, a third of the statement.
+def supported(statement: str, value: str, turns: Sequence[Turn], support: Sequence[Turn], at: datetime) -> bool:
+    """Whether `statement` about `value` can come from the turns, of which `support` are said to state it: its numbers and
+    names occur in them, a third of its words and half of the value's, and some of them in what states it.
 
-    Lenient with inflection; a translation is held to its numbers alone."""
-    text = "\n".join(turn.text for turn in turns)
-    bare = dates.without(statement, at)
-    thing = dates.without(value, at)
+    Lenient with inflection, and with a value in other words than the statement's. A translation is held to its numbers,
+    unless the statement's language is spoken in the conversation, too."""
+    text, said = (_joined(some) for some in (turns, support))
+    bare, thing = dates.without(statement, at), dates.without(value, at)
     if not numerals.digits(bare) | numerals.digits(thing) <= numerals.meant(text):
         return False
-    if words.has_cjk(statement) != words.has_cjk(text):
-        return True
     own, object_ = words.lexeme_set(bare), words.lexeme_set(thing)
     known = words.lexeme_set(text)
-    if not object_ or share(object_, own, statement) == 0:
-        return share(own, known, text) >= _SOME
+    if (cjk := words.has_cjk(statement)) != words.has_cjk(said):
+        return sum(words.has_cjk(one) is cjk for one in known) < _STRAY or share(own, known, text) >= _SOME
     # The first word of a sentence has its capital for nothing.
     names = [found.group() for found in _NAME.finditer(thing) if found.start() or len(thing.split()) <= _FEW]
-    if names:
+    if names and object_ and share(object_, own, statement) > 0:
         return all(_occurs(name, text, known) for name in names)
-    return share(object_, known, text) > 0 and share(own, known, text) > 0
+    if object_ and share(object_, own, statement) > 0 and share(object_, known, text) < _HALF:
+        return False
+    there = words.lexeme_set(said)  # what says little answers what was asked
+    return share(own, known, text) >= _SOME and (len(there) < _STRAY or share(own, there, said) > 0)
+
+
+def _joined(turns: Sequence[Turn]) -> str:
+    return "\n".join(turn.text for turn in turns)
 
 
 def share(own: frozenset[str], known: frozenset[str], text: str) -> float:

@@ -173,6 +173,24 @@ def test_other_words_for_it_are_fine(said: str, statement: str, value: str) -> N
     assert len(told(turns(said), fact(statement, object=value)).candidates) == 1
 
 
+def test_a_translation_needs_a_reason() -> None:
+    """Where a language is spoken anyway, a statement in it is held to the words of the conversation."""
+    raw = fact("The user works in Hangzhou", object="Hangzhou", turns=[2])
+    assert told(turns("早", "我在杭州上班"), raw).refused == ()
+    english = "Good morning, please draft a short reply to the mayor about our harbour park"
+    assert told(turns(english, "我在杭州上班"), raw).refused == ("not in the turn",)
+    assert told(turns(f"{english} in Hangzhou, where I work", "我在那边上班"), raw).refused == ()
+
+
+def test_the_words_of_a_neighbour_are_not_enough() -> None:
+    """Something of it is said in the turn that is named."""
+    raw = fact("The user owns a boat", predicate="owns", object="boat", turns=[2])
+    assert told(
+        turns("I own a boat", "The weather in Bergen was cold, wet, windy and grey all spring"), raw
+    ).refused == ("not in the turn",)
+    assert told(turns(("assistant", "Do you own a boat?"), "I own two"), raw).refused == ()
+
+
 def test_a_long_statement_ends_with_a_sentence() -> None:
     """The rest of it goes."""
     found, repaired = one(turns("I like tea and walks"), fact("The user likes tea. The user likes walks. " * 8))
