@@ -260,7 +260,7 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> tuple[WritePlan, t
     said_at = min(at, draft.said_at or at)
     merged = merge(incoming, scope=scope, at=said_at, profile=house.profile, writing=house.settings.write)
     write = Write(scope=scope, node=draft.node, rev=rev, at=at, looked=draft.extracted, asked=draft.asked)
-    merged = await capped(house, write, merged)
+    merged = await _reread(house, draft, await capped(house, write, merged))
     looked = draft.extracted
     gone = await _forgets(house, scope, draft, merged) if draft.forget else ()
     expires_at = at + timedelta(days=house.settings.consent.days)
@@ -278,6 +278,18 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> tuple[WritePlan, t
         jobs=consent.reminders(scope, [one.expires_at for one in wishes]),
     )
     return plan, merged.refused
+
+
+async def _reread(house: House, draft: _Draft, merged: Merged) -> Merged:
+    """The changes with the vector of their own words, where merging has put others in the place of what was said."""
+    said = {one.text for one in draft.candidates}
+    new = [one for one in merged.changes if one.vector is not None and one.after.text not in said]
+    if not new:
+        return merged
+    vectors = await house.embedder.documents([one.after.text for one in new])
+    read = {one.after.id: vector for one, vector in zip(new, vectors, strict=True)}
+    changes = tuple(evolve(one, vector=read.get(one.after.id, one.vector)) for one in merged.changes)
+    return evolve(merged, changes=changes)
 
 
 async def _forgets(house: House, scope: Scope, draft: _Draft, merged: Merged) -> tuple[Change, ...]:

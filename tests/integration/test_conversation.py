@@ -18,12 +18,12 @@ from benchmarks import conversation
 from benchmarks.conversation import Played, formed, judged, play
 from benchmarks.script import Keys, Script
 from muniment.memory.models.embedders import OnnxEmbedder
-from muniment.memory.models.fakes import HashEmbedder
+from muniment.memory.models.fakes import HashEmbedder, hash_vector
 from muniment.memory.models.fetch import fetch
-from muniment.memory.ports import Embedder
-from muniment.memory.records import Turn
+from muniment.memory.ports import Embedder, Probe
+from muniment.memory.records import Candidate, Fact, Query, Scope, Turn, evolve
 from muniment.memory.settings import load
-from tests.engine import settings
+from tests.engine import engine, settings
 
 CACHE = Path(platformdirs.user_cache_dir("muniment")) / "models" / "bge-small-en-v1.5-int8"
 CATEGORIES = frozenset(load({"HOME": "/nonexistent"}).categories)
@@ -173,3 +173,25 @@ def test_the_command_prints_its_table(
     assert conversation.main(["--rules-only"]) == 0
     told = capsys.readouterr().out
     assert all(name in told for name in ("F40", "C8", "K5", "R6", "I3", "S4", "of 40", "the rules alone"))
+
+
+async def test_a_renamed_memory_is_found_by_its_own_words(database_url: str) -> None:
+    """What is known of somebody stays findable under the right name: the vector is that of the text that is kept."""
+    who, at = Scope(owner="nina"), NOON
+    colleague = Fact(kind="relationship", predicate="colleague", object="Joost", persons=("Joost",))
+    told = [
+        (colleague, "The user's colleague Joost draws the planting plans"),
+        (evolve(colleague, object="Joris", persons=("Joris",)), "The user's colleague is Joris, not Joost"),
+    ]
+    async with engine(database_url) as memory:
+        for n, (fact, text) in enumerate(told):
+            turn = Turn.make(session="s", key=str(n), role="user", text=text, at=at)
+            one = Candidate(text=text, category="relationships", fact=fact, turns=(turn.id,))
+            await memory.keep(who, [one], [turn])
+        [kept] = await memory.list(who)
+        assert kept.text == "The user's colleague Joris draws the planting plans"
+        answer = await memory.query(who, "supervisor", Query(text=kept.text, threshold=0.0, explain=True))
+        [hit] = answer.hits
+        near = await memory.house.store.near(who, [Probe(vector=hash_vector(kept.text), kind="semantic")], 1)
+    assert hit.memory.id == kept.id
+    assert near[1][0][0].sim == pytest.approx(1.0, abs=1e-3)
