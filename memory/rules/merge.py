@@ -134,7 +134,10 @@ def _decide(
         if memory.updated_at > at and not twice:
             found = _come_late(one, memory, said, vouched=band == "auto")
         elif (verdict := "same" if twice else judge(candidate, memory, vouched=band == "auto")) != "different":
+            others = [item for item in near if item.memory.id != memory.id]
             found = _meet(one, memory, verdict, band, sim, at)
+            if isinstance(found, Change):
+                found = evolve(found, after=evolve(found.after, stable_key=_key(candidate, memory, others)))
         if found != "different":
             return found
     return _added(one, near, scope, at)
@@ -275,7 +278,6 @@ def _meet(one: Incoming, memory: Memory, verdict: Verdict, band: Band, sim: floa
         memory,
         text=_renamed(candidate, memory) or candidate.text,
         fact=candidate.fact or memory.fact,
-        stable_key=_key(candidate, memory),
         importance=max(candidate.importance, memory.importance),
         confidence=candidate.confidence,
         trust=candidate.trust,
@@ -304,12 +306,11 @@ def _renamed(candidate: Candidate, memory: Memory) -> str | None:
     return re.sub(rf"\b{re.escape(wrong[0])}\b", lambda _: fact.object, memory.text)
 
 
-def _key(candidate: Candidate, memory: Memory) -> str | None:
+def _key(candidate: Candidate, memory: Memory, others: Sequence[Neighbour]) -> str | None:
     """A memory whose key was made longer to be its own keeps it as long as it is about the same."""
-    if candidate.fact is None:
+    if candidate.fact is None or (memory.fact is not None and memory.fact.key == candidate.fact.key):
         return memory.stable_key
-    same = memory.fact is not None and memory.fact.key == candidate.fact.key
-    return memory.stable_key if same else candidate.fact.key
+    return _free_key(candidate, others)
 
 
 def _known(candidate: Candidate, memory: Memory) -> bool:
