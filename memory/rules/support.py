@@ -18,8 +18,8 @@ _STRAY = 6  # words; fewer of another script are no language that is spoken, and
 
 
 def supported(statement: str, value: str, turns: Sequence[Turn], support: Sequence[Turn], at: datetime) -> bool:
-    """Whether `statement` about `value` can come from the turns, of which `support` are said to state it: its numbers and
-    names occur in them, a third of its words and half of the value's, and some of them in what states it.
+    """Whether `statement` about `value` can come from the turns, of which `support` are said to state it: its numbers
+    and names occur in them, and so do half of the value's words; a third of its own where the value is in other words.
 
     Lenient with inflection, and with a value in other words than the statement's. A translation is held to its numbers,
     unless the statement's language is spoken in the conversation, too."""
@@ -31,14 +31,17 @@ def supported(statement: str, value: str, turns: Sequence[Turn], support: Sequen
     known = words.lexeme_set(text)
     if (cjk := words.has_cjk(statement)) != words.has_cjk(said):
         return sum(words.has_cjk(one) is cjk for one in known) < _STRAY or share(own, known, text) >= _SOME
+    if not object_ and value and dates.mentions(value, at):
+        return bool(dates.mentions(text, at))
+    there = words.lexeme_set(said)
+    near = len(there) < _STRAY or share(own, there, said) > 0  # what says little answers what was asked
+    if not object_ or share(object_, own, statement) == 0:
+        return near and share(own, known, text) >= _SOME
     # The first word of a sentence has its capital for nothing.
     names = [found.group() for found in _NAME.finditer(thing) if found.start() or len(thing.split()) <= _FEW]
-    if names and object_ and share(object_, own, statement) > 0:
-        return all(_occurs(name, text, known) for name in names)
-    if object_ and share(object_, own, statement) > 0 and share(object_, known, text) < _HALF:
-        return False
-    there = words.lexeme_set(said)  # what says little answers what was asked
-    return share(own, known, text) >= _SOME and (len(there) < _STRAY or share(own, there, said) > 0)
+    if names:
+        return near and all(_occurs(name, text, known) for name in names)
+    return near and share(object_, known, text) >= _HALF
 
 
 def _joined(turns: Sequence[Turn]) -> str:
