@@ -101,6 +101,17 @@ _ORDERS_ZH = re.compile(
 )
 
 
+# What nobody says of themselves: pasted without a mark around it, to the end of the paragraph.
+_FOREIGN_VOICE = re.compile(
+    r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|every\s+)?(?:of\s+)?(?:the\s+|your\s+|these\s+|those\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules|guidelines|messages?)\b"
+    r"|\b(?:remember|note|memori[sz]e|store|save|record)(?:\s+(?:this|it|down|in|to|into|your|long-term|memory))*[\s:,]+(?:that\s+)?(?:the\s+)?(?:current\s+)?user(?:'s)?\s+(?:is|are|was|has|have|wants?|wishes|prefers?|likes?|loves?|hates?|needs?|must|should|always|never|agreed|agrees|approve[sd]?|authori[sz]e[sd]?|consent(?:s|ed)?|asked|requested|lives|works|name)\b"
+    r"|^\W*(?:system|assistant)\s*:|\[/?INST\]|<\|(?:system|im_start)"
+    r"|(?:忽略|无视|忘记|忘掉|不要理会)(?:你)?(?:之前|以前|上面|以上|先前|前面|所有|一切)+的?(?:所有|一切)?(?:的)?(?:指令|指示|提示|规则|设定|命令)"
+    r"|(?:记住|记下|记录|保存)[：:，,]?\s*(?:该|这位|当前)?用户(?:想|希望|要求|喜欢|偏好|已|同意|授权|是|必须)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
     """A text as what its author says and what the author only shows."""
@@ -221,6 +232,10 @@ def _spans(text: str) -> list[tuple[int, int]]:
             # What is announced may be delimited: then it ends there, and the person goes on.
             ends = [b for a, b in (*found, *quotes) if a <= start < b]
             found.append((start, max(ends, default=len(text))))
+    for voice in _FOREIGN_VOICE.finditer(text):
+        start = max(text.rfind(mark, 0, voice.start()) for mark in ".!?。！？:：\n") + 1
+        end = text.find("\n", voice.end())
+        found.append((start, len(text) if end < 0 else end))
     if headed := _HEADED.search(text):
         found.append((headed.start(), len(text)))
     return sorted(found)
