@@ -19,6 +19,7 @@ from muniment.memory.errors import StoreError
 from muniment.memory.plan import Job, JobName
 from muniment.memory.ports import Ticket
 from muniment.memory.records import Scope, Turn, TurnId
+from muniment.memory.rules.retry import LONGEST_SECONDS
 from muniment.memory.stores.pool import Connection, Sessions, one
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
@@ -26,7 +27,6 @@ from muniment.memory.stores.translate import translated
 _JOBS = blocks("jobs")
 _CHANNEL = "procrastinate_queue_v1#"  # where the library's trigger tells of a new job, with the queue's name behind it
 _ONCE = "procrastinate_jobs_queueing_lock_idx_v1"
-_LONGEST_SECONDS = 3600
 _QUIET_SECONDS = 60.0
 _FIRST = datetime(1, 1, 1, tzinfo=UTC)
 # A worker takes the job with the highest priority first. What steps aside lets the later jobs of its lock pass.
@@ -40,11 +40,8 @@ async def ensure(conn: psycopg.AsyncConnection[Any]) -> None:
     from procrastinate.schema import SchemaManager  # noqa: PLC0415 - only a first start needs it
 
     async with conn.transaction():
-        await conn.execute(_JOBS["schema"])
-        await conn.execute(_JOBS["here"])
-        await conn.execute(SchemaManager.get_schema())
-        for step in ("settle", "order", "grants", "grants_tables", "grants_sequences"):
-            await conn.execute(_JOBS[step])
+        for statements in (_JOBS["begin"], SchemaManager.get_schema(), _JOBS["finish"]):
+            await conn.execute(statements)
 
 
 async def enqueue(conn: Connection, jobs: Sequence[Job]) -> None:
@@ -78,7 +75,7 @@ class Queues(Sessions):
 
     async def rescue(self, seconds: float) -> int:
         """See `Queue.rescue`."""
-        return await self._together("dead", "drop_twins", "rescue", seconds=seconds, longest=_LONGEST_SECONDS)
+        return await self._together("dead", "drop_twins", "rescue", seconds=seconds, longest=LONGEST_SECONDS)
 
     async def take(self, worker: int, names: Sequence[JobName]) -> Ticket | None:
         """See `Queue.take`."""

@@ -130,7 +130,6 @@ def test_every_fact_arrives_once_whatever_dies(environment: dict[str, str], tmp_
     assert [text for (text,) in kept] == sorted(text for texts in FACTS.values() for text in texts)
     assert ask(here, "select count(*) from muniment.journal where action = 'ADD'") == [(12,)]
     assert ask(here, "select source, count(*) from muniment.extractions group by 1") == [("model", 12)]
-    assert ask(here, "select count(*) from jobs.procrastinate_events") == [(0,)]
 
 
 def test_drained(environment: dict[str, str], muniment: Muniment) -> None:

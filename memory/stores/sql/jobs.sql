@@ -1,31 +1,25 @@
 -- name: exists
 select to_regclass('jobs.procrastinate_jobs') is not null as made
 
--- name: schema
-create schema if not exists jobs
-
--- name: here
+-- name: begin
+create schema if not exists jobs;
 set local search_path = jobs
 
--- name: settle (the functions name no schema: each gets its own way to find the tables, so that any role can call them)
+-- name: finish
+-- The functions name no schema: each gets its own way to find the tables, so that any role can call them.
 do $$
 declare f regprocedure;
 begin
   for f in select p.oid from pg_proc p join pg_namespace n on n.oid = p.pronamespace where n.nspname = 'jobs' loop
     execute format('alter function %s set search_path = jobs, pg_temp', f);
   end loop;
-end $$
-
--- name: order
-create index muniment_jobs_by_lock on jobs.procrastinate_jobs (lock, priority desc, id) where status = 'todo'
-
--- name: grants
-grant usage on schema jobs to muniment_app
-
--- name: grants_tables
-grant select, insert, update, delete on all tables in schema jobs to muniment_app
-
--- name: grants_sequences
+end $$;
+-- The library notes each step of each job. Nobody reads it here, and a job that is tried for weeks would fill it.
+alter table procrastinate_jobs disable trigger procrastinate_trigger_status_events_insert_v1,
+  disable trigger procrastinate_trigger_status_events_update_v1, disable trigger procrastinate_trigger_scheduled_events_v1;
+create index muniment_jobs_by_lock on procrastinate_jobs (lock, priority desc, id) where status = 'todo';
+grant usage on schema jobs to muniment_app;
+grant select, insert, update, delete on all tables in schema jobs to muniment_app;
 grant usage, select on all sequences in schema jobs to muniment_app
 
 -- name: enqueue (a job that waits already, with the same name and key, is this one)
