@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
-from muniment.memory.records import Found, Hit, MemoryId, Omission, Reason
+from muniment.memory.records import TRUST_RANK, Found, Hit, MemoryId, Omission, Reason, evolve
 from muniment.memory.rules import words
 from muniment.memory.rules.merge import negated
 from muniment.memory.sections import Category, Profile, Recall
@@ -18,6 +18,7 @@ from muniment.memory.sections import Category, Profile, Recall
 # relevant, not what comes first.
 _SEMANTIC, _KEYWORD = 0.4, 0.6
 _LOWEST = -0.25
+_BEHIND = 1e-6
 _DAY = 86_400.0
 _RELATED = 2
 
@@ -36,7 +37,7 @@ def rank(
 
     The threshold is on relevance (meaning and words); recency, importance and edges only order what is relevant."""
     named = _named(query, found)
-    scored = [_score(one, query, at, profile, recall, named) for one in found]
+    scored = _trusted([_score(one, query, at, profile, recall, named) for one in found], recall.duplicate_similarity)
     scored.sort(key=lambda hit: (-hit.score, str(hit.memory.id)))
     kept: list[Hit] = []
     left: list[Omission] = []
@@ -51,6 +52,25 @@ def rank(
         held[hit.memory.category] = held.get(hit.memory.category, 0) + 1
         kept.append(hit)
     return kept, left
+
+
+def _trusted(scored: Sequence[Hit], alike: float) -> list[Hit]:
+    """The hits, none of them above one that a more trusted source says of the same thing, or in nearly the same words."""
+    done: list[Hit] = []
+    for trust in sorted({hit.memory.trust for hit in scored}, key=lambda one: -TRUST_RANK[one]):
+        more_trusted = tuple(done)
+        for hit in scored:
+            if hit.memory.trust == trust:
+                above = [other.score for other in more_trusted if _rivals(other, hit, alike)]
+                done.append(evolve(hit, score=min(above) - _BEHIND) if above and hit.score >= min(above) else hit)
+    return done
+
+
+def _rivals(one: Hit, other: Hit, alike: float) -> bool:
+    mine, its = one.memory, other.memory
+    if mine.fact is not None and its.fact is not None and mine.fact.attribute == its.fact.attribute:
+        return True
+    return _alike(_gist(one)[0], _gist(other)[0], alike)
 
 
 def related(

@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.records import Action, Delta, Found, Hit, JournalEntry, Memory, MemoryId, Revision
+from muniment.memory.records import Action, Delta, Fact, Found, Hit, JournalEntry, Memory, MemoryId, Revision, Trust
 from muniment.memory.rules import render, tokens, words
 from muniment.memory.rules.pack import pack
 from muniment.memory.rules.rank import rank, related, relevance
@@ -65,6 +65,24 @@ def header(*entries: JournalEntry, since: int = 7) -> list[str]:
 def test_words_can_win_over_meaning() -> None:
     """A hit by keyword alone may come first."""
     assert ranked(found("by words", 0.1, 0.9), found("by meaning", 0.3, 0.0))[0] == ["by words", "by meaning"]
+
+
+def test_a_lower_trust_never_outranks_a_higher_one() -> None:
+    """Of one attribute, or in nearly the same words, the person's word comes first, then the tool's, then the agent's."""
+
+    def lives(place: str, cosine: float, trust: Trust) -> Found:
+        fact = Fact(kind="identity", predicate="lives_in", object=place)
+        return found(f"The user lives in {place}", cosine, trust=trust, fact=fact)
+
+    some = [
+        lives("Rome", 0.69, "agent"),
+        lives("Braga", 0.7, "tool"),
+        lives("Porto", 0.5, "user"),
+        found("Rain", 0.6, trust="tool"),
+    ]
+    assert ranked(*some)[0] == ["Rain", "The user lives in Porto", "The user lives in Braga", "The user lives in Rome"]
+    echo = [found("Porto is where Ana lives now", 0.6, trust="document"), found("Ana lives in Porto now", 0.5)]
+    assert ranked(*echo) == (["Ana lives in Porto now"], {"Porto is where Ana lives now": "near-duplicate"})
 
 
 def test_below_the_threshold_nothing_counts() -> None:
