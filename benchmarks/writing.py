@@ -1,6 +1,6 @@
 """What an add costs beside a raw insert of the same row, an edge beside none, and how adds grow with their writers.
 
-python -m benchmarks.writing [--adds 400] [--memories 1000] [--json]
+python -m benchmarks.writing [--adds 200] [--memories 1000] [--json]
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ WRITERS = (1, 2, 4, 8)
 EDGES = 20  # of the plan that measures them directly
 _UNCAPPED = 10**9
 FLOOR = "raw insert"
-NAMES = {name: Scope(owner=name) for name in ("alone", "linked", "ready", "edged")}
+NAMES = {name: Scope(owner=name) for name in ("alone", "turned", "embedded", "linked", "ready", "edged")}
 
 _BESIDE = """
 create table public.raw (like muniment.memories including all);
@@ -130,7 +130,7 @@ class Doors:
     async def add_turn(self, piece: Piece) -> None:
         """`Memory.keep` with the turn that it consumes."""
         turn = Turn.make(session="s", key=str(uuid4()), role="user", text=piece.text, at=self.memory.now())
-        await kept(self.memory, NAMES["alone"], piece, turn)
+        await kept(self.memory, NAMES["turned"], piece, turn)
 
     async def add_linked(self, piece: Piece) -> None:
         """`Memory.keep` of what is like memories of the space: it gets edges to them."""
@@ -138,7 +138,7 @@ class Doors:
 
     async def add_embedding(self, piece: Piece) -> None:
         """`Memory.keep`, with the work of the configured embedder."""
-        await kept(self.embedding, NAMES["alone"], piece)
+        await kept(self.embedding, NAMES["embedded"], piece)
 
     async def _commit(self, scope: Scope, piece: Piece, known: Sequence[MemoryId]) -> None:
         at, id_ = self.memory.now(), MemoryId(uuid4())
@@ -216,7 +216,7 @@ async def doors(
     known: Replay,
     memories: int,
 ) -> AsyncIterator[Doors]:
-    """Everything open: four spaces with the same memories, and a bare copy of one."""
+    """Everything open: a space with the same memories for each, and a bare copy of one."""
     behind = Replay(settings.DEFAULT_EMBEDDER, bootstrap.make_embedder(own))
     behind.known = known.known
     async with (
@@ -386,7 +386,7 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.writing", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--adds", type=int, default=400, metavar="N", help="of each contestant")
+    parser.add_argument("--adds", type=int, default=200, metavar="N", help="of each contestant")
     parser.add_argument("--memories", type=int, default=1000, metavar="N", help="that the space has before, 20 or more")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args(argv)
