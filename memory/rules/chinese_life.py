@@ -64,6 +64,8 @@ _THEIRS = (
     (_NOW + r"是(?:一[名个位])?(?P<value>" + TRADE + r")", "works_as", True),
     (r"(?:很|最|特别|不)?(?:喜欢|爱|讨厌)(?P<value>(?!的).{1,20})", "likes", False),
     (r"对(?P<value>.{1,10})过敏", "allergic_to", False),
+    (_NOW + r"在学(?P<value>(?![校生]).{1,12})", "learns", False),
+    (r"今年(?P<value>[二三四五六七八九]?十[一二三四五六七八九]?|\d{2})了?", "age", True),
     (_NOW + r"(?:今年)?" + _NOW + r"(?P<value>[\d一二三四五六七八九十]{1,3})岁了?", "age", True),
 )
 
@@ -137,7 +139,7 @@ def _been(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         predicate = {"工作": "worked_at", "干": "worked_at", "上班": "worked_at", "实习": "worked_at"}.get(
             found["verb"], firm
         )
-        done = "了" if found[0].endswith(f"了{found['long']}") else "过"
+        done = "" if found["verb"] == "长大" else "了" if found[0].endswith(f"了{found['long']}") else "过"
         text = f"用户在{where}{found['verb']}{done}{found['long']}"
         yield draft(
             "experience", predicate, where, text, entities=(where,), location=where if predicate == "lived_in" else None
@@ -152,6 +154,16 @@ def _ended(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         ("goal", "learns", value) if verb in "学练" else ("preference", "likes", value) if verb == "喜欢" else ("constraint", "cannot", verb + value)
     )  # fmt: skip
     yield draft(kind, predicate, thing, f"用户不再{verb}{value}", negated=predicate != "cannot")  # type: ignore[arg-type]
+
+
+def _some_language(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    yield draft("skill", "speaks", found["value"], f"用户会{found['how'] or '说'}{found['value']}")
+
+
+def _habit(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = owned(re.sub(END, "", found["value"]))
+    if value and not dates.mentions(value, clause.at) and not re.search(r"[了过]$", value):
+        yield draft("note", "habit", value, f"用户{found['when'] or found['every']}{value}")
 
 
 def _never(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -281,6 +293,9 @@ RULES = tuple((re.compile(pattern), build) for pattern, build in (
     (r"^我?(?P<when>" + _WEEKDAY + r"|周末)我?(?:从来|一般|都|基本|一律)*(?P<neg>不|没法|没空|不能)(?P<verb>开会|上班|加班|工作|接电话|上课|应酬|出门)$", _never),
     (r"^(?P<what>(?!我们|咱|[你他她它这那])[^，]{2,20}?)(?:必须|得|要|需要|应该)(?:在|于)?(?P<due>[^，]{2,12}?)(?:之前|以前|前)(?P<do>(?:交|提交|完成|上线|发|寄|付|做完|写完|还|报名|办)[^，]{0,14})$", _due),
     (ME + r"(?P<neg>不)?(?P<verb>擅长|精通|熟悉|会说|会讲|会弹|会开|会用|会写|会做|能说)(?P<value>[^，,]{1,25})$", _skill),
+    (r"^我(?:从小)?在(?P<value>[\u4e00-\u9fff\w]{2,12}?)(?P<verb>长大)(?P<long>)的?$", _been),
+    (ME + r"会(?P<how>一点儿?|一些|几句|点儿?)?(?P<value>" + LANGUAGE + r")$", _some_language),
+    (r"^(?:我(?P<when>平时|一般|通常)|(?P<every>每(?:天|周[一二三四五六日天]?|个?周末|个?月|年|晚|早)(?:早上|上午|中午|下午|晚上)?)我)(?:一般|都|会|也)*(?P<value>(?![不没很也说想觉认忙是在们的家]|" + RELATION + r")[^，]{2,20})$", _habit),
     (r"^.{0,12}我(?:的|家的?)?(?P<rel>" + RELATION + r").{3,50}$", _their_event),
     (r"^(?P<name>" + GIVEN + r")(?P<rest>(?:现在|目前|其实|一直|已经|今年)+(?:在|住在|[\d一二三四五六七八九十]).{1,20})$", _someone),
     (r"^(?P<all>.{4,80})$", _event),

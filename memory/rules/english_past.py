@@ -129,6 +129,19 @@ def _plan(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield draft("event", "plans", bare(dates.without(value, clause.at)), said, entities=names(value))
 
 
+def _habit(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = narrate(tail(clause.text))
+    value = thing(found["what"], clause)
+    if said and value and len(value.split()) <= 14:
+        yield draft("note", "habit", bare(value), said, entities=names(value))
+
+
+def _grew_up(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where = place(found["place"], clause)
+    if where:
+        yield draft("experience", "lived_in", where, f"The user grew up in {where}", location=where)
+
+
 _PAST = (
     r"(?:was|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave|sold|flew|drove|broke|quit|spent|grew"
     r"|fell|led|brought|caught|sent|swam|sang|drew|chose|rode|held|paid|ate|read|[a-z]{2,14}(?<!ne)(?<!fe)(?<!spe)ed)"
@@ -144,6 +157,9 @@ RULES: tuple[Rule, ...] = (
     rule(r"my\s+(?P<value>[A-Z][a-z]+)\s+is\s+(?P<how>(?:" + ADV + r"|pretty\s+|quite\s+|not\s+|rather\s+|getting\s+)*(?:fluent|good|great|decent|basic|rusty|ok|okay|bad|poor|terrible|better)\b.*)$", _their_language),
     rule(r"i\s+(?:can\s+)?" + ADV + r"play\s+(?P<value>(?:the\s+)?.{3,40})$", _plays),
     rule(r"i\s+" + ADV + r"(?:know|can)\s+(?P<how>how\s+to\s+)?(?P<value>.+)$", _knows),
+    rule(r"i\s+grew\s+up\s+in\s+(?P<place>.{2,40})$", _grew_up),
+    rule(r"i\s+" + ADV + r"(?P<what>(?!\w+\s+and\b)(?:go|run|swim|walk|cycle|bike|work\s+out|meditate|play|read|cook|volunteer|practi[sc]e|train|meet|visit|call|teach|do\s+(?:yoga|pilates|a|my|the))\b.*\b(?:every|each)\s+(?:other\s+)?"
+          r"(?:day|morning|evening|night|week|weekend|month|year|\w+day)\b.*)$", _habit),
     rule(r"(?P<front>)i\s+(?:&\s+(?P<beside>(?:my\s+(?:\w+\s+)?)?\w+)\s+)?(?:just\s+|also\s+|finally\s+|recently\s+|actually\s+|then\s+|first\s+)*(?P<what>(?P<verb>" + _PAST + r")\s+.+)$", _event),
     rule(r"(?P<front>(?:on|in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)i\s+(?:just\s+|also\s+|finally\s+)*(?P<what>(?P<verb>" + _PAST + r")\b.*)$", _event),
     rule(r"(?:i\s+have|i've\s+got|i'm\s+having)\s+(?P<value>(?:an?|my|the)\s+.+)$", _plan),

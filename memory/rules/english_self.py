@@ -183,6 +183,11 @@ def _cannot(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     )
 
 
+def _medicine(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = found["value"].casefold()
+    yield draft("constraint", "takes", value, f"The user is on {value}", importance=4)
+
+
 def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value = re.sub(r"\s+(?:on|for)\s+(?:it|that|this)$", "", trim(found["value"]))
     if re.search(r"\d", value) and (said := owned(value)):
@@ -244,6 +249,8 @@ RULES: tuple[Rule, ...] = (
     rule(r"(?P<has>i\s+have|" + AM + r")\s*" + ADV + r"(?:an?\s+)?(?P<value>" + CONDITIONS + r")$", _condition),
     rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to|don't|do\s+not|dont|never)\s+" + ADV
           + r"(?P<verb>eat|drink|tolerate|consume|digest|drive|fly|swim|work|attend|travel|smoke)(?P<value>\s+.+)?$", _cannot),
+    rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not)\s+(?P<verb>do|make)(?P<value>\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:\w+day\s+)?(?:mornings|afternoons|evenings|nights)|weekends|weekdays))$", _cannot),
+    rule(AM + r"on\s+(?P<value>blood\s+thinners|insulin|antidepressants|statins|beta[ -]blockers|antibiotics|steroids|(?:thyroid|heart|blood\s+pressure|\w+)\s+medication)$", _medicine),
     rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$", _cannot),
     rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+[\w' ]{2,30}\s+)?is\s+(?P<value>.+)$", _budget),
     rule(r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+(?P<value>(?P<most>).+)$", _budget),

@@ -45,6 +45,10 @@ STATEMENTS = [
     ("I don't want to spend more than $300 on that", ["The user's budget is at most $300"]),
     ("My German is rusty but my French is fluent", ["The user's German is rusty", "The user's French is fluent"]),
     ("My Polish is terrible", ["The user's Polish is terrible"]),
+    ("I grew up in Leipzig", ["The user grew up in Leipzig"]),
+    ("I can't do Thursdays", ["The user cannot do Thursdays"]),
+    ("I'm on blood thinners", ["The user is on blood thinners"]),
+    ("I go climbing every Sunday morning", ["The user goes climbing every Sunday morning"]),
     # Chinese: who it is about goes without saying
     ("目前住在苏州", ["用户住在苏州"]),
     ("最近在准备考研", ["用户正在准备考研"]),
@@ -70,6 +74,11 @@ STATEMENTS = [
     ("我平时只看纪录片", ["用户平时只看纪录片"]),
     ("我最近爱上了潜水", ["用户爱上了潜水"]),
     ("周末我不加班", ["用户周末不加班"]),
+    ("我在杭州长大", ["用户在杭州长大"]),
+    ("每天早上我都会去江边跑步", ["用户每天早上去江边跑步"]),
+    ("我平时开车上班", ["用户平时开车上班"]),
+    ("我会一点日语", ["用户会一点日语"]),
+    ("我爸今年六十五，他在学游泳", ["用户的父亲（爸）六十五岁", "用户的父亲（爸）在学游泳"]),
     ("周二晚上我没空上课", []),  # one Tuesday, or all of them
     ("钢琴我早就不学了", ["用户不再学钢琴"]),
     ("牛奶我不喝了", ["用户不再喝牛奶"]),
@@ -102,6 +111,7 @@ def test_what_is_left_out_is_put_back(text: str, statements: list[str]) -> None:
         "Life is a teacher of patience", "Work is a nightmare", "Experience is a great teacher", "She lives in Bergen",
         "My friend met my sister. She is a nurse.", "My brother and my dad came. He is a chef.", "My wife called. He is a nurse.",
         "Everybody calls me when they need help", "The company is called Acme, have you heard of it?",
+        "每天晚上我老公打呼噜", "我平时很忙", "我一般不知道", "I can't do Thursday", "I'm on fire", "I practice and train every day",
         # not a statement
         "儿子叫醒了我", "女儿叫我起床", "昨天下雨了", "最近天气不错", "最近学习压力大", "最近学生都在准备考试", "这个我不吃了",
         "现在学英语有用吗", "预算提高到多少合适", "如果最近在学大提琴", "老师说最近在学大提琴", "我呢",
