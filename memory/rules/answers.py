@@ -207,7 +207,7 @@ class _Fact:
     def _evident(self, turn: Turn) -> bool:
         """Whether the one turn that was to be read has half of the statement's words."""
         bare = dates.without(repair.wording(self._text("statement"), subject="user", persons=()), turn.at)
-        return bare != "" and share(words.lexeme_set(bare), words.lexeme_set(turn.text), turn.text) >= _EVIDENT
+        return bare != "" and share(words.lexeme_set(bare), frozenset(words.lexemes(turn.text)), turn.text) >= _EVIDENT
 
     def _speaker(self) -> Turn:
         """The turn that says it: the last one of a person, or the last one."""

@@ -10,6 +10,11 @@ from muniment.memory.records import Turn
 from muniment.memory.rules import dates, numerals, words
 
 _NAME = re.compile(r"\b[A-Z][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'&.-]*)*")
+_WORD = re.compile(r"[a-z]+")
+_UNITS = frozenset(words.lexeme_set(
+    "kg kilos kilograms grams mg lb lbs pounds cm km kilometres kilometers metres meters miles feet foot inches hours hrs minutes"
+    " mins years yrs months weeks days euros eur dollars usd percent"
+))  # fmt: skip
 _STEM = 4  # letters: German and Germany, plumber and plumbing
 _FEW = 3  # words of a value that is no sentence
 _SOME = 1 / 3  # of a statement's words
@@ -28,7 +33,8 @@ def supported(statement: str, value: str, turns: Sequence[Turn], support: Sequen
     if not numerals.digits(bare) | numerals.digits(thing) <= numerals.meant(text):
         return False
     own, object_ = words.lexeme_set(bare), words.lexeme_set(thing)
-    known = words.lexeme_set(text)
+    # Not from the cache of `lexeme_set`, which keeps what it has seen: a conversation is long, and seen once.
+    known = frozenset(words.lexemes(text)) | _spelt_out(f"{bare} ; {thing}", text)
     if (cjk := words.has_cjk(statement)) != words.has_cjk(said):
         return sum(words.has_cjk(one) is cjk for one in known) < _STRAY or share(own, known, text) >= _SOME
     if not object_ and value and dates.mentions(value, at):
@@ -40,7 +46,7 @@ def supported(statement: str, value: str, turns: Sequence[Turn], support: Sequen
     # The first word of a sentence has its capital for nothing.
     names = [found.group() for found in _NAME.finditer(thing) if found.start() or len(thing.split()) <= _FEW]
     if names:
-        return near and all(_occurs(name, text, known) for name in names)
+        return near and all(share(words.lexeme_set(name), known, text) > 0 for name in names)
     return near and share(object_, known, text) >= _HALF
 
 
@@ -49,22 +55,28 @@ def _joined(turns: Sequence[Turn]) -> str:
 
 
 def share(own: frozenset[str], known: frozenset[str], text: str) -> float:
-    """The share of the lexemes, less numbers, that are known by themselves or by their start, the Chinese ones by the
-    characters that `text` has of them; 1.0 of none."""
-    content = [one for one in own if not one.isdecimal()]
+    """The share of the lexemes, less numbers and units, that are known by themselves or by their start, the Chinese ones
+    by the characters that `text` has of them; 1.0 of none."""
+    content = [one for one in own if not one.isdecimal() and one not in _UNITS]
     starts = {one[:_STEM] for one in known if len(one) >= _STEM}
+    short = {one for one in known if len(one) == _STEM - 1}
     found = 0.0
     for one in content:
         if words.has_cjk(one):
             found += sum(char in text for char in one) / len(one)
         else:
-            found += one in known or one[:_STEM] in starts
+            found += one in known or one[:_STEM] in starts or one[: _STEM - 1] in short
     return found / len(content) if content else 1.0
 
 
-def _occurs(name: str, text: str, known: frozenset[str]) -> bool:
-    """Whether a name, a part of it or its initials are said."""
-    if share(words.lexeme_set(name), known, text) > 0:
-        return True
-    initials = "".join(part[0] for part in name.split() if part[0].isupper())
-    return len(initials) > 1 and re.search(rf"\b{re.escape(initials)}\b", text, re.IGNORECASE) is not None
+def _spelt_out(told: str, text: str) -> frozenset[str]:
+    """The lexemes of word sequences that the text abbreviates: `NYC`, `PM`."""
+    said = set(_WORD.findall(text.casefold()))
+    spelt = _WORD.findall(told.casefold())
+    found: set[str] = set()
+    for size in (2, 3, 4):
+        for start in range(len(spelt) - size + 1):
+            run = spelt[start : start + size]
+            if "".join(word[0] for word in run) in said:
+                found |= words.lexeme_set(" ".join(run))
+    return frozenset(found)

@@ -162,6 +162,13 @@ def test_what_is_not_certain_is_refused(said: str, statement: object, more: dict
         ("I paid two hundred and fifty", "The user paid 250", "250"),
         ("预算一万八", "用户的预算是18000", "18000"),
         ("I'm in NYC now", "The user lives in New York City", "New York City"),
+        ("starting as a PM at a fintech", "The user starts as a product manager at a fintech", "product manager"),
+        (
+            "I've got 8 yrs in backend dev",
+            "The user has 8 years of backend development",
+            "8 years of backend development",
+        ),
+        ("I'm 5'11 and 82 kilos", "The user is 5 feet 11 inches tall and weighs 82 kg", "5'11, 82 kg"),
         ("I'm German", "The user comes from Germany", "Germany"),
         ("我在杭州上班", "The user works in Hangzhou", "Hangzhou"),
         ("I gave up meat", "The user gave up meat and is a vegetarian", "meat"),
