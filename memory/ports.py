@@ -260,6 +260,12 @@ class Store(Queue, Protocol):
         """The space's revision and, for each probe, its active neighbours of the same kind, closest first."""
         ...
 
+    async def near_in_words(
+        self, scope: Scope, probes: Sequence[tuple[Kind, str]], limit: int
+    ) -> list[tuple[Neighbour, ...]]:
+        """For each kind and text the active memories of that kind that share most of its words; their `sim` is 0.0."""
+        ...
+
     async def look(
         self,
         reader: Reader,

@@ -14,9 +14,9 @@ from muniment.memory.flows import consent
 from muniment.memory.flows.caps import Write, capped
 from muniment.memory.flows.house import House, safe_text, unwanted
 from muniment.memory.flows.lifecycle import forgotten
+from muniment.memory.flows.meeting import met
 from muniment.memory.flows.recall import prepare
 from muniment.memory.plan import Change, Extracted, Job, OpsEvent, Receipt, Status, WritePlan
-from muniment.memory.ports import Probe
 from muniment.memory.records import Candidate, Extraction, MemoryId, Node, Query, Revision, Scope, Turn, Vector, evolve
 from muniment.memory.rules import gate, suspect, words
 from muniment.memory.rules.consent import proposals
@@ -241,17 +241,8 @@ async def _commit(house: House, scope: Scope, draft: _Draft) -> Receipt:
 async def _plan(house: House, scope: Scope, draft: _Draft) -> tuple[WritePlan, tuple[str, ...]]:
     """The plan, and why some of what was found is not in it."""
     at = house.clock.now()
-    probes = [
-        Probe(
-            vector=vector,
-            kind=one.kind,
-            stable_key=one.fact.key if one.fact else None,
-            attribute=one.fact.attribute if one.fact else None,
-        )
-        for one, vector in zip(draft.candidates, draft.vectors, strict=True)
-    ]
-    rev, near = await house.store.near(scope, probes, house.settings.write.neighbours)
-    if probes:
+    rev, near = await met(house, scope, draft.candidates, draft.vectors)
+    if near:
         await _compared(house, scope, draft.node, max((one.sim for found in near for one in found), default=None))
     incoming = [
         Incoming(candidate=one, vector=vector, near=found, id=MemoryId(uuid4()))

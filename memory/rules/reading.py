@@ -6,7 +6,8 @@ English and Chinese come out in the same words where they mean the same person o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -67,7 +68,7 @@ def read(text: str) -> Reading:
     return Reading(
         text=" ".join(known.ADVERBS.sub(" ", plain).split()),
         order=order,
-        words=frozenset(order),
+        words=frozenset(_counted(order)),
         said=said,
         names=names,
         lead=lead,
@@ -140,6 +141,14 @@ def _pieces(token: str) -> Iterator[str]:
             yield from (one for one in part if one not in known.CJK_EMPTY)
         elif part and part not in words.STOP and part not in known.FILLERS:
             yield from (_stem(one) for one in part.split("-") if one and one not in words.STOP)
+
+
+def _counted(order: Iterable[str]) -> Iterator[str]:
+    """The words, a character that comes again with its number: a bookshelf of the study has two of `书`."""
+    seen: Counter[str] = Counter()
+    for one in order:
+        seen[one] += 1
+        yield one if seen[one] == 1 or one.isascii() else f"{one}{seen[one]}"
 
 
 def _said(folded: str) -> Iterator[str]:

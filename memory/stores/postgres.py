@@ -16,6 +16,7 @@ from muniment.memory.ports import Probe, Sight
 from muniment.memory.records import (
     Delta,
     JournalEntry,
+    Kind,
     Memory,
     MemoryId,
     Neighbour,
@@ -79,6 +80,23 @@ class PostgresStore(Moves, Caps, Spending, Extractions, Episodes, Consents, Queu
             head, *rest = await (await conn.execute(_READ["near"], asked, prepare=True)).fetchall()
         return Revision(head["now"]), [
             _neighbours([row for row in rest if row["n"] == n]) for n in range(1, len(probes) + 1)
+        ]
+
+    async def near_in_words(
+        self, scope: Scope, probes: Sequence[tuple[Kind, str]], limit: int
+    ) -> list[tuple[Neighbour, ...]]:
+        """See `Store.near_in_words`."""
+        asked = {
+            "space": scope.space,
+            "kinds": [kind for kind, _ in probes],
+            "words": [rows.sparse(words.weights(text)).to_text() for _, text in probes],
+            "limit": limit,
+        }
+        async with self._reading(scope, None) as conn:
+            found = await (await conn.execute(_READ["near_in_words"], asked)).fetchall()
+        return [
+            tuple(Neighbour(memory=rows.memory(row), sim=0.0) for row in found if row["n"] == n)
+            for n in range(1, len(probes) + 1)
         ]
 
     async def look(

@@ -39,6 +39,8 @@ def test_one_thing_has_one_spelling(one: str, other: str) -> None:
         ("用户在无锡买了戒指", False),
         ("用户的中文不错", False),
         ("用户喜欢别墅", False),
+        ("用户喜欢不加糖的茶", False),
+        ("书架不是好的", True),
         ("The user notes everything", False),
     ],
 )
@@ -73,6 +75,7 @@ def test_what_denies(text: str, denied: bool) -> None:
             "supersedes",
         ),
         ("Aunt June is 60", "Aunt May is 60", "different"),
+        ("厨房的书架是好的", "书房的书架是好的", "different"),
         ("The user likes coffee cake", "The user likes coffee", "different"),
         ("The user eats all nuts except walnuts", "The user eats all nuts", "supersedes"),
         ("The user no longer sleeps with the window open", "The user sleeps with the window open", "supersedes"),

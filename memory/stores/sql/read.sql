@@ -49,6 +49,16 @@ select f.n, f.rev as now, f.same_key, f.sim, {{columns}}
 from muniment.near(%(space)s, %(kinds)s, %(keys)s, %(attributes)s, %(vectors)b, %(model)s, %(limit)s) f
 cross join lateral (select (f.found).*) m
 
+-- name: near_in_words (of each probe the memories of its kind that have the most of its words)
+select p.n, {{columns}}
+from unnest(%(kinds)s::text[], %(words)s::text[]) with ordinality p (kind, words, n)
+cross join lateral (
+  select c.* from muniment.memories c
+  where c.space_id = %(space)s and c.state = 'active' and c.kind = p.kind and c.words <#> p.words::sparsevec < 0
+  order by c.words <#> p.words::sparsevec, c.memory_id limit %(limit)s
+) m
+order by p.n
+
 -- name: scoped
 m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
   and (%(category)s::text is null or m.category = %(category)s)
