@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -76,12 +77,13 @@ def _converse(loop: Loop, talk: Talk, settings: Settings, *, as_json: bool) -> i
                     f"the message has {len(text):,} characters; at most {settings.limits.turn_chars:,} are allowed",
                     size=len(text),
                 )
-            turn = loop.run(talk.say(text))
+            early: list[dict[str, Any]] = []
+            turn = loop.run(talk.say(text, partial(_reply_at_once, early) if watched else None))
         except MunimentError as error:
             failed = screen.fail(error, as_json=as_json)
             code = code or failed
         else:
-            _show(turn, as_json=as_json, watched=watched)
+            _show(turn, as_json=as_json, watched=watched, shown=early[0]["reply"] if early else None)
     return code
 
 
@@ -108,15 +110,29 @@ def _piped() -> Iterator[str]:
             yield text
 
 
-def _show(turn: dict[str, Any], *, as_json: bool, watched: bool) -> None:
+def _reply_at_once(early: list[dict[str, Any]], turn: dict[str, Any]) -> None:
+    """Whoever watches need not wait until the turn is recorded."""
+    early.append(turn)
+    _show_reply(turn)
+
+
+def _show(turn: dict[str, Any], *, as_json: bool, watched: bool, shown: str | None = None) -> None:
+    """The turn; of a reply that was `shown` before, only what came to it since."""
     for warning in turn.pop("warnings"):
         sys.stderr.write(f"muniment: warning: {screen.one_line(warning)}\n")
     if as_json:
         screen.show_json(turn)
         return
-    if turn["header"] not in turn["reply"]:
-        screen.whisper(turn["header"])
-    screen.say("\n".join(map(screen.clean, turn["reply"].splitlines())))
+    if shown is None:
+        _show_reply(turn)
+    elif rest := turn["reply"].removeprefix(shown).strip():
+        screen.say("\n".join(map(screen.clean, rest.splitlines())))
     if watched:
         for change in turn["writes"]:
             screen.whisper(f"  {change['action'].lower()} [{change['category']}] {change['text']}")
+
+
+def _show_reply(turn: dict[str, Any]) -> None:
+    if turn["header"] not in turn["reply"]:
+        screen.whisper(turn["header"])
+    screen.say("\n".join(map(screen.clean, turn["reply"].splitlines())))

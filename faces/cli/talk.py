@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
@@ -49,11 +50,21 @@ class Talk:
             return None
         return _turn((await self._graph.aget_state(self._config)).values)
 
-    async def say(self, text: str) -> dict[str, Any]:
-        """One turn: `reply, rev, header, context, writes`, and `warnings`, sentences on what did not work."""
-        said = Input(messages=[HumanMessage(text)])
+    async def say(self, text: str, told: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
+        """One turn: `reply, rev, header, context, writes`, and `warnings`, sentences on what did not work.
+
+        `told` gets the turn as it is when the reply is there, before it is recorded."""
+        said, state = Input(messages=[HumanMessage(text)]), State()
         # Sync: what a crash interrupts is then in the checkpoint, and is finished at the next start.
-        state = await self._graph.ainvoke(said, self._config, context=self._who, durability="sync")
+        turn = self._graph.astream(
+            said, self._config, context=self._who, durability="sync", stream_mode=["values", "updates"]
+        )
+        async for event in turn:
+            kind, part = cast("tuple[str, Any]", event)  # with several modes it is a pair, whatever the types say
+            if kind == "values":
+                state = part
+            elif told is not None and (reply := (part.get("supervisor") or {}).get("messages")):
+                told(_turn(state | {"messages": reply}))
         return _turn(state)
 
     async def close(self) -> None:

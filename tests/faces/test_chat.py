@@ -1,10 +1,13 @@
 """`chat`: turns in, turns out, and what happens to it from outside."""
 
 import json
+import os
 import signal
 import subprocess
 import time
 from pathlib import Path
+
+import pytest
 
 from tests.faces.conftest import PROGRAM, Muniment
 
@@ -134,3 +137,26 @@ def test_reader_goes_away(environment: dict[str, str], process: Muniment, tmp_pa
             assert reader.wait(20) == 0, arguments
             assert reader.stderr
             assert reader.stderr.read() == b""
+
+
+@pytest.mark.parametrize("typed", ["Where do I live?\n", "I live in Porto.\n"])
+def test_in_a_terminal_the_reply_is_shown_once(environment: dict[str, str], typed: str) -> None:
+    """As soon as it is there, and not again when the turn is over; then come the writes."""
+    master, slave = os.openpty()
+    with subprocess.Popen([PROGRAM, "chat"], stdin=slave, stdout=slave, stderr=slave, env=environment) as chat:
+        os.close(slave)
+        told = ""
+        try:
+            while "you>" not in told:
+                told += os.read(master, 65536).decode()
+            os.write(master, typed.encode())
+            told = ""
+            while "you>" not in told:
+                told += os.read(master, 65536).decode()
+            os.write(master, b"\x04")
+            assert chat.wait(20) == 0
+        finally:
+            chat.kill()
+            os.close(master)
+    assert told.count("No model is configured") == 1
+    assert ("add [" in told) is ("Porto" in typed)
