@@ -11,7 +11,7 @@ from muniment.memory.rules.predicates import KINDS
 from muniment.memory.rules.validate import GUARD
 
 
-@pytest.mark.parametrize("name", ["extract", "insight", "episode"])
+@pytest.mark.parametrize("name", ["extract", "insight"])
 def test_a_prompt_has_a_version_that_is_not_told(name: str) -> None:
     """The first line; the model gets the rest."""
     found = prompt(name)
@@ -22,11 +22,11 @@ def test_a_prompt_has_a_version_that_is_not_told(name: str) -> None:
 
 
 def test_the_guards_are_said_word_for_word() -> None:
-    """What a statement and an episode have to be."""
+    """What a statement and an event have to be."""
     assert GUARD in prompt("extract").text
     assert (
         "Past tense; 1–2 sentences; focus on what was discussed/decided/done; exclude stable facts unless updated."
-        in prompt("episode").text
+        in prompt("extract").text
     )
 
 
