@@ -107,6 +107,7 @@ def change(one: Change) -> dict[str, Any]:
         "importance": after.importance,
         "band": one.band,
         "sim": one.sim,
+        "state": after.state if after.state == "pending" else None,
     }
     return {key: plain(value) for key, value in shown.items() if value is not None}
 

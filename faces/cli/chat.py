@@ -129,7 +129,8 @@ def _show(turn: dict[str, Any], *, as_json: bool, watched: bool, shown: str | No
         screen.say("\n".join(map(screen.clean, rest.splitlines())))
     if watched:
         for change in turn["writes"]:
-            screen.whisper(f"  {change['action'].lower()} [{change['category']}] {change['text']}")
+            done = "waits for consent" if change.get("state") == "pending" else change["action"].lower()
+            screen.whisper(f"  {done} [{change['category']}] {change['text']}")
 
 
 def _show_reply(turn: dict[str, Any]) -> None:

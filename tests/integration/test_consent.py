@@ -8,10 +8,11 @@ from uuid import uuid4
 
 import pytest
 
+from muniment.memory import wire
 from muniment.memory.engine import Memory
 from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.models.fakes import FixedClock
-from muniment.memory.plan import WritePlan
+from muniment.memory.plan import Job, WritePlan
 from muniment.memory.records import Query, Turn, evolve
 from tests.engine import NOON, engine, said, scope
 
@@ -100,7 +101,7 @@ async def test_the_job_ends_it_too(database_url: str) -> None:
         await memory.learn(scope(), said("Call me Ana."))
         assert (await memory.house.store.waiting())["expire"]
         clock.advance(timedelta(days=9).total_seconds())
-        assert await memory.expire(scope()) == 1
+        await memory.perform(Job(name="expire", scope=scope(), key="2026-05-11"))
         assert await decisions(memory) == [("expired", "preferred_name", "Ana", "time")]
 
 
@@ -223,6 +224,7 @@ async def test_an_injected_instruction_waits(database_url: str) -> None:
         assert (brief.header, brief.stable, brief.moving) == ("", "", "")
         assert (await memory.query(scope(), "supervisor", Query(text="Acme kettles", threshold=0.0))).hits == ()
         assert receipt.asked == ()
+        assert [wire.change(one)["state"] for one in receipt.changes] == ["pending", "pending"]
         again = await memory.learn(scope(), said(PASTED))
         assert again.changes == ()
 
