@@ -22,9 +22,10 @@ from benchmarks import harness
 from benchmarks.script import WHATS, Expected, Keys, Script, What
 from muniment.faces import locomo
 from muniment.memory import bootstrap, settings
+from muniment.memory.engine import Memory
 from muniment.memory.models.chat import OpenAIChat
 from muniment.memory.models.fakes import FixedClock
-from muniment.memory.models.scripted import ScriptedOpenAI
+from muniment.memory.models.scripted import Fails, ScriptedOpenAI
 from muniment.memory.plan import Receipt
 from muniment.memory.ports import Embedder
 from muniment.memory.records import Scope, Turn, TurnId
@@ -34,9 +35,10 @@ from muniment.memory.rules.validate import validate
 from muniment.memory.settings import Settings
 
 SESSION = "talk"
+_PAUSE = 3600.0  # seconds
 SCOPE = Scope(owner="nina", session=SESSION, thread=SESSION)
 Way = Literal["rules", "model"]
-Order = Literal["prompt", "late", "reversed"]
+Order = Literal["prompt", "late", "reversed", "worker"]
 MANY: dict[What, str] = {
     "fact": "facts", "correction": "corrections", "contradiction": "contradictions", "repetition": "repetitions",
     "injected": "planted instructions", "secret": "secrets",
@@ -74,14 +76,25 @@ class Played:
 
 
 async def play(
-    script: Script, own: Settings, way: Way, *, embedder: Embedder | None = None, jobs: Order = "prompt"
+    script: Script,
+    own: Settings,
+    way: Way,
+    *,
+    embedder: Embedder | None = None,
+    jobs: Order = "prompt",
+    fail: Fails = None,
 ) -> Played:
     """The conversation on a database of its own: the hot path, the ledger and, with the model, what it extracts.
 
-    The jobs of the model run after each exchange, after the whole conversation, or after it and the last turn first."""
+    The looks of the model are taken after each exchange, after the whole conversation, after it and the last turn first,
+    or by a worker after it; `fail` is what befalls the requests."""
     clock, waiting = FixedClock(script.turns[0].at), list[Turn]()
-    with ScriptedOpenAI(reply=script.reply) as server:
-        model = OpenAIChat("scripted", api_key=SecretStr("none"), base_url=server.base_url) if way == "model" else None
+    with ScriptedOpenAI(reply=script.reply, fail=fail) as server:
+        model = (
+            OpenAIChat("scripted", api_key=SecretStr("none"), base_url=server.base_url, max_retries=0)
+            if way == "model"
+            else None
+        )
         async with bootstrap.memory(own, clock=clock, model=model, embedder=embedder) as memory:
             played = Played(rows=[], names={turn.turn(SESSION).id: turn.id for turn in script.turns})
             for said in script.turns:
@@ -91,16 +104,28 @@ async def play(
                     played.did(turn, "rules", await memory.learn(SCOPE, turn))
                 await memory.record(SCOPE, [turn])
                 waiting.append(turn)
-                if said.role == "assistant" and (jobs == "prompt" or said is script.turns[-1]):
+                if said.role == "assistant" and (jobs == "prompt" or (said is script.turns[-1] and jobs != "worker")):
                     if jobs == "reversed":
                         waiting.reverse()
                     for one in waiting if model else ():
                         if one.role != "assistant":
                             played.did(one, "model", await memory.extract(SCOPE, one.id))
                     waiting.clear()
+            if jobs == "worker":
+                await _worked_off(own, memory, clock)
             played.rows = [dict(row) for row in await memory.export(SCOPE)]
         played.sent = json.dumps([one.body for one in server.requests], ensure_ascii=False)
     return played
+
+
+async def _worked_off(own: Settings, memory: Memory, clock: FixedClock) -> None:
+    """A worker does the jobs; what failed is due again an hour later."""
+    failed = [True]
+    while any(failed):
+        failed.clear()
+        async with bootstrap.worker(own, memory, lambda outcome: failed.append(outcome.failed is not None)) as worker:
+            await worker.run(drain=True)
+        clock.advance(_PAUSE)
 
 
 def judged(script: Script, played: Played) -> dict[str, Any]:

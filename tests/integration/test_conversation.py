@@ -20,6 +20,7 @@ from benchmarks.script import Keys, Script
 from muniment.memory.models.embedders import OnnxEmbedder
 from muniment.memory.models.fakes import HashEmbedder, hash_vector
 from muniment.memory.models.fetch import fetch
+from muniment.memory.models.scripted import Fail
 from muniment.memory.ports import Embedder, Probe
 from muniment.memory.records import Candidate, Fact, Query, Scope, Turn, evolve
 from muniment.memory.settings import load
@@ -81,6 +82,15 @@ async def test_a_model_that_comes_late_takes_no_correction_back(script: Script, 
     assert found["standing"] == [40, 40]
     for what in ("correction", "contradiction", "repetition", "injected", "secret"):
         assert found["totals"][what][0] == found["totals"][what][1], what
+    assert clean(found)
+
+
+async def test_a_model_that_fails_half_the_time_is_asked_until_it_answers(script: Script, database_url: str) -> None:
+    """A worker takes the looks again: every fact is there in the end, exactly once."""
+    failing: list[Fail | None] = [None, "server_error", None, "cut_off", None, "wrong_schema", None, "drop"] * 20
+    play_on = play(script, settings(database_url), "model", embedder=HashEmbedder(), jobs="worker", fail=failing)
+    found = judged(script, await play_on)
+    assert found["standing"] == [40, 40]
     assert clean(found)
 
 
