@@ -108,7 +108,9 @@ async def keep(
     taken = [turn for turn in turns if unwanted(house, scope, turn) is None]
     refused = {turn.id for turn in turns} - {turn.id for turn in taken}
     safe = tuple(tidy(house, turn) for turn in taken)
-    cleaned = tuple(safe_candidate(house, one) for one in candidates if not refused.intersection(one.turns))
+    cleaned = tuple(
+        suspect.cautious(safe_candidate(house, one)) for one in candidates if not refused.intersection(one.turns)
+    )
     left_out = ("denied turn",) * (len(candidates) - len(cleaned))
     done = await settle(house, scope, Extraction(candidates=cleaned), safe, node)
     return evolve(done, refused=done.refused + left_out)

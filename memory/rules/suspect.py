@@ -162,6 +162,12 @@ def waiting(turn: Turn) -> tuple[Candidate, ...]:
     )  # fmt: skip
 
 
+def cautious(candidate: Candidate) -> Candidate:
+    """The candidate, pending when a tool or a document states it and it instructs."""
+    ordered = candidate.trust in _FOREIGN and _commands(_ABOUT_THE_USER.sub("", candidate.text))
+    return evolve(candidate, state="pending") if ordered else candidate
+
+
 def weigh(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
     """The candidate with the trust of the words that it rests on, pending when those instruct.
 
@@ -175,11 +181,10 @@ def weigh(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
         trust = max((one.trust for one in found if one.share >= best * _NEARLY), key=TRUST_RANK.__getitem__)
     else:
         trust = min((one.trust for one in found if one.cited), key=TRUST_RANK.__getitem__, default=candidate.trust)
-    suspect = trust in _FOREIGN and (
-        _commands(_ABOUT_THE_USER.sub("", candidate.text))
-        or any(_says(said, order, best) for one in found if one.trust in _FOREIGN for order in instructions(one.text))
+    ordered = trust in _FOREIGN and any(
+        _says(said, order, best) for one in found if one.trust in _FOREIGN for order in instructions(one.text)
     )
-    return evolve(candidate, trust=trust, state="pending" if suspect else candidate.state)
+    return cautious(evolve(candidate, trust=trust, state="pending" if ordered else candidate.state))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
