@@ -16,40 +16,70 @@ _KEY = re.compile(
     _EDGE
     + r"(?:sk-"
     + _DIGIT_SOON
-    + r"[A-Za-z0-9_-]{16,}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|gh[pousr]_[A-Za-z0-9]{16,}"
+    + r"[A-Za-z0-9_-]{16,}|sk-[A-Za-z0-9]{20,}|\d{8,10}:AA[A-Za-z0-9_-]{30,}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|gh[pousr]_[A-Za-z0-9]{16,}"
     r"|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|A[KS]IA[0-9A-Z]{16}|xox[abeoprs]-[A-Za-z0-9-]{8,}"
     r"|AIza[0-9A-Za-z_-]{30,}|hf_[A-Za-z0-9]{24,}|npm_[A-Za-z0-9]{30,})"
 )
 _JWT = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?")
-_BEARER = re.compile(r"(?i)" + _EDGE + r"(?:bearer|basic)[ \t]{1,4}(" + _DIGIT_SOON + r"[A-Za-z0-9._~+/=-]{16,})")
+_BEARER = re.compile(
+    r"(?i)" + _EDGE + r"(?:bearer|basic|(?<=: )token)[ \t]{1,4}(" + _DIGIT_SOON + r"[A-Za-z0-9._~+/=-]{16,})"
+)
 _URL = re.compile(r"://[^\s:/@]{0,64}:([^\s@/]{1,128})@")
 _PEM = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_BODY = re.compile(r"\s*(?:[A-Za-z0-9+/=\\]{16,}\s*)*")
 
-_VALUE = r"""(?!\[redacted:)(?:"([^"\n]{1,200})"|'([^'\n]{1,200})'|([^\s，。；！？、]{1,200}))"""
-_SECRET = re.compile(
-    r"(?i)" + _EDGE + r"(?:pass[ _-]?(?:word|wd|phrase|code)|pwd|(?:api|access|secret|private)[ _-]?key"
-    r"|(?:access|auth|api|refresh|session)[ _-]?token|client[ _-]?secret)s?[\"']?"
-    r"(?:(?P<loose>[ \t]{1,4}(?:is|was|=|:)[ \t]{1,4}(?:still[ \t]|now[ \t])?)|[ \t]{0,4}[:=：][ \t]{0,4})" + _VALUE
+_TOKEN = re.compile(
+    r"(?i)(?:token|secret)[\"']?[ \t]{0,4}[:=：][ \t]{0,4}[\"']?(" + _DIGIT_SOON + r"[A-Za-z0-9._~+/=-]{16,})"
 )
-_SECRET_ZH = re.compile(
-    r"(?:密码|口令|密钥|秘钥|令牌)[ \t]{0,4}(?:是|为|改成了?|：|:|=)[ \t]{0,4}(?!\[redacted:)([!-~]{3,200})"
+
+_VALUE = r"""(?!\[redacted:)(?:"([^"\n]{1,200})"|'([^'\n]{1,200})'|([^\s，。；！？、]{1,200}))"""
+_NAME = (
+    r"(?i)" + _EDGE + r"(?:pass[ _-]?(?:word|wd|phrase|code)|pwd|(?:api|access|secret|private)[ _-]?key"
+    r"|(?:access|auth|api|refresh|session)[ _-]?token|client[ _-]?secret)s?"
+)
+_SECRET = re.compile(
+    _NAME + r"[\"']?(?:[ \t]{1,4}(?:is|was)[ \t]{0,4}[:=：][ \t]{0,4}"
+    r"|(?P<loose>[ \t]{1,4}(?:(?:(?:has[ \t]been|was|is)[ \t](?:now[ \t])?)?(?:changed|set|reset|updated)[ \t]to|will[ \t]be|is|was|=|:)"
+    r"[ \t]{1,4}(?:still[ \t]|now[ \t])?)|[ \t]{0,4}[:=：][ \t]{0,4})" + _VALUE
+)
+_PW = re.compile(r"(?i)" + _EDGE + r"pw[ \t]{0,4}[:=：][ \t]{0,4}" + _VALUE)
+# Where the words around it prove little, a value with a digit among its letters does.
+_MIXED = r"(?!\[redacted:)((?=[!-~]{0,40}?[0-9])(?=[!-~]{0,40}?[A-Za-z])[!-~]{6,200})"
+_SECRET_NEAR = (
+    re.compile(_NAME + r"[ \t](?:for|of|to|on|at)(?:[ \t][\w.'-]{1,30}){1,5}?[ \t](?:is|was|=)[ \t:]{1,4}" + _MIXED),
+    re.compile(_NAME + r"[ \t,]{1,4}" + _MIXED),
+    re.compile(
+        r"(?i)(?<![!-~])"
+        + _MIXED
+        + r"[ \t](?:as|for)[ \t](?:the|my|a|our)[ \t](?:[a-z]{1,20}[ \t])?pass(?:word|code|phrase)\b"
+    ),
+)
+_ZH = r"(?:密码|口令|密钥|秘钥|令牌)"
+_SECRET_ZH = (
+    re.compile(_ZH + r"[ \t]{0,4}(?:是|[改换设]?(?:成了?|为了?)|：|:|=)[ \t]{0,4}(?!\[redacted:)([!-~]{3,200})"),
+    re.compile(_ZH + r"[ \t]{0,4}[:：][ \t]{0,4}(?!\[redacted:)([^\s，。；！？、]{0,40}\d[^\s，。；！？、]{0,40})"),
+    re.compile(_ZH + r"[ \t]{0,4}(?!\[redacted:)(?=[!-~]{0,40}?\d)([!-~]{4,200})"),
 )
 _PIN = re.compile(
-    r"(?i)" + _EDGE + r"(?:pin|cvv|cvc|验证码)(?:[ \t]code)?[ \t]{0,4}(?:is|:|=|是|：)[ \t]{0,4}(\d{3,8})(?!\d)"
+    r"(?i)"
+    + _EDGE
+    + r"(?:pin|cvv|cvc|otp|验证码)(?:[ \t]code)?(?:[ \t]{0,4}(?:is|:|=|是|为|：)[ \t]{0,4}(\d(?:[ -]?\d){2,7})"
+    r"|[ \t]{0,4}(\d{4,8}))(?!\d)"
 )
 # "my password is too short" says nothing secret.
 _NOT_A_SECRET = vocabulary(
     """
     a an the too so very not no now being been wrong right correct incorrect invalid expired lost forgotten weak
     strong short long required missing needed the same different hard easy safe unsafe secure insecure out in to
-    on old new this that what there really still my your stored saved optional set unset none null true false
+    on old new this that what there really still my your stored saved optional set unset none null true false changed
+    reset updated leaked stolen kept hidden shared
     """
 )
 
-_DIGITS = re.compile(r"\d+(?:[ -]\d+)*")
+_GAP = r"[ .\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff-]"  # what is put between the groups of a number
+_DIGITS = re.compile(rf"\d+(?:{_GAP}\d+)*")
 _CARD_SHAPES = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (8, 8), *((n,) for n in range(13, 20))})
-_IBAN = re.compile(_EDGE + r"[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]){11,40}")
+_IBAN = re.compile(_EDGE + rf"[A-Za-z]{{2}}[0-9]{{2}}(?:{_GAP}?[A-Za-z0-9]){{11,40}}")
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")
 _PHONE = re.compile(
     r"(?<![\w+.-])(?:\+\d{1,3}(?:[ .-]?\(?\d{1,5}\)?){2,6}|\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}|0\d{1,4}[ /.-]\d{3,4}[ .-]?\d{3,5}"
@@ -86,12 +116,13 @@ def _secrets(text: str) -> Iterator[Span]:
     yield from _private_keys(text)
     for pattern, kind in ((_JWT, "token"), (_KEY, "api_key")):
         yield from ((*found.span(), kind) for found in pattern.finditer(text))
-    for pattern, kind in ((_BEARER, "token"), (_URL, "password"), (_PIN, "password")):
-        yield from ((*found.span(1), kind) for found in pattern.finditer(text))
+    for pattern, kind in ((_BEARER, "token"), (_TOKEN, "token"), (_URL, "password"), (_PIN, "password")):
+        yield from ((*found.span(found.lastindex or 0), kind) for found in pattern.finditer(text))
     for found in _SECRET.finditer(text):
         yield from _value(text, found, found.lastindex or 0, loose=bool(found["loose"]))
-    for found in _SECRET_ZH.finditer(text):
-        yield from _value(text, found, 1, loose=False)
+    for pattern in (_PW, *_SECRET_NEAR, *_SECRET_ZH):
+        for found in pattern.finditer(text):
+            yield from _value(text, found, found.lastindex or 0, loose=False)
 
 
 def _value(text: str, found: re.Match[str], group: int, *, loose: bool) -> Iterator[Span]:
@@ -124,7 +155,7 @@ def _accounts(text: str) -> Iterator[Span]:
             stop = found.start() + length
             if text[stop : stop + 1].isascii() and text[stop : stop + 1].isalnum():
                 continue
-            if _mod97(re.sub(r"[ -]", "", found.group()[:length])):
+            if _mod97(re.sub(_GAP, "", found.group()[:length])):
                 yield found.start(), stop, "iban"
                 break
 
@@ -135,7 +166,7 @@ def _cards(run: re.Match[str]) -> Iterator[Span]:
     while first < len(groups):
         for size in (5, 4, 3, 2, 1):
             some = groups[first : first + size]
-            number = "".join(digits for _, digits in some)
+            number = "".join(str(int(digit)) for _, digits in some for digit in digits)
             if tuple(len(digits) for _, digits in some) in _CARD_SHAPES and number[0] in "23456" and _luhn(number):
                 yield some[0][0], some[-1][0] + len(some[-1][1]), "card"
                 first += len(some) - 1
