@@ -119,7 +119,7 @@ def _shifted(found: re.Match[str], at: datetime, lean: int) -> When:
     unit = found["unit"]
     if unit == "年":
         return _when(calendar.year(at, at.year + count), "year")
-    if unit == "月":
+    if unit == "月":  # `七月前` is before July, `七个月前` seven months ago
         return _when(calendar.months(at, count), "month")
     vague = unit != "天" or found["count"] == "几"
     return _when(calendar.days(at, count * (1 if unit in "天日" else 7)), "about" if vague else "day")
@@ -165,7 +165,7 @@ _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
         re.compile(
             r"(?:大概|大约|差不多)?"
             + _COUNT
-            + r"(?:个)?(?P<unit>天|日|周|星期|礼拜|月|年)(?:以|之)?(?P<way>[前后])(?!天)"
+            + r"(?:个)?(?P<unit>天|日|周|星期|礼拜|(?<=[个几两半])月|年)(?:以|之)?(?P<way>[前后])(?!天)"
         ),
         _shifted,
         True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from muniment.memory.rules import dates
+from muniment.memory.rules import dates, predicates
 from muniment.memory.rules.chinese_words import (
     ADV,
     ANY_NAME,
@@ -52,7 +52,7 @@ def _of_them(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         if match and (value := owned(match["value"])):
             if name and not re.fullmatch(NAME, name):
                 yield from _related(found, clause)
-            yield draft("relationship", predicate, value, f"{who}{f'{value}岁' if predicate == 'age' else owned(rest)}", subject=name or f"user's {RELATIONS[said][0]}", single=single,
+            yield draft("relationship", predicate, value, f"{who}{f'{value}岁' if predicate == 'age' else owned(rest)}", subject=name or predicates.relative(said), single=single,
                         persons=(name,) if name else (), negated=rest.startswith(("不喜欢", "讨厌")))  # fmt: skip
             return
 
@@ -220,7 +220,7 @@ def _their_event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         name = whole["name"]
         future = re.match(r"(?:要|会|将要?|打算|计划|准备)", rest)
         text = f"{_who(said, name)}于{when}{rest.removesuffix('了') if future else rest}"
-        yield draft("event", "plans" if future else "did", rest.removesuffix("了"), text, subject=name or f"user's {RELATIONS[said][0]}",
+        yield draft("event", "plans" if future else "did", rest.removesuffix("了"), text, subject=name or predicates.relative(said),
                     persons=(name,) if name else ())  # fmt: skip
 
 
@@ -245,6 +245,8 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     when = clause.text[spans[0].start : spans[0].end]
     rest = (clause.text[: spans[0].start] + clause.text[spans[0].end :]).strip(" ，,的在于")
     rest = re.sub(r"^(?:我|在|于|就|才|刚|的时候|终于|又|也)+", "", rest.removeprefix("我"))
+    if re.match(r"[之以]?[前后]|.*(?:纪念日|生日|[是为])$", rest):
+        return  # not on that day, or the day itself
     rest = re.sub(r"^(?:搬[到去])了", lambda moved: moved.group()[:2], rest)
     value = owned(re.sub(END, "", rest))
     if not value or not 2 <= len(value) <= 60 or dates.mentions(value, clause.at):

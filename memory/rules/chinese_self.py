@@ -7,8 +7,24 @@ from collections.abc import Iterator
 
 from muniment.memory.rules import dates
 from muniment.memory.rules.chinese_dates import number
-from muniment.memory.rules.chinese_words import ADV, ANY_NAME, CONDITION, END, LANGUAGE, ME, NAME, TRADE, owned, things
+from muniment.memory.rules.chinese_words import (
+    ADV,
+    ANY_NAME,
+    CONDITION,
+    END,
+    LANGUAGE,
+    ME,
+    NAME,
+    RELATION,
+    TRADE,
+    owned,
+    things,
+)
 from muniment.memory.rules.draft import Clause, Draft, draft
+
+_NO_NAME = re.compile(
+    r"[人者生员师座党迷控族手型派粉货癌狂症病压的了血质级期性]$|^[大小老阿](?:[板总头外乡弟妹辈区镇哥姐爷子孩学雅说心猫狗鬼白黑丑众二三四五六七八九幺]|实人)$"
+)
 
 
 def _called(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -21,7 +37,12 @@ def _called(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _name(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     name = found["name"]
-    if not re.match(r"[你他她它您一什怎外车了不]", name):
+    if re.match(r"[你他她它您一什怎外车了不]", name):
+        return
+    # `我是程序员` has the shape of 王小明, and what follows `我是` is more often what one is than what one is called.
+    if not found[0].startswith("我是") or not (
+        _NO_NAME.search(name) or re.fullmatch(f"{TRADE}|{RELATION}|{CONDITION}", name)
+    ):
         yield draft("identity", "name", name, f"用户的名字是{name}", single=True, persons=(name,))
 
 
@@ -96,15 +117,18 @@ def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    firm, role = found["value"], found["role"] or ""
+    firm, role, ended = found["value"], found["role"] or "", bool(found["neg"])
     if (
-        owned(firm) == firm
-        and firm not in ("家", "家里", "外面", "国外", "外地")
-        and not dates.mentions(firm, clause.at)
+        owned(firm) != firm
+        or firm in ("家", "家里", "外面", "国外", "外地", "这里", "这儿", "那里", "那儿")
+        or dates.mentions(firm, clause.at)
+        or (found["ended"] and not ended)
     ):
-        yield draft("identity", "works_at", firm, f"用户在{firm}工作", single=True, importance=3, entities=(firm,))
-        if role:
-            yield draft("identity", "works_as", role, f"用户的职业是{role}", single=True, importance=3)
+        return
+    text = f"用户{'不再' if ended else ''}在{firm}工作"
+    yield draft("identity", "works_at", firm, text, single=True, negated=ended, importance=3, entities=(firm,))
+    if role and not ended:
+        yield draft("identity", "works_as", role, f"用户的职业是{role}", single=True, importance=3)
 
 
 def _status(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -121,7 +145,12 @@ def _likes(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     for one in things(value.removesuffix("了")):
         how = "不再" if ended else "不" if found["neg"] else ""
         yield draft(
-            "preference", "likes", one, f"用户{how}{verb.removeprefix('最')}{one}", negated=bad or bool(found["neg"])
+            "preference",
+            "likes",
+            one,
+            f"用户{how}{verb.removeprefix('最')}{one}",
+            negated=bad or bool(found["neg"]),
+            timeless=True,
         )
 
 
@@ -147,7 +176,12 @@ def _favourite(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     what, value = found["what"], owned(found["value"])
     if value and owned(what):
         yield draft(
-            "preference", f"favourite_{_WHAT.get(what, what)}", value, f"用户最喜欢的{what}是{value}", single=True
+            "preference",
+            f"favourite_{_WHAT.get(what, what)}",
+            value,
+            f"用户最喜欢的{what}是{value}",
+            single=True,
+            timeless=True,
         )
 
 
@@ -234,21 +268,21 @@ def _style(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 _NUMERAL = r"[\d一二三四五六七八九十]{1,3}"
 RULES = tuple((re.compile(pattern), build) for pattern, build in (
-    (r"^(?:我|你们?|您|大家|请|都|可以|平时|以后|朋友们?|家人|就|直接|喜欢别人)*叫我(?P<name>" + ANY_NAME + r"?)(?:就好了?|就行了?|就可以了?|好了|吧)?$", _called),
+    (r"^(?:我|你们?|您|大家|请|都|可以|平时|以后|朋友们?|家人|就|直接|喜欢别人)*叫我(?P<name>" + ANY_NAME.replace("{2,6}", "{2,6}?") + r")(?:就(?:好|行|可以|成)了?|好了|吧)?$", _called),
     (r"^(?:我叫|我的(?:中文|英文|真实)?名字(?:叫|是)|我名叫|我姓名是)(?P<name>" + ANY_NAME + r")$", _name),
     (r"^我是(?P<name>" + NAME + r")$", _name),
     (ME + r"(?P<value>" + _NUMERAL + r")岁了?$", _age),
     (r"^我的?生日(?:是|在)(?P<value>.{2,20})$", _birthday),
-    (ME + r"(?P<neg>不再|不|没)?(?:(?:和|跟|与|同)[^，]{1,14}?)?(?:一起|一块儿?)?(?:住在|定居在?|生活在|居住在)(?P<place>[\u4e00-\u9fff\w]{2,15})" + END, _lives),
+    (ME + r"(?P<neg>不再|不|没)?(?:(?:和|跟|与|同(?![事学伴桌乡窗伙门]))[^，]{1,14}?)?(?:一起|一块儿?)?(?:住在|定居在?|生活在|居住在)(?P<place>[\u4e00-\u9fff\w]{2,15})" + END, _lives),
     (ME + r"是(?P<place>[\u4e00-\u9fff]{2,6})人$", _from),
     (r"^我(?:来自|的?老家(?:就|其实)?[在是]|出生[在于])(?P<place>[\u4e00-\u9fff\w]{2,12}?)的?$", _origin),
     (ME + r"(?P<neg>不再)?(?:是|当|做|担任)(?!过)(?:一[名个位])?(?P<value>" + TRADE + r")(?:了)?$", _trade),
     (r"^我的(?:职业|工作)(?P<neg>)是(?:一[名个位])?(?P<value>" + TRADE + r")$", _trade),
-    (ME + r"在(?P<value>[\u4e00-\u9fff\w]{2,15}?)(?:工作|上班|任职|就职|(?:当|做|担任)(?P<role>" + TRADE + r"))$", _employer),
+    (ME + r"(?P<neg>不再|不|没)?在(?P<value>[\u4e00-\u9fff\w]{2,15}?)(?:工作|上班|任职|就职|(?:当|做|担任)(?P<role>" + TRADE + r"))(?P<ended>了?)$", _employer),
     (ME + r"(?P<value>结婚|离婚|已婚|单身|未婚)了?$", _status),
     (r"^比起(?P<other>.{1,15}?)我?(?:更|比较)喜欢(?P<value>.{1,15})$", _prefers),
     (r"^我(?:更喜欢|宁愿|偏好|更偏爱|更爱)(?P<value>.{1,20}?)(?:而不是|胜过|多过)?(?P<other>(?<=是).{1,15}|(?<=过).{1,15})?$", _prefers),
-    (r"^我最(?:喜欢|爱)的(?P<what>[\u4e00-\u9fff]{1,6})(?:就)?是(?P<value>.{1,25})$", _favourite),
+    (r"^我最(?:喜欢|爱)的(?P<what>[\u4e00-\u9fff]{1,6}?)(?:其实|现在|目前|一直|永远|还|也|当然|应该|就|已经|仍然)*是(?P<value>.{1,25})$", _favourite),
     (ME + r"(?P<neg>不再|不太|不怎么|不|没那么)?" + ADV + r"(?P<verb>(?:迷上|喜欢上|爱上(?![网学班课]))了?|最喜欢|喜欢|最爱|爱(?![人情上])|热爱|讨厌|厌恶|受不了|反感|酷爱)(?P<value>(?!的|上).{1,30})$", _likes),
     (ME + r"对(?P<value>.{1,20}?)(?:严重|有点|很|特别)?(?P<neg>不再|不)?过敏了?$", _allergy),
     (ME + r"有?(?P<value>乳糖|麸质|果糖)不耐(?:受|症)?$", _intolerant),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from muniment.memory.rules import dates
+from muniment.memory.rules import dates, predicates
 from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import NAME, is_name, listed, place, slug, thing, trim
 from muniment.memory.rules.english_words import CONDITIONS, ONE_AT_A_TIME, RELATION, RELATIONS, TRADES, owned, singular
@@ -32,7 +32,7 @@ _HAVE = re.compile(
 _SPOUSE = re.compile(r"^(?i:i'?m|i\s+am)\s+(?:happily\s+)?(?i:married|engaged)\s+to\s+(?P<name>" + _PERSON + r")")
 _COUNT = re.compile(
     r"^(?:(?:i|we)\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+(?P<count>an?|one|two|three|four|five|six|\d{1,2})\s+(?P<what>(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?"
-    r"|siblings|cats?|dogs?|puppy|puppies|kittens?|rabbits?|horses?|parrots?|twins|grandchildren))(?:$|\s+(?:and|who|named|called|in|at)\b|,)", re.IGNORECASE,
+    r"|siblings|cats?|dogs?|puppy|puppies|kittens?|rabbits?|horses?|parrots?|twins|grandchildren))(?:$|\s+(?:and|who|named|called|in|at|now|already|these\s+days|at\s+home)\b|,)", re.IGNORECASE,
 )  # fmt: skip
 _WHO = r"^(?:" + _MY + r")(?:,?\s+(?P<name>" + _PERSON + r"),?)?\s+"
 _PAST = r"(?:was|had|went|got|came|met|took|made|bought|left|began|became|won|lost|found|gave|sold|broke|quit|passed|[a-z]{2,14}(?<!ne)(?<!fe)ed)"
@@ -51,7 +51,13 @@ _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
         "cannot",
     ),
     (re.compile(_WHO + r"(?P<verb>(?i:has))\s+(?P<value>" + CONDITIONS + r")$"), "health_condition"),
-    (re.compile(_WHO + r"(?P<verb>(?i:is))\s+(?P<value>\d{1,3})(?:\s+years?\s+old)?$"), "age"),
+    (
+        re.compile(
+            _WHO
+            + r"(?P<verb>(?i:is|turned|just\s+turned))\s+(?P<value>\d{1,3})(?:\s+years?\s+old)?(?:\s+(?i:now|already|today))*(?=$|,|\s+and\s)"
+        ),
+        "age",
+    ),
     (re.compile(_WHO + r"(?P<verb>(?i:" + _PAST + r"))\s+(?P<value>.+)$"), "event"),
 )
 
@@ -142,7 +148,7 @@ def _counts(clause: Clause) -> Iterator[Draft]:
 def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[Draft]:
     relation, name = match["rel"].casefold(), match["name"]
     who = f"The user's {relation}" + (f" {name}" if name else "")
-    about = {"subject": name or f"user's {_predicate(relation)}", "persons": (name,) if name else ()}
+    about = {"subject": name or predicates.relative(relation), "persons": (name,) if name else ()}
     verb, value = match["verb"].casefold(), match["value"]
     builders: dict[str, Callable[[], Iterator[Draft]]] = {
         "likes": lambda: _tastes(who, about, verb, value, clause),
@@ -172,7 +178,7 @@ def _attribute(
         )
         text = f"{who} works as {'an' if trade[:1] in 'aeiou' else 'a'} {trade}"
     else:
-        text = f"{who} {verb} {said}" + (" years old" if predicate == "age" else "")
+        text = f"{who} is {said} years old" if predicate == "age" else f"{who} {verb} {said}"
     if said:
         single = predicate in ("lives_in", "works_at", "works_as", "age")
         yield _about(about, predicate, said, text, single=single, location=said if predicate == "lives_in" else None)

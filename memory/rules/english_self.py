@@ -94,7 +94,7 @@ def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     text = f"The user {'no longer works' if ended else 'works'} as {article} {trade}"
     yield draft("identity", "works_as", trade, text, single=True, negated=ended, importance=3)
     at = re.search(r"\bat\s+(.+)$", words)
-    if at and (firm := place(at[1], clause)):
+    if at and (firm := place(at[1].split(",")[0], clause)):
         yield draft(
             "identity", "works_at", firm, f"The user works at {firm}", single=True, entities=(firm,), importance=3
         )
@@ -190,12 +190,14 @@ def _medicine(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value = re.sub(r"\s+(?:on|for)\s+(?:it|that|this)$", "", trim(found["value"]))
+    what = owned((found.groupdict().get("what") or "").strip())
     if re.search(r"\d", value) and (said := owned(value)):
         yield draft(
             "constraint",
             "budget",
             said,
-            f"The user's budget is {'at most ' if 'most' in found.groupdict() else ''}{said}",
+            f"The user's budget {f'for {what} ' if what else ''}is {'at most ' if 'most' in found.groupdict() else ''}{said}",
+            topic=bare(what) if what else None,
             category="constraints",
             single=True,
             importance=3,
@@ -252,7 +254,7 @@ RULES: tuple[Rule, ...] = (
     rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not)\s+(?P<verb>do|make)(?P<value>\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:\w+day\s+)?(?:mornings|afternoons|evenings|nights)|weekends|weekdays))$", _cannot),
     rule(AM + r"on\s+(?P<value>blood\s+thinners|insulin|antidepressants|statins|beta[ -]blockers|antibiotics|steroids|(?:thyroid|heart|blood\s+pressure|\w+)\s+medication)$", _medicine),
     rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$", _cannot),
-    rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+[\w' ]{2,30}\s+)?is\s+(?P<value>.+)$", _budget),
+    rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+(?P<what>[\w' ]{2,30})\s+)?is\s+(?P<value>.+)$", _budget),
     rule(r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+(?P<value>(?P<most>).+)$", _budget),
     rule(r"i\s+have\s+a\s+budget\s+of\s+(?P<value>.+)$", _budget),
     rule(r"(?:my|our|the)\s+deadline\s+(?:for\s+(?P<what>.{2,40}?)\s+)?is\s+(?P<value>.+)$", _deadline),

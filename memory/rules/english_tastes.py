@@ -30,7 +30,7 @@ def _likes(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
             text = f"The user no longer {singular(verb)} {value}"
         elif neg:
             text = f"The user does not {verb} {value}"
-        yield draft("preference", "likes", bare(value), text, negated=against)
+        yield draft("preference", "likes", bare(value), text, negated=against, timeless=True)
 
 
 def _keen(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -38,7 +38,7 @@ def _keen(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     for value in listed(found["value"], clause):
         how = re.sub(r"^fan of", "a fan of", re.sub(r"\s+", " ", found["how"].casefold()))
         text = f"The user is {'not ' if against else ''}{how} {value}"
-        yield draft("preference", "likes", bare(value), text, negated=against)
+        yield draft("preference", "likes", bare(value), text, negated=against, timeless=True)
 
 
 def _prefers(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -69,6 +69,7 @@ def _favourite(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
             bare(value),
             f"The user's favourite {what} {be} {value}",
             single=True,
+            timeless=True,
         )
 
 

@@ -141,6 +141,8 @@ def denied(fact: Fact) -> bool:
 
 def _values(new: Fact, old: Fact) -> Verdict:
     """The same attribute of the same subject: it has one value or many."""
+    if _of_another(new, old):
+        return "different"
     same = _same_object(new, old)
     agree = denied(new) == denied(old)
     one = predicates.name(new.kind, new.predicate, _subject(new)).single
@@ -152,6 +154,16 @@ def _values(new: Fact, old: Fact) -> Verdict:
         # `no longer at Nokia` takes nothing from being at Bosch.
         return "different" if denied(new) else "supersedes"
     return "different"
+
+
+def _of_another(new: Fact, old: Fact) -> bool:
+    """Whether each is for something of its own: the budget of a trip says nothing of the kitchen's.
+
+    Words of two scripts may mean one thing, and a later word without any is about what was spoken of."""
+    if attribute(new)[1] != "budget" or words.has_cjk(new.topic or "") != words.has_cjk(old.topic or ""):
+        return False
+    mine, theirs = read(new.topic or "").words, read(old.topic or "").words
+    return bool(mine and theirs) and not mine & theirs
 
 
 def _shortened(new: Fact, old: Fact) -> bool:

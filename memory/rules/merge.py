@@ -298,7 +298,7 @@ def _renamed(candidate: Candidate, memory: Memory) -> str | None:
     be lost with the wrong one."""
     said, known = read(candidate.text), read(memory.text)
     fact = candidate.fact
-    if fact is None or fact.persons != (fact.object,) or not known.words - said.words:
+    if fact is None or fact.persons != (fact.object,) or not said.retracted or not known.words - said.words:
         return None
     wrong = [one for one in _NAMES.findall(memory.text) if read(f"the {one}").words == said.retracted]
     if len(set(wrong)) != 1 or not known.words - said.words - said.retracted:

@@ -95,6 +95,19 @@ _COUNTED = re.compile(
 _EMPTY = re.compile(r"^(?:is|are|has|have)_(?=\w)|_(?:is|of|named|called)$|(?:_s)?_name$")
 _WHOSE = re.compile(r"^(?:(?:the\s+)?user(?:'s)?|the\s+speaker(?:'s)?|my|speaker|i|me|self|用户的?|我的?)(?:\s+|$|(?=[\u4e00-\u9fff]))", re.IGNORECASE)  # fmt: skip
 _NAMED = re.compile(english_words.RELATION + r"\s+(?P<name>[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*){0,2})")
+# Of these one has several, and a word tells which is meant: what is said of one is not said of the other.
+_WHICH = dict.fromkeys(("older", "elder", "big", "eldest", "oldest"), "older") | dict.fromkeys(
+    ("younger", "little", "youngest"), "younger"
+)
+_SIBLINGS = frozenset({"brother", "sister", "son", "daughter", "child"})
+_APART = {word: word for word, related in english_words.RELATIONS.items() if related == "pet" and word != "pet"} | {
+    "puppy": "dog", "kitten": "cat",
+    **dict.fromkeys(("猫", "猫咪", "小猫"), "cat"), **dict.fromkeys(("狗", "狗狗", "小狗"), "dog"), "兔子": "rabbit", "鹦鹉": "parrot", "仓鼠": "hamster",
+    **dict.fromkeys(("哥哥", "哥"), "older brother"), "弟弟": "younger brother", **dict.fromkeys(("姐姐", "姐"), "older sister"), "妹妹": "younger sister",
+    **{said: said for said in ("大哥", "二哥", "大姐", "表哥", "表姐", "表弟", "表妹", "堂哥", "堂弟", "爷爷", "奶奶")},
+    **dict.fromkeys(("外公", "姥爷"), "外公"), **dict.fromkeys(("外婆", "姥姥"), "外婆"), "舅舅": "舅舅", "叔叔": "叔叔", "姑姑": "姑姑", "阿姨": "阿姨",
+    "大儿子": "older son", "小儿子": "younger son", "大女儿": "older daughter", "小女儿": "younger daughter",
+}  # fmt: skip
 _BESIDE = [(rf"\b{re.escape(said)}", related) for said, related in english_words.RELATIONS.items()] + [
     (said, related) for said, (related, _) in chinese_words.RELATIONS.items()
 ]
@@ -160,14 +173,24 @@ def subject(said: str, speaker: str | None = None) -> str:
         return USER
     if named := _NAMED.fullmatch(rest):
         return named["name"]
-    related = _relation(slug(rest))
-    return f"user's {related}" if related else rest
+    return relative(rest) if _relation(slug(rest)) or slug(rest) in _APART else rest
+
+
+def relative(said: str) -> str:
+    """Who a relation without a name is, among several of them: an older brother is not a younger one, nor a cat a dog."""
+    plain = slug(said)
+    if plain in _APART:
+        return f"user's {_APART[plain]}"
+    which, _, rest = plain.rpartition("_")
+    kind = _APART.get(rest) or _relation(plain)
+    known = _WHICH.get(which)
+    return f"user's {known} {kind}" if known and kind in _SIBLINGS else f"user's {kind}"
 
 
 def by_name(subject: str, persons: Sequence[str], text: str) -> str:
     """The name of `user's sister`, where one of the persons stands beside the relation: people are known by their names."""
     for word, related in _BESIDE:
-        if f"user's {related}" == subject:
+        if subject in (f"user's {related}", relative(word.removeprefix("\\b"))):
             for person in persons:
                 if re.search(rf"{word}[,，]?\s*{re.escape(person)}", text, re.IGNORECASE):
                     return person

@@ -78,7 +78,7 @@ def test_a_dislike_is_a_like_denied() -> None:
     ("said", "subject"),
     [
         ("", "user"), ("The user", "user"), ("用户", "user"), ("I", "user"), ("Bo", "user"), ("Ana", "Ana"),
-        ("the user's wife", "user's spouse"), ("my older sister", "user's sister"), ("用户的老婆", "user's spouse"),
+        ("the user's wife", "user's spouse"), ("my older sister", "user's older sister"), ("用户的老婆", "user's spouse"),
         ("user's dog Rex", "Rex"), ("Userton", "Userton"),
     ],
 )  # fmt: skip

@@ -76,7 +76,7 @@ STATEMENTS = [
     ("I can't eat gluten", "profile", ["The user cannot eat gluten"]),
     ("I have asthma", "profile", ["The user has asthma"]),
     ("I can't work on Sundays", "preferences", ["The user cannot work on Sundays"]),
-    ("My budget for the trip is $2,000", "constraints", ["The user's budget is $2,000"]),
+    ("My budget for the trip is $2,000", "constraints", ["The user's budget for the trip is $2,000"]),
     ("The deadline for the report is next Friday", "constraints", ["The deadline for the report is on 15 May 2026"]),
     # people
     ("My wife's name is Maria.", "relationships", ["The user's wife is Maria"]),

@@ -1,0 +1,109 @@
+"""Everyday sentences in which a rule could take one thing for another, and histories that must not mix two people up."""
+
+from datetime import UTC, datetime, timedelta
+from uuid import uuid4
+
+import pytest
+
+from muniment.memory.models.fakes import hash_vector
+from muniment.memory.records import Memory, MemoryId, Neighbour, Scope, Turn
+from muniment.memory.rules import gate
+from muniment.memory.rules.extract import extract
+from muniment.memory.rules.merge import Incoming, merge
+from muniment.memory.rules.validate import validate
+from muniment.memory.settings import load
+
+AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
+SETTINGS = load({"HOME": "/nonexistent"})
+CATEGORIES = frozenset(SETTINGS.categories)
+
+
+def learnt(text: str, at: datetime = AT) -> list[str]:
+    """What the rules keep of a message."""
+    turn = Turn.make(session="s", key=text, role="user", text=text, at=at)
+    if gate.skip(text, "user"):
+        return []
+    found = (validate(one, categories=CATEGORIES)[0] for one in extract(turn).candidates)
+    return [one.text for one in found if one]
+
+
+def history(*said: str) -> list[str]:
+    """What is known after these messages, an hour apart, when every memory is in sight."""
+    known: dict[MemoryId, Memory] = {}
+    for n, text in enumerate(said):
+        at = AT + timedelta(hours=n)
+        turn = Turn.make(session="s", key=str(n), role="user", text=text, at=at)
+        near = tuple(Neighbour(memory=one, sim=0.9) for one in known.values())
+        incoming = [
+            Incoming(candidate=one, vector=hash_vector(one.text), near=near, id=MemoryId(uuid4()))
+            for one in extract(turn).candidates
+        ]
+        profile = SETTINGS.profile("default")
+        done = merge(incoming, scope=Scope(owner="ana"), at=at, profile=profile, writing=SETTINGS.write)
+        known |= {change.after.id: change.after for change in done.changes}
+    return [one.text for one in known.values()]
+
+
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        # a profession, an origin or a condition has the shape of a name
+        ("我是老师。", ["用户的职业是老师"]),
+        ("我是程序员。", ["用户的职业是程序员"]),
+        ("我是武汉人。", ["用户是武汉人"]),
+        ("我是王小明。", ["用户的名字是王小明"]),
+        ("我是金牛座。", []),
+        ("我是高血压。", []),
+        ("我是老板。", []),
+        ("叫我阿杰就行。", ["用户的称呼（偏好的名字）是阿杰"]),
+        ("叫我小林就可以了。", ["用户的称呼（偏好的名字）是小林"]),
+        # 同 is `with`, and the start of 同事
+        ("我同事王敏住在北京。", ["用户的同事是王敏", "用户的同事王敏住在北京"]),
+        ("我跟我同事一起住在北京。", ["用户住在北京"]),
+        # names that look like days
+        ("我最喜欢的乐队是五月天。", ["用户最喜欢的乐队是五月天"]),
+        ("我喜欢五月天。", ["用户喜欢五月天"]),
+        ("I like Tomorrow Never Dies.", []),
+        ("My favourite movie is Friday.", []),
+        # before a month, not so many months ago
+        ("我七月之前要换护照。", []),
+        ("我三个月前搬到了深圳。", ["用户于2026年2月搬到深圳"]),
+        ("我和我老婆的结婚纪念日是6月12日。", []),
+        # a fact and what comes after it
+        ("My daughter Mia is 7 and plays the violin.", ["The user's daughter is Mia", "The user's daughter Mia is 7 years old"]),
+        ("My mum turned 70.", ["The user's mum is 70 years old"]),
+        ("I'm a chef at Plume, mostly making desserts.", ["The user works as a chef", "The user works at Plume"]),
+        ("I have three cats now.", ["The user has three cats"]),
+        ("我不在阿里工作了。", ["用户不再在阿里工作"]),
+    ],
+)  # fmt: skip
+def test_what_is_said_is_what_is_kept(text: str, statements: list[str]) -> None:
+    """A sentence comes to what it says, or to nothing."""
+    assert learnt(text) == statements
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [
+        (["My name is Jon.", "My name is Jonathan."], ["The user's name is Jonathan"]),
+        (["My wife is Sarah.", "My wife is Julia."], ["The user's wife is Julia"]),
+        (
+            ["My older brother lives in Leeds.", "My younger brother lives in York.", "My big brother lives in Hull now."],
+            ["The user's big brother lives in Hull", "The user's younger brother lives in York"],
+        ),
+        (["我哥哥住在南京。", "我弟弟住在苏州。"], ["用户的兄弟（哥哥）住在南京", "用户的兄弟（弟弟）住在苏州"]),
+        (["我爷爷八十岁了。", "我外公七十五岁了。"], ["用户的祖父（爷爷）八十岁", "用户的祖父（外公）七十五岁"]),
+        (["My cat is 3.", "My dog is 5."], ["The user's cat is 3 years old", "The user's dog is 5 years old"]),
+        (["My son Leo is 5.", "My son Leo is 6 now."], ["The user's son is Leo", "The user's son Leo is 6 years old"]),
+        (
+            ["My budget for the trip is 500 euros.", "My budget for the kitchen is 9000 euros."],
+            ["The user's budget for the trip is 500 euros", "The user's budget for the kitchen is 9000 euros"],
+        ),
+        (["My budget for the trip is 500 euros.", "My budget is 700 euros."], ["The user's budget is 700 euros"]),
+        (["我最喜欢的颜色是蓝色。", "我最喜欢的颜色其实是绿色。"], ["用户最喜欢的颜色是绿色"]),
+        (["我在阿里工作。", "我不在阿里工作了。"], ["用户不再在阿里工作"]),
+    ],
+)  # fmt: skip
+def test_a_history_mixes_nobody_up(said: list[str], known: list[str]) -> None:
+    """A correction lands on what it corrects, and on nobody and nothing else."""
+    assert history(*said) == known
