@@ -136,7 +136,7 @@ def chat_model(settings: Settings) -> ChatModel | None:
         api_key=settings.api_key or _NO_KEY,
         base_url=settings.base_url,
         timeout_seconds=settings.model.timeout_seconds,
-        max_retries=settings.model.max_retries,
+        max_retries=0,  # an attempt that the budget does not know of would be paid for by nobody
         max_output_tokens=settings.model.max_output_tokens,
     )
 

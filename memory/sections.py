@@ -119,15 +119,15 @@ class ConsentRules(Part):
 class Price(Part):
     """What a model costs, in the configured currency per million tokens."""
 
-    input: Annotated[float, Field(ge=0)]
-    output: Annotated[float, Field(ge=0)]
+    input: Annotated[float, Field(ge=0, le=1_000_000)]
+    output: Annotated[float, Field(ge=0, le=1_000_000)]
 
 
 class Spending(Part):
-    """A tenant's budget of a day (UTC), None for no limit, and the prices by model; an unknown model costs nothing."""
+    """A tenant's budget of a day (UTC), None for no limit, and the prices by model; with money a limit, each model needs one."""
 
-    daily_tokens: Count | None
-    daily_money: Positive | None
+    daily_tokens: Annotated[int, Field(ge=1, le=10**15)] | None
+    daily_money: Annotated[float, Field(gt=0, le=1_000_000_000)] | None
     currency: Annotated[str, Field(min_length=1)]
     prices: dict[str, Price]
 

@@ -94,7 +94,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         write=content.write,
         model=content.model,
         consent=content.consent,
-        spend=content.spend,
+        spend=_spend(source, content, env.text("MUNIMENT_MODEL")),
         episodes=content.episodes,
         insights=content.insights,
         jobs=content.jobs,
@@ -292,6 +292,15 @@ def _embedders(source: _Source, content: _Content) -> dict[str, Profile]:
                 path = next((path for path in paths if source.wrote(path)), paths[0])
                 raise source.bad(path, f"allowed: {high} >= {low}, but they are {values[high]} and {values[low]}")
     return content.embedders
+
+
+def _spend(source: _Source, content: _Content, model: str | None) -> Spending:
+    """A model without a price costs nothing: a budget in money would never end, at the smallest error in a name."""
+    if content.spend.daily_money is not None and model is not None and model not in content.spend.prices:
+        raise source.bad(
+            ("spend", "prices"), f"has no price of MUNIMENT_MODEL ({model}), which spend.daily_money needs"
+        )
+    return content.spend
 
 
 def _redact(source: _Source, content: _Content) -> Redact:

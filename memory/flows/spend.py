@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Sequence
 from datetime import UTC, date
+from itertools import count
 
-from muniment.memory.errors import ModelUnavailable, MunimentError, OverBudget, StoreError
+from muniment.memory.errors import ModelError, ModelUnavailable, MunimentError, OverBudget, StoreError
 from muniment.memory.flows.house import House, safe_text, safe_value
 from muniment.memory.plan import Charge, Purpose, Settlement
 from muniment.memory.ports import AnswerForm, ChatAnswer, ChatMessage, ChatModel, Tool
 from muniment.memory.records import Scope, evolve
 from muniment.memory.rules import cost
+from muniment.memory.rules.retry import soon
 
 _log = logging.getLogger(__name__)
 _SHORT = 4_000  # characters: a longer text is not worth its place among those that were redacted before
@@ -28,11 +31,33 @@ async def ask(
     form: AnswerForm | None = None,
     model: ChatModel | None = None,
 ) -> ChatAnswer:
-    """The answer of `model`, or of the house's own. Raises ModelError, OverBudget."""
+    """The answer of `model`, or of the house's own. Raises ModelError, OverBudget.
+
+    A reply is tried again as often as `model.max_retries` allows, each time from the budget; a job has its queue."""
     chosen = model or house.model
     if chosen is None:
         raise ModelUnavailable("no model is configured (MUNIMENT_MODEL)")
     safe = [_safe(house, one) for one in messages]
+    for attempt in count():
+        try:
+            return await _once(house, scope, purpose, safe, tools, form, chosen)
+        except ModelError as error:
+            wait = soon(error, attempt) if purpose == "reply" and attempt < house.settings.model.max_retries else None
+            if wait is None:
+                raise
+        await asyncio.sleep(wait)
+    raise AssertionError  # counting does not end
+
+
+async def _once(
+    house: House,
+    scope: Scope,
+    purpose: Purpose,
+    safe: Sequence[ChatMessage],
+    tools: Sequence[Tool],
+    form: AnswerForm | None,
+    chosen: ChatModel,
+) -> ChatAnswer:
     most = (form and form.max_tokens) or house.settings.model.max_output_tokens
     prices = house.settings.spend.prices
     guess = cost.estimate(purpose, chosen.name, _texts(safe, tools, form), most, prices)
@@ -41,7 +66,7 @@ async def ask(
     used: Charge | None = guess  # what stays charged unless it is known better
     try:
         answer = await chosen.chat(safe, tools, form=form)
-        if answer.input_tokens or answer.output_tokens:
+        if cost.credible(answer.input_tokens, answer.output_tokens):
             used = cost.charge(purpose, chosen.name, answer.input_tokens, answer.output_tokens, prices)
     except MunimentError as error:
         used = None if cost.unbilled(error) else guess
@@ -77,6 +102,11 @@ async def _reserve(house: House, scope: Scope, day: date, guess: Charge) -> Char
     if spend.daily_tokens is None and spend.daily_money is None:
         return None
     micros = None if spend.daily_money is None else round(spend.daily_money * 1_000_000)
+    if micros is not None and guess.model not in spend.prices:
+        # It would cost nothing, and the budget would never end.
+        raise ModelUnavailable(
+            f"a budget in money wants a price of the model {guess.model!r} (spend.prices)", sent=False
+        )
     try:
         await house.settle(scope)
         if await house.store.reserve(scope, day, guess, spend.daily_tokens, micros):

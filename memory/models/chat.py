@@ -44,8 +44,8 @@ class _Choice(_Part):
 
 
 class _Usage(_Part):
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
 
 
 class _Completion(_Part):
@@ -164,8 +164,8 @@ class OpenAIChat:
         return ChatAnswer(
             message=ChatMessage(role="assistant", content=text, tool_calls=calls),
             model=completion.model or self._model,
-            input_tokens=usage.prompt_tokens,
-            output_tokens=usage.completion_tokens,
+            input_tokens=usage.prompt_tokens or 0,
+            output_tokens=usage.completion_tokens or 0,
         )
 
     def _call(self, call: _Call, finish: str | None) -> ToolCall:

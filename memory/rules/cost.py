@@ -11,6 +11,7 @@ from muniment.memory.sections import Price
 
 _PER_TEXT = 8  # what a provider adds to a message or a tool
 _PER_REQUEST = 8
+_MOST = 1_000_000_000  # tokens; no request has so many
 
 
 def estimate(purpose: Purpose, model: str, texts: Sequence[str], answer: int, prices: Mapping[str, Price]) -> Charge:
@@ -31,6 +32,11 @@ def charge(purpose: Purpose, model: str, input_tokens: int, output_tokens: int, 
         output_tokens=output_tokens,
         micros=-int(-money // 1),
     )
+
+
+def credible(input_tokens: int, output_tokens: int) -> bool:
+    """Whether an endpoint's own count can be true. One that tells of nothing has not counted."""
+    return 0 <= input_tokens < _MOST and 0 <= output_tokens < _MOST and input_tokens + output_tokens > 0
 
 
 def unbilled(error: MunimentError) -> bool:

@@ -5,11 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 
-from muniment.memory.errors import BadModelAnswer, ModelError, ModelRateLimited, OverBudget, StoreError
+from muniment.memory.errors import (
+    BadModelAnswer,
+    ModelError,
+    ModelRateLimited,
+    ModelTimeout,
+    ModelUnavailable,
+    OverBudget,
+    StoreError,
+)
 
 LONGEST_SECONDS = 3600.0
 _DEFECT_SECONDS = 60.0
 _PATIENCE = 5
+_SOON_SECONDS, _PATIENT_SECONDS = 0.5, 10.0
+_SERVER = 500  # and above: a status that may pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +48,18 @@ def again(error: Exception, attempts: int, now: datetime) -> Again:
     unacceptable = type(error) is ModelError and "status" in error.data
     own = isinstance(error, BadModelAnswer) or unacceptable or not known
     return Again(at=now + timedelta(seconds=seconds), aside=own and attempts + 1 >= _PATIENCE)
+
+
+def soon(error: ModelError, attempt: int) -> float | None:
+    """The seconds until a person's request is tried again after `attempt` tries before; None when that is of no use.
+
+    A person waits: for an endpoint that wants to be left alone for longer nobody does."""
+    status = error.data.get("status")
+    passing = isinstance(error, ModelTimeout | ModelRateLimited) or (
+        isinstance(error, ModelUnavailable) and "sent" not in error.data and (status is None or status >= _SERVER)
+    )
+    wait = max(_SOON_SECONDS * 2**attempt, _asked(error) if isinstance(error, ModelRateLimited) else 0.0)
+    return wait if passing and wait <= _PATIENT_SECONDS else None
 
 
 def _backoff(attempts: int) -> float:

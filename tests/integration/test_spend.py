@@ -176,6 +176,56 @@ async def test_an_answer_without_usage_keeps_the_estimate(database_url: str) -> 
         assert 200 < charged(await memory.books(scope(), 1))[0] < 300
 
 
+@pytest.mark.parametrize(("asked", "told"), [(-1_000_000, 5), (5, -1_000_000), (10**30, 5), (5, 2**63)])
+async def test_usage_that_cannot_be_true_keeps_the_estimate(database_url: str, asked: int, told: int) -> None:
+    """It neither fills the budget up again nor keeps the books from being written."""
+    async with house(database_url, tokens=5_000, money=1.0) as memory:
+        for _ in range(2):
+            await ask(memory, answering(asked, told))
+        tokens, micros = charged(await memory.books(scope(), 1))
+    assert 400 < tokens < 600
+    assert 4_000 < micros < 6_000
+
+
+async def test_each_attempt_at_a_reply_is_paid_for(database_url: str) -> None:
+    """What was cut off may be billed: it is booked beside the answer, and an attempt without a budget is none."""
+    with ScriptedOpenAI(reply="In Lisbon.", fail=["drop", None, "drop"]) as server:
+        async with house(database_url, tokens=5_000) as memory, openai(server.base_url) as model:
+            assert (await ask(memory, model, "reply")).message.content == "In Lisbon."
+            await memory.flush(scope())
+            books = await memory.books(scope(), 1)
+        assert [one.requests for one in books.lines] == [2]
+        assert charged(books)[0] > 220
+        async with house(database_url, tokens=charged(books)[0] + 1) as memory, openai(server.base_url) as model:
+            with pytest.raises(OverBudget):
+                await ask(memory, model, "reply")
+    assert len(server.requests) == 3
+
+
+async def test_the_configured_model_makes_no_attempts_of_its_own(database_url: str) -> None:
+    """They would be in no book."""
+    with ScriptedOpenAI(fail="drop") as server:
+        tuned = settings(database_url, MUNIMENT_MODEL="scripted", OPENAI_BASE_URL=server.base_url)
+        async with bootstrap.memory(tuned, clock=FixedClock(NOON)) as memory:
+            with pytest.raises(ModelUnavailable):
+                await spend.ask(memory.house, scope(), "extract", HELLO)
+            books = await memory.books(scope(), 1)
+    assert len(server.requests) == sum(one.requests for one in books.lines) == 1
+
+
+async def test_a_budget_in_money_wants_a_price(database_url: str) -> None:
+    """A model whose price is not known would cost nothing, and the budget would never end."""
+    model = answering(1, 1)
+    base = tuned(database_url, money=1.0)
+    priceless = base.model_copy(
+        update={"spend": base.spend.model_copy(update={"prices": {"scripted-": PRICES["scripted"]}})}
+    )
+    async with engine(database_url, tuned=priceless) as memory:
+        with pytest.raises(ModelUnavailable, match="price"):
+            await ask(memory, model)
+    assert model.calls == []
+
+
 async def test_a_worker_that_dies_leaves_its_estimate_charged(database_url: str) -> None:
     """Cancelled in the middle of a request, or gone without a trace."""
 

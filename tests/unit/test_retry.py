@@ -10,10 +10,11 @@ from muniment.memory.errors import (
     ModelError,
     ModelRateLimited,
     ModelTimeout,
+    ModelUnavailable,
     OverBudget,
     StoreDown,
 )
-from muniment.memory.rules.retry import LONGEST_SECONDS, again
+from muniment.memory.rules.retry import LONGEST_SECONDS, again, soon
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 ATTEMPTS = st.integers(0, 10**6)
@@ -58,3 +59,24 @@ def test_only_what_may_be_its_own_fault_steps_aside(attempts: int) -> None:
     own: tuple[Exception, ...] = (BadExtraction(), ModelError(status=400), KeyError("x"))
     for failure in own:
         assert again(failure, attempts, NOW).aside is (attempts >= 4)
+
+
+@pytest.mark.parametrize(
+    ("error", "attempt", "wait"),
+    [
+        (ModelTimeout(), 0, 0.5),
+        (ModelUnavailable(), 1, 1.0),
+        (ModelUnavailable(status=503), 0, 0.5),
+        (ModelUnavailable(status=401), 0, None),
+        (ModelUnavailable(sent=False), 0, None),
+        (ModelRateLimited(retry_after=3), 0, 3.0),
+        (ModelRateLimited(retry_after=60), 0, None),
+        (ModelError(status=400), 0, None),
+        (BadExtraction(), 0, None),
+        (OverBudget(), 0, None),
+        (ModelTimeout(), 10**3, None),
+    ],
+)
+def test_a_person_waits_for_what_may_pass_soon(error: ModelError, attempt: int, wait: float | None) -> None:
+    """Not for a key that is wrong, nor for a minute."""
+    assert soon(error, attempt) == wait

@@ -273,6 +273,17 @@ def test_a_wrong_variable_is_refused_by_name(name: str, value: str) -> None:
     assert caught.value.data["key"] == name
 
 
+def test_a_budget_in_money_wants_a_price_of_the_model(tmp_path: Path) -> None:
+    """An error in a name would end the budget without a word."""
+    file = tmp_path / "mine.yaml"
+    file.write_text("spend:\n  daily_money: 3.0\n  prices: {gpt-5-mini: {input: 0.25, output: 2.0}}\n")
+    found = load({"MUNIMENT_CONFIG": str(file), "MUNIMENT_MODEL": "gpt-5-mini"})
+    assert found.spend.prices["gpt-5-mini"].output == 2.0
+    assert load({"MUNIMENT_CONFIG": str(file)}).chat_model is None
+    with pytest.raises(BadConfig, match=r"line 3: spend\.prices: has no price of MUNIMENT_MODEL \(gpt-5\)"):
+        load({"MUNIMENT_CONFIG": str(file), "MUNIMENT_MODEL": "gpt-5"})
+
+
 def test_an_unknown_embedder_has_the_default_profile() -> None:
     """Bands of a model that has no profile are those called `default`."""
     found = load({})
