@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Literal, Protocol
 
 from muniment.memory.plan import (
@@ -215,8 +215,9 @@ class Queue(Protocol):
         """The job leaves the queue."""
         ...
 
-    async def put_back(self, ticket: Ticket, at: datetime, *, aside: bool = False) -> None:
-        """The job is tried again, not before `at`; one that steps aside lets later jobs of its space pass."""
+    async def put_back(self, ticket: Ticket, wait: timedelta, *, aside: bool = False) -> None:
+        """The job is tried again, not before `wait` is over by the queue's own clock; one that steps aside lets later jobs
+        of its space pass."""
         ...
 
     async def waiting(self) -> dict[str, dict[str, int]]:

@@ -44,6 +44,7 @@ class Worker:
         self._woken = asyncio.Event()
         self._stopping = False
         self._number: int | None = None
+        self._broken: BaseException | None = None
 
     def stop(self) -> None:
         """End soon: what is running goes back to the queue."""
@@ -52,7 +53,7 @@ class Worker:
 
     async def run(self, *, most: int | None = None, drain: bool = False) -> None:
         """Work until `stop` or a cancellation. With `drain` until nothing is due, with `most` for at most so many jobs;
-        then, and only then, a queue that cannot be reached is a StoreError."""
+        then, and only then, a queue that cannot be reached is a StoreError. What breaks beside a job, such as `told`, ends it."""
         async with self._belonging():
             left = most
             while not self._stopping:
@@ -67,8 +68,10 @@ class Worker:
                     continue
                 left = left - took if left is not None else None
                 if not self._running and not took and (drain or most is not None):
-                    return
+                    break
                 await self._rest()
+        if self._broken is not None:
+            raise self._broken
 
     async def _fill(self, left: int | None) -> int:
         """Take jobs while there are free hands; how many."""
@@ -99,11 +102,12 @@ class Worker:
             await self._settle(lambda: self._queue.done(ticket))
             self._tell(Outcome(job=ticket.job, seconds=monotonic() - started, failed=_name(failed)))
             return
-        verdict = again(failed, ticket.attempts, self._clock.now())
+        now = self._clock.now()
+        verdict = again(failed, ticket.attempts, now)
         _log.warning("%s failed: %s; again at %s", ticket.job.name, _name(failed), verdict.at.isoformat("T", "seconds"))
-        await self._settle(lambda: self._queue.put_back(ticket, verdict.at, aside=verdict.aside))
-        wait = (verdict.at - self._clock.now()).total_seconds()
-        asyncio.get_running_loop().call_later(max(0.0, wait), self._woken.set)
+        wait = verdict.at - now  # a clock that is wrong must not make a failing model be asked without a pause
+        await self._settle(lambda: self._queue.put_back(ticket, wait, aside=verdict.aside))
+        asyncio.get_running_loop().call_later(wait.total_seconds(), self._woken.set)
         self._tell(Outcome(job=ticket.job, seconds=monotonic() - started, failed=_name(failed), again=verdict.at))
 
     async def _settle(self, step: Callable[[], Awaitable[None]]) -> None:
@@ -122,6 +126,9 @@ class Worker:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
         self._woken.set()  # a hand is free, and so is the space
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._broken = self._broken or error
+            self.stop()
 
     async def _rest(self) -> None:
         # No asyncio.wait_for: before Python 3.12 it forgets a cancellation that comes together with the result.
@@ -135,6 +142,10 @@ class Worker:
     async def _belonging(self) -> AsyncIterator[None]:
         """Give signs of life and listen meanwhile; at the end everything that is running goes back."""
         side = [asyncio.create_task(self._beat()), asyncio.create_task(self._listen())]
+        for task in side:
+            task.add_done_callback(
+                self._ended
+            )  # a worker without a heartbeat would lose its jobs to others, again and again
         try:
             yield
         finally:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -93,9 +93,9 @@ class Queues(Sessions):
         """See `Queue.done`."""
         await self._together("done", id=ticket.id)
 
-    async def put_back(self, ticket: Ticket, at: datetime, *, aside: bool = False) -> None:
+    async def put_back(self, ticket: Ticket, wait: timedelta, *, aside: bool = False) -> None:
         """See `Queue.put_back`."""
-        wanted = {"id": ticket.id, "worker": ticket.worker, "at": at, "priority": _ASIDE if aside else _PRIORITY}
+        wanted = {"id": ticket.id, "worker": ticket.worker, "wait": wait, "priority": _ASIDE if aside else _PRIORITY}
         try:
             await self._together("put_back", **wanted)
         except StoreError as error:

@@ -66,7 +66,7 @@ with twin as (
   returning mine.id
 )
 update jobs.procrastinate_jobs mine set status = 'todo', worker_id = null, attempts = attempts + 1,
-  scheduled_at = %(at)s, priority = least(priority, %(priority)s)
+  scheduled_at = now() + %(wait)s::interval, priority = least(priority, %(priority)s)
 where {{held}} and not exists (select from twin)
 
 -- name: held

@@ -1,0 +1,67 @@
+"""What may go wrong beside a worker's jobs: its clock, its listener, the one it tells."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+
+from muniment.memory import bootstrap
+from muniment.memory.engine import Memory
+from muniment.memory.errors import ModelTimeout
+from muniment.memory.flows.work import Worker
+from muniment.memory.models.clock import SystemClock
+from muniment.memory.models.fakes import FixedClock, HashEmbedder
+from muniment.memory.plan import Job, Outcome
+from tests.engine import said, scope, settings
+
+
+@pytest.fixture
+async def memory(database_url: str) -> AsyncIterator[Memory]:
+    """An engine with a model configured, and two turns that wait for it."""
+    tuned = settings(database_url, MUNIMENT_MODEL="none", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
+    async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as opened:
+        await opened.record(scope(), [said("I live in Porto.", key="1"), said("I like sailing.", key="2")])
+        yield opened
+
+
+def rows(url: str, query: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(url) as conn:
+        return conn.execute(query).fetchall()
+
+
+async def test_a_clock_that_is_wrong_does_not_hurry(memory: Memory, database_url: str) -> None:
+    """A worker whose clock is a day slow waits as long between two attempts as any other."""
+    clock, tries = FixedClock(datetime.now(UTC) - timedelta(days=1)), Counter[str]()
+
+    async def perform(job: Job) -> None:
+        tries[job.key] += 1
+        raise ModelTimeout
+
+    hired = Worker(memory.house.store, perform, names=("extract",), clock=clock, rules=memory.house.settings.jobs)
+    working = asyncio.create_task(hired.run())
+    await asyncio.sleep(2.5)
+    hired.stop()
+    await asyncio.wait_for(working, 10)
+    assert 1 <= tries.total() <= 2
+    assert rows(database_url, "select max(attempts) from jobs.procrastinate_jobs") == [(tries.total(),)]
+
+
+async def test_what_breaks_beside_a_job_ends_the_worker(memory: Memory, database_url: str) -> None:
+    """As when nobody reads any more what is told: the job is done, the next one waits for another worker."""
+
+    async def perform(job: Job) -> None:
+        return
+
+    def heard(outcome: Outcome) -> None:
+        raise BrokenPipeError
+
+    rules = memory.house.settings.jobs.model_copy(update={"concurrency": 1})
+    hired = Worker(memory.house.store, perform, names=("extract",), clock=memory.house.clock, rules=rules, told=heard)
+    with pytest.raises(BrokenPipeError):
+        await asyncio.wait_for(hired.run(), 10)
+    assert rows(database_url, "select status::text from jobs.procrastinate_jobs") == [("todo",)]
