@@ -36,12 +36,12 @@ async def capped(house: House, write: Write, merged: Merged) -> Merged:
 async def _of_turn(house: House, write: Write, merged: Merged) -> Merged:
     """The rules' find and the model's make and change `write.per_turn` memories together, what the person asked for aside.
 
-    The rules come first: only the model looks for what a turn has made already."""
+    Whoever looks second finds what the first has made; where there is no model, the rules' look is the only one."""
     if write.looked is None or not merged.changes:
         return merged
     most = house.settings.write.per_turn
     made: frozenset[MemoryId] = frozenset()
-    if write.looked.source == "model":
+    if write.looked.source == "model" or house.model is not None:
         made = await house.store.supported(write.scope, write.looked.turn)
     asked = {change.after.id for change in merged.changes if change.after.text in write.asked}
     return _least(merged, most - len(made), made | asked, f"more than {most} a turn")

@@ -156,6 +156,15 @@ def _ended(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     yield draft(kind, predicate, thing, f"用户不再{verb}{value}", negated=predicate != "cannot")  # type: ignore[arg-type]
 
 
+def _again(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """What one did not eat before."""
+    value = owned(found["value"])
+    if value and not re.match(r"[了过完饱下到多撑胖坏]", value):
+        yield draft(
+            "constraint", "cannot", found["verb"] + value, f"用户又{found['verb']}{value}了", negated=True, importance=3
+        )
+
+
 def _some_language(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     yield draft("skill", "speaks", found["value"], f"用户会{found['how'] or '说'}{found['value']}")
 
@@ -291,6 +300,7 @@ RULES = tuple((re.compile(pattern), build) for pattern, build in (
     (r"^我(?:以前|之前|曾经|曾|也)*在(?P<value>[\u4e00-\u9fff\w ]{2,15}?)(?P<verb>工作|上班|实习|待|呆|生活|留学|读书|住)过(?P<long>[^，,]{0,8})$", _been),
     (r"^(?:[^，我]{1,8}(?:之前|以前|前|时|那会儿))?我(?:以前|之前|曾经|曾|也)*在(?P<value>[\u4e00-\u9fff\w ]{2,15}?)(?P<verb>工作|上班|实习|待|呆|干|生活|留学|读书|住)了(?P<long>" + _SPAN + r")$", _been),
     (r"^我(?:现在|已经|早就|最近)*(?:不再?|没再)(?P<verb>[学练])(?P<value>[^，了]{1,15})了$", _ended),
+    (r"^我(?:现在|如今|最近|已经|终于)+(?:又|重新)(?:可以|能|敢|开始)?(?P<verb>[吃喝抽])(?P<value>[^，了]{1,12})了$", _again),
     (r"^(?P<value>[^，我你他她]{1,12})我(?:现在|已经|早就|也|都)*(?:不再?|没再)(?P<verb>[学练吃喝抽]|喜欢)了$", _ended),
     (r"^我?(?P<when>" + _WEEKDAY + r"|周末)我?(?:从来|一般|都|基本|一律)*(?P<neg>不|没法|没空|不能)(?P<verb>开会|上班|加班|工作|接电话|上课|应酬|出门)$", _never),
     (r"^(?P<what>(?!我们|咱|[你他她它这那])[^，]{2,20}?)(?:必须|得|要|需要|应该)(?:在|于)?(?P<due>[^，]{2,12}?)(?:之前|以前|前)(?P<do>(?:交|提交|完成|上线|发|寄|付|做完|写完|还|报名|办)[^，]{0,14})$", _due),

@@ -20,7 +20,8 @@ _SENTENCE = re.compile(
 _LONGEST = 600  # a clause beyond it holds no statement of 280 characters
 
 _NOT_MEANT = re.compile(
-    r"\b(?:just|only)\s+(?:kidding|joking|messing)\b|\bjk\b|\bkidding!|/s\b|\bnot\s+really,?\s+(?:lol|haha)|开玩笑|骗你的|逗你的|才怪",
+    r"\b(?:just|only)\s+(?:kidding|joking|messing)\b|\bjk\b|\bkidding!|/s\b|\bnot\s+really,?\s+(?:lol|haha)|\b(?:oh|yeah|well|ah),?\s+(?:great|right|sure|joy|brilliant|fantastic|wonderful|lovely)\s*[,!.–—-]+\s*(?:(?:and|like|because)\s+)?i\s+(?:just|so|really|totally|absolutely|simply|always)\s+(?:love|like|enjoy|adore)"
+    r"|\bi\s+just\s+(?:love|adore)\s+(?:it\s+when|how|being\s+(?:ignored|late|stuck)|(?:waiting|queu|standing)\w*\s)|(?:哈哈+|呵呵)[，,\s]*我?(?:最|可|真是?)(?:太)?(?:喜欢|爱)|[🙄🙃]|开玩笑|骗你的|逗你的|才怪",
     re.IGNORECASE,
 )
 _PLAYED = re.compile(
@@ -79,7 +80,11 @@ _BOUND = re.compile(
     r"\b(?:to|who|those|that|can|could|would|will|should|might|must|let|help|make|not|don't|never|can't|cannot)\b|'d\b|'ll\b|n't\b",
     re.IGNORECASE,
 )
-_BESIDE = re.compile(r"\b((?i:my)\s+(?:\w+\s+)?\w+|[A-Z][a-z]{2,15})\s+and\s+I\b(?!')")
+# `I live in Lisbon and I like cork` has two subjects: who is beside the speaker comes where a clause begins.
+_BESIDE = re.compile(
+    r"(^\W*|[,;:(–—]\s*|\b(?i:and|but|so|or|because|since|when|while|then|that|if|today|tonight|yesterday|ago|in\s+\d{4}"
+    r"|(?:last|this|next)\s+\w+|on\s+\w+day)\s+)((?i:my)\s+(?:\w+\s+)?\w+|[A-Z][a-z]{2,15})\s+and\s+I\b(?!')"
+)
 _INTRODUCTION = re.compile(
     r"^(?P<who>(?:i'?m|i\s+am|my\s+name\s+is|my\s+name's)\s+[^\s,]+(?:\s+[^\s,]+)?),\s+(?P<what>(?:an?|\d+|from)\s.+)$",
     re.IGNORECASE,
@@ -160,7 +165,7 @@ def _together(sentence: str) -> str:
     """`My wife and I went` starts with the speaker, so that it is not split between the two."""
     return _BESIDE.sub(
         lambda found: (
-            f"I & {found[1][:1].lower() if found[1].lower().startswith('my') else found[1][:1]}{found[1][1:]}"
+            f"{found[1]}I & {found[2][:1].lower() if found[2].lower().startswith('my') else found[2][:1]}{found[2][1:]}"
         ),
         sentence,
     )

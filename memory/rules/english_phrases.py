@@ -8,6 +8,10 @@ from muniment.memory.rules.draft import Clause
 from muniment.memory.rules.english_words import DIETS, NATIONALITIES, TRADES, owned
 from muniment.memory.rules.text import vocabulary
 
+_NOBODY = vocabulary(
+    "team gen type plan option level version batman superman spiderman groot virgo aries taurus gemini libra scorpio sagittarius capricorn aquarius pisces"
+)
+_LETTERS = re.compile(r"[A-Z]{3,}")  # AFK, ADHD
 NAME = r"[^\W\d_][\w'-]*(?:\s+[A-Z][\w'-]*\.?){0,3}"
 
 _CUT = re.compile(
@@ -111,7 +115,9 @@ def listed(words: str, clause: Clause, *, articles: bool = False) -> list[str]:
 def is_name(words: str, clause: Clause) -> bool:
     """Whether the words can be what a person is called."""
     parts = words.split()
-    if not parts or any(part.casefold().rstrip(".") in _NO_NAME for part in parts):
+    if not parts or any(part.casefold().rstrip(".") in _NO_NAME or _LETTERS.fullmatch(part) for part in parts):
+        return False
+    if parts[0].casefold() in _NOBODY:
         return False
     return (clause.lower and len(parts) == 1 and len(words) > 1) or all(part[0].isupper() for part in parts)
 

@@ -21,7 +21,7 @@ _OPENING = r"^(?:a|an|the|some|any|my|all|lots\s+of|a\s+lot\s+of|most)\s+"
 
 # What one is always about to do says nothing of one's aims.
 IDLE = re.compile(
-    r"(?:know|ask|say|tell|talk|hear|understand|make\s+sure|thank|share|show|mention|discuss|chat|let|be\s+(?:sure|clear|honest|able|there|with)|go\s+(?:home|to\s+bed|now)"
+    r"(?:kill|strangle|murder|punch|slap|disappear|vanish|know|ask|say|tell|talk|hear|understand|make\s+sure|thank|share|show|mention|discuss|chat|let|be\s+(?:sure|clear|honest|able|there|with)|go\s+(?:home|to\s+bed|now)"
     r"|sleep|cry|scream|die|get\s+back|come|point|clarify|see\s+(?:if|how|what|whether|you)|check|try|do|believe|think|feel|keep\s+(?:going|doing|up)|add|apologi[sz]e"
     r"|admit|give\s+up|find\s+out|figure\s+out|remember|use|respond|reply|start\s+by|work\s+on\s+(?:it|that)|move\s+on|stop|play|spread|express|capture|help|support|stay|take\s+(?:a\s+break|breaks)|find\s+(?:a|some|the)\s+(?:way|time|balance)|make\s+(?:it|a\s+difference)|lend|up|take\s+a\s+look|look|work\s+(?:in\s+the\s+future|on\s+it)|keep)\b",
     re.IGNORECASE,

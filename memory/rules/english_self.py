@@ -78,10 +78,30 @@ def _nationality(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield draft("identity", "nationality", said.title(), f"The user is {said.title()}", single=True)
 
 
+# What somebody calls themselves, not what they do for a living.
+_OF_SORTS = re.compile(
+    r"(?:bit|lot|kind|sort|terrible|bad|awful|horrible|lousy|poor|good|great|decent|big|huge|slow|fast|nervous|careful|natural|born|would-be|wannabe"
+    r"|aspiring|amateur|hobby|home|keen|avid|mean|better|worse|little|proud)\b",
+    re.IGNORECASE,
+)
+_NO_LONGER = re.compile(r"(?:former|retired|ex-?)\s*(?=\w)", re.IGNORECASE)
+
+
+def _former(said: str, trade: str) -> Iterator[Draft]:
+    if trade.rpartition(" ")[2].casefold() in TRADES and owned(said) == said:
+        article = "an" if said[0].casefold() in "aeiou" else "a"
+        yield draft("experience", "worked_as", trade, f"The user is {article} {said}")
+
+
 def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     words = tail(found["value"]).split(" for ")[0]
     split = re.split(r"\s+(?:at|in|from|with|based|living|working|specialising|specializing)\b\s*", words)
     trade = bare(split[0]).strip()
+    if _OF_SORTS.match(trade):
+        return
+    if past := _NO_LONGER.match(trade):
+        yield from _former(trade, trade[past.end() :])
+        return
     if (
         not trade
         or len(trade.split()) > 4
@@ -94,7 +114,7 @@ def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     text = f"The user {'no longer works' if ended else 'works'} as {article} {trade}"
     yield draft("identity", "works_as", trade, text, single=True, negated=ended, importance=3)
     at = re.search(r"\bat\s+(.+)$", words)
-    if at and (firm := place(at[1].split(",")[0], clause)):
+    if at and (firm := place(at[1].partition(",")[0], clause)):
         yield draft(
             "identity", "works_at", firm, f"The user works at {firm}", single=True, entities=(firm,), importance=3
         )
@@ -172,7 +192,7 @@ def _condition(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _cannot(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value = thing(f"{found['verb']} {ENDED.sub('', trim(found['value'] or ''))}", clause)
-    if not value:
+    if not value or re.search(r"\b(?:another|one\s+more|enough|much|straight)\b", value):
         return
     neg = re.sub(r"\s+", " ", found["neg"].casefold())
     how = {"don't": "does not", "do not": "does not", "dont": "does not", "never": "never"}.get(neg, "cannot")
@@ -181,6 +201,15 @@ def _cannot(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     yield draft(
         "constraint", "cannot", value, text, importance=4 if food else 3, category=None if food else "preferences"
     )
+
+
+def _again(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """What one did not eat before, and what one could not do."""
+    value = thing(found["value"], clause)
+    if value:
+        verb = found["verb"].casefold()
+        text = f"The user can {verb} {value} again" if found["can"] else f"The user {singular(verb)} {value} again"
+        yield draft("constraint", "cannot", f"{verb} {value}", text, negated=True, importance=3)
 
 
 def _medicine(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -252,6 +281,7 @@ RULES: tuple[Rule, ...] = (
     rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to|don't|do\s+not|dont|never)\s+" + ADV
           + r"(?P<verb>eat|drink|tolerate|consume|digest|drive|fly|swim|work|attend|travel|smoke)(?P<value>\s+.+)?$", _cannot),
     rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not)\s+(?P<verb>do|make)(?P<value>\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:\w+day\s+)?(?:mornings|afternoons|evenings|nights)|weekends|weekdays))$", _cannot),
+    rule(r"i\s+" + ADV + r"(?P<can>can\s+|am\s+allowed\s+to\s+)?" + ADV + r"(?P<verb>eat|drink|drive|smoke|fly)\s+(?P<value>.+?)\s+again(?:\s+now)?$", _again),
     rule(AM + r"on\s+(?P<value>blood\s+thinners|insulin|antidepressants|statins|beta[ -]blockers|antibiotics|steroids|(?:thyroid|heart|blood\s+pressure|\w+)\s+medication)$", _medicine),
     rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$", _cannot),
     rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+(?P<what>[\w' ]{2,30})\s+)?is\s+(?P<value>.+)$", _budget),

@@ -18,12 +18,14 @@ def _likes(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = found["value"]
     ended = bool(ENDED.search(trim(said))) or neg in ("no longer", "stopped")
     said = ENDED.sub("", trim(said))
+    changed = re.search(r"^i\s+now\b|\b(?:now|again|these\s+days|nowadays)\W*$", clause.text, re.IGNORECASE)
     bears = verb in ("stand", "bear")
     if bears != neg.startswith(("can't", "cannot", "can not", "cant")) or (verb in _NEGATIVE and neg):
         return
     for value in listed(said, clause):
         against = bool(neg) or verb in _NEGATIVE or ended
-        text = f"The user {singular(verb)} {value}"
+        # Of what was not liked, or not eaten, before: the word tells that something has changed.
+        text = f"The user {'now ' if changed and not against else ''}{singular(verb)} {value}"
         if bears:
             text = f"The user cannot {verb} {value}"
         elif ended:
@@ -60,7 +62,9 @@ def _favourite(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         value
         and len(what.split()) <= 3
         and owned(what)
-        and not value.casefold().startswith(("that ", "to ", "when ", "how ", "not "))
+        and not value.casefold().startswith(
+            ("that ", "to ", "when ", "how ", "not ", "on ", "in ", "at ", "off ", "out ", "from ")
+        )
     ):
         be = "are" if what.endswith("s") and not what.endswith("ss") else "is"
         yield draft(

@@ -12,6 +12,7 @@ from muniment.memory.records import Candidate, Fact, Memory
 from muniment.memory.rules import predicates, words
 from muniment.memory.rules.reading import Reading, read
 from muniment.memory.rules.reading_words import CONTRASTS, ROLES, SAME
+from muniment.memory.rules.text import vocabulary
 
 Verdict = Literal["same", "supersedes", "different"]
 _ALIKE = 0.8  # share of common words from which two statements are about one thing
@@ -29,45 +30,19 @@ _COPULA = re.compile(
 _COPULA_ZH = re.compile(r"^(?P<left>.+?)(?P<verb>叫|是|住在|在)(?P<right>.+)$")
 _EATING = re.compile(r"^(?:[吃喝碰]|(?:eat|drink|have)\s+)")
 _MUST_NOT = re.compile(r"不能|不可以|不许|cannot|can't|must not|not allowed|allerg|过敏", re.IGNORECASE)
+_CHANGED = re.compile(
+    r"\b(?:now|again|nowadays|started|learned)\b|现在|如今|又|爱上|喜欢上|迷上|终于|居然|竟然|开始|重新", re.IGNORECASE
+)
 _SOME_ZH = re.compile(r"一[家个所间座位名款本]")
 _BARE = frozenset({"is", "are", "was"})
 _NAMING = _BARE | {"is named", "叫", "是"}
 _PLACE_ZH = re.compile(r".{1,4}|.*(?:[里上下旁边街路楼室市区处层旁]|那里|附近)")
 _VALUE = re.compile(r"\b(?:favou?rite|preferred|next|current|number|size|address|password|code|deadline|birthday)\b")
-_SEVERAL = frozenset(
-    [
-        "friend",
-        "brother",
-        "sister",
-        "son",
-        "daughter",
-        "cousin",
-        "child",
-        "children",
-        "colleague",
-        "aunt",
-        "uncle",
-        "nephew",
-        "niece",
-        "roommate",
-        "neighbour",
-        "grandmother",
-        "grandfather",
-        "student",
-        "client",
-        "朋友",
-        "哥哥",
-        "弟弟",
-        "姐姐",
-        "妹妹",
-        "儿子",
-        "女儿",
-        "同事",
-        "同学",
-        "邻居",
-        "室友",
-        "孩子",
-    ]
+_SEVERAL = vocabulary(
+    """
+    friend brother sister son daughter cousin child children colleague aunt uncle nephew niece roommate neighbour
+    grandmother grandfather student client 朋友 哥哥 弟弟 姐姐 妹妹 儿子 女儿 同事 同学 邻居 室友 孩子
+    """
 )
 
 
@@ -82,7 +57,7 @@ def judge(candidate: Candidate, memory: Memory, *, vouched: bool = False) -> Ver
         return "different"
     if attribute(new) == attribute(old):
         return "supersedes" if _corrects(candidate, memory) else _values(new, old)
-    if eats_again(new, old, memory.text):
+    if eats_again(new, old, candidate.text, memory.text):
         return "supersedes"
     return _attributes(new, old, read(candidate.text), read(memory.text), vouched=vouched)
 
@@ -104,9 +79,12 @@ def _corrects(candidate: Candidate, memory: Memory) -> bool:
     )
 
 
-def eats_again(new: Fact, old: Fact, known: str) -> bool:
-    """Whether somebody likes now what was not eaten before; what one must not eat one may like all the same."""
-    if (attribute(old)[1], attribute(new)[1]) != ("cannot", "likes") or denied(new) or _MUST_NOT.search(known):
+def eats_again(new: Fact, old: Fact, said: str, known: str) -> bool:
+    """Whether somebody likes now what was not eaten before: who goes without chocolate may like it all the same, so it has
+    to be said that something has changed. What one must not eat one may like in any case."""
+    if (attribute(old)[1], attribute(new)[1]) != ("cannot", "likes") or denied(new):
+        return False
+    if _MUST_NOT.search(known) or not _CHANGED.search(said):
         return False
     return words.fold(_EATING.sub("", old.object)).split() == words.fold(_EATING.sub("", new.object)).split()
 

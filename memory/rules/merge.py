@@ -206,7 +206,7 @@ def _kin(candidate: Candidate, memory: Memory) -> bool:
     new, old = candidate.fact, memory.fact
     if new is None or old is None:
         return False
-    return attribute(new) == attribute(old) or eats_again(new, old, memory.text)
+    return attribute(new) == attribute(old) or eats_again(new, old, candidate.text, memory.text)
 
 
 def _said_twice(candidate: Candidate, memory: Memory) -> bool:

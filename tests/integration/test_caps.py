@@ -9,7 +9,7 @@ import pytest
 
 from muniment.memory.engine import Memory
 from muniment.memory.flows import write
-from muniment.memory.models.fakes import FixedClock
+from muniment.memory.models.fakes import FixedClock, ScriptedChat
 from muniment.memory.plan import Extracted, Receipt
 from muniment.memory.records import Extraction, Scope, Turn, evolve
 from tests.engine import NOON, engine, said, scope, settings, statement
@@ -72,6 +72,17 @@ async def test_rules_and_model_share_the_three_of_a_turn(memory: Memory) -> None
     assert [change.after.text for change in receipt.changes] == ["The user wants a dog"]
     assert receipt.refused == ("more than 3 a turn",)
     assert (await model_finds(memory, scope(), turn, "The user wants a cat")).replayed
+
+
+async def test_the_three_of_a_turn_are_shared_whoever_is_first(memory: Memory) -> None:
+    """A worker may look at a turn before the rules' find is committed."""
+    turn = said(FIVE)
+    memory.house.model = ScriptedChat(())
+    await memory.record(scope(), [turn])
+    await model_finds(memory, scope(), turn, "The user wants a dog", "The user wants a boat")
+    receipt = await memory.learn(scope(), turn)
+    assert [change.after.text for change in receipt.changes] == ["The user is allergic to peanuts"]
+    assert len(await texts(memory, scope())) == 3
 
 
 async def test_a_day_has_an_end(sparing: tuple[Memory, FixedClock]) -> None:

@@ -85,15 +85,21 @@ def eats(text: str, predicate: str, value: str) -> Candidate:
     ("old", "new", "decided"),
     [
         (("用户不吃香菜", "cannot", "吃香菜"), ("用户爱上香菜", "likes", "香菜"), True),
-        (("The user does not eat pork", "cannot", "eat pork"), ("The user loves pork", "likes", "pork"), True),
-        (("The user cannot eat cheese", "cannot", "eat cheese"), ("The user loves cheese", "likes", "cheese"), False),
+        (("The user does not eat pork", "cannot", "eat pork"), ("The user now likes pork", "likes", "pork"), True),
+        (("The user does not eat pork", "cannot", "eat pork"), ("The user loves pork", "likes", "pork"), False),
+        (
+            ("The user cannot eat cheese", "cannot", "eat cheese"),
+            ("The user now likes cheese", "likes", "cheese"),
+            False,
+        ),
         (("The user does not eat pork", "cannot", "eat pork"), ("The user loves beef", "likes", "beef"), False),
     ],
 )
 def test_who_likes_what_was_not_eaten_eats_again(
     old: tuple[str, str, str], new: tuple[str, str, str], decided: bool
 ) -> None:
-    """What one does not eat one may come to like; what one must not eat one may like all the same."""
+    """What one does not eat one may come to like; what one must not eat, or just goes without, one may
+    like all the same."""
     before, candidate = eats(*old), eats(*new)
     memory = known(before.text, fact=before.fact, category=before.category)
     [change] = meet(candidate, (memory, 0.4)).changes

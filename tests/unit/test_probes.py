@@ -75,6 +75,24 @@ def history(*said: str) -> list[str]:
         ("I'm a chef at Plume, mostly making desserts.", ["The user works as a chef", "The user works at Plume"]),
         ("I have three cats now.", ["The user has three cats"]),
         ("我不在阿里工作了。", ["用户不再在阿里工作"]),
+        # two subjects, or two people
+        ("I live in Lisbon and I like cork.", ["The user lives in Lisbon", "The user likes cork"]),
+        ("I love my dog and I hate spiders.", ["The user loves the user's dog", "The user hates spiders"]),
+        ("My wife and I went to Rome in 2019.", ["The user and the user's wife went to Rome in 2019"]),
+        # what one calls oneself, and what one does
+        ("I'm a terrible driver.", []),
+        ("I'm a bit of a chef.", []),
+        ("I'm a retired nurse.", ["The user is a retired nurse"]),
+        ("I'm AFK.", []),
+        ("I'm Team Edward.", []),
+        ("I can't eat another bite.", []),
+        ("My favourite colleague is on leave.", []),
+        # not meant
+        ("Oh great, I just love waiting in line for three hours.", []),
+        ("Yeah, right, I really love paying taxes.", []),
+        ("哈哈，我最喜欢排队三个小时了。", []),
+        ("Oh, I really love tea.", ["The user loves tea"]),
+        ("I want to kill my boss, haha.", []),
     ],
 )  # fmt: skip
 def test_what_is_said_is_what_is_kept(text: str, statements: list[str]) -> None:
@@ -101,6 +119,10 @@ def test_what_is_said_is_what_is_kept(text: str, statements: list[str]) -> None:
         ),
         (["My budget for the trip is 500 euros.", "My budget is 700 euros."], ["The user's budget is 700 euros"]),
         (["我最喜欢的颜色是蓝色。", "我最喜欢的颜色其实是绿色。"], ["用户最喜欢的颜色是绿色"]),
+        (["I don't eat pork.", "I eat pork again."], ["The user eats pork again"]),
+        (["I don't eat pork.", "I like pork now."], ["The user now likes pork"]),
+        (["I don't eat chocolate.", "I like chocolate."], ["The user does not eat chocolate", "The user likes chocolate"]),
+        (["我不吃猪肉。", "我现在又吃猪肉了。"], ["用户又吃猪肉了"]),
         (["我在阿里工作。", "我不在阿里工作了。"], ["用户不再在阿里工作"]),
     ],
 )  # fmt: skip
