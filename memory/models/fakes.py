@@ -94,7 +94,7 @@ class HashEmbedder:
 class ScriptedChat:
     """A chat model that answers from a list, one by one, or from a function of messages and tools.
 
-    A `ModelError` in the script is raised. `calls` keeps what was asked. A list that has run out is
+    A `ModelError` in the script is raised. `calls` keeps what was asked, `forms` in which form. A list that has run out is
     `ModelUnavailable`, not an empty answer.
     """
 
@@ -103,6 +103,7 @@ class ScriptedChat:
         self._script: Script | None = script if callable(script) else None
         self._replies = iter(()) if callable(script) else iter(list(script))
         self.calls: list[tuple[tuple[ChatMessage, ...], tuple[Tool, ...]]] = []
+        self.forms: list[AnswerForm | None] = []
 
     @property
     def name(self) -> str:
@@ -112,6 +113,7 @@ class ScriptedChat:
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
     ) -> ChatAnswer:
         self.calls.append((tuple(messages), tuple(tools)))
+        self.forms.append(form)
         reply = self._script(messages, tools) if self._script else next(self._replies, None)
         if reply is None:
             raise ModelUnavailable("The script has no answer left.")
