@@ -19,7 +19,7 @@ _THEIR_START = re.compile(
     + r"$|住在|对.{1,10}过敏)"
 )
 _OF_MINE = re.compile(r"^(?:我(?:的|家的?)?(?=" + RELATION + r"))?(?P<who>(?<=[我的家])" + RELATION + "|^" + KIN + r")(?P<name>" + GIVEN + r"(?=在|住|今年|其实|现在|目前|对|[\d一二三四五六七八九十]{1,3}岁))?")  # fmt: skip
-_NAMED = re.compile(r"^(?:我(?:的|家的?)?)?" + RELATION + r"(?:的?(?:名字|小名|大名|全名)?(?:叫|是)|名叫)(?P<name>" + NAME + "|" + GIVEN + ")$")  # fmt: skip
+_NAMED = re.compile(r"^(?:我(?:的|家的?)?)?" + RELATION + r"(?:的?(?:名字|小名|大名|全名)?(?:叫|是)|名叫)(?P<name>" + NAME + "|" + GIVEN + ")(?:（不是.+）)?$")  # fmt: skip
 _BY_NAME = re.compile(r"^(?=[小阿])(?P<name>" + GIVEN + r")(?=上周|昨|今|前|明|刚|已|其实|现在|去年|才)")
 # A Chinese sentence that starts with when and what one does is about the one who says it.
 _OWN_NOW = re.compile(
@@ -31,6 +31,9 @@ _OWN_THEN = re.compile(
 _TO = r"(?:加到|改成|改到|提高到|涨到|降到|调到|减到)(?=[\d一二两三四五六七八九十百千万])"
 _RAISED = re.compile(r"^(?:就|再|干脆|直接|先)*" + _TO)
 _REBUDGETED = re.compile(r"预算(?:要|就|得|已经)*" + _TO)
+
+
+_TAKEN_BACK = re.compile(r"（不是[^）]+）$")
 
 
 def with_subject(text: str, *, carried: str) -> tuple[str, str]:
@@ -74,7 +77,7 @@ def facts(clause: Clause) -> list[Draft]:
     """What the clause states, by the first rule that finds something."""
     text = re.sub(r"[。！!.~～\s]+$", "", clause.text)
     for pattern, build in _RULES:
-        match = pattern.match(text)
+        match = pattern.match(text) or pattern.match(_TAKEN_BACK.sub("", text))
         if match and (found := list(build(match, clause))):
             return found
     return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 from muniment.memory.rules import dates, predicates
 from muniment.memory.rules.chinese_words import (
@@ -39,6 +40,8 @@ def _related(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         return
     predicate, standard = RELATIONS[said]
     text = f"用户的{standard}是{name}" + (f"（{said}）" if said != standard else "")
+    if no := found.groupdict().get("no"):
+        text += f"，不是{no}"
     yield draft("relationship", predicate, name, text, persons=(name,), single=predicate in ONE_AT_A_TIME, importance=3)
 
 
@@ -274,12 +277,25 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         location=where,
         importance=3 if where else 2,
     )
+    if where and not future:
+        yield from _home(where, clause, spans[0].when.start)
+
+
+_NO_HOME = re.compile(r"[家楼层里面边]$|房|公寓|宿舍|办公|公司|单位|那里|这里|隔壁")
+_LATELY = timedelta(days=92)
+
+
+def _home(where: str, clause: Clause, when: datetime | None) -> Iterator[Draft]:
+    """Who has moved lately lives there."""
+    if not _NO_HOME.search(where) and (when is None or clause.at - _LATELY <= when <= clause.at):
+        yield draft("identity", "lives_in", where, f"用户住在{where}", single=True, importance=3, location=where)
 
 
 def _moved(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     where = owned(found["place"].removesuffix("了"))
     if where:
         yield draft("event", "moved_to", where, f"用户搬到{where}", location=where, importance=3)
+        yield from _home(where, clause, None)
 
 
 _BREED = r"柯基|金毛|哈士奇|泰迪|柴犬|秋田|萨摩耶|拉布拉多|边牧|贵宾|比熊|博美|法斗|雪纳瑞|阿拉斯加|吉娃娃|德牧|布偶|英短|美短|橘猫|狸花|暹罗|缅因|加菲"
@@ -287,8 +303,8 @@ _SPAN = r"[\d一二两三四五六七八九十半几]+多?个?(?:年|月|星期|
 _WEEKDAY = r"每?个?(?:周|星期|礼拜)[一二三四五六日天](?:早上|上午|中午|下午|晚上)?"
 RULES = tuple((re.compile(pattern), build) for pattern, build in (
     (r"^(?P<name>" + NAME + r")是我(?:的|家的?)?(?P<rel>" + RELATION + r")$", _related),
-    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?:的?(?:名字|小名|大名|全名|英文名)(?:叫|是)|名叫|叫)(?P<name>(?!我|你|他|她|[醒住不了])" + ANY_NAME + r")$", _related),
-    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")是(?P<name>" + NAME + r")$", _related),
+    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?:的?(?:名字|小名|大名|全名|英文名)(?:叫|是)|名叫|叫)(?P<name>(?!我|你|他|她|[醒住不了])" + ANY_NAME + r")(?:（不是(?P<no>.+)）)?$", _related),
+    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")是(?P<name>" + NAME + r")(?:（不是(?P<no>.+)）)?$", _related),
     (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?P<name>" + NAME.replace("{1,2}", "{1,2}?") + "|" + GIVEN + r")??(?P<rest>(?:现在|目前|其实|一直|已经|都|刚)*(?:住在|定居|在|是|很|最|特别|不|喜欢|爱|讨厌|对|今年|[\d一二三四五六七八九十]{1,3}(?=岁)).+)$", _of_them),
     (r"^我(?:们)?(?:家)?里?(?:还|也)*(?:养了?|有)(?:一)?[只条匹个](?P<kind>[\u4e00-\u9fff]{0,4}(?:" + _BREED + r"|猫|狗|兔子|鹦鹉|仓鼠|猫咪|狗狗|金鱼|乌龟))(?:[，,]?\s*(?:它?的?名字叫|名叫|叫)(?P<name>" + ANY_NAME + r"))?$", _pet),
     (ME + r"(?P<ask>)(?:需要|必须|得)(?P<value>[^，,]{3,40})$", _task),

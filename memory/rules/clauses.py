@@ -92,6 +92,11 @@ _INTRODUCTION = re.compile(
 _SPLIT_ZH = re.compile(r"\s*[，,；;]\s*(?!(?:它?的?名字叫|名叫|叫)(?!我))|而且|但是|不过(?!敏)|并且|(?<!没)还有(?=我)")
 
 
+_NOT_SO_ZH = re.compile(
+    r"(我[^，。；]{1,8}[叫是][^，。；不]{2,6})[，,](?:而)?不[是叫]([^，。；！!吗]{2,4})(?=[。！!]|$)"
+)
+
+
 def sentences(text: str) -> Iterator[str]:
     """The sentences that are the person's own and meant: no code, no citation, nothing after the start of a play."""
     if _NOT_MEANT.search(text):
@@ -141,7 +146,7 @@ def _asking(clause: str) -> bool:
 
 def _parts(sentence: str) -> Iterator[str]:
     if _CJK.search(sentence):
-        yield from _SPLIT_ZH.split(sentence)
+        yield from _SPLIT_ZH.split(_NOT_SO_ZH.sub(r"\1（不是\2）", sentence))
         return
     for part in _SPLIT.split(_together(written(sentence))):
         yield from _shared(part)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 
 from muniment.memory.rules import dates
 from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import listed, names, place, slug, tail, thing
 from muniment.memory.rules.english_rules import ADV, AM, IDLE, Rule, bare, rule
 from muniment.memory.rules.english_words import LANGUAGES, narrate, owned
+from muniment.memory.rules.text import vocabulary
 
 
 def _worked(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -92,6 +94,21 @@ _VAGUE = re.compile(r"\w+\s+(?:that|the\s+(?:idea|feeling|chance\s+to\s+see\s+it
                     r"|was\s+(?!born|hired|promoted|diagnosed|accepted|fired|in\s|at\s|elected|invited|admitted|laid\s|awarded|chosen|robbed|arrested|injured)", re.IGNORECASE)  # fmt: skip
 
 
+_LATELY = timedelta(days=92)
+_NO_HOME = vocabulary(
+    """
+    marketing sales engineering finance hr support design product operations research legal accounting management team
+    department windows mac macos linux ubuntu android ios iphone google apple microsoft amazon slack teams notion github
+    gitlab python java rust postgres premier division
+    """
+)
+
+
+def _at_home(where: str) -> bool:
+    """Whether one can live where one has moved to: people move to other departments and systems, too."""
+    return not any(word.casefold() in _NO_HOME for word in where.split())
+
+
 def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     what = tail(found["what"])
     moved = _MOVED.match(what)
@@ -118,6 +135,11 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
             location=where,
             entities=names(rest),
         )
+        day = dates.resolve(clause.text, clause.at)
+        if where and _at_home(where) and (day is None or clause.at - _LATELY <= day <= clause.at):
+            yield draft(
+                "identity", "lives_in", where, f"The user lives in {where}", single=True, importance=3, location=where
+            )
 
 
 def _plan(found: re.Match[str], clause: Clause) -> Iterator[Draft]:

@@ -140,9 +140,9 @@ def _counts(clause: Clause) -> Iterator[Draft]:
     match = _COUNT.match(clause.text)
     if match and not _HAVE.match(clause.text) and (what := owned(match["what"])):
         count = f"{match['count']} {what}".casefold()
-        yield draft(
-            "relationship", f"has_{slug(what.split()[-1])}", count, f"The user has {count}", single=True, importance=3
-        )
+        one = slug(what.split()[-1])
+        many = {"child": "children", "puppy": "puppies"}.get(one, one if one.endswith(("s", "n")) else f"{one}s")
+        yield draft("relationship", f"has_{many}", count, f"The user has {count}", single=True, importance=3)
 
 
 def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[Draft]:

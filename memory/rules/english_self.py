@@ -205,11 +205,16 @@ def _cannot(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _again(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What one did not eat before, and what one could not do."""
-    value = thing(found["value"], clause)
-    if value:
-        verb = found["verb"].casefold()
-        text = f"The user can {verb} {value} again" if found["can"] else f"The user {singular(verb)} {value} again"
-        yield draft("constraint", "cannot", f"{verb} {value}", text, negated=True, importance=3)
+    value, verb, how = thing(found["value"] or "", clause) or "", found["verb"].casefold(), found["how"].casefold()
+    if bool(value) != bool(found["value"]):
+        return
+    what = f"{verb} {value}".strip()
+    text = (
+        f"The user {'now can' if how == 'now' else 'can'} {what}"
+        if found["can"]
+        else f"The user {singular(verb)} {value}".strip()
+    )
+    yield draft("constraint", "cannot", what, f"{text} again" if how == "again" else text, negated=True, importance=3)
 
 
 def _medicine(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -271,7 +276,7 @@ RULES: tuple[Rule, ...] = (
     rule(r"(?:my\s+job\s+is|i\s+got\s+a\s+job\s+as)(?P<neg>)\s+(?:being\s+)?an?\s+(?P<value>.{3,80})$", _trade),
     rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV + r"(?:working|employed))\s+(?:at|for)\s+(?P<value>.{2,60})$", _employer),
     rule(r"(?:(?:my|our)\s+" + _FIRM + r"\s+is\s+(?:just\s+)?|the\s+" + _FIRM + r"\s+is\s+(?:now\s+|(?=.*\s+now$)))(?P<neg>)called\s+(?:just\s+|simply\s+)?(?P<value>[A-Z0-9].{1,50}?)(?:\s+now)?$", _employer),
-    rule(AM + r"(?P<value>married|divorced|widowed|engaged|single)$", _status),
+    rule(AM + r"(?P<value>married|divorced|widowed|engaged|single)(?:\s+now)?$", _status),
     rule(r"(?:i'm|i\s+am|i)\s+" + ADV + r"(?:studying|study|majoring\s+in)\s+(?P<value>.{3,60})$", _studies),
     rule(r"my\s+(?:native\s+language|mother\s+tongue|first\s+language)\s+is\s+(?P<value>\w+)$", _native),
     rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?" + ADV + r"(?:severely\s+|deathly\s+|highly\s+|very\s+)?allergic\s+to\s+(?P<value>.+)$", _allergy),
@@ -281,7 +286,8 @@ RULES: tuple[Rule, ...] = (
     rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to|don't|do\s+not|dont|never)\s+" + ADV
           + r"(?P<verb>eat|drink|tolerate|consume|digest|drive|fly|swim|work|attend|travel|smoke)(?P<value>\s+.+)?$", _cannot),
     rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not)\s+(?P<verb>do|make)(?P<value>\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:\w+day\s+)?(?:mornings|afternoons|evenings|nights)|weekends|weekdays))$", _cannot),
-    rule(r"i\s+" + ADV + r"(?P<can>can\s+|am\s+allowed\s+to\s+)?" + ADV + r"(?P<verb>eat|drink|drive|smoke|fly)\s+(?P<value>.+?)\s+again(?:\s+now)?$", _again),
+    rule(r"i\s+" + ADV + r"(?P<can>can\s+|am\s+allowed\s+to\s+)?" + ADV + r"(?P<verb>eat|drink|drive|smoke|fly)(?P<value>\s+.+?)?\s+(?P<how>again)(?:\s+now)?$", _again),
+    rule(r"i\s+(?P<can>(?:finally\s+|already\s+)?can)\s+" + ADV + r"(?P<verb>eat|drink|drive|swim|fly|tolerate)(?P<value>\s+.+?)?\s+(?P<how>now)$", _again),
     rule(AM + r"on\s+(?P<value>blood\s+thinners|insulin|antidepressants|statins|beta[ -]blockers|antibiotics|steroids|(?:thyroid|heart|blood\s+pressure|\w+)\s+medication)$", _medicine),
     rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$", _cannot),
     rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+(?P<what>[\w' ]{2,30})\s+)?is\s+(?P<value>.+)$", _budget),

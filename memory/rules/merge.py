@@ -26,8 +26,9 @@ from muniment.memory.records import (
     evolve,
 )
 from muniment.memory.rules import predicates, words
-from muniment.memory.rules.judge import Verdict, attribute, denied, eats_again, guarded, judge
+from muniment.memory.rules.judge import attribute, denied, eats_again, judge, one_subject
 from muniment.memory.rules.reading import Reading, read
+from muniment.memory.rules.wording import Verdict, guarded
 from muniment.memory.sections import Profile, Writing
 
 OUTDATED = "said before what is known now"
@@ -206,7 +207,8 @@ def _kin(candidate: Candidate, memory: Memory) -> bool:
     new, old = candidate.fact, memory.fact
     if new is None or old is None:
         return False
-    return attribute(new) == attribute(old) or eats_again(new, old, candidate.text, memory.text)
+    alike = attribute(new)[1] == attribute(old)[1] and one_subject(candidate, memory)
+    return alike or eats_again(new, old, candidate.text, memory.text)
 
 
 def _said_twice(candidate: Candidate, memory: Memory) -> bool:

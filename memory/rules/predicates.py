@@ -86,7 +86,7 @@ _RELATIONS = {slug(said): name for said, name in english_words.RELATIONS.items()
     said: name for said, (name, _) in chinese_words.RELATIONS.items()
 }
 _RELATED = frozenset(_RELATIONS.values())
-_ONE = english_words.ONE_AT_A_TIME
+ONE_AT_A_TIME = english_words.ONE_AT_A_TIME
 _DISLIKES = frozenset(["dislikes", "dislike", "hates", "hate", "讨厌", "不喜欢"])
 _COUNTED = re.compile(
     r"has_(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?|siblings|cats?|dogs?|pupp(?:y|ies)|kittens?|rabbits?"
@@ -138,7 +138,7 @@ def name(kind: str, predicate: str, subject: str = USER) -> Name:
     single: bool | None = None
     if (
         found in _SINGLE
-        or found in _ONE
+        or found in ONE_AT_A_TIME
         or found.startswith(("favourite_", "deadline_of_"))
         or _COUNTED.fullmatch(found)
     ):

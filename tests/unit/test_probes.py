@@ -87,6 +87,11 @@ def history(*said: str) -> list[str]:
         ("I'm Team Edward.", []),
         ("I can't eat another bite.", []),
         ("My favourite colleague is on leave.", []),
+        # who has moved lives there, to departments one moves otherwise, and long ago says nothing of now
+        ("我搬到了苏州", ["用户搬到苏州", "用户住在苏州"]),
+        ("I moved to Denver last month.", ["The user moved to Denver in April 2026", "The user lives in Denver"]),
+        ("I moved to Marketing last month.", ["The user moved to Marketing in April 2026"]),
+        ("I moved to Boston in 2010.", ["The user moved to Boston in 2010"]),
         # not meant
         ("Oh great, I just love waiting in line for three hours.", []),
         ("Yeah, right, I really love paying taxes.", []),
@@ -119,6 +124,26 @@ def test_what_is_said_is_what_is_kept(text: str, statements: list[str]) -> None:
         ),
         (["My budget for the trip is 500 euros.", "My budget is 700 euros."], ["The user's budget is 700 euros"]),
         (["我最喜欢的颜色是蓝色。", "我最喜欢的颜色其实是绿色。"], ["用户最喜欢的颜色是绿色"]),
+        (
+            ["My husband is Pete.", "My husband works at Shell.", "My husband Pete works at BP now."],
+            ["The user's husband is Pete", "The user's husband Pete works at BP"],
+        ),
+        (
+            ["My colleague lives in Leeds.", "My colleague lives in York."],
+            ["The user's colleague lives in Leeds", "The user's colleague lives in York"],
+        ),
+        (["我妹妹叫小雨。", "我妹妹叫小雪，不叫小雨。"], ["用户的姐妹是小雪（妹妹），不是小雨"]),
+        (["I live in New York.", "I live in York."], ["The user lives in York"]),
+        (["I live in London.", "I live in East London."], ["The user lives in East London"]),
+        (["My name is Ann-Marie.", "My name is Ann."], ["The user's name is Ann"]),
+        (["My boss is Ann Lee.", "My boss is Ann."], ["The user's boss is Ann Lee"]),
+        (["I can't swim.", "I can swim now."], ["The user now can swim"]),
+        (["I have a sister.", "I have two sisters."], ["The user has two sisters"]),
+        (
+            ["I live in Boston.", "I moved to Denver last month."],
+            ["The user lives in Denver", "The user moved to Denver in April 2026"],
+        ),
+        (["我住在北京。", "我搬到上海了。"], ["用户住在上海", "用户搬到上海"]),
         (["I don't eat pork.", "I eat pork again."], ["The user eats pork again"]),
         (["I don't eat pork.", "I like pork now."], ["The user now likes pork"]),
         (["I don't eat chocolate.", "I like chocolate."], ["The user does not eat chocolate", "The user likes chocolate"]),

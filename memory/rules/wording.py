@@ -1,0 +1,233 @@
+"""Two statements by their words alone: the same, superseded or different, and what holds them apart."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from muniment.memory.rules import words
+from muniment.memory.rules.reading import Reading, read
+from muniment.memory.rules.reading_words import CONTRASTS
+from muniment.memory.rules.text import vocabulary
+
+Verdict = Literal["same", "supersedes", "different"]
+_ALIKE = 0.8  # share of common words from which two statements are about one thing
+_VOUCHED = 0.5  # the same where the embedder takes them for one statement
+_ABOUT = 0.7  # the same for a denial, which has words of its own
+_CORRECTED = 0.5  # share of the shorter statement that a declared correction has in common with the known one
+_LESS, _MORE = 0.5, 0.34  # how short a statement may be beside a longer one and still say it
+_LOCATIVE = r"(?:in|on|at|under|behind|beside|with|from|until|near)\b"
+_COPULA = re.compile(
+    rf"^(?:correction:\s*)?(?P<left>.+?)\s+(?P<verb>is named|(?:is|are|was)(?:\s+{_LOCATIVE})?"
+    rf"|lives in|lives at|works at|works for|works as|leaves(?:\s+(?:from|at))?|starts at|goes to|ends at)\s+(?P<right>.+)$"
+)
+_COPULA_ZH = re.compile(r"^(?P<left>.+?)(?P<verb>叫|是|住在|在)(?P<right>.+)$")
+_BARE = frozenset({"is", "are", "was"})
+_NAMING = _BARE | {"is named", "叫", "是"}
+_PLACE_ZH = re.compile(r".{1,4}|.*(?:[里上下旁边街路楼室市区处层旁]|那里|附近)")
+_VALUE = re.compile(r"\b(?:favou?rite|preferred|next|current|number|size|address|password|code|deadline|birthday)\b")
+_SEVERAL = vocabulary(
+    """
+    friend brother sister son daughter cousin child children colleague aunt uncle nephew niece roommate neighbour
+    grandmother grandfather student client 朋友 哥哥 弟弟 姐姐 妹妹 儿子 女儿 同事 同学 邻居 室友 孩子
+    """
+)
+
+
+def compare(new: Reading, old: Reading, *, vouched: bool = False) -> Verdict:
+    """Two statements by their words alone."""
+    if new.said == old.said:
+        return "same"
+    if _other_owner(new, old) or _other_lead(new, old):
+        return "different"
+    if takes_back(new, old):
+        return "supersedes"
+    if new.denies(old) != old.denies(new):
+        return _denial(new, old)
+    if swapped(new, old) or (new.planned != old.planned and (new.dated_past or old.dated_past)):
+        return "different"
+    if not (new.figures <= old.figures or old.figures <= new.figures):
+        return _step(new, old)
+    # Two names may have one stem: Clark and Clarke.
+    if (new.words <= old.words or old.words <= new.words) and not names_differ(new, old):
+        return _part(new, old)
+    return _differing(new, old, vouched=vouched)
+
+
+def _differing(new: Reading, old: Reading, *, vouched: bool) -> Verdict:
+    """Each says something that the other does not: another value, other words for it, or another thing."""
+    if _same_slot(new, old) or (new.corrects and _common(new, old) >= _CORRECTED):
+        return "supersedes"
+    if names_differ(new, old):
+        return "different"
+    if vouched and not guarded(new, old):
+        return "same"
+    near = len(new.words & old.words) / len(new.words | old.words)
+    alike = near >= _ALIKE and new.figures == old.figures and not _cjk(new, old) and not contrast(new, old)
+    return "same" if alike else "different"
+
+
+def guarded(new: Reading, old: Reading) -> bool:
+    """Whether something stands between two statements that look nearly the same: whose it is, who is named, which
+    numbers, whether it is so, who did it to whom, or too few common words."""
+    return (
+        _other_owner(new, old)
+        or new.figures != old.figures
+        or new.denies(old) != old.denies(new)
+        or new.planned != old.planned
+        or names_differ(new, old)
+        or contrast(new, old)
+        or swapped(new, old)
+        or (_cjk(new, old) and bool(new.words - old.words) and bool(old.words - new.words))
+        or len(new.words & old.words) < _VOUCHED * len(new.words | old.words)
+    )
+
+
+def names_differ(new: Reading, old: Reading) -> bool:
+    """Whether each names somebody or something that the other does not."""
+    return bool(_own_names(new, old)) and bool(_own_names(old, new))
+
+
+def contrast(new: Reading, old: Reading) -> bool:
+    """Whether each is about another one of several: the left and the right door, the elder and the younger son."""
+    added, gone = new.words - old.words, old.words - new.words
+    return any(added & kinds and gone & kinds for kinds in CONTRASTS)
+
+
+def _other_lead(new: Reading, old: Reading) -> bool:
+    """Whether each begins with a name that the other does not have: somebody else did it."""
+    return bool(new.lead and old.lead) and new.lead not in old.said and old.lead not in new.said
+
+
+def _own_names(one: Reading, other: Reading) -> frozenset[str]:
+    names = one.names | ({one.lead} if one.lead else frozenset())
+    return names - set(other.said)
+
+
+def _other_owner(new: Reading, old: Reading) -> bool:
+    """The user's brother is not the user, nor the user's cousin; the user's brother Tom is Tom."""
+    apart = {
+        role
+        for role, name in new.roles
+        for other, said in old.roles
+        if role == other and name and said and name != said
+    }
+    mine, theirs = {role for role, _ in new.roles}, {role for role, _ in old.roles}
+    named = {role for role, name in new.roles if name and _mentions(old, name)}
+    named |= {role for role, name in old.roles if name and _mentions(new, name)}
+    return bool(apart) or mine - named != theirs - named
+
+
+def _mentions(reading: Reading, name: str) -> bool:
+    return name in reading.said or (words.has_cjk(name) and name in "".join(reading.said))
+
+
+def swapped(new: Reading, old: Reading) -> bool:
+    """Whether the same words have two of them in each other's place: `Tom lent Ben`, `Ben lent Tom`."""
+    if new.words != old.words or len(new.order) != len(old.order) or new.passive != old.passive:
+        return False
+    apart = [n for n, (a, b) in enumerate(zip(new.order, old.order, strict=True)) if a != b]
+    if not apart:
+        return False
+    a, b = new.order[apart[0] : apart[-1] + 1], old.order[apart[0] : apart[-1] + 1]
+    for size in range(1, len(a) // 2 + 1):
+        for other in range(1, len(a) - size):
+            if (
+                a[:size] == b[-size:]
+                and a[-other:] == b[:other]
+                and a[size:-other] == b[other:-size]
+                and a[size:-other]
+            ):
+                return True
+    return False
+
+
+def takes_back(new: Reading, old: Reading) -> bool:
+    """`Braga, not Porto` supersedes what said Porto of the same thing."""
+    rest = new.words & old.words - new.retracted
+    return (
+        bool(new.retracted)
+        and new.retracted <= old.words | old.figures
+        and bool(rest)
+        and not new.retracted <= new.words
+    )
+
+
+def _denial(new: Reading, old: Reading) -> Verdict:
+    if names_differ(new, old):
+        return "different"
+    added, gone = new.words - old.words, old.words - new.words
+    if not new.words or not old.words or not (added and gone):
+        return "supersedes" if new.words & old.words else "different"
+    return "supersedes" if len(new.words & old.words) / len(new.words | old.words) >= _ABOUT else "different"
+
+
+def _step(new: Reading, old: Reading) -> Verdict:
+    """Other numbers of the same thing correct them, unless both tell what happened on a date."""
+    if (new.dated_past and old.dated_past) or names_differ(new, old):
+        return "different"
+    if not (new.words - old.words) or not (old.words - new.words) or _same_slot(new, old):
+        return "supersedes" if new.words & old.words else "different"
+    return "supersedes" if new.corrects and _common(new, old) >= _CORRECTED else "different"
+
+
+def _part(new: Reading, old: Reading) -> Verdict:
+    """One says all that the other says, and maybe more."""
+    longer, shorter = (new, old) if len(new.words) >= len(old.words) else (old, new)
+    if new.words != old.words:
+        if "except" in longer.said or "除" in longer.said:
+            return "supersedes"
+        least = _MORE if longer is new else _LESS
+        if len(shorter.words) < least * len(longer.words) and len(shorter.words) < 3:
+            return "different"
+        if _compound(longer, shorter) or _possessed(longer, shorter):
+            return "different"
+    return "same"
+
+
+def _possessed(longer: Reading, shorter: Reading) -> bool:
+    """What the user's team does is not what the user does: the longer one begins with something of the subject's own."""
+    english = longer.text.startswith("the user's ") and shorter.text.startswith("the user ")
+    chinese = longer.text.startswith("用户的") and re.match("用户[^的]", shorter.text) is not None
+    return (english or chinese) and bool(longer.order) and longer.order[0] not in shorter.words
+
+
+def _compound(longer: Reading, shorter: Reading) -> bool:
+    """Coffee cake is no coffee: the last word of the shorter statement goes on as another word in the longer one."""
+    if not shorter.said or longer.said[: len(shorter.said)] != shorter.said:
+        return False
+    after = longer.said[len(shorter.said) :]
+    return bool(after) and after[0] not in words.STOP and after[0] not in ("every", "each", "last", "next", "，")
+
+
+def _common(new: Reading, old: Reading) -> float:
+    least = min(len(new.words), len(old.words))
+    return len(new.words & old.words) / least if least else 0.0
+
+
+def _same_slot(new: Reading, old: Reading) -> bool:
+    """Whether both give a value to the same definite thing: the user's bank is …, the router is in …."""
+    return _slot(new) is not None and _slot(new) == _slot(old)
+
+
+def _slot(reading: Reading) -> tuple[frozenset[str], str] | None:
+    """The definite thing and the kind of value that a statement gives it; None when it does not read like that."""
+    text = reading.text
+    chinese = words.has_cjk(text)
+    found = (_COPULA_ZH if chinese else _COPULA).match(text)
+    if not found:
+        return None
+    thing, verb = read(found["left"]), found["verb"]
+    if thing.words & _SEVERAL:
+        return None
+    if chinese:
+        known = bool(thing.words) or verb == "住在"
+        fits = _PLACE_ZH.fullmatch(found["right"]) if verb == "在" else not found["right"].endswith("的")
+    else:
+        known = found["left"].startswith("the ") and (bool(thing.words) or verb not in _BARE)
+        fits = verb not in _BARE or _VALUE.search(found["left"]) or bool(reading.names & set(found["right"].split()))
+    return (thing.words, "is" if verb in _NAMING else verb) if known and fits else None
+
+
+def _cjk(new: Reading, old: Reading) -> bool:
+    return words.has_cjk(new.text) or words.has_cjk(old.text)
