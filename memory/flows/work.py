@@ -67,7 +67,9 @@ class Worker:
                     await asyncio.sleep(_TROUBLE_SECONDS)
                     continue
                 left = left - took if left is not None else None
-                if not self._running and not took and (drain or most is not None):
+                # What ended while the queue was asked may have held up what is next.
+                idle = not self._running and not took and not self._woken.is_set()
+                if idle and (drain or most is not None):
                     break
                 await self._rest()
         if self._broken is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import cast
 
 import psycopg
 import pytest
@@ -16,7 +17,8 @@ from muniment.memory.errors import ModelTimeout
 from muniment.memory.flows.work import Worker
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.plan import Job, Outcome
+from muniment.memory.plan import Job, JobName, Outcome
+from muniment.memory.ports import Queue, Ticket
 from tests.engine import said, scope, settings
 
 
@@ -65,3 +67,34 @@ async def test_what_breaks_beside_a_job_ends_the_worker(memory: Memory, database
     with pytest.raises(BrokenPipeError):
         await asyncio.wait_for(hired.run(), 10)
     assert rows(database_url, "select status::text from jobs.procrastinate_jobs") == [("todo",)]
+
+
+async def test_a_drain_does_not_end_before_what_was_held_up(memory: Memory, database_url: str) -> None:
+    """A job that ends while the queue is asked: the queue still knew it as under way, the worker does not any more."""
+    done: list[str] = []
+
+    class Slow:
+        """A queue whose answer to the question for the next job comes late."""
+
+        def __getattr__(self, name: str) -> object:
+            return getattr(memory.house.store, name)
+
+        async def take(self, worker: int, names: Sequence[JobName]) -> Ticket | None:
+            found = await memory.house.store.take(worker, names)
+            await asyncio.sleep(0.0 if found else 0.3)
+            return found
+
+    async def perform(job: Job) -> None:
+        done.append(job.key)
+        await asyncio.sleep(0.1)
+
+    queue = cast("Queue", Slow())
+    rules = memory.house.settings.jobs
+    hired = Worker(queue, perform, names=("extract",), clock=memory.house.clock, rules=rules)
+    task = asyncio.create_task(hired.run(drain=True))
+    while not done:
+        await asyncio.sleep(0.01)
+    hired._woken.set()
+    await asyncio.wait_for(task, 10)
+    assert len(done) == 2
+    assert rows(database_url, "select count(*) from jobs.procrastinate_jobs") == [(0,)]
