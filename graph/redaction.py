@@ -14,7 +14,15 @@ from langgraph.types import Send
 Redact = Callable[[str], str]
 # An id is no text: now and then the digits of one would pass for a card or a phone number.
 _ID = re.compile(r"(?:[a-z_]{1,20}-+){0,3}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:-\d+)?", re.IGNORECASE)
-_OF_A_MESSAGE = ("content", "additional_kwargs", "response_metadata", "tool_calls", "invalid_tool_calls", "artifact")
+_OF_A_MESSAGE = (
+    "content",
+    "name",
+    "additional_kwargs",
+    "response_metadata",
+    "tool_calls",
+    "invalid_tool_calls",
+    "artifact",
+)
 
 
 def safe(value: Any, redact: Redact) -> Any:

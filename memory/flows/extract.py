@@ -17,6 +17,7 @@ from muniment.memory.rules import extract as rules, gate, suspect
 from muniment.memory.rules.align import align
 from muniment.memory.rules.answers import FACTS, read
 from muniment.memory.rules.fingerprints import echoed
+from muniment.memory.rules.support import said_in
 
 _BEFORE, _AFTER = 6, 3
 _LONGEST = 4_000  # characters of a neighbour that are shown
@@ -52,7 +53,7 @@ async def extract(house: House, scope: Scope, turn_id: TurnId) -> Receipt:
         repaired=found.repaired,
         refused=found.refused + echoes,
         prompt=told.version,
-        model=answer.model,
+        model=house.redact(answer.model),
     )
     return await write.settle(house, where, Extraction(candidates=candidates), (), "worker", looked, said_at=turn.at)
 
@@ -68,7 +69,7 @@ def _weighed(
     """The candidates as the rules would file and trust them, and why some are left out."""
     known = rules.extract(passage.turn).candidates
     own = align(found, known)
-    some = [suspect.weigh(write.safe_candidate(house, one), passage.turns) for one in own]
+    some = [suspect.weigh(write.safe_candidate(house, said_in(one, passage.turns)), passage.turns) for one in own]
     kept = tuple(one for one in some if not echoed(one, passage.turns))
     return kept, ("known in parts",) * (len(found) - len(own)) + ("recalled",) * (len(some) - len(kept))
 

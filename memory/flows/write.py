@@ -139,9 +139,8 @@ def tidy(house: House, turn: Turn) -> Turn:
     if len(turn.text) > (most := house.settings.limits.turn_chars):
         raise TooLarge(f"the message has {len(turn.text):,} characters, the limit is {most:,} (limits.turn_chars)")
     tags = tuple(safe_text(house, tag) for tag in turn.tags)
-    return evolve(
-        turn, text=safe_text(house, turn.text), path=safe_text(house, turn.path) if turn.path else None, tags=tags
-    )
+    path, actor = (safe_text(house, one) if one else None for one in (turn.path, turn.actor))
+    return evolve(turn, text=safe_text(house, turn.text), path=path, tags=tags, actor=actor)
 
 
 def safe_candidate(house: House, one: Candidate) -> Candidate:
@@ -160,7 +159,8 @@ def safe_candidate(house: House, one: Candidate) -> Candidate:
         )
     context = safe_text(house, one.context) if one.context else None
     tags = tuple(safe_text(house, tag) for tag in one.tags)
-    return evolve(one, text=safe_text(house, one.text), fact=fact, context=context, tags=tags)
+    actor = safe_text(house, one.actor) if one.actor else None
+    return evolve(one, text=safe_text(house, one.text), fact=fact, context=context, tags=tags, actor=actor)
 
 
 def checked(house: House, one: Candidate) -> tuple[Candidate | None, str | None]:
@@ -257,7 +257,7 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> tuple[WritePlan, t
     looked = draft.extracted
     gone = await _forgets(house, scope, draft, merged) if draft.forget else ()
     expires_at = at + timedelta(days=house.settings.consent.days)
-    wishes = proposals(incoming, merged.changes, expires_at=expires_at)
+    wishes = proposals(incoming, merged.changes, expires_at=expires_at, said=looked.turn if looked else None)
     plan = WritePlan(
         scope=scope,
         expects=rev,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from muniment.memory.plan import Change, Consent, Field, Proposal
-from muniment.memory.records import Candidate, Fact, MemoryId
+from muniment.memory.records import Candidate, Fact, MemoryId, TurnId
 from muniment.memory.rules import words
 from muniment.memory.rules.merge import Incoming
 
@@ -51,10 +51,13 @@ def field_of(fact: Fact, category: str) -> Field | None:
     return _FIELDS.get(fact.predicate)
 
 
-def proposals(incoming: Sequence[Incoming], changes: Sequence[Change], *, expires_at: datetime) -> tuple[Proposal, ...]:
+def proposals(
+    incoming: Sequence[Incoming], changes: Sequence[Change], *, expires_at: datetime, said: TurnId | None = None
+) -> tuple[Proposal, ...]:
     """What the statements of a write propose for the profile: only what the person said, and what no order made.
 
-    A statement that is known already changes no memory and is a signal all the same."""
+    A statement that is known already changes no memory and is a signal all the same. A look at the turn `said` is one
+    signal at most, however many turns a model names."""
     found: dict[tuple[str, str], Proposal] = {}
     for one in incoming:
         candidate = one.candidate
@@ -65,8 +68,10 @@ def proposals(incoming: Sequence[Incoming], changes: Sequence[Change], *, expire
         if field is not None and memory is not None:
             value = " ".join(candidate.fact.object.split()).strip(" .。")
             key = (field, value.casefold() if field == "goals" else "")
+            named = candidate.turns
+            turns = named if said is None else (said,) if said in named else named[-1:]
             found[key] = Proposal(
-                field=field, value=value, memory=memory, turns=candidate.turns, trust="user", expires_at=expires_at
+                field=field, value=value, memory=memory, turns=turns, trust="user", expires_at=expires_at
             )
     return tuple(found.values())
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 
-from muniment.memory.records import Turn
+from muniment.memory.records import Candidate, Turn, evolve
 from muniment.memory.rules import dates, numerals, words
 
 _NAME = re.compile(r"\b[A-Z][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'&.-]*)*")
@@ -19,6 +19,7 @@ _STEM = 4  # letters: German and Germany, plumber and plumbing
 _FEW = 3  # words of a value that is no sentence
 _SOME = 1 / 3  # of a statement's words
 _HALF = 0.5  # of a value's
+_SAYS = 4  # words; a person who says fewer may only say yes
 _STRAY = 6  # words; fewer of another script are no language that is spoken, and fewer of any say little
 
 
@@ -48,6 +49,21 @@ def supported(statement: str, value: str, turns: Sequence[Turn], support: Sequen
     if names:
         return near and all(share(words.lexeme_set(name), known, text) > 0 for name in names)
     return near and share(object_, known, text) >= _HALF
+
+
+def said_in(one: Candidate, turns: Sequence[Turn]) -> Candidate:
+    """The candidate without the turns of a person that it names for nothing: those that say something else altogether.
+
+    A short answer says what was asked."""
+    said = words.lexeme_set(one.text)
+    spoken = {turn.id: words.lexeme_set(turn.text) for turn in turns if turn.role == "user"}
+    idle = {
+        id_
+        for id_, own in spoken.items()
+        if len(own) >= _SAYS and words.has_cjk(one.text) == any(map(words.has_cjk, own)) and not own & said
+    }
+    kept = tuple(id_ for id_ in one.turns if id_ not in idle)
+    return evolve(one, turns=kept) if kept else one
 
 
 def _joined(turns: Sequence[Turn]) -> str:

@@ -339,3 +339,22 @@ async def extractions(url: str) -> list[dict[str, Any]]:
     async with await psycopg.AsyncConnection.connect(url, row_factory=dict_row) as conn:
         await conn.execute("set row_security = off")
         return await (await conn.execute("select * from muniment.extractions order by source")).fetchall()
+
+
+async def test_a_look_is_one_signal(database_url: str) -> None:
+    """A model that names turns which say something else corroborates nothing: a benign field takes a second saying."""
+    goal = "The user wants to run a marathon in June 2027"
+    made = fact(goal, kind="goal", predicate="wants_to", object="run a marathon in June 2027", category="goals")
+    lunch, again = (
+        "Lunch with Pedro and the whole team was good.",
+        "Still dreaming of that marathon in June 2027, to run it in one go.",
+    )
+    replies = [facts(made | {"turns": [1]}), facts(made | {"turns": [1, 2]}), facts(made | {"turns": [1, 2, 3]})]
+    async with listening(database_url, replies) as (memory, _):
+        states = []
+        for text, minute in (("To run a marathon in June 2027: that is the dream of mine.", 0), (lunch, 1), (again, 2)):
+            turn = said(text, at=NOON.replace(minute=minute))
+            await memory.record(scope(), [turn])
+            await memory.extract(scope(), turn.id)
+            states.append({one.decision for one in await memory.consents(scope(), decided=True)})
+    assert states == [{"pending"}, {"pending"}, {"approved"}]
