@@ -86,7 +86,7 @@ async def test_a_drain_does_not_end_before_what_was_held_up(memory: Memory, data
 
     async def perform(job: Job) -> None:
         done.append(job.key)
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.45)
 
     queue = cast("Queue", Slow())
     rules = memory.house.settings.jobs
