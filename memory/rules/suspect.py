@@ -34,10 +34,11 @@ _MARKED = (
         re.DOTALL | re.IGNORECASE,
     ),
     re.compile(r"^[ \t]*>.*$", re.MULTILINE),
+    re.compile(r"^.*\[(?:INFO|DEBUG|WARN(?:ING)?|ERROR|TRACE)\].*$", re.MULTILINE),
 )
 _QUOTED = re.compile(r'"[^"]{2,4000}"|「[^」]{2,4000}」|『[^』]{2,4000}』|«[^»]{2,4000}»')
 _NOUN = (
-    r"(?:e-?mails?|messages?|(?:web\s?)?pages?|articles?|documents?|docs?|texts?|letters?|posts?|files?|readme|transcripts?|logs?|outputs?"
+    r"(?:(?:e-?)?mails?|messages?|(?:web\s?)?pages?|articles?|documents?|docs?|texts?|letters?|posts?|files?|readme|transcripts?|logs?|outputs?"
     r"|results?|web\s?sites?|sites?|reviews?|comments?|snippets?|excerpts?|newsletters?|tickets?|invoices?|attachments?|pdfs?)"
 )
 _ANNOUNCED = (
@@ -46,6 +47,24 @@ _ANNOUNCED = (
         + _NOUN
         + r"\b[^\n:.!?]{0,60}:(?=\s)"
     ),
+    re.compile(
+        r"(?i)(?<!\bI )(?<!\bI just )\b(?:wrote|writes|texted|messaged|e-?mailed|mailed|replied|sent)\b(?:\s+(?:me|us|to\s+me|back|this|just\s+now)){0,2}\s*:(?=\s)"
+    ),
+    re.compile(
+        r"(?i)\b(?:this|following|below)\s+(?:[\w'-]+\s+){0,2}(?:poem|story|song|lyrics|essay|"
+        + _NOUN
+        + r")\b[^\n:.!?]{0,30}\n"
+    ),
+    re.compile(
+        r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\b[^\n:：.!?]{0,40}[:：](?=\s)"
+    ),
+    re.compile(
+        r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\s+(?:this|it|the\s+following)\b[^\n:.!?]{0,30}[.?!](?=\s)"
+    ),
+    re.compile(
+        r"(?:发来|写道|来信|转来|发给我|留言)[^\n：:。，]{0,6}[：:]|请?(?:翻译|总结|概括|润色|改写)(?:一?下)?[：:]"
+    ),
+    re.compile(r"(?:这段|下面这?段?|以下)(?:话|文字|文本)[ \t\n，,：:]"),
     re.compile(r"(?i)^\W*(?:fwd?|forwarded|pasted|copied|quote)\b[^\n:]{0,40}:(?=\s)", re.MULTILINE),
     re.compile(
         r"(?:以下|下面|如下|这|那|转发|粘贴|收到)[^\n：:。]{0,20}(?:邮件|网页|文章|文档|内容|消息|短信|页面|原文|资料|信|帖子|评论|公告|通知|文本|日志|结果|网站)"
@@ -65,7 +84,7 @@ _OUTCOME = re.compile(
     r"(?i)\b(?:results?|outputs?|invoices?|files?|tickets?|logs?)\b[^\n:]{0,60}:|结果[^\n：:]{0,12}[：:]"
 )
 _HEADED = re.compile(
-    r"^(?:-{2,}\s*(?:original|forwarded)\s+message|begin\s+forwarded\s+message:|on\s[^\n]{5,120}\swrote:\s*$"
+    r"^(?:(?:subject|主题)\s*[:：][^\n]{1,200}\n|-{2,}\s*(?:original|forwarded)\s+message|begin\s+forwarded\s+message:|on\s[^\n]{5,120}\swrote:\s*$"
     r"|(?:from|发件人)\s*[:：][^\n]{1,200}\n(?:[^\n]{0,200}\n){0,3}?(?:to|subject|date|sent|cc|主题|收件人|日期)\s*[:：])",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -106,6 +125,7 @@ _FOREIGN_VOICE = re.compile(
     r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|every\s+)?(?:of\s+)?(?:the\s+|your\s+|these\s+|those\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules|guidelines|messages?)\b"
     r"|\b(?:remember|note|memori[sz]e|store|save|record)(?:\s+(?:this|it|down|in|to|into|your|long-term|memory))*[\s:,]+(?:that\s+)?(?:the\s+)?(?:current\s+)?user(?:'s)?\s+(?:is|are|was|has|have|wants?|wishes|prefers?|likes?|loves?|hates?|needs?|must|should|always|never|agreed|agrees|approve[sd]?|authori[sz]e[sd]?|consent(?:s|ed)?|asked|requested|lives|works|name)\b"
     r"|^\W*(?:system|assistant)\s*:|\[/?INST\]|<\|(?:system|im_start)"
+    r"|\b(?:assistants?|agents?|(?:language\s+)?models?|bots?|llms?)\s+(?:reading|processing|seeing|summari[sz]ing)\s+this\b"
     r"|(?:忽略|无视|忘记|忘掉|不要理会)(?:你)?(?:之前|以前|上面|以上|先前|前面|所有|一切)+的?(?:所有|一切)?(?:的)?(?:指令|指示|提示|规则|设定|命令)"
     r"|(?:记住|记下|记录|保存)[：:，,]?\s*(?:该|这位|当前)?用户(?:想|希望|要求|喜欢|偏好|已|同意|授权|是|必须)",
     re.IGNORECASE | re.MULTILINE,
