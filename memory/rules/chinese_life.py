@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta
 
 from muniment.memory.rules import dates, predicates
 from muniment.memory.rules.chinese_words import (
@@ -82,6 +81,8 @@ def _pet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = re.sub(END, "", found["value"])
     value = owned(said)
+    if re.match(r"(?:失败|泡汤|落空|取消|有变|变了|成功|赶不上|得[很挺])", said):
+        return
     if not value or len(value) < 3 or said.startswith("我") or (found["how"].startswith("想") and _IDLE.match(said)):
         return
     against = bool(found["neg"])
@@ -259,6 +260,8 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     rest = re.sub(r"^(?:我|在|于|就|才|刚|的时候|终于|又|也)+", "", rest.removeprefix("我"))
     if re.match(r"[之以]?[前后]|.*(?:纪念日|生日|[是为])$", rest):
         return  # not on that day, or the day itself
+    if clause.text.endswith("的"):  # 我是去年结婚的
+        rest = rest.removeprefix("是")
     rest = re.sub(r"^(?:搬[到去])了", lambda moved: moved.group()[:2], rest)
     value = owned(re.sub(END, "", rest))
     if not value or not 2 <= len(value) <= 60 or dates.mentions(value, clause.at):
@@ -266,36 +269,24 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     future = re.match(r"(?:我)?(?:要|会|将|打算|计划|准备|想)(?!是|想)", value)
     if not future and not re.search(r"[了过]|搬[到去]|毕业|结婚|出生|入职|离职", value):
         return
-    moved = re.match(r"搬[到去](?P<place>[\u4e00-\u9fff\w]{2,12})$", value.removesuffix("了"))
+    ahead = future or spans[0].when.start > clause.at
+    moved = None if ahead else re.match(r"搬[到去](?P<place>[\u4e00-\u9fff\w]{2,12})$", value.removesuffix("了"))
     where = moved["place"] if moved else None
     text = f"用户计划于{when}{value[future.end() :]}" if future else f"用户于{when}{value}"
     yield draft(
         "event",
-        "moved_to" if where else "plans" if future else "did",
+        "moved_to" if where else "plans" if ahead else "did",
         where or value,
         text,
         location=where,
         importance=3 if where else 2,
     )
-    if where and not future:
-        yield from _home(where, clause, spans[0].when.start)
-
-
-_NO_HOME = re.compile(r"[家楼层里面边]$|房|公寓|宿舍|办公|公司|单位|那里|这里|隔壁")
-_LATELY = timedelta(days=92)
-
-
-def _home(where: str, clause: Clause, when: datetime | None) -> Iterator[Draft]:
-    """Who has moved lately lives there."""
-    if not _NO_HOME.search(where) and (when is None or clause.at - _LATELY <= when <= clause.at):
-        yield draft("identity", "lives_in", where, f"用户住在{where}", single=True, importance=3, location=where)
 
 
 def _moved(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     where = owned(found["place"].removesuffix("了"))
     if where:
         yield draft("event", "moved_to", where, f"用户搬到{where}", location=where, importance=3)
-        yield from _home(where, clause, None)
 
 
 _BREED = r"柯基|金毛|哈士奇|泰迪|柴犬|秋田|萨摩耶|拉布拉多|边牧|贵宾|比熊|博美|法斗|雪纳瑞|阿拉斯加|吉娃娃|德牧|布偶|英短|美短|橘猫|狸花|暹罗|缅因|加菲"

@@ -22,6 +22,10 @@ from muniment.memory.rules.chinese_words import (
 )
 from muniment.memory.rules.draft import Clause, Draft, draft
 
+# To call somebody is also to have them do something: `叫我起床`.
+_TO_DO = re.compile(
+    r"[去来干做帮买拿交写等滚走别不快好先吃喝看听说想学用在把给进过]|[起出回上下开][床门家去来班会学车楼课机心始]|(?:加班|休息|睡觉|赶紧|马上|明天|今天|早点|注意|小心|放心|努力)"
+)
 _NO_NAME = re.compile(
     r"[人者生员师座党迷控族手型派粉货癌狂症病压的了血质级期性]$|^[大小老阿](?:[板总头外乡弟妹辈区镇哥姐爷子孩学雅说心猫狗鬼白黑丑众二三四五六七八九幺]|实人)$"
 )
@@ -29,7 +33,7 @@ _NO_NAME = re.compile(
 
 def _called(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     name = found["name"]
-    if not re.match(r"[你他她它您一什怎]", name):
+    if not re.match(r"[你他她它您一什怎]", name) and not _TO_DO.match(name):
         yield draft(
             "identity", "preferred_name", name, f"用户的称呼（偏好的名字）是{name}", single=True, persons=(name,)
         )
@@ -120,6 +124,7 @@ def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     firm, role, ended = found["value"], found["role"] or "", bool(found["neg"])
     if (
         owned(firm) != firm
+        or re.fullmatch(r"一[家个所].{0,1}(?:公司|单位|地方|学校)", firm)
         or firm in ("家", "家里", "外面", "国外", "外地", "这里", "这儿", "那里", "那儿")
         or dates.mentions(firm, clause.at)
         or (found["ended"] and not ended)

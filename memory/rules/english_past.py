@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
 
 from muniment.memory.rules import dates
 from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import listed, names, place, slug, tail, thing
 from muniment.memory.rules.english_rules import ADV, AM, IDLE, Rule, bare, rule
 from muniment.memory.rules.english_words import LANGUAGES, narrate, owned
-from muniment.memory.rules.text import vocabulary
 
 
 def _worked(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -94,21 +92,6 @@ _VAGUE = re.compile(r"\w+\s+(?:that|the\s+(?:idea|feeling|chance\s+to\s+see\s+it
                     r"|was\s+(?!born|hired|promoted|diagnosed|accepted|fired|in\s|at\s|elected|invited|admitted|laid\s|awarded|chosen|robbed|arrested|injured)", re.IGNORECASE)  # fmt: skip
 
 
-_LATELY = timedelta(days=92)
-_NO_HOME = vocabulary(
-    """
-    marketing sales engineering finance hr support design product operations research legal accounting management team
-    department windows mac macos linux ubuntu android ios iphone google apple microsoft amazon slack teams notion github
-    gitlab python java rust postgres premier division
-    """
-)
-
-
-def _at_home(where: str) -> bool:
-    """Whether one can live where one has moved to: people move to other departments and systems, too."""
-    return not any(word.casefold() in _NO_HOME for word in where.split())
-
-
 def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     what = tail(found["what"])
     moved = _MOVED.match(what)
@@ -135,11 +118,6 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
             location=where,
             entities=names(rest),
         )
-        day = dates.resolve(clause.text, clause.at)
-        if where and _at_home(where) and (day is None or clause.at - _LATELY <= day <= clause.at):
-            yield draft(
-                "identity", "lives_in", where, f"The user lives in {where}", single=True, importance=3, location=where
-            )
 
 
 def _plan(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -183,6 +161,7 @@ RULES: tuple[Rule, ...] = (
     rule(r"i\s+" + ADV + r"(?P<what>(?!\w+\s+and\b)(?:go|run|swim|walk|cycle|bike|work\s+out|meditate|play|read|cook|volunteer|practi[sc]e|train|meet|visit|call|teach|do\s+(?:yoga|pilates|a|my|the))\b.*\b(?:every|each)\s+(?:other\s+)?"
           r"(?:day|morning|evening|night|week|weekend|month|year|\w+day)\b.*)$", _habit),
     rule(r"(?P<front>)i\s+(?:&\s+(?P<beside>(?:my\s+(?:\w+\s+)?)?\w+)\s+)?(?:just\s+|also\s+|finally\s+|recently\s+|actually\s+|then\s+|first\s+)*(?P<what>(?P<verb>" + _PAST + r")\s+.+)$", _event),
+    rule(r"(?P<front>)i(?:'ve|\s+have)\s+(?:(?:just|recently|finally|now|already)\s+)?(?P<what>(?P<verb>moved|relocated|emigrated)\s+.+)$", _event),
     rule(r"(?P<front>(?:on|in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)i\s+(?:just\s+|also\s+|finally\s+)*(?P<what>(?P<verb>" + _PAST + r")\b.*)$", _event),
     rule(r"(?:i\s+have|i've\s+got|i'm\s+having)\s+(?P<value>(?:an?|my|the)\s+.+)$", _plan),
     rule(r"(?:i'm|i\s+am|i)\s+(?:going|flying|travell?ing|moving|heading|getting|starting|running|meeting|visiting|taking|leaving)\s+(?P<value>.+)$", _plan),

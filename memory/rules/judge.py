@@ -6,8 +6,9 @@ be seen and taken away, two people's facts in one memory cannot be told apart ag
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
-from muniment.memory.records import Candidate, Fact, Memory
+from muniment.memory.records import Candidate, Fact, Memory, evolve
 from muniment.memory.rules import predicates, words
 from muniment.memory.rules.reading import Reading, read
 from muniment.memory.rules.reading_words import ROLES, SAME
@@ -43,6 +44,14 @@ _MUST_NOT = re.compile(r"不能|不可以|不许|cannot|can't|must not|not allow
 _CHANGED = re.compile(
     r"\b(?:now|again|nowadays|started|learned)\b|现在|如今|又|爱上|喜欢上|迷上|终于|居然|竟然|开始|重新", re.IGNORECASE
 )
+_LATELY = timedelta(days=92)
+# To departments and systems one moves otherwise, and within a town without a word of it.
+_NO_HOME = re.compile(
+    r"\b(?:marketing|sales|engineering|finance|hr|support|design|product|operations|research|legal|accounting|management|team|plan|department|vim|windows|mac|macos|linux"
+    r"|ubuntu|android|ios|iphone|google|apple|microsoft|amazon|slack|teams|notion|github|gitlab|python|java|rust)\b|[家楼层里面边]$|房|公寓|宿舍|办公|公司|单位|那里|这里|隔壁",
+    re.IGNORECASE,
+)
+_STAYS = re.compile(r"\bfor\s+(?:an?|one|two|three|four|six|\d+|some|the)\b", re.IGNORECASE)
 _SOME_ZH = re.compile(r"一[家个所间座位名款本]")
 
 
@@ -55,6 +64,8 @@ def judge(candidate: Candidate, memory: Memory, *, vouched: bool = False) -> Ver
         return compare(read(candidate.text), read(memory.text), vouched=vouched)
     if not one_subject(candidate, memory):
         return "different"
+    if moved_away(candidate, memory):
+        return "supersedes"
     if attribute(new)[1] == attribute(old)[1]:
         return "supersedes" if _corrects(candidate, memory) else _values(new, old)
     if eats_again(new, old, candidate.text, memory.text):
@@ -102,6 +113,22 @@ def eats_again(new: Fact, old: Fact, said: str, known: str) -> bool:
     if _MUST_NOT.search(known) or not _CHANGED.search(said):
         return False
     return words.fold(_EATING.sub("", old.object)).split() == words.fold(_EATING.sub("", new.object)).split()
+
+
+def moved_away(candidate: Candidate, memory: Memory) -> bool:
+    """Whether one lives somewhere else now: who has moved lately no longer lives where they are known to live."""
+    new, old, when = candidate.fact, memory.fact, candidate.event_time
+    if new is None or old is None or (attribute(new)[1], attribute(old)[1]) != ("moved_to", "lives_in"):
+        return False
+    lately = when is None or when >= memory.updated_at - _LATELY
+    elsewhere = not _same_object(evolve(new, single=True), evolve(old, single=True))
+    return (
+        lately
+        and elsewhere
+        and not denied(new)
+        and not _NO_HOME.search(new.object)
+        and not _STAYS.search(candidate.text)
+    )
 
 
 def attribute(fact: Fact) -> tuple[str, str]:
