@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from math import isnan
 from typing import Any
 
 from pgvector import HalfVector
@@ -256,7 +257,8 @@ def _apart(changes: Sequence[Change]) -> list[list[Change]]:
 
 
 def _neighbours(met: Sequence[DictRow]) -> tuple[Neighbour, ...]:
-    sims = {row["memory_id"]: row["sim"] for row in met if row["sim"] is not None}
+    # Nothing is near a vector without a direction: its cosine is no number.
+    sims = {row["memory_id"]: row["sim"] for row in met if row["sim"] is not None and not isnan(row["sim"])}
     sims |= {row["memory_id"]: 1.0 for row in met if row["same_key"]}
     once = {row["memory_id"]: row for row in met}
     found = [Neighbour(memory=rows.memory(row), sim=sims.get(id_, 0.0)) for id_, row in once.items()]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import string
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from muniment.memory import wire
@@ -234,3 +236,19 @@ async def test_a_name_too_long_for_an_index_is_no_lost_database(database_url: st
         with pytest.raises(StoreError, match="54000") as caught:
             await memory.seen(scope(thread=name), Revision(1))
         assert not isinstance(caught.value, StoreDown)
+
+
+class Mute(HashEmbedder):
+    """An embedder whose vectors have no direction, as those of a service that is ill."""
+
+    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+        return [np.zeros_like(vector) for vector in await super().documents(texts)]
+
+
+async def test_a_vector_without_a_direction_stops_nothing(database_url: str) -> None:
+    """Its cosine is no number; the next statements are kept all the same, and correct what they correct."""
+    async with engine(database_url, embedder=Mute()) as memory:
+        for text in ("I like tea.", "I live in Rome.", "I live in Bonn."):
+            assert len((await memory.learn(scope(), said(text))).changes) == 1
+        assert {one.text for one in await memory.list(scope())} == {"The user likes tea", "The user lives in Bonn"}
+        assert (await memory.query(scope(), "supervisor", Query(text="user lives in Bonn"))).hits
