@@ -83,18 +83,13 @@ class Piece:
 
 
 Write = Callable[[Piece], Awaitable[object]]
+Pool = AsyncConnectionPool[psycopg.AsyncConnection]
 
 
 class Doors:
     """The ways in for one statement."""
 
-    def __init__(
-        self,
-        memory: Memory,
-        embedding: Memory,
-        raw: AsyncConnectionPool[psycopg.AsyncConnection],
-        known: list[MemoryId],
-    ) -> None:
+    def __init__(self, memory: Memory, embedding: Memory, raw: Pool, known: list[MemoryId]) -> None:
         self.memory, self.embedding, self.raw, self.known = memory, embedding, raw, known
         self.revisions: dict[Scope, Revision] = {}
         self._line = 0
@@ -103,6 +98,11 @@ class Doors:
         """One prepared insert of a whole row, a transaction of its own."""
         async with self.raw.connection() as conn:
             await conn.execute(_ROW, self._row(piece), prepare=True)
+
+    async def insert_embedding(self, piece: Piece) -> None:
+        """The same, with the work of the configured embedder."""
+        await self.embedding.house.embedder.documents([piece.text])
+        await self.insert(piece)
 
     async def insert_journalled(self, piece: Piece) -> None:
         """What an add leaves behind, by hand and sent at once: the row, its line of the journal, the space's revision."""
@@ -144,8 +144,8 @@ class Doors:
         at, id_ = self.memory.now(), MemoryId(uuid4())
         change = Change(action="ADD", after=fresh(piece.candidate(), id_, scope, at), vector=piece.vector, band="new")
         edges = tuple(Relation(a=id_, b=other, strength=0.7) for other in known)
-        expects = self.revisions[scope]
-        plan = WritePlan(scope=scope, expects=expects, node="face", at=at, changes=(change,), relations=edges)
+        rev = self.revisions[scope]
+        plan = WritePlan(scope=scope, expects=rev, node="face", at=at, changes=(change,), relations=edges)
         self.revisions[scope] = (await self.memory.house.store.commit(plan)).rev
 
     def _row(self, piece: Piece) -> tuple[Any, ...]:
@@ -184,6 +184,7 @@ async def measure(adds: int, memories: int) -> dict[str, Any]:
                 "add": (here.add, alone(world, known, adds, 5)),
                 "add, a turn": (here.add_turn, alone(world, known, adds, 6)),
                 "add, edges": (here.add_linked, linked(world, known, adds, memories)),
+                "raw insert, embedding": (here.insert_embedding, alone(world, known, adds, 8)),
                 "add, embedding": (here.add_embedding, alone(world, known, adds, 7)),
             }
             tallies = await race(contestants, adds, admin)
@@ -191,14 +192,15 @@ async def measure(adds: int, memories: int) -> dict[str, Any]:
             edges = await count(admin, NAMES["linked"])
             crowd = await crowded(here, own, world, known, admin, adds)
     found = figures(tallies)
-    a, b = (np.median(tallies[name].latencies) for name in ("commit", f"commit, {EDGES} edges"))
+    p50 = {name: float(np.median(tally.latencies)) for name, tally in tallies.items()}
     return {
         "adds": adds,
         "memories": memories,
         "seed": SEED,
         "add_ratio_p50": found["add"]["ratio_p50"],
+        "add_ratio_embedding_p50": round(p50["add, embedding"] / p50["raw insert, embedding"], 2),
         "commit_ratio_p50": found["commit"]["ratio_p50"],
-        "edge_ms_p50": round(float(b - a) / EDGES * 1000, 4),
+        "edge_ms_p50": round((p50[f"commit, {EDGES} edges"] - p50["commit"]) / EDGES * 1000, 4),
         "edges_an_add": round(edges[0] / adds, 2),
         **crowd,
         "throughput": grown,

@@ -18,6 +18,8 @@ import pytest
 
 from benchmarks import latency, recall, replies, synthetic, writing
 
+# They look which databases of the one server are left: never side by side.
+pytestmark = pytest.mark.xdist_group("benchmarks")
 TOPICS = [
     "Rosa repaired the old lighthouse lamp with copper wire", "my violin teacher moved to Ghent",
     "we planted eleven quince trees behind the barn", "the ferry to Sark was cancelled by fog",
