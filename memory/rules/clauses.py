@@ -33,6 +33,7 @@ _PLAYED = re.compile(
 )
 _REPORTED = re.compile(
     r"\b(?:said|says|saying|say|told|tells|claims?|claimed|thinks|thought|believes|mentioned|joked|asked|asks|insists?|according\s+to|heard\s+that|i\s+heard|apparently|assumes?|accused|replied|shouted|screamed|whispered|goes\s+like|everyone\s+thinks)\b"
+    r"|\b(?:wrote|writes|texted|messaged|emailed)(?=\s*[:：]|\s*$|\s+(?:that|me|us)\b)|^\W*(?:assistant|ai|bot|chatbot|chatgpt|claude|agent|system)(?:\s*:|\s*$)"
     r"|(?:(?<![小传学会能爱实])说(?!话|实话|法|明|一口|好|起来?|真|出来|错|漏|顺嘴|反|老实|[英中汉普粤日德俄韩西外])|告诉|问我|以为|声称|据说|听说|认为|觉得我|骂我|开口道|回答[说道])",
     re.IGNORECASE,
 )

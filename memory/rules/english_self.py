@@ -153,9 +153,17 @@ def _native(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield draft("identity", "native_language", said, f"The user's native language is {said}", single=True)
 
 
+_IN_JEST = re.compile(
+    r"(?:the\s+user's|\w+days?$|(?:nonsense|work|people|stupidity|bullshit|drama|mornings?|exercise|maths?|fun|commitment|change|bad\s)\b)",
+    re.IGNORECASE,
+)
+
+
 def _allergy(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     against = bool(found["neg"])
     for value in listed(ENDED.sub("", trim(found["value"])), clause):
+        if _IN_JEST.match(value):
+            continue
         be = "is no longer" if against else "is"
         yield draft(
             "constraint",

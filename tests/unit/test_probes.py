@@ -99,6 +99,10 @@ def history(*said: str) -> list[str]:
         ("哈哈，我最喜欢排队三个小时了。", []),
         ("Oh, I really love tea.", ["The user loves tea"]),
         ("I want to kill my boss, haha.", []),
+        ("I'm allergic to Mondays.", []),
+        ("I'm allergic to my boss, lol.", []),
+        ("Anna wrote: I am vegan now.", []),
+        ("Assistant: I live in Paris.", []),
     ],
 )  # fmt: skip
 def test_what_is_said_is_what_is_kept(text: str, statements: list[str]) -> None:
