@@ -21,7 +21,6 @@ _SHARED = 0.5  # of a statement's words: then it says what the sentence says
 _SOME = 0.2  # less in common is chance
 _NEARLY = 0.8  # of the largest share
 _FOREIGN: tuple[Trust, ...] = ("tool", "document")
-_ABOUT_THE_USER = re.compile(r"^(?:the\s+user\s+\w+|用户\w{0,2})", re.IGNORECASE)  # as every memory begins
 
 # What is pasted: the inside of marks, and what follows an announcement or a header, to the end.
 _MARKED = (
@@ -183,8 +182,10 @@ def waiting(turn: Turn) -> tuple[Candidate, ...]:
 
 
 def cautious(candidate: Candidate) -> Candidate:
-    """The candidate, pending when a tool or a document states it and it instructs."""
-    ordered = candidate.trust in _FOREIGN and _commands(_ABOUT_THE_USER.sub("", candidate.text))
+    """The candidate, pending when a tool or a document states it and it instructs.
+
+    What the user wants is for the user to say: from anybody else it is an order in other words."""
+    ordered = candidate.trust in _FOREIGN and _commands(candidate.text)
     return evolve(candidate, state="pending") if ordered else candidate
 
 
