@@ -85,6 +85,7 @@ async def test_a_model_that_comes_late_takes_no_correction_back(script: Script, 
     assert clean(found)
 
 
+@pytest.mark.timeout(240)
 async def test_a_model_that_fails_half_the_time_is_asked_until_it_answers(script: Script, database_url: str) -> None:
     """A worker takes the looks again: every fact is there in the end, exactly once."""
     failing: list[Fail | None] = [None, "server_error", None, "cut_off", None, "wrong_schema", None, "drop"] * 20
