@@ -144,9 +144,9 @@ class Doors:
         at, id_ = self.memory.now(), MemoryId(uuid4())
         change = Change(action="ADD", after=fresh(piece.candidate(), id_, scope, at), vector=piece.vector, band="new")
         edges = tuple(Relation(a=id_, b=other, strength=0.7) for other in known)
-        rev = self.revisions[scope]
+        rev, store = self.revisions[scope], self.memory.house.store
         plan = WritePlan(scope=scope, expects=rev, node="face", at=at, changes=(change,), relations=edges)
-        self.revisions[scope] = (await self.memory.house.store.commit(plan)).rev
+        self.revisions[scope] = (await store.commit(plan)).rev
 
     def _row(self, piece: Piece) -> tuple[Any, ...]:
         at = self.memory.now()
@@ -301,8 +301,7 @@ def figures(tallies: dict[str, latency.Tally]) -> dict[str, dict[str, float | No
     floor = latency.percentiles(tallies[FLOOR])
     found = {}
     for name, tally in tallies.items():
-        p50, p95 = latency.percentiles(tally)
-        writes = len(tally.latencies)
+        (p50, p95), writes = latency.percentiles(tally), len(tally.latencies)
         found[name] = {
             "p50_ms": round(p50 * 1000, 3),
             "p95_ms": round(p95 * 1000, 3),
