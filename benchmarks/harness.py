@@ -38,7 +38,7 @@ async def throwaway(base: settings.Settings) -> AsyncIterator[settings.Settings]
 
     The configured role must be allowed to create databases: that of the embedded server is."""
     address = await _address(base)
-    name = f"muniment_bench_{uuid4().hex[:12]}"
+    name = f"muniment_bench_{os.getpid()}_{uuid4().hex[:12]}"
     async with await psycopg.AsyncConnection.connect(address, autocommit=True) as admin:
         await admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
         try:
