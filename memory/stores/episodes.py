@@ -7,7 +7,6 @@ from datetime import datetime
 from muniment.memory.ports import Happened
 from muniment.memory.records import Revision, Scope
 from muniment.memory.stores import rows
-from muniment.memory.stores.extractions import spoken
 from muniment.memory.stores.pool import Sessions, one
 from muniment.memory.stores.sql import blocks
 
@@ -27,5 +26,5 @@ class Episodes(Sessions):
             return Happened(
                 rev=Revision(one(await rev.fetchone())["rev"]),
                 episodes=tuple(map(rows.memory, await known.fetchall())),
-                turns=tuple(spoken(row) for row in reversed(await untold.fetchall())),
+                turns=tuple(rows.spoken(row) for row in reversed(await untold.fetchall())),
             )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from muniment.memory.ports import Latest, Passage
-from muniment.memory.records import Scope, Turn, TurnId
+from muniment.memory.records import Scope, TurnId
+from muniment.memory.stores import rows
 from muniment.memory.stores.pool import Sessions, one
 from muniment.memory.stores.sql import blocks
 
@@ -26,9 +24,9 @@ class Extractions(Sessions):
             named |= {"thread": row["thread_id"], "at": row["at"]}
             earlier = await conn.execute(_EXTRACT["before"], named | {"limit": before})
             later = await conn.execute(_EXTRACT["after"], named | {"limit": after})
-            past = [spoken(found) for found in reversed(await earlier.fetchall())]
-            next_ = [spoken(found) for found in await later.fetchall()]
-        return Passage(turns=(*past, spoken(row), *next_), at=len(past), looked=frozenset(row["looked"]))
+            past = [rows.spoken(found) for found in reversed(await earlier.fetchall())]
+            next_ = [rows.spoken(found) for found in await later.fetchall()]
+        return Passage(turns=(*past, rows.spoken(row), *next_), at=len(past), looked=frozenset(row["looked"]))
 
     async def latest(self, scope: Scope, *, turns: int) -> Latest:
         """See `Store.latest`."""
@@ -36,22 +34,5 @@ class Extractions(Sessions):
         async with self._reading(scope, None) as conn:
             last = await conn.execute(_EXTRACT["latest_turns"], space | {"limit": turns})
             looked = await conn.execute(_EXTRACT["looked"], space)
-            found = tuple(spoken(row) for row in reversed(await last.fetchall()))
+            found = tuple(rows.spoken(row) for row in reversed(await last.fetchall()))
             return Latest(turns=found, reflected=one(await looked.fetchone())["at"])
-
-
-def spoken(row: Mapping[str, Any]) -> Turn:
-    """A row of the `turn` block as a Turn."""
-    return Turn(
-        id=TurnId(row["turn_id"]),
-        role=row["role"],
-        text=row["text"],
-        at=row["at"],
-        session=row["session_id"],
-        thread=row["thread_id"],
-        actor=row["actor"],
-        source=row["source"],
-        path=row["path"],
-        tags=tuple(row["tags"]),
-        recalled=tuple(row["recalled"]),
-    )

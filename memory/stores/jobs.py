@@ -18,8 +18,9 @@ from psycopg.types.json import Jsonb
 from muniment.memory.errors import StoreError
 from muniment.memory.plan import Job, JobName
 from muniment.memory.ports import Ticket
-from muniment.memory.records import Scope, Turn, TurnId
+from muniment.memory.records import Scope, Turn
 from muniment.memory.rules.retry import LONGEST_SECONDS
+from muniment.memory.stores import rows
 from muniment.memory.stores.pool import Connection, Sessions, one
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
@@ -107,8 +108,8 @@ class Queues(Sessions):
         """See `Queue.waiting`."""
         await self._ready()
         async with self._connected() as conn:
-            rows = await (await conn.execute(_JOBS["waiting"])).fetchall()
-        return {row.pop("name"): row for row in rows}
+            found = await (await conn.execute(_JOBS["waiting"])).fetchall()
+        return {row.pop("name"): row for row in found}
 
     async def calls(self, names: Sequence[JobName]) -> AsyncIterator[None]:
         """See `Queue.calls`."""
@@ -128,7 +129,7 @@ class Queues(Sessions):
         start = {"at": after.at, "turn_id": after.id} if after else {"at": _FIRST, "turn_id": UUID(int=0)}
         asked = {"space": scope.space, "limit": limit} | start
         async with self._reading(scope, None) as conn:
-            return [_turn(row) for row in await (await conn.execute(_JOBS["unextracted"], asked)).fetchall()]
+            return [rows.spoken(row) for row in await (await conn.execute(_JOBS["unextracted"], asked)).fetchall()]
 
     async def _row(self, name: str, **values: Any) -> DictRow | None:
         await self._ready()
@@ -163,18 +164,3 @@ def _ticket(row: DictRow, worker: int) -> Ticket:
     scope = Scope(tenant=args["tenant"], owner=args["owner"], owner_type=args["owner_type"])
     job = Job(name=row["task_name"], scope=scope, key=args["key"])
     return Ticket(id=row["id"], job=job, attempts=row["attempts"], worker=worker)
-
-
-def _turn(row: DictRow) -> Turn:
-    return Turn(
-        id=TurnId(row["turn_id"]),
-        role=row["role"],
-        text=row["text"],
-        at=row["at"],
-        session=row["session_id"],
-        thread=row["thread_id"],
-        actor=row["actor"],
-        source=row["source"],
-        path=row["path"],
-        tags=tuple(row["tags"]),
-    )

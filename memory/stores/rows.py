@@ -12,7 +12,7 @@ from pgvector import HalfVector, SparseVector
 
 from muniment.memory.errors import BadInput
 from muniment.memory.plan import Change, Extracted, OpsEvent, WritePlan
-from muniment.memory.records import Fact, Found, JournalEntry, Memory, MemoryId, Revision, Turn
+from muniment.memory.records import Fact, Found, JournalEntry, Memory, MemoryId, Revision, Turn, TurnId
 from muniment.memory.rules import words
 
 _COPIED = (
@@ -57,6 +57,23 @@ def memory(row: Mapping[str, Any]) -> Memory:
         access_count=row["access_count"],
         fact=Fact(**fact | {key: tuple(fact.get(key, ())) for key in ("persons", "entities")}) if fact else None,
         **{name: row[name] for name in _COPIED},
+    )
+
+
+def spoken(row: Mapping[str, Any]) -> Turn:
+    """A row of the `turn` block as a Turn."""
+    return Turn(
+        id=TurnId(row["turn_id"]),
+        role=row["role"],
+        text=row["text"],
+        at=row["at"],
+        session=row["session_id"],
+        thread=row["thread_id"],
+        actor=row["actor"],
+        source=row["source"],
+        path=row["path"],
+        tags=tuple(row["tags"]),
+        recalled=tuple(row["recalled"]),
     )
 
 
