@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from muniment.memory.records import FactKind
 from muniment.memory.rules import dates, predicates
 from muniment.memory.rules.chinese_words import (
     ADV,
@@ -154,10 +155,13 @@ def _ended(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     verb, value = found["verb"], owned(found["value"])
     if not value or dates.mentions(value, clause.at):
         return
-    kind, predicate, thing = (
-        ("goal", "learns", value) if verb in "学练" else ("preference", "likes", value) if verb == "喜欢" else ("constraint", "cannot", verb + value)
-    )  # fmt: skip
-    yield draft(kind, predicate, thing, f"用户不再{verb}{value}", negated=predicate != "cannot")  # type: ignore[arg-type]
+    ended: tuple[FactKind, str, str] = ("constraint", "cannot", verb + value)
+    if verb in "学练":
+        ended = ("goal", "learns", value)
+    elif verb == "喜欢":
+        ended = ("preference", "likes", value)
+    kind, predicate, thing = ended
+    yield draft(kind, predicate, thing, f"用户不再{verb}{value}", negated=predicate != "cannot")
 
 
 def _again(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
