@@ -7,62 +7,42 @@ import base64
 import binascii
 import os
 import threading
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from hashlib import blake2b
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime  # type: ignore[import-untyped]
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
-from tokenizers import Tokenizer
 
-from muniment.memory.errors import BadConfig, BadModelAnswer, ModelUnavailable
+from muniment.memory.errors import (
+    BadConfig,
+    BadModelAnswer,
+    ModelError,
+    ModelRateLimited,
+    ModelTimeout,
+    ModelUnavailable,
+)
 from muniment.memory.models.fetch import MODEL_FILE, TOKENIZER_FILE, fetch
-from muniment.memory.models.openai_client import open_client, translated
+from muniment.memory.models.sharing import Batch, Sharing, VectorCache
 from muniment.memory.records import Vector
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 ONNX_NAME = "bge-small-en-v1.5-int8"
 ONNX_DIMENSIONS = 384
 ONNX_TOKENS = 512
 QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
-BATCH = 8  # texts a worker does before others get their turn
-CACHED = 1024
-# 512 tokens of prose are about 2,500 characters: what is cut here would be cut by the tokenizer, at a higher price.
-MAX_CHARS = 8_000
 
 # So that the models most often named need no first answer to open a database.
 OPENAI_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 REQUEST_TEXTS = 256
 REQUEST_CHARS = 200_000
-
-
-class VectorCache:
-    """The last vectors by the hash of their text: bounded, thread-safe, holds no text."""
-
-    def __init__(self, size: int = CACHED) -> None:
-        self._size = size
-        self._vectors: OrderedDict[bytes, Vector] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, text: str) -> Vector | None:
-        key = _key(text)
-        with self._lock:
-            if key in self._vectors:
-                self._vectors.move_to_end(key)
-            return self._vectors.get(key)
-
-    def put(self, text: str, vector: Vector) -> None:
-        with self._lock:
-            self._vectors[_key(text)] = vector
-            while len(self._vectors) > self._size:
-                self._vectors.popitem(last=False)
-
-    def __len__(self) -> int:
-        return len(self._vectors)
+REQUESTS = 4  # on their way at once, one of them never for bulk
+GATHER_SECONDS = 0.002  # that a request waits for company while another is on its way
 
 
 class _Session(Protocol):
@@ -73,7 +53,8 @@ class OnnxEmbedder:
     """bge-small-en-v1.5, int8, in this process: 384 dimensions, 512 tokens, no network once its files are there.
 
     `folder` holds the files; missing ones are fetched at the first use, from `source` first if it is given.
-    `workers` texts are embedded at the same time, each on one core. Raises `BadConfig` if the files cannot be had.
+    `workers` texts are embedded at the same time, each on one core; a question waits for those at most, and for other
+    questions. What several ask at the same moment is embedded once. Raises `BadConfig` if the files cannot be had.
     """
 
     def __init__(self, folder: Path, *, source: Path | None = None, workers: int | None = None) -> None:
@@ -82,8 +63,10 @@ class OnnxEmbedder:
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="embedder")
         self._loading = threading.Lock()
         self._loaded: tuple[_Session, Tokenizer] | None = None
+        self._gate = threading.RLock()
+        self._busy = 0
         self._closed = False
-        self._cache = VectorCache()
+        self._sharing = Sharing(self._start, long_first=True)
 
     @property
     def name(self) -> str:
@@ -93,50 +76,63 @@ class OnnxEmbedder:
     def dimensions(self) -> int:
         return ONNX_DIMENSIONS
 
+    @property
+    def cache(self) -> VectorCache:
+        """The vectors at hand, a question's by its words with the prefix; counts its `hits` and `misses`."""
+        return self._sharing.cache
+
+    @property
+    def made(self) -> int:
+        """Texts that the model has read so far."""
+        return self._sharing.made
+
     async def documents(self, texts: Sequence[str]) -> list[Vector]:
         """One unit vector per text, in order. The same text has the same vector, whatever it comes with."""
-        return await self._embed([_tidy(text) for text in texts])
+        return await self._sharing.vectors(texts)
 
     async def query(self, text: str) -> Vector:
         """The unit vector of a question; the model wants questions marked by a prefix."""
-        return (await self._embed([QUERY_PREFIX + _tidy(text)]))[0]
+        return (await self._sharing.vectors([text], prefix=QUERY_PREFIX, question=True))[0]
 
     async def close(self) -> None:
-        """Let the running texts finish and give the memory back."""
-        self._closed = True
+        """Let the running texts finish and give the memory back; whoever still waits gets `ModelUnavailable`."""
+        with self._gate:
+            self._closed = True
+            self._sharing.close()
         await asyncio.to_thread(self._pool.shutdown, wait=True, cancel_futures=True)
         self._loaded = None
 
-    async def _embed(self, texts: Sequence[str]) -> list[Vector]:
-        if self._closed:
-            raise ModelUnavailable("The embedder has been closed.")
-        known = {text: vector for text in texts if (vector := self._cache.get(text)) is not None}
-        # By length: the workers then end at about the same time.
-        waiting = _split(sorted(set(texts) - known.keys(), key=len, reverse=True))
-        await asyncio.gather(*(self._work(waiting, known) for _ in range(self._workers)))
-        return [known[text] for text in texts]
+    def _start(self) -> None:
+        """Give every idle worker a text: no more than that is ever promised, so that the next question is the next."""
+        with self._gate:
+            while not self._closed and self._busy < self._workers and (batch := self._sharing.take(1, 0)):
+                self._busy += 1
+                self._pool.submit(self._run, batch.texts[0]).add_done_callback(partial(self._finish, batch.texts))
 
-    async def _work(self, waiting: Iterator[list[str]], done: dict[str, Vector]) -> None:
-        """One batch after the other, not all at once: a question that comes in between gets its turn."""
-        loop = asyncio.get_running_loop()
-        for batch in waiting:
-            for text, vector in zip(batch, await loop.run_in_executor(self._pool, self._run, batch), strict=True):
-                done[text] = vector
-                self._cache.put(text, vector)
+    def _finish(self, texts: list[str], future: Future[Vector]) -> None:
+        with self._gate:
+            self._busy -= 1
+        if not future.cancelled():
+            if error := future.exception():
+                self._sharing.fail(texts, error)
+            else:
+                self._sharing.done(texts, [future.result()])
+        self._start()
 
-    def _run(self, texts: Sequence[str]) -> list[Vector]:
+    def _run(self, text: str) -> Vector:
         """One text at a time: the int8 model scales by the whole tensor, so neighbours in a batch would change it."""
         session, tokenizer = self._load()
-        vectors = []
-        for text in texts:
-            ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
-            feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-            vectors.append(_unit(session.run(None, feed)[0][0, 0]))
-        return vectors
+        ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        return _unit(session.run(None, feed)[0][0, 0])
 
     def _load(self) -> tuple[_Session, Tokenizer]:
         with self._loading:
             if self._loaded is None:
+                # Slow to import: not in the event loop, and not for those who embed elsewhere.
+                import onnxruntime  # type: ignore[import-untyped] # noqa: PLC0415
+                from tokenizers import Tokenizer  # noqa: PLC0415
+
                 folder = fetch(self._folder, source=self._source)
                 options = onnxruntime.SessionOptions()
                 options.intra_op_num_threads = 1
@@ -166,7 +162,8 @@ class OpenAIEmbedder:
     """Any endpoint that speaks OpenAI's `/embeddings`; `name` is the model's name there.
 
     `dimensions` is what the endpoint must answer with; if it is neither given nor well known,
-    the first answer says it.
+    the first answer says it. Callers at the same moment travel together: small ones share a request, a part of a bulk
+    has its own, and at most `REQUESTS` are on their way.
     `timeout_seconds` is per attempt. Failures are `ModelTimeout`, `ModelRateLimited`, `ModelUnavailable` or
     `BadModelAnswer` (wrong count, wrong dimensions, not a number).
     """
@@ -181,16 +178,26 @@ class OpenAIEmbedder:
         timeout_seconds: float = 30.0,
         max_retries: int = 1,
     ) -> None:
+        # Most of a second to import, which whoever embeds offline does not need.
+        from muniment.memory.models.openai_client import open_client  # noqa: PLC0415
+
         self._model = model
         self._dimensions = dimensions or OPENAI_DIMENSIONS.get(model)
         self._client = open_client(
             api_key=api_key, base_url=base_url, timeout_seconds=timeout_seconds, max_retries=max_retries
         )
-        self._cache = VectorCache()
+        self._sharing = Sharing(self._gather)
+        self._sending: dict[asyncio.Task[None], Batch] = {}
+        self._due = 0.0
 
     @property
     def name(self) -> str:
         return self._model
+
+    @property
+    def cache(self) -> VectorCache:
+        """The vectors at hand; counts its `hits` and `misses`."""
+        return self._sharing.cache
 
     @property
     def dimensions(self) -> int:
@@ -203,21 +210,66 @@ class OpenAIEmbedder:
 
     async def documents(self, texts: Sequence[str]) -> list[Vector]:
         """One unit vector per text, in order."""
-        tidy = [_tidy(text) for text in texts]
-        known = {text: vector for text in tidy if (vector := self._cache.get(text)) is not None}
-        for batch in _batches([text for text in dict.fromkeys(tidy) if text not in known]):
-            for text, vector in zip(batch, await self._request(batch), strict=True):
-                known[text] = vector
-                self._cache.put(text, vector)
-        return [known[text] for text in tidy]
+        return await self._sharing.vectors(texts)
 
     async def query(self, text: str) -> Vector:
-        return (await self.documents([text]))[0]
+        return (await self._sharing.vectors([text], question=True))[0]
 
     async def close(self) -> None:
+        """Give up what is on its way; whoever still waits gets `ModelUnavailable`."""
+        self._sharing.close()
+        for task in self._sending:
+            task.cancel()
+        await asyncio.gather(*self._sending, return_exceptions=True)
         await self._client.close()
 
+    def _gather(self) -> None:
+        """Send at once when nothing is on its way, all that asked in this turn of the loop; else in a moment."""
+        loop = asyncio.get_running_loop()
+        if not self._sending:
+            loop.call_soon(self._start)
+        elif loop.time() >= self._due:
+            self._due = loop.time() + GATHER_SECONDS
+            loop.call_later(GATHER_SECONDS, self._start)
+
+    def _start(self) -> None:
+        while len(self._sending) < REQUESTS:
+            bulk = sum(batch.bulk for batch in self._sending.values()) < REQUESTS - 1
+            batch = self._sharing.take(REQUEST_TEXTS, REQUEST_CHARS, bulk=bulk)
+            if batch is None:
+                return
+            task = asyncio.get_running_loop().create_task(self._send(batch.texts))
+            self._sending[task] = batch
+            task.add_done_callback(self._finish)
+
+    def _finish(self, task: asyncio.Task[None]) -> None:
+        """What was not foreseen reaches those who wait, too."""
+        texts = self._sending.pop(task).texts
+        if task.cancelled():
+            self._sharing.fail(texts, ModelUnavailable("The request was given up.", model=self._model))
+        elif error := task.exception():
+            self._sharing.fail(texts, error)
+        self._start()
+
+    async def _send(self, texts: list[str]) -> None:
+        try:
+            vectors = await self._request(texts)
+        except (ModelTimeout, ModelRateLimited, ModelUnavailable) as error:
+            self._sharing.fail(texts, error)
+        except ModelError as error:
+            parts = self._sharing.parts(texts)
+            if len(parts) == 1:
+                self._sharing.fail(texts, error)
+                return
+            # One caller's text may be what is wrong: the others asked for nothing bad.
+            for part in parts:
+                await self._send(part)
+        else:
+            self._sharing.done(texts, vectors)
+
     async def _request(self, texts: Sequence[str]) -> list[Vector]:
+        from muniment.memory.models.openai_client import translated  # noqa: PLC0415 - as above
+
         with translated(self._model):
             # An empty input is refused by the endpoint; a space is not.
             raw = await self._client.embeddings.with_raw_response.create(
@@ -243,34 +295,6 @@ class OpenAIEmbedder:
         if not all(np.isfinite(vector).all() and vector.any() for vector in vectors):
             raise BadModelAnswer("An embedding is zero or holds something that is not a number.", model=self._model)
         self._dimensions = expected
-
-
-def _split(texts: Sequence[str]) -> Iterator[list[str]]:
-    yield from (list(texts[start : start + BATCH]) for start in range(0, len(texts), BATCH))
-
-
-def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Requests within what an endpoint takes at once, by count and by characters."""
-    batch: list[str] = []
-    size = 0
-    for text in texts:
-        if batch and (len(batch) == REQUEST_TEXTS or size + len(text) > REQUEST_CHARS):
-            yield batch
-            batch, size = [], 0
-        batch.append(text)
-        size += len(text)
-    if batch:
-        yield batch
-
-
-def _tidy(text: str) -> str:
-    """Valid Unicode, single spaces, no longer than a model can read."""
-    valid = text[: 4 * MAX_CHARS].encode("utf-8", "replace").decode()
-    return " ".join(valid.split())[:MAX_CHARS]
-
-
-def _key(text: str) -> bytes:
-    return blake2b(text.encode(), digest_size=16).digest()
 
 
 def _decode(embedding: list[float] | str) -> Vector:

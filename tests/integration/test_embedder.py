@@ -24,8 +24,9 @@ import pytest_asyncio
 
 from muniment.memory.errors import BadConfig, ModelUnavailable
 from muniment.memory.models import fetch as fetching
-from muniment.memory.models.embedders import CACHED, OnnxEmbedder, VectorCache
+from muniment.memory.models.embedders import OnnxEmbedder
 from muniment.memory.models.fetch import MODEL_FILE, SHA256, TOKENIZER_FILE, fetch
+from muniment.memory.models.sharing import CACHED, VectorCache
 from muniment.memory.records import Vector
 
 CACHE = Path(platformdirs.user_cache_dir("muniment")) / "models" / "bge-small-en-v1.5-int8"

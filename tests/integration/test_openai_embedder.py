@@ -22,9 +22,10 @@ from muniment.memory.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
-from muniment.memory.models.embedders import CACHED, REQUEST_CHARS, REQUEST_TEXTS, OpenAIEmbedder
+from muniment.memory.models.embedders import REQUEST_CHARS, REQUEST_TEXTS, OpenAIEmbedder
 from muniment.memory.models.fakes import hash_vector
 from muniment.memory.models.scripted import ScriptedOpenAI
+from muniment.memory.models.sharing import CACHED
 
 KEY = "sk-test-3f9a1c77"
 
