@@ -12,6 +12,7 @@ import threading
 import time
 import zipfile
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -37,6 +38,9 @@ FACTS = [
     "The user wants to run a marathon in October 🏃.",
     "用户喜欢喝绿茶。",
 ]
+# The first numbers of two vectors.
+STATED = [0.039, 0.077, 0.023, -0.031, 0.029, -0.018]
+ASKED = [0.045, 0.038, 0.014, 0.017, 0.037, -0.003]
 # A package index that does not answer, so that a test sees what happens without a network.
 OFFLINE = {
     "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
@@ -148,14 +152,145 @@ class TestVectors:
             assert np.array_equal(vector, await fresh.query(text))
         await fresh.close()
 
-    async def test_a_question_does_not_wait_behind_an_import(self, embedder: OnnxEmbedder) -> None:
-        """It is answered long before the import is through, and the event loop runs on meanwhile."""
-        lines = [f"Line number {number} of an import, which is not what was asked." for number in range(300)]
-        work = asyncio.create_task(embedder.documents(lines))
+    async def test_the_bits_are_those_of_the_model_run_by_hand(self, files: Path, embedder: OnnxEmbedder) -> None:
+        """One text alone in a session with nothing set, first token, length 1; a document has no prefix."""
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        session = onnxruntime.InferenceSession(str(files / MODEL_FILE), providers=["CPUExecutionProvider"])
+        tokenizer = Tokenizer.from_file(str(files / TOKENIZER_FILE))
+        tokenizer.no_padding()
+        asked = "Represent this sentence for searching relevant passages: Where does the user live?"
+        for text, vector in zip(
+            [*FACTS, asked],
+            [*await embedder.documents(FACTS), await embedder.query("Where does the user live?")],
+            strict=True,
+        ):
+            ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
+            names = ("input_ids", "attention_mask", "token_type_ids")
+            feed = dict(zip(names, (ids, np.ones_like(ids), np.zeros_like(ids)), strict=True))
+            raw = session.run(None, feed)[0][0, 0]
+            by_hand = (raw / np.linalg.norm(raw.astype(np.float64))).astype(np.float32)
+            assert vector.tobytes() == by_hand.tobytes()
+
+    async def test_a_known_text_has_its_known_vector(self, embedder: OnnxEmbedder) -> None:
+        """As near as processors with other integer instructions agree."""
+        stated, asked = (await embedder.documents(["The user lives in Berlin."]))[0], await embedder.query("Berlin?")
+        assert stated[:6] == pytest.approx(STATED, abs=0.02)
+        assert asked[:6] == pytest.approx(ASKED, abs=0.02)
+
+    async def test_a_question_does_not_wait_behind_an_import(self, files: Path) -> None:
+        """Of thousands of texts, nor behind a crowd that keeps a text each: only for those that are being read."""
+        busy = OnnxEmbedder(files, workers=2)
+        await busy.query("Load the model.")
+        lines = [f"Line number {number} of an import, which is not what was asked." for number in range(3_000)]
+        work = [asyncio.create_task(busy.documents(lines))]
+        work += [asyncio.create_task(busy.documents([f"Somebody keeps {number} bees."])) for number in range(200)]
         await asyncio.sleep(0.05)
-        await embedder.query("Who asked while the import was running?")
-        assert not work.done()
-        assert len(await work) == 300
+        for number in range(5):
+            before = busy.made
+            await busy.query(f"Who asked {number} times while the import was running?")
+            assert busy.made - before <= 6  # two are being read, a third comes in its round, and what ends meanwhile
+        assert not any(task.done() for task in work[:1])
+        assert busy.made < 500
+        for task in work:
+            task.cancel()
+        await asyncio.gather(*work, return_exceptions=True)
+        await busy.close()
+
+    async def test_a_crowd_of_questions_does_not_stop_an_import(self, files: Path) -> None:
+        """One choice in a round is the import's, however many ask."""
+        busy = OnnxEmbedder(files, workers=1)
+        crowd = [asyncio.create_task(busy.query(f"Question number {number}?")) for number in range(100)]
+        await asyncio.sleep(0)
+        await busy.documents([f"Fact {number}." for number in range(3)])  # a few
+        assert sum(task.done() for task in crowd) < 60
+        await asyncio.wait_for(busy.documents([f"Line {number}." for number in range(9)]), 20)  # bulk
+        await asyncio.gather(*crowd)
+        await busy.close()
+
+    async def test_the_same_text_at_once_is_read_once(self, files: Path) -> None:
+        """As a question by many, or as a line of two imports; another text that has the prefix is no question."""
+        once = OnnxEmbedder(files)
+        same = await asyncio.gather(
+            *(once.query("  Where do\nI live? ") for _ in range(20)), once.query("Where do I live?")
+        )
+        assert once.made == 1
+        assert all(vector is same[0] for vector in same)
+        lines = [f"Line {number}." for number in range(20)]
+        one, two = await asyncio.gather(once.documents(lines), once.documents([*reversed(lines), "Line 3."]))
+        assert once.made == 21
+        assert all(a is b for a, b in zip(one, reversed(two[:-1]), strict=True))
+        await once.documents(["Where do I live?"])
+        assert (once.made, len(once.cache)) == (22, 22)
+        hits = once.cache.hits
+        await once.query("Where do I live?")
+        assert (once.made, once.cache.hits - hits) == (22, 1)
+        await once.close()
+
+    async def test_who_stops_waiting_takes_nothing_from_the_others(self, files: Path) -> None:
+        """And what nobody waits for any more is not read."""
+        shared = OnnxEmbedder(files, workers=1)
+        lines = [f"Line {number} of two imports." for number in range(40)]
+        gone, stays = asyncio.create_task(shared.documents([*lines, *(f"Only mine {n}." for n in range(2_000))])), None
+        await asyncio.sleep(0)
+        stays = asyncio.create_task(shared.documents(lines))
+        asked = [asyncio.create_task(shared.query("Who stays?")) for _ in range(3)]
+        await asyncio.sleep(0.1)
+        gone.cancel()
+        asked[0].cancel()
+        await asyncio.gather(gone, asked[0], return_exceptions=True)
+        assert gone.cancelled()
+        found = await asyncio.wait_for(stays, 20)
+        assert np.array_equal(found[7], (await shared.documents([lines[7]]))[0])
+        assert np.array_equal(await asked[1], await asked[2])
+        read = shared.made
+        await asyncio.sleep(0.1)
+        assert read == shared.made < 500
+        await shared.close()
+
+    async def test_a_failure_is_everybodys_and_not_for_ever(self, files: Path, tmp_path: Path) -> None:
+        """All who wait are told why at once; when the files are there the same embedder works."""
+        folder = linked(files, tmp_path / "model", TOKENIZER_FILE)
+        (folder / MODEL_FILE).write_bytes(b"half a model")
+        broken = OnnxEmbedder(folder)
+        told = await asyncio.gather(
+            *(broken.query("Where?") for _ in range(5)),
+            broken.documents([f"Line {n}." for n in range(500)]),
+            return_exceptions=True,
+        )
+        assert [type(error) for error in told] == [BadConfig] * 6
+        (folder / MODEL_FILE).unlink()
+        (folder / MODEL_FILE).symlink_to(files / MODEL_FILE)
+        assert (await broken.query("Where?")).shape == (384,)
+        await broken.close()
+
+    async def test_closing_tells_those_who_wait(self, files: Path) -> None:
+        """Nobody hangs, and nobody takes it for his own cancellation."""
+        closing = OnnxEmbedder(files, workers=1)
+        waiting = [asyncio.create_task(closing.documents([f"{a} line {n}." for n in range(50)])) for a in "ab"]
+        waiting.append(asyncio.create_task(closing.query("Anybody there?")))
+        await asyncio.sleep(0.02)
+        await closing.close()
+        told = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 10)
+        assert [type(error) for error in told] == [ModelUnavailable] * 3
+
+    async def test_the_loop_runs_on_under_an_import(self, files: Path) -> None:
+        """Of ten thousand texts, some of them long: read, hashed and put in line in small portions."""
+        busy = OnnxEmbedder(files, workers=1)
+        await busy.query("Load the model.")
+        long = "The user keeps bees on the roof. " * 900
+        work = asyncio.create_task(busy.documents([f"{n} {long if n % 10 == 0 else 'bees'}" for n in range(10_000)]))
+        stalls = []
+        for _ in range(300):
+            before = time.perf_counter()
+            await asyncio.sleep(0.001)
+            stalls.append(time.perf_counter() - before)
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+        await busy.close()
+        assert max(stalls) < 0.15
+        assert float(np.percentile(stalls, 90)) < 0.03
 
     async def test_a_closed_embedder_says_so(self, files: Path) -> None:
         """Closing twice is fine, embedding after it is not."""
@@ -173,7 +308,7 @@ class TestVectors:
 
 
 def test_the_cache_keeps_the_last_used_and_no_more() -> None:
-    """By use, not by age."""
+    """By use, not by age, and it counts what it had."""
     cache, vector = VectorCache(2), np.ones(1, dtype=np.float32)
     cache.put("a", vector)
     cache.put("b", vector)
@@ -181,7 +316,53 @@ def test_the_cache_keeps_the_last_used_and_no_more() -> None:
     cache.put("c", vector)
     assert cached is vector
     assert (cache.get("a") is vector, cache.get("b"), len(cache)) == (True, None, 2)
+    assert (cache.hits, cache.misses) == (2, 1)
     assert VectorCache()._size == CACHED
+
+
+def test_threads_may_share_the_cache() -> None:
+    """It never has more than it may, and never another text's vector."""
+    cache = VectorCache(50)
+    vectors = {f"text {n}": np.full(1, n, dtype=np.float32) for n in range(80)}
+
+    def use(seed: int) -> int:
+        wrong = 0
+        for n in range(4_000):
+            text = f"text {n * seed % 80}"
+            found = cache.get(text)
+            wrong += found is not None and found is not vectors[text]
+            cache.put(text, vectors[text])
+        return wrong
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(use, (1, 7, 11, 13))) == 0
+    assert len(cache) == 50
+    assert cache.hits + cache.misses == 16_000
+
+
+def test_event_loops_may_share_an_embedder(files: Path) -> None:
+    """Each caller is answered in his own, and one whose loop is gone disturbs nobody."""
+    shared = OnnxEmbedder(files, workers=1)
+    texts = [f"Line {n}." for n in range(10)]
+
+    async def leave() -> None:
+        asyncio.get_running_loop().create_task(shared.documents([f"Never read {n}." for n in range(500)]))
+        await asyncio.sleep(0.05)
+
+    with ThreadPoolExecutor(3) as pool:
+        gone = pool.submit(asyncio.run, leave())
+        one, two = (pool.submit(lambda: asyncio.run(shared.documents(texts))) for _ in "ab")
+        gone.result()
+        assert all(np.array_equal(a, b) for a, b in zip(one.result(), two.result(), strict=True))
+    assert shared.made < 100
+    asyncio.run(shared.close())
+
+
+def test_who_embeds_offline_does_not_pay_for_the_client() -> None:
+    """Nor for the model before it is needed: importing is a matter of milliseconds."""
+    told = "import sys, muniment.memory.models.embedders; print({'openai', 'onnxruntime', 'tokenizers'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_files_that_are_there_are_not_fetched_again(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import threading
@@ -22,7 +23,7 @@ from muniment.memory.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
-from muniment.memory.models.embedders import REQUEST_CHARS, REQUEST_TEXTS, OpenAIEmbedder
+from muniment.memory.models.embedders import REQUEST_CHARS, REQUEST_TEXTS, REQUESTS, OpenAIEmbedder
 from muniment.memory.models.fakes import hash_vector
 from muniment.memory.models.scripted import ScriptedOpenAI
 from muniment.memory.models.sharing import CACHED
@@ -152,7 +153,7 @@ async def test_many_texts_go_in_several_requests() -> None:
     assert [round(float(v[1] / v[0])) for v in many] == list(range(len(texts)))
     assert [round(float(v[1] / v[0])) for v in heavy] == list(range(30))
     sent = [request.body["input"] for request in server.requests]
-    assert [len(batch) for batch in sent[:2]] == [REQUEST_TEXTS, 10]
+    assert sorted(len(batch) for batch in sent[:2]) == [10, REQUEST_TEXTS]
     assert len(sent) == 4
     assert all(sum(map(len, batch)) <= REQUEST_CHARS for batch in sent)
 
@@ -242,3 +243,108 @@ async def test_a_passing_failure_is_tried_again() -> None:
         async with embedder_at(server.base_url, retries=1) as embedder:
             assert np.allclose(await embedder.query("tea"), hash_vector("tea"), atol=1e-6)
     assert len(server.requests) == 2
+
+
+async def test_who_asks_at_once_travels_together() -> None:
+    """Eight questions are one request; what two ask is in it once; each gets its own answer."""
+    texts = [f"question {number}" for number in range(7)] + ["question 3"]
+    with ScriptedOpenAI() as server:
+        async with embedder_at(server.base_url) as embedder:
+            answers = await asyncio.gather(*(embedder.query(text) for text in texts), embedder.documents(["a", "b"]))
+            assert [request.body["input"] for request in server.requests] == [[*texts[:7], "a", "b"]]
+            for text, vector in zip(texts, answers, strict=False):
+                assert np.allclose(vector, hash_vector(text), atol=1e-6)
+
+
+async def test_what_comes_while_others_are_on_their_way_gathers() -> None:
+    """A moment beside one request, and until one is back beside as many as may be."""
+    with ScriptedOpenAI(latency=0.2) as server:
+        async with embedder_at(server.base_url) as embedder:
+            work = []
+            for number in range(REQUESTS):
+                work.append(asyncio.create_task(embedder.query(f"first {number}")))
+                await asyncio.sleep(0.02)
+            for number in range(20):
+                work.append(asyncio.create_task(embedder.query(f"later {number}")))
+                await asyncio.sleep(0.002)
+            await asyncio.gather(*work)
+    assert [len(request.body["input"]) for request in server.requests] == [1] * REQUESTS + [20]
+
+
+async def test_a_question_passes_an_import() -> None:
+    """It waits for no bulk request, not even where all that may be are on their way."""
+    with ScriptedOpenAI(latency=lambda request: 0.3 if len(request.body["input"]) > 1 else 0.0) as server:
+        async with embedder_at(server.base_url) as embedder:
+            work = asyncio.create_task(embedder.documents([f"line {number}" for number in range(REQUEST_TEXTS * 6)]))
+            await asyncio.sleep(0.1)
+            await asyncio.wait_for(embedder.query("Who asks?"), 0.15)
+            await work
+    sent = [len(request.body["input"]) for request in server.requests]
+    assert sorted(sent) == [1, *[REQUEST_TEXTS] * 6]
+    assert sent.index(1) == REQUESTS - 1
+
+
+@pytest.mark.parametrize(("fail", "error"), [("server_error", ModelUnavailable), ("rate_limit", ModelRateLimited)])
+async def test_a_failure_is_everybodys_who_was_in_it(fail: Any, error: type[ModelError]) -> None:
+    """It is asked once, all are told, and the next request is a new one."""
+    with ScriptedOpenAI(fail=[fail]) as server:
+        async with embedder_at(server.base_url) as embedder:
+            asked = (embedder.query("tea"), embedder.query("tea"), embedder.documents(["coffee", "tea"]))
+            told = await asyncio.gather(*asked, return_exceptions=True)
+            assert [type(one) for one in told] == [error] * 3
+            assert len(server.requests) == 1
+            await embedder.query("tea")
+            assert len(server.requests) == 2
+
+
+async def test_a_text_that_is_refused_is_one_callers() -> None:
+    """The others in the same request are asked for again without it; its vector would be no number."""
+
+    def embed(text: str) -> list[float]:
+        return [float("nan"), 1.0] if text == "bad" else [3.0, 4.0]
+
+    with ScriptedOpenAI(embed=embed) as server:
+        async with embedder_at(server.base_url) as embedder:
+            told = await asyncio.gather(
+                embedder.query("good"), embedder.query("bad"), embedder.query("fine"), return_exceptions=True
+            )
+    assert isinstance(told[1], BadModelAnswer)
+    assert [np.asarray(told[n]).tolist() for n in (0, 2)] == [pytest.approx([0.6, 0.8])] * 2
+    assert [request.body["input"] for request in server.requests] == [
+        ["good", "bad", "fine"],
+        ["good"],
+        ["bad"],
+        ["fine"],
+    ]
+
+
+async def test_who_is_cancelled_does_not_cancel_the_others() -> None:
+    """Neither in the request on its way nor in line; what nobody wants any more is not sent."""
+    with ScriptedOpenAI(latency=0.15) as server:
+        async with embedder_at(server.base_url) as embedder:
+            gone = asyncio.create_task(embedder.documents([f"line {number}" for number in range(REQUEST_TEXTS * 8)]))
+            asked = [asyncio.create_task(embedder.query("tea")) for _ in range(2)]
+            await asyncio.sleep(0.08)
+            asked[0].cancel()
+            gone.cancel()
+            assert np.allclose(await asked[1], hash_vector("tea"), atol=1e-6)
+            assert (gone.cancelled(), asked[0].cancelled()) == (True, True)
+            await asyncio.sleep(0.2)
+            assert len(server.requests) <= REQUESTS
+            await embedder.query("coffee")
+
+
+async def test_closing_tells_those_who_wait() -> None:
+    """At once, whether on their way or in line, and whoever comes later."""
+    with ScriptedOpenAI(latency=20) as server:
+        async with embedder_at(server.base_url) as embedder:
+            work = [
+                asyncio.create_task(embedder.documents([f"line {number}" for number in range(REQUEST_TEXTS * 5)])),
+                asyncio.create_task(embedder.query("tea")),
+            ]
+            await asyncio.sleep(0.1)
+            await embedder.close()
+            told = await asyncio.wait_for(asyncio.gather(*work, return_exceptions=True), 2)
+            assert [type(one) for one in told] == [ModelUnavailable] * 2
+            with pytest.raises(ModelUnavailable, match="closed"):
+                await embedder.query("tea")
