@@ -115,9 +115,10 @@ class Memory:
         full memories with the fence around it. Raises Denied, BadInput."""
         return await recall.query(self.house, scope, agent, query)
 
-    async def brief(self, scope: Scope, agent: str, text: str) -> Brief:
-        """What goes before a model for this message: stable profile, delta header, relevant bullets."""
-        return await recall.brief(self.house, scope, agent, text)
+    async def brief(self, scope: Scope, agent: str, text: str, *, as_of: Revision | None = None) -> Brief:
+        """What goes before a model for this message: stable profile, delta header, relevant bullets; with `as_of` as it
+        would have been at that revision. Raises BadInput for a revision that the space has not reached."""
+        return await recall.brief(self.house, scope, agent, text, as_of)
 
     async def seen(self, scope: Scope, rev: Revision) -> None:
         """The scope's thread has been shown everything up to `rev`."""

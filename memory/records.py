@@ -253,6 +253,7 @@ class Query:
     budget_tokens: int = 512
     threshold: float | None = None
     explain: bool = False
+    as_of: Revision | datetime | None = None  # answer as it would have been then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,6 +265,18 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """By what the store picks its candidates: `semantic * meaning + keyword * share + actor`, where meaning is the cosine
+    between `floor` (0) and `ceiling` (1), and `actor` is for the memories of a speaker whom the query names."""
+
+    floor: float
+    ceiling: float
+    semantic: float
+    keyword: float
+    actor: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Search:
     """A query made ready for the store: no text analysis is left to do."""
 
@@ -271,8 +284,10 @@ class Search:
     terms: tuple[str, ...]
     categories: tuple[str, ...]
     filters: Filters
-    candidates: int
-    caps: dict[str, int] = field(default_factory=dict)  # category -> at most so many candidates (rag_length)
+    candidates: int  # so many of the best by `weights`; what an edge ties to them comes on top
+    weights: Weights
+    speakers: tuple[str, ...] = ()  # words of the query, folded, that may be a speaker's name
+    explain: bool = False  # with the rank in each channel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,9 +297,8 @@ class Found:
     memory: Memory
     cosine: float | None = None
     keyword: float = 0.0  # share of the query's BM25 ceiling that the memory reaches, [0, 1]
-    relation: float = 0.0  # strongest edge to another found memory, [0, 1]
     edges: dict[MemoryId, float] = field(default_factory=dict)  # to the best of the others, with their strengths
-    channels: tuple[str, ...] = ()
+    ranks: dict[str, int] = field(default_factory=dict)  # place in each channel, from 1; only when asked to explain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,6 +310,7 @@ class Hit:
     parts: dict[str, float]
     channels: tuple[str, ...]
     related_to: MemoryId | None = None  # the hit that it was brought along by: on its own it was not relevant enough
+    ranks: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
