@@ -16,7 +16,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from benchmarks import latency, recall, replies, synthetic, writing
+from benchmarks import embedding, latency, recall, replies, synthetic, writing
 
 TOPICS = [
     "Rosa repaired the old lighthouse lamp with copper wire", "my violin teacher moved to Ghent",
@@ -166,6 +166,22 @@ def test_writing_measures_adds_beside_a_raw_insert(server: str, capsys: pytest.C
     assert found["edges_of_concurrent_writers"] > found["duplicate_edges"] == 0
     assert set(found["throughput"]) == {"1", "2", "4", "8", "8 in one space"}
     assert all(rate > 0 for rate in found["throughput"].values())
+
+
+def test_embedding_measures_callers_who_share(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Eight at once behind an endpoint share requests, and what four ask alike is in them once."""
+    monkeypatch.setenv("MUNIMENT_EMBEDDER", "hash-256")
+    assert embedding.main(["--texts", "24", "--rounds", "1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    ways = {"one by one", "at once", "at once, repeats"}
+    assert set(found["local"]) == set(found["endpoint"]) == ways
+    assert all(0 < row["p50_ms"] <= row["p95_ms"] <= row["max_ms"] for row in found["endpoint"].values())
+    assert found["endpoint"]["one by one"]["made"] == 24
+    assert 3 <= found["endpoint"]["at once"]["made"] <= 12
+    assert found["endpoint_speedup"] > 2
+    assert 0 < found["import"]["alone_p50_ms"] <= found["import"]["alone_p95_ms"]
 
 
 def test_an_interrupt_drops_the_database(server: str) -> None:
