@@ -258,7 +258,7 @@ async def test_who_asks_at_once_travels_together() -> None:
 
 async def test_what_comes_while_others_are_on_their_way_gathers() -> None:
     """A moment beside one request, and until one is back beside as many as may be."""
-    with ScriptedOpenAI(latency=0.2) as server:
+    with ScriptedOpenAI(latency=0.8) as server:
         async with embedder_at(server.base_url) as embedder:
             work = []
             for number in range(REQUESTS):
@@ -273,11 +273,11 @@ async def test_what_comes_while_others_are_on_their_way_gathers() -> None:
 
 async def test_a_question_passes_an_import() -> None:
     """It waits for no bulk request, not even where all that may be are on their way."""
-    with ScriptedOpenAI(latency=lambda request: 0.3 if len(request.body["input"]) > 1 else 0.0) as server:
+    with ScriptedOpenAI(latency=lambda request: 1.0 if len(request.body["input"]) > 1 else 0.0) as server:
         async with embedder_at(server.base_url) as embedder:
             work = asyncio.create_task(embedder.documents([f"line {number}" for number in range(REQUEST_TEXTS * 6)]))
             await asyncio.sleep(0.1)
-            await asyncio.wait_for(embedder.query("Who asks?"), 0.15)
+            await asyncio.wait_for(embedder.query("Who asks?"), 0.6)
             await work
     sent = [len(request.body["input"]) for request in server.requests]
     assert sorted(sent) == [1, *[REQUEST_TEXTS] * 6]
