@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from muniment.memory import wire
 from muniment.memory.errors import BadInput, Denied
@@ -13,7 +13,7 @@ from muniment.memory.ports import Sight
 from muniment.memory.records import Answer, Brief, Hit, Omission, Query, Reader, Revision, Scope, Search
 from muniment.memory.rules import gate, render, words
 from muniment.memory.rules.pack import as_json, pack
-from muniment.memory.rules.rank import rank, related
+from muniment.memory.rules.rank import rank, related, weights
 
 _NOTHING_ASKED = frozenset({"greeting", "acknowledgement", "empty"})
 
@@ -28,7 +28,11 @@ async def query(house: House, scope: Scope, agent: str, asked: Query) -> Answer:
     if asked.filters.user_id not in (None, scope.owner):
         raise Denied("filters.user_id names another user than the one that asks", agent=agent)
     search = await prepare(house, asked, categories)
-    sight = await house.store.look(reader, search)
+    as_of = asked.as_of
+    if isinstance(as_of, datetime):
+        as_of = await house.store.revision_at(scope, as_of)
+    sight = await house.store.look(reader, search, as_of=as_of)
+    reached(sight, as_of)
     threshold = recall.threshold if asked.threshold is None else asked.threshold
     hits, dropped = rank(
         sight.found,
@@ -54,7 +58,7 @@ async def query(house: House, scope: Scope, agent: str, asked: Query) -> Answer:
     return Answer(hits=tuple(kept), rev=sight.rev, tokens=spent, returns=asked.returns, left_out=left_out)
 
 
-async def brief(house: House, scope: Scope, agent: str, text: str) -> Brief:
+async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revision | None) -> Brief:
     """See `Memory.brief`. One transaction: profile, changes and search are of the same revision."""
     reader = Reader(scope=scope, allowed=house.allowed(agent))
     recall, lookback = house.settings.recall, timedelta(hours=house.settings.delta.lookback_hours)
@@ -70,7 +74,9 @@ async def brief(house: House, scope: Scope, agent: str, text: str) -> Brief:
         stable_limit=house.settings.limits.profile_items,
         thread=scope.thread,
         horizon=now - lookback,
+        as_of=as_of,
     )
+    reached(sight, as_of)
     hits, dropped = rank(
         sight.found,
         query=text,
@@ -139,6 +145,12 @@ def allow(house: House, agent: str, asked: Query, allowed: frozenset[str]) -> tu
     return tuple(sorted(asked.categories or allowed))
 
 
+def reached(sight: Sight, as_of: Revision | None) -> None:
+    """Raises BadInput for a revision that the space has not reached."""
+    if as_of is not None and not 0 <= as_of <= sight.rev:
+        raise BadInput(f"as_of: revision {as_of} given, the space is at {sight.rev}")
+
+
 async def prepare(house: House, asked: Query, categories: tuple[str, ...]) -> Search:
     """A query as the store takes it: embedded, its terms made."""
     # Redacted before it is cut: half a secret is no longer recognised as one.
@@ -149,6 +161,9 @@ async def prepare(house: House, asked: Query, categories: tuple[str, ...]) -> Se
         categories=categories,
         filters=asked.filters,
         candidates=max(house.settings.recall.candidates, asked.top_k),
+        weights=weights(house.profile, house.settings.recall),
+        speakers=words.spoken(text),
+        explain=asked.explain,
     )
 
 

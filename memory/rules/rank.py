@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime
 
-from muniment.memory.records import TRUST_RANK, Found, Hit, MemoryId, Omission, Reason, evolve
+from muniment.memory.records import TRUST_RANK, Found, Hit, MemoryId, Omission, Reason, Weights, evolve
 from muniment.memory.rules import words
 from muniment.memory.rules.merge import negated
 from muniment.memory.sections import Category, Profile, Recall
@@ -107,6 +106,17 @@ def _strongest(one: Found, hubs: AbstractSet[MemoryId]) -> tuple[float, MemoryId
     return max(((one.edges[id_], id_) for id_ in hubs & one.edges.keys()), key=lambda edge: (edge[0], str(edge[1])))
 
 
+def weights(profile: Profile, recall: Recall) -> Weights:
+    """By what the store picks its candidates: the score without what only orders the relevant."""
+    return Weights(
+        floor=profile.floor,
+        ceiling=profile.ceiling,
+        semantic=_SEMANTIC,
+        keyword=_KEYWORD,
+        actor=recall.actor_boost,
+    )
+
+
 def relevance(hit: Hit) -> float:
     """How far a hit answers the query by meaning and words alone, in [0, 1]: either may carry it."""
     semantic, keyword = hit.parts["semantic"], hit.parts["keyword"]
@@ -132,14 +142,15 @@ def _score(
         "recency": recall.recency_weight * 0.5 ** (age / recall.recency_half_life_days),
         "importance": recall.importance_weight * (memory.importance - 1) / 4,
         "pinned": recall.pinned_boost if memory.pinned else 0.0,
-        "relation": recall.relation_weight * one.relation,
+        "relation": recall.relation_weight * max(one.edges.values(), default=0.0),
         "actor": recall.actor_boost if memory.actor_id and memory.actor_id.casefold() in named else 0.0,
     }
     base = max(0.0, _SEMANTIC * meaning + _KEYWORD * parts["keyword"])
     score = base + sum(parts[name] for name in ("recency", "importance", "pinned", "relation", "actor"))
     if memory.kind == "insight":
         score *= recall.insight_factor
-    return Hit(memory=memory, score=score, parts=parts, channels=one.channels)
+    channels = ("dense",) * (meaning > 0) + ("keyword",) * (one.keyword > 0) + ("relation",) * bool(one.edges)
+    return Hit(memory=memory, score=score, parts=parts, channels=channels, ranks=one.ranks)
 
 
 def _reason(
@@ -174,7 +185,7 @@ def _alike(a: frozenset[str], b: frozenset[str], least: float) -> bool:
 
 def _named(query: str, found: Sequence[Found]) -> frozenset[str]:
     """The one speaker that the query names, if it names just one."""
-    spoken = set(re.findall(r"\w+", query.casefold()))
+    spoken = set(words.spoken(query))
     actors = {one.memory.actor_id.casefold() for one in found if one.memory.actor_id}
     named = {actor for actor in actors if actor in spoken}
     return frozenset(named) if len(named) == 1 else frozenset()

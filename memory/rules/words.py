@@ -232,6 +232,11 @@ def terms(text: str, most: int = 64) -> tuple[str, ...]:
     return tuple(found)
 
 
+def spoken(text: str, most: int = 64) -> tuple[str, ...]:
+    """The distinct words of a query as a speaker's name is compared with them, at most `most`."""
+    return tuple(dict.fromkeys(re.findall(r"\w+", text.casefold())))[:most]
+
+
 def numbers(text: str) -> frozenset[str]:
     """The numbers that a text names, as digits."""
     return frozenset(re.findall(r"\d+(?:[.,]\d+)?", unicodedata.normalize("NFKC", text)))

@@ -99,6 +99,14 @@ class Sessions:
             yield conn
 
     @asynccontextmanager
+    async def _asking(self, scope: Scope, allowed: frozenset[str]) -> AsyncIterator[Connection]:
+        """For one statement that reads: with the entrance before it, it is one transaction and one round trip."""
+        await self._ready()
+        async with self._connected() as conn, conn.pipeline():
+            await conn.execute(_READ["enter"], {"space": scope.space, "allowed": sorted(allowed)}, prepare=True)
+            yield conn
+
+    @asynccontextmanager
     async def _writing(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
         """One transaction in one space, which is founded when `found_at` is given."""
         await self._ready()
@@ -158,7 +166,10 @@ async def _enter(conn: Connection, scope: Scope, found_at: datetime | None) -> N
 async def _configure(conn: Connection) -> None:
     await register_vector_async(conn)
     await conn.execute("set role muniment_app")
-    await conn.execute("set plan_cache_mode = force_custom_plan")
+    # A plan that is made once, for any space: that of a search takes as long to make as to carry out. Every statement
+    # keeps to one space, so that an index is always right, whatever the statistics say of another space.
+    await conn.execute("set plan_cache_mode = force_generic_plan")
+    await conn.execute("set enable_seqscan = off")
     await conn.execute("set jit = off")
     await conn.execute("set work_mem = '16MB'")  # a search keeps a space of twenty thousand memories in memory
     await conn.execute("set timezone = 'UTC'")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import asdict
-from datetime import datetime
 from math import isnan
 from typing import Any
 
@@ -13,9 +11,8 @@ from psycopg.rows import DictRow
 
 from muniment.memory.errors import BadInput, StoreError
 from muniment.memory.plan import Change, Job, OpsEvent, Receipt, WritePlan
-from muniment.memory.ports import Probe, Sight
+from muniment.memory.ports import Probe
 from muniment.memory.records import (
-    Delta,
     JournalEntry,
     Kind,
     Memory,
@@ -24,7 +21,6 @@ from muniment.memory.records import (
     Reader,
     Revision,
     Scope,
-    Search,
     Turn,
     TurnId,
     evolve,
@@ -32,12 +28,13 @@ from muniment.memory.records import (
 from muniment.memory.rules import words
 from muniment.memory.stores import rows
 from muniment.memory.stores.caps import Caps
-from muniment.memory.stores.consents import Consents, consent, profile, put
+from muniment.memory.stores.consents import Consents, put
 from muniment.memory.stores.episodes import Episodes
 from muniment.memory.stores.extractions import Extractions
 from muniment.memory.stores.jobs import Queues, enqueue
 from muniment.memory.stores.move import Moves
 from muniment.memory.stores.pool import one
+from muniment.memory.stores.search import Searches
 from muniment.memory.stores.spending import Spending
 from muniment.memory.stores.sql import blocks
 
@@ -45,7 +42,7 @@ _WRITE, _READ = blocks("write"), blocks("read")
 _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 
 
-class PostgresStore(Moves, Caps, Spending, Extractions, Episodes, Consents, Queues):
+class PostgresStore(Searches, Moves, Caps, Spending, Extractions, Episodes, Consents, Queues):
     """Opens itself on first use."""
 
     async def commit(self, plan: WritePlan) -> Receipt:
@@ -99,40 +96,6 @@ class PostgresStore(Moves, Caps, Spending, Extractions, Episodes, Consents, Queu
             tuple(Neighbour(memory=rows.memory(row), sim=0.0) for row in found if row["n"] == n)
             for n in range(1, len(probes) + 1)
         ]
-
-    async def look(
-        self,
-        reader: Reader,
-        search: Search | None,
-        *,
-        stable: Sequence[str] = (),
-        stable_limit: int = 100,
-        thread: str | None = None,
-        horizon: datetime | None = None,
-    ) -> Sight:
-        """See `Store.look`."""
-        space = {"space": reader.scope.space}
-        async with self._reading(reader.scope, reader.allowed) as conn:
-            rev = await conn.execute(_READ["rev"], space)
-            hits = await conn.execute(_READ["search"], space | self._searched(search)) if search else None
-            lasting = (
-                await conn.execute(_READ["stable"], space | {"categories": list(stable), "limit": stable_limit})
-                if stable
-                else None
-            )
-            approved = await profile(conn, space) if "profile" in stable else None
-            unseen = (
-                await conn.execute(_READ["delta"], space | {"thread": thread, "horizon": horizon}) if thread else None
-            )
-        # All of it was asked in one round trip; what is fetched from here on is there.
-        now = Revision(one(await rev.fetchone())["rev"])
-        return Sight(
-            rev=now,
-            found=tuple(map(rows.found, await hits.fetchall())) if hits else (),
-            stable=tuple(map(rows.memory, await lasting.fetchall())) if lasting else (),
-            delta=_delta(await unseen.fetchall(), now) if unseen else None,
-            profile=tuple(map(consent, await approved.fetchall())) if approved else (),
-        )
 
     async def seen(self, scope: Scope, thread: str, rev: Revision) -> None:
         """See `Store.seen`."""
@@ -230,18 +193,6 @@ class PostgresStore(Moves, Caps, Spending, Extractions, Episodes, Consents, Queu
             asked = await put(conn, plan) if plan.proposals or plan.decisions else ()
         return Receipt(rev=rev, changes=changes, asked=asked)
 
-    def _searched(self, search: Search) -> dict[str, Any]:
-        narrowed = asdict(search.filters)
-        del narrowed["user_id"]
-        return narrowed | {
-            "vector": HalfVector(search.vector),
-            "model": self._model,
-            "categories": list(search.categories),
-            "terms": [rows.sparse({words.dimension(term): 1.0}).to_text() for term in search.terms],
-            "ceiling": words.CEILING,
-            "candidates": search.candidates,
-        }
-
 
 def _apart(changes: Sequence[Change]) -> list[list[Change]]:
     """The changes in order, in parts that have each memory once: one statement sees only what was before it."""
@@ -263,8 +214,3 @@ def _neighbours(met: Sequence[DictRow]) -> tuple[Neighbour, ...]:
     once = {row["memory_id"]: row for row in met}
     found = [Neighbour(memory=rows.memory(row), sim=sims.get(id_, 0.0)) for id_, row in once.items()]
     return tuple(sorted(found, key=lambda one: -one.sim))
-
-
-def _delta(found: Sequence[DictRow], rev: Revision) -> Delta:
-    lines = tuple(rows.entry(row) for row in found if row["rev"] is not None and row["text"] is not None)
-    return Delta(since=Revision(found[0]["since"]), rev=rev, entries=lines)

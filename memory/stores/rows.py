@@ -79,14 +79,12 @@ def spoken(row: Mapping[str, Any]) -> Turn:
 
 def found(row: Mapping[str, Any]) -> Found:
     """A row of the `search` block as a Found."""
-    channels = ("dense", "keyword", "relation")
     return Found(
         memory=memory(row),
         cosine=row["cosine"],
-        keyword=float(row["share"] or 0),
-        relation=row["strength"] or 0.0,
+        keyword=row["share"] or 0.0,
         edges={MemoryId(UUID(id_)): strength for id_, strength in (row["edges"] or {}).items()},
-        channels=tuple(name for name in channels if row[f"by_{name}"]),
+        ranks={name: place for name, place in (row["ranks"] or {}).items() if place},
     )
 
 

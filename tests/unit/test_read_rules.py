@@ -22,7 +22,7 @@ def found(text: str, cosine: float = 0.5, keyword: float = 0.0, category: str = 
     memory = Memory(
         id=MemoryId(uuid4()), kind="semantic", category=category, text=text, created_at=NOON, updated_at=NOON, **more
     )
-    return Found(memory=memory, cosine=cosine, keyword=keyword, channels=("dense",))
+    return Found(memory=memory, cosine=cosine, keyword=keyword)
 
 
 def ranked(*items: Found, query: str = "q", threshold: float = 0.2) -> tuple[list[str], dict[str, str]]:

@@ -1,0 +1,138 @@
+"""What a turn or a query reads: the search, the lasting memories, and what a thread has not seen.
+
+The statement of a search is put together from the blocks of `search.sql`, one text for each shape of a query. A filter
+that is not asked for is not in the text: a plan is made once for each text and connection, and a scan tests nothing in
+vain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from functools import cache
+from typing import Any, LiteralString
+
+from pgvector import HalfVector
+from psycopg import AsyncCursor
+from psycopg.rows import DictRow
+
+from muniment.memory.ports import Sight
+from muniment.memory.records import Delta, Filters, Found, Reader, Revision, Scope, Search
+from muniment.memory.rules import words
+from muniment.memory.stores import rows
+from muniment.memory.stores.consents import consent, profile
+from muniment.memory.stores.pool import Connection, Sessions, one
+from muniment.memory.stores.sql import blocks
+
+_READ, _SEARCH = blocks("read"), blocks("search")
+_FILTERS: tuple[LiteralString, ...] = (
+    "agent_id", "run_id", "actor_id", "role", "category", "pinned", "importance_min", "importance_max",
+    "updated_after", "updated_before",
+)  # fmt: skip
+
+
+class Searches(Sessions):
+    """Everything that is read at one revision."""
+
+    async def look(
+        self,
+        reader: Reader,
+        search: Search | None,
+        *,
+        stable: Sequence[str] = (),
+        stable_limit: int = 100,
+        thread: str | None = None,
+        horizon: datetime | None = None,
+        as_of: Revision | None = None,
+    ) -> Sight:
+        """See `Store.look`. A search alone is one statement, which sees one snapshot by itself."""
+        space = {"space": reader.scope.space, "as_of": as_of}
+        if search and not stable and not thread:
+            async with self._asking(reader.scope, reader.allowed) as conn:
+                asked = await self._search(conn, space, search)
+            found = await asked.fetchall()
+            return Sight(rev=_revision(found[0], as_of), found=_found(found))
+        async with self._reading(reader.scope, reader.allowed) as conn:
+            rev = await conn.execute(_READ["rev"], space)
+            hits = await self._search(conn, space, search) if search else None
+            lasting = (
+                await conn.execute(
+                    _at(_SEARCH["stable"], as_of), space | {"categories": list(stable), "limit": stable_limit}
+                )
+                if stable
+                else None
+            )
+            approved = await profile(conn, space) if "profile" in stable else None
+            unseen = (
+                await conn.execute(_at(_SEARCH["delta"], as_of), space | {"thread": thread, "horizon": horizon})
+                if thread
+                else None
+            )
+        # All of it was asked in one round trip; what is fetched from here on is there.
+        now = _revision(one(await rev.fetchone()), as_of)
+        return Sight(
+            rev=now,
+            found=_found(await hits.fetchall()) if hits else (),
+            stable=tuple(map(rows.memory, await lasting.fetchall())) if lasting else (),
+            delta=_delta(await unseen.fetchall(), now) if unseen else None,
+            profile=tuple(map(consent, await approved.fetchall())) if approved else (),
+        )
+
+    async def revision_at(self, scope: Scope, moment: datetime) -> Revision:
+        """See `Store.revision_at`."""
+        async with self._reading(scope, None) as conn:
+            found = await conn.execute(_SEARCH["revision_at"], {"space": scope.space, "moment": moment})
+            return Revision(one(await found.fetchone())["rev"])
+
+    async def _search(self, conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[DictRow]:
+        then = space["as_of"] is not None
+        text = _statement(_given(search.filters), bool(search.speakers), search.explain, then)
+        return await conn.execute(text, {**space, **self._searched(search)}, prepare=True, binary=True)
+
+    def _searched(self, search: Search) -> dict[str, Any]:
+        units = [rows.sparse({words.dimension(term): 1.0}) for term in search.terms]
+        return {
+            **{name: getattr(search.filters, name) for name in _given(search.filters)},
+            **asdict(search.weights),
+            "speakers": list(search.speakers),
+            "highest": words.CEILING,
+            "vector": HalfVector(search.vector),
+            "model": self._model,
+            "categories": list(search.categories),
+            "heard": rows.sparse({words.dimension(term): 1.0 for term in search.terms}),
+            "terms": units or [rows.sparse({})],
+            "candidates": search.candidates,
+        }
+
+
+def _revision(row: DictRow, as_of: Revision | None) -> Revision:
+    """What was read: a revision that is not reached yet cannot be."""
+    return Revision(row["rev"] if as_of is None else min(row["rev"], as_of))
+
+
+def _found(found: Sequence[DictRow]) -> tuple[Found, ...]:
+    """The rows of a search, without the empty one that has the revision of a search without any."""
+    return tuple(rows.found(row) for row in found if row["memory_id"] is not None)
+
+
+def _delta(found: Sequence[DictRow], rev: Revision) -> Delta:
+    lines = tuple(rows.entry(row) for row in found if row["rev"] is not None and row["text"] is not None)
+    return Delta(since=Revision(found[0]["since"]), rev=rev, entries=lines)
+
+
+def _at(text: LiteralString, as_of: Revision | None) -> LiteralString:
+    """The text reading the memories as they are, or as they were."""
+    return text.replace("{source}", _SEARCH["current" if as_of is None else "then"])
+
+
+def _given(filters: Filters) -> tuple[LiteralString, ...]:
+    return tuple(name for name in _FILTERS if getattr(filters, name) is not None)
+
+
+@cache
+def _statement(given: tuple[LiteralString, ...], speakers: bool, explain: bool, then: bool) -> LiteralString:
+    text = _SEARCH["search"].replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
+    text = text.replace("{narrowed}", "".join(" " + _SEARCH[f"by_{name}"] for name in given))
+    text = text.replace("{spoken}", _SEARCH["spoken" if speakers else "unspoken"])
+    text = text.replace("{source}", _SEARCH["then" if then else "current"])
+    return text.replace("{cosine}", _SEARCH["cosine"])
