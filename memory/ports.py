@@ -16,6 +16,7 @@ from muniment.memory.plan import (
     Job,
     JobName,
     OpsEvent,
+    Parcel,
     Receipt,
     Settlement,
     Source,
@@ -255,6 +256,14 @@ class Store(Queue, Protocol):
         """Apply the plan, all or nothing. `Conflict` if the space is no longer at `plan.expects`."""
         ...
 
+    async def pack(self, plan: WritePlan) -> tuple[Parcel, ...]:
+        """The plan's changes, new memories only, each with those of the plan's turns that support it. Writes nothing."""
+        ...
+
+    async def bring(self, plan: WritePlan, parcels: Sequence[Parcel]) -> int:
+        """Commit what was packed in the plan's scope and name, but for what has no turn left to consume; how many."""
+        ...
+
     async def near(
         self, scope: Scope, probes: Sequence[Probe], limit: int
     ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
@@ -276,10 +285,16 @@ class Store(Queue, Protocol):
         stable_limit: int = 100,
         thread: str | None = None,
         horizon: datetime | None = None,
+        as_of: Revision | None = None,
     ) -> Sight:
-        """Search, stable memories of the named categories, and the thread's unseen changes, at one revision.
+        """Search, stable memories of the named categories, and the thread's unseen changes, at one revision: the last,
+        or that of `as_of`, for which the approved values of the profile are those of today.
 
         `horizon`: a thread that never looked sees the changes since then."""
+        ...
+
+    async def revision_at(self, scope: Scope, moment: datetime) -> Revision:
+        """The revision that the space had at this time; 0 before its first change."""
         ...
 
     async def seen(self, scope: Scope, thread: str, rev: Revision) -> None:
