@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Any
 
 from muniment.memory import wire
 from muniment.memory.errors import BadInput, Denied
 from muniment.memory.flows.house import House, safe_text
 from muniment.memory.plan import OpsEvent
 from muniment.memory.ports import Sight
-from muniment.memory.records import Answer, Brief, Hit, Omission, Query, Reader, Revision, Scope, Search
+from muniment.memory.records import Answer, Brief, Hit, Omission, Query, Reader, Revision, Scope, Search, evolve
 from muniment.memory.rules import gate, render, words
-from muniment.memory.rules.pack import as_json, pack
-from muniment.memory.rules.rank import rank, related, weights
+from muniment.memory.rules.pack import Rendered, as_json, pack
+from muniment.memory.rules.rank import Lens, rank, related, weights
 
 _NOTHING_ASKED = frozenset({"greeting", "acknowledgement", "empty"})
 
@@ -22,40 +25,26 @@ async def query(house: House, scope: Scope, agent: str, asked: Query) -> Answer:
     """See `Memory.query`."""
     reader = Reader(scope=scope, allowed=house.allowed(agent))
     categories = allow(house, agent, asked, reader.allowed)
-    recall = house.settings.recall
     if asked.top_k > house.settings.limits.top_k:
         raise BadInput(f"top_k: {asked.top_k} given, at most {house.settings.limits.top_k} allowed (limits.top_k)")
     if asked.filters.user_id not in (None, scope.owner):
         raise Denied("filters.user_id names another user than the one that asks", agent=agent)
-    search = await prepare(house, asked, categories)
     as_of = asked.as_of
     if isinstance(as_of, datetime):
         as_of = await house.store.revision_at(scope, as_of)
-    sight = await house.store.look(reader, search, as_of=as_of)
-    reached(sight, as_of)
-    threshold = recall.threshold if asked.threshold is None else asked.threshold
-    hits, dropped = rank(
-        sight.found,
-        query=asked.text,
-        at=house.clock.now(),
-        profile=house.profile,
-        recall=recall,
-        categories=house.categories,
-        threshold=threshold,
-    )
+    search = await prepare(house, asked, categories)
+    lens = _lens(house, asked.text, asked.threshold)
 
-    def rendered(kept: Sequence[Hit]) -> str:
-        answer = Answer(hits=tuple(kept), rev=sight.rev, tokens=0, returns=asked.returns)
-        return wire.fenced(as_json(wire.answer(answer)))
-
-    kept, spent, left = pack(hits, top_k=asked.top_k, budget=asked.budget_tokens, rendered=rendered)
-    # Who asks for more relevance than usual gets nothing less.
-    if threshold <= recall.threshold and (beside := _beside(house, sight, kept, dropped, asked.text)):
-        kept, spent, _ = pack([*kept, *beside], top_k=asked.top_k, budget=asked.budget_tokens, rendered=rendered)
+    limits = _Limits(top_k=asked.top_k, budget=asked.budget_tokens, to_the_end=asked.explain)
+    while True:
+        sight = await house.store.look(reader, search, as_of=as_of)
+        reached(sight, as_of)
+        kept, spent, left = _kept(house, sight, lens, limits, partial(_payload, asked, sight.rev))
+        if not _starved(kept, left, asked.top_k) or len(sight.found) < search.candidates:
+            break
+        search = evolve(search, candidates=4 * search.candidates)
     await _searched(house, scope, kept)
-    shown = {hit.memory.id for hit in kept}
-    left_out = tuple(one for one in dropped + left if one.id not in shown)
-    return Answer(hits=tuple(kept), rev=sight.rev, tokens=spent, returns=asked.returns, left_out=left_out)
+    return Answer(hits=tuple(kept), rev=sight.rev, tokens=spent, returns=asked.returns, left_out=tuple(left))
 
 
 async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revision | None) -> Brief:
@@ -64,7 +53,6 @@ async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revisi
     recall, lookback = house.settings.recall, timedelta(hours=house.settings.delta.lookback_hours)
     lasting = sorted(name for name in reader.allowed if house.categories[name].context == "all")
     moving = tuple(sorted(reader.allowed - set(lasting)))
-    now = house.clock.now()
     asked = Query(text=text, top_k=recall.context_bullets)
     search = await prepare(house, asked, moving) if gate.skip(text, "user") not in _NOTHING_ASKED else None
     sight = await house.store.look(
@@ -73,29 +61,18 @@ async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revisi
         stable=lasting,
         stable_limit=house.settings.limits.profile_items,
         thread=scope.thread,
-        horizon=now - lookback,
+        horizon=house.clock.now() - lookback,
         as_of=as_of,
     )
     reached(sight, as_of)
-    hits, dropped = rank(
-        sight.found,
-        query=text,
-        at=now,
-        profile=house.profile,
-        recall=recall,
-        categories=house.categories,
-        threshold=recall.threshold,
-    )
     header = render.header(sight.delta, house.categories, house.settings.delta.bullets) if sight.delta else ""
 
     def block(kept: Sequence[Hit]) -> str:
         lines = [f"- {render.line(render.bullet(hit), 400)}" for hit in kept]
         return render.fence("\n".join(filter(None, [header, *lines])))
 
-    limits = {"top_k": recall.context_bullets, "budget": recall.context_budget_tokens}
-    kept, _, _ = pack(hits, **limits, rendered=block)
-    if beside := _beside(house, sight, kept, dropped, text):
-        kept, _, _ = pack([*kept, *beside], **limits, rendered=block)
+    limits = _Limits(top_k=recall.context_bullets, budget=recall.context_budget_tokens)
+    kept, _, _ = _kept(house, sight, _lens(house, text, None), limits, block)
     await _searched(house, scope, kept)
     return Brief(
         rev=sight.rev,
@@ -106,18 +83,48 @@ async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revisi
     )
 
 
-def _beside(house: House, sight: Sight, kept: Sequence[Hit], dropped: Sequence[Omission], text: str) -> list[Hit]:
-    """What comes along with the hits by an edge. Below the embedder's `check` band two texts are alike in form only."""
-    weak = {one.id for one in dropped if one.reason == "below threshold"}
-    return related(
-        [one for one in sight.found if one.memory.id in weak],
-        kept,
+def _payload(asked: Query, rev: Revision, kept: Sequence[Hit]) -> str:
+    answer = Answer(hits=tuple(kept), rev=rev, tokens=0, returns=asked.returns)
+    return wire.fenced(as_json(wire.answer(answer)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Limits:
+    top_k: int
+    budget: int
+    to_the_end: bool = False
+
+
+def _kept(
+    house: House, sight: Sight, lens: Lens, limits: _Limits, rendered: Rendered
+) -> tuple[list[Hit], int, list[Omission]]:
+    """What of a sight goes into the answer, its tokens, and what was left out: the relevant, then what an edge ties to it."""
+    sizes: dict[str, Any] = {"top_k": limits.top_k, "budget": limits.budget, "rendered": rendered}
+    kept, spent, left = pack(rank(sight.found, lens), **sizes, to_the_end=limits.to_the_end)
+    # Who asks for more relevance than usual gets nothing less. Below the embedder's `check` band two texts are alike in
+    # form only.
+    if lens.threshold <= house.settings.recall.threshold and len(kept) < limits.top_k:
+        least = max(house.settings.write.link_min, house.profile.check)
+        if beside := related(sight.found, kept, lens, least=least):
+            kept, spent, _ = pack([*kept, *beside], **sizes)
+    shown = {hit.memory.id for hit in kept}
+    return kept, spent, [one for one in left if one.id not in shown]
+
+
+def _starved(kept: Sequence[Hit], left: Sequence[Omission], top_k: int) -> bool:
+    """Whether others of the same words, or of a full category, may have stood before what there is room for."""
+    return len(kept) < top_k and any(one.reason in ("near-duplicate", "category full") for one in left)
+
+
+def _lens(house: House, text: str, threshold: float | None) -> Lens:
+    recall = house.settings.recall
+    return Lens(
         query=text,
         at=house.clock.now(),
         profile=house.profile,
-        recall=house.settings.recall,
+        recall=recall,
         categories=house.categories,
-        least=max(house.settings.write.link_min, house.profile.check),
+        threshold=recall.threshold if threshold is None else threshold,
     )
 
 

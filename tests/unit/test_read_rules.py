@@ -1,5 +1,6 @@
 """Ranking, packing, rendering, words and tokens."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -7,10 +8,23 @@ from uuid import uuid4
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.records import Action, Delta, Fact, Found, Hit, JournalEntry, Memory, MemoryId, Revision, Trust
+from muniment.memory.records import (
+    Action,
+    Delta,
+    Fact,
+    Found,
+    Hit,
+    JournalEntry,
+    Memory,
+    MemoryId,
+    Omission,
+    Revision,
+    Trust,
+)
 from muniment.memory.rules import render, tokens, words
 from muniment.memory.rules.pack import pack
-from muniment.memory.rules.rank import rank, related, relevance
+from muniment.memory.rules.rank import Lens, rank, related, relevance
+from muniment.memory.sections import Profile
 from muniment.memory.settings import load
 from tests.engine import NOON
 
@@ -25,10 +39,17 @@ def found(text: str, cosine: float = 0.5, keyword: float = 0.0, category: str = 
     return Found(memory=memory, cosine=cosine, keyword=keyword)
 
 
+def lens(query: str = "q", threshold: float = 0.2, profile: Profile = PROFILE) -> Lens:
+    return Lens(query=query, at=NOON, profile=profile, recall=RECALL, categories=CATEGORIES, threshold=threshold)
+
+
+def judged(items: Sequence[Found], how: Lens) -> tuple[list[Hit], list[Omission]]:
+    each = list(rank(items, how))
+    return [one for one in each if isinstance(one, Hit)], [one for one in each if isinstance(one, Omission)]
+
+
 def ranked(*items: Found, query: str = "q", threshold: float = 0.2) -> tuple[list[str], dict[str, str]]:
-    hits, left = rank(
-        items, query=query, at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, threshold=threshold
-    )
+    hits, left = judged(items, lens(query, threshold))
     names = {one.memory.id: one.memory.text for one in items}
     return [hit.memory.text for hit in hits], {names[one.id]: one.reason for one in left}
 
@@ -116,7 +137,7 @@ def test_an_unknown_script_leaves_it_to_the_words() -> None:
     """Where the embedder does not know Chinese, a high cosine of a Chinese query means nothing."""
     latin = SETTINGS.profile("bge-small-en-v1.5-int8")
     items = [found("用户喜欢绿茶", 0.84, 0.0), found("用户的配偶是王敏", 0.5, 0.8)]
-    hits, left = rank(items, query="配偶", at=NOON, profile=latin, recall=RECALL, categories=CATEGORIES, threshold=0.2)
+    hits, left = judged(items, lens("配偶", profile=latin))
     assert [hit.memory.text for hit in hits] == ["用户的配偶是王敏"]
     assert [one.reason for one in left] == ["below threshold"]
 
@@ -133,10 +154,8 @@ def test_ranking_loses_nothing_and_keeps_the_threshold(
         found(f"text {n} {chr(97 + n) * 5}", cosine, keyword, importance=importance, pinned=pinned)
         for n, (cosine, keyword, importance, pinned) in enumerate(signals)
     ]
-    hits, left = rank(items, query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, threshold=bar)
-    again, _ = rank(
-        items[::-1], query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, threshold=bar
-    )
+    hits, left = judged(items, lens(threshold=bar))
+    again, _ = judged(items[::-1], lens(threshold=bar))
     assert {hit.memory.id for hit in hits} | {one.id for one in left} == {one.memory.id for one in items}
     assert len(hits) + len(left) == len(items)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -152,7 +171,7 @@ def test_packing_never_exceeds_the_budget(texts: list[str], top_k: int, budget: 
     def rendered(kept: object) -> str:
         return "\n".join(hit.memory.text for hit in kept)  # type: ignore[attr-defined]
 
-    kept, spent, left = pack(hits, top_k=top_k, budget=budget, rendered=rendered)
+    kept, spent, left = pack(hits, top_k=top_k, budget=budget, rendered=rendered, to_the_end=True)
     assert spent == tokens.count(rendered(kept)) <= budget
     assert len(kept) <= top_k
     assert len(kept) + len(left) == len(hits)
@@ -245,7 +264,7 @@ def test_tokens_grow_with_the_text(text: str) -> None:
 def test_what_an_edge_brings_along(others: list[tuple[float, bool, str]], least: float) -> None:
     """At most two, strongest first, strong enough, no insight, and each by its strongest edge to a hit."""
     hub = found("a red cello")
-    hits, _ = rank([hub], query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, threshold=0)
+    hits, _ = judged([hub], lens(threshold=0))
     weak = [
         replace(found(f"note {n} about w{n} and x{n}", 0.0, category=category), edges={hub.memory.id: strength})
         for n, (strength, _, category) in enumerate(others)
@@ -254,21 +273,19 @@ def test_what_an_edge_brings_along(others: list[tuple[float, bool, str]], least:
         replace(one, memory=replace(one.memory, kind="insight")) if insight else one
         for one, (_, insight, _) in zip(weak, others, strict=True)
     ]
-    brought = related(
-        weak, hits, query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, least=least
-    )
+    brought = related(weak, hits, lens(), least=least)
     fit = sorted((strength for strength, insight, _ in others if strength >= least and not insight), reverse=True)
     edges = {one.memory.id: one.edges[hub.memory.id] for one in weak}
     assert [edges[hit.memory.id] for hit in brought] == fit[:2]
     assert {hit.related_to for hit in brought} <= {hub.memory.id}
-    assert not related(weak, [], query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, least=0)
+    assert not related(weak, [], lens(), least=0)
 
 
 def test_what_says_the_same_is_not_brought_along() -> None:
     """A near-duplicate of the hit, or of what was brought already."""
     hub, twin = found("the user rents a red cello"), found("The user rents a red cello.", 0.0)
     one, same = found("lessons are on tuesdays", 0.0), found("Lessons are on Tuesdays!", 0.0)
-    hits, _ = rank([hub], query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, threshold=0)
+    hits, _ = judged([hub], lens(threshold=0))
     weak = [replace(item, edges={hub.memory.id: 0.9 - n / 10}) for n, item in enumerate((twin, one, same))]
-    brought = related(weak, hits, query="q", at=NOON, profile=PROFILE, recall=RECALL, categories=CATEGORIES, least=0.6)
+    brought = related(weak, hits, lens(), least=0.6)
     assert [hit.memory.text for hit in brought] == ["lessons are on tuesdays"]
