@@ -102,7 +102,7 @@ class Sharing:
         self.cache = VectorCache()
         self.made = 0  # texts that were embedded
         self._wake, self._long_first = wake, long_first
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a caller that is garbage leaves in whichever thread collects it
         self._lanes: tuple[deque[_Call], ...] = (deque(), deque(), deque())
         self._wanted: dict[str, list[_Call]] = {}
         self._running: set[str] = set()

@@ -13,7 +13,7 @@ import time
 import zipfile
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -154,7 +154,7 @@ class TestVectors:
 
     async def test_the_bits_are_those_of_the_model_run_by_hand(self, files: Path, embedder: OnnxEmbedder) -> None:
         """One text alone in a session with nothing set, first token, length 1; a document has no prefix."""
-        import onnxruntime
+        import onnxruntime  # type: ignore[import-untyped]
         from tokenizers import Tokenizer
 
         session = onnxruntime.InferenceSession(str(files / MODEL_FILE), providers=["CPUExecutionProvider"])
@@ -232,7 +232,7 @@ class TestVectors:
         """And what nobody waits for any more is not read."""
         shared = OnnxEmbedder(files, workers=1)
         lines = [f"Line {number} of two imports." for number in range(40)]
-        gone, stays = asyncio.create_task(shared.documents([*lines, *(f"Only mine {n}." for n in range(2_000))])), None
+        gone = asyncio.create_task(shared.documents([*lines, *(f"Only mine {n}." for n in range(2_000))]))
         await asyncio.sleep(0)
         stays = asyncio.create_task(shared.documents(lines))
         asked = [asyncio.create_task(shared.query("Who stays?")) for _ in range(3)]
@@ -268,12 +268,13 @@ class TestVectors:
     async def test_closing_tells_those_who_wait(self, files: Path) -> None:
         """Nobody hangs, and nobody takes it for his own cancellation."""
         closing = OnnxEmbedder(files, workers=1)
-        waiting = [asyncio.create_task(closing.documents([f"{a} line {n}." for n in range(50)])) for a in "ab"]
-        waiting.append(asyncio.create_task(closing.query("Anybody there?")))
+        lines = ([f"{name} line {n}." for n in range(50)] for name in "ab")
+        waiting = asyncio.gather(
+            *(closing.documents(some) for some in lines), closing.query("Anybody there?"), return_exceptions=True
+        )
         await asyncio.sleep(0.02)
         await closing.close()
-        told = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 10)
-        assert [type(error) for error in told] == [ModelUnavailable] * 3
+        assert [type(error) for error in await asyncio.wait_for(waiting, 10)] == [ModelUnavailable] * 3
 
     async def test_the_loop_runs_on_under_an_import(self, files: Path) -> None:
         """Of ten thousand texts, some of them long: read, hashed and put in line in small portions."""
@@ -360,6 +361,24 @@ def test_event_loops_may_share_an_embedder(files: Path) -> None:
         assert all(np.array_equal(a, b) for a, b in zip(one.result(), two.result(), strict=True))
     assert shared.made < 100
     asyncio.run(shared.close())
+
+
+def test_a_caller_whose_loop_is_closed_disturbs_nobody(files: Path) -> None:
+    """Another who wants the same text gets it."""
+    shared = OnnxEmbedder(files, workers=1)
+    asyncio.run(shared.query("Load the model."))
+    slow = [f"{n} " + "The user keeps bees on the roof. " * 60 for n in range(3)]
+    loop = asyncio.new_event_loop()
+    gone = shared.documents(slow)
+    task = loop.create_task(gone)
+    loop.run_until_complete(asyncio.sleep(0.01))
+    loop.close()
+    assert not task.done()
+    assert len(asyncio.run(asyncio.wait_for(shared.documents(slow), 20))) == 3
+    asyncio.run(shared.close())
+    task._log_destroy_pending = False  # type: ignore[attr-defined]  # as a loop that is stopped hard leaves it
+    with suppress(RuntimeError):
+        gone.close()
 
 
 def test_who_embeds_offline_does_not_pay_for_the_client() -> None:
