@@ -76,6 +76,14 @@ class WritePlan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Parcel:
+    """A new memory and the turns that it consumes, packed as the store will send them; good for one store only."""
+
+    memory: bytes
+    turns: dict[TurnId, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
     """What a write did. `skipped` is the gate's reason; `refused` counts candidates that failed validation."""
 

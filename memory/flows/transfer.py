@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from itertools import islice
 from typing import Any, get_args
 from uuid import uuid4
 
 from muniment.memory import wire
-from muniment.memory.errors import BadInput, Conflict
+from muniment.memory.errors import BadInput
 from muniment.memory.flows.house import House, safe_value, unwanted
 from muniment.memory.flows.write import checked, keep, safe_candidate
-from muniment.memory.plan import Change, Field, WritePlan
+from muniment.memory.plan import Change, Field, Parcel, WritePlan
 from muniment.memory.ports import Dump
-from muniment.memory.records import Candidate, Kind, MemoryId, Revision, Scope, Turn, TurnId
+from muniment.memory.records import Candidate, Kind, MemoryId, Revision, Scope, Turn, TurnId, Vector
 from muniment.memory.rules.denial import denied
 from muniment.memory.rules.merge import fresh
+from muniment.memory.rules.screen import harmless
 
 Progress = Callable[[int], None]
-_BATCH = 128
+_BATCH = 128  # texts that are embedded at once
+_TOGETHER = 1024  # at most so many memories in one transaction, and a batch more
+_PACKED = 16  # and then whatever else waits has its turn
 _REVECTOR = 64
 _ROW_TYPES = frozenset({"space", "memory", "version", "journal", "relation", "thread", "turn", "consent"})
 _TEXTS = (
@@ -40,38 +43,90 @@ async def ingest(house: House, scope: Scope, candidates: Iterable[Candidate], pr
     if unwanted(house, scope):
         return 0
     source = (one for one in candidates if denied(house.settings.redact, tags=one.tags) is None)
-    added = 0
-    while batch := [safe_candidate(house, one) for one in islice(source, _BATCH)]:
-        vectors = await house.embedder.documents([one.text for one in batch])
-        added += await _ingest_batch(house, scope, batch, vectors)
-        if progress:
-            progress(len(batch))
-    return added
+    intake = _Intake(house, scope, progress)
+    try:
+        for batch in _batches(source):
+            await intake.take(batch)
+        await intake.write()
+    except asyncio.CancelledError:
+        intake.stop()
+        raise
+    finally:
+        await intake.written()
+    return intake.added
 
 
-async def _ingest_batch(house: House, scope: Scope, batch: list[Candidate], vectors: list[Any]) -> int:
-    at = house.clock.now()
-    async with house.turnstile(scope.space):
-        for _ in range(house.settings.write.attempts):
-            rev, _near = await house.store.near(scope, (), 0)
-            known = await house.store.known(scope, [turn for one in batch for turn in one.turns])
-            changes, turns = [], []
-            for one, vector in zip(batch, vectors, strict=True):
-                if one.turns and known.issuperset(one.turns):
-                    continue
-                changes.append(
-                    Change(action="ADD", vector=vector, band="new", after=fresh(one, MemoryId(uuid4()), scope, at))
-                )
-                turns += [_turn(one, turn, scope, at) for turn in one.turns]
-            if not changes:
-                return 0
-            plan = WritePlan(scope=scope, expects=rev, node="face", at=at, changes=tuple(changes), turns=tuple(turns))
-            try:
-                await house.store.commit(plan)
-            except Conflict:
-                continue
-            return len(changes)
-    raise Conflict
+class _Intake:
+    """Embeds and packs what comes while what came before is written, one transaction at a time.
+
+    A slow embedder has each of its batches written at once; what a quick one has ready meanwhile is written together."""
+
+    def __init__(self, house: House, scope: Scope, progress: Progress | None) -> None:
+        self.house, self.scope, self.progress = house, scope, progress
+        self.added = 0
+        self._ready: list[Parcel] = []
+        self._writing: asyncio.Task[None] | None = None
+
+    async def take(self, batch: Sequence[Candidate]) -> None:
+        safe = [_safe_candidate(self.house, one) for one in batch]
+        vectors = await self.house.embedder.documents([one.text for one in safe])
+        for start in range(0, len(safe), _PACKED):
+            some = slice(start, start + _PACKED)
+            self._ready += await self._packed(safe[some], vectors[some])
+            await asyncio.sleep(0)
+        if self._writing is None or self._writing.done() or len(self._ready) >= 2 * _TOGETHER:
+            await self.write()
+
+    async def write(self) -> None:
+        """Begin to write what is ready, after what is being written."""
+        await self.written()
+        ready, self._ready = self._ready, []
+        if ready:
+            self._writing = asyncio.create_task(self._write(ready))
+
+    async def written(self) -> None:
+        """Wait for what is being written; raises what it failed with, once."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            await writing
+
+    def stop(self) -> None:
+        """Give up what is being written: all of it, or it was written already."""
+        if self._writing is not None:
+            self._writing.cancel()
+
+    async def _packed(self, batch: Sequence[Candidate], vectors: Sequence[Vector]) -> tuple[Parcel, ...]:
+        at, scope = self.house.clock.now(), self.scope
+        changes = tuple(
+            Change(action="ADD", vector=vector, band="new", after=fresh(one, MemoryId(uuid4()), scope, at))
+            for one, vector in zip(batch, vectors, strict=True)
+        )
+        turns = tuple(_turn(one, turn, scope, at) for one in batch for turn in one.turns)
+        return await self.house.store.pack(_plan(scope, at, changes, turns))
+
+    async def _write(self, ready: Sequence[Parcel]) -> None:
+        plan = _plan(self.scope, self.house.clock.now())
+        async with self.house.turnstile(self.scope.space):
+            self.added += await self.house.store.bring(plan, ready)
+        if self.progress:
+            self.progress(len(ready))
+
+
+def _plan(scope: Scope, at: datetime, changes: tuple[Change, ...] = (), turns: tuple[Turn, ...] = ()) -> WritePlan:
+    """Whatever revision the space has: what is only added depends on nothing that is there."""
+    return WritePlan(scope=scope, expects=Revision(0), node="face", at=at, changes=changes, turns=turns)
+
+
+def _batches(source: Iterator[Candidate]) -> Iterator[list[Candidate]]:
+    """What is embedded at once. Candidates of one turn stay together: once it is consumed, no more of them are taken."""
+    batch: list[Candidate] = []
+    for one in source:
+        if len(batch) >= _TOGETHER or (len(batch) >= _BATCH and set(batch[-1].turns).isdisjoint(one.turns)):
+            yield batch
+            batch = []
+        batch.append(one)
+    if batch:
+        yield batch
 
 
 async def export(house: House, scope: Scope) -> tuple[dict[str, Any], ...]:
@@ -129,8 +184,21 @@ async def reembed(house: House, progress: Progress | None) -> int:
     return done
 
 
+def _safe_candidate(house: House, one: Candidate) -> Candidate:
+    said = [one.text, *one.tags, *(text for text in (one.context, one.actor) if text)]
+    return one if one.fact is None and all(_harmless(house, text) for text in said) else safe_candidate(house, one)
+
+
 def _redacted(house: House, row: dict[str, Any]) -> dict[str, Any]:
-    return row | {key: safe_value(house, row[key]) for key in _TEXTS if row.get(key)}
+    said = [
+        key for key in _TEXTS if (value := row.get(key)) and not (isinstance(value, str) and _harmless(house, value))
+    ]
+    return row | {key: safe_value(house, row[key]) for key in said} if said else row
+
+
+def _harmless(house: House, text: str) -> bool:
+    rules = house.settings.redact
+    return not rules.patterns and harmless(text, email=rules.email, phone=rules.phone)
 
 
 def _check(row: Any, number: int, house: House) -> None:

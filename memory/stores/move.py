@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import groupby, islice
 from typing import Any
 
 from pgvector import HalfVector
-from psycopg.types.json import Jsonb
 
 from muniment.memory.errors import BadInput, Conflict, StoreError
 from muniment.memory.ports import Dump
 from muniment.memory.records import Revision, Scope, Vector
-from muniment.memory.rules import words
-from muniment.memory.stores import rows
-from muniment.memory.stores.pool import Sessions
+from muniment.memory.stores.bulk import Bulk, Shapes, carrying, vectors
 from muniment.memory.stores.sql import blocks
 
-_MOVE = blocks("move")
+_MOVE, _BULK = blocks("move"), blocks("bulk")
 # SQL states of a row that does not fit its table: not supported, data, integrity, of another type, too long.
 _UNFIT = ("0A", "22", "23", "42804", "54")
+_AT_ONCE = 256  # rows of a statement
+# What the restoring store says itself, whatever a row says.
+_OWN = frozenset({"type", "space_id", "embedding", "embedding_model", "words"})
+_UNSAID: dict[str, dict[str, Any]] = {"turn": {"source": "user", "tags": [], "recalled": []}}  # in older exports
 
 
-class Moves(Sessions):
+class Moves(Bulk):
     """Export, restore, re-embedding."""
 
     async def dump(self, scope: Scope) -> Dump:
@@ -40,17 +43,21 @@ class Moves(Sessions):
                 raise BadInput(f"the rows are no export of a space: {error}") from None
             raise
 
-    async def _load(self, scope: Scope, dump: Dump, vectors: Sequence[Vector]) -> None:
-        space, vector = {"space": scope.space}, iter(vectors)
+    async def _load(self, scope: Scope, dump: Dump, found: Sequence[Vector]) -> None:
+        space, vector, shapes = {"space": scope.space}, iter(found), await self._shaped()
         created = next((row["created_at"] for row in dump.rows if row["type"] == "space"), None)
         async with self._writing(scope, datetime.fromisoformat(created) if created else None) as conn:
             bumped = await conn.execute(_MOVE["load_space"], space | {"rev": dump.rev, "created_at": created})
             if not bumped.rowcount:
                 raise Conflict("the space is not empty")
+            cursor = carrying(conn)
+            await conn.execute(_BULK["generic"])
             async with conn.pipeline():
-                for row in dump.rows:
-                    if row["type"] != "space":
-                        await conn.execute(_MOVE[f"load_{row['type']}"], space | self._loaded(row, vector))
+                for kind, same in groupby(dump.rows, key=lambda row: row["type"]):
+                    while some := list(islice(same, _AT_ONCE)):
+                        if kind != "space":
+                            await cursor.execute(_MOVE[f"load_{kind}"], self._loaded(scope, kind, some, vector, shapes))
+            await conn.execute(_BULK["custom"])
             flaws = await (await conn.execute(_MOVE["flaws"], space)).fetchall()
             if flaws:
                 raise BadInput(f"the rows are no export of a space: {flaws[0]['flaw']}")
@@ -78,12 +85,20 @@ class Moves(Sessions):
             await conn.execute(_MOVE["retire_embedders"], named)
             await conn.execute(_MOVE["adopt_embedder"], named)
 
-    def _loaded(self, row: dict[str, Any], vectors: Iterator[Vector]) -> dict[str, Any]:
-        found: dict[str, Any] = {"row": Jsonb({key: value for key, value in row.items() if key != "type"})}
-        if row["type"] in ("memory", "version"):
-            found |= {
-                "embedding": HalfVector(next(vectors)).to_text(),
-                "model": self._model,
-                "words": rows.sparse(words.weights(row["text"], row.get("context"))).to_text(),
-            }
-        return found
+    def _loaded(
+        self, scope: Scope, kind: str, some: Sequence[dict[str, Any]], found: Iterator[Vector], shapes: Shapes
+    ) -> dict[str, Any]:
+        """The parameters of a `load` block. What no export says stands in rows that those of the export complete."""
+        own: dict[str, Any] = {"space_id": str(scope.space)}
+        if kind not in ("memory", "version"):
+            return {"rows": _encoded([_UNSAID.get(kind, {}) | row | own for row in some])}
+        shape, space = shapes.memories if kind == "memory" else shapes.versions, {"space_id": scope.space.bytes}
+        bare = [
+            shape.row(space | vectors(row["text"], row.get("context"), next(found), self._model)) for row in some
+        ]  # fmt: skip
+        said = [{key: value for key, value in row.items() if key not in _OWN} for row in some]
+        return {"rows": _encoded(said), "bare": shape.rows(bare)}
+
+
+def _encoded(some: Sequence[dict[str, Any]]) -> str:
+    return json.dumps(some, ensure_ascii=False, separators=(",", ":"))

@@ -30,34 +30,31 @@ returning rev
 
 -- name: load_memory
 insert into muniment.memories
-select (jsonb_populate_record(null::muniment.memories, %(row)s || jsonb_build_object('space_id', %(space)s::uuid,
-  'embedding', %(embedding)s::text, 'embedding_model', %(model)s::text, 'words', %(words)s::text))).*
+select whole.*
+from (select unnest(%(bare)b::muniment.memories[]) as bare, jsonb_array_elements(%(rows)s::jsonb) as said) one,
+  lateral jsonb_populate_record(one.bare, one.said) whole
 
 -- name: load_version
 insert into muniment.memory_versions
-select (jsonb_populate_record(null::muniment.memory_versions, %(row)s || jsonb_build_object('space_id', %(space)s::uuid,
-  'embedding', %(embedding)s::text, 'embedding_model', %(model)s::text, 'words', %(words)s::text))).*
+select whole.*
+from (select unnest(%(bare)b::muniment.memory_versions[]) as bare, jsonb_array_elements(%(rows)s::jsonb) as said) one,
+  lateral jsonb_populate_record(one.bare, one.said) whole
 
 -- name: load_journal
-insert into muniment.journal
-select (jsonb_populate_record(null::muniment.journal, %(row)s || jsonb_build_object('space_id', %(space)s::uuid))).*
+insert into muniment.journal select * from jsonb_populate_recordset(null::muniment.journal, %(rows)s::jsonb)
 
 -- name: load_relation
-insert into muniment.relations
-select (jsonb_populate_record(null::muniment.relations, %(row)s || jsonb_build_object('space_id', %(space)s::uuid))).*
+insert into muniment.relations select * from jsonb_populate_recordset(null::muniment.relations, %(rows)s::jsonb)
 
 -- name: load_thread
-insert into muniment.thread_revision
-select (jsonb_populate_record(null::muniment.thread_revision, %(row)s || jsonb_build_object('space_id', %(space)s::uuid))).*
+insert into muniment.thread_revision select * from jsonb_populate_recordset(null::muniment.thread_revision, %(rows)s::jsonb)
 
 -- name: load_turn
-insert into muniment.turns
-select (jsonb_populate_record(null::muniment.turns, '{"source": "user", "tags": [], "recalled": []}' || %(row)s
-  || jsonb_build_object('space_id', %(space)s::uuid))).*
+insert into muniment.turns select * from jsonb_populate_recordset(null::muniment.turns, %(rows)s::jsonb)
 
 -- name: load_consent
 insert into muniment.consent_requests
-select (jsonb_populate_record(null::muniment.consent_requests, %(row)s || jsonb_build_object('space_id', %(space)s::uuid))).*
+select * from jsonb_populate_recordset(null::muniment.consent_requests, %(rows)s::jsonb)
 
 -- name: flaws (what no writer leaves behind, and no reader could bear)
 with own as (select rev from muniment.spaces where space_id = %(space)s)

@@ -1,0 +1,50 @@
+-- name: shape
+select a.attname as name, a.atttypid::bigint as type, c.reltype::bigint as row
+from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
+where a.attrelid = %(table)s::regclass and a.attnum > 0 and not a.attisdropped order by a.attnum
+
+-- name: generic (a foreign key is looked up with a plan of its own: not planned anew for every row)
+set local plan_cache_mode = force_generic_plan
+
+-- name: custom
+set local plan_cache_mode = force_custom_plan
+
+-- name: lock (the writers of a space wait for one another here)
+select rev from muniment.spaces where space_id = %(space)s for update
+
+-- name: turns (what is left out was consumed before: nothing else is there to look it up, and no plan to go wrong)
+with consumed as (
+  insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
+    recalled, consumed_rev)
+  select %(space)s, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
+    t.recalled, (select rev from muniment.spaces where space_id = %(space)s) + %(most)s
+  from unnest(%(turns)b::muniment.turns[]) t
+  on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev where turns.consumed_rev is null
+  returning turn_id
+)
+select coalesce(array_agg(turn_id), '{}') as consumed from consumed
+
+-- name: fewer (no other turn has a revision that the space has not reached)
+update muniment.turns set consumed_rev = %(expected)s::bigint + %(changes)s
+where space_id = %(space)s and consumed_rev = %(expected)s::bigint + %(most)s
+
+-- name: bump
+update muniment.spaces set rev = rev + %(changes)s where space_id = %(space)s and rev = %(expected)s
+
+-- name: memories (each with its line of the journal, numbered in order)
+with brought as (
+  insert into muniment.memories (
+    space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
+    agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
+    purge_at, rev, superseded_by, context, turns, embedding, embedding_model, words)
+  select %(space)s, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust,
+    m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time,
+    m.created_at, m.updated_at, 0, m.purge_at, %(expected)s::bigint + m.ordinality, m.superseded_by, m.context, m.turns,
+    m.embedding, m.embedding_model, m.words
+  from unnest(%(memories)b::muniment.memories[]) with ordinality m
+  returning memory_id, rev, created_at
+)
+insert into muniment.journal (space_id, rev, memory_id, action, new_ref, thread_id, node, actor, band, meta, ts)
+select %(space)s, b.rev, b.memory_id, 'ADD', b.memory_id || '@' || b.rev, %(thread)s, %(node)s, %(actor)s, 'new', '{}',
+  b.created_at
+from brought b

@@ -1,0 +1,201 @@
+"""Importing in bulk: the same rows as one by one, once each, in whole batches, while the next ones are embedded."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from muniment.memory.engine import Memory
+from muniment.memory.errors import BadInput, MunimentError
+from muniment.memory.models.fakes import HashEmbedder
+from muniment.memory.plan import Change, WritePlan
+from muniment.memory.records import Candidate, Fact, MemoryId, Revision, Scope, Turn, TurnId, Vector, evolve
+from muniment.memory.rules.merge import fresh
+from tests.engine import NOON, engine, note, scope, statement
+
+_BYTES = """
+select memory_id, embedding::text, embedding_model, words::text, access_count, last_accessed_at
+from muniment.memories where space_id = %s order by rev
+"""
+
+
+def varied() -> list[Candidate]:
+    """Every column with something in it, and with nothing."""
+    fact = Fact(
+        kind="goal", predicate="wants", object="a 'kayak'", persons=("Zoë",), entities=(), topic="水", single=True
+    )
+    east = timezone(timedelta(hours=9, minutes=30))
+    return [
+        statement("The user wants tea"),
+        Candidate(text="The user wants a kayak", category="goals", fact=fact, importance=5, confidence=0.1, pinned=True,
+                  tags=("a,b", '"', "", "水"), context="he said\n{so}", actor="Bo", role=None, trust="document",
+                  event_time=datetime(2, 1, 3, tzinfo=UTC), turns=(TurnId(uuid4()), TurnId(uuid4())), state="pending"),
+        note("用户下周去北京旅行", event_time=datetime(2026, 5, 4, 1, 2, 3, 456789, tzinfo=east)),
+        Candidate(text="of the and", category="event", kind="insight"),
+        Candidate(text="\\N {null} \\x00", category="activity", kind="episodic", event_time=datetime(9998, 12, 31, tzinfo=UTC)),
+    ]  # fmt: skip
+
+
+def planned(
+    where: Scope, candidates: Sequence[Candidate], ids: Sequence[MemoryId], vectors: Sequence[Vector]
+) -> WritePlan:
+    changes = tuple(
+        Change(action="ADD", vector=vector, band="new", after=fresh(one, id_, where, NOON))
+        for one, id_, vector in zip(candidates, ids, vectors, strict=True)
+    )
+    turns = tuple(
+        Turn(id=id_, role=one.role or "user", text=one.text, at=NOON, session="s", thread=where.thread, actor=one.actor,
+             path="a/b", tags=("t",), recalled=(7, -(2**62)))
+        for one in candidates for id_ in one.turns
+    )  # fmt: skip
+    return WritePlan(scope=where, expects=Revision(0), node="face", at=NOON, changes=changes, turns=turns)
+
+
+async def test_what_is_brought_is_what_is_committed(database_url: str) -> None:
+    """Packed or as JSON, the same plan leaves the same rows, to the byte."""
+    async with engine(database_url) as memory:
+        store, candidates = memory.house.store, varied()
+        ids = [MemoryId(uuid4()) for _ in candidates]
+        vectors = await memory.house.embedder.documents([one.text for one in candidates])
+        one, two = (scope(name, agent="planner", run="r1", actor="Cy") for name in ("one", "two"))
+        await store.commit(planned(one, candidates, ids, vectors))
+        plan = planned(two, candidates, ids, vectors)
+        assert await store.bring(plan, await store.pack(plan)) == len(candidates)
+        assert list(await memory.export(one)) == list(await memory.export(two))
+        with psycopg.connect(database_url) as admin:
+            found = [admin.execute(_BYTES, (where.space,)).fetchall() for where in (one, two)]
+        assert len(found[0]) == len(candidates)
+        assert found[0] == found[1]
+
+
+async def test_an_import_restores_to_the_same_bytes(database_url: str) -> None:
+    """An export of what was brought, read in again, is the same export, vectors and words too."""
+    async with engine(database_url) as memory:
+        await memory.ingest(scope(), [*varied(), *(note(f"line {n}") for n in range(600))])
+        rows = list(await memory.export(scope()))
+        assert (
+            await memory.load(scope("copy"), [row | {"space_id": str(uuid4()), "words": "{}/1"} for row in rows]) == 605
+        )
+        assert list(await memory.export(scope("copy"))) == rows
+        with psycopg.connect(database_url) as admin:
+            found = [admin.execute(_BYTES, (scope(name).space,)).fetchall() for name in ("ana", "copy")]
+        assert found[0] == found[1]
+
+
+async def test_statements_of_one_turn_are_taken_together(database_url: str) -> None:
+    """Wherever a batch ends, a turn with several statements is not cut; a second import adds nothing."""
+    turn = TurnId(uuid4())
+    many = [note(f"line {n}") for n in range(126)]
+    same = [evolve(note(f"part {n}"), turns=(turn,)) for n in range(5)]
+    async with engine(database_url) as memory:
+        assert await memory.ingest(scope(), [*many, *same, note("the end")]) == 132
+        assert await memory.ingest(scope(), [*many, *same]) == 0
+        more = evolve(note("half new"), turns=(turn, TurnId(uuid4())))
+        assert await memory.ingest(scope(), [*same, more, *many[:3]]) == 1
+        await whole(memory, 133)
+        turns = [row["consumed_rev"] for row in await memory.export(scope()) if row["type"] == "turn"]
+        assert max(turns) == 133
+
+
+class Counting(HashEmbedder):
+    """Stops at a text until it is told to go on."""
+
+    def __init__(self, at: str) -> None:
+        super().__init__()
+        self.at, self.reached, self.go_on = at, asyncio.Event(), asyncio.Event()
+
+    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+        if self.at in texts:
+            self.reached.set()
+            await self.go_on.wait()
+        return await super().documents(texts)
+
+
+async def test_one_batch_is_written_while_the_next_is_embedded(database_url: str) -> None:
+    """What was embedded before is there, whole, and an import that is stopped goes on from there the next time."""
+    embedder, lines = Counting("line 300"), [note(f"line {n}") for n in range(400)]
+    async with engine(database_url, embedder=embedder) as memory:
+        ticks: list[int] = []
+        running = asyncio.create_task(memory.ingest(scope(), lines, ticks.append))
+        await embedder.reached.wait()
+        async with asyncio.timeout(10):
+            while not sum(ticks):
+                await asyncio.sleep(0.01)
+        written = sum(ticks)
+        assert written in (128, 256)
+        await whole(memory, written)
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        left = 400 - (await memory.status(scope()))["rev"]
+        await whole(memory, 400 - left)
+        embedder.go_on.set()
+        assert await memory.ingest(scope(), lines) == left > 0
+        await whole(memory, 400)
+
+
+async def test_two_imports_of_the_same(database_url: str) -> None:
+    """Two engines import the same at once, while a third writes: every line is there once, revisions have no gap."""
+    lines = [note(f"line {n}") for n in range(700)]
+    async with engine(database_url) as one, engine(database_url) as two, engine(database_url) as three:
+        texts = ("A heron stole a fish", "We baked rye bread", "Rain")
+        added, kept = await asyncio.gather(
+            asyncio.gather(one.ingest(scope(), lines), two.ingest(scope(), lines)),
+            asyncio.gather(*(three.keep(scope(), [note(text)]) for text in texts)),
+        )
+        assert (sum(added), [len(one.changes) for one in kept]) == (700, [1, 1, 1])
+        await whole(one, 703)
+
+
+async def test_candidates_are_not_read_far_ahead(database_url: str) -> None:
+    """However long a stream is, only a few thousand of it are in memory."""
+    read = written = ahead = 0
+
+    def stream() -> Iterator[Candidate]:
+        nonlocal read, ahead
+        for n in range(9_000):
+            read += 1
+            ahead = max(ahead, read - written)
+            yield Candidate(text=f"line {n}", category="activity", kind="episodic")
+
+    def progress(count: int) -> None:
+        nonlocal written
+        written += count
+
+    async with engine(database_url) as memory:
+        assert await memory.ingest(scope(), stream(), progress) == written == 9_000
+    assert ahead < 6_000
+
+
+@pytest.mark.parametrize("changed", [
+    {"category": "a\0b"}, {"category": "\ud800"}, {"importance": 9}, {"importance": 10**9}, {"confidence": float("nan")},
+    {"confidence": float("inf")},
+])  # fmt: skip
+async def test_a_batch_that_cannot_be(database_url: str, changed: dict[str, object]) -> None:
+    """It is refused with an error of the house, and nothing of it is kept."""
+    async with engine(database_url) as memory:
+        with pytest.raises(MunimentError):
+            await memory.ingest(scope(), [note("fine"), evolve(note("broken"), **changed)])
+        assert await memory.list(scope()) == []
+        assert await memory.ingest(scope(), [note("fine")]) == 1
+
+
+async def test_two_that_say_the_same(database_url: str) -> None:
+    """Two facts with one key cannot both be active: the batch is refused and says why."""
+    async with engine(database_url) as memory:
+        with pytest.raises(BadInput, match="say the same"):
+            await memory.ingest(scope(), [statement("The user wants tea"), statement("The user wants tea")])
+        assert await memory.list(scope()) == []
+
+
+async def whole(memory: Memory, count: int) -> None:
+    """So many memories, each with its line of the journal, its turn, and a revision of its own."""
+    rows = await memory.export(scope())
+    assert rows[0]["rev"] == count
+    for kind in ("memory", "journal"):
+        assert sorted(row["rev"] for row in rows if row["type"] == kind) == list(range(1, count + 1))
