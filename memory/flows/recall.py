@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
 
 from muniment.memory import wire
 from muniment.memory.errors import BadInput, Denied
 from muniment.memory.flows.house import House, safe_text
 from muniment.memory.plan import OpsEvent
 from muniment.memory.ports import Sight
-from muniment.memory.records import Answer, Brief, Hit, Omission, Query, Reader, Revision, Scope, Search, evolve
+from muniment.memory.records import (
+    Answer,
+    Brief,
+    Hit,
+    Omission,
+    Query,
+    Reader,
+    Returns,
+    Revision,
+    Scope,
+    Search,
+    evolve,
+)
 from muniment.memory.rules import gate, render, words
-from muniment.memory.rules.pack import Rendered, as_json, pack
+from muniment.memory.rules.pack import Piece, Whole, as_json, pack
 from muniment.memory.rules.rank import Lens, rank, related, weights
 
 _NOTHING_ASKED = frozenset({"greeting", "acknowledgement", "empty"})
@@ -35,11 +46,17 @@ async def query(house: House, scope: Scope, agent: str, asked: Query) -> Answer:
     search = await prepare(house, asked, categories)
     lens = _lens(house, asked.text, asked.threshold)
 
-    limits = _Limits(top_k=asked.top_k, budget=asked.budget_tokens, to_the_end=asked.explain)
     while True:
         sight = await house.store.look(reader, search, as_of=as_of)
         reached(sight, as_of)
-        kept, spent, left = _kept(house, sight, lens, limits, partial(_payload, asked, sight.rev))
+        room = _Room(
+            top_k=asked.top_k,
+            budget=asked.budget_tokens,
+            piece=partial(_piece, asked.returns),
+            whole=partial(_payload, asked, sight.rev),
+            to_the_end=asked.explain,
+        )
+        kept, spent, left = _kept(house, sight, lens, room)
         if not _starved(kept, left, asked.top_k) or len(sight.found) < search.candidates:
             break
         search = evolve(search, candidates=4 * search.candidates)
@@ -68,11 +85,10 @@ async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revisi
     header = render.header(sight.delta, house.categories, house.settings.delta.bullets) if sight.delta else ""
 
     def block(kept: Sequence[Hit]) -> str:
-        lines = [f"- {render.line(render.bullet(hit), 400)}" for hit in kept]
-        return render.fence("\n".join(filter(None, [header, *lines])))
+        return render.fence("\n".join(filter(None, [header, *map(render.point, kept)])))
 
-    limits = _Limits(top_k=recall.context_bullets, budget=recall.context_budget_tokens)
-    kept, _, _ = _kept(house, sight, _lens(house, text, None), limits, block)
+    room = _Room(top_k=recall.context_bullets, budget=recall.context_budget_tokens, piece=render.point, whole=block)
+    kept, _, _ = _kept(house, sight, _lens(house, text, None), room)
     await _searched(house, scope, kept)
     return Brief(
         rev=sight.rev,
@@ -83,30 +99,45 @@ async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revisi
     )
 
 
+def _piece(returns: Returns, hit: Hit) -> str:
+    return as_json(wire.hit(hit, returns))
+
+
 def _payload(asked: Query, rev: Revision, kept: Sequence[Hit]) -> str:
     answer = Answer(hits=tuple(kept), rev=rev, tokens=0, returns=asked.returns)
     return wire.fenced(as_json(wire.answer(answer)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Limits:
+class _Room:
+    """How much an answer may hold, and what it looks like."""
+
     top_k: int
     budget: int
+    piece: Piece
+    whole: Whole
     to_the_end: bool = False
 
+    def pack(self, judged: Iterable[Hit | Omission]) -> tuple[list[Hit], int, list[Omission]]:
+        return pack(
+            judged,
+            top_k=self.top_k,
+            budget=self.budget,
+            piece=self.piece,
+            whole=self.whole,
+            to_the_end=self.to_the_end,
+        )
 
-def _kept(
-    house: House, sight: Sight, lens: Lens, limits: _Limits, rendered: Rendered
-) -> tuple[list[Hit], int, list[Omission]]:
+
+def _kept(house: House, sight: Sight, lens: Lens, room: _Room) -> tuple[list[Hit], int, list[Omission]]:
     """What of a sight goes into the answer, its tokens, and what was left out: the relevant, then what an edge ties to it."""
-    sizes: dict[str, Any] = {"top_k": limits.top_k, "budget": limits.budget, "rendered": rendered}
-    kept, spent, left = pack(rank(sight.found, lens), **sizes, to_the_end=limits.to_the_end)
+    kept, spent, left = room.pack(rank(sight.found, lens))
     # Who asks for more relevance than usual gets nothing less. Below the embedder's `check` band two texts are alike in
     # form only.
-    if lens.threshold <= house.settings.recall.threshold and len(kept) < limits.top_k:
+    if lens.threshold <= house.settings.recall.threshold and len(kept) < room.top_k:
         least = max(house.settings.write.link_min, house.profile.check)
         if beside := related(sight.found, kept, lens, least=least):
-            kept, spent, _ = pack([*kept, *beside], **sizes)
+            kept, spent, _ = room.pack([*kept, *beside])
     shown = {hit.memory.id for hit in kept}
     return kept, spent, [one for one in left if one.id not in shown]
 

@@ -9,32 +9,38 @@ from muniment.memory.records import Hit, Omission
 from muniment.memory.rules import tokens
 
 _JOINT = 1  # token between two hits: a comma or a line end
-Rendered = Callable[[Sequence[Hit]], str]
+_TRIES = 8  # hits behind one that is too long that may still fit: the further behind, the less they say
+Whole = Callable[[Sequence[Hit]], str]
+Piece = Callable[[Hit], str]
 
 
 def pack(
-    judged: Iterable[Hit | Omission], *, top_k: int, budget: int, rendered: Rendered, to_the_end: bool = False
+    judged: Iterable[Hit | Omission], *, top_k: int, budget: int, piece: Piece, whole: Whole, to_the_end: bool = False
 ) -> tuple[list[Hit], int, list[Omission]]:
     """Hits in order until `top_k` or the budget is reached; the tokens of the payload; what was left out on the way, or
     all that was left out (`to_the_end`).
 
-    A hit that is too long for what is left does not end the packing: a shorter one behind it may still fit."""
+    `piece` renders one hit as the `whole` payload has it. A hit that is too long for what is left does not end the
+    packing: a shorter one not far behind may still fit."""
     kept: list[Hit] = []
     left: list[Omission] = []
-    empty = spent = tokens.count(rendered(()))
+    spent, tries = tokens.count(whole(())), _TRIES
     for one in judged:
         if isinstance(one, Omission):
             left.append(one)
         elif len(kept) >= top_k:
             left.append(Omission(id=one.memory.id, reason="beyond top_k", score=one.score))
-        elif (cost := tokens.count(rendered((one,))) - empty + _JOINT) > budget - spent:
+        elif not tries or (cost := tokens.count(piece(one)) + _JOINT) > budget - spent:
+            tries = max(0, tries - 1)
             left.append(Omission(id=one.memory.id, reason="over budget", score=one.score))
         else:
             kept.append(one)
             spent += cost
-        if len(kept) >= top_k and not to_the_end:
+        if (len(kept) >= top_k or not tries) and not to_the_end:
             break
-    return kept, tokens.count(rendered(kept)), left
+    while kept and (spent := tokens.count(whole(kept))) > budget:
+        left.append(Omission(id=kept[-1].memory.id, reason="over budget", score=kept.pop().score))
+    return kept, spent if kept else tokens.count(whole(())), left
 
 
 def as_json(payload: object) -> str:

@@ -171,7 +171,9 @@ def test_packing_never_exceeds_the_budget(texts: list[str], top_k: int, budget: 
     def rendered(kept: object) -> str:
         return "\n".join(hit.memory.text for hit in kept)  # type: ignore[attr-defined]
 
-    kept, spent, left = pack(hits, top_k=top_k, budget=budget, rendered=rendered, to_the_end=True)
+    kept, spent, left = pack(
+        hits, top_k=top_k, budget=budget, piece=lambda hit: hit.memory.text, whole=rendered, to_the_end=True
+    )
     assert spent == tokens.count(rendered(kept)) <= budget
     assert len(kept) <= top_k
     assert len(kept) + len(left) == len(hits)
