@@ -21,6 +21,7 @@ from muniment.memory.flows import (
     write,
 )
 from muniment.memory.flows.house import House
+from muniment.memory.pages import Listing, Page
 from muniment.memory.plan import Activity, Books, Consent, Job, OpsEvent, Receipt
 from muniment.memory.ports import ChatModel
 from muniment.memory.records import (
@@ -152,9 +153,9 @@ class Memory:
         """Write the buffered events of the scope."""
         await self.house.flush(scope)
 
-    async def get(self, scope: Scope, memory_id: MemoryId) -> Record:
-        """One memory, whatever its state. Raises NotFound."""
-        return await lifecycle.get(self.house, scope, memory_id)
+    async def get(self, scope: Scope, memory_id: MemoryId, *, as_of: Revision | datetime | None = None) -> Record:
+        """One memory, whatever its state, as it is or was. Raises NotFound, BadInput for what cannot be read as of."""
+        return await lifecycle.get(self.house, scope, memory_id, as_of)
 
     async def related(self, scope: Scope, memory_id: MemoryId) -> Sequence[Neighbour]:
         """The active memories that an edge ties to this one, strongest first; `sim` is the edge's strength."""
@@ -170,7 +171,14 @@ class Memory:
         offset: int = 0,
     ) -> Sequence[Record]:
         """Memories of the space, newest change first."""
-        return await lifecycle.listing(self.house, scope, categories, states, limit, offset)
+        wanted = Listing(categories=tuple(categories), states=tuple(states), limit=limit, offset=offset)
+        return [*(await lifecycle.page(self.house, scope, wanted)).memories]
+
+    async def page(self, scope: Scope, wanted: Listing, *, as_of: Revision | datetime | None = None) -> Page:
+        """Memories of the space, newest change first, as they are or were, and how many there are in all.
+
+        Raises BadInput for an unknown name, a page that cannot be, and what cannot be read as of."""
+        return await lifecycle.page(self.house, scope, wanted, as_of)
 
     async def history(
         self, scope: Scope, memory_id: MemoryId | None = None, limit: int = 100

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, Literal, Protocol
 
+from muniment.memory.pages import Listing, Page
 from muniment.memory.plan import (
     Activity,
     Books,
@@ -301,21 +302,17 @@ class Store(Queue, Protocol):
         """Advance the thread's cursor to `rev`; never back."""
         ...
 
-    async def get(self, reader: Reader, memory_id: MemoryId) -> Memory | None: ...
+    async def get(self, reader: Reader, memory_id: MemoryId, *, as_of: Revision | None = None) -> Memory | None:
+        """The memory in any state, as it is or as it was at a revision; None when it is not there."""
+        ...
 
     async def related(self, reader: Reader, memory_id: MemoryId, limit: int) -> list[Neighbour]:
         """The active memories with an edge to this one, strongest first; `sim` is the strength."""
         ...
 
-    async def listing(
-        self,
-        reader: Reader,
-        *,
-        categories: Sequence[str] = (),
-        states: Sequence[str] = ("active",),
-        limit: int = 100,
-        offset: int = 0,
-    ) -> list[Memory]: ...
+    async def listing(self, reader: Reader, wanted: Listing, *, as_of: Revision | None = None) -> Page:
+        """Memories as they are, or as they were at a revision."""
+        ...
 
     async def history(self, reader: Reader, memory_id: MemoryId | None, limit: int) -> list[JournalEntry]:
         """Journal lines of a memory, or of the whole space, newest first."""

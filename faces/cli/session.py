@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from muniment.faces.cli import options, screen
 from muniment.memory.errors import BadInput, NotFound
-from muniment.memory.records import MemoryId, Scope, State
+from muniment.memory.pages import STATES, Listing
+from muniment.memory.records import MemoryId, Scope
 from muniment.memory.settings import Settings, load
 
 if TYPE_CHECKING:
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 SHORTEST_ID = 4
 _UUID_LENGTH = 36
-_PAGE = 1000
-STATES: tuple[State, ...] = get_args(State)
+_NAMED = 10
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
@@ -69,17 +69,14 @@ async def find(memory: Memory, scope: Scope, typed: str) -> MemoryId:
     if len(wanted) < SHORTEST_ID or len(wanted) > _UUID_LENGTH or set(wanted) - set("0123456789abcdef-"):
         raise BadInput(f"{screen.one_line(typed)!r} is no id: give the {SHORTEST_ID} or more characters that `muniment list` "
                        "shows")  # fmt: skip
-    found: list[MemoryId] = []
-    offset = 0
-    while page := await memory.list(scope, states=STATES, limit=_PAGE, offset=offset):
-        found += [one.id for one in page if str(one.id).startswith(wanted)]
-        offset += _PAGE
+    page = await memory.page(scope, Listing(states=STATES, beginning=wanted, limit=_NAMED + 1))
+    found = [one.id for one in page.memories]
     if not found:
         raise NotFound(f"no memory of {scope.owner!r} has an id that begins with {wanted}", id=wanted)
     if len(found) > 1:
         several = sorted(map(str, found))
         raise BadInput(
-            f"{wanted} is ambiguous: {', '.join(several[:10])}{' …' if len(several) > 10 else ''}", ids=several
+            f"{wanted} is ambiguous: {', '.join(several[:_NAMED])}{' …' if page.total > _NAMED else ''}", ids=several
         )
     return found[0]
 

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.flows.house import House
+from muniment.memory.pages import Listing
 from muniment.memory.plan import Change, Consent, Decision, Job, Receipt, WritePlan
 from muniment.memory.records import Candidate, Memory, MemoryId, Node, Revision, Scope, evolve
 from muniment.memory.rules.consent import corroborated, yes_or_no
@@ -42,8 +43,8 @@ async def decide(
     """See `Memory.decide`."""
     await expire(house, scope)
     waiting = {UUID(str(one.id)): one for one in await house.store.consents(scope, ("pending",), _MOST)}
-    held = await house.store.listing(house.owner(scope), states=("pending",), limit=_MOST)
-    memories = {UUID(str(one.id)): one for one in held}
+    held = await house.store.listing(house.owner(scope), Listing(states=("pending",), limit=_MOST))
+    memories = {UUID(str(one.id)): one for one in held.memories}
     wanted = list(dict.fromkeys(ids))
     if unknown := [one for one in wanted if one not in waiting and one not in memories]:
         raise NotFound(f"nothing waits for consent under the id {unknown[0]}", id=str(unknown[0]))
@@ -90,8 +91,9 @@ async def unheard(house: House, scope: Scope, candidates: tuple[Candidate, ...])
     """The candidates without those that wait already or were decided: nobody is asked the same twice."""
     if not any(one.state == "pending" for one in candidates):
         return candidates
-    held = await house.store.listing(house.owner(scope), states=("pending", "rejected", "active"), limit=_MOST)
-    known = {_plain(one.text) for one in held}
+    wanted = Listing(states=("pending", "rejected", "active"), limit=_MOST)
+    held = await house.store.listing(house.owner(scope), wanted)
+    known = {_plain(one.text) for one in held.memories}
     return tuple(one for one in candidates if one.state != "pending" or _plain(one.text) not in known)
 
 

@@ -8,6 +8,7 @@ from uuid import uuid5
 
 from muniment.memory.flows import spend, write
 from muniment.memory.flows.house import House
+from muniment.memory.pages import Listing
 from muniment.memory.plan import Extracted, Job, Receipt
 from muniment.memory.ports import AnswerForm, ChatMessage
 from muniment.memory.prompts import prompt
@@ -26,7 +27,7 @@ async def reflect(house: House, scope: Scope) -> Receipt:
     latest = await house.store.latest(scope, turns=_TURNS)
     if latest.reflected is not None and now - latest.reflected < timedelta(hours=rules.every_hours):
         return Receipt(rev=Revision(0), skipped=f"looked for insights less than {rules.every_hours:g} hours ago")
-    memories = await house.store.listing(house.owner(scope), limit=_LOOKED_AT)
+    memories = (await house.store.listing(house.owner(scope), Listing(limit=_LOOKED_AT))).memories
     happened, stated = recent(memories, activities=rules.activities, facts=rules.facts)
     turns = {turn: None for one in (*happened, *stated) for turn in one.turns} | {one.id: None for one in latest.turns}
     if not turns or not (happened or stated):

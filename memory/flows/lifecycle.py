@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from muniment.memory.errors import BadInput, Conflict, NotFound
+from muniment.memory.flows import asof
 from muniment.memory.flows.house import House
+from muniment.memory.pages import KINDS, STATES, TRUSTS, Listing, Page
 from muniment.memory.plan import Change, Receipt, WritePlan
 from muniment.memory.records import JournalEntry, Memory, MemoryId, Neighbour, Revision, Scope, evolve
+from muniment.memory.rules.text import clean
 
 _MOST = 2**31 - 1
 _RELATED = 10  # of a memory's edges that are shown
 Step = Callable[[Memory], Change | None]
 
 
-async def get(house: House, scope: Scope, memory_id: MemoryId) -> Memory:
+async def get(house: House, scope: Scope, memory_id: MemoryId, as_of: Revision | datetime | None = None) -> Memory:
     """See `Memory.get`."""
-    found = await house.store.get(house.owner(scope), memory_id)
+    then = await asof.revision(house, scope, as_of)
+    if then is not None:
+        asof.reached((await house.store.near(scope, (), 0))[0], then)
+    found = await house.store.get(house.owner(scope), memory_id, as_of=then)
     if found is None:
-        raise NotFound(f"no memory {memory_id} in the space of {scope.owner!r}", id=str(memory_id))
+        at = "" if then is None else f" at revision {then}"
+        raise NotFound(f"no memory {memory_id} in the space of {scope.owner!r}{at}", id=str(memory_id))
     return found
 
 
@@ -28,17 +35,18 @@ async def related(house: House, scope: Scope, memory_id: MemoryId) -> list[Neigh
     return await house.store.related(house.owner(scope), memory_id, _RELATED)
 
 
-async def listing(
-    house: House, scope: Scope, categories: Sequence[str], states: Sequence[str], limit: int, offset: int
-) -> Sequence[Memory]:
-    """See `Memory.list`. Raises BadInput for an unknown category or a page that cannot be."""
-    _paged(limit, offset)
-    if unknown := set(categories) - set(house.categories):
-        allowed = ", ".join(sorted(house.categories))
-        raise BadInput(f"unknown category {min(unknown)!r}; allowed: {allowed}")
-    return await house.store.listing(
-        house.owner(scope), categories=categories, states=states, limit=limit, offset=offset
-    )
+async def page(house: House, scope: Scope, wanted: Listing, as_of: Revision | datetime | None = None) -> Page:
+    """See `Memory.page`."""
+    _paged(wanted.limit, wanted.offset)
+    _known("category", wanted.categories, sorted(house.categories))
+    _known("kind", wanted.kinds, KINDS)
+    _known("trust", wanted.trusts, TRUSTS)
+    _known("state", wanted.states, STATES)
+    then = await asof.revision(house, scope, as_of)
+    needle = clean(wanted.contains) if wanted.contains else None  # as texts are stored
+    found = await house.store.listing(house.owner(scope), evolve(wanted, contains=needle), as_of=then)
+    asof.reached(found.rev, then)
+    return found
 
 
 async def history(house: House, scope: Scope, memory_id: MemoryId | None, limit: int) -> Sequence[JournalEntry]:
@@ -86,6 +94,11 @@ def forgotten(house: House, memory: Memory) -> Change:
     purge_at = now + timedelta(days=house.settings.write.soft_delete_days)
     after = evolve(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
     return Change(action="DELETE", before=memory, after=after, meta={"why": "forget"})
+
+
+def _known(what: str, given: Sequence[str], allowed: Sequence[str]) -> None:
+    if unknown := sorted(set(given) - set(allowed)):
+        raise BadInput(f"unknown {what} {unknown[0]!r}; allowed: {', '.join(allowed)}")
 
 
 def _paged(limit: int, offset: int) -> None:

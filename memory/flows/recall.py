@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 from muniment.memory import wire
 from muniment.memory.errors import BadInput, Denied
+from muniment.memory.flows import asof
 from muniment.memory.flows.house import House, safe_text
 from muniment.memory.plan import OpsEvent
 from muniment.memory.ports import Sight
@@ -34,22 +35,42 @@ _NOTHING_ASKED = frozenset({"greeting", "acknowledgement", "empty"})
 
 async def query(house: House, scope: Scope, agent: str, asked: Query) -> Answer:
     """See `Memory.query`."""
+    reader, search = await admit(house, scope, agent, asked)
+    answer = (await read(house, reader, asked, search)).answer
+    await _searched(house, scope, answer.hits)
+    return answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """A request as it was answered: what was searched for and seen, by what it was judged, and what room there was."""
+
+    search: Search
+    sight: Sight
+    lens: Lens
+    room: Room
+    answer: Answer
+
+
+async def admit(house: House, scope: Scope, agent: str, asked: Query) -> tuple[Reader, Search]:
+    """Who reads, and what is searched for. Raises Denied, BadInput."""
     reader = Reader(scope=scope, allowed=house.allowed(agent))
     categories = allow(house, agent, asked, reader.allowed)
     if asked.top_k > house.settings.limits.top_k:
         raise BadInput(f"top_k: {asked.top_k} given, at most {house.settings.limits.top_k} allowed (limits.top_k)")
     if asked.filters.user_id not in (None, scope.owner):
         raise Denied("filters.user_id names another user than the one that asks", agent=agent)
-    as_of = asked.as_of
-    if isinstance(as_of, datetime):
-        as_of = await house.store.revision_at(scope, as_of)
-    search = await prepare(house, asked, categories)
-    lens = _lens(house, asked.text, asked.threshold)
+    return reader, await prepare(house, asked, categories)
 
+
+async def read(house: House, reader: Reader, asked: Query, search: Search) -> Reading:
+    """The answer with all that it comes from. Nothing is noted."""
+    as_of = await asof.revision(house, reader.scope, asked.as_of)
+    lens = _lens(house, asked.text, asked.threshold)
     while True:
         sight = await house.store.look(reader, search, as_of=as_of)
-        reached(sight, as_of)
-        room = _Room(
+        asof.reached(sight.rev, as_of)
+        room = Room(
             top_k=asked.top_k,
             budget=asked.budget_tokens,
             piece=partial(_piece, asked.returns),
@@ -60,13 +81,14 @@ async def query(house: House, scope: Scope, agent: str, asked: Query) -> Answer:
         if not _starved(kept, left, asked.top_k) or len(sight.found) < search.candidates:
             break
         search = evolve(search, candidates=4 * search.candidates)
-    await _searched(house, scope, kept)
-    return Answer(hits=tuple(kept), rev=sight.rev, tokens=spent, returns=asked.returns, left_out=tuple(left))
+    answer = Answer(hits=tuple(kept), rev=sight.rev, tokens=spent, returns=asked.returns, left_out=tuple(left))
+    return Reading(search=search, sight=sight, lens=lens, room=room, answer=answer)
 
 
 async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revision | None) -> Brief:
     """See `Memory.brief`. One transaction: profile, changes and search are of the same revision."""
     reader = Reader(scope=scope, allowed=house.allowed(agent))
+    as_of = await asof.revision(house, scope, as_of)
     recall, lookback = house.settings.recall, timedelta(hours=house.settings.delta.lookback_hours)
     lasting = sorted(name for name in reader.allowed if house.categories[name].context == "all")
     moving = tuple(sorted(reader.allowed - set(lasting)))
@@ -81,13 +103,13 @@ async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revisi
         horizon=house.clock.now() - lookback,
         as_of=as_of,
     )
-    reached(sight, as_of)
+    asof.reached(sight.rev, as_of)
     header = render.header(sight.delta, house.categories, house.settings.delta.bullets) if sight.delta else ""
 
     def block(kept: Sequence[Hit]) -> str:
         return render.fence("\n".join(filter(None, [header, *map(render.point, kept)])))
 
-    room = _Room(top_k=recall.context_bullets, budget=recall.context_budget_tokens, piece=render.point, whole=block)
+    room = Room(top_k=recall.context_bullets, budget=recall.context_budget_tokens, piece=render.point, whole=block)
     kept, _, _ = _kept(house, sight, _lens(house, text, None), room)
     await _searched(house, scope, kept)
     return Brief(
@@ -109,7 +131,7 @@ def _payload(asked: Query, rev: Revision, kept: Sequence[Hit]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Room:
+class Room:
     """How much an answer may hold, and what it looks like."""
 
     top_k: int
@@ -129,7 +151,7 @@ class _Room:
         )
 
 
-def _kept(house: House, sight: Sight, lens: Lens, room: _Room) -> tuple[list[Hit], int, list[Omission]]:
+def _kept(house: House, sight: Sight, lens: Lens, room: Room) -> tuple[list[Hit], int, list[Omission]]:
     """What of a sight goes into the answer, its tokens, and what was left out: the relevant, then what an edge ties to it."""
     kept, spent, left = room.pack(rank(sight.found, lens))
     # Who asks for more relevance than usual gets nothing less. Below the embedder's `check` band two texts are alike in
@@ -181,12 +203,6 @@ def allow(house: House, agent: str, asked: Query, allowed: frozenset[str]) -> tu
             allowed=permitted,
         )
     return tuple(sorted(asked.categories or allowed))
-
-
-def reached(sight: Sight, as_of: Revision | None) -> None:
-    """Raises BadInput for a revision that the space has not reached."""
-    if as_of is not None and not 0 <= as_of <= sight.rev:
-        raise BadInput(f"as_of: revision {as_of} given, the space is at {sight.rev}")
 
 
 async def prepare(house: House, asked: Query, categories: tuple[str, ...]) -> Search:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict
 from math import isnan
-from typing import Any
+from typing import Any, LiteralString
 
 from pgvector import HalfVector
 from psycopg.rows import DictRow
 
 from muniment.memory.errors import BadInput, StoreError
+from muniment.memory.pages import Listing, Page
 from muniment.memory.plan import Change, Job, OpsEvent, Receipt, WritePlan
 from muniment.memory.ports import Probe
 from muniment.memory.records import (
@@ -39,6 +41,9 @@ from muniment.memory.stores.spending import Spending
 from muniment.memory.stores.sql import blocks
 
 _WRITE, _READ = blocks("write"), blocks("read")
+_NARROWED: tuple[LiteralString, ...] = (
+    "categories", "kinds", "trusts", "pinned", "tag", "since", "until", "contains", "beginning",
+)  # fmt: skip
 _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 
 
@@ -102,10 +107,11 @@ class PostgresStore(Searches, Moves, Caps, Spending, Extractions, Episodes, Cons
         async with self._sending(scope) as conn:
             await conn.execute(_WRITE["seen"], {"space": scope.space, "thread": thread, "rev": rev})
 
-    async def get(self, reader: Reader, memory_id: MemoryId) -> Memory | None:
-        """One memory in any state, or None."""
+    async def get(self, reader: Reader, memory_id: MemoryId, *, as_of: Revision | None = None) -> Memory | None:
+        """See `Store.get`."""
+        asked = {"space": reader.scope.space, "memory_id": memory_id, "as_of": as_of}
         async with self._reading(reader.scope, reader.allowed) as conn:
-            cursor = await conn.execute(_READ["get"], {"space": reader.scope.space, "memory_id": memory_id})
+            cursor = await conn.execute(_READ["get" if as_of is None else "get_then"], asked)
             row = await cursor.fetchone()
         return rows.memory(row) if row else None
 
@@ -116,20 +122,22 @@ class PostgresStore(Searches, Moves, Caps, Spending, Extractions, Episodes, Cons
             found = await (await conn.execute(_READ["related"], asked)).fetchall()
         return [Neighbour(memory=rows.memory(row), sim=row["strength"]) for row in found]
 
-    async def listing(
-        self,
-        reader: Reader,
-        *,
-        categories: Sequence[str] = (),
-        states: Sequence[str] = ("active",),
-        limit: int = 100,
-        offset: int = 0,
-    ) -> list[Memory]:
-        """Memories, newest change first."""
-        wanted = {"categories": list(categories) or None, "states": list(states), "limit": limit, "offset": offset}
+    async def listing(self, reader: Reader, wanted: Listing, *, as_of: Revision | None = None) -> Page:
+        """See `Store.listing`. A filter that is not asked for is not in the text."""
+        named = {name: list(one) if isinstance(one, tuple) else one for name, one in asdict(wanted).items()}
+        asked = named | {"space": reader.scope.space, "as_of": as_of}
+        narrowed = "".join(f" {_READ[f'by_{name}']}" for name in _NARROWED if named[name] not in (None, []))
+        then = "_then" if as_of is not None else ""
         async with self._reading(reader.scope, reader.allowed) as conn:
-            cursor = await conn.execute(_READ["list"], {"space": reader.scope.space} | wanted)
-            return [rows.memory(row) for row in await cursor.fetchall()]
+            rev = await conn.execute(_READ["rev"], asked)
+            counted = await conn.execute(_READ[f"total{then}"].replace("{narrowed}", narrowed), asked)
+            listed = await conn.execute(_READ[f"list{then}"].replace("{narrowed}", narrowed), asked)
+            now = one(await rev.fetchone())["rev"]
+            return Page(
+                memories=tuple(map(rows.memory, await listed.fetchall())),
+                total=one(await counted.fetchone())["total"],
+                rev=Revision(now if as_of is None else min(now, as_of)),
+            )
 
     async def history(self, reader: Reader, memory_id: MemoryId | None, limit: int) -> list[JournalEntry]:
         """See `Store.history`."""

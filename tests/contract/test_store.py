@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from muniment.memory.errors import Conflict, WrongEmbedder
 from muniment.memory.models.fakes import HashEmbedder, hash_vector
+from muniment.memory.pages import Listing
 from muniment.memory.plan import Change, Extracted, Job, Relation, WritePlan
 from muniment.memory.ports import Probe
 from muniment.memory.records import Filters, Memory, MemoryId, Reader, Revision, Scope, Search, Weights, evolve
@@ -73,7 +74,7 @@ async def test_a_stale_plan_writes_nothing(store: PostgresStore) -> None:
     await store.commit(plan(scope(), 0, *added(memory("a"))))
     with pytest.raises(Conflict):
         await store.commit(plan(scope(), 0, *added(memory("b"))))
-    assert [one.text for one in await store.listing(reader(scope()))] == ["a"]
+    assert [one.text for one in (await store.listing(reader(scope()), Listing())).memories] == ["a"]
 
 
 async def test_a_plan_is_all_or_nothing(store: PostgresStore) -> None:
@@ -91,7 +92,7 @@ async def test_a_consumed_turn_makes_the_plan_a_replay(store: PostgresStore) -> 
     await store.commit(plan(scope(), 0, *added(memory("once")), turns=(turn,)))
     receipt = await store.commit(plan(scope(), 1, *added(memory("twice")), turns=(turn,)))
     assert receipt.replayed
-    assert [one.text for one in await store.listing(reader(scope()))] == ["once"]
+    assert [one.text for one in (await store.listing(reader(scope()), Listing())).memories] == ["once"]
     assert (await store.near(scope(), (), 0))[0] == 1
 
 
@@ -133,7 +134,7 @@ async def test_a_memory_changed_twice_in_a_plan_has_both_revisions(store: Postgr
         (1, "ADD", "Ship v1 by August", None),
     ]
     assert [row["from_rev"] for row in (await store.dump(scope())).rows if row["type"] == "version"] == [1, 2]
-    assert [one.text for one in await store.listing(reader(scope()))] == ["Rest"]
+    assert [one.text for one in (await store.listing(reader(scope()), Listing())).memories] == ["Rest"]
 
 
 async def test_what_goes_with_a_plan_fails_with_it(store: PostgresStore, database_url: str) -> None:
@@ -147,7 +148,7 @@ async def test_what_goes_with_a_plan_fails_with_it(store: PostgresStore, databas
     assert (await store.commit(plan(scope(), 1, *added(memory("d"))))).rev == 2
     with psycopg.connect(database_url) as admin:
         assert admin.execute("select count(*) from jobs.procrastinate_jobs").fetchone() == (0,)
-    assert {one.text for one in await store.listing(reader(scope()))} == {"a", "d"}
+    assert {one.text for one in (await store.listing(reader(scope()), Listing())).memories} == {"a", "d"}
 
 
 async def test_an_edge_is_there_once(store: PostgresStore, database_url: str) -> None:
@@ -217,7 +218,7 @@ async def test_another_space_sees_nothing(store: PostgresStore) -> None:
     await store.commit(plan(scope("ana"), 0, *added(mine)))
     for other in (scope("bob"), scope("ana", tenant="other"), scope("ana", owner_type="agent")):
         assert (await store.look(reader(other), search("secret garden"))).found == ()
-        assert await store.listing(reader(other)) == []
+        assert (await store.listing(reader(other), Listing())).memories == ()
         assert await store.history(reader(other), None, 10) == []
         assert await store.get(reader(other), mine.id) is None
 

@@ -15,11 +15,53 @@ m.last_accessed_at, m.access_count, m.purge_at, m.rev, m.superseded_by, m.contex
 -- name: get
 select {{columns}} from muniment.memories m where m.space_id = %(space)s and m.memory_id = %(memory_id)s
 
+-- name: get_then
+select {{search.shown}} from {{search.then}} where m.space_id = %(space)s and m.memory_id = %(memory_id)s
+
 -- name: list
-select {{columns}} from muniment.memories m
-where m.space_id = %(space)s and m.state = any(%(states)s)
-  and (%(categories)s::text[] is null or m.category = any(%(categories)s))
-order by m.rev desc limit %(limit)s offset %(offset)s
+select {{columns}} from muniment.memories m where {{listed}}{narrowed} {{paged}}
+
+-- name: list_then
+select {{search.shown}} from {{search.then}} where {{listed}}{narrowed} {{paged}}
+
+-- name: total
+select count(*) as total from muniment.memories m where {{listed}}{narrowed}
+
+-- name: total_then
+select count(*) as total from {{search.then}} where {{listed}}{narrowed}
+
+-- name: listed
+m.space_id = %(space)s and m.state = any(%(states)s)
+
+-- name: paged
+order by m.rev desc, m.memory_id limit %(limit)s offset %(offset)s
+
+-- name: by_categories
+and m.category = any(%(categories)s)
+
+-- name: by_kinds
+and m.kind = any(%(kinds)s)
+
+-- name: by_trusts
+and m.trust = any(%(trusts)s)
+
+-- name: by_pinned
+and m.pinned = %(pinned)s
+
+-- name: by_tag
+and %(tag)s = any(m.tags)
+
+-- name: by_since
+and m.updated_at >= %(since)s
+
+-- name: by_until
+and m.updated_at <= %(until)s
+
+-- name: by_contains (no pattern: what is typed is meant)
+and strpos(lower(m.text), lower(%(contains)s)) > 0
+
+-- name: by_beginning
+and starts_with(m.memory_id::text, %(beginning)s)
 
 -- name: related
 select r.strength, {{columns}}
