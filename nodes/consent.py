@@ -16,7 +16,7 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import MunimentError
 from muniment.memory.records import Scope
 from muniment.memory.settings import Settings
-from muniment.nodes import trouble
+from muniment.nodes import past, trouble
 from muniment.nodes.state import State, Who, reply, scope
 
 _SAID: Mapping[str, bool] = {"yes": True, "true": True, "no": False, "false": False}
@@ -34,19 +34,19 @@ async def consent(
 
     An interrupt is resumed with yes or no for all, or with `{request id: yes or no}`. Whoever goes on without an answer
     leaves the requests as they are."""
-    asking = state.get("asking", [])
+    asking, place = state.get("asking", []), await past.go_on(state, runtime, config, written=True)
     if asking and interrupts:
         answer = interrupt({"consent": asking})
         await _decide(memory, scope(runtime, config, settings.tenant), asking, answer)
-        return State(asking=[])
+        return place | State(asking=[])
     answered = reply(state)
     if answered is None:
-        return State(asking=[])
+        return place | State(asking=[])
     lines = [state.get("decided", ""), wire.question(asking) if asking else ""]
     text = "\n\n".join(filter(None, [str(answered.text), *lines]))
     # The same id: the message is replaced, the thread has one reply.
     told = AIMessage(text, id=answered.id, name=answered.name)
-    return State(messages=[told], asking=[], decided="", to_confirm=[one["id"] for one in asking])
+    return place | State(messages=[told], asking=[], decided="", to_confirm=[one["id"] for one in asking])
 
 
 async def _decide(memory: Memory, who: Scope, asking: list[dict[str, str]], answer: Any) -> None:

@@ -10,10 +10,10 @@ from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from muniment.memory.engine import Memory
-from muniment.memory.errors import Denied, MunimentError, TooLarge
-from muniment.memory.records import Scope
+from muniment.memory.errors import BadInput, Denied, MunimentError, TooLarge
+from muniment.memory.records import Revision, Scope
 from muniment.memory.settings import Settings
-from muniment.nodes import trouble
+from muniment.nodes import past, trouble
 from muniment.nodes.state import State, Who, scope, unanswered
 
 NEXT = ("supervisor", "hotpath", "deny")
@@ -36,7 +36,9 @@ async def context(
         bullets=[], moving="", recalled=[], asking=[], decided="", messages=_without_secrets(said, memory),
     )  # fmt: skip
     try:
-        update |= await _read(memory, who, str(said[-1].text) if said else "", settings.limits.turn_chars)
+        update |= await past.begin(state, runtime, config, update["asked"])
+        text = str(said[-1].text) if said else ""
+        update |= await _read(memory, who, text, settings.limits.turn_chars, update["as_of"])
     except MunimentError as error:
         update["unread"] = await trouble.note(memory, who, "context", "search", error)
         update["refused"] = isinstance(error, TooLarge)
@@ -66,10 +68,19 @@ async def deny(state: State) -> State:
     raise Denied("This thread belongs to another user.", space=state.get("space"))
 
 
-async def _read(memory: Memory, who: Scope, text: str, most: int) -> State:
+async def _read(memory: Memory, who: Scope, text: str, most: int, as_of: int | None) -> State:
     if len(text) > most:
         raise TooLarge(f"The message has {len(text):,} characters; at most {most:,} can be read.", size=len(text))
-    brief = await memory.brief(who, "supervisor", text)
+    if as_of is None:
+        brief = await memory.brief(who, "supervisor", text)
+    else:
+        try:
+            brief = await memory.brief(who, "supervisor", text, as_of=Revision(as_of))
+        except BadInput as error:
+            raise BadInput(
+                f"Memory cannot say any more what it held at revision {as_of}, so this reply was made without it.",
+                rev=as_of,
+            ) from error
     shown = memory.fingerprints(brief.stable, brief.header, *brief.bullets)
     return State(rev=int(brief.rev), stable=brief.stable, header=brief.header, bullets=list(brief.bullets),
                  moving=brief.moving, recalled=list(shown))  # fmt: skip

@@ -12,7 +12,7 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput, MunimentError
 from muniment.memory.records import Revision, Scope, evolve
 from muniment.memory.settings import Settings
-from muniment.nodes import trouble
+from muniment.nodes import past, trouble
 from muniment.nodes.state import State, Who, asked, reply, scope, turn
 
 
@@ -20,7 +20,7 @@ async def episodic(
     state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> State:
     """Record the turn, advance the thread's cursor, and tell the user what was not kept."""
-    who = scope(runtime, config, settings.tenant)
+    who, place = scope(runtime, config, settings.tenant), await past.go_on(state, runtime, config, written=True)
     answer = reply(state)
     waiting = state.get("to_record", {}) | {one.id: state["at"] for one in asked(state) if one.id}
     if answer is not None and answer.id:
@@ -29,13 +29,14 @@ async def episodic(
     if not state.get("to_learn"):  # memory was up a moment ago; otherwise nobody should wait for it once more
         try:
             await _record(state, who, memory, waiting, settings.limits.turn_chars)
+            await _seen(state, who, memory, place)
         except BadInput as error:
             failed, waiting = failed or str(error), {}  # a later turn would fare no better
         except MunimentError as error:
             failed = failed or await trouble.note(memory, who, "episodic", "create", error)
         else:
             waiting = {}
-    found = State(to_record=waiting, unwritten=failed)
+    found = place | State(to_record=waiting, unwritten=failed)
     if not waiting:
         found |= await _tell(state, who, memory, settings)
     if answer is not None and failed and not state.get("unread"):
@@ -57,8 +58,12 @@ async def _record(state: State, who: Scope, memory: Memory, waiting: dict[str, s
         turns.append(evolve(answer, tags=tags, path=next((one.path for one in asked_of if one.path), None)))
     if turns:
         await memory.record(who, turns)
+
+
+async def _seen(state: State, who: Scope, memory: Memory, place: State) -> None:
+    """What a run in the past was shown says nothing about what the thread has seen."""
     rev = state.get("rev")
-    if rev is not None and who.thread:
+    if rev is not None and who.thread and place["as_of"] is None:
         await memory.seen(who, Revision(rev))
 
 

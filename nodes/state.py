@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.graph.message import add_messages
 from langgraph.runtime import Runtime
+from pydantic import Field
 from typing_extensions import TypedDict  # Pydantic refuses typing's own on Python 3.11, and the server needs a schema
 
 from muniment.memory import wire
@@ -22,6 +23,10 @@ IDS = frozenset(
     {"asked", "to_learn", "to_record", "to_confirm", "was_asked"}
 )  # of the state: what holds ids and times, no text
 _NAME_CHARS = 500
+_MEMORY = (
+    "What a run from an earlier checkpoint reads: then - memory as it was at that checkpoint, also for the turns that follow; "
+    "now - memory as it is. What is said is remembered today either way."
+)
 
 
 class Task(TypedDict):
@@ -52,6 +57,8 @@ class State(TypedDict, total=False):
     asked: list[str]  # ids of the user's messages of this turn
     at: str  # when the turn began, ISO: a resumed turn is the same turn
     rev: int | None  # the revision that was read, None when memory could not be read
+    as_of: int | None  # until asked for now: where a thread that goes on from an earlier checkpoint reads; None is now
+    step: int  # LangGraph's number of the last step whose node looked where in the thread it runs
     stable: str
     header: str
     bullets: list[str]
@@ -82,6 +89,7 @@ class Who:
     tenant: str | None = None
     thread: str | None = None
     project: str | None = None
+    memory: Annotated[Literal["then", "now"], Field(description=_MEMORY)] = "then"
 
 
 def scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:

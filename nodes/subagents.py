@@ -9,6 +9,7 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import ModelError
 from muniment.memory.ports import ChatMessage, ChatModel
 from muniment.memory.settings import Settings
+from muniment.nodes import past
 from muniment.nodes.dialogue import converse, failed
 from muniment.nodes.state import Report, State, Who, scope
 from muniment.nodes.tools import Toolbox
@@ -27,10 +28,11 @@ async def subagent(
 ) -> State:
     """Do the task at hand and add the report. A model that fails is reported, not raised."""
     handoff = state.get("handoff")
+    place = await past.go_on(state, runtime, config)
     if handoff is None:
-        return State()
+        return place
     who = scope(runtime, config, settings.tenant)
-    toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=agent)
+    toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=agent, as_of=place["as_of"])
     messages = [ChatMessage(role="system", content=instructions), ChatMessage(role="user", content=handoff["task"])]
     try:
         outcome = await converse(memory.meter(who, model), messages, toolbox, settings.model.tool_rounds)
@@ -41,4 +43,4 @@ async def subagent(
         text = outcome.content if isinstance(outcome, ChatMessage) else ""
     report = Report(agent=agent, task=handoff["task"], text=text)
     recalled = [*state.get("recalled", ()), *toolbox.recalled]
-    return State(reports=[*state.get("reports", ()), report], handoff=None, recalled=recalled)
+    return place | State(reports=[*state.get("reports", ()), report], handoff=None, recalled=recalled)

@@ -11,7 +11,7 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import ModelError
 from muniment.memory.ports import ChatMessage, ChatModel
 from muniment.memory.settings import Settings
-from muniment.nodes import dialogue, offline
+from muniment.nodes import dialogue, offline, past
 from muniment.nodes.dialogue import converse, prompt
 from muniment.nodes.state import State, Task, Who, asked, scope
 from muniment.nodes.tools import Toolbox
@@ -31,25 +31,26 @@ async def supervisor(
     colleagues: tuple[str, ...] = (),
 ) -> Command[str]:
     """Reply, or hand a task to a colleague. Only the reply is kept in the thread."""
-    said = asked(state)
+    said, place = asked(state), await past.go_on(state, runtime, config)
     if not said:
-        return Command(goto="episodic")
+        return Command(goto="episodic", update=place)
     text = "\n".join(str(one.text) for one in said)
     if model is None or state.get("refused") or not text.strip():
-        return Command(goto="episodic", update=_unasked(state, text, configured=model is not None))
+        return Command(goto="episodic", update=place | _unasked(state, text, configured=model is not None))
     who = scope(runtime, config, settings.tenant)
-    toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=NAME,
+    toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=NAME, as_of=place["as_of"],
                       colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else ())  # fmt: skip
     try:
         outcome = await _ask(state, memory.meter(who, model), settings, instructions, toolbox)
     except ModelError as error:
         note = f"{dialogue.failed(error)}, so this is from memory alone."
-        return Command(goto="episodic", update=_said(_with(offline.answer(state, text), state, note)))
-    recalled = State(recalled=[*state.get("recalled", ()), *toolbox.recalled]) if toolbox.recalled else State()
+        return Command(goto="episodic", update=place | _said(_with(offline.answer(state, text), state, note)))
+    if toolbox.recalled:
+        place |= State(recalled=[*state.get("recalled", ()), *toolbox.recalled])
     if isinstance(outcome, ChatMessage):
-        return Command(goto="episodic", update=recalled | _said(_with(outcome.content, state)))
+        return Command(goto="episodic", update=place | _said(_with(outcome.content, state)))
     handed = State(handoff=outcome, handoffs=state.get("handoffs", 0) + 1)
-    return Command(goto=outcome["agent"], update=recalled | handed)
+    return Command(goto=outcome["agent"], update=place | handed)
 
 
 async def _ask(

@@ -13,7 +13,7 @@ from muniment.memory import wire
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput, Denied, MunimentError
 from muniment.memory.ports import Tool, ToolCall
-from muniment.memory.records import Query, Scope
+from muniment.memory.records import Query, Revision, Scope, evolve
 from muniment.memory.settings import Settings
 from muniment.nodes import trouble
 from muniment.nodes.state import Task
@@ -83,6 +83,7 @@ class Toolbox:
     scope: Scope
     agent: str
     colleagues: tuple[str, ...] = ()
+    as_of: int | None = None  # the revision that the turn reads, None for the last one
     recalled: list[int] = field(default_factory=list)  # fingerprints of what was found, to be told from what is said
 
     @property
@@ -128,4 +129,5 @@ class Toolbox:
         if unknown := sorted(set(arguments) - set(allowed)):
             raise BadInput(f"{QUERY}: unknown argument {unknown[0]!r}; allowed: {', '.join(allowed)}")
         recall = self.settings.recall
-        return wire.query(arguments, Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens))
+        asked = wire.query(arguments, Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens))
+        return asked if self.as_of is None else evolve(asked, as_of=Revision(self.as_of))

@@ -8,7 +8,7 @@ from langgraph.runtime import Runtime
 from muniment.memory.engine import Memory
 from muniment.memory.errors import MunimentError
 from muniment.memory.settings import Settings
-from muniment.nodes import trouble
+from muniment.nodes import past, trouble
 from muniment.nodes.state import State, Who, scope
 
 
@@ -16,13 +16,13 @@ async def worker(
     state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> State:
     """Enqueue what a model should look at, write the buffered operational events."""
-    who = scope(runtime, config, settings.tenant)
+    who, place = scope(runtime, config, settings.tenant), await past.go_on(state, runtime, config, written=True)
     if state.get("to_record"):
-        return State()  # memory was down a moment ago; nobody should wait for it once more
+        return place  # memory was down a moment ago; nobody should wait for it once more
     try:
         await memory.flush(who)
         await memory.reflect_later(who)
     except MunimentError as error:
         # The reply is out; the events stay in their buffer, with this one.
         await trouble.note(memory, who, "worker", "create", error)
-    return State()
+    return place

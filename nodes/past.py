@@ -1,0 +1,172 @@
+"""Whether a run goes on where its thread ends, or from an earlier checkpoint: then it reads memory as it was then.
+
+Every checkpoint of a thread has a parent. A run is in the past when, going up from where it starts, some checkpoint is not
+the one that was made right before its child: the thread had gone on from there. The nodes write down the step at which
+they ran, so that a run whose steps go on without a gap need not look."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
+from langgraph.runtime import Runtime
+
+from muniment.nodes.state import State, Who
+
+# Where LangGraph tells a node which saver its run has: a graph is compiled, and on the server served, with one that
+# its builder does not know.
+_SAVER = "__pregel_checkpointer"
+_NEXT_TURN = 3  # steps from the last node of a turn to the first of the next: the input and the start are steps, too
+_NEXT_NODE = 1
+_BEFORE_ALL = -2  # so that the first node of a thread, which runs at step 1, is a next turn
+_NEAR, _FAR = 8, 50  # checkpoints asked for at once, to see whether a run is in the past, and to find a turn
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """A checkpoint, as far as it says where it belongs and what its turn read."""
+
+    id: str
+    parent: str | None
+    input: bool
+    noted: bool  # made by a node that wrote down where it ran
+    asked: tuple[str, ...]
+    rev: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """The checkpoints of a thread, and where in it a run is. `start` is the one that the caller has named, if any."""
+
+    saver: BaseCheckpointSaver[Any]
+    thread: str
+    tip: str
+    start: str | None
+
+    async def points(self, size: int) -> AsyncIterator[_Point]:
+        """Newest first."""
+        whole: RunnableConfig = {"configurable": {"thread_id": self.thread, "checkpoint_ns": ""}}
+        before: RunnableConfig | None = None
+        while True:
+            page = [one async for one in self.saver.alist(whole, before=before, limit=size)]
+            for one in page:
+                yield _point(one)
+            if len(page) < size:
+                return
+            before = page[-1].config
+
+    async def left(self) -> bool:
+        """Whether the thread had gone on from where this run starts. What the run itself has saved so far does not count."""
+        expected = self.start
+        async for one in self.points(_NEAR):
+            if expected in (None, one.id):
+                expected = one.parent
+                if one.noted or expected is None:
+                    return False
+            elif one.id != self.tip and not (one.input and one.parent == expected):
+                return True
+        return False
+
+    async def read(self, ids: Sequence[str]) -> int | None:
+        """The revision that was read for these messages when they were first asked from here; None when they were not."""
+        made: dict[str, _Point] = {}
+        start = self.start
+        async for one in self.points(_FAR):
+            made[one.id] = one
+            start = start or one.id
+            if one.noted and one.id in _above(start, made):
+                break
+        for origin in _above(start, made) if start else ():
+            told = [one for one in made.values() if one.asked == tuple(ids) and one.rev is not None]
+            if found := [one for one in told if origin in _ancestors(one.id, made)]:
+                return found[-1].rev
+        return None
+
+
+async def begin(state: State, runtime: Runtime[Who], config: RunnableConfig, ids: Sequence[str]) -> State:
+    """For the first node of a turn: the revision to read memory at, None for the last one, and the step.
+
+    The same messages asked again are answered from what they were answered from; other messages, from what the checkpoint
+    knew: what its turn read, and wrote. A thread that was begun so stays there until it is asked for now."""
+    step, as_of = _step(config), state.get("as_of")
+    if _now(runtime):
+        return State(as_of=None, step=step)
+    line = _line(runtime, config)
+    gap = step != state.get("step", _BEFORE_ALL) + _NEXT_TURN
+    if line and (line.start or gap) and await line.left():
+        read = await line.read(ids)
+        as_of = _known(state) if read is None else read
+    return State(as_of=as_of, step=step)
+
+
+async def go_on(state: State, runtime: Runtime[Who], config: RunnableConfig, *, written: bool = False) -> State:
+    """For a later node of a turn: the same, where what the turn has read already decides.
+
+    `written`: after the hot path, when the turn's own changes are part of what the checkpoint knew."""
+    step, as_of = _step(config), state.get("as_of")
+    if _now(runtime):
+        return State(as_of=None, step=step)
+    gap = step != state.get("step", _BEFORE_ALL) + _NEXT_NODE
+    if as_of is None and gap and (line := _line(runtime, config)) and await line.left():
+        as_of = _known(state) if written else state.get("rev")
+    return State(as_of=as_of, step=step)
+
+
+def _now(runtime: Runtime[Who]) -> bool:
+    given: Who | None = runtime.context  # a run without a context has none, whatever LangGraph's types say
+    return given is not None and given.memory == "now"
+
+
+def _step(config: RunnableConfig) -> int:
+    return int(config.get("metadata", {}).get("langgraph_step", 0))
+
+
+def _known(state: State) -> int | None:
+    """The last revision that a checkpoint knows of: what was read, or written after it."""
+    if (as_of := state.get("as_of")) is not None:
+        return as_of
+    known = [state.get("rev"), *(one.get("rev") for one in state.get("writes", ()))]
+    return max((one for one in known if one is not None), default=None)
+
+
+def _line(runtime: Runtime[Who], config: RunnableConfig) -> _Line | None:
+    """None without a saver, and inside another graph, whose checkpoints are not of this graph's turns."""
+    info, saver = runtime.execution_info, config.get("configurable", {}).get(_SAVER)
+    if info is None or not info.thread_id or "|" in info.checkpoint_ns or not isinstance(saver, BaseCheckpointSaver):
+        return None
+    start = config.get("metadata", {}).get("checkpoint_id")
+    return _Line(saver=saver, thread=info.thread_id, tip=info.checkpoint_id, start=str(start) if start else None)
+
+
+def _point(saved: CheckpointTuple) -> _Point:
+    values, parent = saved.checkpoint["channel_values"], saved.parent_config
+    return _Point(
+        id=saved.checkpoint["id"],
+        parent=str(parent["configurable"]["checkpoint_id"]) if parent else None,
+        input=saved.metadata.get("source") == "input",
+        noted=values.get("step") is not None and values["step"] == saved.metadata.get("step"),
+        asked=tuple(values.get("asked") or ()),
+        rev=values.get("rev"),
+    )
+
+
+def _above(start: str, made: dict[str, _Point]) -> list[str]:
+    """A checkpoint and those above it, up to the first that a node has made."""
+    found: list[str] = []
+    for id_ in _ancestors(start, made):
+        found.append(id_)
+        if made[id_].noted:
+            break
+    return found
+
+
+def _ancestors(start: str, made: dict[str, _Point]) -> list[str]:
+    found: list[str] = []
+    id_: str | None = start
+    while id_ is not None and id_ in made:
+        found.append(id_)
+        id_ = made[id_].parent
+    return found
