@@ -185,7 +185,7 @@ async def reembed(house: House, progress: Progress | None) -> int:
 
 
 def _safe_candidate(house: House, one: Candidate) -> Candidate:
-    said = [one.text, *one.tags, *(text for text in (one.context, one.actor) if text)]
+    said = (text for text in (one.text, one.context, one.actor, *one.tags) if text)
     return one if one.fact is None and all(_harmless(house, text) for text in said) else safe_candidate(house, one)
 
 
@@ -212,7 +212,7 @@ def _check(row: Any, number: int, house: House) -> None:
     _check_consent(row, number, house)
     if not isinstance(row.get("context"), str | None):
         raise BadInput(f"row {number}: field 'context' is no text")
-    if not wire.sound({key: value for key, value in row.items() if key != "text"}):
+    if not _sound(row):
         raise BadInput(f"row {number}: has a NUL or half a character")
     if kind == "space":
         rev = row.get("rev")
@@ -228,6 +228,13 @@ def _check(row: Any, number: int, house: House) -> None:
         and (not isinstance(category, str) or category not in house.categories)
     ):
         raise BadInput(f"row {number}: unknown category {category!r}; allowed: {', '.join(sorted(house.categories))}")
+
+
+def _sound(row: Mapping[str, Any]) -> bool:
+    """Whether all but the row's text, which is cleaned later, can be stored. Its plain texts are looked at as one."""
+    values = [value for key, value in row.items() if key != "text"]
+    texts = [value for value in values if isinstance(value, str)]
+    return wire.sound([*row, "".join(texts), *(value for value in values if isinstance(value, list | tuple | Mapping))])
 
 
 def _check_consent(row: Mapping[str, Any], number: int, house: House) -> None:

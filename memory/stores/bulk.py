@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from math import isfinite
+from operator import attrgetter
 from struct import Struct, error, pack
 from typing import Any
 
@@ -34,6 +35,7 @@ _TIMES = ("event_time", "created_at", "updated_at", "purge_at")
 _FACT = tuple(Fact.__dataclass_fields__)
 _SAID = {"role": "role", "actor": "actor", "text": "text", "source": "source", "path": "path", "session": "session_id",
          "thread": "thread_id"}  # fmt: skip
+_of_texts, _of_times, _of_said = attrgetter(*_TEXTS), attrgetter(*_TIMES), attrgetter(*_SAID)
 _SIZE, _SMALL, _LONG, _REAL = Struct(">i").pack, Struct(">h").pack, Struct(">q").pack, Struct(">f").pack
 _TEXT, _UUID, _BIGINT = 25, 2950, 20  # type oids, the same in every database
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -185,12 +187,14 @@ def _memory(change: Change, model: str) -> dict[str, bytes]:
     if change.vector is None or change.before is not None:
         raise BadInput("only a new memory with its vector is brought")
     found = vectors(after.text, after.context, change.vector, model)
-    for name in _TEXTS:
-        if (value := getattr(after, name)) is not None:
-            found[name] = _text(value)
-    for name in _TIMES:
-        if (value := getattr(after, name)) is not None:
-            found[name] = _moment(value)
+    texts = _of_texts(after)
+    for name, value in zip(_TEXTS, texts, strict=True):
+        if value is not None:
+            found[name] = value.encode()
+    _no_nul(texts + after.tags)
+    for name, at in zip(_TIMES, _of_times(after), strict=True):
+        if at is not None:
+            found[name] = _moment(at)
     if after.fact is not None:
         found["fact"] = b"\x01" + _json({name: getattr(after.fact, name) for name in _FACT})
     if after.superseded_by is not None:
@@ -199,26 +203,25 @@ def _memory(change: Change, model: str) -> dict[str, bytes]:
     found["importance"] = _number(_SMALL, after.importance)
     found["confidence"] = _number(_REAL, after.confidence)
     found["pinned"] = b"\x01" if after.pinned else b"\x00"
-    found["tags"] = _list(_TEXT, [_text(tag) for tag in after.tags])
+    found["tags"] = _list(_TEXT, [tag.encode() for tag in after.tags])
     found["turns"] = _list(_UUID, [turn.bytes for turn in after.turns])
     return found
 
 
 def _turn(turn: Turn) -> dict[str, bytes]:
-    found = {
-        column: _text(value) for name, column in _SAID.items() if (value := getattr(turn, name)) is not None
-    }  # fmt: skip
+    said = _of_said(turn)
+    _no_nul(said + turn.tags)
+    found = {column: value.encode() for column, value in zip(_SAID.values(), said, strict=True) if value is not None}
     found["turn_id"] = turn.id.bytes
     found["at"] = _moment(turn.at)
-    found["tags"] = _list(_TEXT, [_text(tag) for tag in turn.tags])
+    found["tags"] = _list(_TEXT, [tag.encode() for tag in turn.tags])
     found["recalled"] = _list(_BIGINT, [_number(_LONG, one) for one in turn.recalled])
     return found
 
 
-def _text(value: str) -> bytes:
-    if "\0" in value:
+def _no_nul(texts: Iterable[str | None]) -> None:
+    if "\0" in "".join(filter(None, texts)):
         raise BadInput("a name or a text has a NUL")
-    return value.encode()
 
 
 @lru_cache(maxsize=1_024)
