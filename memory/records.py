@@ -32,6 +32,10 @@ Band = Literal["auto", "check", "fallback", "new"]
 Role = Literal["user", "assistant", "tool", "system"]
 Returns = Literal["bullets", "full"]
 Reason = Literal["below threshold", "over budget", "near-duplicate", "beyond top_k", "category full"]
+Ruling = Literal[
+    Reason, "other space or unknown", "not yet known", "not allowed", "soft-deleted", "superseded", "pending", "rejected",
+    "filtered", "no match", "beyond candidates", "in the answer",
+]  # fmt: skip
 Node = Literal["hotpath", "context", "episodic", "worker", "face"]
 
 ROLE_TRUST: dict[Role, Trust] = {"user": "user", "assistant": "agent", "tool": "tool", "system": "agent"}
@@ -288,6 +292,7 @@ class Search:
     weights: Weights
     speakers: tuple[str, ...] = ()  # words of the query, folded, that may be a speaker's name
     explain: bool = False  # with the rank in each channel
+    watched: MemoryId | None = None  # looked at too, wherever it stands
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -373,6 +378,19 @@ class Brief:
     header: str
     bullets: tuple[str, ...]
     moving: str  # header and fenced bullets as one block; empty when there is nothing to say
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """Why a memory is not in an answer: the first reason that decides, or that it is in it. `said` is one sentence."""
+
+    id: MemoryId
+    reason: Ruling
+    rev: Revision  # that was read
+    said: str
+    facts: dict[str, Any] = field(default_factory=dict)  # what the reason rests on
+    memory: Memory | None = None  # where the agent may read it
+    hit: Hit | None = None  # where the search came so far as to judge it
 
 
 evolve = replace

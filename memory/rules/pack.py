@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from muniment.memory.records import Hit, Omission
 from muniment.memory.rules import tokens
 
-_JOINT = 1  # token between two hits: a comma or a line end
+JOINT = 1  # token between two hits: a comma or a line end
 _TRIES = 8  # hits behind one that is too long that may still fit: the further behind, the less they say
 Whole = Callable[[Sequence[Hit]], str]
 Piece = Callable[[Hit], str]
@@ -30,7 +30,7 @@ def pack(
             left.append(one)
         elif len(kept) >= top_k:
             left.append(Omission(id=one.memory.id, reason="beyond top_k", score=one.score))
-        elif not tries or (cost := tokens.count(piece(one)) + _JOINT) > budget - spent:
+        elif not tries or (cost := tokens.count(piece(one)) + JOINT) > budget - spent:
             tries = max(0, tries - 1)
             left.append(Omission(id=one.memory.id, reason="over budget", score=one.score))
         else:

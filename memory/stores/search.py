@@ -86,7 +86,9 @@ class Searches(Sessions):
 
     async def _search(self, conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[DictRow]:
         then = space["as_of"] is not None
-        text = _statement(_given(search.filters), bool(search.speakers), search.explain, then)
+        text = _statement(
+            _given(search.filters), bool(search.speakers), search.explain, search.watched is not None, then
+        )
         return await conn.execute(text, {**space, **self._searched(search)}, prepare=True, binary=True)
 
     def _searched(self, search: Search) -> dict[str, Any]:
@@ -102,6 +104,7 @@ class Searches(Sessions):
             "heard": rows.sparse({words.dimension(term): 1.0 for term in search.terms}),
             "terms": units or [rows.sparse({})],
             "candidates": search.candidates,
+            "watched": search.watched,
         }
 
 
@@ -130,8 +133,11 @@ def _given(filters: Filters) -> tuple[LiteralString, ...]:
 
 
 @cache
-def _statement(given: tuple[LiteralString, ...], speakers: bool, explain: bool, then: bool) -> LiteralString:
+def _statement(
+    given: tuple[LiteralString, ...], speakers: bool, explain: bool, watched: bool, then: bool
+) -> LiteralString:
     text = _SEARCH["search"].replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
+    text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")
     text = text.replace("{narrowed}", "".join(" " + _SEARCH[f"by_{name}"] for name in given))
     text = text.replace("{spoken}", _SEARCH["spoken" if speakers else "unspoken"])
     text = text.replace("{source}", _SEARCH["then" if then else "current"])

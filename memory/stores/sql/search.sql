@@ -25,7 +25,7 @@ with base as materialized (
     + %(semantic)s * least(1, (coalesce(cosine, %(floor)s) - %(floor)s) / (%(ceiling)s - %(floor)s)) desc, memory_id
   limit %(candidates)s
 ), {{tied}}, picked as (
-  select memory_id from best union select memory_id from tied
+  select memory_id from best union select memory_id from tied{watched}
 )
 select h.now, f.* from (
   select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0) as now
@@ -67,6 +67,9 @@ jsonb_build_object(
 
 -- name: unranked
 null::jsonb
+
+-- name: watched
+union select %(watched)s::uuid
 
 -- name: by_agent_id
 and m.agent_id = %(agent_id)s
