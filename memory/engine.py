@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
@@ -17,10 +18,12 @@ from muniment.memory.flows import (
     recall,
     spend,
     stats,
+    switch,
     transfer,
     write,
 )
 from muniment.memory.flows.house import House
+from muniment.memory.flows.switch import Switch
 from muniment.memory.pages import Listing, Page
 from muniment.memory.plan import Activity, Books, Consent, Job, OpsEvent, Receipt
 from muniment.memory.ports import ChatModel
@@ -40,6 +43,7 @@ from muniment.memory.records import (
     TurnId,
 )
 from muniment.memory.rules.fingerprints import prints
+from muniment.memory.switching import Tally
 
 Progress = Callable[[int], None]
 
@@ -245,5 +249,13 @@ class Memory:
         return await self.house.status(scope)
 
     async def reembed(self, progress: Progress | None = None) -> int:
-        """Give every memory a vector of the configured embedder and make it the database's. Returns memories done."""
-        return await transfer.reembed(self.house, progress)
+        """Switch to the configured embedder without a comparison. Returns the memories and versions that got a vector."""
+        return await switch.reembed(self.house, progress)
+
+    def switch(self, progress: Progress | None = None) -> AbstractAsyncContextManager[Switch]:
+        """A switch to the configured embedder, step by step, beside the one in use. Raises Conflict while another is made."""
+        return switch.switching(self.house, progress)
+
+    async def embedders(self) -> Tally:
+        """The database's embedder, the one of a switch under way, and how far that is. No embedder is asked for."""
+        return await switch.tally(self.house)

@@ -40,6 +40,7 @@ from muniment.memory.records import (
     TurnId,
     Vector,
 )
+from muniment.memory.switching import Switching
 
 
 class Clock(Protocol):
@@ -244,7 +245,7 @@ class Happened:
     episodes: tuple[Memory, ...] = ()
 
 
-class Store(Queue, Protocol):
+class Store(Queue, Switching, Protocol):
     """Everything the engine asks of a database. Every method is one transaction."""
 
     async def open(self, *, any_model: bool = False) -> None:
@@ -374,18 +375,6 @@ class Store(Queue, Protocol):
         """Restore a dump into an empty space, exactly. `Conflict` if the space is not empty.
 
         `vectors`: one for each row of type memory or version, in order."""
-        ...
-
-    async def strangers(self, scope: Scope, limit: int) -> list[str]:
-        """Texts of the space, former ones too, whose vectors come from another model."""
-        ...
-
-    async def revector(self, scope: Scope, texts: Sequence[str], vectors: Sequence[Vector]) -> None:
-        """Give every memory and version with such a text and a stranger's vector its new one. Not a change."""
-        ...
-
-    async def adopt(self) -> None:
-        """Make this store's embedding model the database's."""
         ...
 
     async def status(self, scope: Scope) -> dict[str, Any]: ...

@@ -8,9 +8,13 @@ CREATE FUNCTION muniment.all_categories() RETURNS boolean
 
 CREATE FUNCTION muniment.apply_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) RETURNS void
     LANGUAGE plpgsql
-    AS $$
+    AS $_$
 #variable_conflict use_column
+declare made_with text := jsonb_path_query_first(memories, '$[*].embedding_model') #>> '{}';
 begin
+  if made_with is not null then
+    perform muniment.expect_embedder(made_with);
+  end if;
   if fresh then
     insert into muniment.memories (
       space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
@@ -36,22 +40,25 @@ begin
     insert into muniment.memory_versions (
       space_id, memory_id, from_rev, to_rev, kind, category, text, fact, stable_key, importance, confidence, trust,
       pinned, state, tags, agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at,
-      purge_at, superseded_by, context, turns, embedding, embedding_model, words)
+      purge_at, superseded_by, context, turns, embedding, embedding_model, words,
+      next_embedding, next_model)
     select at_space, b.memory_id, b.rev, m.rev, b.kind, b.category, b.text, b.fact, b.stable_key, b.importance,
       b.confidence, b.trust, b.pinned, b.state, b.tags, b.agent_id, b.run_id, b.actor_id, b.role, b.session_id,
       b.thread_id, b.event_time, b.created_at, b.updated_at, b.purge_at, b.superseded_by, b.context, b.turns,
-      b.embedding, b.embedding_model, b.words
+      b.embedding, b.embedding_model, b.words, b.next_embedding, b.next_model
     from before b join incoming m on m.memory_id = b.memory_id
   ), written as (
     insert into muniment.memories (
       space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
       agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
-      purge_at, rev, superseded_by, context, turns, embedding, embedding_model, words)
+      purge_at, rev, superseded_by, context, turns, embedding, embedding_model, words,
+      next_embedding, next_model)
     select at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust,
       m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time,
       m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
       coalesce(embeddings[m.ordinality], b.embedding), coalesce(m.embedding_model, b.embedding_model),
-      weights[m.ordinality]
+      weights[m.ordinality], case when m.embedding_model is null then b.next_embedding end,
+      case when m.embedding_model is null then b.next_model end
     from incoming m left join before b on b.memory_id = m.memory_id order by m.ordinality
     on conflict (space_id, memory_id) do update set
       kind = excluded.kind, category = excluded.category, text = excluded.text, fact = excluded.fact,
@@ -61,14 +68,15 @@ begin
       thread_id = excluded.thread_id, event_time = excluded.event_time, updated_at = excluded.updated_at,
       purge_at = excluded.purge_at, rev = excluded.rev, superseded_by = excluded.superseded_by,
       context = excluded.context, turns = excluded.turns, embedding = excluded.embedding,
-      embedding_model = excluded.embedding_model, words = excluded.words
+      embedding_model = excluded.embedding_model, words = excluded.words,
+      next_embedding = excluded.next_embedding, next_model = excluded.next_model
   )
   insert into muniment.journal (
     space_id, rev, memory_id, action, old_ref, new_ref, thread_id, node, actor, band, sim, meta, ts)
   select at_space, j.rev, j.memory_id, j.action, j.memory_id || '@' || b.rev, j.memory_id || '@' || j.rev, j.thread_id,
     j.node, j.actor, j.band, j.sim, j.meta, j.ts
   from jsonb_populate_recordset(null::muniment.journal, lines) j left join before b on b.memory_id = j.memory_id;
-end $$;
+end $_$;
 
 CREATE FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) RETURNS void
     LANGUAGE plpgsql
@@ -128,6 +136,17 @@ begin
   execute format('set local app.categories = %L', coalesce(allowed::text, '*'));
 end $$;
 
+CREATE FUNCTION muniment.expect_embedder(wanted text) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+declare used text := (select e.model from muniment.embedders e where e.active);
+begin
+  if used is distinct from wanted then
+    raise exception using errcode = 'MU002', message = coalesce(used, 'none'), detail = wanted;
+  end if;
+  return true;
+end $$;
+
 CREATE FUNCTION muniment.my_categories() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ select case when current_setting('app.categories', true) in ('', '*') then null
@@ -170,6 +189,8 @@ CREATE TABLE muniment.memories (
     embedding public.halfvec NOT NULL,
     embedding_model text NOT NULL,
     words public.sparsevec NOT NULL,
+    next_embedding public.halfvec,
+    next_model text,
     CONSTRAINT memories_importance CHECK (((importance >= 1) AND (importance <= 5))),
     CONSTRAINT memories_kind CHECK ((kind = ANY (ARRAY['semantic'::text, 'episodic'::text, 'procedural'::text, 'insight'::text]))),
     CONSTRAINT memories_state CHECK ((state = ANY (ARRAY['active'::text, 'pending'::text, 'superseded'::text, 'soft_deleted'::text, 'rejected'::text]))),
@@ -177,6 +198,7 @@ CREATE TABLE muniment.memories (
 );
 ALTER TABLE ONLY muniment.memories ALTER COLUMN embedding SET STORAGE MAIN;
 ALTER TABLE ONLY muniment.memories ALTER COLUMN words SET STORAGE MAIN;
+ALTER TABLE ONLY muniment.memories ALTER COLUMN next_embedding SET STORAGE MAIN;
 
 ALTER TABLE ONLY muniment.memories FORCE ROW LEVEL SECURITY;
 
@@ -187,7 +209,7 @@ CREATE FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attribut
     AS $$
 #variable_conflict use_column
 begin
-  perform muniment.enter_space(at_space);
+  perform muniment.enter_space(at_space), muniment.expect_embedder(model);
   return query select 0::bigint, coalesce((select s.rev from muniment.spaces s where s.space_id = at_space), 0),
     null::boolean, null::float8, null::muniment.memories;
   if array_remove(attributes, null) <> '{}' then
@@ -207,9 +229,12 @@ begin
     (select m from muniment.memories m where m.space_id = at_space and m.memory_id = close.memory_id)
   from unnest(kinds, vectors) with ordinality p (kind, vector, n)
   cross join lateral (
-    select c.memory_id, c.embedding <=> p.vector as distance from muniment.memories c
-    where c.space_id = at_space and c.state = 'active' and c.kind = p.kind and c.embedding_model = model
-    order by c.embedding <=> p.vector, c.memory_id limit most
+    select c.memory_id,
+      (case when c.embedding_model = model then c.embedding else c.next_embedding end) <=> p.vector as distance
+    from muniment.memories c
+    where c.space_id = at_space and c.state = 'active' and c.kind = p.kind
+      and (c.embedding_model = model or c.next_model = model)
+    order by distance, c.memory_id limit most
   ) close
   order by p.n, close.distance, close.memory_id;
 end $$;
@@ -284,7 +309,8 @@ ALTER TABLE ONLY muniment.consent_requests FORCE ROW LEVEL SECURITY;
 CREATE TABLE muniment.embedders (
     model text NOT NULL,
     active boolean DEFAULT false NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    run uuid
 );
 
 CREATE TABLE muniment.events (
@@ -367,6 +393,8 @@ CREATE TABLE muniment.memory_versions (
     embedding public.halfvec NOT NULL,
     embedding_model text NOT NULL,
     words public.sparsevec NOT NULL,
+    next_embedding public.halfvec,
+    next_model text,
     CONSTRAINT memory_versions_range CHECK ((from_rev < to_rev))
 );
 
@@ -447,6 +475,14 @@ CREATE TABLE muniment.spend_days (
 
 ALTER TABLE ONLY muniment.spend_days FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE muniment.swept (
+    space_id uuid NOT NULL,
+    run uuid NOT NULL,
+    rev bigint NOT NULL
+);
+
+ALTER TABLE ONLY muniment.swept FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE muniment.thread_revision (
     space_id uuid NOT NULL,
     thread_id text NOT NULL,
@@ -507,6 +543,9 @@ ALTER TABLE ONLY muniment.spend_days
 ALTER TABLE ONLY muniment.spend
     ADD CONSTRAINT spend_pk PRIMARY KEY (space_id, day, purpose, model);
 
+ALTER TABLE ONLY muniment.swept
+    ADD CONSTRAINT swept_pk PRIMARY KEY (space_id);
+
 ALTER TABLE ONLY muniment.thread_revision
     ADD CONSTRAINT thread_revision_pk PRIMARY KEY (space_id, thread_id);
 
@@ -516,6 +555,8 @@ ALTER TABLE ONLY muniment.turns
 CREATE UNIQUE INDEX consent_requests_waiting ON muniment.consent_requests USING btree (space_id, field, lower(value)) WHERE (decision = 'pending'::text);
 
 CREATE UNIQUE INDEX embedders_one_active ON muniment.embedders USING btree (active) WHERE active;
+
+CREATE UNIQUE INDEX embedders_one_run ON muniment.embedders USING btree (((run IS NOT NULL))) WHERE (run IS NOT NULL);
 
 CREATE INDEX events_by_node ON muniment.events USING btree (space_id, node, ts DESC);
 
@@ -555,6 +596,9 @@ ALTER TABLE ONLY muniment.relations
 ALTER TABLE ONLY muniment.relations
     ADD CONSTRAINT relations_to_fk FOREIGN KEY (space_id, to_id) REFERENCES muniment.memories(space_id, memory_id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY muniment.swept
+    ADD CONSTRAINT swept_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
 ALTER TABLE ONLY muniment.thread_revision
     ADD CONSTRAINT thread_revision_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
@@ -583,9 +627,13 @@ CREATE POLICY journal_own ON muniment.journal TO muniment_app USING ((space_id =
 
 ALTER TABLE muniment.memories ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY memories_keeper ON muniment.memories FOR SELECT TO muniment_keeper USING (true);
+
 CREATE POLICY memories_own ON muniment.memories TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 ALTER TABLE muniment.memory_versions ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY memory_versions_keeper ON muniment.memory_versions FOR SELECT TO muniment_keeper USING (true);
 
 CREATE POLICY memory_versions_own ON muniment.memory_versions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
@@ -607,6 +655,12 @@ CREATE POLICY spend_days_own ON muniment.spend_days TO muniment_app USING (((spa
 
 CREATE POLICY spend_own ON muniment.spend TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+ALTER TABLE muniment.swept ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY swept_keeper ON muniment.swept FOR SELECT TO muniment_keeper USING (true);
+
+CREATE POLICY swept_own ON muniment.swept TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
 ALTER TABLE muniment.thread_revision ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY thread_revision_own ON muniment.thread_revision TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
@@ -621,6 +675,12 @@ GRANT USAGE ON SCHEMA muniment TO muniment_app;
 GRANT USAGE ON SCHEMA muniment TO muniment_keeper;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.memories TO muniment_app;
+
+GRANT SELECT(space_id) ON TABLE muniment.memories TO muniment_keeper;
+
+GRANT SELECT(embedding_model) ON TABLE muniment.memories TO muniment_keeper;
+
+GRANT SELECT(next_model) ON TABLE muniment.memories TO muniment_keeper;
 
 GRANT SELECT,INSERT ON TABLE muniment.journal TO muniment_app;
 
@@ -646,9 +706,17 @@ GRANT SELECT ON TABLE muniment.history TO muniment_app;
 
 GRANT SELECT,INSERT ON TABLE muniment.memory_versions TO muniment_app;
 
+GRANT SELECT(space_id) ON TABLE muniment.memory_versions TO muniment_keeper;
+
 GRANT UPDATE(embedding) ON TABLE muniment.memory_versions TO muniment_app;
 
 GRANT UPDATE(embedding_model) ON TABLE muniment.memory_versions TO muniment_app;
+GRANT SELECT(embedding_model) ON TABLE muniment.memory_versions TO muniment_keeper;
+
+GRANT UPDATE(next_embedding) ON TABLE muniment.memory_versions TO muniment_app;
+
+GRANT UPDATE(next_model) ON TABLE muniment.memory_versions TO muniment_app;
+GRANT SELECT(next_model) ON TABLE muniment.memory_versions TO muniment_keeper;
 
 GRANT SELECT ON TABLE muniment.operations TO muniment_app;
 
@@ -660,6 +728,9 @@ GRANT SELECT ON TABLE muniment.spaces TO muniment_keeper;
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spend TO muniment_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spend_days TO muniment_app;
+
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.swept TO muniment_app;
+GRANT SELECT ON TABLE muniment.swept TO muniment_keeper;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.thread_revision TO muniment_app;
 

@@ -1,4 +1,4 @@
-"""Whole spaces in and out: bulk ingest, export, import, and new vectors for a new embedder."""
+"""Whole spaces in and out: bulk ingest, export and import."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ Progress = Callable[[int], None]
 _BATCH = 128  # texts that are embedded at once
 _TOGETHER = 1024  # at most so many memories in one transaction, and a batch more
 _PACKED = 16  # and then whatever else waits has its turn
-_REVECTOR = 64
 _ROW_TYPES = frozenset({"space", "memory", "version", "journal", "relation", "thread", "turn", "consent"})
 _TEXTS = (
     "text",
@@ -168,20 +167,6 @@ async def _restore(house: House, scope: Scope, rows: list[dict[str, Any]], progr
             progress(len(texts[start : start + _BATCH]))
     await house.store.load(scope, Dump(rev=Revision(rows[0]["rev"]), rows=tuple(rows)), vectors)
     return sum(row["type"] == "memory" for row in rows)
-
-
-async def reembed(house: House, progress: Progress | None) -> int:
-    """See `Memory.reembed`."""
-    await house.store.open(any_model=True)
-    done = 0
-    async for scope in house.store.spaces():
-        while texts := await house.store.strangers(scope, _REVECTOR):
-            await house.store.revector(scope, texts, await house.embedder.documents(texts))
-            done += len(texts)
-            if progress:
-                progress(len(texts))
-    await house.store.adopt()
-    return done
 
 
 def _safe_candidate(house: House, one: Candidate) -> Candidate:

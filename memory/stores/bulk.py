@@ -25,7 +25,7 @@ from muniment.memory.stores.pool import Connection, Sessions, one as one_row
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
 
-_BULK = blocks("bulk")
+_BULK, _SWITCH = blocks("bulk"), blocks("switch")
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _TEXTS = (
     "kind", "category", "text", "stable_key", "trust", "state", "agent_id", "run_id", "actor_id", "role", "session_id",
@@ -138,6 +138,7 @@ class Bulk(Sessions):
             cursor = carrying(conn)
             await cursor.execute(_BULK["generic"])
             locked = await conn.execute(_BULK["lock"], named)
+            await conn.execute(_SWITCH["expect"], {"model": self._model})
             named["most"] = len(parcels)
             if turns:
                 await cursor.execute(_BULK["turns"], named | {"turns": shapes.turns.rows(list(turns.values()))})

@@ -1,4 +1,4 @@
-"""Whole spaces in and out of Postgres, and new vectors for old texts."""
+"""Whole spaces in and out of Postgres."""
 
 from __future__ import annotations
 
@@ -8,25 +8,23 @@ from datetime import datetime
 from itertools import groupby, islice
 from typing import Any
 
-from pgvector import HalfVector
-
 from muniment.memory.errors import BadInput, Conflict, StoreError
 from muniment.memory.ports import Dump
 from muniment.memory.records import Revision, Scope, Vector
 from muniment.memory.stores.bulk import Bulk, Shapes, carrying, vectors
 from muniment.memory.stores.sql import blocks
 
-_MOVE, _BULK = blocks("move"), blocks("bulk")
+_MOVE, _BULK, _SWITCH = blocks("move"), blocks("bulk"), blocks("switch")
 # SQL states of a row that does not fit its table: not supported, data, integrity, of another type, too long.
 _UNFIT = ("0A", "22", "23", "42804", "54")
 _AT_ONCE = 256  # rows of a statement
 # What the restoring store says itself, whatever a row says.
-_OWN = frozenset({"type", "space_id", "embedding", "embedding_model", "words"})
+_OWN = frozenset({"type", "space_id", "embedding", "embedding_model", "words", "next_embedding", "next_model"})
 _UNSAID: dict[str, dict[str, Any]] = {"turn": {"source": "user", "tags": [], "recalled": []}}  # in older exports
 
 
 class Moves(Bulk):
-    """Export, restore, re-embedding."""
+    """Export and restore."""
 
     async def dump(self, scope: Scope) -> Dump:
         """See `Store.dump`."""
@@ -50,6 +48,7 @@ class Moves(Bulk):
             bumped = await conn.execute(_MOVE["load_space"], space | {"rev": dump.rev, "created_at": created})
             if not bumped.rowcount:
                 raise Conflict("the space is not empty")
+            await conn.execute(_SWITCH["expect"], {"model": self._model})
             cursor = carrying(conn)
             await conn.execute(_BULK["generic"])
             async with conn.pipeline():
@@ -61,29 +60,6 @@ class Moves(Bulk):
             flaws = await (await conn.execute(_MOVE["flaws"], space)).fetchall()
             if flaws:
                 raise BadInput(f"the rows are no export of a space: {flaws[0]['flaw']}")
-
-    async def strangers(self, scope: Scope, limit: int) -> list[str]:
-        """See `Store.strangers`."""
-        async with self._reading(scope, None) as conn:
-            cursor = await conn.execute(
-                _MOVE["strangers"], {"space": scope.space, "model": self._model, "limit": limit}
-            )
-            return [row["text"] for row in await cursor.fetchall()]
-
-    async def revector(self, scope: Scope, texts: Sequence[str], vectors: Sequence[Vector]) -> None:
-        """See `Store.revector`."""
-        async with self._writing(scope) as conn, conn.pipeline():
-            for text, vector in zip(texts, vectors, strict=True):
-                named = {"space": scope.space, "model": self._model, "text": text, "embedding": HalfVector(vector)}
-                await conn.execute(_MOVE["revector"], named)
-                await conn.execute(_MOVE["revector_versions"], named)
-
-    async def adopt(self) -> None:
-        """See `Store.adopt`."""
-        named = {"model": self._model}
-        async with self._connected() as conn, conn.transaction():
-            await conn.execute(_MOVE["retire_embedders"], named)
-            await conn.execute(_MOVE["adopt_embedder"], named)
 
     def _loaded(
         self, scope: Scope, kind: str, some: Sequence[dict[str, Any]], found: Iterator[Vector], shapes: Shapes

@@ -12,13 +12,13 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
-from muniment.memory.errors import StoreDown, StoreError, WrongEmbedder
+from muniment.memory.errors import StoreDown, StoreError
 from muniment.memory.records import Scope
 from muniment.memory.stores.sql import blocks
-from muniment.memory.stores.translate import translated
+from muniment.memory.stores.translate import translated, wrong_embedder
 
 Connection = AsyncConnection[DictRow]
-_WRITE, _READ, _MOVE = blocks("write"), blocks("read"), blocks("move")
+_WRITE, _READ, _SWITCH = blocks("write"), blocks("read"), blocks("switch")
 _POOL = 10
 _WAIT_SECONDS = 15.0
 _BUSY_SECONDS = 10.0
@@ -144,15 +144,10 @@ class Sessions:
     async def _check_embedder(self) -> None:
         named = {"model": self._model}
         async with self._connected() as conn, conn.transaction():
-            await conn.execute(_MOVE["first_embedder"], named)
-            active = one(await (await conn.execute(_MOVE["active_embedder"])).fetchone())["model"]
+            await conn.execute(_SWITCH["first"], named)
+            active = one(await (await conn.execute(_SWITCH["active"])).fetchone())["model"]
         if active != self._model:
-            raise WrongEmbedder(
-                f"the vectors of this database come from {active!r}, the configured embedder is {self._model!r}: "
-                f"set MUNIMENT_EMBEDDER={active}, or run `muniment embedder switch {self._model}`",
-                database=active,
-                configured=self._model,
-            )
+            raise wrong_embedder(active, self._model)
         self._checked = True
 
 

@@ -39,6 +39,7 @@ from muniment.memory.stores.pool import one
 from muniment.memory.stores.search import Searches
 from muniment.memory.stores.spending import Spending
 from muniment.memory.stores.sql import blocks
+from muniment.memory.stores.switch import Switches
 
 _WRITE, _READ = blocks("write"), blocks("read")
 _NARROWED: tuple[LiteralString, ...] = (
@@ -47,7 +48,7 @@ _NARROWED: tuple[LiteralString, ...] = (
 _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 
 
-class PostgresStore(Searches, Moves, Caps, Spending, Extractions, Episodes, Consents, Queues):
+class PostgresStore(Searches, Moves, Switches, Caps, Spending, Extractions, Episodes, Consents, Queues):
     """Opens itself on first use."""
 
     async def commit(self, plan: WritePlan) -> Receipt:

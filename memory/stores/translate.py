@@ -8,13 +8,14 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import errors
 
-from muniment.memory.errors import BadInput, Conflict, Denied, StoreDown, StoreError, StoreFull
+from muniment.memory.errors import BadInput, Conflict, Denied, StoreDown, StoreError, StoreFull, WrongEmbedder
 
 FULL = (errors.DiskFull,)
 STALE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 # Operational errors of a database that is well: the statement was too long, or what it writes.
 AT_WORK = (errors.QueryCanceled, errors.ProgramLimitExceeded, errors.StatementTooComplex)
 DATA_CLASS = "22"
+SWITCHED = "MU002"  # `muniment.expect_embedder` refuses
 
 
 @contextmanager
@@ -22,7 +23,7 @@ def translated(doing: str = "") -> Iterator[None]:
     """Run a block that speaks to Postgres; `doing` leads the message ("migration 0001_spaces.sql").
 
     Raises `StoreDown` (no connection, no free connection), `StoreFull` (disk), `Conflict` (another
-    transaction was first), `Denied` (row-level security or a missing grant), `StoreError` (the rest), each
+    transaction was first), `Denied` (row-level security or a missing grant), `WrongEmbedder`, `StoreError` (the rest), each
     with `sqlstate` and `constraint` in its data; `BadInput` for a text that Postgres cannot hold. The cause is cut off: its DETAIL would show the row in a traceback.
     """
     try:
@@ -32,9 +33,21 @@ def translated(doing: str = "") -> Iterator[None]:
             isinstance(error, psycopg.DataError) and error.sqlstate is None and "NUL" in str(error)
         ):
             raise BadInput("a name or a text has a NUL") from None
+        if error.sqlstate == SWITCHED:
+            raise wrong_embedder(error.diag.message_primary or "", error.diag.message_detail or "") from None
         raise _house(error, doing) from None
     except UnicodeEncodeError:
         raise BadInput("a name or a text has half a character (a lone surrogate)") from None
+
+
+def wrong_embedder(used: str, configured: str) -> WrongEmbedder:
+    """The error of a process whose embedder is not the database's, with both ways out."""
+    return WrongEmbedder(
+        f"the vectors of this database come from {used!r}, the configured embedder is {configured!r}: "
+        f"set MUNIMENT_EMBEDDER={used}, or run `muniment embedder switch {configured}`",
+        database=used,
+        configured=configured,
+    )
 
 
 def _house(error: psycopg.Error, doing: str) -> StoreError | Denied:

@@ -2,10 +2,10 @@
 select jsonb_build_object('type', 'space', 'format', 'muniment/1', 'rev', rev, 'created_at', created_at) as row, 0 as part, 0::bigint as n, '' as id
 from muniment.spaces where space_id = %(space)s
 union all
-select to_jsonb(m) - '{space_id,embedding,embedding_model,words}'::text[] || '{"type": "memory"}', 1, m.rev, m.memory_id::text
+select to_jsonb(m) - '{space_id,embedding,embedding_model,words,next_embedding,next_model}'::text[] || '{"type": "memory"}', 1, m.rev, m.memory_id::text
 from muniment.memories m where space_id = %(space)s
 union all
-select to_jsonb(v) - '{space_id,embedding,embedding_model,words}'::text[] || '{"type": "version"}', 2, v.from_rev, v.memory_id::text
+select to_jsonb(v) - '{space_id,embedding,embedding_model,words,next_embedding,next_model}'::text[] || '{"type": "version"}', 2, v.from_rev, v.memory_id::text
 from muniment.memory_versions v where space_id = %(space)s
 union all
 select to_jsonb(j) - 'space_id' || '{"type": "journal"}', 3, j.rev, '' from muniment.journal j where space_id = %(space)s
@@ -98,32 +98,3 @@ from (select event_time as at from muniment.memories where space_id = %(space)s
       union all select decided_at from muniment.consent_requests where space_id = %(space)s) moment
 where at not between '0002-01-01' and '9998-12-31'
 limit 1
-
--- name: strangers
-select text from muniment.memories where space_id = %(space)s and embedding_model <> %(model)s
-union
-select text from muniment.memory_versions where space_id = %(space)s and embedding_model <> %(model)s
-limit %(limit)s
-
--- name: revector
-update muniment.memories set embedding = %(embedding)s, embedding_model = %(model)s
-where space_id = %(space)s and embedding_model <> %(model)s and text = %(text)s
-
--- name: revector_versions
-update muniment.memory_versions set embedding = %(embedding)s, embedding_model = %(model)s
-where space_id = %(space)s and embedding_model <> %(model)s and text = %(text)s
-
--- name: active_embedder
-select model from muniment.embedders where active
-
--- name: first_embedder
-insert into muniment.embedders (model, active)
-select %(model)s, true where not exists (select from muniment.embedders where active)
-on conflict do nothing
-
--- name: retire_embedders
-update muniment.embedders set active = false where active and model <> %(model)s
-
--- name: adopt_embedder
-insert into muniment.embedders (model, active) values (%(model)s, true)
-on conflict (model) do update set active = true

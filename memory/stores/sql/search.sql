@@ -48,11 +48,13 @@ tied as materialized (
   ) edge group by memory_id
 )
 
--- name: scoped
+-- name: scoped (a process whose embedder is not in use any more has an error, and no answer of half the channels)
 m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
+and (select muniment.expect_embedder(%(model)s))
 
 -- name: cosine (vectors are of length 1)
-case when m.embedding_model = %(model)s then -(m.embedding <#> %(vector)s) end
+case when m.embedding_model = %(model)s then -(m.embedding <#> %(vector)s)
+  when m.next_model = %(model)s then -(m.next_embedding <#> %(vector)s) end
 
 -- name: spoken
 case when lower(m.actor_id) = any(%(speakers)s) then %(actor)s else 0 end
@@ -121,7 +123,8 @@ muniment.memories m
 -- name: versioned
 c.space_id, c.memory_id, c.kind, c.category, c.text, c.fact, c.stable_key, c.importance, c.confidence, c.trust,
 c.pinned, c.state, c.tags, c.agent_id, c.run_id, c.actor_id, c.role, c.session_id, c.thread_id, c.event_time,
-c.created_at, c.updated_at, c.purge_at, c.superseded_by, c.turns, c.embedding, c.embedding_model, c.words
+c.created_at, c.updated_at, c.purge_at, c.superseded_by, c.turns, c.embedding, c.embedding_model, c.words,
+c.next_embedding, c.next_model
 
 -- name: stable
 select {{shown}} from {source}
