@@ -11,6 +11,7 @@ from uuid import UUID
 from muniment.memory.flows import (
     consent,
     episodes,
+    explain,
     extract,
     insights,
     jobs,
@@ -41,6 +42,7 @@ from muniment.memory.records import (
     Scope,
     Turn,
     TurnId,
+    Verdict,
 )
 from muniment.memory.rules.fingerprints import prints
 from muniment.memory.switching import Tally
@@ -119,6 +121,11 @@ class Memory:
         """`memory.query`: the best memories within the agent's allowlist. The budget holds for the JSON of bullets or of
         full memories with the fence around it. Raises Denied, BadInput."""
         return await recall.query(self.house, scope, agent, query)
+
+    async def why_not(self, scope: Scope, agent: str, memory_id: MemoryId, query: Query) -> Verdict:
+        """Why the memory is not in the answer to this query: the first reason that decides, by the same path as `query`;
+        of another space's memory it only says that this space has none. Raises Denied, BadInput, Conflict."""
+        return await explain.why_not(self.house, scope, agent, memory_id, query)
 
     async def brief(self, scope: Scope, agent: str, text: str, *, as_of: Revision | None = None) -> Brief:
         """What goes before a model for this message: stable profile, delta header, relevant bullets; with `as_of` as it

@@ -5,13 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, get_args, get_type_hints
 from uuid import UUID
 
 from muniment.memory.errors import BadInput
 from muniment.memory.plan import Change, Consent, Receipt
-from muniment.memory.records import Answer, Fact, FactKind, Filters, Hit, JournalEntry, Memory, Query, Returns
+from muniment.memory.records import (
+    Answer,
+    Fact,
+    FactKind,
+    Filters,
+    Hit,
+    JournalEntry,
+    Memory,
+    Query,
+    Returns,
+    Revision,
+    Verdict,
+)
 from muniment.memory.rules import render
 
 # What the fields of the structured profile are called in a question.
@@ -19,11 +31,12 @@ _FIELDS: Mapping[str, tuple[str, str]] = {
     "preferred_name": ("preferred name", "您的称呼"), "pronouns": ("pronouns", "您的代词"), "city": ("city", "您的城市"),
     "language": ("language", "您的语言"), "tone": ("tone", "交流风格"), "goals": ("goal", "您的目标"),
 }  # fmt: skip
+_WHOLE = re.compile("[+-]?[0-9]{1,18}")
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _UNSOUND = re.compile("[\x00\ud800-\udfff]")
 _YEAR = timedelta(days=366)
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
-_FILTER_KINDS: dict[str, type] = {
+FILTER_KINDS: dict[str, type] = {
     "user_id": str,
     "agent_id": str,
     "run_id": str,
@@ -157,12 +170,13 @@ def entry(one: JournalEntry) -> dict[str, Any]:
 
 
 def hit(one: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
-    """A hit as the tool returns it: a bullet `{id, category, text}` or the whole memory."""
+    """A hit as the tool returns it: a bullet `{id, category, text}` or the whole memory; explained with its score, the
+    score's parts, the channels that found it and its place in each, its own revision, and the hit that brought it along."""
     if returns == "bullets":
         shown: dict[str, Any] = {
             "id": str(one.memory.id),
             "category": one.memory.category,
-            "text": f"[{one.memory.category}] {one.memory.text}",
+            "text": _bullet(one.memory),
         }
     else:
         shown = memory(one.memory) | {"score": round(one.score, 4)}
@@ -172,6 +186,8 @@ def hit(one: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
             "score": round(one.score, 4),
             "parts": {key: round(value, 4) for key, value in one.parts.items()},
             "channels": list(one.channels),
+            "ranks": dict(one.ranks),
+            "rev": one.memory.rev,
         }
         if one.related_to:
             shown["related_to"] = str(one.related_to)
@@ -187,6 +203,23 @@ def answer(one: Answer, *, explain: bool = False) -> dict[str, Any]:
             {"id": str(item.id), "reason": item.reason, "score": round(item.score, 4)} for item in one.left_out
         ]
     return shown
+
+
+def verdict(one: Verdict) -> dict[str, Any]:
+    """Why a memory is not in an answer: the reason, what it rests on, and the memory where the agent may read it; explained
+    as a hit is where the search judged it."""
+    shown: dict[str, Any] = {"id": str(one.id), "reason": one.reason, "said": one.said, "rev": one.rev}
+    shown["facts"] = plain(one.facts)
+    if one.hit is not None:
+        shown["memory"] = hit(one.hit, "bullets", explain=True)
+    elif one.memory is not None:
+        shown["memory"] = {"id": str(one.id), "category": one.memory.category, "text": _bullet(one.memory)}
+    return shown
+
+
+def _bullet(one: Memory) -> str:
+    """`[category] text`."""
+    return f"[{one.category}] {one.text}"
 
 
 def fenced(text: str) -> str:
@@ -215,9 +248,9 @@ def filters(raw: Mapping[str, Any] | None) -> Filters:
     """Filters from JSON: nulls are ignored, an unknown key or a wrong type is a BadInput."""
     values: dict[str, Any] = {}
     for key, value in (raw or {}).items():
-        kind = _FILTER_KINDS.get(key)
+        kind = FILTER_KINDS.get(key)
         if kind is None:
-            raise BadInput(f"filters: unknown key {key!r}; allowed: {', '.join(_FILTER_KINDS)}")
+            raise BadInput(f"filters: unknown key {key!r}; allowed: {', '.join(FILTER_KINDS)}")
         if value is None:
             continue
         if kind is datetime:
@@ -234,7 +267,7 @@ def filters(raw: Mapping[str, Any] | None) -> Filters:
 def query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
     """A request from JSON (S-58). `agent` is not read here: the caller binds it. Raises BadInput."""
     base = defaults or Query(text="")
-    allowed = {"query", "categories", "filters", "top_k", "return", "budget_tokens", "threshold", "explain"}
+    allowed = {"query", "categories", "filters", "top_k", "return", "budget_tokens", "threshold", "explain", "as_of"}
     if unknown := set(raw) - allowed - {"agent"}:
         raise BadInput(f"memory.query: unknown field {min(unknown)!r}; allowed: {', '.join(sorted(allowed))}")
     text = raw.get("query", base.text)
@@ -254,8 +287,44 @@ def query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
         top_k=_whole(raw.get("top_k"), base.top_k, "top_k"),
         budget_tokens=_whole(raw.get("budget_tokens"), base.budget_tokens, "budget_tokens"),
         threshold=_share(raw.get("threshold"), base.threshold),
-        explain=bool(raw.get("explain", base.explain)),
+        explain=_flag(raw.get("explain"), base.explain, "explain"),
+        as_of=base.as_of if raw.get("as_of") is None else as_of(raw["as_of"]),
     )
+
+
+def as_of(value: Any) -> Revision | datetime:
+    """What a read goes back to: a whole number, as a number or a text, is a revision; else an ISO date or time. Without a
+    zone it is UTC, and a date without a time means its end. Raises BadInput."""
+    if isinstance(value, str) and _WHOLE.fullmatch(value.strip()):
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value < 0:
+            raise BadInput(f"as_of: {value} given; a revision is a whole number of 0 or more")
+        return Revision(value)
+    try:
+        return end(value, "as_of")
+    except BadInput as error:
+        raise BadInput(f"{error}; or a revision, for example 12") from None
+
+
+def end(value: Any, name: str) -> datetime:
+    """As `moment`, but a date without a time is its end."""
+    return moment(datetime.combine(found, time.max), name) if (found := _date(value)) else moment(value, name)
+
+
+def _date(value: Any) -> date | None:
+    try:
+        return date.fromisoformat(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _flag(value: Any, default: bool, name: str) -> bool:
+    if value is None:
+        return default
+    if not isinstance(value, bool):
+        raise BadInput(f"{name}: true or false wanted")
+    return value
 
 
 def _whole(value: Any, default: int, name: str) -> int:
