@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, Literal, Protocol
 
+from muniment.memory.looks import Found, Search
 from muniment.memory.pages import Listing, Page
 from muniment.memory.plan import (
     Activity,
@@ -25,7 +26,6 @@ from muniment.memory.plan import (
 )
 from muniment.memory.records import (
     Delta,
-    Found,
     JournalEntry,
     Kind,
     Memory,
@@ -35,7 +35,6 @@ from muniment.memory.records import (
     Reader,
     Revision,
     Scope,
-    Search,
     Turn,
     TurnId,
     Vector,
@@ -142,6 +141,8 @@ class Sight:
 
     rev: Revision
     found: tuple[Found, ...] = ()
+    unheard: frozenset[str] = frozenset()  # terms of the search that no memory in its scope has
+    speakers: tuple[str, ...] = ()  # of the words that may name one, those that do; in lower case
     stable: tuple[Memory, ...] = ()
     delta: Delta | None = None
     profile: tuple[Consent, ...] = ()  # the approved values of the structured profile

@@ -269,53 +269,16 @@ class Reader:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """By what the store picks its candidates: `semantic * meaning + keyword * share + actor`, where meaning is the cosine
-    between `floor` (0) and `ceiling` (1), and `actor` is for the memories of a speaker whom the query names."""
-
-    floor: float
-    ceiling: float
-    semantic: float
-    keyword: float
-    actor: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
-    """A query made ready for the store: no text analysis is left to do."""
-
-    vector: Vector
-    terms: tuple[str, ...]
-    categories: tuple[str, ...]
-    filters: Filters
-    candidates: int  # so many of the best by `weights`; what an edge ties to them comes on top
-    weights: Weights
-    speakers: tuple[str, ...] = ()  # words of the query, folded, that may be a speaker's name
-    explain: bool = False  # with the rank in each channel
-    watched: MemoryId | None = None  # looked at too, wherever it stands
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """A memory from one or more channels, with raw signals and no judgement."""
-
-    memory: Memory
-    cosine: float | None = None
-    keyword: float = 0.0  # share of the query's BM25 ceiling that the memory reaches, [0, 1]
-    edges: dict[MemoryId, float] = field(default_factory=dict)  # to the best of the others, with their strengths
-    ranks: dict[str, int] = field(default_factory=dict)  # place in each channel, from 1; only when asked to explain
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
     """A found memory with its score and what the score is made of."""
 
     memory: Memory
-    score: float
+    score: float  # by which hits are ordered: the sum of its parts, unless an insight or less trusted than another
     parts: dict[str, float]
     channels: tuple[str, ...]
     related_to: MemoryId | None = None  # the hit that it was brought along by: on its own it was not relevant enough
     ranks: dict[str, int] = field(default_factory=dict)
+    relevance: float = 0.0  # how far it answers the query by meaning and words alone, [0, 1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

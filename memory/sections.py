@@ -42,17 +42,28 @@ class Recall(Part):
     top_k: Count
     budget_tokens: Count
     threshold: Share
+    gate: Share
     context_bullets: Count
     context_budget_tokens: Count
     candidates: Count
     duplicate_similarity: Share
+    semantic_weight: Share
+    keyword_weight: Share
+    actor_boost: Share
+    period_boost: Share
+    period_days_after: Positive
+    period_days_before: Positive
+    dated_boost: Share
+    asking_penalty: Share
+    name_boost: Share
     relation_weight: Share
     recency_weight: Share
     recency_half_life_days: Positive
     importance_weight: Share
     pinned_boost: Share
-    actor_boost: Share
     insight_factor: Share
+    keyword_relevance: Positive
+    strange_penalty: Share
 
 
 class DeltaHeader(Part):

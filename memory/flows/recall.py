@@ -11,22 +11,11 @@ from muniment.memory import wire
 from muniment.memory.errors import BadInput, Denied
 from muniment.memory.flows import asof
 from muniment.memory.flows.house import House, safe_text
+from muniment.memory.looks import Search
 from muniment.memory.plan import OpsEvent
 from muniment.memory.ports import Sight
-from muniment.memory.records import (
-    Answer,
-    Brief,
-    Hit,
-    Omission,
-    Query,
-    Reader,
-    Returns,
-    Revision,
-    Scope,
-    Search,
-    evolve,
-)
-from muniment.memory.rules import gate, render, words
+from muniment.memory.records import Answer, Brief, Hit, Omission, Query, Reader, Returns, Revision, Scope, evolve
+from muniment.memory.rules import gate, render, wanted, words
 from muniment.memory.rules.pack import Piece, Whole, as_json, pack
 from muniment.memory.rules.rank import Lens, rank, related, weights
 
@@ -66,7 +55,6 @@ async def admit(house: House, scope: Scope, agent: str, asked: Query) -> tuple[R
 async def read(house: House, reader: Reader, asked: Query, search: Search) -> Reading:
     """The answer with all that it comes from. Nothing is noted."""
     as_of = await asof.revision(house, reader.scope, asked.as_of)
-    lens = _lens(house, asked.text, asked.threshold)
     while True:
         sight = await house.store.look(reader, search, as_of=as_of)
         asof.reached(sight.rev, as_of)
@@ -77,6 +65,7 @@ async def read(house: House, reader: Reader, asked: Query, search: Search) -> Re
             whole=partial(_payload, asked, sight.rev),
             to_the_end=asked.explain,
         )
+        lens = _lens(house, asked.text, search, sight, asked.threshold)
         kept, spent, left = _kept(house, sight, lens, room)
         if not _starved(kept, left, asked.top_k) or len(sight.found) < search.candidates:
             break
@@ -110,7 +99,7 @@ async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revisi
         return render.fence("\n".join(filter(None, [header, *map(render.point, kept)])))
 
     room = Room(top_k=recall.context_bullets, budget=recall.context_budget_tokens, piece=render.point, whole=block)
-    kept, _, _ = _kept(house, sight, _lens(house, text, None), room)
+    kept, _, _ = _kept(house, sight, _lens(house, text, search, sight, None), room)
     await _searched(house, scope, kept)
     return Brief(
         rev=sight.rev,
@@ -169,8 +158,8 @@ def _starved(kept: Sequence[Hit], left: Sequence[Omission], top_k: int) -> bool:
     return len(kept) < top_k and any(one.reason in ("near-duplicate", "category full") for one in left)
 
 
-def _lens(house: House, text: str, threshold: float | None) -> Lens:
-    recall = house.settings.recall
+def _lens(house: House, text: str, search: Search | None, sight: Sight, threshold: float | None) -> Lens:
+    recall, names = house.settings.recall, wanted.names(text)
     return Lens(
         query=text,
         at=house.clock.now(),
@@ -178,6 +167,10 @@ def _lens(house: House, text: str, threshold: float | None) -> Lens:
         recall=recall,
         categories=house.categories,
         threshold=recall.threshold if threshold is None else threshold,
+        gate=recall.gate if threshold is None else 0.0,
+        speakers=frozenset(sight.speakers),
+        strange=len(names & sight.unheard - set(map(words.stem, sight.speakers))) / max(1, len(names)),
+        periods=search.periods if search else (),
     )
 
 
@@ -190,11 +183,11 @@ async def seen(house: House, scope: Scope, rev: Revision) -> None:
 
 def allow(house: House, agent: str, asked: Query, allowed: frozenset[str]) -> tuple[str, ...]:
     """The categories to search. Raises BadInput for an unknown one, Denied for the whole request when one is denied."""
-    wanted = set(asked.categories) | ({asked.filters.category} if asked.filters.category else set())
-    if unknown := wanted - set(house.categories):
+    named = set(asked.categories) | ({asked.filters.category} if asked.filters.category else set())
+    if unknown := named - set(house.categories):
         known = ", ".join(sorted(house.categories))
         raise BadInput(f"unknown category {min(unknown)!r}; allowed: {known}")
-    if denied := sorted(wanted - allowed):
+    if denied := sorted(named - allowed):
         permitted = sorted(allowed)
         raise Denied(
             f"agent {agent!r} may not read {', '.join(denied)}; it may read {', '.join(permitted)}",
@@ -215,7 +208,8 @@ async def prepare(house: House, asked: Query, categories: tuple[str, ...]) -> Se
         categories=categories,
         filters=asked.filters,
         candidates=max(house.settings.recall.candidates, asked.top_k),
-        weights=weights(house.profile, house.settings.recall),
+        weights=weights(text, house.profile, house.settings.recall),
+        periods=wanted.periods(text, house.clock.now()) if house.settings.recall.period_boost else (),
         speakers=words.spoken(text),
         explain=asked.explain,
     )

@@ -21,6 +21,7 @@ from muniment.memory.errors import BadInput, StoreError
 from muniment.memory.plan import Change, Parcel, WritePlan
 from muniment.memory.records import Fact, Turn, Vector
 from muniment.memory.rules import words
+from muniment.memory.rules.traits import indexed
 from muniment.memory.stores.pool import Connection, Sessions, one as one_row
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
@@ -174,7 +175,7 @@ def carrying(conn: Connection) -> Any:
 
 def vectors(text: str, context: str | None, embedding: Vector, model: str) -> dict[str, bytes]:
     """The columns that a search reads."""
-    weights = words.weights(text, context)
+    weights = indexed(text, context)
     places, size = [place - 1 for place in weights], len(weights)
     return {
         "embedding": pack(">HH", len(embedding), 0) + embedding.astype(">f2").tobytes(),

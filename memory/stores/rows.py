@@ -11,9 +11,11 @@ from uuid import UUID
 from pgvector import HalfVector, SparseVector
 
 from muniment.memory.errors import BadInput
+from muniment.memory.looks import Found
 from muniment.memory.plan import Change, Extracted, OpsEvent, WritePlan
-from muniment.memory.records import Fact, Found, JournalEntry, Memory, MemoryId, Revision, Turn, TurnId
+from muniment.memory.records import Fact, JournalEntry, Memory, MemoryId, Revision, Turn, TurnId
 from muniment.memory.rules import words
+from muniment.memory.rules.traits import indexed
 
 _COPIED = (
     "kind",
@@ -85,6 +87,7 @@ def found(row: Mapping[str, Any]) -> Found:
         keyword=row["share"] or 0.0,
         edges={MemoryId(UUID(id_)): strength for id_, strength in (row["edges"] or {}).items()},
         ranks={name: place for name, place in (row["ranks"] or {}).items() if place},
+        traits=tuple(row["traits"]),
     )
 
 
@@ -105,7 +108,7 @@ def applied(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str,
         "space": plan.scope.space,
         "memories": packed([_memory(change, model) for change in changes]),
         "embeddings": vectors if any(vectors) else None,
-        "words": [sparse(words.weights(one.after.text, one.after.context)) for one in changes],
+        "words": [sparse(indexed(one.after.text, one.after.context)) for one in changes],
         "lines": packed([_line(plan, change) for change in changes]),
         "fresh": all(change.before is None for change in changes),
     }

@@ -7,7 +7,6 @@ vain."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime
 from functools import cache
 from typing import Any, LiteralString
@@ -16,8 +15,9 @@ from pgvector import HalfVector
 from psycopg import AsyncCursor
 from psycopg.rows import DictRow
 
+from muniment.memory.looks import Search
 from muniment.memory.ports import Sight
-from muniment.memory.records import Delta, Filters, Found, Reader, Revision, Scope, Search
+from muniment.memory.records import Delta, Filters, Reader, Revision, Scope
 from muniment.memory.rules import words
 from muniment.memory.stores import rows
 from muniment.memory.stores.consents import consent, profile
@@ -29,6 +29,7 @@ _FILTERS: tuple[LiteralString, ...] = (
     "agent_id", "run_id", "actor_id", "role", "category", "pinned", "importance_min", "importance_max",
     "updated_after", "updated_before",
 )  # fmt: skip
+_WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "timely", "before", "after")
 
 
 class Searches(Sessions):
@@ -51,7 +52,7 @@ class Searches(Sessions):
             async with self._asking(reader.scope, reader.allowed) as conn:
                 asked = await self._search(conn, space, search)
             found = await asked.fetchall()
-            return Sight(rev=_revision(found[0], as_of), found=_found(found))
+            return Sight(rev=_revision(found[0]["now"], as_of), **_met(search, found))
         async with self._reading(reader.scope, reader.allowed) as conn:
             rev = await conn.execute(_READ["rev"], space)
             hits = await self._search(conn, space, search) if search else None
@@ -69,10 +70,10 @@ class Searches(Sessions):
                 else None
             )
         # All of it was asked in one round trip; what is fetched from here on is there.
-        now = _revision(one(await rev.fetchone()), as_of)
+        now = _revision(one(await rev.fetchone())["rev"], as_of)
         return Sight(
             rev=now,
-            found=_found(await hits.fetchall()) if hits else (),
+            **(_met(search, await hits.fetchall()) if search and hits else {}),
             stable=tuple(map(rows.memory, await lasting.fetchall())) if lasting else (),
             delta=_delta(await unseen.fetchall(), now) if unseen else None,
             profile=tuple(map(consent, await approved.fetchall())) if approved else (),
@@ -87,7 +88,12 @@ class Searches(Sessions):
     async def _search(self, conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[DictRow]:
         then = space["as_of"] is not None
         text = _statement(
-            _given(search.filters), bool(search.speakers), search.explain, search.watched is not None, then
+            _given(search.filters),
+            speakers=bool(search.speakers),
+            timely=bool(search.periods),
+            explain=search.explain,
+            watched=search.watched is not None,
+            then=then,
         )
         return await conn.execute(text, {**space, **self._searched(search)}, prepare=True, binary=True)
 
@@ -95,7 +101,7 @@ class Searches(Sessions):
         units = [rows.sparse({words.dimension(term): 1.0}) for term in search.terms]
         return {
             **{name: getattr(search.filters, name) for name in _given(search.filters)},
-            **asdict(search.weights),
+            **{name: getattr(search.weights, name) for name in _WEIGHTS},
             "speakers": list(search.speakers),
             "highest": words.CEILING,
             "vector": HalfVector(search.vector),
@@ -103,19 +109,27 @@ class Searches(Sessions):
             "categories": list(search.categories),
             "heard": rows.sparse({words.dimension(term): 1.0 for term in search.terms}),
             "terms": units or [rows.sparse({})],
+            "traits": rows.sparse(search.weights.traits),
+            "since": [start.timestamp() for start, _ in search.periods],
+            "until": [end.timestamp() for _, end in search.periods],
             "candidates": search.candidates,
             "watched": search.watched,
         }
 
 
-def _revision(row: DictRow, as_of: Revision | None) -> Revision:
+def _revision(now: int, as_of: Revision | None) -> Revision:
     """What was read: a revision that is not reached yet cannot be."""
-    return Revision(row["rev"] if as_of is None else min(row["rev"], as_of))
+    return Revision(now if as_of is None else min(now, as_of))
 
 
-def _found(found: Sequence[DictRow]) -> tuple[Found, ...]:
-    """The rows of a search, without the empty one that has the revision of a search without any."""
-    return tuple(rows.found(row) for row in found if row["memory_id"] is not None)
+def _met(search: Search, found: Sequence[DictRow]) -> dict[str, Any]:
+    """What the rows of a search say of a Sight: its first one is there even when nothing was found."""
+    unheard = frozenset(search.terms[n - 1] for n in found[0]["unheard"] if n <= len(search.terms))
+    return {
+        "found": tuple(rows.found(row) for row in found if row["memory_id"] is not None),
+        "unheard": unheard,
+        "speakers": tuple(found[0]["speakers"] or ()),
+    }
 
 
 def _delta(found: Sequence[DictRow], rev: Revision) -> Delta:
@@ -134,11 +148,12 @@ def _given(filters: Filters) -> tuple[LiteralString, ...]:
 
 @cache
 def _statement(
-    given: tuple[LiteralString, ...], speakers: bool, explain: bool, watched: bool, then: bool
+    given: tuple[LiteralString, ...], *, speakers: bool, timely: bool, explain: bool, watched: bool, then: bool
 ) -> LiteralString:
     text = _SEARCH["search"].replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
     text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")
     text = text.replace("{narrowed}", "".join(" " + _SEARCH[f"by_{name}"] for name in given))
-    text = text.replace("{spoken}", _SEARCH["spoken" if speakers else "unspoken"])
+    text = text.replace("{speaker}", _SEARCH["speaker" if speakers else "nobody"])
+    text = text.replace("{timely}", f" {_SEARCH['timely']}" if timely else "")
     text = text.replace("{source}", _SEARCH["then" if then else "current"])
     return text.replace("{cosine}", _SEARCH["cosine"])

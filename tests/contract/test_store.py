@@ -10,16 +10,20 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.errors import Conflict, WrongEmbedder
+from muniment.memory.looks import Search, Weights
 from muniment.memory.models.fakes import HashEmbedder, hash_vector
 from muniment.memory.pages import Listing
 from muniment.memory.plan import Change, Extracted, Job, Relation, WritePlan
 from muniment.memory.ports import Probe
-from muniment.memory.records import Filters, Memory, MemoryId, Reader, Revision, Scope, Search, Weights, evolve
+from muniment.memory.records import Filters, Memory, MemoryId, Reader, Revision, Scope, evolve
 from muniment.memory.rules import words
 from muniment.memory.stores.postgres import PostgresStore
 from tests.engine import NOON, said, scope
 
 CATEGORIES = ("goals", "tasks", "preferences")
+WEIGHTS = Weights(
+    floor=0.1, ceiling=0.9, semantic=0.4, keyword=0.6, actor=0.2, timely=0.0, before=1.0, after=1.0, traits={}
+)
 
 
 @pytest.fixture
@@ -53,7 +57,7 @@ def search(text: str, categories: tuple[str, ...] = CATEGORIES, filters: Filters
         categories=categories,
         filters=filters or Filters(),
         candidates=50,
-        weights=Weights(floor=0.1, ceiling=0.9, semantic=0.4, keyword=0.6, actor=0.2),
+        weights=WEIGHTS,
     )
 
 

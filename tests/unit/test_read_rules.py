@@ -8,22 +8,11 @@ from uuid import uuid4
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.records import (
-    Action,
-    Delta,
-    Fact,
-    Found,
-    Hit,
-    JournalEntry,
-    Memory,
-    MemoryId,
-    Omission,
-    Revision,
-    Trust,
-)
+from muniment.memory.looks import Found
+from muniment.memory.records import Action, Delta, Fact, Hit, JournalEntry, Memory, MemoryId, Omission, Revision, Trust
 from muniment.memory.rules import render, tokens, words
 from muniment.memory.rules.pack import pack
-from muniment.memory.rules.rank import Lens, rank, related, relevance
+from muniment.memory.rules.rank import Lens, rank, related
 from muniment.memory.sections import Profile
 from muniment.memory.settings import load
 from tests.engine import NOON
@@ -159,7 +148,7 @@ def test_ranking_loses_nothing_and_keeps_the_threshold(
     assert {hit.memory.id for hit in hits} | {one.id for one in left} == {one.memory.id for one in items}
     assert len(hits) + len(left) == len(items)
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    assert all(relevance(hit) >= bar for hit in hits)
+    assert all(hit.relevance >= bar for hit in hits)
     assert hits == again
 
 

@@ -1,36 +1,41 @@
 -- name: search (one scan, one CTE per channel, a true union; BM25 with the IDF of what the reader may see)
 with base as materialized (
-  select m.memory_id, {cosine} as cosine, {spoken} as spoken, case when m.words <#> %(heard)s < 0 then m.words end as words
+  select m.memory_id, {cosine} as cosine, -(m.words <#> %(traits)s){timely} as bonus, {speaker} as speaker,
+    case when m.words <#> %(heard)s < 0 then m.words end as words
   from {source} where {{scoped}}{narrowed}
+), scope as materialized (
+  select count(*) as n, min(speaker) = max(speaker) as one_speaker, array_agg(distinct speaker) filter (where speaker is not null) as speakers
+  from base
 ), posting as materialized (
-  select b.memory_id, b.cosine, b.spoken, t.n, w.weight
+  select b.memory_id, b.cosine, b.bonus, b.speaker, t.n, w.weight
   from base b cross join unnest(%(terms)b) with ordinality t (unit, n)
   cross join lateral (select -(b.words <#> t.unit) as weight offset 0) w
   where b.words is not null and w.weight > 0
 ), idf as materialized (
-  select t.n, ln(1 + (c.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
-  from generate_series(1, cardinality(%(terms)b)) t (n) cross join (select count(*) as n from base) c
+  select t.n, d.df, ln(1 + (c.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
+  from generate_series(1, cardinality(%(terms)b)) t (n) cross join scope c
   left join (select n, count(*) as df from posting group by n) d on d.n = t.n
 ), keyword as materialized (
-  select memory_id, min(cosine) as cosine, min(spoken) as spoken,
+  select memory_id, min(cosine) as cosine, min(bonus) as bonus, min(speaker) as speaker,
     sum(idf * weight) / (select sum(idf) * %(highest)s from idf) as share
   from posting join idf using (n) group by memory_id
 ), best as materialized (
-  select memory_id from (
-    select memory_id, cosine, spoken, 0::float8 as share from base where words is null
+  select f.memory_id from (
+    select memory_id, cosine, bonus, speaker, 0::float8 as share from base where words is null
     union all
-    select memory_id, cosine, spoken, share from keyword
-  ) f
-  order by spoken + %(keyword)s * share
-    + %(semantic)s * least(1, (coalesce(cosine, %(floor)s) - %(floor)s) / (%(ceiling)s - %(floor)s)) desc, memory_id
+    select memory_id, cosine, bonus, speaker, share from keyword
+  ) f cross join scope c
+  order by f.bonus + case when f.speaker is not null and c.one_speaker then %(actor)s else 0 end + %(keyword)s * f.share
+    + %(semantic)s * least(1, (coalesce(f.cosine, %(floor)s) - %(floor)s) / (%(ceiling)s - %(floor)s)) desc, f.memory_id
   limit %(candidates)s
 ), {{tied}}, picked as (
   select memory_id from best union select memory_id from tied{watched}
 )
-select h.now, f.* from (
-  select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0) as now
+select h.*, f.* from (
+  select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0) as now,
+    (select speakers from scope) as speakers, array(select n from idf where df is null) as unheard
 ) h left join (
-  select k.share, t.edges, {cosine} as cosine, {ranks} as ranks, {{shown}}
+  select k.share, t.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits, {{shown}}
   from picked p join {source} on m.memory_id = p.memory_id and {{scoped}}{narrowed}
   left join keyword k on k.memory_id = p.memory_id left join tied t on t.memory_id = p.memory_id
 ) f on true
@@ -56,11 +61,19 @@ and (select muniment.expect_embedder(%(model)s))
 case when m.embedding_model = %(model)s then -(m.embedding <#> %(vector)s)
   when m.next_model = %(model)s then -(m.next_embedding <#> %(vector)s) end
 
--- name: spoken
-case when lower(m.actor_id) = any(%(speakers)s) then %(actor)s else 0 end
+-- name: speaker
+case when lower(m.actor_id) = any(%(speakers)s) then lower(m.actor_id) end
 
--- name: unspoken
-0::float8
+-- name: nobody
+null::text
+
+-- name: timely (1 within a period, and less the further from it)
++ %(timely)s * coalesce((
+    select max(greatest(0, 1 - greatest(0, (moment - until) / %(after)s, (since - moment) / %(before)s)))
+    from date_part('epoch', m.event_time) moment, unnest(%(since)s, %(until)s) period (since, until)), 0)
+
+-- name: traits (of `rules/traits.py`, which have the first dimensions)
+-(m.words <#> '{1:1}/1000000000'), -(m.words <#> '{2:1}/1000000000'), -(m.words <#> '{3:1}/1000000000')
 
 -- name: ranks (the place in each channel)
 jsonb_build_object(

@@ -1,0 +1,41 @@
+"""What a text is like, apart from what it says: traits that say how likely it answers a question.
+
+They are kept with the words of a memory, in dimensions of their own: a search reads both in one pass."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from muniment.memory.rules import dates, words
+
+# The first dimensions; of a billion that words have, a word is not to be expected there.
+DATED, ASKING, NAMING = 1, 2, 3
+
+# What every date in `rules.dates` has one of; in lower case. A quick look: most texts have none.
+_MAY_BE_DATED = re.compile(
+    r"(?:19|20)\d\d|\d(?:st|nd|rd|th)\b|\d[/.-]\d|\b(?:jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|yesterday|today|toni|tomo|ago\b"
+    r"|last\b|next\b|this\b|past|coming|week|month|year|day|spring|autumn|fall|winter)|[年月日号天周昨今明前后去春夏秋冬季]"
+)
+_QUESTION = re.compile(r"[^.!?。！？\n]*[?？]")
+_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}")
+# Whether there is a date does not depend on when it was said, only which one it is.
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def traits(text: str) -> dict[int, float]:
+    """Dimensions and values in (0, 1]: DATED 1 if the text says when, ASKING the share of its characters that
+    stand in questions, NAMING 1 if it has a capitalised word inside a sentence. What is 0 is left out."""
+    found: dict[int, float] = {}
+    if _MAY_BE_DATED.search(text.lower()) and dates.mentions(text, _ANY_TIME):
+        found[DATED] = 1.0
+    if "?" in text or "？" in text:
+        found[ASKING] = round(sum(map(len, _QUESTION.findall(text))) / len(text), 4)
+    if _NAME.search(text):
+        found[NAMING] = 1.0
+    return found
+
+
+def indexed(text: str, context: str | None = None) -> dict[int, float]:
+    """What a search knows of a text: its traits and the weights of its words, by dimension, in their order."""
+    return traits(text) | words.weights(text, context)
