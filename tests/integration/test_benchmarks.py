@@ -16,7 +16,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from benchmarks import embedding, latency, recall, replies, synthetic, writing
+from benchmarks import embedding, importing, latency, recall, replies, synthetic, writing
 
 TOPICS = [
     "Rosa repaired the old lighthouse lamp with copper wire", "my violin teacher moved to Ghent",
@@ -182,6 +182,18 @@ def test_embedding_measures_callers_who_share(
     assert 3 <= found["endpoint"]["at once"]["made"] <= 12
     assert found["endpoint_speedup"] > 2
     assert 0 < found["import"]["alone_p50_ms"] <= found["import"]["alone_p95_ms"]
+
+
+def test_importing_measures_imports_beside_copy(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A small run has every figure, COPY of the memories is 1, and a stream arrives whole."""
+    assert importing.main(["--memories", "300", "--rounds", "1", "--stream", "600", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["imports"][importing.FLOOR]["ratio"] == 1.0
+    assert set(found["imports"]) == {importing.FLOOR, importing.ALL, "ingest", "load"}
+    assert all(row["memories_s"] > 0 for row in found["imports"].values())
+    assert 0 < found["ingest_ratio"] <= found["ingest_ratio_rows"]
+    assert 0 < found["load_ratio"] <= found["load_ratio_rows"]
+    assert (found["stream"]["memories"], found["stream"]["memories_s"] > 0) == (600, True)
 
 
 def test_an_interrupt_drops_the_database(server: str) -> None:
