@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from muniment import __version__
-from muniment.faces.cli import chat, consent, moving, reading, screen, serving, stats, working, writing
+from muniment.faces.cli import asking, chat, consent, moving, reading, screen, serving, stats, working, writing
 from muniment.memory.errors import BadInput, MunimentError
 
 app = typer.Typer(
@@ -19,7 +19,8 @@ app = typer.Typer(
 
 COMMANDS: dict[str, Callable[..., None]] = {
     "chat": chat.chat,
-    "query": reading.query,
+    "query": asking.query,
+    "why-not": asking.why_not,
     "remember": writing.remember,
     "list": reading.list_memories,
     "show": reading.show,

@@ -2,17 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any
 
 import typer
 
+from muniment.memory import wire
 from muniment.memory.errors import BadInput
+from muniment.memory.records import Query, Revision
+from muniment.memory.settings import Settings
+from muniment.memory.wire import FILTER_KINDS
 
 NAME_LIMIT = 200
 
 User = Annotated[str, typer.Option("--user", "-u", metavar="NAME", help="Whose memory. Nobody sees another's.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too; the exit code stays the same.")]
 Id = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or its first characters (4 or more).")]
+
+Agent = Annotated[
+    str, typer.Option("--agent", "-a", metavar="A", help="Who asks; its allowlist says what it may read.")
+]
+Categories = Annotated[str | None, typer.Option("--category", "--categories", metavar="a,b", help="Only these.")]
+TopK = Annotated[int | None, typer.Option("--top-k", metavar="N", help="At most so many.")]
+Budget = Annotated[int | None, typer.Option("--budget", metavar="N", help="At most so many tokens.")]
+Threshold = Annotated[
+    float | None, typer.Option("--threshold", metavar="X", help="From 0 to 1: less relevant is left out.")
+]
+Filter = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--filter", metavar="NAME=VALUE", help=f"Only what fits; may be repeated. Of {', '.join(FILTER_KINDS)}."
+    ),
+]
+AsOf = Annotated[
+    str | None,
+    typer.Option(
+        "--as-of",
+        metavar="REV|TIME",
+        help="As it was then: a whole number is a revision, else an ISO date or time in UTC. A date means its end.",
+    ),
+]
 
 ME = "me"
 
@@ -38,3 +68,50 @@ def words(value: str, what: str) -> str:
 def listed(value: str | None) -> tuple[str, ...]:
     """`a,b` as ("a", "b"); None and nothing between commas are nothing."""
     return tuple(part.strip() for part in (value or "").split(",") if part.strip())
+
+
+def known_agent(settings: Settings, agent: str) -> str:
+    """An agent's name as typed. Raises BadInput for one without an allowlist."""
+    if agent not in settings.allowlists:
+        known = ", ".join(sorted(settings.allowlists))
+        raise BadInput(f"--agent: unknown agent {agent!r}; allowed: {known}", agent=agent)
+    return agent
+
+
+def request(settings: Settings, text: str, what: str, more: Mapping[str, Any], narrowed: Sequence[str] | None) -> Query:
+    """A query as typed: its text, the other fields of `memory.query`, and its filters. Raises BadInput."""
+    recall = settings.recall
+    return wire.query(
+        {"query": words(text, what), "filters": filters(narrowed or ()), **more},
+        Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens),
+    )
+
+
+def filters(pairs: Sequence[str]) -> dict[str, Any]:
+    """`name=value` pairs as JSON has them: numbers, and true or false, where the filter is one. Raises BadInput."""
+    found: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or key not in FILTER_KINDS:
+            raise BadInput(f"--filter: {pair!r} given, NAME=VALUE wanted; names: {', '.join(FILTER_KINDS)}")
+        found[key] = _typed(key, value)
+    return found
+
+
+def _typed(key: str, value: str) -> Any:
+    kind = FILTER_KINDS[key]
+    if kind is bool:
+        if value not in ("true", "false"):
+            raise BadInput(f"--filter: {key} is true or false")
+        return value == "true"
+    if kind is int:
+        try:
+            return int(value)
+        except ValueError:
+            raise BadInput(f"--filter: {key} is a whole number") from None
+    return value
+
+
+def as_of(value: str | None) -> Revision | datetime | None:
+    """What `--as-of` names. Raises BadInput."""
+    return None if value is None else wire.as_of(value)

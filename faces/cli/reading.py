@@ -1,105 +1,48 @@
-"""`query`, `list`, `show`, `history`: what is remembered, and what became of it."""
+"""`list`, `show`, `history`: what is remembered, and what became of it."""
 
 from __future__ import annotations
 
+import sys
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
 
-from muniment.faces.cli import screen, session
-from muniment.faces.cli.options import ME, AsJson, Id, User, listed, words
+from muniment.faces.cli import prose, screen, session
+from muniment.faces.cli.options import ME, AsJson, AsOf, Id, User, as_of as parsed, listed
 from muniment.memory import wire
 from muniment.memory.errors import BadInput
-from muniment.memory.records import Answer, JournalEntry, Memory, Neighbour, Query, Scope
+from muniment.memory.pages import KINDS, STATES, TRUSTS, Listing, Page
+from muniment.memory.records import JournalEntry, Memory, Neighbour, Scope
 from muniment.memory.settings import Settings, load
 
 SHORT_ID = 8
 
 
-def query(
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for, in your own words.")],
-    agent: Annotated[
-        str, typer.Option("--agent", "-a", metavar="A", help="Who asks; its allowlist says what it may read.")
-    ],
-    user: User = ME,
-    categories: Annotated[
-        str | None, typer.Option(metavar="a,b", help="Only these; all must be on the allowlist.")
-    ] = None,
-    top_k: Annotated[int | None, typer.Option("--top-k", metavar="N", help="At most so many.")] = None,
-    budget: Annotated[int | None, typer.Option(metavar="N", help="At most so many tokens.")] = None,
-    threshold: Annotated[
-        float | None, typer.Option(metavar="X", help="From 0 to 1: less relevant is left out.")
-    ] = None,
-    returns: Annotated[
-        str, typer.Option("--return", metavar="bullets|full", help="Bullets, or whole memories.")
-    ] = "bullets",
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show each score's parts, and what was left out and why.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Ask the memory, as one of the agents asks it with its tool `memory.query`.
-
-    An agent reads only the categories of its allowlist. Asking for another refuses the whole request: exit code 3.
-
-    For example:
-
-      muniment query "what may I not eat?" --agent supervisor
-
-      muniment query deadline --agent planner --categories tasks,goals --top-k 3 --explain
-    """
-    settings = load()
-    scope = session.scope_of(settings, user)
-    if agent not in settings.allowlists:
-        raise BadInput(
-            f"--agent: unknown agent {agent!r}; allowed: {', '.join(sorted(settings.allowlists))}", agent=agent
-        )
-    recall = settings.recall
-    request = wire.query(
-        {"query": words(text, "TEXT"), "categories": list(listed(categories)), "top_k": top_k, "return": returns,
-         "budget_tokens": budget, "threshold": threshold, "explain": explain},
-        Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens),
-    )  # fmt: skip
-
-    async def work() -> Answer:
-        async with session.opened(settings, quiet=as_json) as memory:
-            return await memory.query(scope, agent, request)
-
-    answer = session.run(work())
-    if as_json:
-        screen.show_json(wire.answer(answer, explain=explain))
-    else:
-        _show_answer(answer, explain=explain)
-
-
-def _show_answer(answer: Answer, *, explain: bool) -> None:
-    if not answer.hits:
-        screen.whisper("Nothing relevant is remembered.")
-    for hit in answer.hits:
-        screen.say(f"- [{hit.memory.category}] {screen.one_line(hit.memory.text)}")
-        if answer.returns == "full":
-            for name, value in _fields(hit.memory).items():
-                if name not in ("category", "text"):
-                    screen.say(f"    {name}: {screen.one_line(str(value))}")
-        if explain:
-            parts = ", ".join(f"{name} {value:.3f}" for name, value in hit.parts.items())
-            screen.say(
-                f"    {str(hit.memory.id)[:SHORT_ID]}  score {hit.score:.3f} = {parts} ({', '.join(hit.channels)})"
-            )
-        if explain and hit.related_to:
-            screen.say(f"    related to {str(hit.related_to)[:SHORT_ID]}")
-    if explain:
-        for left in answer.left_out:
-            screen.say(f"  left out {str(left.id)[:SHORT_ID]}: {left.reason} (score {left.score:.3f})")
-        screen.say(f"  {answer.tokens} tokens, at revision {answer.rev}")
-
-
 def list_memories(
     user: User = ME,
-    categories: Annotated[str | None, typer.Option(metavar="a,b", help="Only these.")] = None,
-    states: Annotated[
-        str, typer.Option("--state", metavar="a,b", help=f"Of {', '.join(session.STATES)}; or all.")
-    ] = "active",
+    categories: Annotated[
+        str | None, typer.Option("--category", "--categories", metavar="a,b", help="Only these.")
+    ] = None,
+    kinds: Annotated[str | None, typer.Option("--kind", metavar="a,b", help=f"Of {', '.join(KINDS)}.")] = None,
+    states: Annotated[str, typer.Option("--state", metavar="a,b", help=f"Of {', '.join(STATES)}; or all.")] = "active",
+    trusts: Annotated[
+        str | None, typer.Option("--trust", metavar="a,b", help=f"Where it comes from, of {', '.join(TRUSTS)}.")
+    ] = None,
+    pinned: Annotated[
+        bool | None, typer.Option("--pinned/--not-pinned", help="Only what is pinned, or is not.", show_default=False)
+    ] = None,
+    tag: Annotated[str | None, typer.Option(metavar="T", help="Only what has this tag.")] = None,
+    contains: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only what has this in its text, whatever the case.")
+    ] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Changed then or later: an ISO date or time in UTC.")
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Changed then or earlier; a date means its end.")
+    ] = None,
+    as_of: AsOf = None,
     limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 100,
     offset: Annotated[int, typer.Option(metavar="N", min=0, help="Leave out the first so many.")] = 0,
     as_json: AsJson = False,
@@ -110,52 +53,113 @@ def list_memories(
 
       muniment list
 
-      muniment list --user ana --categories profile,goals
+      muniment list --user ana --category profile,goals --contains lisbon
+
+      muniment list --kind semantic --trust user --since 2026-05-01 --until 2026-05-31
+
+      muniment list --pinned --as-of 12      # what was pinned at revision 12
 
       muniment list --state soft_deleted     # what can be restored
+
+      muniment list --limit 50 --offset 50   # the second page
     """
     settings = load()
     scope = session.scope_of(settings, user)
-    wanted = session.STATES if states == "all" else listed(states)
-    if unknown := next((one for one in wanted if one not in session.STATES), None):
-        raise BadInput(f"--state: unknown state {unknown!r}; allowed: {', '.join(session.STATES)}, all")
+    wanted = Listing(
+        categories=listed(categories),
+        kinds=listed(kinds),
+        trusts=listed(trusts),
+        states=_states(states),
+        pinned=pinned,
+        tag=tag,
+        contains=contains,
+        since=None if since is None else wire.moment(since, "--since"),
+        until=None if until is None else wire.end(until, "--until"),
+        limit=limit,
+        offset=offset,
+    )
+    then = parsed(as_of)
 
-    async def work() -> list[Memory]:
+    async def work() -> tuple[Page, datetime]:
         async with session.opened(settings, quiet=as_json) as memory:
-            found = await memory.list(scope, categories=listed(categories), states=wanted, limit=limit, offset=offset)
-            return list(found)
+            return await memory.page(scope, wanted, as_of=then), memory.now()
 
-    found = session.run(work())
+    page, now = session.run(work())
     if as_json:
-        screen.show_json({"user": scope.owner, "memories": [_fields(one) for one in found]})
-        return
-    if not found:
-        screen.whisper("Nothing is remembered here.")
-    rows = [
-        [str(one.id)[:SHORT_ID], f"{one.category}{' *' if one.pinned else ''}", one.importance, one.text]
-        for one in found
-    ]
+        _list_json(scope, page, offset)
+    else:
+        _show_page(page, wanted, now)
+
+
+def _states(typed: str) -> tuple[str, ...]:
+    wanted = STATES if typed == "all" else listed(typed)
+    if unknown := next((one for one in wanted if one not in STATES), None):
+        raise BadInput(f"--state: unknown state {unknown!r}; allowed: {', '.join(STATES)}, all")
+    if not wanted:
+        raise BadInput(f"--state: is empty; allowed: {', '.join(STATES)}, all")
+    return wanted
+
+
+def _list_json(scope: Scope, page: Page, offset: int) -> None:
+    memories = [prose.fields(one) for one in page.memories]
+    after = offset + len(memories)
+    more = {"next": after} if memories and after < page.total else {}
+    screen.show_json(
+        {"user": scope.owner, "rev": page.rev, "total": page.total, "offset": offset, **more, "memories": memories}
+    )
+
+
+def _show_page(page: Page, wanted: Listing, now: datetime) -> None:
+    watched = sys.stdout.isatty()
+    rows: list[list[Any]] = []
+    for one in page.memories:
+        first = [str(one.id)[:SHORT_ID], f"{one.category}{' *' if one.pinned else ''}", one.importance]
+        rows.append([*first, prose.ago(one.updated_at, now), one.text] if watched else [*first, one.text])
     if rows:
-        screen.show_table(["id", "category", "imp", "text"], rows)
+        screen.show_table(["id", "category", "imp", *(["changed"] if watched else []), "text"], rows)
+    if line := _paging(page, wanted.offset):
+        screen.whisper(line) if watched else screen.aside(line)
+    if not page.total:
+        screen.whisper(
+            "Nothing is remembered here."
+            if wanted == Listing()
+            else "Nothing fits; see what there is with `muniment list`."
+        )
 
 
-def show(memory_id: Id, user: User = ME, as_json: AsJson = False) -> None:
+def _paging(page: Page, offset: int) -> str:
+    """Where a page stands among all; empty when it is all there is."""
+    count = len(page.memories)
+    if count == page.total:
+        return ""
+    if not count:
+        return f"none of {page.total:,} from {offset + 1:,} on"
+    after = offset + count
+    more = f"; next: --offset {after}" if after < page.total else ""
+    return f"{offset + 1:,}-{after:,} of {page.total:,}{more}"
+
+
+def show(memory_id: Id, user: User = ME, as_of: AsOf = None, as_json: AsJson = False) -> None:
     """Show one memory with all that is known about it, whatever its state.
 
     For example:
 
       muniment show 4f2a
+
+      muniment show 4f2a --as-of 2026-05-01     # as it was at the end of that day
     """
     settings = load()
     scope = session.scope_of(settings, user)
+    then = parsed(as_of)
 
     async def work() -> tuple[Memory, list[Neighbour]]:
         async with session.opened(settings, quiet=as_json) as memory:
-            found = await memory.get(scope, await session.find(memory, scope, memory_id))
-            return found, list(await memory.related(scope, found.id))
+            found = await memory.get(scope, await session.find(memory, scope, memory_id), as_of=then)
+            # Edges have no former versions: of a memory as it was, none can be told.
+            return found, [] if then is not None else list(await memory.related(scope, found.id))
 
     found, related = session.run(work())
-    fields = _fields(found)
+    fields = prose.fields(found)
     if as_json:
         beside = [{"id": str(one.memory.id), "text": one.memory.text, "strength": round(one.sim, 4)} for one in related]
         screen.show_json(fields | ({"related": beside} if beside else {}))
@@ -211,8 +215,3 @@ async def _history(
     async with session.opened(settings, quiet=quiet) as memory:
         memory_id = await session.find(memory, scope, typed) if typed else None
         return list(await memory.history(scope, memory_id, limit))
-
-
-def _fields(one: Memory) -> dict[str, Any]:
-    """A memory as it is shown: without the words around it, which only help to find it."""
-    return {name: value for name, value in wire.memory(one).items() if name != "context"}

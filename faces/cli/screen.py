@@ -125,6 +125,12 @@ def whisper(text: str) -> None:
         Console(highlight=False).print(Text(clean(text), style="dim"))
 
 
+def aside(text: str) -> None:
+    """Something by the way for who reads a pipe's other end: on standard error, out of the data."""
+    sys.stderr.write(f"{clean(text)}\n")
+    sys.stderr.flush()
+
+
 def show_fields(fields: Mapping[str, Any]) -> None:
     """`name  value` lines, aligned."""
     width = max((len(name) for name in fields), default=0)

@@ -188,7 +188,7 @@ def _cost(hit: Hit, before: Sequence[Hit], room: recall.Room) -> dict[str, int]:
     """The tokens that the packing wanted for a hit, and what those before it had left of the budget."""
     sizes = [tokens.count(room.piece(one)) + JOINT for one in (*before, hit)]
     left = room.budget - tokens.count(room.whole(())) - sum(sizes[:-1])
-    return {"needed": sizes[-1], "left": left, "budget": room.budget}
+    return {"needed": sizes[-1], "left": max(0, left), "budget": room.budget}
 
 
 def _twin(memory_id: MemoryId, found: Sequence[Found], hits: Sequence[Hit], lens: Lens) -> Memory:

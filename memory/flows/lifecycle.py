@@ -43,8 +43,8 @@ async def page(house: House, scope: Scope, wanted: Listing, as_of: Revision | da
     _known("trust", wanted.trusts, TRUSTS)
     _known("state", wanted.states, STATES)
     then = await asof.revision(house, scope, as_of)
-    needle = clean(wanted.contains) if wanted.contains else None  # as texts are stored
-    found = await house.store.listing(house.owner(scope), evolve(wanted, contains=needle), as_of=then)
+    needle, tag = (clean(one) if one else None for one in (wanted.contains, wanted.tag))  # as they are stored
+    found = await house.store.listing(house.owner(scope), evolve(wanted, contains=needle, tag=tag), as_of=then)
     asof.reached(found.rev, then)
     return found
 

@@ -22,7 +22,7 @@ def test_life_of_a_memory(muniment: Muniment) -> None:
     assert muniment("pin", short).out == "Pinned already.\n"
     assert muniment("unpin", short, "--json").json["changes"][0]["action"] == "UPDATE"
     assert muniment("forget", short, "--json").json["changes"][0]["action"] == "DELETE"
-    assert muniment("list", "--json").json == {"user": "me", "memories": []}
+    assert muniment("list", "--json").json == {"user": "me", "rev": 4, "total": 0, "offset": 0, "memories": []}
     assert muniment("list", "--state", "soft_deleted", "--json").json["memories"][0]["id"] == memory_id
     assert muniment("restore", short, "--json").json["changes"][0]["action"] == "RESTORE"
     lines = muniment("history", short, "--json").json["history"]
