@@ -77,7 +77,7 @@ null::text
 
 -- name: ranks (the place in each channel)
 jsonb_build_object(
-  'dense', (select count(*) + 1 from base b where b.cosine > {cosine}),
+  'dense', case when {cosine} is not null then (select count(*) + 1 from base b where b.cosine > {cosine}) end,
   'keyword', case when k.share > 0 then (select count(*) + 1 from keyword o where o.share > k.share) end)
 
 -- name: unranked
