@@ -100,6 +100,28 @@ async def consent(client: LangGraphClient, thread: str) -> None:
     assert state["stable"].splitlines()[0] == "- preferred_name: Ana"
 
 
+async def travel(client: LangGraphClient) -> None:
+    """A replay and a new message at an earlier checkpoint, as Studio asks for them: memory as it was, unless asked not to."""
+    thread, other = [(await client.threads.create())["thread_id"] for _ in range(2)]
+    await say(client, thread, "eve", "I live in Lisbon.")
+    asked = await say(client, thread, "eve", "Which city do I live in?")
+    await say(client, other, "eve", "I moved to Porto.")
+    assert "Porto" in (await say(client, thread, "eve", "Which city is my home?"))["messages"][-1]["content"]
+    past = [one for one in await client.threads.get_history(thread, limit=50) if one["next"] == ["context"]][1]
+    for text, memory, city in (
+        (None, "then", "Lisbon"),
+        ("Where do I live?", "then", "Lisbon"),
+        (None, "now", "Porto"),
+    ):
+        state = await client.runs.wait(
+            thread, "supervisor", input=said(text) if text else None, checkpoint_id=past["checkpoint"]["checkpoint_id"],
+            context={"user": "eve", "memory": memory},
+        )  # fmt: skip
+        assert isinstance(state, dict)
+        assert city in state["stable"] + str(state["bullets"])
+        assert (state["as_of"] == state["rev"] == asked["rev"]) is (memory == "then")
+
+
 async def tell(client: LangGraphClient) -> None:
     a, b, c = [(await client.threads.create())["thread_id"] for _ in range(3)]
     first = await say(client, a, "ana", STORY)
@@ -115,7 +137,9 @@ async def tell(client: LangGraphClient) -> None:
     assert (stranger["header"], stranger["bullets"], stranger["stable"]) == ("", [], "")
     schemas = await client.assistants.get_schemas((await client.assistants.search())[0]["assistant_id"])
     assert schemas["input_schema"]
-    assert set((schemas["context_schema"] or {})["properties"]) == {"user", "tenant", "thread", "project"}
+    assert set((schemas["context_schema"] or {})["properties"]) == {"user", "tenant", "thread", "project", "memory"}
+    assert "now - memory as it is" in json.dumps(schemas["context_schema"])
+    await travel(client)
     denied = await client.runs.wait(
         b, "supervisor", input=said("Hello."), context={"user": "bob"},
         raise_error=False,
