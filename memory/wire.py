@@ -170,8 +170,9 @@ def entry(one: JournalEntry) -> dict[str, Any]:
 
 
 def hit(one: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
-    """A hit as the tool returns it: a bullet `{id, category, text}` or the whole memory; explained with its score, the
-    score's parts, the channels that found it and its place in each, its own revision, and the hit that brought it along."""
+    """A hit as the tool returns it: a bullet `{id, category, text}` or the whole memory; explained with its score and
+    relevance, the score's parts, the channels that found it and its place in each, its own revision, and the hit that
+    brought it along."""
     if returns == "bullets":
         shown: dict[str, Any] = {
             "id": str(one.memory.id),
@@ -184,6 +185,7 @@ def hit(one: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
     if explain:
         shown |= {
             "score": round(one.score, 4),
+            "relevance": round(one.relevance, 4),
             "parts": {key: round(value, 4) for key, value in one.parts.items()},
             "channels": list(one.channels),
             "ranks": dict(one.ranks),

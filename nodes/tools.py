@@ -56,6 +56,10 @@ def parameters(settings: Settings, agent: str) -> dict[str, Any]:
             "return": {"type": "string", "enum": ["bullets", "full"], "default": "bullets"},
             "budget_tokens": {"type": "integer", "minimum": 1, "default": recall.budget_tokens},
             "threshold": {"type": "number", "minimum": 0, "maximum": 1, "default": recall.threshold},
+            "explain": {
+                "type": "boolean", "default": False,
+                "description": "With scores, and what was left out and why; comes on top of budget_tokens",
+            },
         },
         "required": ["query"],
         "additionalProperties": False,
@@ -116,9 +120,10 @@ class Toolbox:
 
     async def _use(self, call: ToolCall) -> str:
         if call.name == QUERY:
-            answer = await self.memory.query(self.scope, self.agent, self._query(call.arguments))
+            asked = self._query(call.arguments)
+            answer = await self.memory.query(self.scope, self.agent, asked)
             self.recalled.extend(self.memory.fingerprints(*(hit.memory.text for hit in answer.hits)))
-            return wire.fenced(json.dumps(wire.answer(answer), ensure_ascii=False))
+            return wire.fenced(json.dumps(wire.answer(answer, explain=asked.explain), ensure_ascii=False))
         names = ", ".join(tool.name for tool in self.tools)
         if call.name not in names.split(", "):
             raise BadInput(f"there is no tool {call.name!r}; available: {names}")

@@ -161,18 +161,14 @@ def _left_out(case: _Case, memory: Memory, reading: recall.Reading, usual: int) 
     reason: Ruling = next((one.reason for one in reading.answer.left_out if one.id == case.id), "beyond candidates")
     facts: dict[str, Any]
     if reason == "below threshold":
-        cosine = next(one.cosine for one in found if one.memory.id == case.id)
-        facts = {
-            "relevance": hit.relevance,
-            "threshold": lens.threshold,
-            "cosine": cosine,
-            "floor": lens.profile.floor,
-        }
+        facts = {"relevance": hit.relevance, "threshold": lens.threshold, "gate": lens.gate}
         if not hit.channels:
             reason = "no match"
+            cosine = next(one.cosine for one in found if one.memory.id == case.id)
+            facts |= {"cosine": cosine, "floor": lens.profile.floor}
             facts |= {"words": words.terms(memory.text, _WORDS), "asked": reading.search.terms}
     elif reason == "near-duplicate":
-        twin = _twin(case.id, found, hits, lens)
+        twin = _twin(case.id, found, hits, evolve(lens, gate=0.0))
         facts = {"twin": twin.id, "text": twin.text}
     elif reason == "category full":
         facts = {"category": memory.category, "rag_length": lens.categories[memory.category].rag_length}

@@ -35,6 +35,8 @@ def sentence(reason: Ruling, facts: Mapping[str, Any]) -> str:
         return f"It was forgotten on {told['since']}; it can be restored until {told['until']}."
     if reason == "superseded" and facts.get("by"):
         return f"{told['by']} took its place" + (f": {facts['text']}" if "text" in facts else ".")
+    if reason == "below threshold" and facts["relevance"] >= facts["threshold"]:
+        return f"Nothing is relevant: not even the best reaches {facts['gate']:.3f}, and this has {facts['relevance']:.3f}."
     if reason == "over budget" and facts["needed"] <= facts["left"]:
         return f"Longer ones before it used up the budget of {facts['budget']} tokens."
     return _SAID[reason].format(**told, meaning=_meaning(facts))
