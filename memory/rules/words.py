@@ -8,16 +8,18 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import chain
 
 import Stemmer
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002ffff"
 _RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)?")
-_PLAIN = re.compile("[a-z0-9]+")
+_PLAIN = re.compile("[a-z0-9]+(?:'[a-z0-9]+)?")  # the same for ASCII, in half of the time
 _IS_CJK = re.compile(f"[{_CJK}]")
 _LONGEST_WORD = 64  # a longer run is a blob (base64, a hash), not a word
 DIMENSIONS = 1_000_000_000  # the most that pgvector's sparsevec has
 CEILING = 2.2  # no weight reaches it: k1 + 1
+BACKGROUND = 100  # memories that a space is thought to have besides its own: in a new one no word is common yet
 _K1, _B = 1.2, 0.75
 _USUAL = 40  # lexemes
 _MOST_LEXEMES = 1_000  # of one memory: the rarest of a longer one are left out
@@ -207,19 +209,30 @@ def stem(word: str) -> str:
 
 def lexemes(text: str) -> Iterator[str]:
     """The lexemes of a text in order, stop words left out."""
+    return chain.from_iterable(map(_of_run, _runs(text)))
+
+
+def _runs(text: str) -> list[str]:
+    """The words of a text, and its runs of CJK characters."""
     folded = fold(text)
-    if folded.isascii() and "'" not in folded:  # most texts, in a third of the time
-        plain = [word for word in _PLAIN.findall(folded) if word not in STOP and len(word) <= _LONGEST_WORD]
-        yield from _STEMMER.stemWords(plain)
-        return
-    for run in _RUNS.findall(folded):
-        if _IS_CJK.match(run):
-            pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]
-            yield from (pair for pair in pairs if pair not in CJK_STOP)
-        elif len(run) <= _LONGEST_WORD:
-            word = run.replace("’", "'")
-            if not word.endswith("n't"):
-                yield from (stem(part) for part in word.split("'") if part not in STOP)
+    found: list[str] = (_PLAIN if folded.isascii() else _RUNS).findall(folded)
+    return found
+
+
+@lru_cache(maxsize=32_768)
+def _of_run(run: str) -> tuple[str, ...]:
+    if _IS_CJK.match(run):
+        pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]
+        return tuple(pair for pair in pairs if pair not in CJK_STOP)
+    word = run.replace("’", "'")
+    if len(run) > _LONGEST_WORD or word.endswith("n't"):
+        return ()
+    return tuple(stem(part) for part in word.split("'") if part not in STOP)
+
+
+@lru_cache(maxsize=32_768)
+def _dimensions(run: str) -> tuple[int, ...]:
+    return tuple(map(dimension, _of_run(run)))
 
 
 @lru_cache(maxsize=8_192)
@@ -260,19 +273,14 @@ def weights(text: str, context: str | None = None) -> dict[int, float]:
     `f (k1 + 1) / (f + k1 (1 - b + b size / USUAL))`, Robertson and Zaragoza 2009, with k1 = 1.2 and b = 0.75. The usual
     size stands for the mean of the collection, so that a weight is final when it is written; the IDF, which is not,
     belongs to the query."""
-    counts = Counter(map(dimension, _both(text, context)))
+    runs = _runs(text) + _runs(context) if context else _runs(text)
+    counts = Counter(chain.from_iterable(map(_dimensions, runs)))
     length = _K1 * (1 - _B + _B * counts.total() / _USUAL)
-    most = counts.most_common(_MOST_LEXEMES)
-    return {place: round(count * (_K1 + 1) / (count + length), 4) for place, count in sorted(most)}
+    most = counts.items() if len(counts) <= _MOST_LEXEMES else counts.most_common(_MOST_LEXEMES)
+    values = {count: round(count * (_K1 + 1) / (count + length), 4) for count in set(counts.values())}
+    return {place: values[count] for place, count in sorted(most)}
 
 
-@lru_cache(maxsize=32_768)
 def dimension(lexeme: str) -> int:
     """The dimension of a lexeme, from 1 to DIMENSIONS; of 30,000 distinct lexemes hardly two share one."""
     return int.from_bytes(blake2b(lexeme.encode(), digest_size=8).digest(), "big") % DIMENSIONS + 1
-
-
-def _both(text: str, context: str | None) -> Iterator[str]:
-    yield from lexemes(text)
-    if context:
-        yield from lexemes(context)

@@ -104,6 +104,7 @@ class Searches(Sessions):
             **{name: getattr(search.weights, name) for name in _WEIGHTS},
             "speakers": list(search.speakers),
             "highest": words.CEILING,
+            "background": words.BACKGROUND,
             "vector": HalfVector(search.vector),
             "model": self._model,
             "categories": list(search.categories),

@@ -203,7 +203,7 @@ async def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresStore) -
     await store.commit(plan(scope(), 0, *added(*common, rare)))
     found = (await store.look(reader(scope()), search("race bandoneon"))).found
     shares = {one.memory.text: one.keyword for one in found}
-    assert shares[rare.text] > 2 * shares[common[0].text] > 0
+    assert shares[rare.text] > 1.5 * shares[common[0].text] > 0
 
 
 async def test_an_edge_brings_a_memory_that_neither_channel_finds(store: PostgresStore) -> None:

@@ -188,7 +188,9 @@ async def test_the_budget_holds_for_the_rendered_payload(database_url: str, retu
     """What is sent costs no more than was asked, JSON included, and what did not fit is named."""
     async with engine(database_url) as memory:
         await memory.ingest(scope(), [note(f"Harbour walk number {n} with coffee {'and cake ' * n}") for n in range(9)])
-        asked = wire.query({"query": "harbour walk coffee", "return": returns, "budget_tokens": budget, "top_k": 9})
+        asked = wire.query(
+            {"query": "harbour walk coffee", "return": returns, "budget_tokens": budget, "top_k": 9, "explain": True}
+        )
         answer = await memory.query(scope(), "supervisor", asked)
         assert tokens.count(wire.fenced(as_json(wire.answer(answer)))) == answer.tokens <= budget
         assert len(answer.hits) + len(answer.left_out) == 9

@@ -119,7 +119,10 @@ def test_a_category_gives_at_most_its_length() -> None:
 def test_the_named_speaker_is_preferred() -> None:
     """A query that names one speaker prefers what that person said."""
     said = [found("went sailing", 0.5, actor_id="Bo"), found("went rowing", 0.5, actor_id="Cy")]
-    assert ranked(*said, query="what did Cy do?")[0][0] == "went rowing"
+    hits, _ = judged(said, replace(lens("what did Cy do?"), speakers=frozenset({"cy"})))
+    assert hits[0].memory.text == "went rowing"
+    both, _ = judged(said, replace(lens("what did Bo and Cy do?"), speakers=frozenset({"bo", "cy"})))
+    assert both[0].score == both[1].score
 
 
 def test_an_unknown_script_leaves_it_to_the_words() -> None:

@@ -12,7 +12,7 @@ with base as materialized (
   cross join lateral (select -(b.words <#> t.unit) as weight offset 0) w
   where b.words is not null and w.weight > 0
 ), idf as materialized (
-  select t.n, d.df, ln(1 + (c.n - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
+  select t.n, d.df, ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
   from generate_series(1, cardinality(%(terms)b)) t (n) cross join scope c
   left join (select n, count(*) as df from posting group by n) d on d.n = t.n
 ), keyword as materialized (
