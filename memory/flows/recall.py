@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from math import isnan
 
 from muniment.memory import wire
 from muniment.memory.errors import BadInput, Denied
@@ -47,6 +48,8 @@ async def admit(house: House, scope: Scope, agent: str, asked: Query) -> tuple[R
     categories = allow(house, agent, asked, reader.allowed)
     if asked.top_k > house.settings.limits.top_k:
         raise BadInput(f"top_k: {asked.top_k} given, at most {house.settings.limits.top_k} allowed (limits.top_k)")
+    if asked.threshold is not None and isnan(asked.threshold):
+        raise BadInput("threshold: a number from 0 to 1 wanted")
     if asked.filters.user_id not in (None, scope.owner):
         raise Denied("filters.user_id names another user than the one that asks", agent=agent)
     return reader, await prepare(house, asked, categories)
@@ -159,7 +162,9 @@ def _starved(kept: Sequence[Hit], left: Sequence[Omission], top_k: int) -> bool:
 
 
 def _lens(house: House, text: str, search: Search | None, sight: Sight, threshold: float | None) -> Lens:
-    recall, names = house.settings.recall, wanted.names(text)
+    recall = house.settings.recall
+    text = text[: house.settings.limits.query_chars]
+    names = wanted.names(text)
     return Lens(
         query=text,
         at=house.clock.now(),
