@@ -246,8 +246,10 @@ def moment(value: Any, name: str) -> datetime:
     return found
 
 
-def filters(raw: Mapping[str, Any] | None) -> Filters:
-    """Filters from JSON: nulls are ignored, an unknown key or a wrong type is a BadInput."""
+def filters(raw: Any) -> Filters:
+    """Filters from JSON: nulls are ignored; what is no object, an unknown key and a wrong type are a BadInput."""
+    if raw is not None and not isinstance(raw, Mapping):
+        raise BadInput(f"filters: {type(raw).__name__} given, an object wanted")
     values: dict[str, Any] = {}
     for key, value in (raw or {}).items():
         kind = FILTER_KINDS.get(key)
