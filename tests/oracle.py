@@ -1,0 +1,288 @@
+"""The read side of a store in plain Python, from the documented rules: what the SQL of a search has to agree with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import assume
+
+from muniment.memory.looks import Found, Search
+from muniment.memory.plan import OpsEvent
+from muniment.memory.ports import Sight, Store
+from muniment.memory.records import (
+    Delta,
+    Filters,
+    JournalEntry,
+    Memory,
+    MemoryId,
+    Reader,
+    Revision,
+    Scope,
+    Vector,
+    evolve,
+)
+from muniment.memory.rules import traits, words
+
+# The database multiplies in single precision. Below this a difference means nothing, and data with one is not judged.
+NOISE = 2e-6
+HUBS = 10
+Exact = npt.NDArray[np.float64]
+
+
+def halved(vector: Vector) -> Exact:
+    """A vector as `halfvec` keeps it."""
+    return vector.astype(np.float16).astype(np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """A memory as it is kept; without a vector when that is of another model."""
+
+    memory: Memory
+    vector: Exact | None
+
+    @property
+    def like(self) -> tuple[Any, ...]:
+        """What a search looks at: rows that have it in common get the same score, to the bit."""
+        return self.memory.text, self.memory.context, self.memory.actor_id, self.memory.event_time, self.vector is None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line of the journal."""
+
+    memory: MemoryId
+    action: Any
+    at: datetime
+
+
+@dataclass(kw_only=True)
+class World:
+    """A space as it was at each revision, from 0, with the journal line of each from 1; edges have no past."""
+
+    scope: Scope
+    states: list[dict[MemoryId, Row]] = field(default_factory=lambda: [{}])
+    lines: list[Line] = field(default_factory=list)
+    edges: dict[tuple[MemoryId, MemoryId], float] = field(default_factory=dict)
+
+    @property
+    def rev(self) -> Revision:
+        return Revision(len(self.lines))
+
+
+def wanted(memory: Memory, filters: Filters) -> bool:
+    """Whether a memory passes the filters (S-67)."""
+    named = ("agent_id", "run_id", "actor_id", "role", "category", "pinned")
+    lowest, highest = filters.importance_min, filters.importance_max
+    after, before = filters.updated_after, filters.updated_before
+    return (
+        all(getattr(filters, name) in (None, getattr(memory, name)) for name in named)
+        and (lowest is None or memory.importance >= lowest)
+        and (highest is None or memory.importance <= highest)
+        and (after is None or memory.updated_at >= after)
+        and (before is None or memory.updated_at <= before)
+    )
+
+
+def in_scope(rows: Mapping[MemoryId, Row], reader: Reader, search: Search) -> list[Row]:
+    """What the search may look at: active, of the asked categories and the allowed ones, and past the filters."""
+    readable = reader.allowed & set(search.categories)
+    return [
+        row
+        for row in rows.values()
+        if row.memory.state == "active" and row.memory.category in readable and wanted(row.memory, search.filters)
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Channels:
+    """What the rows in scope come to together: the IDF is theirs, and so are the speakers."""
+
+    rows: Sequence[Row]
+    share: Mapping[MemoryId, float]  # of the query's BM25 ceiling
+    unheard: frozenset[str]
+    speakers: frozenset[str]
+
+
+def channels(rows: Sequence[Row], search: Search) -> Channels:
+    weights = {row.memory.id: words.weights(row.memory.text, row.memory.context) for row in rows}
+    met = {term: [id_ for id_, one in weights.items() if words.dimension(term) in one] for term in search.terms}
+    idf = {term: float(np.log(1 + (len(rows) - len(ids) + 0.5) / (len(ids) + 0.5))) for term, ids in met.items()}
+    reached = dict.fromkeys(weights, 0.0)
+    for term, ids in met.items():
+        for id_ in ids:
+            reached[id_] += idf[term] * float(np.float32(weights[id_][words.dimension(term)]))
+    ceiling = sum(idf.values()) * words.CEILING
+    return Channels(
+        rows=rows,
+        share={id_: total / ceiling if ceiling else 0.0 for id_, total in reached.items()},
+        unheard=frozenset(term for term, ids in met.items() if not ids),
+        speakers=frozenset((row.memory.actor_id or "").lower() for row in rows) & set(search.speakers),
+    )
+
+
+def cosine(row: Row, search: Search) -> float | None:
+    """The cosine of two vectors of length 1."""
+    return None if row.vector is None else float(row.vector @ halved(search.vector))
+
+
+def nearness(moment: datetime | None, search: Search) -> float:
+    """1 within a period that the query names, 0 from so many seconds outside of each."""
+    if moment is None:
+        return 0.0
+    after, before = search.weights.after, search.weights.before
+    far = [
+        max(0.0, (moment - end).total_seconds() / after, (start - moment).total_seconds() / before)
+        for start, end in search.periods
+    ]
+    return max(0.0, 1 - min(far, default=1.0))
+
+
+def merit(row: Row, all_: Channels, search: Search) -> float:
+    """By what candidates are picked (`looks.Weights`)."""
+    by, memory = search.weights, row.memory
+    near = cosine(row, search)
+    meaning = 0.0 if near is None else min(1.0, (near - by.floor) / (by.ceiling - by.floor))
+    named = len(all_.speakers) == 1 and (memory.actor_id or "").lower() in all_.speakers
+    return (
+        by.semantic * meaning
+        + by.keyword * all_.share[memory.id]
+        + by.actor * named
+        + by.timely * nearness(memory.event_time, search)
+        + sum(by.traits[trait] * share for trait, share in traits.traits(memory.text).items())
+    )
+
+
+def best(all_: Channels, search: Search) -> tuple[set[MemoryId], set[MemoryId]]:
+    """The candidates, and those of them whose edges count; of equals the smaller id."""
+    scored = sorted(((merit(row, all_, search), row) for row in all_.rows), key=_first)
+    for edge in (HUBS, search.candidates):
+        if edge < len(scored):
+            (above, inside), (below, outside) = scored[edge - 1 : edge + 1]
+            assume(above - below > NOISE or inside.like == outside.like)
+    ids = [row.memory.id for _, row in scored[: search.candidates]]
+    return set(ids), set(ids[:HUBS])
+
+
+def _first(scored: tuple[float, Row]) -> tuple[float, MemoryId]:
+    return -scored[0], scored[1].memory.id
+
+
+def found(world: World, all_: Channels, search: Search) -> dict[MemoryId, Found]:
+    """The candidates and what an edge ties to the best ten of them, with their signals."""
+    candidates, hubs = best(all_, search)
+    picked: dict[MemoryId, Found] = {}
+    for row in all_.rows:
+        id_, its = row.memory.id, traits.traits(row.memory.text)
+        ends = [(b if a == id_ else a, strength) for (a, b), strength in world.edges.items() if id_ in (a, b)]
+        edges = {end: strength for end, strength in ends if end in hubs}
+        if id_ in candidates or edges:
+            picked[id_] = Found(
+                memory=evolve(row.memory, context=None), cosine=cosine(row, search), keyword=all_.share[id_],
+                edges=edges, traits=(its.get(traits.DATED, 0), its.get(traits.ASKING, 0), its.get(traits.NAMING, 0)),
+            )  # fmt: skip
+    return picked
+
+
+def agreed(mine: Mapping[MemoryId, Found], theirs: Sequence[Found]) -> tuple[Found, ...]:
+    """What both found, with the database's last bits. Fails where they differ by more."""
+    assert {one.memory.id for one in theirs} == mine.keys()
+    assert len(theirs) == len(mine)
+    for one in theirs:
+        own = mine[one.memory.id]
+        assert one.memory == own.memory
+        assert one.edges == own.edges
+        assert (one.cosine is None) == (own.cosine is None)
+        signals = zip(
+            (one.cosine or 0.0, one.keyword, *one.traits), (own.cosine or 0.0, own.keyword, *own.traits), strict=True
+        )
+        assert all(abs(its - wanted) < NOISE for its, wanted in signals)
+    seen = {one.memory.id: one for one in theirs}
+    return tuple(evolve(seen[id_], memory=own.memory, edges=own.edges) for id_, own in mine.items())
+
+
+def placed(all_: Channels, search: Search, one: Found) -> None:
+    """Fails where a found memory's places in the channels are not those among all in scope."""
+    near = [cosine(row, search) for row in all_.rows]
+    signals = {"dense": (one.cosine, near), "keyword": (one.keyword or None, list(all_.share.values()))}
+    for channel, (own, others) in signals.items():
+        if own is None:
+            assert channel not in one.ranks
+            continue
+        ahead = [sum(other is not None and other > own + noise for other in others) for noise in (NOISE, -NOISE)]
+        assert ahead[0] + 1 <= one.ranks[channel] <= max(ahead[1], 1)
+
+
+class PlainStore:
+    """The reads of a query and a brief, checked against a real store as they are made."""
+
+    def __init__(self, store: Store, world: World) -> None:
+        self._store, self._world = store, world
+
+    async def look(
+        self,
+        reader: Reader,
+        search: Search | None,
+        *,
+        stable: Sequence[str] = (),
+        stable_limit: int = 100,
+        thread: str | None = None,
+        horizon: datetime | None = None,
+        as_of: Revision | None = None,
+    ) -> Sight:
+        """See `Store.look`. Fails where the real store sees anything else."""
+        theirs = await self._store.look(
+            reader, search, stable=stable, stable_limit=stable_limit, thread=thread, horizon=horizon, as_of=as_of
+        )
+        rev = self._world.rev if as_of is None else min(self._world.rev, as_of)
+        rows = self._world.states[rev]
+        seen: tuple[Found, ...] = ()
+        if search is not None:
+            all_ = channels(in_scope(rows, reader, search), search)
+            seen = agreed(found(self._world, all_, search), theirs.found)
+            assert (theirs.unheard, set(theirs.speakers)) == (all_.unheard, all_.speakers)
+            for one in theirs.found if search.explain else ():
+                placed(all_, search, one)
+        return Sight(
+            rev=Revision(rev),
+            found=seen,
+            unheard=theirs.unheard,
+            speakers=theirs.speakers,
+            stable=self._stable(rows, reader, stable, stable_limit),
+            delta=self._delta(rows, reader, horizon, Revision(rev)) if thread and horizon else None,
+        )
+
+    async def revision_at(self, scope: Scope, moment: datetime) -> Revision:
+        return Revision(max((n for n, line in enumerate(self._world.lines, 1) if line.at <= moment), default=0))
+
+    async def track(self, scope: Scope, events: Sequence[OpsEvent]) -> None:
+        return None
+
+    def _stable(
+        self, rows: Mapping[MemoryId, Row], reader: Reader, names: Sequence[str], limit: int
+    ) -> tuple[Memory, ...]:
+        lasting = [evolve(row.memory, context=None) for row in rows.values()]
+        lasting = [one for one in lasting if one.state == "active" and one.category in reader.allowed & set(names)]
+        lasting.sort(key=lambda one: (not one.pinned, -one.importance, one.created_at, one.id))
+        return tuple(lasting[:limit])
+
+    def _delta(self, rows: Mapping[MemoryId, Row], reader: Reader, horizon: datetime, rev: Revision) -> Delta:
+        """The changes since the horizon, for a thread that never looked."""
+        lines = list(enumerate(self._world.lines, 1))
+        since = min((n - 1 for n, line in lines if line.at >= horizon), default=self._world.rev)
+        entries = []
+        for n, line in lines[since:rev]:
+            memory = rows[line.memory].memory
+            if memory.category in reader.allowed and memory.state not in ("pending", "rejected"):
+                entries.append(
+                    JournalEntry(
+                        rev=Revision(n), memory_id=memory.id, action=line.action, ts=line.at, category=memory.category,
+                        text=memory.text, importance=memory.importance, pinned=memory.pinned,
+                    )
+                )  # fmt: skip
+        return Delta(since=Revision(since), rev=rev, entries=tuple(entries))
