@@ -24,7 +24,7 @@ _K1, _B = 1.2, 0.75
 _USUAL = 40  # lexemes
 _MOST_LEXEMES = 1_000  # of one memory: the rarest of a longer one are left out
 _MARKS = {"Mn", "Mc"}
-_STEMMER = Stemmer.Stemmer("english", 20_000)
+_STEMMER = Stemmer.Stemmer("english", 0)  # its own cache is slower than no cache when it is full
 
 STOP = frozenset(
     [
@@ -202,6 +202,7 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) not in _MARKS))
 
 
+@lru_cache(maxsize=32_768)
 def stem(word: str) -> str:
     """The stem of a folded word (Snowball, English)."""
     return str(_STEMMER.stemWord(word))
