@@ -22,7 +22,7 @@ _SAVER = "__pregel_checkpointer"
 _NEXT_TURN = 3  # steps from the last node of a turn to the first of the next: the input and the start are steps, too
 _NEXT_NODE = 1
 _BEFORE_ALL = -2  # so that the first node of a thread, which runs at step 1, is a next turn
-_NEAR, _FAR = 8, 50  # checkpoints asked for at once, to see whether a run is in the past, and to find a turn
+_NEAR = 4  # checkpoints asked for at once, to see whether a run is in the past
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,7 @@ class _Point:
 
     id: str
     parent: str | None
+    step: int
     input: bool
     noted: bool  # made by a node that wrote down where it ran
     asked: tuple[str, ...]
@@ -46,22 +47,21 @@ class _Line:
     tip: str
     start: str | None
 
-    async def points(self, size: int) -> AsyncIterator[_Point]:
+    async def points(self) -> AsyncIterator[_Point]:
         """Newest first."""
-        whole: RunnableConfig = {"configurable": {"thread_id": self.thread, "checkpoint_ns": ""}}
         before: RunnableConfig | None = None
         while True:
-            page = [one async for one in self.saver.alist(whole, before=before, limit=size)]
+            page = [one async for one in self.saver.alist(self._whole(), before=before, limit=_NEAR)]
             for one in page:
                 yield _point(one)
-            if len(page) < size:
+            if len(page) < _NEAR:
                 return
             before = page[-1].config
 
     async def left(self) -> bool:
         """Whether the thread had gone on from where this run starts. What the run itself has saved so far does not count."""
         expected = self.start
-        async for one in self.points(_NEAR):
+        async for one in self.points():
             if expected in (None, one.id):
                 expected = one.parent
                 if one.noted or expected is None:
@@ -72,18 +72,33 @@ class _Line:
 
     async def read(self, ids: Sequence[str]) -> int | None:
         """The revision that was read for these messages when they were first asked from here; None when they were not."""
-        made: dict[str, _Point] = {}
-        start = self.start
-        async for one in self.points(_FAR):
-            made[one.id] = one
-            start = start or one.id
-            if one.noted and one.id in _above(start, made):
-                break
-        for origin in _above(start, made) if start else ():
-            told = [one for one in made.values() if one.asked == tuple(ids) and one.rev is not None]
-            if found := [one for one in told if origin in _ancestors(one.id, made)]:
-                return found[-1].rev
+        id_ = self.start or await anext((one.id async for one in self.points()), None)
+        while id_ is not None:
+            saved = await self.saver.aget_tuple(self._whole(id_))
+            if saved is None:
+                return None
+            origin = _point(saved)
+            if (rev := await self._told(origin, ids)) is not None or origin.noted:
+                return rev
+            id_ = origin.parent
         return None
+
+    async def _told(self, origin: _Point, ids: Sequence[str]) -> int | None:
+        """The same of one checkpoint. A turn begins one step after it, two when its message was not taken in, three when
+        it was not there."""
+        line, found = {origin.id}, []
+        for steps in (1, 2, 3):
+            filter_ = {"step": origin.step + steps}
+            made = [_point(one) async for one in self.saver.alist(self._whole(), filter=filter_)]
+            after = [one for one in made if one.parent in line]
+            line |= {one.id for one in after}
+            found += [one for one in after if one.asked == tuple(ids) and one.rev is not None]
+        return min(found, key=lambda one: one.id).rev if found else None
+
+    def _whole(self, checkpoint: str | None = None) -> RunnableConfig:
+        """The thread, or one checkpoint of it."""
+        named = {"checkpoint_id": checkpoint} if checkpoint else {}
+        return {"configurable": {"thread_id": self.thread, "checkpoint_ns": "", **named}}
 
 
 async def begin(state: State, runtime: Runtime[Who], config: RunnableConfig, ids: Sequence[str]) -> State:
@@ -143,30 +158,13 @@ def _line(runtime: Runtime[Who], config: RunnableConfig) -> _Line | None:
 
 def _point(saved: CheckpointTuple) -> _Point:
     values, parent = saved.checkpoint["channel_values"], saved.parent_config
+    step = int(saved.metadata.get("step", 0))
     return _Point(
         id=saved.checkpoint["id"],
         parent=str(parent["configurable"]["checkpoint_id"]) if parent else None,
+        step=step,
         input=saved.metadata.get("source") == "input",
-        noted=values.get("step") is not None and values["step"] == saved.metadata.get("step"),
+        noted=values.get("step") == step,
         asked=tuple(values.get("asked") or ()),
         rev=values.get("rev"),
     )
-
-
-def _above(start: str, made: dict[str, _Point]) -> list[str]:
-    """A checkpoint and those above it, up to the first that a node has made."""
-    found: list[str] = []
-    for id_ in _ancestors(start, made):
-        found.append(id_)
-        if made[id_].noted:
-            break
-    return found
-
-
-def _ancestors(start: str, made: dict[str, _Point]) -> list[str]:
-    found: list[str] = []
-    id_: str | None = start
-    while id_ is not None and id_ in made:
-        found.append(id_)
-        id_ = made[id_].parent
-    return found

@@ -62,7 +62,7 @@ def test_the_schema_offers_what_the_agent_may_read(agent: str) -> None:
     settings = load({})
     schema = parameters(settings, agent)
     fields: dict[str, Any] = schema["properties"]
-    assert set(fields) == {"query", "categories", "filters", "top_k", "return", "budget_tokens", "threshold"}
+    assert set(fields) == {"query", "categories", "filters", "top_k", "return", "budget_tokens", "threshold", "explain"}
     assert set(fields["categories"]["items"]["enum"]) == set(settings.allowlists[agent])
     assert "user_id" not in fields["filters"]["properties"]
     assert schema["additionalProperties"] is False

@@ -186,6 +186,19 @@ async def test_an_edited_message_is_asked_of_the_same_memory(here: Talk) -> None
         assert [str(one.text) for one in state["messages"]][-2] == "In which city do I live?"
 
 
+async def test_a_message_that_is_sent_again(here: Talk) -> None:
+    """The same message, given once more to the checkpoint before its turn, is asked of what the turn had read."""
+    await here.say("Good morning!")
+    await here.say("I live in Lisbon.", thread="b")
+    at = await here.graph.aget_state(here.config("a"))
+    asked = await here.say(QUESTION)
+    await here.say("I moved to Porto.", thread="b")
+    said = next(one for one in reversed(asked["messages"]) if isinstance(one, HumanMessage))
+    again = await here.graph.ainvoke(Input(messages=[said]), at.config, context=Who(user="ana"))
+    assert read(again) == read(asked)
+    assert knows(again) == {"Lisbon"}
+
+
 async def test_a_fork_by_update_then_a_message(here: Talk) -> None:
     """The thread is set back by an update; the next message, to no checkpoint in particular, is in the past."""
     await story(here)
