@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from muniment.faces.cli import prose, screen, session
-from muniment.faces.cli.options import ME, AsJson, AsOf, Id, User, as_of as parsed, listed
+from muniment.faces.cli.options import ME, AsJson, AsOf, Categories, Id, User, as_of as parsed, listed
 from muniment.memory import wire
 from muniment.memory.errors import BadInput
 from muniment.memory.pages import KINDS, STATES, TRUSTS, Listing, Page
@@ -17,31 +17,36 @@ from muniment.memory.records import JournalEntry, Memory, Neighbour, Scope
 from muniment.memory.settings import Settings, load
 
 SHORT_ID = 8
+Kinds = Annotated[str | None, typer.Option("--kind", metavar="a,b", help=f"Of {', '.join(KINDS)}.")]
+States = Annotated[str, typer.Option("--state", metavar="a,b", help=f"Of {', '.join(STATES)}; or all.")]
+Trusts = Annotated[
+    str | None, typer.Option("--trust", metavar="a,b", help=f"Where it comes from, of {', '.join(TRUSTS)}.")
+]
+Pinned = Annotated[
+    bool | None, typer.Option("--pinned/--not-pinned", help="Only what is pinned, or is not.", show_default=False)
+]
+Contains = Annotated[
+    str | None, typer.Option("--contains", metavar="TEXT", help="Only what has this in its text, whatever the case.")
+]
+Since = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="Changed then or later: an ISO date or time in UTC.")
+]
+Until = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="Changed then or earlier; a date means its end.")
+]
 
 
 def list_memories(
     user: User = ME,
-    categories: Annotated[
-        str | None, typer.Option("--category", "--categories", metavar="a,b", help="Only these.")
-    ] = None,
-    kinds: Annotated[str | None, typer.Option("--kind", metavar="a,b", help=f"Of {', '.join(KINDS)}.")] = None,
-    states: Annotated[str, typer.Option("--state", metavar="a,b", help=f"Of {', '.join(STATES)}; or all.")] = "active",
-    trusts: Annotated[
-        str | None, typer.Option("--trust", metavar="a,b", help=f"Where it comes from, of {', '.join(TRUSTS)}.")
-    ] = None,
-    pinned: Annotated[
-        bool | None, typer.Option("--pinned/--not-pinned", help="Only what is pinned, or is not.", show_default=False)
-    ] = None,
+    categories: Categories = None,
+    kinds: Kinds = None,
+    states: States = "active",
+    trusts: Trusts = None,
+    pinned: Pinned = None,
     tag: Annotated[str | None, typer.Option(metavar="T", help="Only what has this tag.")] = None,
-    contains: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="Only what has this in its text, whatever the case.")
-    ] = None,
-    since: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Changed then or later: an ISO date or time in UTC.")
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option(metavar="TIME", help="Changed then or earlier; a date means its end.")
-    ] = None,
+    contains: Contains = None,
+    since: Since = None,
+    until: Until = None,
     as_of: AsOf = None,
     limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 100,
     offset: Annotated[int, typer.Option(metavar="N", min=0, help="Leave out the first so many.")] = 0,
