@@ -209,6 +209,7 @@ def agreed(mine: Mapping[MemoryId, Found], theirs: Sequence[Found]) -> tuple[Fou
 def placed(all_: Channels, search: Search, one: Found) -> None:
     """Fails where a found memory's places in the channels are not those among all in scope."""
     near = [cosine(row, search) for row in all_.rows]
+    signals: dict[str, tuple[float | None, Sequence[float | None]]]
     signals = {"dense": (one.cosine, near), "keyword": (one.keyword or None, list(all_.share.values()))}
     for channel, (own, others) in signals.items():
         if own is None:
@@ -245,7 +246,8 @@ class PlainStore:
         if search is not None:
             all_ = channels(in_scope(rows, reader, search), search)
             seen = agreed(found(self._world, all_, search), theirs.found)
-            assert (theirs.unheard, set(theirs.speakers)) == (all_.unheard, all_.speakers)
+            assert theirs.unheard == all_.unheard
+            assert frozenset(theirs.speakers) == all_.speakers
             for one in theirs.found if search.explain else ():
                 placed(all_, search, one)
         return Sight(

@@ -148,7 +148,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 async def test_numbers_and_times_at_the_edge(memory: Memory) -> None:
     """What can be meant is answered."""
     for changed, hits in ANSWERED:
-        answer = await asked(memory, Query(**{"text": "green tea 绿茶", "threshold": 0.1} | changed))
+        wishes: dict[str, Any] = {"text": "green tea 绿茶", "threshold": 0.1}
+        answer = await asked(memory, Query(**wishes | changed))
         assert len(answer.hits) == hits, changed
 
 
@@ -156,7 +157,7 @@ async def test_what_cannot_be_meant_is_refused_with_the_reason(memory: Memory) -
     """The error says what is wrong, and the next question is answered."""
     for changed, told in REFUSED:
         with pytest.raises(BadInput, match=told):
-            await asked(memory, Query(**{"text": "green tea"} | changed))
+            await asked(memory, Query(text="green tea", **changed))
     assert (await asked(memory, Query(text="green tea"))).hits
 
 
