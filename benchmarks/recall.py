@@ -11,7 +11,8 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import pstdev
@@ -25,7 +26,8 @@ from muniment.faces import locomo
 from muniment.memory import bootstrap, settings
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput
-from muniment.memory.records import Query, Scope
+from muniment.memory.ports import Embedder
+from muniment.memory.records import Memory as Record, Query, Scope, Vector
 
 AGENT = "supervisor"
 DEPTHS = (5, 10)
@@ -66,6 +68,49 @@ class Score:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talk:
+    """A conversation that is imported into a space of its own, with those who speak in it (lower case) and its questions."""
+
+    name: str
+    scope: Scope
+    speakers: frozenset[str]
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """An open memory with every conversation of a file in it."""
+
+    memory: Memory
+    talks: tuple[Talk, ...]
+    evidence: Evidence
+    about: dict[str, Any]  # what every report tells of the file and the machine
+
+
+class Once:
+    """An embedder that reads a question once, however often it is asked."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._known: dict[str, Vector] = {}
+
+    @property
+    def name(self) -> str:
+        return self._embedder.name
+
+    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+        return await self._embedder.documents(texts)
+
+    async def query(self, text: str) -> Vector:
+        if text not in self._known:
+            self._known[text] = await self._embedder.query(text)
+        return self._known[text]
+
+    async def close(self) -> None:
+        await self._embedder.close()
+
+
 def parse(raw: str) -> tuple[list[str], bool]:
     """The ids in an evidence string, and whether it had to be repaired; what is not certain gives no id.
 
@@ -102,34 +147,60 @@ async def ask(memory: Memory, scope: Scope, name: str, question: Question) -> Sc
     asked = Query(text=question.text, top_k=max(DEPTHS), threshold=0.0, budget_tokens=UNLIMITED)
     answer = await memory.query(scope, AGENT, asked)
     seconds = perf_counter() - started
-    turns = [_turn(hit.memory.tags) for hit in answer.hits]
+    turns = [turn_of(hit.memory) for hit in answer.hits]
     shares = tuple(len(question.evidence & set(turns[:depth])) / len(question.evidence) for depth in DEPTHS)
     return Score(conversation=name, category=question.category, recall=shares, seconds=seconds)
 
 
-async def measure(file: Path, limit: int | None) -> dict[str, Any]:
-    """Import every conversation of the file and ask its questions: at most `limit` of each conversation."""
+def turn_of(memory: Record) -> str:
+    """The data set's id of the turn that a memory was imported from."""
+    return _turn(memory.tags)
+
+
+@asynccontextmanager
+async def imported(file: Path, limit: int | None = None) -> AsyncIterator[World]:
+    """Every conversation of the file in a throw-away database, with at most `limit` questions of each.
+
+    Raises BadInput when there is no question to ask."""
     content = json.loads(await asyncio.to_thread(file.read_text, encoding="utf-8"))
     raws = content if isinstance(content, list) else [content]
-    talks = locomo.conversations(content)
-    counted, scores, memories = Evidence(), [], 0
+    talks, evidence, memories = [], Evidence(), 0
+    conversations = locomo.conversations(content)
     async with harness.throwaway(settings.load()) as own:
         machine = await harness.machine(await bootstrap.database(own))
-        async with bootstrap.open_memory(own) as memory:
-            for raw, talk in zip(raws, talks, strict=True):
-                name, scope = talk.sample_id, Scope(owner=talk.sample_id)
+        async with bootstrap.memory(own, embedder=Once(bootstrap.make_embedder(own))) as memory:
+            for raw, talk in zip(raws, conversations, strict=True):
+                scope = Scope(owner=talk.sample_id)
                 known = frozenset(_turn(one.tags) for one in talk.candidates)
-                with harness.bar(f"{name}: importing", len(talk.candidates)) as tick:
+                with harness.bar(f"{talk.sample_id}: importing", len(talk.candidates)) as tick:
                     memories += await memory.ingest(scope, talk.candidates, tick)
-                todo = questions(raw, known, counted, limit)
-                with harness.bar(f"{name}: asking", len(todo)) as tick:
-                    for question in todo:
-                        scores.append(await ask(memory, scope, name, question))
-                        tick(1)
-            embedder = memory.house.embedder.name
-    if not scores:
-        raise BadInput(f"{file.name}: no question of categories 1-4 has evidence in its conversation")
-    return report(scores, counted) | {"file": file.name, "memories": memories, "embedder": embedder, "machine": machine}
+                talks.append(Talk(
+                    name=talk.sample_id,
+                    scope=scope,
+                    speakers=frozenset(one.actor.lower() for one in talk.candidates if one.actor),
+                    questions=tuple(questions(raw, known, evidence, limit)),
+                ))  # fmt: skip
+            if not any(talk.questions for talk in talks):
+                raise BadInput(f"{file.name}: no question of categories 1-4 has evidence in its conversation")
+            about = {
+                "file": file.name,
+                "memories": memories,
+                "embedder": memory.house.embedder.name,
+                "machine": machine,
+            }
+            yield World(memory=memory, talks=tuple(talks), evidence=evidence, about=about)
+
+
+async def measure(file: Path, limit: int | None) -> dict[str, Any]:
+    """Ask the questions of every conversation of the file: at most `limit` of each."""
+    async with imported(file, limit) as world:
+        scores = []
+        for talk in world.talks:
+            with harness.bar(f"{talk.name}: asking", len(talk.questions)) as tick:
+                for question in talk.questions:
+                    scores.append(await ask(world.memory, talk.scope, talk.name, question))
+                    tick(1)
+        return report(scores, world.evidence) | world.about
 
 
 def report(scores: Sequence[Score], counted: Evidence) -> dict[str, Any]:
@@ -178,14 +249,25 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.recall", description=(__doc__ or "").splitlines()[0])
+    parser = command("recall", __doc__)
+    args = parser.parse_args(argv)
+    return harness.run(measure(args.file, args.limit), tables, as_json=args.json)
+
+
+def command(name: str, doc: str | None) -> argparse.ArgumentParser:
+    """The arguments of a benchmark that reads a LoCoMo file."""
+    parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=(doc or "").splitlines()[0])
     parser.add_argument("file", type=Path, metavar="FILE", help="a LoCoMo file: one conversation or a list")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--limit", type=int, metavar="N", help="at most N questions of each conversation")
-    args = parser.parse_args(argv)
-    if args.limit is not None and args.limit < 1:
-        parser.error("--limit: a whole number of 1 or more wanted")
-    return harness.run(measure(args.file, args.limit), tables, as_json=args.json)
+    parser.add_argument("--limit", type=_many, metavar="N", help="at most N questions of each conversation")
+    return parser
+
+
+def _many(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("a whole number of 1 or more wanted")
+    return number
 
 
 def _turn(tags: Sequence[str]) -> str:
