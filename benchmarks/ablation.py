@@ -9,13 +9,12 @@ it is computed from the parts of the score.
 
 from __future__ import annotations
 
-import asyncio
 import sys
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -42,12 +41,9 @@ CHANNELS = {
 SHARES = (0.0, -0.1, 0.1)
 MULTIPLES = (1.0, 0.0, 0.5, 1.5)
 TUNED = ("actor", "period", "dated", "asking", "name")
-CLIENTS = 2
 EVERY = 10**9  # candidates
 
 Floats = npt.NDArray[np.float64]
-Todo = TypeVar("Todo")
-Done = TypeVar("Done")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +66,13 @@ async def measure(file: Path, limit: int | None) -> dict[str, Any]:
         for name, changed in variants(house.settings.recall).items():
             memory = beside(house, changed)
             with harness.bar(name, total) as tick:
-                scores[name] = await together(
+                scores[name] = await harness.together(
                     [(memory, talk, question) for talk in world.talks for question in talk.questions],
                     lambda one: recall.ask(one[0], one[1].scope, one[1].name, one[2]),
                     tick,
                 )
         with harness.bar("every memory's signals", total) as tick:
-            seen = await together(
+            seen = await harness.together(
                 [(talk, question) for talk in world.talks for question in talk.questions],
                 lambda one: signals(house, one[0], one[1]),
                 tick,
@@ -100,20 +96,6 @@ def beside(house: House, changed: Recall) -> Memory:
     """An engine with other settings on the same database and embedder, which are not its to close."""
     own = house.settings.model_copy(update={"recall": changed})
     return Memory(House(store=house.store, embedder=house.embedder, clock=house.clock, settings=own))
-
-
-async def together(todo: Sequence[Todo], do: Callable[[Todo], Awaitable[Done]], tick: harness.Tick) -> list[Done]:
-    """What is done for each, in order; some at once, so that the server has work while this process has."""
-    waiting = iter(enumerate(todo))
-    done: dict[int, Done] = {}
-
-    async def client() -> None:
-        for n, one in waiting:
-            done[n] = await do(one)
-            tick(1)
-
-    await asyncio.gather(*(client() for _ in range(CLIENTS)))
-    return [done[n] for n in range(len(todo))]
 
 
 async def signals(house: House, talk: recall.Talk, question: recall.Question) -> Signals:

@@ -7,13 +7,13 @@ import json
 import os
 import platform
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from traceback import clear_frames
-from typing import Any
+from typing import Any, TypeVar
 from uuid import uuid4
 
 import psycopg
@@ -29,7 +29,10 @@ from muniment.memory.errors import MunimentError
 from muniment.memory.stores import server
 
 PACKAGES = ("muniment", "langgraph", "langgraph-checkpoint-postgres", "psycopg", "pgvector", "numpy", "onnxruntime")
+CLIENTS = 2
 Tick = Callable[[int], None]
+Todo = TypeVar("Todo")
+Done = TypeVar("Done")
 
 
 @asynccontextmanager
@@ -85,6 +88,20 @@ def bar(what: str, total: int) -> Iterator[Tick]:
     with Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task(what, total=total)
         yield lambda done: progress.advance(task, done)
+
+
+async def together(todo: Sequence[Todo], do: Callable[[Todo], Awaitable[Done]], tick: Tick) -> list[Done]:
+    """What is done for each, in order; some at once, so that the server has work while this process has."""
+    waiting = iter(enumerate(todo))
+    done: dict[int, Done] = {}
+
+    async def client() -> None:
+        for n, one in waiting:
+            done[n] = await do(one)
+            tick(1)
+
+    await asyncio.gather(*(client() for _ in range(CLIENTS)))
+    return [done[n] for n in range(len(todo))]
 
 
 def grid(title: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> Table:

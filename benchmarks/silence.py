@@ -1,0 +1,138 @@
+"""Nothing relevant, nothing injected: questions of LoCoMo conversations in their own space and in every other one.
+
+python -m benchmarks.silence FILE [--json] [--limit N]
+
+Every question is asked as the supervisor asks by default, eight hits, in every space. What is in the answer although the
+question is of another conversation, and what is missing although it is of this one, is counted; then the same with other gates.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from benchmarks import harness, recall
+from muniment.memory.errors import BadInput
+from muniment.memory.flows import recall as reads
+from muniment.memory.flows.house import House
+from muniment.memory.records import Hit, Query
+from muniment.memory.rules import rank, words
+
+SILENT, LOST = 0.90, 0.03  # wanted: at least so many foreign questions without a hit, at most so many answers lost
+GATES = (0.0, 0.25, 0.30, 0.35, 0.40, 0.44, 0.50)
+TOP = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question in a space. `told` says for each gate whether anything is injected; of an own one, any evidence."""
+
+    space: str
+    own: bool
+    named: bool  # it names somebody who speaks in the space
+    answerable: bool  # evidence is among the first eight without threshold and gate
+    told: tuple[bool, ...]
+
+
+async def measure(file: Path, limit: int | None) -> dict[str, Any]:
+    """Ask every question in every space: at most `limit` of each conversation."""
+    async with recall.imported(file, limit) as world:
+        if len(world.talks) < 2:
+            raise BadInput(f"{file.name}: a second conversation is wanted, whose questions are foreign to the first")
+        house = world.memory.house
+        gates = tuple(sorted({*GATES, house.settings.recall.gate}))
+        todo = [
+            (here, question, here is there)
+            for here in world.talks
+            for there in world.talks
+            for question in there.questions
+        ]
+        with harness.bar("asking", len(todo)) as tick:
+            asked = await harness.together(todo, lambda one: ask(house, *one, gates), tick)
+    present = gates.index(house.settings.recall.gate)
+    return {
+        **shares(asked, present),
+        "by_conversation": {
+            talk.name: shares([one for one in asked if one.space == talk.name], present) for talk in world.talks
+        },
+        "curve": [{"gate": gate, **shares(asked, at)} for at, gate in enumerate(gates)],
+        "gate": house.settings.recall.gate,
+        "threshold": house.settings.recall.threshold,
+        "wanted": {"silent": SILENT, "lost": LOST},
+        **world.about,
+    }
+
+
+async def ask(house: House, here: recall.Talk, question: recall.Question, own: bool, gates: Sequence[float]) -> Asked:
+    """Read once as a query does, without a limit of tokens, and judge what was found by each gate."""
+    request = Query(text=question.text, top_k=TOP, budget_tokens=recall.UNLIMITED)
+    reader, search = await reads.admit(house, here.scope, recall.AGENT, request)
+    reading = await reads.read(house, reader, request, search)
+
+    def told(gate: float, threshold: float = reading.lens.threshold) -> bool:
+        judged = rank.rank(reading.sight.found, replace(reading.lens, gate=gate, threshold=threshold))
+        hits = list(islice((one for one in judged if isinstance(one, Hit)), TOP))
+        return any(recall.turn_of(hit.memory) in question.evidence for hit in hits) if own else bool(hits)
+
+    return Asked(
+        space=here.name,
+        own=own,
+        named=bool(here.speakers & set(words.spoken(question.text))),
+        answerable=own and told(0.0, threshold=0.0),
+        told=tuple(map(told, gates)),
+    )
+
+
+def shares(asked: Sequence[Asked], gate: int) -> dict[str, Any]:
+    """Shares in [0, 1] at one of the gates, each question in a space counting the same; None of no question."""
+    foreign = [one for one in asked if not one.own]
+    answerable = [one for one in asked if one.answerable]
+    groups = {
+        "silent": foreign,
+        "silent_no_shared_name": [one for one in foreign if not one.named],
+        "silent_shared_name": [one for one in foreign if one.named],
+        "lost": answerable,
+    }
+    found: dict[str, Any] = {
+        name: round(sum(not one.told[gate] for one in some) / len(some), 4) if some else None
+        for name, some in groups.items()
+    }
+    return found | {
+        "foreign": len(foreign),
+        "foreign_shared_name": len(groups["silent_shared_name"]),
+        "answerable": len(answerable),
+    }
+
+
+def tables(found: dict[str, Any]) -> Iterator[Table]:
+    """The report for people, in percent."""
+    header = ["", "foreign", "silent", "no shared name", "shared name", "answerable", "lost"]
+    rows = [[name, *_cells(part)] for name, part in found["by_conversation"].items()]
+    title = (
+        f"Gate {found['gate']}, threshold {found['threshold']}; wanted: silent {100 * SILENT:.0f} % or more, "
+        f"lost {100 * LOST:.0f} % or less"
+    )
+    yield harness.grid(title, header, [*rows, ["all", *_cells(found)]])
+    yield harness.grid("Gates", ["gate", *header[1:]], [[part["gate"], *_cells(part)] for part in found["curve"]])
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit code."""
+    args = recall.command("silence", __doc__).parse_args(argv)
+    return harness.run(measure(args.file, args.limit), tables, as_json=args.json)
+
+
+def _cells(part: dict[str, Any]) -> list[object]:
+    kinds = ("silent", "silent_no_shared_name", "silent_shared_name", "lost")
+    silent, alone, shared, lost = (None if part[kind] is None else f"{100 * part[kind]:.1f}" for kind in kinds)
+    return [part["foreign"], silent, alone, shared, part["answerable"], lost]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
