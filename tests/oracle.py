@@ -112,7 +112,8 @@ class Channels:
 def channels(rows: Sequence[Row], search: Search) -> Channels:
     weights = {row.memory.id: words.weights(row.memory.text, row.memory.context) for row in rows}
     met = {term: [id_ for id_, one in weights.items() if words.dimension(term) in one] for term in search.terms}
-    idf = {term: float(np.log(1 + (len(rows) - len(ids) + 0.5) / (len(ids) + 0.5))) for term, ids in met.items()}
+    size = len(rows) + words.BACKGROUND
+    idf = {term: float(np.log(1 + (size - len(ids) + 0.5) / (len(ids) + 0.5))) for term, ids in met.items()}
     reached = dict.fromkeys(weights, 0.0)
     for term, ids in met.items():
         for id_ in ids:
