@@ -24,7 +24,7 @@ from muniment.memory.flows import (
     write,
 )
 from muniment.memory.flows.house import House
-from muniment.memory.flows.switch import Switch
+from muniment.memory.flows.switch import Switch as Switch  # noqa: PLC0414 - a face says what it was given
 from muniment.memory.pages import Listing, Page
 from muniment.memory.plan import Activity, Books, Consent, Job, OpsEvent, Receipt
 from muniment.memory.ports import ChatModel

@@ -70,9 +70,10 @@ class Switching(Protocol):
         ...
 
     async def strangers(
-        self, scope: Scope, since: Revision, after: MemoryId, limit: int
+        self, scope: Scope, since: Revision, until: Revision | None, after: MemoryId, limit: int
     ) -> tuple[Revision, list[Stranger]]:
-        """The space's revision, and what was changed after `since` and is a stranger; by id, from `after` on."""
+        """The space's revision, and what was changed after `since`, not after `until`, and is a stranger; by id, from
+        `after` on."""
         ...
 
     async def revector(self, scope: Scope, run: UUID, found: Sequence[Stranger], vectors: Sequence[Vector]) -> None:

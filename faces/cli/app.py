@@ -10,7 +10,19 @@ from typing import Annotated, Any
 import typer
 
 from muniment import __version__
-from muniment.faces.cli import asking, chat, consent, moving, reading, screen, serving, stats, working, writing
+from muniment.faces.cli import (
+    asking,
+    chat,
+    consent,
+    embedder,
+    moving,
+    reading,
+    screen,
+    serving,
+    stats,
+    working,
+    writing,
+)
 from muniment.memory.errors import BadInput, MunimentError
 
 app = typer.Typer(
@@ -38,7 +50,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)
-app.add_typer(serving.embedder, name="embedder")
+app.add_typer(embedder.embedder, name="embedder")
 app.add_typer(consent.consent, name="consent")
 app.add_typer(stats.stats, name="stats")
 

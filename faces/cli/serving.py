@@ -1,17 +1,13 @@
-"""`migrate`, `status`, `stop`, `embedder switch`: the database itself."""
+"""`migrate`, `status`, `stop`: the database itself."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from muniment.faces.cli import screen, session
 from muniment.faces.cli.options import ME, AsJson, User
 from muniment.memory.records import Scope
 from muniment.memory.settings import Settings, load
-
-embedder = typer.Typer(help="The model that turns texts into vectors.", no_args_is_help=True)
 
 
 def migrate(as_json: AsJson = False) -> None:
@@ -91,40 +87,3 @@ def stop(as_json: AsJson = False) -> None:
         screen.show_json({"stopped": stopped})
     else:
         screen.say("Stopped." if stopped else "It was not running.")
-
-
-@embedder.command("switch")
-def switch(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="The new embedder; else MUNIMENT_EMBEDDER's.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Give every memory of the database a vector of another embedder, and use that from now on.
-
-    Vectors of two models cannot be compared, so a database has one; a command with another is refused.
-    Interrupted, it goes on where it was. Set MUNIMENT_EMBEDDER to the new name afterwards.
-
-    For example:
-
-      MUNIMENT_EMBEDDER=openai:text-embedding-3-small muniment embedder switch
-
-      muniment embedder switch bge-small-en-v1.5-int8
-    """
-    settings = load()
-    if name:
-        settings = settings.model_copy(update={"embedder": name})
-
-    async def work() -> int:
-        memory = session.engine(settings)
-        try:
-            with screen.progress("new vectors", None, quiet=as_json) as move:
-                return await memory.reembed(move)
-        finally:
-            await memory.close()
-
-    done = session.run(work())
-    if as_json:
-        screen.show_json({"embedder": settings.embedder, "texts": done})
-    else:
-        screen.say(f"{done:,} texts have a vector of {settings.embedder}; MUNIMENT_EMBEDDER must name it from now on.")

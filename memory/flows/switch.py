@@ -16,7 +16,6 @@ from muniment.memory.switching import Contrast, Tally
 
 Progress = Callable[[int], None]
 _TOGETHER = 64  # texts that are embedded at once
-_PASSES = 10
 _ATTEMPTS = 20
 _PAUSE_SECONDS = 3.0  # how long writers may have to wait for the cut-over
 _BREATH_SECONDS = 0.2
@@ -64,16 +63,21 @@ class Switch:
         """Whether the embedder is not in use yet."""
         return self._run is not None
 
+    @property
+    def model(self) -> str:
+        """The embedder's name beside its vectors."""
+        return self._house.embedder.name
+
     async def sweep(self) -> int:
         """Give what has none a vector of the next model, beside the one in use; how many memories and versions.
 
-        Goes over what was written meanwhile until that is little. Raises ModelError, StoreError; what is done is kept."""
-        done = 0
-        for _ in range(_PASSES):
-            found = await self._pass()
+        Goes over what was written meanwhile until that is little, or gets no less. Raises ModelError, StoreError; what is
+        done is kept."""
+        done = found = await self._pass()
+        before = 2 * found + 1
+        while _TOGETHER < found < before / 2:
+            before, found = found, await self._pass()
             done += found
-            if found <= _TOGETHER:
-                break
         return done
 
     async def compare(self, former: Embedder, asked: Sequence[tuple[Scope, str]] | None = None) -> tuple[Contrast, ...]:
@@ -90,6 +94,16 @@ class Switch:
                 return await self._contrast(former, number, scope, safe_text(self._house, text), but)
 
         return tuple(await asyncio.gather(*(one(n, *question) for n, question in enumerate(questions, 1))))
+
+    @staticmethod
+    def summary(found: Sequence[Contrast]) -> dict[str, float]:
+        """How many questions were asked, the mean of their overlaps, and the least."""
+        overlaps = [one.overlap for one in found]
+        return {
+            "questions": len(found),
+            "mean": round(mean(overlaps), 4),
+            "worst": round(min(overlaps, default=1.0), 4),
+        }
 
     async def cut_over(self) -> None:
         """Put the embedder into use, for every process at once; the writers wait for a moment, at most some seconds.
@@ -131,15 +145,15 @@ class Switch:
         return done
 
     async def _swept(self, run: UUID, scope: Scope, since: Revision) -> int:
-        """What is written while the space is swept is of a later revision than the one that was first seen."""
-        done, (rev, found) = 0, await self._store.strangers(scope, since, _FIRST, _TOGETHER)
+        """What is written while the space is swept is of a later revision than the one that was first seen: for later."""
+        done, (rev, found) = 0, await self._store.strangers(scope, since, None, _FIRST, _TOGETHER)
         while found:
             texts = list(dict.fromkeys(one.text for one in found))
             made = dict(zip(texts, await self._house.embedder.documents(texts), strict=True))
             await self._store.revector(scope, run, found, [made[one.text] for one in found])
             done += len(found)
             self._progress(len(found))
-            _, found = await self._store.strangers(scope, since, found[-1].id, _TOGETHER)
+            _, found = await self._store.strangers(scope, since, rev, found[-1].id, _TOGETHER)
         await self._store.swept(scope, run, rev)
         return done
 
@@ -166,9 +180,3 @@ class Switch:
             only_used=tuple(one for one in used if one.id not in next_ids),
             only_next=tuple(one for one in following if one.id not in ids),
         )
-
-
-def summary(found: Sequence[Contrast]) -> dict[str, float | int]:
-    """How many questions were asked, the mean of their overlaps, and the least."""
-    overlaps = [one.overlap for one in found]
-    return {"questions": len(found), "mean": round(mean(overlaps), 4), "worst": round(min(overlaps, default=1.0), 4)}

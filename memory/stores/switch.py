@@ -52,10 +52,11 @@ class Switches(Sessions):
             return await _unswept(conn, run)
 
     async def strangers(
-        self, scope: Scope, since: Revision, after: MemoryId, limit: int
+        self, scope: Scope, since: Revision, until: Revision | None, after: MemoryId, limit: int
     ) -> tuple[Revision, list[Stranger]]:
         """See `Switching.strangers`. A space that was never swept is looked at as a whole."""
-        asked = {"space": scope.space, "model": self._model, "since": since, "after": after, "limit": limit}
+        named = {"space": scope.space, "model": self._model, "since": since, "until": until}
+        asked = named | {"after": after, "limit": limit}
         text = _SWITCH["strangers"].replace("{changed}", _SWITCH["changed"] if since else "")
         async with self._reading(scope, None) as conn:
             rev = await conn.execute(_SWITCH["rev"], asked)

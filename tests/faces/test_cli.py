@@ -156,9 +156,14 @@ def test_configuration(muniment: Muniment, tmp_path: Path) -> None:
 def test_embedder_switch(muniment: Muniment) -> None:
     """After a switch the new embedder finds what the old one stored, and the old one is refused."""
     muniment("remember", "I live in Porto")
-    assert muniment("embedder", "switch", "hash-256", "--json").json == {"embedder": "hash-256", "texts": 0}
+    assert muniment("embedder", "switch", "hash-256", "--json").json == {
+        "embedder": "hash-256",
+        "texts": 0,
+        "switched": True,
+    }
     new = "bge-small-en-v1.5-int8"
-    assert muniment("embedder", "switch", new, "--json").json == {"embedder": new, "texts": 1}
+    switched = muniment("embedder", "switch", new, "--json").json
+    assert (switched["embedder"], switched["texts"], switched["switched"]) == (new, 1, True)
     assert f"MUNIMENT_EMBEDDER={new}" in muniment("list").err
     found = muniment("query", "Where does the user live?", "--agent", "supervisor", MUNIMENT_EMBEDDER=new)
     assert "Porto" in found.out

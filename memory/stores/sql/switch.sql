@@ -72,11 +72,11 @@ and m.memory_id = any(array(select memory_id from muniment.journal where space_i
 -- name: strangers (former texts have the revision that they are from)
 select * from (
   (select m.memory_id, 0::bigint as since, m.text from muniment.memories m
-   where {{without}} and m.memory_id >= %(after)s {changed}
+   where {{without}} and m.memory_id >= %(after)s and m.rev <= coalesce(%(until)s, m.rev) {changed}
    order by m.memory_id limit %(limit)s)
   union all
   (select m.memory_id, m.from_rev, m.text from muniment.memory_versions m
-   where {{without}} and m.memory_id >= %(after)s {changed}
+   where {{without}} and m.memory_id >= %(after)s and m.to_rev <= coalesce(%(until)s, m.to_rev) {changed}
    order by m.memory_id, m.from_rev limit %(limit)s)
 ) found order by memory_id, since limit %(limit)s
 

@@ -1,0 +1,140 @@
+"""`muniment embedder`: what is shown, what is refused, and what an interruption leaves."""
+
+import asyncio
+import os
+import pty
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from muniment.memory.models.fakes import hash_vector
+from muniment.memory.models.scripted import ScriptedOpenAI
+from tests.engine import engine, note, scope
+from tests.faces.conftest import PROGRAM, Muniment
+
+TEXTS = [
+    f"{who} went to the {place} with {thing}"
+    for who in ("Ana", "Bob", "Eve")
+    for place in ("harbour", "market", "garden", "station")
+    for thing in ("a violin", "two dogs", "the letters")
+]
+NEW = "openai:small"
+
+
+@pytest.fixture
+def endpoint() -> Iterator[ScriptedOpenAI]:
+    """A model of few dimensions, which takes one text for another."""
+    with ScriptedOpenAI(embed=lambda text: hash_vector(text, 24).tolist()) as served:
+        yield served
+
+
+@pytest.fixture
+def filled(database_url: str, environment: dict[str, str], endpoint: ScriptedOpenAI) -> dict[str, str]:
+    """A database with 36 memories of Ana's and the way to the new embedder."""
+
+    async def fill() -> None:
+        async with engine(database_url) as memory:
+            await memory.ingest(scope(), [note(text) for text in TEXTS])
+
+    asyncio.run(fill())
+    environment |= {"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": endpoint.base_url}
+    return environment
+
+
+def words_in(text: str) -> bool:
+    return any(word in text for word in ("harbour", "market", "violin", "letters"))
+
+
+def test_below_the_wanted_overlap_nothing_is_cut_over(muniment: Muniment, filled: dict[str, str]) -> None:
+    """The exit code is 1, the old embedder stays in use, the new vectors stay too; the differences hold no word."""
+    refused = muniment("embedder", "switch", NEW, "--min-overlap", "0.99", "--show", "5", "--json")
+    told = refused.json
+    assert (refused.code, told["switched"], told["texts"], told["questions"]) == (1, False, 36, 36)
+    assert told["worst"] <= told["mean"] < 0.99
+    assert len(told["differences"]) == 5
+    assert [one["overlap"] for one in told["differences"]] == sorted(one["overlap"] for one in told["differences"])
+    assert not words_in(refused.out)
+    assert muniment("list").code == 0
+    status = muniment("embedder", "status", "--json").json
+    assert (status["embedder"], status["switching_to"], status["share"]) == ("hash-256", "small", 1.0)
+    assert "small" in muniment("embedder", "status").out
+
+    only = muniment("embedder", "switch", NEW, "--compare-only")
+    assert (only.code, only.out.count("Compared only")) == (0, 1)
+    assert "hash-256 and small share" in only.out
+    assert not words_in(only.out)
+
+    done = muniment("embedder", "switch", NEW, "--min-overlap", "0.01", "--yes", "--json").json
+    assert (done["switched"], done["texts"], done["former"]) == (True, 0, "hash-256")
+    status = muniment("embedder", "status", "--json").json
+    assert (status["embedder"], status["switching_to"], status["to_tidy"]) == ("small", None, 0)
+    assert muniment("list").code == 5
+    found = muniment("query", "violin at the market", "--agent", "supervisor", "--user", "ana", MUNIMENT_EMBEDDER=NEW)
+    assert "violin" in found.out
+
+
+def test_questions_of_a_file(muniment: Muniment, filled: dict[str, str], tmp_path: Path) -> None:
+    """One a line, asked in the user's space; a file without any is refused, and so is one that cannot be read."""
+    file = tmp_path / "questions.txt"
+    file.write_text("who had two dogs?\n\nwhat was at the station?\n")
+    told = muniment("embedder", "switch", NEW, "--sample", str(file), "--user", "ana", "--compare-only", "--json").json
+    assert told["questions"] == 2
+    assert {one["user"] for one in told["differences"]} <= {"ana"}
+    assert {one["question"] for one in told["differences"]} <= {1, 2}
+    file.write_text("\n")
+    for name, message in ((str(file), "has no question"), (str(tmp_path / "none"), "cannot be read")):
+        refused = muniment("embedder", "switch", NEW, "--sample", name)
+        assert (refused.code, message in refused.err) == (2, True)
+    assert muniment("embedder", "switch", NEW, "--no-compare", "--compare-only").code == 2
+
+
+def test_a_person_sees_the_differences_and_is_asked(filled: dict[str, str]) -> None:
+    """In a terminal the texts are shown, and a no leaves the old embedder in use."""
+    ours, theirs = pty.openpty()
+    command = [PROGRAM, "embedder", "switch", NEW]
+    with subprocess.Popen(command, env=filled | {"COLUMNS": "200"}, stdin=theirs, stdout=theirs, stderr=theirs) as run:
+        os.close(theirs)
+        shown = b""
+        while b"Cut over?" not in shown:
+            shown += os.read(ours, 4096)
+        os.write(ours, b"n\n")
+        while b"Not switched" not in shown:
+            shown += os.read(ours, 4096)
+        assert run.wait(20) == 0
+    os.close(ours)
+    assert words_in(shown.decode())
+    assert "only hash-256" in shown.decode()
+
+
+def test_an_interruption_says_how_to_go_on(
+    muniment: Muniment, environment: dict[str, str], database_url: str, filled: dict[str, str]
+) -> None:
+    """Ctrl-C while vectors are made is exit code 130; what was made is kept."""
+    with ScriptedOpenAI(embed=lambda text: hash_vector(text, 24).tolist(), latency=30.0) as slow:
+        env = filled | {"OPENAI_BASE_URL": slow.base_url}
+        command = [PROGRAM, "embedder", "switch", NEW]
+        with subprocess.Popen(command, env=env, stderr=subprocess.PIPE, text=True) as run:
+            while not slow.requests:
+                assert run.poll() is None
+            run.send_signal(signal.SIGINT)
+            _, err = run.communicate(timeout=20)
+        assert run.returncode == 130
+        assert err.count("\n") == 1
+        assert f"hash-256 is in use; `muniment embedder switch {NEW}` goes on from there" in err
+    assert muniment("list").code == 0
+    assert muniment("embedder", "switch", NEW, "--json").json["switched"] is True
+
+
+def test_a_failing_embedder(muniment: Muniment, filled: dict[str, str]) -> None:
+    """It is exit code 1 with the way to go on; as JSON it is the error alone."""
+    with ScriptedOpenAI(fail_share=1.0, fails=("server_error",)) as broken:
+        failed = muniment("embedder", "switch", NEW, OPENAI_BASE_URL=broken.base_url)
+        assert (failed.code, failed.out) == (1, "")
+        assert "goes on from there" in failed.err
+        as_json = muniment("embedder", "switch", NEW, "--json", OPENAI_BASE_URL=broken.base_url)
+        assert as_json.code == 1
+        assert as_json.json["error"]["type"] == "ModelUnavailable"
+    assert muniment("list").code == 0

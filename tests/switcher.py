@@ -1,0 +1,41 @@
+"""A process that switches a test's database to another embedder, slowly, and says how far it is: something to kill."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from muniment.memory import bootstrap
+from muniment.memory.models.fakes import HashEmbedder
+from muniment.memory.records import Vector
+from tests.engine import settings
+
+
+def say(stage: str) -> None:
+    """A line for whoever waits for it."""
+    sys.stdout.write(f"{stage}\n")
+    sys.stdout.flush()
+
+
+class Slow(HashEmbedder):
+    """Takes its time for every text, and says so."""
+
+    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+        say("sweep")
+        await asyncio.sleep(0.002 * len(texts))
+        return await super().documents(texts)
+
+
+async def main(url: str, dimensions: int) -> None:
+    memory = bootstrap.memory(settings(url), embedder=Slow(dimensions))
+    async with memory.switch() as switch:
+        await switch.sweep()
+        say("cut")
+        await switch.cut_over()
+        say("tidy")
+        await switch.tidy()
+    await memory.close()
+    say("done")
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], int(sys.argv[2])))
