@@ -246,6 +246,10 @@ begin
   raise exception using errcode = state, message = reason;
 end $$;
 
+CREATE FUNCTION muniment.speaker_dimension(name text) RETURNS integer
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$ select -(hashtext(name) & 2147483647) - 1 $$;
+
 CREATE TABLE muniment.journal (
     space_id uuid NOT NULL,
     rev bigint NOT NULL,
@@ -427,6 +431,19 @@ UNION ALL
     journal.ts
    FROM muniment.journal;
 
+CREATE TABLE muniment.postings (
+    space_id uuid NOT NULL,
+    dimension integer NOT NULL,
+    category text NOT NULL,
+    df integer NOT NULL,
+    memories uuid[] NOT NULL,
+    weights real[] NOT NULL
+);
+ALTER TABLE ONLY muniment.postings ALTER COLUMN memories SET STORAGE EXTERNAL;
+ALTER TABLE ONLY muniment.postings ALTER COLUMN weights SET STORAGE EXTERNAL;
+
+ALTER TABLE ONLY muniment.postings FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE muniment.relations (
     space_id uuid NOT NULL,
     from_id uuid NOT NULL,
@@ -447,6 +464,8 @@ CREATE TABLE muniment.spaces (
     owner_type text NOT NULL,
     rev bigint DEFAULT 0 NOT NULL,
     created_at timestamp with time zone NOT NULL,
+    indexed_model text,
+    indexed_rev bigint,
     CONSTRAINT spaces_owner_type CHECK ((owner_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
 )
 WITH (fillfactor='50');
@@ -531,6 +550,9 @@ ALTER TABLE ONLY muniment.memories
 ALTER TABLE ONLY muniment.memory_versions
     ADD CONSTRAINT memory_versions_pk PRIMARY KEY (space_id, memory_id, from_rev);
 
+ALTER TABLE ONLY muniment.postings
+    ADD CONSTRAINT postings_pk PRIMARY KEY (space_id, dimension, category);
+
 ALTER TABLE ONLY muniment.relations
     ADD CONSTRAINT relations_pk PRIMARY KEY (space_id, from_id, to_id);
 
@@ -568,6 +590,8 @@ CREATE INDEX memories_by_category ON muniment.memories USING btree (space_id, st
 
 CREATE UNIQUE INDEX memories_by_key ON muniment.memories USING btree (space_id, stable_key) WHERE ((stable_key IS NOT NULL) AND (state = 'active'::text));
 
+CREATE INDEX memories_by_next ON muniment.memories USING btree (space_id, next_model) WHERE (next_model IS NOT NULL);
+
 CREATE INDEX relations_by_to ON muniment.relations USING btree (space_id, to_id);
 
 CREATE INDEX turns_by_thread ON muniment.turns USING btree (space_id, thread_id, at);
@@ -589,6 +613,9 @@ ALTER TABLE ONLY muniment.memories
 
 ALTER TABLE ONLY muniment.memory_versions
     ADD CONSTRAINT memory_versions_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.postings
+    ADD CONSTRAINT postings_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
 ALTER TABLE ONLY muniment.relations
     ADD CONSTRAINT relations_from_fk FOREIGN KEY (space_id, from_id) REFERENCES muniment.memories(space_id, memory_id) ON DELETE CASCADE;
@@ -636,6 +663,10 @@ ALTER TABLE muniment.memory_versions ENABLE ROW LEVEL SECURITY;
 CREATE POLICY memory_versions_keeper ON muniment.memory_versions FOR SELECT TO muniment_keeper USING (true);
 
 CREATE POLICY memory_versions_own ON muniment.memory_versions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+ALTER TABLE muniment.postings ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY postings_own ON muniment.postings TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 ALTER TABLE muniment.relations ENABLE ROW LEVEL SECURITY;
 
@@ -719,6 +750,8 @@ GRANT UPDATE(next_model) ON TABLE muniment.memory_versions TO muniment_app;
 GRANT SELECT(next_model) ON TABLE muniment.memory_versions TO muniment_keeper;
 
 GRANT SELECT ON TABLE muniment.operations TO muniment_app;
+
+GRANT SELECT,INSERT,DELETE ON TABLE muniment.postings TO muniment_app;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.relations TO muniment_app;
 

@@ -166,6 +166,8 @@ async def _configure(conn: Connection) -> None:
     await conn.execute("set plan_cache_mode = force_generic_plan")
     await conn.execute("set enable_seqscan = off")
     await conn.execute("set jit = off")
+    # A large space's own index goes on until it has found enough that the filters let pass.
+    await conn.execute("set hnsw.iterative_scan = relaxed_order")
     await conn.execute("set work_mem = '16MB'")  # a search keeps a space of twenty thousand memories in memory
     await conn.execute("set timezone = 'UTC'")
 

@@ -6,25 +6,29 @@ vain."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from typing import Any, LiteralString
 
 from pgvector import HalfVector
-from psycopg import AsyncCursor
-from psycopg.rows import DictRow
+from psycopg import AsyncCursor, AsyncRawCursor
+from psycopg.rows import DictRow, dict_row
 
 from muniment.memory.looks import Search
 from muniment.memory.ports import Sight
 from muniment.memory.records import Delta, Filters, Reader, Revision, Scope
 from muniment.memory.rules import words
-from muniment.memory.stores import rows
+from muniment.memory.stores import large, rows
 from muniment.memory.stores.consents import consent, profile
-from muniment.memory.stores.pool import Connection, Sessions, one
+from muniment.memory.stores.large import Indexes
+from muniment.memory.stores.pool import Connection, one
 from muniment.memory.stores.sql import blocks
 
-_READ, _SEARCH = blocks("read"), blocks("search")
+_READ, _SEARCH, _LARGE = blocks("read"), blocks("search"), blocks("large")
+# Where a large space is searched otherwise.
+_OPEN: tuple[LiteralString, ...] = ("met", "among", "scope", "df", "reached")
 _FILTERS: tuple[LiteralString, ...] = (
     "agent_id", "run_id", "actor_id", "role", "category", "pinned", "importance_min", "importance_max",
     "updated_after", "updated_before",
@@ -32,7 +36,10 @@ _FILTERS: tuple[LiteralString, ...] = (
 _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "timely", "before", "after")
 
 
-class Searches(Sessions):
+_PARAMETER = re.compile(r"%\((\w+)\)[sb]")
+
+
+class Searches(Indexes):
     """Everything that is read at one revision."""
 
     async def look(
@@ -49,13 +56,11 @@ class Searches(Sessions):
         """See `Store.look`. A search alone is one statement, which sees one snapshot by itself."""
         space = {"space": reader.scope.space, "as_of": as_of}
         if search and not stable and not thread:
-            async with self._asking(reader.scope, reader.allowed) as conn:
-                asked = await self._search(conn, space, search)
-            found = await asked.fetchall()
+            found = await self._asked(reader, space, search)
             return Sight(rev=_revision(found[0]["now"], as_of), **_met(search, found))
         async with self._reading(reader.scope, reader.allowed) as conn:
             rev = await conn.execute(_READ["rev"], space)
-            hits = await self._search(conn, space, search) if search else None
+            hits = await self._search(conn, space, search, scan=not self._by_index(space)) if search else None
             lasting = (
                 await conn.execute(
                     _at(_SEARCH["stable"], as_of), space | {"categories": list(stable), "limit": stable_limit}
@@ -69,11 +74,16 @@ class Searches(Sessions):
                 if thread
                 else None
             )
+            if search and hits and self._by_index(space):
+                hits = await self._whole(conn, space, search, hits)
         # All of it was asked in one round trip; what is fetched from here on is there.
         now = _revision(one(await rev.fetchone())["rev"], as_of)
+        found = await hits.fetchall() if hits else []
+        if found:
+            self._heed(space, found[0])
         return Sight(
             rev=now,
-            **(_met(search, await hits.fetchall()) if search and hits else {}),
+            **(_met(search, found) if search else {}),
             stable=tuple(map(rows.memory, await lasting.fetchall())) if lasting else (),
             delta=_delta(await unseen.fetchall(), now) if unseen else None,
             profile=tuple(map(consent, await approved.fetchall())) if approved else (),
@@ -85,17 +95,48 @@ class Searches(Sessions):
             found = await conn.execute(_SEARCH["revision_at"], {"space": scope.space, "moment": moment})
             return Revision(one(await found.fetchone())["rev"])
 
-    async def _search(self, conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[DictRow]:
-        then = space["as_of"] is not None
-        text = _statement(
+    async def _asked(self, reader: Reader, space: Mapping[str, Any], search: Search) -> Sequence[DictRow]:
+        for scan in (not self._by_index(space), True):
+            async with self._asking(reader.scope, reader.allowed) as conn:
+                hits = await self._search(conn, space, search, scan=scan)
+            found = await hits.fetchall()
+            if self._heed(space, found[0]):
+                break
+        return found
+
+    async def _whole(
+        self, conn: Connection, space: Mapping[str, Any], search: Search, hits: AsyncCursor[DictRow]
+    ) -> AsyncCursor[DictRow]:
+        """The answer, or a scan's where the indexes have left something out."""
+        head = one(await hits.fetchone())
+        await hits.scroll(0, mode="absolute")
+        return hits if self._heed(space, head) else await self._search(conn, space, search, scan=True)
+
+    def _by_index(self, space: Mapping[str, Any]) -> bool:
+        """What was is in no index."""
+        return space["space"] in self._large and space["as_of"] is None
+
+    def _heed(self, space: Mapping[str, Any], head: DictRow) -> bool:
+        """Remember whether the space has indexes; whether the rows are all that there is."""
+        (self._large.add if head["indexed"] else self._large.discard)(space["space"])
+        return bool(head["reached"])
+
+    async def _search(
+        self, conn: Connection, space: Mapping[str, Any], search: Search, *, scan: bool
+    ) -> AsyncCursor[DictRow]:
+        text, names = _statement(
             _given(search.filters),
             speakers=bool(search.speakers),
             timely=bool(search.periods),
             explain=search.explain,
             watched=search.watched is not None,
-            then=then,
+            then=space["as_of"] is not None,
+            scan=scan,
         )
-        return await conn.execute(text, {**space, **self._searched(search)}, prepare=True, binary=True)
+        whole = text if scan else large.among(text, space["space"], self._model, len(search.vector), search.candidates)
+        asked = {**space, **self._searched(search)}
+        cursor = AsyncRawCursor(conn, row_factory=dict_row)
+        return await cursor.execute(whole, [asked[name] for name in names], prepare=True, binary=True)
 
     def _searched(self, search: Search) -> dict[str, Any]:
         units = [rows.sparse({words.dimension(term): 1.0}) for term in search.terms]
@@ -110,6 +151,7 @@ class Searches(Sessions):
             "categories": list(search.categories),
             "heard": rows.sparse({words.dimension(term): 1.0 for term in search.terms}),
             "terms": units or [rows.sparse({})],
+            "words": [words.dimension(term) for term in search.terms],
             "traits": rows.sparse(search.weights.traits),
             "since": [start.timestamp() for start, _ in search.periods],
             "until": [end.timestamp() for _, end in search.periods],
@@ -149,12 +191,27 @@ def _given(filters: Filters) -> tuple[LiteralString, ...]:
 
 @cache
 def _statement(
-    given: tuple[LiteralString, ...], *, speakers: bool, timely: bool, explain: bool, watched: bool, then: bool
-) -> LiteralString:
+    given: tuple[LiteralString, ...],
+    *,
+    speakers: bool,
+    timely: bool,
+    explain: bool,
+    watched: bool,
+    then: bool,
+    scan: bool,
+) -> tuple[LiteralString, tuple[str, ...]]:
+    """The text, its parameters numbered, and their names in order: nobody has to read it again for each search."""
     text = _SEARCH["search"].replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
+    for name in _OPEN:
+        text = text.replace(f"{{{name}}}", _SEARCH[name] if scan else _LARGE[name])
+    text = text.replace("{passing}", f" {_LARGE['passing']}" if given else "")
     text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")
     text = text.replace("{narrowed}", "".join(" " + _SEARCH[f"by_{name}"] for name in given))
     text = text.replace("{speaker}", _SEARCH["speaker" if speakers else "nobody"])
     text = text.replace("{timely}", f" {_SEARCH['timely']}" if timely else "")
     text = text.replace("{source}", _SEARCH["then" if then else "current"])
-    return text.replace("{cosine}", _SEARCH["cosine"])
+    names: dict[str, int] = {}
+    numbered = _PARAMETER.sub(
+        lambda found: f"${names.setdefault(found[1], len(names) + 1)}", text.replace("{cosine}", _SEARCH["cosine"])
+    )
+    return numbered, tuple(names)

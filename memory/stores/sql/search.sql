@@ -1,11 +1,10 @@
 -- name: search (one scan, one CTE per channel, a true union; BM25 with the IDF of what the reader may see)
-with base as materialized (
+with {met} base as materialized (
   select m.memory_id, {cosine} as cosine, -(m.words <#> %(traits)s){timely} as bonus, {speaker} as speaker,
     case when m.words <#> %(heard)s < 0 then m.words end as words
-  from {source} where {{scoped}}{narrowed}
+  from {among} where {{scoped}}{narrowed}
 ), scope as materialized (
-  select count(*) as n, min(speaker) = max(speaker) as one_speaker, array_agg(distinct speaker) filter (where speaker is not null) as speakers
-  from base
+  {scope}
 ), posting as materialized (
   select b.memory_id, b.cosine, b.bonus, b.speaker, t.n, w.weight
   from base b cross join unnest(%(terms)b) with ordinality t (unit, n)
@@ -14,7 +13,7 @@ with base as materialized (
 ), idf as materialized (
   select t.n, d.df, ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
   from generate_series(1, cardinality(%(terms)b)) t (n) cross join scope c
-  left join (select n, count(*) as df from posting group by n) d on d.n = t.n
+  left join {df} d on d.n = t.n
 ), keyword as materialized (
   select memory_id, min(cosine) as cosine, min(bonus) as bonus, min(speaker) as speaker,
     sum(idf * weight) / (select sum(idf) * %(highest)s from idf) as share
@@ -33,12 +32,36 @@ with base as materialized (
 )
 select h.*, f.* from (
   select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0) as now,
-    (select speakers from scope) as speakers, array(select n from idf where df is null) as unheard
+    (select speakers from scope) as speakers, array(select n from idf where df is null) as unheard,
+    {reached} as reached, {{indexed}} as indexed
 ) h left join (
   select k.share, t.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits, {{shown}}
-  from picked p join {source} on m.memory_id = p.memory_id and {{scoped}}{narrowed}
+  from picked p
+  cross join lateral (select * from {source} where m.memory_id = p.memory_id and {{scoped}}{narrowed} offset 0) m
   left join keyword k on k.memory_id = p.memory_id left join tied t on t.memory_id = p.memory_id
 ) f on true
+
+-- name: met (a small space is searched as a whole)
+
+
+-- name: among
+{source}
+
+-- name: scope
+select count(*) as n, min(speaker) = max(speaker) as one_speaker, array_agg(distinct speaker) filter (where speaker is not null) as speakers
+  from base
+
+-- name: df
+(select n, count(*) as df from posting group by n)
+
+-- name: reached (a scan leaves nothing out)
+true
+
+-- name: indexed (whether the space has indexes of its own, and in them every vector of the model)
+coalesce((
+      select s.indexed_model = %(model)s and not exists (
+        select from muniment.memories m where m.space_id = %(space)s and m.next_model = %(model)s)
+      from muniment.spaces s where s.space_id = %(space)s), false)
 
 -- name: tied (what an edge ties to one of the best ten, with the edges)
 tied as materialized (

@@ -1,0 +1,172 @@
+"""The indexes of a large space: how they are made and dropped, and the text of a search that uses them.
+
+A partial index is used only where the text itself says which rows it is about: the space and the model of such a search
+are literals in its text."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import blake2b
+from typing import Any
+
+from psycopg import AsyncConnection, sql
+from psycopg.rows import DictRow, dict_row
+
+from muniment.memory.errors import Conflict, NotFound
+from muniment.memory.records import Scope, SpaceId
+from muniment.memory.stores.pool import Connection, Sessions, one
+from muniment.memory.stores.sql import blocks
+from muniment.memory.stores.translate import translated
+
+_LARGE = blocks("large")
+_WIDE = 4  # times the candidates: what the scores of a search add to meaning and words may move a memory up so far
+_MOST = 10_000  # postings that are read; the words that have more only tell the found apart
+_FEW = 2_000  # memories of the one speaker whom a question names: all are looked at
+_SHARE, _LEAST = 0.05, 1_000  # of the memories, and at all: so many changes make lists old
+_MEMORY = "512MB"  # to build with
+INDEXES = 100  # each costs every write of every space some microseconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexing:
+    """What became of the indexes of a space: how many active memories it has, whether it has indexes now, what was made."""
+
+    memories: int
+    indexed: bool
+    made: tuple[str, ...] = ()
+
+
+class Indexes(Sessions):
+    """Makes and drops the indexes of a space, in the role that made the schema."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._large: set[SpaceId] = set()  # spaces whose last search said that they have indexes
+
+    async def index(self, scope: Scope, least: int, *, anew: bool = False) -> Indexing:
+        """See `Store.index`. What was interrupted is done again; what is there stays."""
+        await self._ready()
+        async with self._making() as conn:
+            space = await self._look(conn, scope)
+            if space["active"] < least:
+                dropped = await self._drop(conn, scope, space)
+                return Indexing(memories=space["active"], indexed=False, made=("dropped",) if dropped else ())
+            if space["elsewhere"]:
+                raise Conflict("not every vector of the space is of the embedder in use: finish its switch first")
+            made = []
+            if await self._build(conn, scope.space, space["dimensions"]):
+                made.append("vectors")
+            changes = space["rev"] - (space["indexed_rev"] or 0)
+            due = changes > (0 if anew else max(_LEAST, _SHARE * space["active"]))
+            if made or due or space["indexed_model"] != self._model:
+                await self._list(conn, scope)
+                made.append("words")
+            return Indexing(memories=space["active"], indexed=True, made=tuple(made))
+
+    async def unindex(self, scope: Scope) -> bool:
+        """See `Store.unindex`."""
+        await self._ready()
+        async with self._making() as conn:
+            return await self._drop(conn, scope, await self._look(conn, scope))
+
+    @asynccontextmanager
+    async def _making(self) -> AsyncIterator[Connection]:
+        """A connection of the maker's own, outside any transaction, as a concurrent build wants it."""
+        with translated("indexing a space"):
+            async with await AsyncConnection[DictRow].connect(
+                await self._address(), autocommit=True, row_factory=dict_row
+            ) as conn:
+                if not one(await (await conn.execute(_LARGE["only"])).fetchone())["mine"]:
+                    raise Conflict("another process is making an index: wait for it")
+                # One worker: those that work in parallel share their memory, and a container has little of that kind.
+                await conn.execute("set max_parallel_maintenance_workers = 0")
+                await conn.execute(sql.SQL("set maintenance_work_mem = {}").format(_MEMORY))
+                yield conn
+
+    @asynccontextmanager
+    async def _inside(self, conn: Connection, scope: Scope) -> AsyncIterator[dict[str, Any]]:
+        async with conn.transaction():
+            await conn.execute(_LARGE["app"])
+            await conn.execute("select muniment.enter_space(%(space)s, null)", {"space": scope.space})
+            yield {"space": scope.space, "model": self._model}
+
+    async def _look(self, conn: Connection, scope: Scope) -> DictRow:
+        async with self._inside(conn, scope) as named:
+            row = await (await conn.execute(_LARGE["look"], named)).fetchone()
+        if row is None:
+            raise NotFound("there is no such space")
+        return row
+
+    async def _build(self, conn: Connection, space: SpaceId, dimensions: int) -> bool:
+        """The HNSW index of the space and the model, unless it is there; those of another model go. Whether it was made."""
+        wanted, there = index_name(space, self._model), False
+        own = await (await conn.execute(_LARGE["own"], {"prefix": _prefix(space)})).fetchall()
+        for found in own:
+            if found["name"] == wanted and found["valid"]:
+                there = True
+            else:
+                await _dropped(conn, found["name"])
+        if there:
+            return False
+        others = one(await (await conn.execute(_LARGE["all"])).fetchone())["indexes"]
+        if others >= INDEXES:
+            raise Conflict(f"{others} spaces have an index: more would slow down every write", indexes=others)
+        await conn.execute(
+            sql.SQL(
+                "create index concurrently {} on muniment.memories using hnsw ((embedding::halfvec({})) halfvec_ip_ops) "
+                "with (m = 16, ef_construction = 128) where space_id = {} and state = 'active' and embedding_model = {}"
+            ).format(sql.Identifier(wanted), sql.Literal(dimensions), sql.Literal(space), sql.Literal(self._model))
+        )
+        return True
+
+    async def _list(self, conn: Connection, scope: Scope) -> None:
+        """The lists of the space. What is written meanwhile is of a later revision than theirs."""
+        async with self._inside(conn, scope) as named:
+            await conn.execute("set local work_mem = '64MB'")
+            rev = one(await (await conn.execute(_LARGE["look"], named)).fetchone())["rev"]
+            await conn.execute(_LARGE["forget_lists"], named)
+            await conn.execute(_LARGE["lists"], named)
+            await conn.execute(_LARGE["mark"], named | {"rev": rev})
+
+    async def _drop(self, conn: Connection, scope: Scope, space: Mapping[str, Any]) -> bool:
+        """Whether there was something to drop. From here on a search goes without."""
+        async with self._inside(conn, scope) as named:
+            await conn.execute(_LARGE["mark"], named | {"model": None, "rev": None})
+            await conn.execute(_LARGE["forget_lists"], named)
+        own = await (await conn.execute(_LARGE["own"], {"prefix": _prefix(scope.space)})).fetchall()
+        for found in own:
+            await _dropped(conn, found["name"])
+        return bool(own) or space["indexed_model"] is not None
+
+
+def index_name(space: SpaceId, model: str) -> str:
+    """The name of a space's index over the vectors of a model."""
+    return _prefix(space) + blake2b(model.encode(), digest_size=4).hexdigest()
+
+
+@lru_cache(maxsize=256)
+def among(text: str, space: SpaceId, model: str, dimensions: int, candidates: int) -> bytes:
+    """The text of a search that is left open, for a space that has indexes of its own."""
+    literals = {
+        "at": space,
+        "model": model,
+        "dimensions": dimensions,
+        # What the planner can read it does not guess.
+        "wide": _WIDE * candidates,
+        "most": _MOST,
+        "few": _FEW,
+    }
+    for name, value in literals.items():
+        text = text.replace(f"{{{name}}}", sql.Literal(value).as_string())
+    return text.encode()
+
+
+def _prefix(space: SpaceId) -> str:
+    return f"memories_near_{space.hex}_"
+
+
+async def _dropped(conn: Connection, name: str) -> None:
+    await conn.execute(sql.SQL("drop index concurrently if exists muniment.{}").format(sql.Identifier(name)))

@@ -1,0 +1,122 @@
+-- name: met (what any channel of the space's own indexes finds: the rest of the search is as in a small space, but among these)
+changed as materialized (
+  select distinct j.memory_id from muniment.journal j
+  where j.space_id = %(space)s and j.rev > (select indexed_rev from muniment.spaces where space_id = %(space)s)
+    and j.rev <= (select rev from muniment.spaces where space_id = %(space)s)
+), late as materialized (
+  select m.memory_id, m.words, {speaker} as speaker
+  from changed c cross join lateral (
+    select * from muniment.memories where space_id = %(space)s and memory_id = c.memory_id offset 0) m
+  where m.state = 'active' and m.category = any(%(categories)s){narrowed}
+), list as materialized (
+  select t.n, p.df, p.memories, p.weights
+  from unnest(%(words)s::int[]) with ordinality t (dimension, n)
+  cross join lateral (
+    select * from muniment.postings
+    where space_id = %(space)s and dimension = t.dimension and category = any(%(categories)s) offset 0) p
+), speaking as materialized (
+  select t.name, p.df, p.memories
+  from unnest(%(speakers)s::text[]) t (name)
+  cross join lateral (
+    select * from muniment.postings where space_id = %(space)s and dimension = muniment.speaker_dimension(t.name)
+      and category = any(%(categories)s) offset 0) p
+), fresh as materialized (
+  select l.memory_id, t.n, -(l.words <#> t.unit) as weight
+  from late l cross join unnest(%(terms)b) with ordinality t (unit, n) where l.words <#> t.unit < 0
+), heard as materialized (
+  select n, sum(df) as df from (select n, df from list union all select n, 1 from fresh) d group by n
+), size as materialized (
+  select coalesce(sum(p.df), 0) + (select count(*) from late) as n from muniment.postings p
+  where p.space_id = %(space)s and p.dimension = 0 and p.category = any(%(categories)s)
+), chosen as materialized (
+  select n, idf from (
+    select h.n, ln(1 + (greatest(s.n, h.df) + %(background)s - h.df + 0.5) / (h.df + 0.5)) as idf,
+      sum(h.df) over (order by h.df, h.n) as total, row_number() over (order by h.df, h.n) as place
+    from heard h cross join size s
+  ) o where total <= {most} or place = 1
+), hit as materialized (
+  select memory_id, sum(idf * weight) as score from (
+    select u.memory_id, c.idf, u.weight from list join chosen c using (n)
+    cross join lateral unnest(list.memories[:{most}], list.weights[:{most}]) u (memory_id, weight)
+    where u.memory_id not in (select memory_id from changed)
+    union all
+    select memory_id, idf, weight from fresh join chosen using (n)
+  ) e group by memory_id
+), near as materialized (
+  select m.memory_id from muniment.memories m
+  where m.space_id = {at} and m.state = 'active' and m.embedding_model = {model} and m.category = any(%(categories)s){narrowed}
+    and (select set_config('hnsw.ef_search', greatest(100, least(400, n / 250))::int::text, true) from size) is not null
+  order by m.embedding::halfvec({dimensions}) <#> %(vector)s limit {wide}
+), met as materialized (
+  select memory_id from near
+  union
+  (select h.memory_id from (select memory_id from hit order by score desc, memory_id) h{passing} limit {wide})
+  union
+  select u.memory_id from speaking s cross join unnest(s.memories) u (memory_id)
+  where (select sum(df) from speaking) <= {few}
+  union
+  select memory_id from late where speaker is not null{watched}
+),
+
+-- name: passing (without a filter every posting passes: its category and its state are those of its list)
+ cross join lateral (
+     select from muniment.memories m where m.space_id = %(space)s and m.memory_id = h.memory_id{narrowed} offset 0) m
+
+-- name: among
+met c cross join lateral (
+    select * from muniment.memories where space_id = %(space)s and memory_id = c.memory_id offset 0) m
+
+-- name: scope
+select (select n from size) as n, count(name) = 1 as one_speaker, array_agg(name) filter (where name is not null) as speakers
+  from (select name from speaking union select speaker from late where speaker is not null) s
+
+-- name: df
+heard
+
+-- name: reached (a filter may leave less than is there: then the space is searched as a small one)
+(select count(*) from near) >= {wide} and {{search.indexed}}
+
+-- name: look (what an index would be made of; `elsewhere`: a switch of the embedder is not tidied yet)
+select s.rev, s.indexed_model, s.indexed_rev,
+  (select count(*) from muniment.memories m where m.space_id = s.space_id and m.state = 'active') as active,
+  (select vector_dims(m.embedding) from muniment.memories m
+   where m.space_id = s.space_id and m.state = 'active' and m.embedding_model = %(model)s limit 1) as dimensions,
+  exists (select from muniment.memories m where m.space_id = s.space_id and m.state = 'active'
+    and m.embedding_model <> %(model)s) as elsewhere
+from muniment.spaces s where s.space_id = %(space)s
+
+-- name: forget_lists
+delete from muniment.postings where space_id = %(space)s
+
+-- name: lists (of words, of speakers, and how many there are of each category)
+insert into muniment.postings (space_id, dimension, category, df, memories, weights)
+select %(space)s, e.dimension, e.category, count(*), array_agg(e.memory_id order by e.weight desc, e.memory_id),
+  array_agg(e.weight order by e.weight desc, e.memory_id)
+from (
+  select m.memory_id, m.category, split_part(w, ':', 1)::int as dimension, split_part(w, ':', 2)::real as weight
+  from muniment.memories m cross join string_to_table(btrim(split_part(m.words::text, '/', 1), '{}'), ',') w
+  where m.space_id = %(space)s and m.state = 'active' and w <> ''
+  union all
+  select m.memory_id, m.category, muniment.speaker_dimension(lower(m.actor_id)), 1 from muniment.memories m
+  where m.space_id = %(space)s and m.state = 'active' and m.actor_id is not null
+) e group by e.dimension, e.category
+union all
+select %(space)s, 0, category, count(*), '{}', '{}' from muniment.memories
+where space_id = %(space)s and state = 'active' group by category
+
+-- name: mark
+update muniment.spaces set indexed_model = %(model)s, indexed_rev = %(rev)s where space_id = %(space)s
+
+-- name: own (the indexes of one space, whole or left behind by a build that was interrupted)
+select c.relname as name, i.indisvalid as valid from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
+where i.indrelid = 'muniment.memories'::regclass and starts_with(c.relname, %(prefix)s)
+
+-- name: only (concurrent builds on one table wait for each other)
+select pg_try_advisory_lock(hashtext('muniment index')) as mine
+
+-- name: app
+set local role muniment_app
+
+-- name: all (how many spaces have an index)
+select count(*) as indexes from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
+where i.indrelid = 'muniment.memories'::regclass and starts_with(c.relname, 'memories_near_')
