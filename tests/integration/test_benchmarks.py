@@ -9,14 +9,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import psycopg
 import pytest
 
-from benchmarks import embedding, importing, latency, recall, replies, synthetic, writing
+from benchmarks import ablation, embedding, importing, latency, plot, recall, replies, silence, synthetic, writing
 
 TOPICS = [
     "Rosa repaired the old lighthouse lamp with copper wire", "my violin teacher moved to Ghent",
@@ -27,6 +29,12 @@ TOPICS = [
     "the observatory showed us Saturn's rings", "my grandmother knitted a blue poncho",
     "the pottery kiln cracked at midnight", "we paddled a canoe through the mangroves",
     "Imre lost his passport in Trieste", "the parrot learned to whistle a waltz",
+]  # fmt: skip
+ELSEWHERE = [
+    "Ida: I ran the Athens marathon in the rain", "Jon: my brother owns a submarine", "Ida: Jon, I own a motorcycle from Turin",
+    "Ida: the glacier lost its tongue", "Ida: Jon, I own a motorcycle with a sidecar", "Ida: Jon, I own a motorcycle for snow",
+    "Ida: Jon, I own a motorcycle that smokes", "Ida: Jon, I own a motorcycle, red as rust", "Ida: Jon, I own a motorcycle and a bus",
+    "Jon: my own motorcycle was stolen from the yard of the bakery on a foggy morning",
 ]  # fmt: skip
 ASKED = {
     0: "Who repaired the lighthouse lamp?", 4: "Which rye bread was baked for the market?",
@@ -137,6 +145,114 @@ def test_a_file_that_is_none_is_one_line(
     told = capsys.readouterr()
     assert told.out == ""
     assert len(told.err.splitlines()) == 1
+
+
+@pytest.fixture
+def two(server: str, tmp_path: Path) -> str:
+    """A file of two conversations: in the other one most of what is said of motorcycles is not said by the one asked about."""
+    one = talk(lambda n: [f"D{n}:1"])
+    other = talk(lambda n: [f"D{n}:1"], "talk-2")
+    said: dict[str, Any] = {"speaker_a": "Ida", "speaker_b": "Jon"}
+    for n, line in enumerate(ELSEWHERE, 1):
+        speaker, _, text = line.partition(": ")
+        said[f"session_{n}_date_time"] = f"9:05 am on {n} May, 2023"
+        said[f"session_{n}"] = [{"speaker": speaker, "dia_id": f"D{n}:1", "text": text}]
+    other["conversation"] = said
+    other["qa"] = [
+        {"question": "Which marathon did Ida run?", "answer": "", "category": 4, "evidence": ["D1:1"]},
+        {"question": "Whose brother did Bela meet?", "answer": "", "category": 1, "evidence": ["D2:1"]},
+        {"question": "Which motorcycle does Jon own?", "answer": "", "category": 1, "evidence": ["D10:1"]},
+    ]
+    file = tmp_path / "two.json"
+    file.write_text(json.dumps([one, other]), encoding="utf-8")
+    return str(file)
+
+
+def test_ablation_asks_without_each_ingredient(two: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What the actor alone decides is lost without it; the present constants rank here as `Memory.query` does."""
+    assert ablation.main([two, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    whole = found["variants"]["all"]
+    assert (whole["gain@5"], whole["gain@10"], whole["gain_error@10"], whole["questions"]) == (0, 0, 0, 8)
+    assert set(found["variants"]) == {"all", *(f"without {part}" for part in ablation.PARTS), *ablation.CHANNELS}
+    for row in found["variants"].values():
+        assert row["gain@5"] == pytest.approx(row["recall@5"] - whole["recall@5"], abs=2e-4)
+    assert found["variants"]["without actor"]["gain@5"] < 0
+    assert found["left_out"]["present"].items() <= whole.items()
+    assert set(found["left_out"]["chosen"]) == {"talk-1", "talk-2"}
+    assert set(found["left_out"]["without"]) == set(ablation.TUNED)
+
+
+def test_silence_tells_foreign_questions_from_own(two: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every question is asked in every space; a higher gate is silent more often, and never less."""
+    assert silence.main([two, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["foreign"], found["answerable"], found["foreign_shared_name"]) == (8, 8, 1)
+    assert found["foreign"] == sum(part["foreign"] for part in found["by_conversation"].values())
+    curve = {part["gate"]: part for part in found["curve"]}
+    assert {key: found[key] for key in ("silent", "lost")}.items() <= curve[found["gate"]].items()
+    gates = sorted(curve)
+    assert all(curve[a]["silent"] <= curve[b]["silent"] for a, b in pairwise(gates))
+    assert curve[gates[0]]["silent"] < curve[gates[-1]]["silent"]
+    assert found["silent"] > 0.8
+    assert found["lost"] < 0.2
+
+
+def test_silence_wants_a_second_conversation(server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With one conversation nothing is foreign, which is said in one line."""
+    file = tmp_path / "one.json"
+    file.write_text(json.dumps(talk(lambda n: [f"D{n}:1"])), encoding="utf-8")
+    assert silence.main([str(file)]) == 1
+    assert "second conversation" in capsys.readouterr().err
+
+
+def test_constants_rank_as_the_score_does() -> None:
+    """A question's recall with a row of multiples is what sorting by the changed sum gives, ties by the smaller row."""
+    rng = np.random.default_rng(7)
+    parts = np.round(rng.normal(0.0, 0.3, (40, 3)), 1)
+    seen = ablation.Signals(talk="a", category=1, names=("x", "y", "z"), parts=parts, evidence=(3, 17, 39), wanted=4)
+    multiples = rng.choice([0.0, 0.5, 1.0], (25, 3))
+    for row, some in zip(multiples, ablation.recalls(seen, multiples), strict=True):
+        order = np.argsort(-np.maximum(0.0, parts @ row), kind="stable")
+        assert some.tolist() == [len({3, 17, 39} & set(order[:depth].tolist())) / 4 for depth in recall.DEPTHS]
+
+
+def test_the_plot_shows_what_reports_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Reports in any order are one well-formed picture, the same to the byte, and the caption tells where and how."""
+    machine = {"date": "2026-01-02", "cores": 2, "cpu": "a <CPU>", "load": 0.1, "system": "Linux", "python": "3.11", "postgres": "18",
+               "shared_buffers": "128MB", "vector_extension": "0.8", "packages": {"muniment": "9.9"}}  # fmt: skip
+    share = {"recall@5": 0.25, "recall@10": 0.5, "questions": 4}
+    row = {"p50_ms": 10.0, "p95_ms": 100.0}
+    reports = [
+        {"clients": {"1": {"memory": row}, "8": {"memory": row}}, "users": 2, "memories": 3, "machine": machine},
+        share | {"by_category": {"temporal": share}, "memories": 8, "machine": machine},
+    ]
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    for file, report in zip(files, reports, strict=True):
+        file.write_text(json.dumps(report), encoding="utf-8")
+    out, doc = tmp_path / "x.svg", tmp_path / "x.md"
+    doc.write_text(f"above\n{plot.BEGIN}\nformer\n{plot.END}\nbelow\n", encoding="utf-8")
+    told = ["--out", str(out), "--doc", str(doc)]
+    assert plot.main([*map(str, files), *told]) == 0
+    first = out.read_bytes()
+    drawn = ET.fromstring(first)
+    bars = [one for one in drawn.iter() if one.get("class") in ("near", "far")]
+    room = plot.WIDTH - plot.LEFT - plot.RIGHT
+    assert [float(one.get("width", "0")) / room for one in bars] == pytest.approx(
+        [0.5, 0.25] * 2 + [1.0, 0.5] * 2, abs=1e-3
+    )
+    text = doc.read_text(encoding="utf-8")
+    assert "former" not in text
+    assert text.startswith("above\n")
+    assert text.endswith("below\n")
+    assert "![Recall and latency](x.svg)" in text
+    assert "2026-01-02 · 2 cores a <CPU>" in text
+    assert str(tmp_path) not in text
+    assert plot.main([*map(str, reversed(files)), *told]) == 0
+    assert out.read_bytes() == first
+    files[0].write_text('{"other": 1}', encoding="utf-8")
+    assert plot.main([str(files[0]), *told]) == 1
+    assert len(capsys.readouterr().err.splitlines()) == 1
 
 
 def test_latency_measures_all_beside_the_floor(server: str, capsys: pytest.CaptureFixture[str]) -> None:
