@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings as hypothesis_settings, stra
 from muniment.memory import wire
 from muniment.memory.engine import Memory
 from muniment.memory.errors import Denied
+from muniment.memory.flows import recall
 from muniment.memory.flows.house import House
 from muniment.memory.models.fakes import hash_vector
 from muniment.memory.plan import Change, Relation, WritePlan
@@ -294,3 +295,14 @@ async def test_the_order_of_equals_lasts(memory: Memory, admin: psycopg.Connecti
                 assert [left.id for left in again.left_out] == [left.id for left in first.left_out]
         await other.keep(scope("somebody else"), [note("Green tea with Vera")])
         assert [hit.memory.id for hit in (await other.query(scope(), "supervisor", asked)).hits] == order
+
+
+async def test_of_equals_the_smaller_ids_are_candidates(memory: Memory) -> None:
+    """Where there is no room for all that tie, it is not the order of writing that decides."""
+    await memory.ingest(scope(), [note("Green tea with Vera") for _ in range(3 * CANDIDATES)])
+    known = await memory.list(scope())
+    reader, search = await recall.admit(memory.house, scope(), "supervisor", Query(text="green tea"))
+    for _ in range(2):
+        found = (await memory.house.store.look(reader, search)).found
+        assert sorted(one.memory.id for one in found) == sorted(one.id for one in known)[:CANDIDATES]
+        await memory.pin(scope(), max(one.id for one in known))
