@@ -13,6 +13,7 @@ from muniment.memory.flows import (
     episodes,
     explain,
     extract,
+    indexing,
     insights,
     jobs,
     lifecycle,
@@ -26,7 +27,7 @@ from muniment.memory.flows import (
 from muniment.memory.flows.house import House
 from muniment.memory.flows.switch import Switch as Switch  # noqa: PLC0414 - a face says what it was given
 from muniment.memory.pages import Listing, Page
-from muniment.memory.plan import Activity, Books, Consent, Job, OpsEvent, Receipt
+from muniment.memory.plan import Activity, Books, Consent, Indexing, Job, OpsEvent, Receipt
 from muniment.memory.ports import ChatModel
 from muniment.memory.records import (
     Answer,
@@ -250,6 +251,15 @@ class Memory:
     async def books(self, scope: Scope, days: int) -> Books:
         """What the scope's tenant spent on models in the last so many days (UTC), today included."""
         return await stats.books(self.house, scope, days)
+
+    async def index(self, scope: Scope, *, drop: bool = False) -> Indexing:
+        """Make, renew or drop the indexes of a large space; one below `recall.index_from` has none. Raises NotFound,
+        Conflict while another process makes an index, StoreError for a role that may not."""
+        return await indexing.index(self.house, scope, drop=drop)
+
+    async def index_all(self, progress: Progress | None = None, *, drop: bool = False) -> Mapping[Scope, Indexing]:
+        """As `index` for every space; those that have indexes now, or had. `progress` counts spaces."""
+        return await indexing.index_all(self.house, progress, drop=drop)
 
     async def status(self, scope: Scope) -> dict[str, Any]:
         """Counts, revision, embedder and database of the space."""

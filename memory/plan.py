@@ -26,7 +26,8 @@ Op = Literal["classify", "search", "create", "update", "merge", "delete", "link"
 Status = Literal["ok", "error", "skipped"]
 
 RequestId = NewType("RequestId", UUID)
-JobName = Literal["extract", "reflect", "expire"]
+JobName = Literal["extract", "reflect", "expire", "index"]
+Part = Literal["vectors", "words", "dropped"]
 Source = Literal["rules", "model"]
 Purpose = Literal["reply", "extract", "insight"]
 Field = Literal["preferred_name", "pronouns", "city", "language", "tone", "goals"]
@@ -128,6 +129,16 @@ class Outcome:
     seconds: float
     failed: str | None = None  # the class of the error, never its message
     again: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexing:
+    """What became of the indexes of a space with so many active memories: whether it has them now, and what was done."""
+
+    memories: int
+    indexed: bool
+    made: tuple[Part, ...] = ()
+    full: bool = False  # it has none because too many spaces have
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

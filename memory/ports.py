@@ -15,6 +15,7 @@ from muniment.memory.plan import (
     Charge,
     Consent,
     Decision,
+    Indexing,
     Job,
     JobName,
     OpsEvent,
@@ -376,6 +377,20 @@ class Store(Queue, Switching, Protocol):
         """Restore a dump into an empty space, exactly. `Conflict` if the space is not empty.
 
         `vectors`: one for each row of type memory or version, in order."""
+        ...
+
+    async def index(self, scope: Scope, least: int, *, anew: bool = False) -> Indexing:
+        """Make the indexes of a space of at least so many active memories, or drop those of a smaller one; with `anew`
+        after any change, else after many. Conflict while another process makes one, or a switch of the embedder is not over.
+        """
+        ...
+
+    async def unindex(self, scope: Scope) -> Indexing:
+        """Drop the indexes of a space: it is searched as a small one."""
+        ...
+
+    async def overgrown(self, least: int) -> list[Scope]:
+        """The spaces that may want their indexes made, made anew or dropped; maintenance only."""
         ...
 
     async def status(self, scope: Scope) -> dict[str, Any]: ...

@@ -62,6 +62,7 @@ class Recall(Part):
     importance_weight: Share
     pinned_boost: Share
     insight_factor: Share
+    index_from: Count
     keyword_relevance: Positive
     strange_penalty: Share
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from muniment.memory.errors import BadInput
-from muniment.memory.flows import consent, extract, insights
+from muniment.memory.flows import consent, extract, indexing, insights
 from muniment.memory.flows.house import House
 from muniment.memory.flows.write import extractions
 from muniment.memory.plan import Job, JobName
@@ -17,6 +17,7 @@ _PERFORMERS: dict[JobName, Callable[[House, Scope, str], Awaitable[object]]] = {
     "extract": extract.perform,
     "reflect": insights.perform,
     "expire": consent.perform,
+    "index": indexing.perform,
 }
 _ASK_A_MODEL: frozenset[JobName] = frozenset({"extract", "reflect"})
 
@@ -34,9 +35,11 @@ async def perform(house: House, job: Job) -> None:
 
 
 async def catch_up(house: House) -> int:
-    """Enqueue what the user said while there was no model, or what came with an import; returns how many turns.
+    """Enqueue what the user said while there was no model, or what came with an import; returns how many turns. So are
+    the spaces that want an index.
 
     A turn that waits already, or that a model has looked at, is left alone."""
+    await indexing.catch_up(house)
     found = 0
     if house.model is None:
         return found

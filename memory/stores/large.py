@@ -5,9 +5,8 @@ are literals in its text."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
@@ -16,12 +15,13 @@ from psycopg import AsyncConnection, sql
 from psycopg.rows import DictRow, dict_row
 
 from muniment.memory.errors import Conflict, NotFound
+from muniment.memory.plan import Indexing, Part
 from muniment.memory.records import Scope, SpaceId
 from muniment.memory.stores.pool import Connection, Sessions, one
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
 
-_LARGE = blocks("large")
+_LARGE, _READ, _WRITE = blocks("large"), blocks("read"), blocks("write")
 _WIDE = 4  # times the candidates: what the scores of a search add to meaning and words may move a memory up so far
 _MOST = 10_000  # postings that are read; the words that have more only tell the found apart
 _FEW = 2_000  # memories of the one speaker whom a question names: all are looked at
@@ -30,51 +30,50 @@ _MEMORY = "512MB"  # to build with
 INDEXES = 100  # each costs every write of every space some microseconds
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Indexing:
-    """What became of the indexes of a space: how many active memories it has, whether it has indexes now, what was made."""
-
-    memories: int
-    indexed: bool
-    made: tuple[str, ...] = ()
-
-
 class Indexes(Sessions):
     """Makes and drops the indexes of a space, in the role that made the schema."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, address: Callable[[], Awaitable[str]], *, model: str) -> None:
+        super().__init__(address, model=model)
         self._large: set[SpaceId] = set()  # spaces whose last search said that they have indexes
 
     async def index(self, scope: Scope, least: int, *, anew: bool = False) -> Indexing:
         """See `Store.index`. What was interrupted is done again; what is there stays."""
-        await self._ready()
         async with self._making() as conn:
             space = await self._look(conn, scope)
             if space["active"] < least:
-                dropped = await self._drop(conn, scope, space)
-                return Indexing(memories=space["active"], indexed=False, made=("dropped",) if dropped else ())
+                return await self._drop(conn, scope, space)
             if space["elsewhere"]:
                 raise Conflict("not every vector of the space is of the embedder in use: finish its switch first")
-            made = []
-            if await self._build(conn, scope.space, space["dimensions"]):
-                made.append("vectors")
+            built = await self._build(conn, scope.space, space["dimensions"])
+            if built is None:
+                return Indexing(memories=space["active"], indexed=False, full=True)
             changes = space["rev"] - (space["indexed_rev"] or 0)
             due = changes > (0 if anew else max(_LEAST, _SHARE * space["active"]))
-            if made or due or space["indexed_model"] != self._model:
+            listed = built or due or space["indexed_model"] != self._model
+            if listed:
                 await self._list(conn, scope)
-                made.append("words")
-            return Indexing(memories=space["active"], indexed=True, made=tuple(made))
+        done: tuple[tuple[Part, bool], ...] = (("vectors", built), ("words", listed))
+        return Indexing(memories=space["active"], indexed=True, made=tuple(part for part, made in done if made))
 
-    async def unindex(self, scope: Scope) -> bool:
+    async def unindex(self, scope: Scope) -> Indexing:
         """See `Store.unindex`."""
-        await self._ready()
         async with self._making() as conn:
             return await self._drop(conn, scope, await self._look(conn, scope))
+
+    async def overgrown(self, least: int) -> list[Scope]:
+        """See `Store.overgrown`. Revisions stand for memories: `index` counts."""
+        named = {"least": least, "model": self._model, "some": _LEAST, "share": _SHARE}
+        await self._ready()
+        async with self._connected() as conn, conn.transaction():
+            await conn.execute(_READ["keeper"])
+            found = await (await conn.execute(_LARGE["overgrown"], named)).fetchall()
+        return [Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"]) for row in found]
 
     @asynccontextmanager
     async def _making(self) -> AsyncIterator[Connection]:
         """A connection of the maker's own, outside any transaction, as a concurrent build wants it."""
+        await self._ready()
         with translated("indexing a space"):
             async with await AsyncConnection[DictRow].connect(
                 await self._address(), autocommit=True, row_factory=dict_row
@@ -90,7 +89,7 @@ class Indexes(Sessions):
     async def _inside(self, conn: Connection, scope: Scope) -> AsyncIterator[dict[str, Any]]:
         async with conn.transaction():
             await conn.execute(_LARGE["app"])
-            await conn.execute("select muniment.enter_space(%(space)s, null)", {"space": scope.space})
+            await conn.execute(_WRITE["enter"], {"space": scope.space})
             yield {"space": scope.space, "model": self._model}
 
     async def _look(self, conn: Connection, scope: Scope) -> DictRow:
@@ -100,8 +99,8 @@ class Indexes(Sessions):
             raise NotFound("there is no such space")
         return row
 
-    async def _build(self, conn: Connection, space: SpaceId, dimensions: int) -> bool:
-        """The HNSW index of the space and the model, unless it is there; those of another model go. Whether it was made."""
+    async def _build(self, conn: Connection, space: SpaceId, dimensions: int) -> bool | None:
+        """The HNSW index of the space and the model; those of another model go. Whether it was made, None without room."""
         wanted, there = index_name(space, self._model), False
         own = await (await conn.execute(_LARGE["own"], {"prefix": _prefix(space)})).fetchall()
         for found in own:
@@ -113,7 +112,7 @@ class Indexes(Sessions):
             return False
         others = one(await (await conn.execute(_LARGE["all"])).fetchone())["indexes"]
         if others >= INDEXES:
-            raise Conflict(f"{others} spaces have an index: more would slow down every write", indexes=others)
+            return None
         await conn.execute(
             sql.SQL(
                 "create index concurrently {} on muniment.memories using hnsw ((embedding::halfvec({})) halfvec_ip_ops) "
@@ -131,15 +130,16 @@ class Indexes(Sessions):
             await conn.execute(_LARGE["lists"], named)
             await conn.execute(_LARGE["mark"], named | {"rev": rev})
 
-    async def _drop(self, conn: Connection, scope: Scope, space: Mapping[str, Any]) -> bool:
-        """Whether there was something to drop. From here on a search goes without."""
+    async def _drop(self, conn: Connection, scope: Scope, space: Mapping[str, Any]) -> Indexing:
+        """From the first statement on a search goes without them."""
         async with self._inside(conn, scope) as named:
             await conn.execute(_LARGE["mark"], named | {"model": None, "rev": None})
             await conn.execute(_LARGE["forget_lists"], named)
         own = await (await conn.execute(_LARGE["own"], {"prefix": _prefix(scope.space)})).fetchall()
         for found in own:
             await _dropped(conn, found["name"])
-        return bool(own) or space["indexed_model"] is not None
+        had = bool(own) or space["indexed_model"] is not None
+        return Indexing(memories=space["active"], indexed=False, made=("dropped",) if had else ())
 
 
 def index_name(space: SpaceId, model: str) -> str:

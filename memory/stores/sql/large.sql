@@ -120,3 +120,9 @@ set local role muniment_app
 -- name: all (how many spaces have an index)
 select count(*) as indexes from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
 where i.indrelid = 'muniment.memories'::regclass and starts_with(c.relname, 'memories_near_')
+
+-- name: overgrown (those below go, if they have any)
+select tenant_id, owner_id, owner_type from muniment.spaces
+where case when indexed_model is null then rev >= %(least)s
+  else indexed_model <> %(model)s or rev - indexed_rev > greatest(%(some)s, %(share)s * rev) end
+order by rev desc, space_id
