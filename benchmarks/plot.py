@@ -25,7 +25,7 @@ from typing import Any
 
 from benchmarks import harness
 
-WIDTH, LEFT, RIGHT = 760, 190, 90  # of the picture, of the names, of the figures behind the longest bar
+WIDTH, LEFT, RIGHT = 760, 190, 110  # of the picture, of the names, of the figures behind the longest bar
 BAR, GAP, HEAD, FOOT = 18, 6, 44, 22
 BEGIN, END = "<!-- plot: begin -->", "<!-- plot: end -->"
 MEASURED = ("recall", "latency")
