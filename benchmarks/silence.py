@@ -23,6 +23,7 @@ from muniment.memory.flows import recall as reads
 from muniment.memory.flows.house import House
 from muniment.memory.records import Hit, Query
 from muniment.memory.rules import rank, words
+from muniment.memory.rules.rank import Lens
 
 SILENT, LOST = 0.90, 0.03  # wanted: at least so many foreign questions without a hit, at most so many answers lost
 GATES = (0.0, 0.25, 0.30, 0.35, 0.40, 0.44, 0.50)
@@ -38,6 +39,7 @@ class Asked:
     named: bool  # it names somebody who speaks in the space
     answerable: bool  # evidence is among the first eight without threshold and gate
     told: tuple[bool, ...]
+    unnamed: tuple[bool, ...]  # the same if the names in the question were words like others
 
 
 async def measure(file: Path, limit: int | None) -> dict[str, Any]:
@@ -75,17 +77,19 @@ async def ask(house: House, here: recall.Talk, question: recall.Question, own: b
     reader, search = await reads.admit(house, here.scope, recall.AGENT, request)
     reading = await reads.read(house, reader, request, search)
 
-    def told(gate: float, threshold: float = reading.lens.threshold) -> bool:
-        judged = rank.rank(reading.sight.found, replace(reading.lens, gate=gate, threshold=threshold))
+    def told(lens: Lens) -> bool:
+        judged = rank.rank(reading.sight.found, lens)
         hits = list(islice((one for one in judged if isinstance(one, Hit)), TOP))
         return any(recall.turn_of(hit.memory) in question.evidence for hit in hits) if own else bool(hits)
 
+    lenses = [replace(reading.lens, gate=gate) for gate in gates]
     return Asked(
         space=here.name,
         own=own,
         named=bool(here.speakers & set(words.spoken(question.text))),
-        answerable=own and told(0.0, threshold=0.0),
-        told=tuple(map(told, gates)),
+        answerable=own and told(replace(reading.lens, threshold=0.0, gate=0.0)),
+        told=tuple(map(told, lenses)),
+        unnamed=tuple(told(replace(lens, strange=0.0)) for lens in lenses),
     )
 
 
@@ -104,6 +108,9 @@ def shares(asked: Sequence[Asked], gate: int) -> dict[str, Any]:
         for name, some in groups.items()
     }
     return found | {
+        "silent_names_unused": round(sum(not one.unnamed[gate] for one in foreign) / len(foreign), 4)
+        if foreign
+        else None,
         "foreign": len(foreign),
         "foreign_shared_name": len(groups["silent_shared_name"]),
         "answerable": len(answerable),
@@ -112,7 +119,7 @@ def shares(asked: Sequence[Asked], gate: int) -> dict[str, Any]:
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people, in percent."""
-    header = ["", "foreign", "silent", "no shared name", "shared name", "answerable", "lost"]
+    header = ["", "foreign", "silent", "no shared name", "shared name", "names unused", "answerable", "lost"]
     rows = [[name, *_cells(part)] for name, part in found["by_conversation"].items()]
     title = (
         f"Gate {found['gate']}, threshold {found['threshold']}; wanted: silent {100 * SILENT:.0f} % or more, "
@@ -129,9 +136,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _cells(part: dict[str, Any]) -> list[object]:
-    kinds = ("silent", "silent_no_shared_name", "silent_shared_name", "lost")
-    silent, alone, shared, lost = (None if part[kind] is None else f"{100 * part[kind]:.1f}" for kind in kinds)
-    return [part["foreign"], silent, alone, shared, part["answerable"], lost]
+    kinds = ("silent", "silent_no_shared_name", "silent_shared_name", "silent_names_unused", "lost")
+    *silent, lost = (None if part[kind] is None else f"{100 * part[kind]:.1f}" for kind in kinds)
+    return [part["foreign"], *silent, part["answerable"], lost]
 
 
 if __name__ == "__main__":
