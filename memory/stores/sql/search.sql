@@ -37,8 +37,9 @@ select h.*, f.* from (
 ) h left join (
   select k.share, t.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits, {{shown}}
   from picked p
-  cross join lateral (select * from {source} where m.memory_id = p.memory_id and {{scoped}}{narrowed} offset 0) m
+  cross join lateral (select * from {source} where m.space_id = %(space)s and m.memory_id = p.memory_id offset 0) m
   left join keyword k on k.memory_id = p.memory_id left join tied t on t.memory_id = p.memory_id
+  where {{scoped}}{narrowed}
 ) f on true
 
 -- name: met (a small space is searched as a whole)
@@ -90,10 +91,11 @@ case when lower(m.actor_id) = any(%(speakers)s) then lower(m.actor_id) end
 -- name: nobody
 null::text
 
--- name: timely (1 within a period, and less the further from it)
+-- name: timely (1 within a period, and less the further from it; `greatest` would take no time at all for one within)
 + %(timely)s * coalesce((
     select max(greatest(0, 1 - greatest(0, (moment - until) / %(after)s, (since - moment) / %(before)s)))
-    from date_part('epoch', m.event_time) moment, unnest(%(since)s, %(until)s) period (since, until)), 0)
+    from date_part('epoch', m.event_time) moment, unnest(%(since)s, %(until)s) period (since, until)
+    where moment is not null), 0)
 
 -- name: traits (of `rules/traits.py`, which have the first dimensions)
 -(m.words <#> '{1:1}/1000000000'), -(m.words <#> '{2:1}/1000000000'), -(m.words <#> '{3:1}/1000000000')
