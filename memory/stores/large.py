@@ -53,6 +53,7 @@ class Indexes(Sessions):
             listed = built or due or space["indexed_model"] != self._model
             if listed:
                 await self._list(conn, scope)
+                await conn.execute(_LARGE["analyze"])
         done: tuple[tuple[Part, bool], ...] = (("vectors", built), ("words", listed))
         return Indexing(memories=space["active"], indexed=True, made=tuple(part for part, made in done if made))
 

@@ -93,6 +93,7 @@ class Dice(Random):
                     "what is the",
                     "🦔",
                     "tea with Vera in May 2026",
+                    "who rents a garden since April 2025?",
                 )
             ),
             categories=tuple(self.sample(CATEGORIES, self.choice((0, 0, 0, 1, 2)))),

@@ -1,0 +1,397 @@
+"""A large space: the plans of its searches, and that its indexes leave nothing out and let nothing in."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from uuid import UUID, uuid5
+
+import numpy as np
+import psycopg
+import pytest
+from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
+
+from muniment.memory.errors import Conflict, NotFound
+from muniment.memory.looks import Found, Search, Weights
+from muniment.memory.plan import Change, Indexing, Job, WritePlan
+from muniment.memory.records import Filters, Memory, MemoryId, Reader, Revision, Scope, SpaceId, Vector
+from muniment.memory.rules import words
+from muniment.memory.stores.large import index_name
+from muniment.memory.stores.postgres import PostgresStore
+from tests.conftest import alone, clone
+from tests.engine import NOON, engine, scope, settings
+
+MODEL = "hash-256"
+CATEGORIES = ("goals", "tasks", "preferences")
+COUNT, WIDTH, TOPICS = 1_500, 32, 12
+WORDS = [
+    f"{a}{b}" for a in ("ba", "de", "ki", "lo", "mu", "ra", "so", "ti") for b in ("nel", "rup", "sam", "tok", "vex")
+]
+WEIGHTS = Weights(
+    floor=0.1, ceiling=0.9, semantic=0.4, keyword=0.6, actor=0.2, timely=0.0, before=1.0, after=1.0, traits={}
+)  # fmt: skip
+ANA, BEN, CEM = scope("ana"), scope("ben"), scope("cem")
+
+
+def unit(vectors: np.ndarray) -> Vector:
+    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True), dtype=np.float32)
+
+
+CENTRES = unit(np.random.default_rng(1).standard_normal((TOPICS, WIDTH)))
+NOWHERE = unit(np.random.default_rng(2).standard_normal(WIDTH))  # hardly closer to one topic than to another
+
+
+def near(topic: int, rng: np.random.Generator) -> Vector:
+    return unit(CENTRES[topic] + 0.15 * rng.standard_normal(WIDTH))
+
+
+def made(owner: str, count: int) -> list[tuple[Memory, Vector]]:
+    """Memories in all categories, each of one of twelve meanings, and the same for the same owner."""
+    rng, found = np.random.default_rng(len(owner)), []
+    for n in range(count):
+        text = f"{' '.join(rng.choice(WORDS, 6))} {owner}{n}"
+        one = Memory(
+            id=MemoryId(uuid5(UUID(int=7), f"{owner}{n}")), kind="semantic", category=CATEGORIES[n % 3], text=text,
+            created_at=NOON, updated_at=NOON, importance=1 + n % 5, pinned=n % 50 == 0,
+            actor_id="Mira" if n % 300 == 0 else owner, agent_id="lone" if n == 700 else None,
+        )  # fmt: skip
+        found.append((one, near(n % TOPICS, rng)))
+    return found
+
+
+def plan(who: Scope, expects: int, *changes: Change) -> WritePlan:
+    return WritePlan(scope=who, expects=Revision(expects), node="face", at=NOON, changes=changes)
+
+
+def added(rows: list[tuple[Memory, Vector]]) -> tuple[Change, ...]:
+    return tuple(Change(action="ADD", after=one, vector=vector) for one, vector in rows)
+
+
+def search(text: str, vector: Vector, filters: Filters | None = None, **more: object) -> Search:
+    asked = Search(vector=vector, terms=words.terms(text), categories=CATEGORIES, filters=filters or Filters(),
+                   candidates=40, weights=WEIGHTS)  # fmt: skip
+    return replace(asked, **more)  # type: ignore[arg-type]
+
+
+def reader(who: Scope, *allowed: str) -> Reader:
+    return Reader(scope=who, allowed=frozenset(allowed or CATEGORIES))
+
+
+def opened(url: str) -> PostgresStore:
+    async def address() -> str:
+        return url
+
+    return PostgresStore(address, model=MODEL)
+
+
+async def fill(url: str) -> None:
+    store = opened(url)
+    for who, count in ((ANA, COUNT), (BEN, COUNT // 3), (CEM, 60)):
+        await store.commit(plan(who, 0, *added(made(who.owner, count))))
+    for who in (ANA, BEN):
+        assert (await store.index(who, 100)).made == ("vectors", "words")
+    await store.close()
+
+
+@pytest.fixture(scope="module")
+def filled(cluster_url: str, template: str) -> Iterator[str]:
+    """Ana and Ben have indexes, Cem has few memories and none. Whoever changes something clones it."""
+    for url in clone(cluster_url, template):
+        alone(fill(url))
+        yield url
+
+
+@pytest.fixture
+def own(cluster_url: str, filled: str) -> Iterator[str]:
+    """A copy of it for a test that writes."""
+    yield from clone(cluster_url, psycopg.conninfo.conninfo_to_dict(filled)["dbname"])  # type: ignore[arg-type]
+
+
+@pytest.fixture
+async def store(filled: str) -> AsyncIterator[PostgresStore]:
+    """A store that has learned who has indexes."""
+    async for one in learned(filled):
+        yield one
+
+
+@pytest.fixture
+async def changing(own: str) -> AsyncIterator[PostgresStore]:
+    async for one in learned(own):
+        yield one
+
+
+async def learned(url: str) -> AsyncIterator[PostgresStore]:
+    store = opened(url)
+    for who in (ANA, BEN, CEM):
+        await store.look(reader(who), search("", CENTRES[0]))
+    assert store._large == {ANA.space, BEN.space}
+    yield store
+    await store.close()
+
+
+async def found(store: PostgresStore, who: Reader, asked: Search, *, by_index: bool = True) -> tuple[Found, ...]:
+    """By the indexes, or as if there were none."""
+    store._large = {ANA.space, BEN.space} if by_index else set()
+    return (await store.look(who, asked)).found
+
+
+async def plans(store: PostgresStore, space: SpaceId | None) -> list[dict[str, object]]:
+    """The nodes of the plan of the last search as it was sent and prepared: that of a space by its indexes, or any scan."""
+    async with store._connected() as conn:
+        marks = f"%{space.hex}%" if space else "%cardinality%"
+        cursor = await conn.execute(
+            "select name, parameter_types::text[] as types from pg_prepared_statements"
+            " where statement like %s and statement like '%%tied%%' and (%s or statement not like '%%hnsw%%')",
+            (marks, space is not None),
+        )
+        (row,) = await cursor.fetchall()
+        nulls = ", ".join(f"null::{kind}" for kind in row["types"])
+        text = f'explain (format json) execute "{row["name"]}" ({nulls})'
+        (shown,) = await (await conn.execute(text.encode())).fetchall()
+    waiting, nodes = [shown["QUERY PLAN"][0]["Plan"]], []
+    while waiting:
+        node = waiting.pop()
+        waiting += node.pop("Plans", [])
+        nodes.append(node)
+    return nodes
+
+
+def scans(nodes: list[dict[str, object]], table: str) -> set[tuple[object, object]]:
+    """How a table is read, and by which index; a bitmap's index is a node of its own."""
+    return {(node["Node Type"], node.get("Index Name")) for node in nodes if node.get("Relation Name") == table}
+
+
+async def test_the_plan_of_a_small_space(store: PostgresStore) -> None:
+    """A small space is read by its own part of a btree, as a whole, and nothing reads a table from end to end."""
+    await found(store, reader(CEM), search("banel", CENTRES[1]))
+    nodes = await plans(store, None)
+    assert "Seq Scan" not in {node["Node Type"] for node in nodes}
+    indexes = {str(node["Index Name"]) for node in nodes if "Index Name" in node}
+    assert "memories_by_category" in indexes
+    assert not [name for name in indexes if name.startswith(("memories_near_", "postings"))]
+    whole = [node for node in nodes if node.get("Index Name") == "memories_by_category"]
+    assert all("space_id" in str(node["Index Cond"]) for node in whole)
+
+
+async def test_the_plan_of_a_large_space(store: PostgresStore) -> None:
+    """Vectors come from the space's own HNSW index, words from its lists, and rows one by one: nothing reads the whole space,
+    and nothing another's."""
+    await found(store, reader(ANA), search("banel", CENTRES[1]))
+    nodes = await plans(store, ANA.space)
+    assert "Seq Scan" not in {node["Node Type"] for node in nodes}
+    own = index_name(ANA.space, MODEL)
+    assert ("Index Scan", own) in scans(nodes, "memories")
+    assert scans(nodes, "memories") - {("Index Scan", own)} <= {
+        ("Index Scan", "memories_pk"), ("Index Scan", "memories_by_next"), ("Index Only Scan", "memories_by_next"),
+    }  # fmt: skip
+    assert {node["Index Name"] for node in nodes if str(node.get("Index Name")).startswith("postings")} == {
+        "postings_pk"
+    }
+    lookups = [node for node in nodes if node.get("Index Name") in ("memories_pk", "postings_pk")]
+    assert all("space_id" in str(node["Index Cond"]) for node in lookups)
+    assert all("memory_id" in str(node["Index Cond"]) for node in lookups if node["Index Name"] == "memories_pk")
+    assert all("dimension" in str(node["Index Cond"]) for node in lookups if node["Index Name"] == "postings_pk")
+
+
+async def test_the_closest_are_found(store: PostgresStore) -> None:
+    """At least 98 of 100 of the ten closest by numpy are found, and the cosine of each is the exact one."""
+    rows, rng = made("ana", COUNT), np.random.default_rng(3)
+    vectors = np.stack([vector for _, vector in rows]).astype(np.float16).astype(np.float64)
+    hit = 0
+    for n in range(30):
+        query = near(n % TOPICS, rng)
+        cosines = vectors @ query.astype(np.float16).astype(np.float64)
+        closest = {rows[place][0].id: cosines[place] for place in np.argsort(-cosines)[:10]}
+        seen = {one.memory.id: one.cosine for one in await found(store, reader(ANA), search("", query))}
+        hit += len(closest.keys() & seen.keys())
+        assert all(seen[id_] == pytest.approx(closest[id_], abs=1e-5) for id_ in closest.keys() & seen.keys())
+    assert hit >= 0.98 * 300
+
+
+@hypothesis_settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    seed=st.integers(0, 2**20),
+    text=st.lists(st.sampled_from([*WORDS, "ana77", "nowhere"]), max_size=5).map(" ".join),
+    allowed=st.sets(st.sampled_from(CATEGORIES), min_size=1).map(sorted),
+    filters=st.sampled_from([
+        Filters(), Filters(pinned=False), Filters(importance_min=2), Filters(category="tasks"), Filters(pinned=True),
+        Filters(agent_id="lone"), Filters(actor_id="Mira"), Filters(importance_min=5, importance_max=1),
+    ]),
+)  # fmt: skip
+async def test_an_answer_is_that_of_a_scan(
+    store: PostgresStore, seed: int, text: str, allowed: list[str], filters: Filters
+) -> None:
+    """With any filter and allowlist both ways find the same best, with the same cosine, and nothing but what may be read; a
+    search without a filter also sees the same weight of every word."""
+    asked = search(text, near(seed % TOPICS, np.random.default_rng(seed)), filters)
+    who = reader(ANA, *allowed)
+    seen, exact = await found(store, who, asked), await found(store, who, asked, by_index=False)
+    passing = {one.id for one, _ in made("ana", COUNT) if fits(one, filters) and one.category in allowed}
+    assert {one.memory.id for one in seen} <= passing
+    assert len(seen) == len(exact) == min(asked.candidates, len(passing))
+    best, theirs = ranked(exact), {one.memory.id: one for one in seen}
+    shared = [one for one in best[:10] if one.memory.id in theirs]
+    assert len(shared) >= min(10, len(best)) - 1
+    for one in shared:
+        assert theirs[one.memory.id].cosine == one.cosine
+        if filters == Filters():
+            assert theirs[one.memory.id].keyword == pytest.approx(one.keyword, abs=1e-9)
+
+
+def fits(one: Memory, filters: Filters) -> bool:
+    wanted = (filters.pinned, filters.agent_id, filters.actor_id, filters.category)
+    own = (one.pinned, one.agent_id, one.actor_id, one.category)
+    return all(value in (None, its) for value, its in zip(wanted, own, strict=True)) and (
+        (filters.importance_min or 0) <= one.importance <= (filters.importance_max or 5)
+    )
+
+
+def ranked(rows: tuple[Found, ...]) -> list[Found]:
+    def score(one: Found) -> float:
+        return WEIGHTS.keyword * one.keyword + WEIGHTS.semantic * min(1.0, ((one.cosine or 0.0) - 0.1) / 0.8)
+
+    return sorted(rows, key=lambda one: (-score(one), one.memory.id))
+
+
+async def test_a_query_names_a_speaker(store: PostgresStore) -> None:
+    """All that the one speaker whom a query names has said is looked at, however far its meaning is."""
+    asked = search("what did mira say", NOWHERE, speakers=("what", "did", "mira", "say"))
+    sight = await store.look(reader(ANA), asked)
+    exact = await found(store, reader(ANA), asked, by_index=False)
+    assert sight.speakers == ("mira",)
+    hers = {one.memory.id for one in exact if one.memory.actor_id == "Mira"}
+    assert hers
+    assert hers <= {one.memory.id for one in sight.found}
+
+
+async def test_nothing_of_another_space(store: PostgresStore) -> None:
+    """Whatever Ben asks, nothing of Ana's is in the answer, though hers is as near and has the same words."""
+    for topic in range(TOPICS):
+        seen = await found(store, reader(BEN), search(" ".join(WORDS[topic::12]), CENTRES[topic]))
+        assert len(seen) == 40
+        assert all(one.memory.actor_id in ("ben", "Mira") and "ben" in one.memory.text for one in seen)
+
+
+async def test_an_allowlist_holds_below_the_statement(store: PostgresStore) -> None:
+    """A search that names more than its reader may see finds only what row-level security shows, also among the words."""
+    asked = search(" ".join(WORDS[:6]), CENTRES[2])
+    seen = await found(store, reader(ANA, "tasks"), asked)
+    assert len(seen) == 40
+    assert {one.memory.category for one in seen} == {"tasks"}
+    narrow = await found(store, reader(ANA, "tasks"), replace(asked, categories=("tasks",)))
+    assert {one.memory.id: one.keyword for one in seen} == {one.memory.id: one.keyword for one in narrow}
+
+
+async def test_what_is_written_later_is_found_at_once(changing: PostgresStore) -> None:
+    """A new memory is found by meaning and by word, a changed one by its new words only, a forgotten one not at all; lists
+    that are made anew say the same."""
+    rows = made("ana", COUNT)
+    (changed, vector), (gone, _) = rows[10], rows[11]
+    fresh = replace(changed, id=MemoryId(UUID(int=1)), text="quixotic zebra")
+    after = replace(changed, text="marzipan altogether")
+    await changing.commit(plan(ANA, COUNT, *added([(fresh, near(3, np.random.default_rng(5)))]),
+                               Change(action="UPDATE", before=changed, after=after, vector=vector),
+                               Change(action="DELETE", before=gone, after=replace(gone, state="soft_deleted"))))  # fmt: skip
+
+    async def check() -> None:
+        by_word = await found(changing, reader(ANA), search("quixotic", NOWHERE))
+        assert [one.memory.id for one in by_word if one.keyword > 0] == [fresh.id]
+        by_meaning = await found(changing, reader(ANA), search("", near(3, np.random.default_rng(5))))
+        assert fresh.id in {one.memory.id for one in by_meaning}
+        for text, own in (("marzipan", 1), ("ana10", 0), ("ana11", 0), ("ana12", 1)):
+            seen = [one for one in await found(changing, reader(ANA), search(text, NOWHERE)) if one.keyword > 0]
+            assert len(seen) == own, text
+        assert gone.id not in {one.memory.id for one in await found(changing, reader(ANA), search("", rows[11][1]))}
+
+    await check()
+    assert await changing.index(ANA, 100) == Indexing(memories=COUNT, indexed=True)
+    assert (await changing.index(ANA, 100, anew=True)).made == ("words",)
+    await check()
+
+
+async def test_an_interrupted_build_is_done_again(changing: PostgresStore, own: str) -> None:
+    """An index that is not valid, or of another model, is replaced; one that is there is kept."""
+    with psycopg.connect(own, autocommit=True) as admin:
+        name = index_name(ANA.space, MODEL)
+        admin.execute(f"update pg_index set indisvalid = false where indexrelid = 'muniment.{name}'::regclass")
+        stale = index_name(ANA.space, "former")
+        admin.execute(f"create index {stale} on muniment.memories (memory_id)")
+        assert (await changing.index(ANA, 100)).made == ("vectors", "words")
+        assert (await changing.index(ANA, 100)).made == ()
+        left = admin.execute("select relname, indisvalid from pg_index join pg_class c on c.oid = indexrelid "
+                             "where relname like 'memories_near_%'").fetchall()  # fmt: skip
+    assert sorted(left) == sorted((index_name(who.space, MODEL), True) for who in (ANA, BEN))
+
+
+async def test_dropped_indexes_are_not_missed(changing: PostgresStore, own: str) -> None:
+    """A process that still believes in them gets the right answer, and then knows; lists go with them."""
+    other = opened(own)
+    assert await other.index(ANA, COUNT + 1) == Indexing(memories=COUNT, indexed=False, made=("dropped",))
+    assert await other.unindex(ANA) == Indexing(memories=COUNT, indexed=False)
+    await other.close()
+    asked = search(WORDS[0], CENTRES[1])
+    seen = (await changing.look(reader(ANA), asked)).found
+    assert changing._large == {BEN.space}
+    assert seen == (await changing.look(reader(ANA), asked)).found
+    assert len(seen) == 40
+    with psycopg.connect(own) as admin:
+        assert admin.execute("select distinct space_id from muniment.postings").fetchall() == [(BEN.space,)]
+
+
+async def test_a_vector_in_the_other_column_is_found(changing: PostgresStore, own: str) -> None:
+    """While a switch of the embedder is being tidied a search reads every memory, and no index is made."""
+    one, vector = made("ana", COUNT)[40]
+    with psycopg.connect(own) as admin:
+        admin.execute("update muniment.memories set embedding_model = 'former', embedding = '[1,0]', next_embedding = embedding,"
+                      " next_model = %s where memory_id = %s", (MODEL, one.id))  # fmt: skip
+    seen = await changing.look(reader(ANA), search("", vector))
+    assert seen.found[0].memory.id == one.id or one.id in {found.memory.id for found in seen.found}
+    assert ANA.space not in changing._large
+    with pytest.raises(Conflict):
+        await changing.index(ANA, 100)
+
+
+async def test_one_at_a_time(changing: PostgresStore, own: str) -> None:
+    """Who comes while another builds is told so; a space that nobody has is not found."""
+    with psycopg.connect(own, autocommit=True) as admin:
+        admin.execute("select pg_advisory_lock(hashtext('muniment index'))")
+        with pytest.raises(Conflict):
+            await changing.index(ANA, 100)
+    with pytest.raises(NotFound):
+        await changing.index(scope("nobody"), 100)
+
+
+async def test_the_worker_finds_what_has_grown(own: str) -> None:
+    """Catching up enqueues the spaces that want indexes, once, and the job makes them; what has shrunk loses them."""
+    tuned = settings(own)
+    tuned = tuned.model_copy(update={"recall": tuned.recall.model_copy(update={"index_from": 50})})
+    async with engine(own, tuned=tuned) as memory:
+        assert await memory.catch_up() == 0
+        assert await memory.waiting() == {"index": {"due": 1, "later": 0, "running": 0}}
+        await memory.perform(Job(name="index", scope=CEM))
+        assert (await memory.index(CEM)).made == ()
+        assert set(await memory.index_all()) == {replace(who, thread=None, session=None) for who in (ANA, BEN, CEM)}
+        assert (await memory.index(CEM, drop=True)).made == ("dropped",)
+
+
+async def test_a_brief_is_of_one_revision_and_by_index(changing: PostgresStore) -> None:
+    """The search beside the stable memories uses the indexes too, and falls back within the same snapshot."""
+    for filters in (Filters(), Filters(agent_id="lone")):
+        sight = await changing.look(
+            reader(ANA), search(WORDS[0], CENTRES[1], filters), stable=("goals",), stable_limit=5
+        )
+        assert sight.rev == COUNT
+        assert len(sight.stable) == 5
+        assert len(sight.found) == (1 if filters.agent_id else 40)
+
+
+async def test_as_of_reads_no_index(changing: PostgresStore) -> None:
+    """What is in no index, as former versions, is found by a scan."""
+    asked = search("ana5", CENTRES[1])
+    seen = await changing.look(reader(ANA), asked, as_of=Revision(6))
+    assert {one.memory.rev for one in seen.found} == {1, 2, 3, 4, 5, 6}
+
+
+def test_the_names_of_indexes() -> None:
+    """They fit Postgres, and differ by space and by model."""
+    names = {index_name(who.space, model) for who in (ANA, BEN) for model in (MODEL, "openai:" + "x" * 90)}
+    assert len(names) == 4
+    assert all(len(name) <= 63 for name in names)
