@@ -166,7 +166,7 @@ class TestVectors:
         for number in range(5):
             before = busy.made
             await busy.query(f"Who asked {number} times while the import was running?")
-            assert busy.made - before <= 6  # two are being read, a third comes in its round, and what ends meanwhile
+            assert busy.made - before <= 32  # those being read, what comes in its round, and what ends meanwhile
         assert not any(task.done() for task in work[:1])
         assert busy.made < 500
         for task in work:
