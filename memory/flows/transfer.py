@@ -46,11 +46,11 @@ async def ingest(house: House, scope: Scope, candidates: Iterable[Candidate], pr
     try:
         for batch in _batches(source):
             await intake.take(batch)
-        await intake.write()
     except asyncio.CancelledError:
         intake.stop()
         raise
     finally:
+        await intake.write()
         await intake.written()
     return intake.added
 
@@ -58,7 +58,8 @@ async def ingest(house: House, scope: Scope, candidates: Iterable[Candidate], pr
 class _Intake:
     """Embeds and packs what comes while what came before is written, one transaction at a time.
 
-    A slow embedder has each of its batches written at once; what a quick one has ready meanwhile is written together."""
+    A slow embedder has each of its batches written at once; what a quick one has ready meanwhile is written together.
+    What is ready when the embedder fails is written all the same; after a write that failed there is none."""
 
     def __init__(self, house: House, scope: Scope, progress: Progress | None) -> None:
         self.house, self.scope, self.progress = house, scope, progress
@@ -69,10 +70,13 @@ class _Intake:
     async def take(self, batch: Sequence[Candidate]) -> None:
         safe = [_safe_candidate(self.house, one) for one in batch]
         vectors = await self.house.embedder.documents([one.text for one in safe])
+        packed: list[Parcel] = []
         for start in range(0, len(safe), _PACKED):
             some = slice(start, start + _PACKED)
-            self._ready += await self._packed(safe[some], vectors[some])
+            packed += await self._packed(safe[some], vectors[some])
             await asyncio.sleep(0)
+        # Not before all of it is packed: with a part of what a turn says the turn would count as read.
+        self._ready += packed
         if self._writing is None or self._writing.done() or len(self._ready) >= 2 * _TOGETHER:
             await self.write()
 
@@ -87,10 +91,13 @@ class _Intake:
         """Wait for what is being written; raises what it failed with, once."""
         writing, self._writing = self._writing, None
         if writing is not None:
+            ready, self._ready = self._ready, []
             await writing
+            self._ready = ready
 
     def stop(self) -> None:
-        """Give up what is being written: all of it, or it was written already."""
+        """Give up what is ready and what is being written: all of it, or it was written already."""
+        self._ready.clear()
         if self._writing is not None:
             self._writing.cancel()
 

@@ -162,11 +162,11 @@ class Sharing:
             self._fail(texts, error)
 
     def parts(self, texts: Sequence[str]) -> list[list[str]]:
-        """What was taken, apart by caller: a text of several is with the first of them."""
-        parts: dict[_Call | None, list[str]] = {}
+        """What was taken, apart by caller: what several want is apart from what only one of them does."""
+        parts: dict[frozenset[_Call], list[str]] = {}
         with self._lock:
             for text in texts:
-                parts.setdefault(next(iter(self._wanted.get(text, ())), None), []).append(text)
+                parts.setdefault(frozenset(self._wanted.get(text, ())), []).append(text)
         return list(parts.values())
 
     def check_open(self) -> None:

@@ -11,13 +11,16 @@ import psycopg
 import pytest
 
 from muniment.memory.engine import Memory
-from muniment.memory.errors import BadInput, MunimentError
+from muniment.memory.errors import BadInput, ModelUnavailable, MunimentError
 from muniment.memory.models.fakes import HashEmbedder
 from muniment.memory.plan import Change, WritePlan
 from muniment.memory.records import Candidate, Fact, MemoryId, Revision, Scope, Turn, TurnId, Vector, evolve
 from muniment.memory.rules.merge import fresh
 from tests.engine import NOON, engine, note, scope, statement
 
+_RECORD = """
+insert into muniment.turns (space_id, turn_id, role, text, at, tags, recalled) values (%s, %s, 'user', 'Hi', now(), '{}', '{}')
+"""
 _BYTES = """
 select memory_id, embedding::text, embedding_model, words::text, access_count, last_accessed_at
 from muniment.memories where space_id = %s order by rev
@@ -116,6 +119,19 @@ class Counting(HashEmbedder):
         return await super().documents(texts)
 
 
+class Failing(HashEmbedder):
+    """Cannot embed one text."""
+
+    def __init__(self, at: str) -> None:
+        super().__init__()
+        self.at = at
+
+    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+        if self.at in texts:
+            raise ModelUnavailable
+        return await super().documents(texts)
+
+
 async def test_one_batch_is_written_while_the_next_is_embedded(database_url: str) -> None:
     """What was embedded before is there, whole, and an import that is stopped goes on from there the next time."""
     embedder, lines = Counting("line 300"), [note(f"line {n}") for n in range(400)]
@@ -137,6 +153,29 @@ async def test_one_batch_is_written_while_the_next_is_embedded(database_url: str
         embedder.go_on.set()
         assert await memory.ingest(scope(), lines) == left > 0
         await whole(memory, 400)
+
+
+async def test_the_ledger_does_not_wait_for_an_import(database_url: str) -> None:
+    """A turn that is being recorded and an import into the same space hold each other up at no point."""
+    async with engine(database_url) as memory:
+        await memory.ingest(scope(), [note("before")])
+        async with await psycopg.AsyncConnection.connect(database_url) as recording:
+            await recording.execute(_RECORD, (scope().space, uuid4()))
+            async with asyncio.timeout(5):
+                assert await memory.ingest(scope(), [note("meanwhile")]) == 1
+            await recording.commit()
+        await whole(memory, 2)
+
+
+async def test_what_was_embedded_before_a_failure_is_kept(database_url: str) -> None:
+    """An embedder that fails in the middle of an import costs what it did not embed, and nothing else."""
+    lines = [note(f"line {n}") for n in range(1_000)]
+    async with engine(database_url, embedder=Failing("line 800")) as memory:
+        ticks: list[int] = []
+        with pytest.raises(ModelUnavailable):
+            await memory.ingest(scope(), lines, ticks.append)
+        assert sum(ticks) == 768
+        await whole(memory, 768)
 
 
 async def test_two_imports_of_the_same(database_url: str) -> None:

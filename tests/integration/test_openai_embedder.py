@@ -320,6 +320,21 @@ async def test_a_text_that_is_refused_is_one_callers() -> None:
     ]
 
 
+async def test_a_text_that_two_want_is_not_refused_for_the_other() -> None:
+    """Who shares a text with a caller whose other text is bad has its vector all the same."""
+
+    def embed(text: str) -> list[float]:
+        return [float("nan"), 1.0] if text == "bad" else [3.0, 4.0]
+
+    with ScriptedOpenAI(embed=embed) as server:
+        async with embedder_at(server.base_url) as embedder:
+            told = await asyncio.gather(
+                embedder.documents(["shared", "bad"]), embedder.documents(["shared"]), return_exceptions=True
+            )
+    assert isinstance(told[0], BadModelAnswer)
+    assert np.asarray(told[1]).tolist() == [pytest.approx([0.6, 0.8])]
+
+
 async def test_who_is_cancelled_does_not_cancel_the_others() -> None:
     """Neither in the request on its way nor in line; what nobody wants any more is not sent."""
     with ScriptedOpenAI(latency=0.15) as server:

@@ -9,8 +9,8 @@ set local plan_cache_mode = force_generic_plan
 -- name: custom
 set local plan_cache_mode = force_custom_plan
 
--- name: lock (the writers of a space wait for one another here)
-select rev from muniment.spaces where space_id = %(space)s for update
+-- name: lock (the writers of a space wait for one another here, and nobody who only refers to it, such as the ledger)
+select rev from muniment.spaces where space_id = %(space)s for no key update
 
 -- name: turns (what is left out was consumed before: nothing else is there to look it up, and no plan to go wrong)
 with consumed as (
