@@ -10,9 +10,16 @@ from muniment.memory.rules import calendar, dates, words
 from muniment.memory.rules.calendar import When
 
 Period = tuple[datetime, datetime]
-_NAME = re.compile(r"(?<!^)(?<![.!?] )\b[A-Z]\w*")
+_NAME = re.compile(r"\b[A-Z]\w*")
+_LITTLE = re.compile("|".join(sorted(word.capitalize() for word in words.STOP if len(word) > 1)))
+_ENDS = frozenset(".!?:…。！？：\n\r")  # behind them, quotes and brackets between or not, a capital says nothing
+_WITHIN = frozenset((".", ":", ""))  # of "J.K." and "CS:GO"
+_QUOTES = frozenset("\"'“‘«")
+_GREETING = re.compile(r"(?:\b(?:hi|hey|hello|dear|thanks|ok|okay)|\bthank you)\W{1,2}$", re.IGNORECASE)
+_GREETINGS_LENGTH = 12
 _FOR_A_NAME = re.compile(r"\W*(?:who|where|which|whose)\b|.*(?:谁|哪)", re.IGNORECASE)
-_CALENDAR = frozenset((*calendar.MONTHS, "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"))
+_DATES = (*calendar.MONTHS, "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_CALENDAR = frozenset((*_DATES, *(name[:3] for name in _DATES), "Sept", "Tues", "Thur", "Thurs"))
 _YEARS = (-12, 2)  # a month without a year is that of each of these years, counted from now
 _DAYS = {"day": 1, "about": 1, "weekend": 2, "week": 7}
 _MONTHS = {"month": 1, "season": 3, "year": 12}
@@ -24,9 +31,28 @@ def for_a_name(query: str) -> bool:
 
 
 def names(query: str) -> frozenset[str]:
-    """The terms of a query that are proper nouns: capitalised, not at the start of a sentence, no month or weekday."""
-    found = (match[0] for match in _NAME.finditer(query) if match[0] not in _CALENDAR)
-    return frozenset(term for one in found for term in words.terms(one))
+    """The terms of a query that are proper nouns: capitalised, not at the start of a sentence, no month or weekday, and
+    not who is greeted. None where capitals tell nothing, as in a headline."""
+    found = [match for match in _NAME.finditer(query) if not _starts(query, match.start())]
+    if query.isupper() or any(_LITTLE.fullmatch(match[0]) and not _quoted(query, match.start()) for match in found):
+        return frozenset()
+    meant = (match[0] for match in found if match[0] not in _CALENDAR and not _greeted(query, match.start()))
+    return frozenset(term for one in meant for term in words.terms(one))
+
+
+def _starts(query: str, at: int) -> bool:
+    """Whether a sentence, or a line, starts there."""
+    if query[at - 1 : at] in _WITHIN:
+        return at == 0
+    return next((char for char in reversed(query[:at]) if char in _ENDS or char.isalnum()), "\n") in _ENDS
+
+
+def _quoted(query: str, at: int) -> bool:
+    return query[at - 1 : at] in _QUOTES
+
+
+def _greeted(query: str, at: int) -> bool:
+    return _GREETING.search(query[max(0, at - _GREETINGS_LENGTH) : at]) is not None
 
 
 def periods(query: str, now: datetime) -> tuple[Period, ...]:

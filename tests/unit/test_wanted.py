@@ -1,0 +1,62 @@
+"""What a query says about what it wants."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, strategies as st
+
+from muniment.memory.rules import wanted
+
+NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("Where did Caroline move to?", {"carolin"}),
+        ("where does Caroline's sister live?", {"carolin"}),
+        ('who is "Melanie"?', {"melani"}),
+        ('who wrote "The Alchemist"?', {"alchemist"}),
+        ("who plays CS:GO with J.K. and Bo in IT?", {"cs", "go", "j", "k", "bo"}),
+        ("what did I do in March, on Sept 3rd and on Mon?", set()),
+    ],
+)
+def test_a_name_has_a_capital_within_a_sentence(query: str, names: set[str]) -> None:
+    """A capital within a sentence is a name's, whatever stands around it, but for months, weekdays and I."""
+    assert wanted.names(query) == names
+
+
+@pytest.mark.parametrize(
+    "before", ["", " ", "Hi!\n\n", "Yes.  ", "- ", "1. ", '"', "¿", "Question: ", "(", "well… ", "好。"]
+)
+def test_a_sentence_starts_with_no_name(before: str) -> None:
+    """The capital of a first word says nothing, be the sentence on a line of its own, quoted, or of a list."""
+    assert wanted.names(f"{before}Recommend a restaurant") == frozenset()
+    assert wanted.names(f"{before}Recommend a restaurant to Bo") == {"bo"}
+
+
+@pytest.mark.parametrize(
+    "query", ["Which Restaurant Does The User Like?", "WHAT IS THE DOG CALLED?", "BO IS GREETED", ""]
+)
+def test_a_headline_names_nobody(query: str) -> None:
+    """Where every word has a capital, none is a name."""
+    assert wanted.names(query) == frozenset()
+
+
+@pytest.mark.parametrize("greeting", ["Hi", "hello", "Hey,", "Thanks", "Thank you,", "OK"])
+def test_who_is_greeted_is_not_asked_about(greeting: str) -> None:
+    """A name behind a greeting is that of who answers."""
+    assert wanted.names(f"{greeting} Claude, where does Bo live?") == {"bo"}
+
+
+@given(st.text(max_size=200))
+def test_any_text_may_be_asked(query: str) -> None:
+    """Names are terms in lower case, and periods have a length, whatever was typed."""
+    assert all(name == name.lower() for name in wanted.names(query))
+    assert all(start < end for start, end in wanted.periods(query, NOON))
+
+
+@pytest.mark.parametrize("query", ["in 9999", "in 0001", "9999999 years ago", "in 99999 weeks"])
+def test_the_end_of_the_calendar_is_no_error(query: str) -> None:
+    """A date out of the calendar names no period."""
+    assert wanted.periods(query, NOON) == ()
