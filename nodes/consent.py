@@ -17,7 +17,7 @@ from muniment.memory.errors import MunimentError
 from muniment.memory.records import Scope
 from muniment.memory.settings import Settings
 from muniment.nodes import past, trouble
-from muniment.nodes.state import State, Who, reply, scope
+from muniment.nodes.state import State, Who, reply, speaker
 
 _SAID: Mapping[str, bool] = {"yes": True, "true": True, "no": False, "false": False}
 
@@ -34,10 +34,11 @@ async def consent(
 
     An interrupt is resumed with yes or no for all, or with `{request id: yes or no}`. Whoever goes on without an answer
     leaves the requests as they are."""
-    asking, place = state.get("asking", []), await past.go_on(state, runtime, config, written=True)
+    who, asking = speaker(state, runtime, config, settings.tenant), state.get("asking", [])
+    place = await past.go_on(state, runtime, config, written=True)
     if asking and interrupts:
         answer = interrupt({"consent": asking})
-        await _decide(memory, scope(runtime, config, settings.tenant), asking, answer)
+        await _decide(memory, who, asking, answer)
         return place | State(asking=[])
     answered = reply(state)
     if answered is None:

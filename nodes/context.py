@@ -25,11 +25,12 @@ async def context(
     """Begin a turn: forget the last one's leavings and read memory. Raises Denied, BadInput (no valid user)."""
     who = scope(runtime, config, settings.tenant)
     said = unanswered(state["messages"])
-    if state.get("space", str(who.space)) != str(who.space):
+    owner = await past.owner(state, runtime, config)
+    if owner not in {None, str(who.space)}:
         # What a stranger said must not stay in the thread, where its owner's next turn would learn it.
         known = set(state.get("asked", ()))
         strange = [RemoveMessage(id=one.id) for one in said if one.id and one.id not in known]
-        return Command(goto="deny", update={"messages": strange})
+        return Command(goto="deny", update={"space": owner, "messages": strange})
     update = State(
         space=str(who.space), asked=[one.id for one in said if one.id], at=memory.now().isoformat(), writes=[],
         reports=[], handoff=None, handoffs=0, unread="", unwritten="", refused=False, rev=None, stable="", header="",

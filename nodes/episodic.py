@@ -13,14 +13,15 @@ from muniment.memory.errors import BadInput, MunimentError
 from muniment.memory.records import Revision, Scope, evolve
 from muniment.memory.settings import Settings
 from muniment.nodes import past, trouble
-from muniment.nodes.state import State, Who, asked, reply, scope, turn
+from muniment.nodes.state import State, Who, asked, reply, speaker, turn
 
 
 async def episodic(
     state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> State:
     """Record the turn, advance the thread's cursor, and tell the user what was not kept."""
-    who, place = scope(runtime, config, settings.tenant), await past.go_on(state, runtime, config, written=True)
+    who = speaker(state, runtime, config, settings.tenant)
+    place = await past.go_on(state, runtime, config, written=True)
     answer = reply(state)
     waiting = state.get("to_record", {}) | {one.id: state["at"] for one in asked(state) if one.id}
     if answer is not None and answer.id:

@@ -15,7 +15,7 @@ from muniment.memory.plan import SENSITIVE
 from muniment.memory.records import Scope
 from muniment.memory.settings import Settings
 from muniment.nodes import trouble
-from muniment.nodes.state import State, Who, asked, scope, turn
+from muniment.nodes.state import State, Who, asked, speaker, turn
 
 _RECENT = 20  # messages of a thread that a background job may have found something in
 
@@ -24,7 +24,7 @@ async def hotpath(
     state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> State:
     """Learn from the user's messages, those first that an earlier turn could not give to memory."""
-    who = scope(runtime, config, settings.tenant)
+    who = speaker(state, runtime, config, settings.tenant)
     waiting = state.get("to_learn", {}) | {one.id: state["at"] for one in asked(state) if one.id}
     found = State(writes=[], unwritten="", asking=[], to_confirm=[], decided=await _answered(state, who, memory))
     messages = [one for one in state["messages"] if one.id in waiting]

@@ -34,6 +34,7 @@ class _Point:
     step: int
     input: bool
     noted: bool  # made by a node that wrote down where it ran
+    space: str | None
     asked: tuple[str, ...]
     rev: int | None
 
@@ -101,6 +102,15 @@ class _Line:
         return {"configurable": {"thread_id": self.thread, "checkpoint_ns": "", **named}}
 
 
+async def owner(state: State, runtime: Runtime[Who], config: RunnableConfig) -> str | None:
+    """Whose thread this is, None of a new one. Where a run starts from before its first turn, the thread's other
+    checkpoints say it: a stranger could otherwise begin there, learn what its owner said, and take the thread."""
+    line = _line(runtime, config)
+    if "space" in state or line is None:
+        return state.get("space")
+    return await anext((one.space async for one in line.points() if one.space), None)
+
+
 async def begin(state: State, runtime: Runtime[Who], config: RunnableConfig, ids: Sequence[str]) -> State:
     """For the first node of a turn: the revision to read memory at, None for the last one, and the step.
 
@@ -165,6 +175,7 @@ def _point(saved: CheckpointTuple) -> _Point:
         step=step,
         input=saved.metadata.get("source") == "input",
         noted=values.get("step") == step,
+        space=values.get("space"),
         asked=tuple(values.get("asked") or ()),
         rev=values.get("rev"),
     )

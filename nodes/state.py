@@ -126,6 +126,16 @@ def scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
                  session=str(thread) if thread else None, run=str(run) if run else None, project=who.project)  # fmt: skip
 
 
+def speaker(state: State, runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
+    """As `scope`, for a turn that has begun: whoever resumes or replays it from there must be the one whose thread it is.
+
+    Raises Denied, BadInput."""
+    who, space = scope(runtime, config, tenant), state.get("space")
+    if space not in {None, str(who.space)}:
+        raise Denied("This thread belongs to another user.", space=space)
+    return who
+
+
 def _given(runtime: Runtime[Who]) -> Who:
     given: Who | None = runtime.context  # a run without a context has none, whatever LangGraph's types say
     return given or Who()

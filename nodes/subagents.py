@@ -11,7 +11,7 @@ from muniment.memory.ports import ChatMessage, ChatModel
 from muniment.memory.settings import Settings
 from muniment.nodes import past
 from muniment.nodes.dialogue import converse, failed
-from muniment.nodes.state import Report, State, Who, scope
+from muniment.nodes.state import Report, State, Who, speaker
 from muniment.nodes.tools import Toolbox
 
 
@@ -27,11 +27,10 @@ async def subagent(
     instructions: str,
 ) -> State:
     """Do the task at hand and add the report. A model that fails is reported, not raised."""
-    handoff = state.get("handoff")
+    who, handoff = speaker(state, runtime, config, settings.tenant), state.get("handoff")
     place = await past.go_on(state, runtime, config)
     if handoff is None:
         return place
-    who = scope(runtime, config, settings.tenant)
     toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=agent, as_of=place["as_of"])
     messages = [ChatMessage(role="system", content=instructions), ChatMessage(role="user", content=handoff["task"])]
     try:

@@ -13,7 +13,7 @@ from muniment.memory.ports import ChatMessage, ChatModel
 from muniment.memory.settings import Settings
 from muniment.nodes import dialogue, offline, past
 from muniment.nodes.dialogue import converse, prompt
-from muniment.nodes.state import State, Task, Who, asked, scope
+from muniment.nodes.state import State, Task, Who, asked, speaker
 from muniment.nodes.tools import Toolbox
 
 NAME = "supervisor"
@@ -31,13 +31,13 @@ async def supervisor(
     colleagues: tuple[str, ...] = (),
 ) -> Command[str]:
     """Reply, or hand a task to a colleague. Only the reply is kept in the thread."""
-    said, place = asked(state), await past.go_on(state, runtime, config)
+    who, said = speaker(state, runtime, config, settings.tenant), asked(state)
+    place = await past.go_on(state, runtime, config)
     if not said:
         return Command(goto="episodic", update=place)
     text = "\n".join(str(one.text) for one in said)
     if model is None or state.get("refused") or not text.strip():
         return Command(goto="episodic", update=place | _unasked(state, text, configured=model is not None))
-    who = scope(runtime, config, settings.tenant)
     toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=NAME, as_of=place["as_of"],
                       colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else ())  # fmt: skip
     try:

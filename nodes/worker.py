@@ -9,14 +9,15 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import MunimentError
 from muniment.memory.settings import Settings
 from muniment.nodes import past, trouble
-from muniment.nodes.state import State, Who, scope
+from muniment.nodes.state import State, Who, speaker
 
 
 async def worker(
     state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> State:
     """Enqueue what a model should look at, write the buffered operational events."""
-    who, place = scope(runtime, config, settings.tenant), await past.go_on(state, runtime, config, written=True)
+    who = speaker(state, runtime, config, settings.tenant)
+    place = await past.go_on(state, runtime, config, written=True)
     if state.get("to_record"):
         return place  # memory was down a moment ago; nobody should wait for it once more
     try:
