@@ -135,7 +135,8 @@ def why_not(
 
 def _show_answer(answer: Answer, settings: Settings, now: datetime, *, explain: bool) -> None:
     if not answer.hits:
-        screen.whisper("Nothing relevant is remembered.")
+        long = any(one.reason == "over budget" for one in answer.left_out)
+        screen.whisper("What is relevant is longer than the budget." if long else "Nothing relevant is remembered.")
     watched = sys.stdout.isatty()
     for hit in answer.hits:
         if watched:

@@ -44,7 +44,7 @@ def index(
     for scope, found in done.items():
         screen.say(f"{scope.owner}: {found.memories:,} memories, {_sentence(found, settings.recall.index_from)}")
     if not done:
-        screen.say(f"Nobody has {settings.recall.index_from:,} memories.")
+        screen.say("Nobody has indexes." if drop else f"Nobody has {settings.recall.index_from:,} memories.")
 
 
 async def _index(settings: Settings, user: str | None, *, drop: bool, quiet: bool) -> dict[Scope, Indexing]:
@@ -68,5 +68,5 @@ def _sentence(found: Indexing, least: int) -> str:
     if found.full:
         return "not indexed: as many spaces have indexes as writes can bear; drop another's"
     if not found.indexed:
-        return f"not indexed: below {least:,} every memory is read"
+        return f"not indexed: below {least:,} every memory is read" if found.memories < least else "not indexed"
     return "indexed anew" if found.made else "indexed already"

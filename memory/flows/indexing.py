@@ -21,7 +21,7 @@ async def index_all(house: House, progress: Callable[[int], None] | None, *, dro
     done: dict[Scope, Indexing] = {}
     async for scope in house.store.spaces():
         found = await index(house, scope, drop=drop)
-        if found.indexed or found.made:
+        if found.indexed or found.made or found.full:
             done[scope] = found
         if progress:
             progress(1)

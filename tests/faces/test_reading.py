@@ -254,6 +254,8 @@ def test_a_terminal(environment: dict[str, str], muniment: Muniment) -> None:
     told = " ".join(line.strip() for line in bullet)
     assert "ago" in told or "just now" in told
     assert "on 2026-10-04, pinned)" in told
+    short = terminal(environment, "query", "race with friends from the office", "--agent", "supervisor", "--budget", "9")
+    assert short[-1] == "What is relevant is longer than the budget."
     listed = terminal(environment, "list", "--limit", "1", columns=80)
     assert listed[-1] == "1-1 of 2; next: --offset 1"
     assert any("just now" in line or "ago" in line for line in listed)
@@ -264,7 +266,7 @@ def test_a_terminal(environment: dict[str, str], muniment: Muniment) -> None:
     [
         (-90, "just now"), (0, "just now"), (59, "just now"), (60, "1 minute ago"), (3_599, "59 minutes ago"),
         (3_600, "1 hour ago"), (86_399, "23 hours ago"), (86_400, "1 day ago"), (3 * 86_400, "3 days ago"),
-        (59 * 86_400, "59 days ago"), (61 * 86_400, "2 months ago"), (729 * 86_400, "23 months ago"),
+        (60 * 86_400, "60 days ago"), (61 * 86_400, "2 months ago"), (730 * 86_400, "23 months ago"),
         (731 * 86_400, "2 years ago"), (3_653 * 86_400, "10 years ago"),
     ],
 )  # fmt: skip
