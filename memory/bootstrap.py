@@ -16,13 +16,11 @@ from muniment.memory.flows.house import House, redactor_of
 from muniment.memory.flows.work import Told, Worker
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.ports import ChatModel, Clock, Embedder
-from muniment.memory.settings import DEFAULT_EMBEDDER, Settings, load
+from muniment.memory.settings import DEFAULT_EMBEDDER, HASH_EMBEDDER, OPENAI, Settings, load
 from muniment.memory.stores import server
 from muniment.memory.stores.migrate import migrate
 from muniment.memory.stores.postgres import PostgresStore
 
-_HASH = "hash-256"
-_OPENAI = "openai:"
 _NO_KEY = SecretStr("none")  # local endpoints want no key, the client wants one
 
 
@@ -108,21 +106,23 @@ def make_embedder(settings: Settings) -> Embedder:
         from muniment.memory.models.embedders import OnnxEmbedder  # noqa: PLC0415 - onnxruntime is slow to import
 
         return OnnxEmbedder(settings.embedder_folder)
-    if name.startswith(_OPENAI):
+    if name.startswith(OPENAI):
         from muniment.memory.models.embedders import OpenAIEmbedder  # noqa: PLC0415 - as is the openai client
 
         return OpenAIEmbedder(
-            name.removeprefix(_OPENAI),
+            name.removeprefix(OPENAI),
             api_key=settings.api_key or _NO_KEY,
             base_url=settings.base_url,
             timeout_seconds=settings.model.timeout_seconds,
             max_retries=settings.model.max_retries,
         )
-    if name == _HASH:
+    if name == HASH_EMBEDDER:
         from muniment.memory.models.fakes import HashEmbedder  # noqa: PLC0415 - not part of a usual process
 
         return HashEmbedder()
-    raise BadConfig(f"MUNIMENT_EMBEDDER: unknown embedder {name!r}; allowed: {DEFAULT_EMBEDDER}, openai:MODEL, {_HASH}")
+    raise BadConfig(
+        f"MUNIMENT_EMBEDDER: unknown embedder {name!r}; allowed: {DEFAULT_EMBEDDER}, {OPENAI}MODEL, {HASH_EMBEDDER}"
+    )
 
 
 def chat_model(settings: Settings) -> ChatModel | None:

@@ -37,7 +37,14 @@ from muniment.memory.sections import (
 from muniment.memory.yaml_file import KeyPath, YamlFile, meant, parse, read_file, refusal, shape, shown
 
 DEFAULT_EMBEDDER = "bge-small-en-v1.5-int8"
+HASH_EMBEDDER = "hash-256"
+OPENAI = "openai:"
 _SLUG = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def embedder_setting(model: str) -> str:
+    """What MUNIMENT_EMBEDDER has to be for the embedder that a database knows by its model's name."""
+    return model if model in (DEFAULT_EMBEDDER, HASH_EMBEDDER) else OPENAI + model
 
 
 class Settings(Part):
@@ -155,7 +162,7 @@ def _is_url(value: str) -> bool:
 
 
 def _is_embedder(value: str) -> bool:
-    return _is_one_word(value) and value.partition(":")[0] != "" and value != "openai:"
+    return _is_one_word(value) and value.partition(":")[0] != "" and value != OPENAI
 
 
 # The files

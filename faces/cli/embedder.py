@@ -11,9 +11,9 @@ import typer
 
 from muniment.faces.cli import options, screen, session
 from muniment.faces.cli.options import ME, AsJson, User
-from muniment.memory.errors import BadConfig, BadInput, MunimentError
+from muniment.memory.errors import BadInput, MunimentError
 from muniment.memory.records import Scope
-from muniment.memory.settings import Settings, load
+from muniment.memory.settings import Settings, embedder_setting, load
 from muniment.memory.switching import Contrast, Held, Tally
 
 if TYPE_CHECKING:
@@ -230,10 +230,7 @@ def _named(settings: Settings, model: str) -> Embedder:
     # The bootstrap brings the database's driver and the embedder's libraries: nothing for `--help` to wait for.
     from muniment.memory import bootstrap  # noqa: PLC0415
 
-    try:
-        return bootstrap.make_embedder(settings.model_copy(update={"embedder": model}))
-    except BadConfig:
-        return bootstrap.make_embedder(settings.model_copy(update={"embedder": f"openai:{model}"}))
+    return bootstrap.make_embedder(settings.model_copy(update={"embedder": embedder_setting(model)}))
 
 
 def _told(one: Contrast) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import psycopg
 from psycopg import errors
 
 from muniment.memory.errors import BadInput, Conflict, Denied, StoreDown, StoreError, StoreFull, WrongEmbedder
+from muniment.memory.settings import embedder_setting
 
 FULL = (errors.DiskFull,)
 STALE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
@@ -44,7 +45,7 @@ def wrong_embedder(used: str, configured: str) -> WrongEmbedder:
     """The error of a process whose embedder is not the database's, with both ways out."""
     return WrongEmbedder(
         f"the vectors of this database come from {used!r}, the configured embedder is {configured!r}: "
-        f"set MUNIMENT_EMBEDDER={used}, or run `muniment embedder switch {configured}`",
+        f"set MUNIMENT_EMBEDDER={embedder_setting(used)}, or run `muniment embedder switch {embedder_setting(configured)}`",
         database=used,
         configured=configured,
     )

@@ -312,7 +312,7 @@ async def test_vectors_of_another_model_are_refused(store: PostgresStore, databa
         return database_url
 
     stranger = PostgresStore(address, model="other-model")
-    with pytest.raises(WrongEmbedder, match="muniment embedder switch other-model"):
+    with pytest.raises(WrongEmbedder, match="muniment embedder switch openai:other-model"):
         await stranger.open()
     await stranger.close()
     assert HashEmbedder().name == "hash-256"

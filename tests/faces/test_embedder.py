@@ -109,6 +109,18 @@ def test_a_person_sees_the_differences_and_is_asked(filled: dict[str, str]) -> N
     assert "only hash-256" in shown.decode()
 
 
+def test_a_process_with_the_former_embedder_is_told_what_to_say(muniment: Muniment, filled: dict[str, str]) -> None:
+    """Both ways out can be taken as they are printed: the setting that fits, and the switch back."""
+    muniment("embedder", "switch", NEW, "--no-compare", "--yes")
+    refused = muniment("query", "harbour", "--agent", "supervisor")
+    assert (refused.code, refused.out) == (5, "")
+    assert f"set MUNIMENT_EMBEDDER={NEW}, or run `muniment embedder switch hash-256`" in refused.err
+    assert muniment("list", MUNIMENT_EMBEDDER=NEW).code == 0
+    assert muniment("embedder", "switch", "--no-compare", "--yes").code == 0
+    refused = muniment("query", "harbour", "--agent", "supervisor", MUNIMENT_EMBEDDER=NEW)
+    assert f"set MUNIMENT_EMBEDDER=hash-256, or run `muniment embedder switch {NEW}`" in refused.err
+
+
 def test_an_interruption_says_how_to_go_on(
     muniment: Muniment, environment: dict[str, str], database_url: str, filled: dict[str, str]
 ) -> None:
