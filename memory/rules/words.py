@@ -187,6 +187,8 @@ CJK_STOP = frozenset(
         "怎么",
     ]
 )
+# No memory has a pair of the query's own grammar: it would only weigh down the share of those that it has.
+_CJK_LITTLE = frozenset("谁哪吗呢什么怎几我你您的了是吧啊呀嘛")
 
 
 def has_cjk(text: str) -> bool:
@@ -243,13 +245,15 @@ def lexeme_set(text: str) -> frozenset[str]:
 
 
 def terms(text: str, most: int = 64) -> tuple[str, ...]:
-    """The distinct lexemes of a query, in order, at most `most`."""
+    """The distinct lexemes of a query, in order, at most `most`; without the pairs of Chinese that only ask or join, unless
+    there is nothing else."""
     found: dict[str, None] = {}
+    joints: dict[str, None] = {}
     for lexeme in lexemes(text):
-        found.setdefault(lexeme)
+        (found if len(lexeme) == 1 or _CJK_LITTLE.isdisjoint(lexeme) else joints).setdefault(lexeme)
         if len(found) == most:
             break
-    return tuple(found)
+    return tuple(found or joints)[:most]
 
 
 def spoken(text: str, most: int = 64) -> tuple[str, ...]:

@@ -254,7 +254,9 @@ def test_a_terminal(environment: dict[str, str], muniment: Muniment) -> None:
     told = " ".join(line.strip() for line in bullet)
     assert "ago" in told or "just now" in told
     assert "on 2026-10-04, pinned)" in told
-    short = terminal(environment, "query", "race with friends from the office", "--agent", "supervisor", "--budget", "9")
+    short = terminal(
+        environment, "query", "race with friends from the office", "--agent", "supervisor", "--budget", "9"
+    )
     assert short[-1] == "What is relevant is longer than the budget."
     listed = terminal(environment, "list", "--limit", "1", columns=80)
     assert listed[-1] == "1-1 of 2; next: --offset 1"

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules import wanted
+from muniment.memory.rules import wanted, words
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 
@@ -60,3 +60,27 @@ def test_any_text_may_be_asked(query: str) -> None:
 def test_the_end_of_the_calendar_is_no_error(query: str) -> None:
     """A date out of the calendar names no period."""
     assert wanted.periods(query, NOON) == ()
+
+
+@pytest.mark.parametrize(
+    ("query", "terms"),
+    [
+        ("我对什么过敏？", ("过敏",)),
+        ("我住在哪里？", ("住在",)),
+        ("小白是谁？", ("小白",)),
+        ("了解", ("了解",)),
+        ("Who is 小白?", ("小白",)),
+    ],
+)
+def test_the_grammar_of_a_chinese_question_is_not_asked_for(query: str, terms: tuple[str, ...]) -> None:
+    """Pairs that no statement has would make the share of those that it has small; alone they are what is asked for."""
+    assert words.terms(query) == terms
+
+
+@given(st.text("我的猫叫什么名字是谁小白住在 tea", max_size=60), st.integers(1, 5))
+def test_terms_are_lexemes(query: str, most: int) -> None:
+    """A query has terms where it has lexemes, each once, at most so many."""
+    found = words.terms(query, most)
+    assert set(found) <= set(words.lexemes(query))
+    assert len(found) == len(set(found)) <= most
+    assert bool(found) == any(words.lexemes(query))
