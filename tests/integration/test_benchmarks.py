@@ -312,12 +312,14 @@ def test_importing_measures_imports_beside_copy(server: str, capsys: pytest.Capt
     assert (found["stream"]["memories"], found["stream"]["memories_s"] > 0) == (600, True)
 
 
-def test_an_interrupt_drops_the_database(server: str) -> None:
-    """Ctrl-C in the middle of loading ends with 130 and leaves nothing behind."""
+@pytest.mark.parametrize(("command", "lines"), [(["benchmarks.latency", "--users", "500"], 1), (["benchmarks"], 2)])
+def test_an_interrupt_drops_the_database(server: str, command: Sequence[str], lines: int) -> None:
+    """Ctrl-C in the middle ends with 130, leaves nothing behind, and of all benchmarks no other begins."""
     running = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.latency", "--users", "500"],
+        [sys.executable, "-m", *command],
         env=dict(os.environ),
         cwd=Path(__file__).parents[2],
+        stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
     )
     try:
@@ -330,7 +332,7 @@ def test_an_interrupt_drops_the_database(server: str) -> None:
     finally:
         running.kill()
     assert running.returncode == 130
-    assert len(told.splitlines()) == 1
+    assert len(told.splitlines()) == lines
     assert not left(server, running.pid)
 
 
