@@ -16,6 +16,8 @@ _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020
 _RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)?")
 _PLAIN = re.compile("[a-z0-9]+(?:'[a-z0-9]+)?")  # the same for ASCII, in half of the time
 _IS_CJK = re.compile(f"[{_CJK}]")
+_CJK_RUNS = re.compile(f"[{_CJK}]+")
+_NAME_SIZES = (2, 3, 4)
 _LONGEST_WORD = 64  # a longer run is a blob (base64, a hash), not a word
 DIMENSIONS = 1_000_000_000  # the most that pgvector's sparsevec has
 CEILING = 2.2  # no weight reaches it: k1 + 1
@@ -257,8 +259,12 @@ def terms(text: str, most: int = 64) -> tuple[str, ...]:
 
 
 def spoken(text: str, most: int = 64) -> tuple[str, ...]:
-    """The distinct words of a query as a speaker's name is compared with them, at most `most`."""
-    return tuple(dict.fromkeys(re.findall(r"\w+", text.casefold())))[:most]
+    """What of a query may be a speaker's name, as the lower case of one is compared with it, at most `most`: its distinct
+    words, and of scripts without spaces every two, three and four characters in a row."""
+    found = dict.fromkeys(re.findall(r"\w+", text.lower()))
+    runs = _CJK_RUNS.findall(text)
+    pieces = (run[at : at + size] for run in runs for size in _NAME_SIZES for at in range(len(run) - size + 1))
+    return tuple(dict.fromkeys(chain(found, pieces)))[:most]
 
 
 def numbers(text: str) -> frozenset[str]:

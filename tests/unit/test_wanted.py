@@ -84,3 +84,19 @@ def test_terms_are_lexemes(query: str, most: int) -> None:
     assert set(found) <= set(words.lexemes(query))
     assert len(found) == len(set(found)) <= most
     assert bool(found) == any(words.lexemes(query))
+
+
+@pytest.mark.parametrize(
+    ("query", "speaker"),
+    [
+        ("what does Caroline's brother eat?", "caroline"),
+        ("小明昨天吃了什么？", "小明"),
+        ("你问欧阳小红了吗", "欧阳小红"),
+        ("who is Strauß?", "strauß"),
+        ("что сказала Анна?", "анна"),
+    ],
+)
+def test_a_speaker_is_recognised(query: str, speaker: str) -> None:
+    """In any script, with spaces or without, as the lower case of the name is written."""
+    assert speaker in words.spoken(query)
+    assert len(words.spoken(query * 40)) <= 64
