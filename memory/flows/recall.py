@@ -212,7 +212,7 @@ async def prepare(house: House, asked: Query, categories: tuple[str, ...]) -> Se
         terms=words.terms(text),
         categories=categories,
         filters=asked.filters,
-        candidates=max(house.settings.recall.candidates, asked.top_k),
+        candidates=max(house.settings.recall.candidates, 2 * asked.top_k),
         weights=weights(text, house.profile, house.settings.recall),
         periods=wanted.periods(text, house.clock.now()) if house.settings.recall.period_boost else (),
         speakers=words.spoken(text),

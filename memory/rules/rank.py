@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from muniment.memory.looks import Found, Weights
-from muniment.memory.records import TRUST_RANK, Hit, Memory, MemoryId, Omission, Reason, evolve
+from muniment.memory.records import TRUST_RANK, Hit, Memory, MemoryId, Omission, Reason
 from muniment.memory.rules import wanted, words
 from muniment.memory.rules.merge import negated
 from muniment.memory.rules.traits import ASKING, DATED, NAMING
@@ -20,6 +21,9 @@ _LOWEST = -0.25
 _BEHIND = 1e-6
 _DAY = 86_400.0
 _RELATED = 2
+_PARTS = (
+    "semantic", "keyword", "actor", "period", "dated", "asking", "name", "recency", "importance", "pinned", "relation",
+)  # fmt: skip
 _GATED = 20  # the best of so many decides whether anything is relevant at all
 
 
@@ -63,26 +67,26 @@ def rank(found: Sequence[Found], lens: Lens) -> Iterator[Hit | Omission]:
 
     The threshold is on relevance (meaning and words), and so is the gate, which the best has to pass; all else only
     orders what is relevant. Nothing is judged before it is asked for."""
-    seen: list[Hit] = []
+    told: list[str] = []
     held: Counter[str] = Counter()
-    hits = scored(found, lens)
-    if max((hit.relevance for hit in hits[:_GATED]), default=0.0) < lens.gate:
-        yield from (Omission(id=hit.memory.id, reason="below threshold", score=hit.score) for hit in hits)
+    looks = _sorted(found, lens)
+    if max((look.relevance for look in looks[:_GATED]), default=0.0) < lens.gate:
+        yield from (Omission(id=look.found.memory.id, reason="below threshold", score=look.score) for look in looks)
         return
-    for hit in hits:
-        reason = _reason(hit, lens, seen, held)
+    for look in looks:
+        memory = look.found.memory
+        reason = _reason(look, lens, told, held)
         if reason is not None:
-            yield Omission(id=hit.memory.id, reason=reason, score=hit.score)
+            yield Omission(id=memory.id, reason=reason, score=look.score)
             continue
-        seen.append(hit)
-        held[hit.memory.category] += 1
-        yield hit
+        told.append(memory.text)
+        held[memory.category] += 1
+        yield _hit(look)
 
 
 def scored(found: Sequence[Found], lens: Lens) -> list[Hit]:
     """All that was found with its score, best first; of equals the smaller id."""
-    hits = _trusted([_score(one, lens) for one in found], lens.recall.duplicate_similarity)
-    return sorted(hits, key=lambda hit: (-hit.score, hit.memory.id))
+    return [_hit(look) for look in _sorted(found, lens)]
 
 
 def related(found: Sequence[Found], kept: Sequence[Hit], lens: Lens, *, least: float) -> list[Hit]:
@@ -91,37 +95,51 @@ def related(found: Sequence[Found], kept: Sequence[Hit], lens: Lens, *, least: f
     Only what is not relevant enough on its own is brought along, and never an insight."""
     hubs = {hit.memory.id for hit in kept}
     tied = [(*_strongest(one, hubs), one) for one in found if one.memory.kind != "insight" and hubs & one.edges.keys()]
-    seen = list(kept)
+    told = [hit.memory.text for hit in kept]
     held = Counter(hit.memory.category for hit in kept)
     brought: list[Hit] = []
     for strength, hub, one in sorted(tied, key=lambda edge: (-edge[0], edge[2].memory.id)):
         if strength < least or len(brought) == _RELATED:
             break
-        hit = replace(_score(one, lens), related_to=hub)
-        if _reason(hit, lens, (), {}) == "below threshold" and _full_or_told(hit, lens, seen, held) is None:
-            seen.append(hit)
-            held[hit.memory.category] += 1
-            brought.append(hit)
+        [look] = _looks([one], lens)
+        if look.relevance < lens.threshold and _full_or_told(one.memory, lens, told, held) is None:
+            told.append(one.memory.text)
+            held[one.memory.category] += 1
+            brought.append(replace(_hit(look), related_to=hub))
     return brought
 
 
-def _trusted(hits: list[Hit], alike: float) -> list[Hit]:
-    """The hits, none of them above one that a more trusted source says of the same thing, or in nearly the same words."""
-    levels = sorted({TRUST_RANK[hit.memory.trust] for hit in hits}, reverse=True)
+class _Look(NamedTuple):
+    """What was found, as the lens shows it: a hit is made only of what is asked for."""
+
+    score: float
+    relevance: float
+    parts: tuple[float, ...]  # of the score, in the order of _PARTS
+    found: Found
+
+
+def _sorted(found: Sequence[Found], lens: Lens) -> list[_Look]:
+    looks = _trusted(_looks(found, lens), lens.recall.duplicate_similarity)
+    return sorted(looks, key=lambda look: (-look.score, look.found.memory.id))
+
+
+def _trusted(looks: list[_Look], alike: float) -> list[_Look]:
+    """The looks, none of them above one that a more trusted source says of the same thing, or in nearly the same words."""
+    levels = sorted({TRUST_RANK[look.found.memory.trust] for look in looks}, reverse=True)
     if len(levels) <= 1:
-        return hits
-    done: list[Hit] = []
+        return looks
+    done: list[_Look] = []
     for level in levels:
         more_trusted = tuple(done)
-        for hit in hits:
-            if TRUST_RANK[hit.memory.trust] == level:
-                above = [other.score for other in more_trusted if _rivals(other, hit, alike)]
-                done.append(evolve(hit, score=min(above) - _BEHIND) if above and hit.score >= min(above) else hit)
+        for look in looks:
+            if TRUST_RANK[look.found.memory.trust] == level:
+                above = [other.score for other in more_trusted if _rivals(other, look, alike)]
+                done.append(look._replace(score=min(above) - _BEHIND) if above and look.score >= min(above) else look)
     return done
 
 
-def _rivals(one: Hit, other: Hit, alike: float) -> bool:
-    mine, its = one.memory, other.memory
+def _rivals(one: _Look, other: _Look, alike: float) -> bool:
+    mine, its = one.found.memory, other.found.memory
     if mine.fact is not None and its.fact is not None and mine.fact.attribute == its.fact.attribute:
         return True
     return _alike(mine.text, its.text, alike)
@@ -131,38 +149,55 @@ def _strongest(one: Found, hubs: AbstractSet[MemoryId]) -> tuple[float, MemoryId
     return max(((one.edges[id_], id_) for id_ in hubs & one.edges.keys()), key=lambda edge: (edge[0], edge[1]))
 
 
-def _score(one: Found, lens: Lens) -> Hit:
-    memory, profile, recall = one.memory, lens.profile, lens.recall
-    cosine = one.cosine
-    if cosine is None or ("cjk" not in profile.scripts and words.has_cjk(lens.query + memory.text)):
-        cosine = profile.floor
-    meaning = min(1.0, max(_LOWEST, (cosine - profile.floor) / (profile.ceiling - profile.floor)))
-    keyword = min(1.0, one.keyword)
-    age = max(0.0, (lens.at - memory.updated_at).total_seconds() / _DAY)
-    dated, asking, naming = one.traits
-    parts = {
-        "semantic": recall.semantic_weight * meaning,
-        "keyword": recall.keyword_weight * keyword,
-        "actor": recall.actor_boost * _spoken_by_the_named(memory, lens),
-        "period": recall.period_boost * _timely(memory, lens),
-        "dated": recall.dated_boost * dated,
-        "asking": -recall.asking_penalty * asking,
-        "name": recall.name_boost * naming if wanted.for_a_name(lens.query) else 0.0,
-        "recency": recall.recency_weight * 0.5 ** (age / recall.recency_half_life_days),
-        "importance": recall.importance_weight * (memory.importance - 1) / 4,
-        "pinned": recall.pinned_boost if memory.pinned else 0.0,
-        "relation": recall.relation_weight * max(one.edges.values(), default=0.0),
-    }
-    score = max(0.0, sum(parts.values()))
-    if memory.kind == "insight":
-        score *= recall.insight_factor
-    answered = 1 - (1 - max(0.0, meaning)) * (1 - min(1.0, recall.keyword_relevance * keyword))
+def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
+    recall = lens.recall
+    floor, ceiling = lens.profile.floor, lens.profile.ceiling
+    for_a_name = recall.name_boost if wanted.for_a_name(lens.query) else 0.0
+    known = 1 - recall.strange_penalty * lens.strange
+    looks = []
+    for one, meant in zip(found, _meant(found, lens), strict=True):
+        memory = one.memory
+        meaning = min(1.0, max(_LOWEST, (meant - floor) / (ceiling - floor)))
+        keyword = min(1.0, one.keyword)
+        age = max(0.0, (lens.at - memory.updated_at).total_seconds() / _DAY)
+        dated, asking, naming = one.traits
+        parts = (
+            recall.semantic_weight * meaning,
+            recall.keyword_weight * keyword,
+            recall.actor_boost * _spoken_by_the_named(memory, lens),
+            recall.period_boost * _timely(memory, lens),
+            recall.dated_boost * dated,
+            -recall.asking_penalty * asking,
+            for_a_name * naming,
+            recall.recency_weight * 0.5 ** (age / recall.recency_half_life_days),
+            recall.importance_weight * (memory.importance - 1) / 4,
+            recall.pinned_boost if memory.pinned else 0.0,
+            recall.relation_weight * max(one.edges.values()) if one.edges else 0.0,
+        )
+        score = max(0.0, sum(parts)) * (recall.insight_factor if memory.kind == "insight" else 1)
+        answered = 1 - (1 - max(0.0, meaning)) * (1 - min(1.0, recall.keyword_relevance * keyword))
+        looks.append(_Look(score, answered * known, parts, one))
+    return looks
+
+
+def _meant(found: Sequence[Found], lens: Lens) -> Iterator[float]:
+    """The cosines; the floor where there is none, or where the embedder does not know the script."""
+    floor, read = lens.profile.floor, "cjk" in lens.profile.scripts
+    strange = not read and words.has_cjk(lens.query)
+    for one in found:
+        unread = strange or not (read or one.memory.text.isascii() or not words.has_cjk(one.memory.text))
+        yield floor if one.cosine is None or unread else one.cosine
+
+
+def _hit(look: _Look) -> Hit:
+    one, parts = look.found, dict(zip(_PARTS, look.parts, strict=True))
+    found_by = {"dense": parts["semantic"] > 0, "keyword": one.keyword > 0, "relation": bool(one.edges)}
     return Hit(
-        memory=memory,
-        score=score,
-        relevance=answered * (1 - recall.strange_penalty * lens.strange),
+        memory=one.memory,
+        score=look.score,
+        relevance=look.relevance,
         parts=parts,
-        channels=("dense",) * (meaning > 0) + ("keyword",) * (keyword > 0) + ("relation",) * bool(one.edges),
+        channels=tuple(channel for channel, found in found_by.items() if found),
         ranks=one.ranks,
     )
 
@@ -181,18 +216,18 @@ def _timely(memory: Memory, lens: Lens) -> float:
     )
 
 
-def _reason(hit: Hit, lens: Lens, seen: Sequence[Hit], held: Mapping[str, int]) -> Reason | None:
-    return "below threshold" if hit.relevance < lens.threshold else _full_or_told(hit, lens, seen, held)
+def _reason(look: _Look, lens: Lens, told: Sequence[str], held: Mapping[str, int]) -> Reason | None:
+    return "below threshold" if look.relevance < lens.threshold else _full_or_told(look.found.memory, lens, told, held)
 
 
-def _full_or_told(hit: Hit, lens: Lens, seen: Sequence[Hit], held: Mapping[str, int]) -> Reason | None:
-    """Whether the hit's category has no room for it, or a hit before it says the same."""
-    category = lens.categories.get(hit.memory.category)
-    if category is not None and category.rag_length and held.get(hit.memory.category, 0) >= category.rag_length:
+def _full_or_told(memory: Memory, lens: Lens, told: Sequence[str], held: Mapping[str, int]) -> Reason | None:
+    """Whether the memory's category has no room for it, or a text before it says the same."""
+    category = lens.categories.get(memory.category)
+    if category is not None and category.rag_length and held.get(memory.category, 0) >= category.rag_length:
         return "category full"
-    text = hit.memory.text
+    text = memory.text
     # A stop word alone tells a statement from its denial.
-    twins = (one.memory.text for one in seen if _alike(text, one.memory.text, lens.recall.duplicate_similarity))
+    twins = (one for one in told if _alike(text, one, lens.recall.duplicate_similarity))
     return "near-duplicate" if any(negated(text) == negated(twin) for twin in twins) else None
 
 

@@ -12,6 +12,7 @@ import re
 import string
 import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 # Words of one token after a space, and of at most two elsewhere or with a capital. Their group says more of them: one token
 # `alone`, that is without a space, or with a `capital` after one, or with an ending after one. With another usual ending
@@ -319,17 +320,18 @@ _WIDE = _Wide(dict.fromkeys(_TWO, 2) | dict.fromkeys(_ONE, 1))
 def count(text: str) -> int:
     """The most tokens that a text costs: 0 for an empty one, at least one for a word, mark or digit."""
     raw = text.encode("utf-8", "surrogatepass")
-    words = raw.translate(_CUT).replace(b"_", b" _").split()
-    costs = [*map(_KNOWN.get, words)]
-    others = [word for word, cost in zip(words, costs, strict=True) if cost is None]
+    words = sum(map(_word, raw.translate(_CUT).replace(b"_", b" _").split()))
     marks = len(raw.translate(None, _NOT_MARKS)) - sum([fewer * raw.count(piece) for piece, fewer in _MERGED])
     # A space before a mark is a part of it, as one before a word is.
     spaces = raw.translate(_CLASS).count(b" .")
     wide = 0 if text.isascii() else sum(map(_WIDE.__getitem__, _ASCII.sub("", text)))
-    return sum(filter(None, costs)) + _unknown(others) + marks - spaces + wide
+    return words + marks - spaces + wide
 
 
-def _unknown(words: list[bytes]) -> int:
-    """The most that words cost of which nothing is known but their letters; words are counted one by one."""
-    blob = b" ".join(words)
-    return sum([(2 * len(run) + 1) // 3 for run in _RUN.findall(blob)]) + sum(map(blob.count, _UNMERGED))
+@lru_cache(maxsize=8_192)
+def _word(word: bytes) -> int:
+    """The most that a word costs; by its letters where nothing else is known of it."""
+    known = _KNOWN.get(word)
+    if known is not None:
+        return known
+    return sum([(2 * len(run) + 1) // 3 for run in _RUN.findall(word)]) + sum(map(word.count, _UNMERGED))

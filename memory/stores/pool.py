@@ -99,14 +99,6 @@ class Sessions:
             yield conn
 
     @asynccontextmanager
-    async def _asking(self, scope: Scope, allowed: frozenset[str]) -> AsyncIterator[Connection]:
-        """For one statement that reads: with the entrance before it, it is one transaction and one round trip."""
-        await self._ready()
-        async with self._connected() as conn, conn.pipeline():
-            await conn.execute(_READ["enter"], {"space": scope.space, "allowed": sorted(allowed)}, prepare=True)
-            yield conn
-
-    @asynccontextmanager
     async def _writing(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
         """One transaction in one space, which is founded when `found_at` is given."""
         await self._ready()

@@ -54,9 +54,9 @@ class Searches(Indexes):
         as_of: Revision | None = None,
     ) -> Sight:
         """See `Store.look`. A search alone is one statement, which sees one snapshot by itself."""
-        space = {"space": reader.scope.space, "as_of": as_of}
+        space = {"space": reader.scope.space, "allowed": sorted(reader.allowed), "as_of": as_of}
         if search and not stable and not thread:
-            found = await self._asked(reader, space, search)
+            found = await self._asked(space, search)
             return Sight(rev=_revision(found[0]["now"], as_of), **_met(search, found))
         async with self._reading(reader.scope, reader.allowed) as conn:
             rev = await conn.execute(_READ["rev"], space)
@@ -95,11 +95,12 @@ class Searches(Indexes):
             found = await conn.execute(_SEARCH["revision_at"], {"space": scope.space, "moment": moment})
             return Revision(one(await found.fetchone())["rev"])
 
-    async def _asked(self, reader: Reader, space: Mapping[str, Any], search: Search) -> Sequence[DictRow]:
+    async def _asked(self, space: Mapping[str, Any], search: Search) -> Sequence[DictRow]:
+        """The statement enters the space by itself: alone it is one transaction and one round trip."""
+        await self._ready()
         for scan in (not self._by_index(space), True):
-            async with self._asking(reader.scope, reader.allowed) as conn:
-                hits = await self._search(conn, space, search, scan=scan)
-            found = await hits.fetchall()
+            async with self._connected() as conn:
+                found = await (await self._search(conn, space, search, scan=scan)).fetchall()
             if self._heed(space, found[0]):
                 break
         return found
@@ -139,7 +140,6 @@ class Searches(Indexes):
         return await cursor.execute(whole, [asked[name] for name in names], prepare=True, binary=True)
 
     def _searched(self, search: Search) -> dict[str, Any]:
-        units = [rows.sparse({words.dimension(term): 1.0}) for term in search.terms]
         return {
             **{name: getattr(search.filters, name) for name in _given(search.filters)},
             **{name: getattr(search.weights, name) for name in _WEIGHTS},
@@ -149,9 +149,7 @@ class Searches(Indexes):
             "vector": HalfVector(search.vector),
             "model": self._model,
             "categories": list(search.categories),
-            "heard": rows.sparse({words.dimension(term): 1.0 for term in search.terms}),
-            "terms": units or [rows.sparse({})],
-            "words": [words.dimension(term) for term in search.terms],
+            "words": f"{{{','.join(str(words.dimension(term)) for term in search.terms)}}}",
             "traits": rows.sparse(search.weights.traits),
             "since": [start.timestamp() for start, _ in search.periods],
             "until": [end.timestamp() for _, end in search.periods],
@@ -207,6 +205,8 @@ def _statement(
     text = text.replace("{passing}", f" {_LARGE['passing']}" if given else "")
     text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")
     text = text.replace("{narrowed}", "".join(" " + _SEARCH[f"by_{name}"] for name in given))
+    text = text.replace("{standing}", _SEARCH["standing"])
+    text = text.replace("{dense}", " {cosine} as cosine," if explain else "")
     text = text.replace("{speaker}", _SEARCH["speaker" if speakers else "nobody"])
     text = text.replace("{timely}", f" {_SEARCH['timely']}" if timely else "")
     text = text.replace("{source}", _SEARCH["then" if then else "current"])

@@ -305,5 +305,5 @@ async def test_of_equals_the_smaller_ids_are_candidates(memory: Memory) -> None:
     reader, search = await recall.admit(memory.house, scope(), "supervisor", Query(text="green tea"))
     for _ in range(2):
         found = (await memory.house.store.look(reader, search)).found
-        assert sorted(one.memory.id for one in found) == sorted(one.id for one in known)[:CANDIDATES]
+        assert sorted(one.memory.id for one in found) == sorted(one.id for one in known)[: search.candidates]
         await memory.pin(scope(), max(one.id for one in known))

@@ -1,8 +1,8 @@
 -- name: met (what any channel of the space's own indexes finds: the rest of the search is as in a small space, but among these)
 changed as materialized (
   select distinct j.memory_id from muniment.journal j
-  where j.space_id = %(space)s and j.rev > (select indexed_rev from muniment.spaces where space_id = %(space)s)
-    and j.rev <= (select rev from muniment.spaces where space_id = %(space)s)
+  where j.space_id = %(space)s and (select ok from entered)
+    and j.rev > (select indexed_rev from space) and j.rev <= (select rev from space)
 ), late as materialized (
   select m.memory_id, m.words, {speaker} as speaker
   from changed c cross join lateral (
@@ -13,21 +13,20 @@ changed as materialized (
   from unnest(%(words)s::int[]) with ordinality t (dimension, n)
   cross join lateral (
     select * from muniment.postings
-    where space_id = %(space)s and dimension = t.dimension and category = any(%(categories)s) offset 0) p
+    where space_id = %(space)s and (select ok from entered) and dimension = t.dimension and category = any(%(categories)s) offset 0) p
 ), speaking as materialized (
   select t.name, p.df, p.memories
   from unnest(%(speakers)s::text[]) t (name)
   cross join lateral (
-    select * from muniment.postings where space_id = %(space)s and dimension = muniment.speaker_dimension(t.name)
+    select * from muniment.postings where space_id = %(space)s and (select ok from entered) and dimension = muniment.speaker_dimension(t.name)
       and category = any(%(categories)s) offset 0) p
 ), fresh as materialized (
-  select l.memory_id, t.n, -(l.words <#> t.unit) as weight
-  from late l cross join unnest(%(terms)b) with ordinality t (unit, n) where l.words <#> t.unit < 0
+  select l.memory_id, t.n, -(l.words <#> t.unit) as weight from late l cross join term t where l.words <#> t.unit < 0
 ), heard as materialized (
   select n, sum(df) as df from (select n, df from list union all select n, 1 from fresh) d group by n
 ), size as materialized (
   select coalesce(sum(p.df), 0) + (select count(*) from late) as n from muniment.postings p
-  where p.space_id = %(space)s and p.dimension = 0 and p.category = any(%(categories)s)
+  where p.space_id = %(space)s and (select ok from entered) and p.dimension = 0 and p.category = any(%(categories)s)
 ), chosen as materialized (
   select n, idf from (
     select h.n, ln(1 + (greatest(s.n, h.df) + %(background)s - h.df + 0.5) / (h.df + 0.5)) as idf,
@@ -44,7 +43,7 @@ changed as materialized (
   ) e group by memory_id
 ), near as materialized (
   select m.memory_id from muniment.memories m
-  where m.space_id = {at} and m.state = 'active' and m.embedding_model = {model} and m.category = any(%(categories)s){narrowed}
+  where m.space_id = {at} and (select ok from entered) and m.state = 'active' and m.embedding_model = {model} and m.category = any(%(categories)s){narrowed}
     and (select set_config('hnsw.ef_search', greatest(100, least(400, n / 250))::int::text, true) from size) is not null
   order by m.embedding::halfvec({dimensions}) <#> %(vector)s limit {wide}
 ), met as materialized (
@@ -74,7 +73,7 @@ select (select n from size) as n, count(name) = 1 as one_speaker, array_agg(name
 heard
 
 -- name: reached (a filter may leave less than is there: then the space is searched as a small one)
-(select count(*) from near) >= {wide} and {{search.indexed}}
+(select count(*) from near) >= {wide} and (select indexed from space)
 
 -- name: look (what an index would be made of; `elsewhere`: a switch of the embedder is not tidied yet)
 select s.rev, s.indexed_model, s.indexed_rev,

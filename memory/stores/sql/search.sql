@@ -1,46 +1,60 @@
--- name: search (one scan, one CTE per channel, a true union; BM25 with the IDF of what the reader may see)
-with {met} base as materialized (
-  select m.memory_id, {cosine} as cosine, -(m.words <#> %(traits)s){timely} as bonus, {speaker} as speaker,
-    case when m.words <#> %(heard)s < 0 then m.words end as words
+-- name: search (enters the space; one scan, one CTE per channel, a true union; BM25 with the IDF of what the reader may see)
+with entered as materialized (
+  {{entered}}
+), space as materialized (
+  {{space}}
+), term as materialized (
+  select t.n, ('{' || t.dimension || ':1}/1000000000')::sparsevec as unit
+  from unnest(%(words)s::int[]) with ordinality t (dimension, n)
+), {met} base as materialized (
+  select m.memory_id, {standing} as standing, {speaker} as speaker,{dense}
+    case when m.words <#> (select {{heard}}) < 0 then m.words end as words
   from {among} where {{scoped}}{narrowed}
+), posting as materialized (
+  select b.memory_id, b.standing, b.speaker, w.n, w.weight
+  from base b cross join lateral (select t.n, -(b.words <#> t.unit) as weight from term t offset 0) w
+  where b.words is not null and w.weight > 0
 ), scope as materialized (
   {scope}
-), posting as materialized (
-  select b.memory_id, b.cosine, b.bonus, b.speaker, t.n, w.weight
-  from base b cross join unnest(%(terms)b) with ordinality t (unit, n)
-  cross join lateral (select -(b.words <#> t.unit) as weight offset 0) w
-  where b.words is not null and w.weight > 0
 ), idf as materialized (
   select t.n, d.df, ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
-  from generate_series(1, cardinality(%(terms)b)) t (n) cross join scope c
-  left join {df} d on d.n = t.n
+  from term t cross join scope c left join {df} d on d.n = t.n
 ), keyword as materialized (
-  select memory_id, min(cosine) as cosine, min(bonus) as bonus, min(speaker) as speaker,
+  select memory_id, min(standing) as standing, min(speaker) as speaker,
     sum(idf * weight) / (select sum(idf) * %(highest)s from idf) as share
   from posting join idf using (n) group by memory_id
 ), best as materialized (
-  select f.memory_id from (
-    select memory_id, cosine, bonus, speaker, 0::float8 as share from base where words is null
+  select memory_id from (
+    (select memory_id, standing + {{boost}} as score from base where words is null
+     order by score desc, memory_id limit %(candidates)s)
     union all
-    select memory_id, cosine, bonus, speaker, share from keyword
-  ) f cross join scope c
-  order by f.bonus + case when f.speaker is not null and c.one_speaker then %(actor)s else 0 end + %(keyword)s * f.share
-    + %(semantic)s * least(1, (coalesce(f.cosine, %(floor)s) - %(floor)s) / (%(ceiling)s - %(floor)s)) desc, f.memory_id
-  limit %(candidates)s
+    select memory_id, standing + {{boost}} + %(keyword)s * share from keyword
+  ) f order by score desc, memory_id limit %(candidates)s
 ), {{tied}}, picked as (
   select memory_id from best union select memory_id from tied{watched}
 )
 select h.*, f.* from (
-  select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0) as now,
-    (select speakers from scope) as speakers, array(select n from idf where df is null) as unheard,
-    {reached} as reached, {{indexed}} as indexed
+  select coalesce((select rev from space), 0) as now, (select speakers from scope) as speakers,
+    array(select n from idf where df is null) as unheard, {reached} as reached,
+    coalesce((select indexed from space), false) as indexed
 ) h left join (
   select k.share, t.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits, {{shown}}
   from picked p
-  cross join lateral (select * from {source} where m.space_id = %(space)s and m.memory_id = p.memory_id offset 0) m
+  cross join lateral (
+    select * from {source} where m.memory_id = p.memory_id and {{scoped}}{narrowed} offset 0) m
   left join keyword k on k.memory_id = p.memory_id left join tied t on t.memory_id = p.memory_id
-  where {{scoped}}{narrowed}
 ) f on true
+
+-- name: entered (nothing is read before it: row-level security would show nothing; a process whose embedder is not in use
+-- any more has an error, and no answer of half the channels)
+select set_config('app.spaces', array[%(space)s]::text, true) is not null
+  and set_config('app.categories', %(allowed)s::text[]::text, true) is not null
+  and muniment.expect_embedder(%(model)s) as ok
+
+-- name: space (`indexed`: whether it has indexes of its own, and in them every vector of the model)
+select s.rev, s.indexed_rev, case when s.indexed_model = %(model)s then not exists (
+    select from muniment.memories m where m.space_id = %(space)s and m.next_model = %(model)s) end as indexed
+  from muniment.spaces s where s.space_id = %(space)s and (select ok from entered)
 
 -- name: met (a small space is searched as a whole)
 
@@ -49,8 +63,8 @@ select h.*, f.* from (
 {source}
 
 -- name: scope
-select count(*) as n, min(speaker) = max(speaker) as one_speaker, array_agg(distinct speaker) filter (where speaker is not null) as speakers
-  from base
+select n, speakers, cardinality(speakers) = 1 as one_speaker from (
+    select count(*) as n, array(select distinct speaker from base where speaker is not null) as speakers from base) s
 
 -- name: df
 (select n, count(*) as df from posting group by n)
@@ -58,28 +72,31 @@ select count(*) as n, min(speaker) = max(speaker) as one_speaker, array_agg(dist
 -- name: reached (a scan leaves nothing out)
 true
 
--- name: indexed (whether the space has indexes of its own, and in them every vector of the model)
-coalesce((
-      select s.indexed_model = %(model)s and not exists (
-        select from muniment.memories m where m.space_id = %(space)s and m.next_model = %(model)s)
-      from muniment.spaces s where s.space_id = %(space)s), false)
-
 -- name: tied (what an edge ties to one of the best ten, with the edges)
 tied as materialized (
   select memory_id, jsonb_object_agg(hub, strength) as edges from (
     select r.to_id as memory_id, r.from_id as hub, r.strength
     from muniment.relations r join (select memory_id from best limit 10) s on s.memory_id = r.from_id
-    where r.space_id = %(space)s
+    where r.space_id = %(space)s and (select ok from entered)
     union all
     select r.from_id, r.to_id, r.strength
     from muniment.relations r join (select memory_id from best limit 10) s on s.memory_id = r.to_id
-    where r.space_id = %(space)s
+    where r.space_id = %(space)s and (select ok from entered)
   ) edge group by memory_id
 )
 
--- name: scoped (a process whose embedder is not in use any more has an error, and no answer of half the channels)
-m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
-and (select muniment.expect_embedder(%(model)s))
+-- name: scoped
+(select ok from entered) and m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
+
+-- name: heard (all words of the query)
+('{' || (select string_agg(d || ':1', ',') from (select distinct d from unnest(%(words)s::int[]) d order by d) o) || '}/1000000000')::sparsevec
+
+-- name: standing (what a memory has without the words of the query)
+%(semantic)s * least(1, (coalesce({cosine}, %(floor)s) - %(floor)s) / (%(ceiling)s - %(floor)s))
+    - (m.words <#> %(traits)s){timely}
+
+-- name: boost
+case when speaker is not null and (select one_speaker from scope) then %(actor)s else 0 end
 
 -- name: cosine (vectors are of length 1)
 case when m.embedding_model = %(model)s then -(m.embedding <#> %(vector)s)
