@@ -80,9 +80,9 @@ class Muniment:
 
     async def dense(self, asked: Asked) -> list[str]:
         """What the dense channel found, best cosine first: no memory has a word of the question, so no other speaks."""
-        query = Query(text=asked.unheard, top_k=_DENSE, threshold=0.0, budget_tokens=10**9)
+        query = Query(text=asked.unheard, top_k=_DENSE, threshold=0.0, budget_tokens=10**9, explain=True)
         answer = await self.memory.query(Scope(owner=asked.owner), AGENT, query)
-        hits = sorted(answer.hits, key=lambda hit: -hit.parts["semantic"])
+        hits = sorted(answer.hits, key=lambda hit: hit.ranks["dense"])
         return [hit.memory.text for hit in hits][:K]
 
     async def load(self, owner: str, made: Sequence[Made]) -> None:

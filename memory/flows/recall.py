@@ -20,6 +20,7 @@ from muniment.memory.rules import gate, render, wanted, words
 from muniment.memory.rules.pack import Piece, Whole, as_json, pack
 from muniment.memory.rules.rank import Lens, rank, related, weights
 
+_MOST = 1_000  # candidates from which an answer is not looked for among more
 _NOTHING_ASKED = frozenset({"greeting", "acknowledgement", "empty"})
 
 
@@ -70,7 +71,7 @@ async def read(house: House, reader: Reader, asked: Query, search: Search) -> Re
         )
         lens = _lens(house, asked.text, search, sight, asked.threshold)
         kept, spent, left = _kept(house, sight, lens, room)
-        if not _starved(kept, left, asked.top_k) or len(sight.found) < search.candidates:
+        if len(sight.found) < search.candidates or not _starved(search, kept, left, asked.top_k):
             break
         search = evolve(search, candidates=4 * search.candidates)
     answer = Answer(hits=tuple(kept), rev=sight.rev, tokens=spent, returns=asked.returns, left_out=tuple(left))
@@ -156,15 +157,25 @@ def _kept(house: House, sight: Sight, lens: Lens, room: Room) -> tuple[list[Hit]
     return kept, spent, [one for one in left if one.id not in shown]
 
 
-def _starved(kept: Sequence[Hit], left: Sequence[Omission], top_k: int) -> bool:
-    """Whether others of the same words, or of a full category, may have stood before what there is room for."""
-    return len(kept) < top_k and any(one.reason in ("near-duplicate", "category full") for one in left)
+def _starved(search: Search, kept: Sequence[Hit], left: Sequence[Omission], top_k: int) -> bool:
+    """Whether others of the same words, or of a full category, may have stood before what there is room for.
+
+    Behind candidates that end with what is not relevant nothing is."""
+    if len(kept) >= top_k or not left or search.candidates >= _MOST:
+        return False
+    reasons = {one.reason for one in left}
+    last = left[-1]
+    ended = last.reason == "below threshold" and (not kept or last.score <= kept[-1].score)
+    if ended or "over budget" in reasons:
+        return False
+    return "near-duplicate" in reasons or ("category full" in reasons and len(search.categories) > 1)
 
 
 def _lens(house: House, text: str, search: Search | None, sight: Sight, threshold: float | None) -> Lens:
     recall = house.settings.recall
     text = text[: house.settings.limits.query_chars]
     names = wanted.names(text)
+    known = {term for speaker in sight.speakers for term in words.terms(speaker)}
     return Lens(
         query=text,
         at=house.clock.now(),
@@ -174,7 +185,7 @@ def _lens(house: House, text: str, search: Search | None, sight: Sight, threshol
         threshold=recall.threshold if threshold is None else threshold,
         gate=recall.gate if threshold is None else 0.0,
         speakers=frozenset(sight.speakers),
-        strange=len(names & sight.unheard - set(map(words.stem, sight.speakers))) / max(1, len(names)),
+        strange=len(names & sight.unheard - known) / max(1, len(names)),
         periods=search.periods if search else (),
     )
 

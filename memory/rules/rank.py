@@ -226,9 +226,13 @@ def _full_or_told(memory: Memory, lens: Lens, told: Sequence[str], held: Mapping
     if category is not None and category.rag_length and held.get(memory.category, 0) >= category.rag_length:
         return "category full"
     text = memory.text
-    # A stop word alone tells a statement from its denial.
     twins = (one for one in told if _alike(text, one, lens.recall.duplicate_similarity))
-    return "near-duplicate" if any(negated(text) == negated(twin) for twin in twins) else None
+    return "near-duplicate" if any(_said(text) == _said(twin) for twin in twins) else None
+
+
+def _said(text: str) -> tuple[bool, frozenset[str]]:
+    """What tells texts of nearly the same words apart: a stop word makes a denial, and a number is another fact."""
+    return negated(text), words.numbers(text)
 
 
 def _alike(text: str, other: str, least: float) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import lru_cache
 from typing import Any, LiteralString
 
 from pgvector import HalfVector
@@ -187,7 +187,7 @@ def _given(filters: Filters) -> tuple[LiteralString, ...]:
     return tuple(name for name in _FILTERS if getattr(filters, name) is not None)
 
 
-@cache
+@lru_cache(maxsize=256)
 def _statement(
     given: tuple[LiteralString, ...],
     *,
@@ -200,6 +200,9 @@ def _statement(
 ) -> tuple[LiteralString, tuple[str, ...]]:
     """The text, its parameters numbered, and their names in order: nobody has to read it again for each search."""
     text = _SEARCH["search"].replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
+    text = text.replace("{ranked}", f" {_SEARCH['ranked']}" if explain else "")
+    text = text.replace("{places}", f" {_SEARCH['places']}" if explain else "")
+    text = text.replace("{tied_then}", f" {_SEARCH['tied_then']}" if then else "")
     for name in _OPEN:
         text = text.replace(f"{{{name}}}", _SEARCH[name] if scan else _LARGE[name])
     text = text.replace("{passing}", f" {_LARGE['passing']}" if given else "")

@@ -30,7 +30,7 @@ with entered as materialized (
     union all
     select memory_id, standing + {{boost}} + %(keyword)s * share from keyword
   ) f order by score desc, memory_id limit %(candidates)s
-), {{tied}}, picked as (
+), {{tied}},{ranked} picked as (
   select memory_id from best union select memory_id from tied{watched}
 )
 select h.*, f.* from (
@@ -42,11 +42,10 @@ select h.*, f.* from (
   from picked p
   cross join lateral (
     select * from {source} where m.memory_id = p.memory_id and {{scoped}}{narrowed} offset 0) m
-  left join keyword k on k.memory_id = p.memory_id left join tied t on t.memory_id = p.memory_id
+  left join keyword k on k.memory_id = p.memory_id left join tied t on t.memory_id = p.memory_id{places}
 ) f on true
 
--- name: entered (nothing is read before it: row-level security would show nothing; a process whose embedder is not in use
--- any more has an error, and no answer of half the channels)
+-- name: entered (row-level security shows nothing before it; a process whose embedder is out of use gets an error, no answer)
 select set_config('app.spaces', array[%(space)s]::text, true) is not null
   and set_config('app.categories', %(allowed)s::text[]::text, true) is not null
   and muniment.expect_embedder(%(model)s) as ok
@@ -77,13 +76,17 @@ tied as materialized (
   select memory_id, jsonb_object_agg(hub, strength) as edges from (
     select r.to_id as memory_id, r.from_id as hub, r.strength
     from muniment.relations r join (select memory_id from best limit 10) s on s.memory_id = r.from_id
-    where r.space_id = %(space)s and (select ok from entered)
+    where r.space_id = %(space)s and (select ok from entered){tied_then}
     union all
     select r.from_id, r.to_id, r.strength
     from muniment.relations r join (select memory_id from best limit 10) s on s.memory_id = r.to_id
-    where r.space_id = %(space)s and (select ok from entered)
+    where r.space_id = %(space)s and (select ok from entered){tied_then}
   ) edge group by memory_id
 )
+
+-- name: tied_then
+and r.created_at <= (
+      select ts from muniment.journal where space_id = %(space)s and rev <= %(as_of)s order by rev desc limit 1)
 
 -- name: scoped
 (select ok from entered) and m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
@@ -117,10 +120,18 @@ null::text
 -- name: traits (of `rules/traits.py`, which have the first dimensions)
 -(m.words <#> '{1:1}/1000000000'), -(m.words <#> '{2:1}/1000000000'), -(m.words <#> '{3:1}/1000000000')
 
--- name: ranks (the place in each channel)
-jsonb_build_object(
-  'dense', case when {cosine} is not null then (select count(*) + 1 from base b where b.cosine > {cosine}) end,
-  'keyword', case when k.share > 0 then (select count(*) + 1 from keyword o where o.share > k.share) end)
+-- name: ranked (the place in each channel)
+dense as materialized (
+  select memory_id, rank() over (order by cosine desc) as place from base where cosine is not null
+), worded as materialized (
+  select memory_id, rank() over (order by share desc) as place from keyword where share > 0
+),
+
+-- name: places
+left join dense d on d.memory_id = p.memory_id left join worded w on w.memory_id = p.memory_id
+
+-- name: ranks
+jsonb_build_object('dense', d.place, 'keyword', w.place)
 
 -- name: unranked
 null::jsonb

@@ -1,0 +1,97 @@
+"""What a query reads beyond its first candidates, whom it takes for a stranger, and edges of the past."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from uuid import uuid4
+
+from muniment.memory.engine import Memory
+from muniment.memory.plan import Change, Relation, WritePlan
+from muniment.memory.records import Memory as Record, MemoryId, Query, Revision
+from tests.engine import NOON, engine, scope
+
+WHO = scope("ana")
+
+
+def said(text: str, category: str = "activity", actor: str | None = None) -> Record:
+    return Record(
+        id=MemoryId(uuid4()), kind="episodic", category=category, text=text, created_at=NOON, updated_at=NOON, actor_id=actor
+    )  # fmt: skip
+
+
+NOISE = [said(f"The user did {'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{n} twice.") for n in range(300)]
+
+
+async def told(memory: Memory, *records: Record, rev: int = 0, relations: tuple[Relation, ...] = ()) -> None:
+    vectors = await memory.house.embedder.documents([one.text for one in records])
+    changes = tuple(Change(action="ADD", after=one, vector=vector) for one, vector in zip(records, vectors, strict=True))
+    await memory.house.store.commit(
+        WritePlan(scope=WHO, expects=Revision(rev), node="face", at=NOON + timedelta(days=rev), changes=changes,
+                  relations=relations)
+    )  # fmt: skip
+
+
+async def looked(memory: Memory, asked: Query, agent: str = "supervisor") -> tuple[list[str], Sequence[int]]:
+    """What is found, and how many candidates each look at the store had."""
+    counts, look = [], memory.house.store.look
+
+    async def counted(reader, search, **more):  # type: ignore[no-untyped-def]
+        counts.append(search.candidates)
+        return await look(reader, search, **more)
+
+    memory.house.store.look = counted  # type: ignore[method-assign]
+    answer = await memory.query(WHO, agent, asked)
+    memory.house.store.look = look  # type: ignore[method-assign]
+    return [hit.memory.text for hit in answer.hits], counts
+
+
+async def test_one_twin_among_the_relevant_is_no_reason_to_look_again(database_url: str) -> None:
+    """What stands behind the irrelevant is not relevant either: a space is not read to its end for two equal texts."""
+    tea = "The user likes green tea in the morning."
+    async with engine(database_url) as memory:
+        await told(memory, said(tea), said(tea[:-1], "preferences"), *NOISE)
+        found, counts = await looked(memory, Query(text="What tea in the morning?"))
+        assert len(found) == len(counts) == 1
+
+
+async def test_a_full_category_that_is_the_only_one_is_not_looked_at_again(database_url: str) -> None:
+    """Nothing else may come of it; among two categories the other one is looked for."""
+    bread = [said(f"How to bake the bread of day number {n}.", "procedural") for n in range(120)]
+    async with engine(database_url) as memory:
+        await told(memory, *bread, said("The user bakes bread on a day off.", "tasks"))
+        asked = Query(text="bake bread day number", categories=("procedural",), budget_tokens=5000)
+        found, counts = await looked(memory, asked, "executor")
+        assert len(found) < asked.top_k
+        assert len(counts) == 1
+        found, counts = await looked(memory, replace(asked, categories=("procedural", "tasks")), "executor")
+        assert len(counts) > 1
+        assert "The user bakes bread on a day off." in found
+
+
+async def test_a_known_speaker_with_an_accent_is_no_stranger(database_url: str) -> None:
+    """The terms of a query have no accents, so the speakers are compared without theirs."""
+    async with engine(database_url) as memory:
+        await told(memory, said("The restaurant near the station is good.", actor="José"))
+        found, _ = await looked(memory, Query(text="which restaurant did José like?"))
+        assert found == ["The restaurant near the station is good."]
+
+
+async def test_an_edge_of_later_is_not_in_an_answer_as_of_before(database_url: str) -> None:
+    """As of a revision an edge that came after it brings nothing along; as of its own it does."""
+    tea, boat, paper = said("The user drinks green tea."), said("The neighbour owns a boat."), said("Paper is sold out.")
+    async with engine(database_url) as memory:
+        await told(memory, tea, boat)
+        await told(memory, paper, rev=2, relations=(Relation(a=tea.id, b=boat.id, strength=0.99),))
+        before, _ = await looked(memory, Query(text="green tea", as_of=Revision(2)))
+        after, _ = await looked(memory, Query(text="green tea", as_of=Revision(3)))
+        assert before == [tea.text]
+        assert after == [tea.text, boat.text]
+
+
+async def test_two_long_texts_that_differ_in_a_number_are_two_facts(database_url: str) -> None:
+    """Nearly all words in common do not make them the same."""
+    paid = "The user paid the gardener {} euros for the work on the hedges, the lawn and the old apple trees behind the house."
+    async with engine(database_url) as memory:
+        await told(memory, said(paid.format(300)), said(paid.format(450)))
+        found, _ = await looked(memory, Query(text="What did the gardener get for the hedges?"))
+        assert sorted(found) == [paid.format(300), paid.format(450)]
