@@ -10,6 +10,7 @@ from muniment.memory.rules import tokens
 
 JOINT = 1  # token between two hits: a comma or a line end
 _TRIES = 8  # hits behind one that is too long that may still fit: the further behind, the less they say
+_ENCODER = json.JSONEncoder(ensure_ascii=False)
 Whole = Callable[[Sequence[Hit]], str]
 Piece = Callable[[Hit], str]
 
@@ -45,4 +46,4 @@ def pack(
 
 def as_json(payload: object) -> str:
     """The payload as it goes over the wire."""
-    return json.dumps(payload, ensure_ascii=False, separators=(", ", ": "))
+    return _ENCODER.encode(payload)

@@ -19,6 +19,7 @@ from muniment.memory.sections import Category, Profile, Recall
 # Below the floor meaning goes on falling, down to _LOWEST: the floor says what is relevant, not what comes first.
 _LOWEST = -0.25
 _BEHIND = 1e-6
+_Text = tuple[str, frozenset[str]]  # with its lexemes
 _DAY = 86_400.0
 _RELATED = 2
 _PARTS = (
@@ -67,7 +68,7 @@ def rank(found: Sequence[Found], lens: Lens) -> Iterator[Hit | Omission]:
 
     The threshold is on relevance (meaning and words), and so is the gate, which the best has to pass; all else only
     orders what is relevant. Nothing is judged before it is asked for."""
-    told: list[str] = []
+    told: list[_Text] = []
     held: Counter[str] = Counter()
     looks = _sorted(found, lens)
     if max((look.relevance for look in looks[:_GATED]), default=0.0) < lens.gate:
@@ -79,7 +80,7 @@ def rank(found: Sequence[Found], lens: Lens) -> Iterator[Hit | Omission]:
         if reason is not None:
             yield Omission(id=memory.id, reason=reason, score=look.score)
             continue
-        told.append(memory.text)
+        told.append(_text(memory))
         held[memory.category] += 1
         yield _hit(look)
 
@@ -95,7 +96,7 @@ def related(found: Sequence[Found], kept: Sequence[Hit], lens: Lens, *, least: f
     Only what is not relevant enough on its own is brought along, and never an insight."""
     hubs = {hit.memory.id for hit in kept}
     tied = [(*_strongest(one, hubs), one) for one in found if one.memory.kind != "insight" and hubs & one.edges.keys()]
-    told = [hit.memory.text for hit in kept]
+    told = [_text(hit.memory) for hit in kept]
     held = Counter(hit.memory.category for hit in kept)
     brought: list[Hit] = []
     for strength, hub, one in sorted(tied, key=lambda edge: (-edge[0], edge[2].memory.id)):
@@ -103,7 +104,7 @@ def related(found: Sequence[Found], kept: Sequence[Hit], lens: Lens, *, least: f
             break
         [look] = _looks([one], lens)
         if look.relevance < lens.threshold and _full_or_told(one.memory, lens, told, held) is None:
-            told.append(one.memory.text)
+            told.append(_text(one.memory))
             held[one.memory.category] += 1
             brought.append(replace(_hit(look), related_to=hub))
     return brought
@@ -142,7 +143,7 @@ def _rivals(one: _Look, other: _Look, alike: float) -> bool:
     mine, its = one.found.memory, other.found.memory
     if mine.fact is not None and its.fact is not None and mine.fact.attribute == its.fact.attribute:
         return True
-    return _alike(mine.text, its.text, alike)
+    return _alike(words.lexeme_set(mine.text), words.lexeme_set(its.text), alike)
 
 
 def _strongest(one: Found, hubs: AbstractSet[MemoryId]) -> tuple[float, MemoryId]:
@@ -216,18 +217,22 @@ def _timely(memory: Memory, lens: Lens) -> float:
     )
 
 
-def _reason(look: _Look, lens: Lens, told: Sequence[str], held: Mapping[str, int]) -> Reason | None:
+def _reason(look: _Look, lens: Lens, told: Sequence[_Text], held: Mapping[str, int]) -> Reason | None:
     return "below threshold" if look.relevance < lens.threshold else _full_or_told(look.found.memory, lens, told, held)
 
 
-def _full_or_told(memory: Memory, lens: Lens, told: Sequence[str], held: Mapping[str, int]) -> Reason | None:
+def _full_or_told(memory: Memory, lens: Lens, told: Sequence[_Text], held: Mapping[str, int]) -> Reason | None:
     """Whether the memory's category has no room for it, or a text before it says the same."""
     category = lens.categories.get(memory.category)
     if category is not None and category.rag_length and held.get(memory.category, 0) >= category.rag_length:
         return "category full"
-    text = memory.text
-    twins = (one for one in told if _alike(text, one, lens.recall.duplicate_similarity))
+    text, lexemes = _text(memory)
+    twins = (twin for twin, its in told if _alike(lexemes, its, lens.recall.duplicate_similarity))
     return "near-duplicate" if any(_said(text) == _said(twin) for twin in twins) else None
+
+
+def _text(memory: Memory) -> _Text:
+    return memory.text, words.lexeme_set(memory.text)
 
 
 def _said(text: str) -> tuple[bool, frozenset[str]]:
@@ -235,8 +240,10 @@ def _said(text: str) -> tuple[bool, frozenset[str]]:
     return negated(text), words.numbers(text)
 
 
-def _alike(text: str, other: str, least: float) -> bool:
-    """Whether the lexemes of two texts overlap by at least this much (Jaccard); sets of unlike size cannot."""
-    a, b = words.lexeme_set(text), words.lexeme_set(other)
+def _alike(a: frozenset[str], b: frozenset[str], least: float) -> bool:
+    """Whether lexemes overlap by at least this much (Jaccard); sets of unlike size cannot."""
     small, large = (len(a), len(b)) if len(a) < len(b) else (len(b), len(a))
-    return 0 < least * large <= small and len(a & b) >= least * len(a | b)
+    if not 0 < least * large <= small:
+        return False
+    both = len(a & b)
+    return both >= least * (small + large - both)
