@@ -1,6 +1,6 @@
 """What `memory.query` costs beside the floor under it and LangGraph's store: same vectors, one run, interleaved.
 
-python -m benchmarks.latency [--users 100] [--memories 1000] [--queries 400] [--json]
+python -m benchmarks.latency [--users 100] [--memories 1000] [--queries 400] [--no-store] [--json]
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import resource
 import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter, process_time
@@ -50,22 +50,25 @@ class Ring:
     contestants: Mapping[str, Contestant]
     memory: Muniment
     floor: Floor
-    store: Store
+    store: Store | None
     admin: psycopg.AsyncConnection
     load_seconds: float
+    indexed: int  # spaces that are large enough for indexes of their own
+    index_seconds: float
 
 
-async def measure(users: int, memories: int, queries: int) -> dict[str, Any]:
+async def measure(users: int, memories: int, queries: int, *, with_store: bool = True) -> dict[str, Any]:
     """Load, warm up, measure with one client and with several, compare the answers with the exact ones."""
     world = synthetic.World(SEED)
     questions = world.questions(users, queries)
     async with harness.throwaway(settings.load()) as own:
         machine = await harness.machine(await bootstrap.database(own))
-        async with ring(own, world, users, memories, questions) as here:
+        async with ring(own, world, users, memories, questions, with_store=with_store) as here:
             found = {str(clients): await race(here, questions, clients) for clients in CLIENTS}
             answers = await compare(here, questions)
             pages = await backend_peak(here.admin)
     alone = found["1"]
+    store = {f"store_ratio_to_floor_{p}": alone["store"][f"ratio_{p}"] for p in ("p50", "p95")} if with_store else {}
     return {
         "users": users,
         "memories": memories,
@@ -74,11 +77,12 @@ async def measure(users: int, memories: int, queries: int) -> dict[str, Any]:
         "seed": SEED,
         "ratio_to_floor_p50": alone["memory"]["ratio_p50"],
         "ratio_to_floor_p95": alone["memory"]["ratio_p95"],
-        "store_ratio_to_floor_p50": alone["store"]["ratio_p50"],
-        "store_ratio_to_floor_p95": alone["store"]["ratio_p95"],
+        **store,
         **answers,
         "clients": found,
         "load_seconds": round(here.load_seconds, 1),
+        "indexed_spaces": here.indexed,
+        "index_seconds": round(here.index_seconds, 1),
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "backend_peak_rss_mb": pages,
         "machine": machine,
@@ -87,7 +91,13 @@ async def measure(users: int, memories: int, queries: int) -> dict[str, Any]:
 
 @asynccontextmanager
 async def ring(
-    own: settings.Settings, world: synthetic.World, users: int, memories: int, questions: Sequence[synthetic.Asked]
+    own: settings.Settings,
+    world: synthetic.World,
+    users: int,
+    memories: int,
+    questions: Sequence[synthetic.Asked],
+    *,
+    with_store: bool,
 ) -> AsyncIterator[Ring]:
     """Everything open, loaded and analysed."""
     dsn = await bootstrap.database(own)
@@ -101,18 +111,21 @@ async def ring(
         bootstrap.memory(own, embedder=known) as memory,
         bootstrap.memory(own, embedder=behind) as embedding,
         open_floor(dsn) as floor,
-        open_store(dsn, known) as store,
+        open_store(dsn, known) if with_store else nullcontext() as store,
     ):
         started = perf_counter()
         ours = Muniment(memory)
         await load(world, users, memories, known, ours, store, admin)
+        loaded = perf_counter()
+        indexed = await memory.index_all()
         contestants: dict[str, Contestant] = {
             "memory": ours,
             "memory_embedding": Muniment(embedding),
             "floor": floor,
-            "store": store,
         }
-        yield Ring(contestants, ours, floor, store, admin, perf_counter() - started)
+        if store is not None:
+            contestants["store"] = store
+        yield Ring(contestants, ours, floor, store, admin, loaded - started, len(indexed), perf_counter() - loaded)
 
 
 async def load(
@@ -121,13 +134,13 @@ async def load(
     memories: int,
     known: Replay,
     ours: Muniment,
-    store: Store,
+    store: Store | None,
     admin: psycopg.AsyncConnection,
 ) -> None:
     """The same memories into both, each through its own door; the store's vector index is made afterwards, as it was."""
-    row = await (await admin.execute("select pg_get_indexdef(%s::regclass)", (INDEX,))).fetchone()
+    row = await (await admin.execute("select pg_get_indexdef(to_regclass(%s))", (INDEX,))).fetchone()
     assert row is not None
-    await admin.execute(sql.SQL("drop index {}").format(sql.Identifier(INDEX)))
+    await admin.execute(sql.SQL("drop index if exists {}").format(sql.Identifier(INDEX)))
     waiting = iter(range(users))
 
     async def loader(tick: harness.Tick) -> None:
@@ -136,7 +149,8 @@ async def load(
             fresh = {one.text: one.vector for one in made}
             known.known |= fresh
             await ours.load(synthetic.owner(user), made)
-            await store.load(synthetic.owner(user), made)
+            if store is not None:
+                await store.load(synthetic.owner(user), made)
             for text in fresh:
                 del known.known[text]
             tick(1)
@@ -146,9 +160,10 @@ async def load(
             for _ in range(LOADERS):
                 group.create_task(loader(tick))
     await admin.execute("set maintenance_work_mem = '1GB'")
-    with harness.bar("the store's index", 1) as tick:
-        await admin.execute(row[0])
-        tick(1)
+    if store is not None:
+        with harness.bar("the store's index", 1) as tick:
+            await admin.execute(row[0])
+            tick(1)
     await admin.execute("vacuum (analyze)")
 
 
@@ -229,9 +244,10 @@ async def compare(here: Ring, questions: Sequence[synthetic.Asked]) -> dict[str,
             exact = set(await here.floor.search(asked))
             wanted += len(exact)
             ours += len(exact & set(await here.memory.dense(asked)))
-            theirs += len(exact & set(await here.store.search(asked)))
+            theirs += len(exact & set(await here.store.search(asked))) if here.store else 0
             tick(1)
-    return {"recall_vs_exact": round(ours / wanted, 4), "store_recall_vs_exact": round(theirs / wanted, 4)}
+    store = {"store_recall_vs_exact": round(theirs / wanted, 4)} if here.store else {}
+    return {"recall_vs_exact": round(ours / wanted, 4), **store}
 
 
 async def backend_cpu(admin: psycopg.AsyncConnection) -> dict[int, float] | None:
@@ -257,10 +273,12 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
         ["", ""],
         [
             ["recall against exact, dense channel", found["recall_vs_exact"]],
-            ["recall against exact, store", found["store_recall_vs_exact"]],
+            ["recall against exact, store", found.get("store_recall_vs_exact", "not asked")],
             ["peak RSS of this process, MB", found["peak_rss_mb"]],
             ["largest peak RSS of a backend, MB", found["backend_peak_rss_mb"]],
-            ["loading both, seconds", found["load_seconds"]],
+            ["loading, seconds", found["load_seconds"]],
+            ["spaces with indexes of their own", found["indexed_spaces"]],
+            ["… making them, seconds", found["index_seconds"]],
         ],
     )
 
@@ -273,12 +291,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--queries", type=int, default=400, metavar="N", help="of each contestant, for each number of clients"
     )
+    parser.add_argument("--no-store", action="store_true", help="without LangGraph's store, which takes long to load")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     args = parser.parse_args(argv)
     for name in ("users", "memories", "queries"):
         if getattr(args, name) < 1:
             parser.error(f"--{name}: a whole number of 1 or more wanted")
-    return harness.run(measure(args.users, args.memories, args.queries), tables, as_json=args.json)
+    report = measure(args.users, args.memories, args.queries, with_store=not args.no_store)
+    return harness.run(report, tables, as_json=args.json)
 
 
 async def _backends(admin: psycopg.AsyncConnection) -> list[int]:

@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 from muniment.memory.engine import Memory
+from muniment.memory.looks import Search
 from muniment.memory.plan import Change, Relation, WritePlan
-from muniment.memory.records import Memory as Record, MemoryId, Query, Revision
+from muniment.memory.ports import Sight
+from muniment.memory.records import Memory as Record, MemoryId, Query, Reader, Revision
 from tests.engine import NOON, engine, scope
 
 WHO = scope("ana")
@@ -24,7 +27,9 @@ NOISE = [said(f"The user did {'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{
 
 async def told(memory: Memory, *records: Record, rev: int = 0, relations: tuple[Relation, ...] = ()) -> None:
     vectors = await memory.house.embedder.documents([one.text for one in records])
-    changes = tuple(Change(action="ADD", after=one, vector=vector) for one, vector in zip(records, vectors, strict=True))
+    changes = tuple(
+        Change(action="ADD", after=one, vector=vector) for one, vector in zip(records, vectors, strict=True)
+    )
     await memory.house.store.commit(
         WritePlan(scope=WHO, expects=Revision(rev), node="face", at=NOON + timedelta(days=rev), changes=changes,
                   relations=relations)
@@ -35,8 +40,8 @@ async def looked(memory: Memory, asked: Query, agent: str = "supervisor") -> tup
     """What is found, and how many candidates each look at the store had."""
     counts, look = [], memory.house.store.look
 
-    async def counted(reader, search, **more):  # type: ignore[no-untyped-def]
-        counts.append(search.candidates)
+    async def counted(reader: Reader, search: Search | None, **more: Any) -> Sight:
+        counts.append(search.candidates if search else 0)
         return await look(reader, search, **more)
 
     memory.house.store.look = counted  # type: ignore[method-assign]
@@ -78,7 +83,11 @@ async def test_a_known_speaker_with_an_accent_is_no_stranger(database_url: str) 
 
 async def test_an_edge_of_later_is_not_in_an_answer_as_of_before(database_url: str) -> None:
     """As of a revision an edge that came after it brings nothing along; as of its own it does."""
-    tea, boat, paper = said("The user drinks green tea."), said("The neighbour owns a boat."), said("Paper is sold out.")
+    tea, boat, paper = (
+        said("The user drinks green tea."),
+        said("The neighbour owns a boat."),
+        said("Paper is sold out."),
+    )
     async with engine(database_url) as memory:
         await told(memory, tea, boat)
         await told(memory, paper, rev=2, relations=(Relation(a=tea.id, b=boat.id, strength=0.99),))
