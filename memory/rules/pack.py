@@ -9,7 +9,7 @@ from muniment.memory.records import Hit, Omission
 from muniment.memory.rules import tokens
 
 JOINT = 1  # token between two hits: a comma or a line end
-_TRIES = 8  # hits behind one that is too long that may still fit: the further behind, the less they say
+_TRIES = 4  # hits behind one that is too long that may still fit: the further behind, the less they say
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 Whole = Callable[[Sequence[Hit]], str]
 Piece = Callable[[Hit], str]
