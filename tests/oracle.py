@@ -63,7 +63,7 @@ class Line:
 
 @dataclass(kw_only=True)
 class World:
-    """A space as it was at each revision, from 0, with the journal line of each from 1; edges have no past."""
+    """A space as it was at each revision, from 0, with the journal line of each from 1; edges came after the last."""
 
     scope: Scope
     states: list[dict[MemoryId, Row]] = field(default_factory=lambda: [{}])
@@ -174,13 +174,14 @@ def _first(scored: tuple[float, Row]) -> tuple[float, MemoryId]:
     return -scored[0], scored[1].memory.id
 
 
-def found(world: World, all_: Channels, search: Search) -> dict[MemoryId, Found]:
+def found(world: World, rev: Revision, all_: Channels, search: Search) -> dict[MemoryId, Found]:
     """The candidates and what an edge ties to the best ten of them, with their signals."""
     candidates, hubs = best(all_, search)
     picked: dict[MemoryId, Found] = {}
+    tied = world.edges if rev == world.rev else {}
     for row in all_.rows:
         id_, its = row.memory.id, traits.traits(row.memory.text)
-        ends = [(b if a == id_ else a, strength) for (a, b), strength in world.edges.items() if id_ in (a, b)]
+        ends = [(b if a == id_ else a, strength) for (a, b), strength in tied.items() if id_ in (a, b)]
         edges = {end: strength for end, strength in ends if end in hubs}
         if id_ in candidates or edges:
             picked[id_] = Found(
@@ -246,7 +247,7 @@ class PlainStore:
         seen: tuple[Found, ...] = ()
         if search is not None:
             all_ = channels(in_scope(rows, reader, search), search)
-            seen = agreed(found(self._world, all_, search), theirs.found)
+            seen = agreed(found(self._world, Revision(rev), all_, search), theirs.found)
             assert theirs.unheard == all_.unheard
             assert frozenset(theirs.speakers) == all_.speakers
             for one in theirs.found if search.explain else ():

@@ -84,9 +84,9 @@ tied as materialized (
   ) edge group by memory_id
 )
 
--- name: tied_then
-and r.created_at <= (
-      select ts from muniment.journal where space_id = %(space)s and rev <= %(as_of)s order by rev desc limit 1)
+-- name: tied_then (an edge has no revision: it is of the one before the next change)
+and coalesce(r.created_at < (
+      select ts from muniment.journal where space_id = %(space)s and rev > %(as_of)s order by rev limit 1), true)
 
 -- name: scoped
 (select ok from entered) and m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
