@@ -67,7 +67,7 @@ def added(rows: list[tuple[Memory, Vector]]) -> tuple[Change, ...]:
 
 def search(text: str, vector: Vector, filters: Filters | None = None, **more: object) -> Search:
     asked = Search(vector=vector, terms=words.terms(text), categories=CATEGORIES, filters=filters or Filters(),
-                   candidates=40, weights=WEIGHTS)  # fmt: skip
+                   candidates=24, weights=WEIGHTS)  # fmt: skip
     return replace(asked, **more)  # type: ignore[arg-type]
 
 
@@ -266,7 +266,7 @@ async def test_nothing_of_another_space(store: PostgresStore) -> None:
     """Whatever Ben asks, nothing of Ana's is in the answer, though hers is as near and has the same words."""
     for topic in range(TOPICS):
         seen = await found(store, reader(BEN), search(" ".join(WORDS[topic::12]), CENTRES[topic]))
-        assert len(seen) == 40
+        assert len(seen) == 24
         assert all(one.memory.actor_id in ("ben", "Mira") and "ben" in one.memory.text for one in seen)
 
 
@@ -274,7 +274,7 @@ async def test_an_allowlist_holds_below_the_statement(store: PostgresStore) -> N
     """A search that names more than its reader may see finds only what row-level security shows, also among the words."""
     asked = search(" ".join(WORDS[:6]), CENTRES[2])
     seen = await found(store, reader(ANA, "tasks"), asked)
-    assert len(seen) == 40
+    assert len(seen) == 24
     assert {one.memory.category for one in seen} == {"tasks"}
     narrow = await found(store, reader(ANA, "tasks"), replace(asked, categories=("tasks",)))
     assert {one.memory.id: one.keyword for one in seen} == {one.memory.id: one.keyword for one in narrow}
@@ -331,7 +331,7 @@ async def test_dropped_indexes_are_not_missed(changing: PostgresStore, own: str)
     seen = (await changing.look(reader(ANA), asked)).found
     assert changing._large == {BEN.space}
     assert seen == (await changing.look(reader(ANA), asked)).found
-    assert len(seen) == 40
+    assert len(seen) == 24
     with psycopg.connect(own) as admin:
         assert admin.execute("select distinct space_id from muniment.postings").fetchall() == [(BEN.space,)]
 
@@ -380,7 +380,7 @@ async def test_a_brief_is_of_one_revision_and_by_index(changing: PostgresStore) 
         )
         assert sight.rev == COUNT
         assert len(sight.stable) == 5
-        assert len(sight.found) == (1 if filters.agent_id else 40)
+        assert len(sight.found) == (1 if filters.agent_id else 24)
 
 
 async def test_as_of_reads_no_index(changing: PostgresStore) -> None:

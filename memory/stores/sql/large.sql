@@ -29,7 +29,7 @@ changed as materialized (
   where p.space_id = %(space)s and (select ok from entered) and p.dimension = 0 and p.category = any(%(categories)s)
 ), chosen as materialized (
   select n, idf from (
-    select h.n, ln(1 + (greatest(s.n, h.df) + %(background)s - h.df + 0.5) / (h.df + 0.5)) as idf,
+    select h.n, ln(1 + (greatest(s.n, h.df) + %(background)s - h.df + 0.5::float8) / (h.df + 0.5::float8)) as idf,
       sum(h.df) over (order by h.df, h.n) as total, row_number() over (order by h.df, h.n) as place
     from heard h cross join size s
   ) o where total <= {most} or place = 1

@@ -17,7 +17,7 @@ with entered as materialized (
 ), scope as materialized (
   {scope}
 ), idf as materialized (
-  select t.n, d.df, ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5) / (coalesce(d.df, 0) + 0.5)) as idf
+  select t.n, d.df, ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5::float8) / (coalesce(d.df, 0) + 0.5::float8)) as idf
   from term t cross join scope c left join {df} d on d.n = t.n
 ), keyword as materialized (
   select memory_id, min(standing) as standing, min(speaker) as speaker,
