@@ -165,6 +165,7 @@ def whole(asked: Query, answer: Answer, past: Past, owner: str) -> None:
         assert sum(text.endswith(f" {asked.text}") for text in texts) in (0, 2)
 
 
+@pytest.mark.timeout(60 + 2 * SECONDS)
 async def test_readers_among_writers(engines: list[Memory]) -> None:
     """Half a plan, a fact beside its successor, a stranger's memory, a forgotten one, a revision that goes back, a header of
     one revision over bullets of another: none is ever seen. Every answer is given again as of its revision."""
