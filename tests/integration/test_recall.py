@@ -99,7 +99,10 @@ async def test_an_edge_of_later_is_not_in_an_answer_as_of_before(database_url: s
 
 async def test_two_long_texts_that_differ_in_a_number_are_two_facts(database_url: str) -> None:
     """Nearly all words in common do not make them the same."""
-    paid = "The user paid the gardener {} euros for the work on the hedges, the lawn and the old apple trees behind the house."
+    paid = (
+        "In March the user paid the gardener Milan {} euros for work on the hedges, the front lawn, the gravel path, the old "
+        "apple trees, the roses, the pond, the wooden fence and the vegetable beds behind the brick house in Tartu."
+    )
     async with engine(database_url) as memory:
         await told(memory, said(paid.format(300)), said(paid.format(450)))
         found, _ = await looked(memory, Query(text="What did the gardener get for the hedges?"))
