@@ -26,10 +26,10 @@ Op = Literal["classify", "search", "create", "update", "merge", "delete", "link"
 Status = Literal["ok", "error", "skipped"]
 
 RequestId = NewType("RequestId", UUID)
-JobName = Literal["extract", "reflect", "expire", "index"]
+JobName = Literal["extract", "reflect", "expire", "index", "round", "tend", "collect", "learn_path"]
 Part = Literal["vectors", "words", "dropped"]
 Source = Literal["rules", "model"]
-Purpose = Literal["reply", "extract", "insight"]
+Purpose = Literal["reply", "extract", "insight", "consolidate", "path"]
 Field = Literal["preferred_name", "pronouns", "city", "language", "tone", "goals"]
 Decision = Literal["pending", "approved", "rejected", "expired", "replaced"]
 UNFORMAL = ("more than ", "recalled", "contradicts ")  # how the reasons begin that say nothing of a statement's form

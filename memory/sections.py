@@ -162,6 +162,56 @@ class Insights(Part):
     snippet_chars: Count
 
 
+class Consolidation(Part):
+    """The nightly look at pairs of memories: hours between two looks at a space, pairs of a user and day, of a prompt and of
+    a survey; the memories that it starts from (hours since a change, importance, share of the most retrieved), the days after
+    which a memory is no partner any more, and in which no pair is checked twice; whether prompts go to a batch endpoint, and
+    how many days an answer of it is waited for."""
+
+    every_hours: Positive
+    per_day: Annotated[int, Field(ge=0)]
+    per_prompt: Annotated[int, Field(ge=5, le=10)]
+    pairs: Count
+    pool: Count
+    recent_hours: Positive
+    importance_from: Annotated[int, Field(ge=1, le=5)]
+    retrieved_share: Share
+    partner_days: Count
+    fingerprint_days: Count
+    lease_minutes: Positive
+    batch: bool
+    batch_days: Positive
+
+
+class Forgetting(Part):
+    """What is forgotten by itself: untouched for so many days, not pinned, and of less importance than this, which counts
+    one less for every `fade_days` untouched, but for the highest; `categories` have days of their own, null for never, and
+    what belongs to a run of an agent `run_days`. Always-in-context categories are not touched."""
+
+    untouched_days: Count
+    importance_below: Annotated[int, Field(ge=1, le=6)]
+    fade_days: Count
+    categories: dict[str, Count | None]
+    run_days: Count | None
+
+
+class Ledger(Part):
+    """How long what was said is kept word for word, in days, how often it is cleaned, and how long operational events are."""
+
+    retention_days: Count
+    cleanup_interval_seconds: Positive
+    run_on_startup: bool
+    events_days: Count
+
+
+class Procedures(Part):
+    """Learned procedures: the most characters and steps of one, and failures before a success that make a path worth keeping."""
+
+    chars: Count
+    steps: Count
+    failures: Count
+
+
 class Jobs(Part):
     """How the worker works: jobs at once, and seconds without a heartbeat after which a job's worker counts as dead."""
 

@@ -20,13 +20,17 @@ from muniment.memory.errors import BadConfig
 from muniment.memory.sections import (
     Category,
     ConsentRules,
+    Consolidation,
     DeltaHeader,
     Episodes,
+    Forgetting,
     Insights,
     Jobs,
+    Ledger,
     Limits,
     ModelLimits,
     Part,
+    Procedures,
     Profile,
     Recall,
     Redact,
@@ -63,6 +67,10 @@ class Settings(Part):
     spend: Spending
     episodes: Episodes
     insights: Insights
+    consolidation: Consolidation
+    forgetting: Forgetting
+    session_ledger: Ledger
+    procedures: Procedures
     jobs: Jobs
     home: Path
     database_url: SecretStr | None = None
@@ -104,6 +112,10 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         spend=_spend(source, content, env.text("MUNIMENT_MODEL")),
         episodes=content.episodes,
         insights=content.insights,
+        consolidation=content.consolidation,
+        forgetting=_forgetting(source, content),
+        session_ledger=content.session_ledger,
+        procedures=content.procedures,
         jobs=content.jobs,
         home=env.path("MUNIMENT_HOME") or Path(platformdirs.user_data_dir("muniment")),
         database_url=env.secret("MUNIMENT_DATABASE_URL", _is_dsn, "a postgresql:// URL or a key=value DSN"),
@@ -221,6 +233,10 @@ class _Content(Part):
     spend: Spending
     episodes: Episodes
     insights: Insights
+    consolidation: Consolidation
+    forgetting: Forgetting
+    session_ledger: Ledger
+    procedures: Procedures
     jobs: Jobs
 
 
@@ -308,6 +324,16 @@ def _spend(source: _Source, content: _Content, model: str | None) -> Spending:
             ("spend", "prices"), f"has no price of MUNIMENT_MODEL ({model}), which spend.daily_money needs"
         )
     return content.spend
+
+
+def _forgetting(source: _Source, content: _Content) -> Forgetting:
+    known = [*content.categories.system, *(custom.name for custom in content.categories.custom)]
+    for name in content.forgetting.categories:
+        if name not in known:
+            raise source.bad(
+                ("forgetting", "categories", name), f"there is no category {shown(name)}{meant(name, known)}"
+            )
+    return content.forgetting
 
 
 def _redact(source: _Source, content: _Content) -> Redact:

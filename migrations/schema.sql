@@ -310,12 +310,55 @@ CREATE TABLE muniment.consent_requests (
 
 ALTER TABLE ONLY muniment.consent_requests FORCE ROW LEVEL SECURITY;
 
+CREATE TABLE muniment.consolidation_runs (
+    space_id uuid NOT NULL,
+    run_id uuid NOT NULL,
+    status text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    ended_at timestamp with time zone,
+    leased_until timestamp with time zone NOT NULL,
+    from_rev bigint NOT NULL,
+    to_rev bigint,
+    model text,
+    prompt text,
+    seen integer DEFAULT 0 NOT NULL,
+    checked integer DEFAULT 0 NOT NULL,
+    same integer DEFAULT 0 NOT NULL,
+    superseded integer DEFAULT 0 NOT NULL,
+    distinct_pairs integer DEFAULT 0 NOT NULL,
+    outdated integer DEFAULT 0 NOT NULL,
+    unanswered integer DEFAULT 0 NOT NULL,
+    requests integer DEFAULT 0 NOT NULL,
+    input_tokens bigint DEFAULT 0 NOT NULL,
+    output_tokens bigint DEFAULT 0 NOT NULL,
+    micros bigint DEFAULT 0 NOT NULL,
+    duplicates_before integer,
+    duplicates_after integer,
+    batch text,
+    asked jsonb,
+    reason text,
+    CONSTRAINT consolidation_runs_status CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'done'::text, 'over_budget'::text, 'failed'::text, 'interrupted'::text, 'undone'::text])))
+);
+
+ALTER TABLE ONLY muniment.consolidation_runs FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE muniment.embedders (
     model text NOT NULL,
     active boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     run uuid
 );
+
+CREATE TABLE muniment.erasures (
+    space_id uuid NOT NULL,
+    erasure_id uuid NOT NULL,
+    what text NOT NULL,
+    counts jsonb NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT erasures_what CHECK ((what = ANY (ARRAY['memory'::text, 'user'::text, 'purge'::text])))
+);
+
+ALTER TABLE ONLY muniment.erasures FORCE ROW LEVEL SECURITY;
 
 CREATE TABLE muniment.events (
     space_id uuid NOT NULL,
@@ -431,6 +474,22 @@ UNION ALL
     journal.ts
    FROM muniment.journal;
 
+CREATE TABLE muniment.pair_fingerprints (
+    space_id uuid NOT NULL,
+    low_id uuid NOT NULL,
+    high_id uuid NOT NULL,
+    score smallint NOT NULL,
+    judgement text NOT NULL,
+    source text NOT NULL,
+    run_id uuid NOT NULL,
+    checked_at timestamp with time zone NOT NULL,
+    CONSTRAINT pair_fingerprints_judgement CHECK ((judgement = ANY (ARRAY['same'::text, 'supersedes'::text, 'different'::text]))),
+    CONSTRAINT pair_fingerprints_order CHECK ((low_id < high_id)),
+    CONSTRAINT pair_fingerprints_source CHECK ((source = ANY (ARRAY['rules'::text, 'model'::text])))
+);
+
+ALTER TABLE ONLY muniment.pair_fingerprints FORCE ROW LEVEL SECURITY;
+
 CREATE TABLE muniment.postings (
     space_id uuid NOT NULL,
     dimension integer NOT NULL,
@@ -466,6 +525,9 @@ CREATE TABLE muniment.spaces (
     created_at timestamp with time zone NOT NULL,
     indexed_model text,
     indexed_rev bigint,
+    tended_rev bigint DEFAULT 0 NOT NULL,
+    tended_at timestamp with time zone,
+    tend_at timestamp with time zone,
     CONSTRAINT spaces_owner_type CHECK ((owner_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
 )
 WITH (fillfactor='50');
@@ -532,8 +594,14 @@ ALTER TABLE ONLY muniment.turns FORCE ROW LEVEL SECURITY;
 ALTER TABLE ONLY muniment.consent_requests
     ADD CONSTRAINT consent_requests_pk PRIMARY KEY (space_id, request_id);
 
+ALTER TABLE ONLY muniment.consolidation_runs
+    ADD CONSTRAINT consolidation_runs_pk PRIMARY KEY (space_id, run_id);
+
 ALTER TABLE ONLY muniment.embedders
     ADD CONSTRAINT embedders_pk PRIMARY KEY (model);
+
+ALTER TABLE ONLY muniment.erasures
+    ADD CONSTRAINT erasures_pk PRIMARY KEY (space_id, erasure_id);
 
 ALTER TABLE ONLY muniment.events
     ADD CONSTRAINT events_pk PRIMARY KEY (space_id, event_id);
@@ -549,6 +617,9 @@ ALTER TABLE ONLY muniment.memories
 
 ALTER TABLE ONLY muniment.memory_versions
     ADD CONSTRAINT memory_versions_pk PRIMARY KEY (space_id, memory_id, from_rev);
+
+ALTER TABLE ONLY muniment.pair_fingerprints
+    ADD CONSTRAINT pair_fingerprints_pk PRIMARY KEY (space_id, low_id, high_id, score);
 
 ALTER TABLE ONLY muniment.postings
     ADD CONSTRAINT postings_pk PRIMARY KEY (space_id, dimension, category);
@@ -576,6 +647,10 @@ ALTER TABLE ONLY muniment.turns
 
 CREATE UNIQUE INDEX consent_requests_waiting ON muniment.consent_requests USING btree (space_id, field, lower(value)) WHERE (decision = 'pending'::text);
 
+CREATE INDEX consolidation_runs_by_time ON muniment.consolidation_runs USING btree (space_id, started_at DESC);
+
+CREATE UNIQUE INDEX consolidation_runs_one ON muniment.consolidation_runs USING btree (space_id) WHERE (ended_at IS NULL);
+
 CREATE UNIQUE INDEX embedders_one_active ON muniment.embedders USING btree (active) WHERE active;
 
 CREATE UNIQUE INDEX embedders_one_run ON muniment.embedders USING btree (((run IS NOT NULL))) WHERE (run IS NOT NULL);
@@ -599,6 +674,9 @@ CREATE INDEX turns_by_thread ON muniment.turns USING btree (space_id, thread_id,
 ALTER TABLE ONLY muniment.consent_requests
     ADD CONSTRAINT consent_requests_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
+ALTER TABLE ONLY muniment.consolidation_runs
+    ADD CONSTRAINT consolidation_runs_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
 ALTER TABLE ONLY muniment.events
     ADD CONSTRAINT events_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
@@ -613,6 +691,9 @@ ALTER TABLE ONLY muniment.memories
 
 ALTER TABLE ONLY muniment.memory_versions
     ADD CONSTRAINT memory_versions_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
+
+ALTER TABLE ONLY muniment.pair_fingerprints
+    ADD CONSTRAINT pair_fingerprints_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
 
 ALTER TABLE ONLY muniment.postings
     ADD CONSTRAINT postings_space_fk FOREIGN KEY (space_id) REFERENCES muniment.spaces(space_id);
@@ -634,15 +715,33 @@ ALTER TABLE ONLY muniment.turns
 
 ALTER TABLE muniment.consent_requests ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY consent_requests_eraser ON muniment.consent_requests TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
 CREATE POLICY consent_requests_own ON muniment.consent_requests TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 CREATE POLICY consent_requests_read ON muniment.consent_requests FOR SELECT TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ('profile'::text = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))));
 
+ALTER TABLE muniment.consolidation_runs ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY consolidation_runs_eraser ON muniment.consolidation_runs TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+CREATE POLICY consolidation_runs_own ON muniment.consolidation_runs TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+ALTER TABLE muniment.erasures ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY erasures_eraser ON muniment.erasures TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+CREATE POLICY erasures_own ON muniment.erasures TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
 ALTER TABLE muniment.events ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY events_eraser ON muniment.events TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 CREATE POLICY events_own ON muniment.events TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 ALTER TABLE muniment.extractions ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY extractions_eraser ON muniment.extractions TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 CREATE POLICY extractions_keeper ON muniment.extractions FOR SELECT TO muniment_keeper USING (true);
 
@@ -650,9 +749,13 @@ CREATE POLICY extractions_own ON muniment.extractions TO muniment_app USING (((s
 
 ALTER TABLE muniment.journal ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY journal_eraser ON muniment.journal TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
 CREATE POLICY journal_own ON muniment.journal TO muniment_app USING ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[]))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 ALTER TABLE muniment.memories ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY memories_eraser ON muniment.memories TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 CREATE POLICY memories_keeper ON muniment.memories FOR SELECT TO muniment_keeper USING (true);
 
@@ -660,19 +763,33 @@ CREATE POLICY memories_own ON muniment.memories TO muniment_app USING (((space_i
 
 ALTER TABLE muniment.memory_versions ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY memory_versions_eraser ON muniment.memory_versions TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
 CREATE POLICY memory_versions_keeper ON muniment.memory_versions FOR SELECT TO muniment_keeper USING (true);
 
 CREATE POLICY memory_versions_own ON muniment.memory_versions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+ALTER TABLE muniment.pair_fingerprints ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY pair_fingerprints_eraser ON muniment.pair_fingerprints TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+CREATE POLICY pair_fingerprints_own ON muniment.pair_fingerprints TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
 ALTER TABLE muniment.postings ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY postings_eraser ON muniment.postings TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 CREATE POLICY postings_own ON muniment.postings TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 ALTER TABLE muniment.relations ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY relations_eraser ON muniment.relations TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
 CREATE POLICY relations_own ON muniment.relations TO muniment_app USING ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[]))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 ALTER TABLE muniment.spaces ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY spaces_eraser ON muniment.spaces TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 CREATE POLICY spaces_keeper ON muniment.spaces FOR SELECT TO muniment_keeper USING (true);
 
@@ -688,11 +805,15 @@ CREATE POLICY spend_own ON muniment.spend TO muniment_app USING (((space_id = AN
 
 ALTER TABLE muniment.swept ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY swept_eraser ON muniment.swept TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
 CREATE POLICY swept_keeper ON muniment.swept FOR SELECT TO muniment_keeper USING (true);
 
 CREATE POLICY swept_own ON muniment.swept TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 ALTER TABLE muniment.thread_revision ENABLE ROW LEVEL SECURITY;
+
+CREATE POLICY thread_revision_eraser ON muniment.thread_revision TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 CREATE POLICY thread_revision_own ON muniment.thread_revision TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
@@ -700,30 +821,54 @@ CREATE POLICY thread_revision_read ON muniment.thread_revision FOR SELECT TO mun
 
 ALTER TABLE muniment.turns ENABLE ROW LEVEL SECURITY;
 
+CREATE POLICY turns_eraser ON muniment.turns TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
 CREATE POLICY turns_own ON muniment.turns TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
 GRANT USAGE ON SCHEMA muniment TO muniment_app;
 GRANT USAGE ON SCHEMA muniment TO muniment_keeper;
+GRANT USAGE ON SCHEMA muniment TO muniment_eraser;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.memories TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT SELECT(space_id) ON TABLE muniment.memories TO muniment_keeper;
+
+GRANT UPDATE(superseded_by) ON TABLE muniment.memories TO muniment_eraser;
+
+GRANT UPDATE(turns) ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT SELECT(embedding_model) ON TABLE muniment.memories TO muniment_keeper;
 
 GRANT SELECT(next_model) ON TABLE muniment.memories TO muniment_keeper;
 
 GRANT SELECT,INSERT ON TABLE muniment.journal TO muniment_app;
+GRANT SELECT,INSERT,DELETE ON TABLE muniment.journal TO muniment_eraser;
+
+GRANT UPDATE(thread_id) ON TABLE muniment.journal TO muniment_eraser;
+
+GRANT UPDATE(actor) ON TABLE muniment.journal TO muniment_eraser;
+
+GRANT UPDATE(meta) ON TABLE muniment.journal TO muniment_eraser;
 
 GRANT SELECT ON TABLE muniment.change_log TO muniment_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.consent_requests TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.consent_requests TO muniment_eraser;
+
+GRANT SELECT,DELETE ON TABLE muniment.consolidation_runs TO muniment_eraser;
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.consolidation_runs TO muniment_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.embedders TO muniment_app;
 
+GRANT SELECT,INSERT,DELETE ON TABLE muniment.erasures TO muniment_eraser;
+GRANT SELECT,INSERT ON TABLE muniment.erasures TO muniment_app;
+
 GRANT SELECT,INSERT ON TABLE muniment.events TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.events TO muniment_eraser;
 
 GRANT SELECT,INSERT ON TABLE muniment.extractions TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.extractions TO muniment_eraser;
 
 GRANT SELECT(space_id) ON TABLE muniment.extractions TO muniment_keeper;
 
@@ -736,8 +881,13 @@ GRANT SELECT(at) ON TABLE muniment.extractions TO muniment_keeper;
 GRANT SELECT ON TABLE muniment.history TO muniment_app;
 
 GRANT SELECT,INSERT ON TABLE muniment.memory_versions TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.memory_versions TO muniment_eraser;
 
 GRANT SELECT(space_id) ON TABLE muniment.memory_versions TO muniment_keeper;
+
+GRANT UPDATE(superseded_by) ON TABLE muniment.memory_versions TO muniment_eraser;
+
+GRANT UPDATE(turns) ON TABLE muniment.memory_versions TO muniment_eraser;
 
 GRANT UPDATE(embedding) ON TABLE muniment.memory_versions TO muniment_app;
 
@@ -751,12 +901,18 @@ GRANT SELECT(next_model) ON TABLE muniment.memory_versions TO muniment_keeper;
 
 GRANT SELECT ON TABLE muniment.operations TO muniment_app;
 
+GRANT SELECT,DELETE ON TABLE muniment.pair_fingerprints TO muniment_eraser;
+GRANT SELECT,INSERT,UPDATE ON TABLE muniment.pair_fingerprints TO muniment_app;
+
 GRANT SELECT,INSERT,DELETE ON TABLE muniment.postings TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.postings TO muniment_eraser;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.relations TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.relations TO muniment_eraser;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spaces TO muniment_app;
 GRANT SELECT ON TABLE muniment.spaces TO muniment_keeper;
+GRANT SELECT,DELETE,UPDATE ON TABLE muniment.spaces TO muniment_eraser;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spend TO muniment_app;
 
@@ -764,7 +920,10 @@ GRANT SELECT,INSERT,UPDATE ON TABLE muniment.spend_days TO muniment_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.swept TO muniment_app;
 GRANT SELECT ON TABLE muniment.swept TO muniment_keeper;
+GRANT SELECT,DELETE ON TABLE muniment.swept TO muniment_eraser;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.thread_revision TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.thread_revision TO muniment_eraser;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.turns TO muniment_app;
+GRANT SELECT,DELETE ON TABLE muniment.turns TO muniment_eraser;

@@ -10,7 +10,8 @@ from time import monotonic
 
 from muniment.memory.errors import MunimentError, NotFound, StoreError
 from muniment.memory.plan import Job, JobName, Outcome
-from muniment.memory.ports import Clock, Queue, Ticket
+from muniment.memory.ports import Clock
+from muniment.memory.queue import Queue, Ticket
 from muniment.memory.rules.retry import again
 from muniment.memory.sections import Jobs
 

@@ -17,7 +17,7 @@ from psycopg.types.json import Jsonb
 
 from muniment.memory.errors import StoreError
 from muniment.memory.plan import Job, JobName
-from muniment.memory.ports import Ticket
+from muniment.memory.queue import Ticket
 from muniment.memory.records import Scope, Turn
 from muniment.memory.rules.retry import LONGEST_SECONDS
 from muniment.memory.stores import rows

@@ -18,7 +18,7 @@ from muniment.memory.flows.work import Worker
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.fakes import FixedClock, HashEmbedder
 from muniment.memory.plan import Job, JobName, Outcome
-from muniment.memory.ports import Queue, Ticket
+from muniment.memory.queue import Queue, Ticket
 from tests.engine import said, scope, settings
 
 

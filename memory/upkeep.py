@@ -1,0 +1,197 @@
+"""What the night shift needs of a store: pairs to compare, runs and their records, what is due, and removal for good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal, NewType, Protocol
+from uuid import UUID
+
+from muniment.memory.plan import Source, WritePlan
+from muniment.memory.records import Memory, MemoryId, Revision, Scope, TurnId
+
+RunId = NewType("RunId", UUID)
+Judgement = Literal["same", "supersedes", "different"]
+RunStatus = Literal["running", "waiting", "done", "over_budget", "failed", "interrupted", "undone"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pair:
+    """Two active memories of one kind that may say the same: `sim` is their cosine in [-1, 1]."""
+
+    older: Memory
+    newer: Memory  # the later to change
+    sim: float
+    checked: bool = False  # within `consolidation.fingerprint_days`, at this distance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What a look at a pair came to, and who looked."""
+
+    pair: Pair
+    judgement: Judgement
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Survey:
+    """The pairs of a space that may say the same, closest first, at one revision."""
+
+    rev: Revision
+    pairs: tuple[Pair, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """The record of one consolidation of one space. Numbers of pairs, tokens, and millionths of the currency.
+
+    `seen` pairs were in the survey; of those `checked`, so many were found `same`, `superseded` or `distinct`; `outdated`
+    changed before the answer was there, `unanswered` got none. `duplicates_…`: pairs that the rules alone call the same."""
+
+    id: RunId
+    scope: Scope
+    status: RunStatus
+    started_at: datetime
+    from_rev: Revision
+    to_rev: Revision | None = None
+    ended_at: datetime | None = None
+    model: str | None = None
+    prompt: str | None = None
+    seen: int = 0
+    checked: int = 0
+    same: int = 0
+    superseded: int = 0
+    distinct: int = 0
+    outdated: int = 0
+    unanswered: int = 0
+    requests: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    micros: int = 0
+    duplicates_before: int | None = None
+    duplicates_after: int | None = None
+    batch: str | None = None  # the endpoint's name of what is being waited for
+    asked: tuple[Asked, ...] = ()
+    reason: str | None = None  # of a status that is not the usual: a class of error, never its message
+    dry: bool = False  # nothing of it was written, this record neither
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A pair in a prompt that is with a batch endpoint: which prompt, which place in it, and what was shown."""
+
+    request: str
+    place: int
+    older: MemoryId
+    newer: MemoryId
+    revs: tuple[Revision, Revision]
+    sim: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """What of a space has to go, at one revision: memories to forget, to purge, and how much of the ledger is too old."""
+
+    rev: Revision
+    forget: tuple[Memory, ...] = ()
+    purge: tuple[MemoryId, ...] = ()
+    turns: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traces:
+    """Where a memory, or all of a space, left traces: threads with checkpoints, and turns of the ledger."""
+
+    threads: frozenset[str] = frozenset()
+    turns: tuple[TurnId, ...] = ()
+    built_on: tuple[MemoryId, ...] = ()  # memories that were made of it, and go or are made anew
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erasure:
+    """A receipt: what was removed for good, counted by the names of its tables; no word of it."""
+
+    id: UUID
+    what: Literal["memory", "user", "purge"]
+    at: datetime
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+class Consolidating(Protocol):
+    """The part of a store that a consolidation asks."""
+
+    async def begin_run(self, run: Run, lease: timedelta) -> Run | None:
+        """Write the record; None while another run of the space is under way. One whose lease is over is given up:
+        `interrupted`."""
+        ...
+
+    async def keep_run(
+        self, run: Run, lease: timedelta, plan: WritePlan | None = None, findings: Sequence[Finding] = ()
+    ) -> Run:
+        """Write how far the run is, with what it decided: the record, the fingerprints and the plan in one transaction.
+
+        Raises Conflict when the space is no longer at `plan.expects`, or the run is no longer its space's own."""
+        ...
+
+    async def runs(self, scope: Scope, limit: int, run: RunId | None = None) -> list[Run]:
+        """The records of the space, newest first; or that one."""
+        ...
+
+    async def survey(self, scope: Scope, now: datetime, limit: int, *, since: Revision) -> Survey:
+        """S-37..S-40 in one statement: pairs of which one memory changed after `since`."""
+        ...
+
+    async def checked_since(self, scope: Scope, since: datetime) -> int:
+        """How many pairs of the space were checked since then."""
+        ...
+
+    async def changed_by(self, scope: Scope, run: RunId) -> list[tuple[Memory, Memory, dict[str, Any]]]:
+        """What a run changed: each memory as it was before and as it is now, with the journal's `meta`."""
+        ...
+
+
+class Tending(Protocol):
+    """The part of a store that knows what is due, in one space and in all."""
+
+    async def due(self, scope: Scope, now: datetime, limit: int) -> Due: ...
+
+    async def tended(self, scope: Scope, rev: Revision | None, at: datetime, again: datetime | None) -> None:
+        """Note that the space was tended up to a revision, and when something in it is due next; None: not to its end."""
+        ...
+
+    async def enqueue_due(self, now: datetime, every: timedelta, spread: timedelta) -> int:
+        """Enqueue `tend` for every space that is due, each tenant at its own time within `spread`; how many."""
+        ...
+
+    async def periodic(self, name: str, slot: datetime) -> bool:
+        """Enqueue a job of no space, once for each slot however many ask; whether this call did."""
+        ...
+
+    async def touch(self, scope: Scope, seen: dict[MemoryId, int], at: datetime) -> None:
+        """Count that memories were retrieved. Not a change; waits for no writer."""
+        ...
+
+    async def clean(self, scope: Scope, turns_before: datetime, events_before: datetime) -> int:
+        """Remove turns, and events and looks, that are older; not those that a job still wants. How many turns."""
+        ...
+
+
+class Erasing(Protocol):
+    """The part of a store that removes for good."""
+
+    async def traces(self, scope: Scope, memory_id: MemoryId | None) -> Traces: ...
+
+    async def purge(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> Erasure:
+        """Remove memories with their vectors, versions, relations and what the journal says of them; the journal keeps
+        that they were, and one last line each."""
+        ...
+
+    async def erase(self, scope: Scope, memory_id: MemoryId, traces: Traces, at: datetime) -> Erasure:
+        """Remove a memory, what was built on it, and the turns of the ledger that say it."""
+        ...
+
+    async def erase_space(self, scope: Scope, at: datetime) -> Erasure:
+        """Remove a space: every row of every table, and its jobs."""
+        ...
