@@ -1,0 +1,46 @@
+-- The same schema on a Citus cluster: every table that leads with space_id becomes a table distributed by it, all in one
+-- colocation group, so that whatever concerns one space stays on one node. Opt-in and by hand; nothing applies it.
+--
+--   psql -v ON_ERROR_STOP=1 -f distribute.sql "$COORDINATOR_AS_ITS_OWNER"
+--
+-- once, after `muniment migrate` on the coordinator; restartable: what is distributed already is left alone. What it rests on,
+-- and what was not tried: docs/scale.md.
+create extension if not exists citus;
+
+-- Settings made inside a transaction go with it to the nodes: row-level security there reads app.spaces.
+select format('alter database %I set citus.propagate_set_commands = %L', current_database(), 'local') \gexec
+set citus.propagate_set_commands = 'local';
+
+-- The coordinator reaches the nodes in the name of the role that asks: these three have to be able to log in there. Their
+-- passwords, or certificates, belong into pg_dist_authinfo or the nodes' pg_hba.conf, not into this file.
+alter role muniment_app login;
+alter role muniment_keeper login;
+alter role muniment_eraser login;
+
+-- What policies and statements call must be on every node.
+select create_distributed_function(p.oid::regprocedure::text)
+from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
+  'expect_embedder', 'speaker_dimension', 'apply_changes');
+
+-- Lookup data of a handful of rows: a copy on each node.
+select create_reference_table('muniment.embedders')
+where not exists (select from pg_dist_partition where logicalrelid = 'muniment.embedders'::regclass);
+
+-- The first makes the colocation group, and is what the others refer to.
+select create_distributed_table('muniment.spaces', 'space_id', shard_count => 64)
+where not exists (select from pg_dist_partition where logicalrelid = 'muniment.spaces'::regclass);
+
+-- `memories` before what refers to it; each in a transaction of its own.
+select format('select create_distributed_table(%L, %L, colocate_with => %L)', 'muniment.' || name, 'space_id', 'muniment.spaces')
+from unnest(array[
+  'memories', 'memory_versions', 'journal', 'relations', 'thread_revision', 'turns', 'extractions', 'events',
+  'consent_requests', 'spend', 'spend_days', 'swept', 'postings', 'consolidation_runs', 'pair_fingerprints', 'erasures'
+]) with ordinality t (name, n)
+where not exists (select from pg_dist_partition where logicalrelid = ('muniment.' || name)::regclass)
+order by n \gexec
+
+-- A write is one call of one function: it runs where the space is, in one round trip from the coordinator.
+select create_distributed_function(p.oid::regprocedure::text, 'at_space', colocate_with => 'muniment.spaces')
+from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+where n.nspname = 'muniment' and p.proname = 'commit_plan';
