@@ -82,5 +82,13 @@ class BadExtraction(BadModelAnswer):
     """What the model extracted cannot be used."""
 
 
+class BatchFailed(ModelError):
+    """The model's endpoint cannot answer the batch."""
+
+
+class NotReady(MunimentError):
+    """What is waited for is not there yet."""
+
+
 class OverBudget(ModelError):
     """The tenant's budget of the day is used up."""

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import openai
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from muniment.memory.errors import BadInput, BadModelAnswer, ModelError
@@ -43,7 +44,9 @@ class _Choice(_Part):
     finish_reason: str | None = None
 
 
-class _Usage(_Part):
+class Usage(_Part):
+    """The tokens that an endpoint has counted, as far as it says."""
+
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
@@ -51,7 +54,7 @@ class _Usage(_Part):
 class _Completion(_Part):
     model: str | None = None
     choices: list[_Choice] = Field(min_length=1)
-    usage: _Usage | None = None
+    usage: Usage | None = None
 
 
 class OpenAIChat:
@@ -88,6 +91,11 @@ class OpenAIChat:
     def name(self) -> str:
         return self._model
 
+    @property
+    def client(self) -> openai.AsyncOpenAI:
+        """The endpoint, for what is asked of it besides a chat."""
+        return self._client
+
     async def chat(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
     ) -> ChatAnswer:
@@ -100,7 +108,7 @@ class OpenAIChat:
         dropped = self._dropped
         while True:
             try:
-                answer = await self._ask(self._body(messages, tools, form, dropped), formed=form is not None)
+                answer = await self._ask(self.body(messages, tools, form, dropped), formed=form is not None)
             except ModelError as error:
                 refused = frozenset(error.data.get("about") or FORM_OPTIONS) - dropped
                 if form is None or error.data.get("status") not in UNKNOWN_OPTION or not refused:
@@ -113,9 +121,15 @@ class OpenAIChat:
     async def close(self) -> None:
         await self._client.close()
 
-    def _body(
-        self, messages: Sequence[ChatMessage], tools: Sequence[Tool], form: AnswerForm | None, dropped: frozenset[str]
+    def body(
+        self,
+        messages: Sequence[ChatMessage],
+        tools: Sequence[Tool] = (),
+        form: AnswerForm | None = None,
+        dropped: frozenset[str] | None = None,
     ) -> dict[str, Any]:
+        """The body of a request, without the options that are `dropped`: those the endpoint has refused, if not given."""
+        dropped = self._dropped if dropped is None else dropped
         if form and "response_format" in dropped:
             messages = _told(messages, form)
         body: dict[str, Any] = {"model": self._model, "messages": [_to_wire(message) for message in messages]}
@@ -142,8 +156,12 @@ class OpenAIChat:
     async def _ask(self, body: dict[str, Any], *, formed: bool) -> ChatAnswer:
         with translated(self._model):
             raw = await self._client.chat.completions.with_raw_response.create(**body)
+        return self.read(raw.content, formed=formed)
+
+    def read(self, content: bytes | str, *, formed: bool) -> ChatAnswer:
+        """The answer in the JSON of a completion. Raises BadModelAnswer."""
         try:
-            completion = _Completion.model_validate_json(raw.content)
+            completion = _Completion.model_validate_json(content)
         except ValidationError as error:
             raise BadModelAnswer("The model's answer is not in the expected form.", model=self._model) from error
         return self._accept(completion, formed=formed)
@@ -160,7 +178,7 @@ class OpenAIChat:
         text = message.content or ""
         if not calls and not text.strip():
             raise BadModelAnswer("The model's answer is empty.", model=self._model, finish_reason=finish)
-        usage = completion.usage or _Usage()
+        usage = completion.usage or Usage()
         return ChatAnswer(
             message=ChatMessage(role="assistant", content=text, tool_calls=calls),
             model=completion.model or self._model,

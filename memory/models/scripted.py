@@ -109,10 +109,8 @@ class ScriptedOpenAI:
     def __enter__(self) -> Self:
         owner: ScriptedOpenAI = self
 
-        class Handler(_Handler):
-            script = owner
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        handler = type("Scripted", (self.handler(),), {"script": owner})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(
             target=self._server.serve_forever, args=(0.02,), daemon=True, name="scripted-openai"
@@ -129,25 +127,36 @@ class ScriptedOpenAI:
             self._server.server_close()
             self._thread.join(5)
 
+    def handler(self) -> type[Handler]:
+        """What reads a request and sends its answer."""
+        return Handler
+
     def answer(self, request: Request) -> tuple[int, dict[str, Any] | None, Fail | None]:
         """Status, JSON body and failure for one request; called by the handler's thread."""
+        fail, refusal = self.begin(request)
+        if refusal is not None:
+            return *refusal, fail
+        if request.path.endswith("/chat/completions"):
+            return 200, self.completion(request.body, fail), fail
+        if request.path.endswith("/embeddings"):
+            return 200, self._embeddings(request.body, empty=fail == "empty"), fail
+        return 404, wrong("no such path", "not_found"), fail
+
+    def begin(self, request: Request) -> tuple[Fail | None, tuple[int, dict[str, Any]] | None]:
+        """Note the request and let the latency pass: the failure that it is to have, and its answer if that is no good one."""
         with self._lock:
             self.requests.append(request)
             fail = next(self._fails, None) or self._chance()
         self._stop.wait(self._latency(request) if callable(self._latency) else self._latency)
         if fail in _STATUS:
             status, text = _STATUS[fail]
-            return status, {"error": {"message": text, "type": fail, "code": fail}}, fail
+            return fail, (status, wrong(text, fail))
         if refused := sorted(self._unknown & request.body.keys()):
             text = f"Unsupported parameter: {refused[0]}"
-            return 400, {"error": {"message": text, "type": "invalid_request_error", "param": refused[0]}}, fail
+            return fail, (400, {"error": {"message": text, "type": "invalid_request_error", "param": refused[0]}})
         if fail == "wrong_schema":
-            return 200, {"object": "surprise", "choices": "none", "data": [{"vector": 1}]}, fail
-        if request.path.endswith("/chat/completions"):
-            return 200, self._completion(request.body, fail), fail
-        if request.path.endswith("/embeddings"):
-            return 200, self._embeddings(request.body, empty=fail == "empty"), fail
-        return 404, {"error": {"message": "no such path", "type": "not_found", "code": None}}, fail
+            return fail, (200, {"object": "surprise", "choices": "none", "data": [{"vector": 1}]})
+        return fail, None
 
     @property
     def retry_after(self) -> str:
@@ -156,7 +165,8 @@ class ScriptedOpenAI:
     def _chance(self) -> Fail | None:
         return self._random.choice(self._kinds) if self._random.random() < self._share else None
 
-    def _completion(self, body: dict[str, Any], fail: Fail | None) -> dict[str, Any]:
+    def completion(self, body: dict[str, Any], fail: Fail | None = None) -> dict[str, Any]:
+        """What a chat with this body is answered with."""
         reply: Reply = "" if fail == "empty" else self._next_reply(body)
         message: dict[str, Any] = {"content": reply} if isinstance(reply, str) else dict(reply)
         if fail == "refusal":
@@ -207,7 +217,9 @@ class ScriptedOpenAI:
         }
 
 
-class _Handler(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
+    """One request to the script of its server."""
+
     script: ScriptedOpenAI
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -218,9 +230,9 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             body = json.loads(raw)
         except ValueError:
-            self._send(400, b'{"error": {"message": "not JSON"}}')
+            self.send(400, b'{"error": {"message": "not JSON"}}')
             return
-        request = Request(path=self.path, body=body, headers={k.lower(): v for k, v in self.headers.items()})
+        request = self.heard(body)
         status, answer, fail = self.script.answer(request)
         try:
             self._deliver(status, answer, fail, stream=bool(body.get("stream")))
@@ -228,18 +240,23 @@ class _Handler(BaseHTTPRequestHandler):
             # The client did not wait: that is what a test of its time limit looks like from here.
             self.close_connection = True
 
+    def heard(self, body: dict[str, Any]) -> Request:
+        """The request that is read, with its body."""
+        return Request(path=self.path, body=body, headers={k.lower(): v for k, v in self.headers.items()})
+
     def _deliver(self, status: int, answer: dict[str, Any] | None, fail: Fail | None, *, stream: bool) -> None:
         text = json.dumps(answer, ensure_ascii=False).encode()
         if fail == "drop":
             self.close_connection = True
         elif fail == "cut_off":
-            self._send(status, text[: len(text) // 2])
+            self.send(status, text[: len(text) // 2])
         elif stream and status == 200 and answer and "choices" in answer:
             self._stream(answer)
         else:
-            self._send(status, text, {"retry-after": self.script.retry_after} if fail == "rate_limit" else {})
+            self.send(status, text, {"retry-after": self.script.retry_after} if fail == "rate_limit" else {})
 
-    def _send(self, status: int, text: bytes, headers: dict[str, str] | None = None) -> None:
+    def send(self, status: int, text: bytes, headers: dict[str, str] | None = None) -> None:
+        """A whole answer."""
         self.send_response(status)
         for name, value in {
             "content-type": "application/json",
@@ -264,6 +281,11 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ARG002  # http.server's signature
         return None
+
+
+def wrong(message: str, kind: str) -> dict[str, Any]:
+    """The body of an answer that is an error."""
+    return {"error": {"message": message, "type": kind, "code": kind}}
 
 
 def _chunks(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -19,5 +19,15 @@ from __future__ import annotations
 
 from muniment.memory.models.fakes import FixedClock, HashEmbedder, ScriptedChat
 from muniment.memory.models.scripted import Request, ScriptedOpenAI, structured, tool_call
+from muniment.memory.models.scripted_batches import ScriptedBatches
 
-__all__ = ["FixedClock", "HashEmbedder", "Request", "ScriptedChat", "ScriptedOpenAI", "structured", "tool_call"]
+__all__ = [
+    "FixedClock",
+    "HashEmbedder",
+    "Request",
+    "ScriptedBatches",
+    "ScriptedChat",
+    "ScriptedOpenAI",
+    "structured",
+    "tool_call",
+]

@@ -1,0 +1,158 @@
+"""The batch endpoint over real HTTP: what is sent, what comes back, and what an endpoint may do wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from pydantic import SecretStr
+
+from muniment.memory.batches import BatchRequest
+from muniment.memory.errors import (
+    BadModelAnswer,
+    BatchFailed,
+    ModelError,
+    ModelRateLimited,
+    ModelTimeout,
+    ModelUnavailable,
+)
+from muniment.memory.models.batch import OpenAIBatches
+from muniment.memory.models.chat import OpenAIChat
+from muniment.memory.models.scripted_batches import Fate, ScriptedBatches
+from muniment.memory.ports import AnswerForm, ChatMessage
+
+FORM = AnswerForm(name="pairs", schema={"type": "object"}, max_tokens=50)
+
+
+def prompts(count: int = 3) -> list[BatchRequest]:
+    return [
+        BatchRequest(id=f"r{n}", messages=(ChatMessage(role="user", content=f"Größe\u2028{n}?"),), form=FORM)
+        for n in range(count)
+    ]
+
+
+def echo(body: dict[str, Any]) -> str:
+    return json.dumps({"asked": body["messages"][-1]["content"]}, ensure_ascii=False)
+
+
+@asynccontextmanager
+async def endpoint(reply: Any = echo, **script: Any) -> AsyncIterator[tuple[OpenAIBatches, ScriptedBatches]]:
+    with ScriptedBatches(reply, **script) as server:
+        chat = OpenAIChat("tiny-1", api_key=SecretStr("k"), base_url=server.base_url, timeout_seconds=2, max_retries=0)
+        try:
+            yield OpenAIBatches(chat), server
+        finally:
+            await chat.close()
+
+
+async def test_prompts_go_out_as_one_file_and_come_back_by_their_ids() -> None:
+    """The bodies are those of a chat in a form, to the field; under way is no answer; tokens are added up."""
+    async with endpoint(polls=2) as (batches, server):
+        name = await batches.submit("run-1", prompts())
+        [sent] = server.files.values()
+        assert [await batches.collect(name) for _ in range(2)] == [None, None]
+        collected = await batches.collect(name)
+        await batches._chat.chat(prompts()[0].messages, form=FORM)
+        chatted = server.requests[-1].body
+    assert collected is not None
+    lines = [json.loads(line) for line in sent.decode().split("\n") if line]
+    assert [line["custom_id"] for line in lines] == ["r0", "r1", "r2"]
+    assert lines[0] | {"custom_id": ""} == {
+        "custom_id": "",
+        "method": "POST",
+        "url": "/v1/chat/completions",
+        "body": chatted,
+    }
+    told = {key: json.loads(one.message.content)["asked"] for key, one in collected.answers.items()}
+    assert told == {f"r{n}": f"Größe\u2028{n}?" for n in range(3)}
+    assert collected.failures == {}
+    assert collected.input_tokens == sum(one.input_tokens for one in collected.answers.values()) > 0
+    assert collected.output_tokens == sum(one.output_tokens for one in collected.answers.values()) > 0
+
+
+async def test_what_is_missing_failed_or_cut_off_is_told_apart() -> None:
+    """A missing one is nowhere; an answer that is cut off is paid for all the same."""
+    fates: list[Fate] = ["answered", "missing", "error", "cut_off"]
+    async with endpoint(fate=lambda place: fates[place]) as (batches, _):
+        collected = await batches.collect(await batches.submit("run-1", prompts(4)))
+    assert collected is not None
+    assert set(collected.answers) == {"r0"}
+    assert {key: type(one) for key, one in collected.failures.items()} == {"r2": ModelError, "r3": BadModelAnswer}
+    assert collected.output_tokens > collected.answers["r0"].output_tokens
+
+
+async def test_what_an_expired_batch_answered_in_time_counts() -> None:
+    """The rest has failed for the time, not for good."""
+    async with endpoint(ends="expired", fate=lambda place: "answered" if place else "missing") as (batches, _):
+        collected = await batches.collect(await batches.submit("run-1", prompts()))
+    assert collected is not None
+    assert set(collected.answers) == {"r1", "r2"}
+    assert isinstance(collected.failures["r0"], ModelTimeout)
+
+
+async def test_a_batch_is_found_again_by_its_key() -> None:
+    """After a crash nothing else is known of it; another's batch is not taken for it."""
+    async with endpoint() as (batches, _):
+        await batches.submit("run-1", prompts())
+        name = await batches.submit("run-2", prompts())
+        await batches.submit("run-3", prompts())
+        assert await batches.find("run-2") == name
+        assert await batches.find("run-4") is None
+
+
+async def test_a_batch_can_be_cancelled_and_forgotten() -> None:
+    """Twice is once, and no file with a text of ours stays."""
+    async with endpoint(polls=9) as (batches, server):
+        name = await batches.submit("run-1", prompts())
+        for _ in range(2):
+            await batches.cancel(name)
+        assert await batches.collect(name) is not None
+        for _ in range(2):
+            await batches.forget(name)
+        assert server.files == {}
+        await batches.cancel("nothing")
+        await batches.forget("nothing")
+
+
+@pytest.mark.parametrize("name", ["batch_1", "batch_9"])
+async def test_a_batch_that_cannot_be_answered_is_an_error(name: str) -> None:
+    """The endpoint refused its file, or has never heard of it."""
+    async with endpoint(ends="failed") as (batches, _):
+        await batches.submit("run-1", prompts())
+        with pytest.raises(BatchFailed):
+            await batches.collect(name)
+
+
+@pytest.mark.parametrize(
+    ("fail", "error"),
+    [
+        ("rate_limit", ModelRateLimited), ("server_error", ModelUnavailable), ("unauthorized", ModelUnavailable),
+        ("wrong_schema", BadModelAnswer), ("drop", ModelUnavailable), ("cut_off", BadModelAnswer),
+    ],
+)  # fmt: skip
+async def test_every_failure_of_the_endpoint_is_typed(fail: Any, error: type[ModelError]) -> None:
+    """On the way out, and on the way back; none quotes a text or the key."""
+    async with endpoint(fail=[None, fail, fail]) as (batches, _):
+        with pytest.raises(error) as out:
+            await batches.submit("run-1", prompts())
+        with pytest.raises(error):
+            await batches.collect("batch_1")
+    assert "Größe" not in repr(out.value)
+
+
+async def test_lines_that_are_no_answers_are_passed_over() -> None:
+    """A file may have anything in it: what can be read of it counts, at the tokens it tells of."""
+    async with endpoint() as (batches, server):
+        name = await batches.submit("run-1", prompts(1))
+        await batches.collect(name)
+        output = server.batches[name].files["output_file_id"]
+        odd = ["", "no json", "[]", '{"custom_id": "x", "response": {"status_code": 500, "body": {}}}',
+               '{"custom_id": "y", "response": {"status_code": 200, "body": {"usage": "many", "choices": 3}}}']  # fmt: skip
+        server.files[output] += "\n".join(odd).encode()
+        collected = await batches.collect(name)
+    assert collected is not None
+    assert set(collected.answers) == {"r0"}
+    assert {key: type(one) for key, one in collected.failures.items()} == {"x": ModelError, "y": BadModelAnswer}
