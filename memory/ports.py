@@ -41,6 +41,7 @@ from muniment.memory.records import (
     Vector,
 )
 from muniment.memory.switching import Switching
+from muniment.memory.upkeep import Erasing
 
 
 class Clock(Protocol):
@@ -188,7 +189,7 @@ class Happened:
     episodes: tuple[Memory, ...] = ()
 
 
-class Store(Queue, Switching, Protocol):
+class Store(Queue, Switching, Erasing, Protocol):
     """Everything the engine asks of a database. Every method is one transaction."""
 
     async def open(self, *, any_model: bool = False) -> None:

@@ -181,17 +181,8 @@ class Tending(Protocol):
 class Erasing(Protocol):
     """The part of a store that removes for good."""
 
-    async def traces(self, scope: Scope, memory_id: MemoryId | None) -> Traces: ...
-
     async def purge(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> Erasure:
-        """Remove memories with their vectors, versions, relations and what the journal says of them; the journal keeps
-        that they were, and one last line each."""
-        ...
-
-    async def erase(self, scope: Scope, memory_id: MemoryId, traces: Traces, at: datetime) -> Erasure:
-        """Remove a memory, what was built on it, and the turns of the ledger that say it."""
-        ...
-
-    async def erase_space(self, scope: Scope, at: datetime) -> Erasure:
-        """Remove a space: every row of every table, and its jobs."""
+        """Remove those of the memories whose `purge_at` has come and that are not active: their vectors, versions, relations,
+        requests and events, and what the journal says of them. The journal keeps that they were, and gets one last line each.
+        """
         ...

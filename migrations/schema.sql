@@ -118,6 +118,13 @@ begin
     if not found then
       perform muniment.refuse('MU001', 'extracted before');
     end if;
+    if extracted ->> 'prompt' like 'extract-%' and not exists (
+        select from muniment.turns t where t.space_id = at_space and t.turn_id = (extracted ->> 'turn_id')::uuid)
+      or (extracted ->> 'since')::bigint > expected or exists (
+        select from muniment.journal j
+        where j.space_id = at_space and j.rev > (extracted ->> 'since')::bigint and j.meta ? 'hard') then
+      perform muniment.refuse('40001', 'what was looked at has been erased');
+    end if;
   end if;
   perform muniment.apply_changes(at_space, memories, embeddings, weights, lines, fresh);
   if edges is not null then
@@ -836,9 +843,13 @@ GRANT SELECT(space_id) ON TABLE muniment.memories TO muniment_keeper;
 
 GRANT UPDATE(superseded_by) ON TABLE muniment.memories TO muniment_eraser;
 
+GRANT UPDATE(context) ON TABLE muniment.memories TO muniment_eraser;
+
 GRANT UPDATE(turns) ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT SELECT(embedding_model) ON TABLE muniment.memories TO muniment_keeper;
+
+GRANT UPDATE(words) ON TABLE muniment.memories TO muniment_eraser;
 
 GRANT SELECT(next_model) ON TABLE muniment.memories TO muniment_keeper;
 
@@ -855,6 +866,10 @@ GRANT SELECT ON TABLE muniment.change_log TO muniment_app;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.consent_requests TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.consent_requests TO muniment_eraser;
+
+GRANT UPDATE(turns) ON TABLE muniment.consent_requests TO muniment_eraser;
+
+GRANT UPDATE(old) ON TABLE muniment.consent_requests TO muniment_eraser;
 
 GRANT SELECT,DELETE ON TABLE muniment.consolidation_runs TO muniment_eraser;
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.consolidation_runs TO muniment_app;
@@ -876,6 +891,10 @@ GRANT SELECT(source) ON TABLE muniment.extractions TO muniment_keeper;
 
 GRANT SELECT(written) ON TABLE muniment.extractions TO muniment_keeper;
 
+GRANT UPDATE(repaired) ON TABLE muniment.extractions TO muniment_eraser;
+
+GRANT UPDATE(refused) ON TABLE muniment.extractions TO muniment_eraser;
+
 GRANT SELECT(at) ON TABLE muniment.extractions TO muniment_keeper;
 
 GRANT SELECT ON TABLE muniment.history TO muniment_app;
@@ -887,12 +906,16 @@ GRANT SELECT(space_id) ON TABLE muniment.memory_versions TO muniment_keeper;
 
 GRANT UPDATE(superseded_by) ON TABLE muniment.memory_versions TO muniment_eraser;
 
+GRANT UPDATE(context) ON TABLE muniment.memory_versions TO muniment_eraser;
+
 GRANT UPDATE(turns) ON TABLE muniment.memory_versions TO muniment_eraser;
 
 GRANT UPDATE(embedding) ON TABLE muniment.memory_versions TO muniment_app;
 
 GRANT UPDATE(embedding_model) ON TABLE muniment.memory_versions TO muniment_app;
 GRANT SELECT(embedding_model) ON TABLE muniment.memory_versions TO muniment_keeper;
+
+GRANT UPDATE(words) ON TABLE muniment.memory_versions TO muniment_eraser;
 
 GRANT UPDATE(next_embedding) ON TABLE muniment.memory_versions TO muniment_app;
 
@@ -906,6 +929,12 @@ GRANT SELECT,INSERT,UPDATE ON TABLE muniment.pair_fingerprints TO muniment_app;
 
 GRANT SELECT,INSERT,DELETE ON TABLE muniment.postings TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.postings TO muniment_eraser;
+
+GRANT UPDATE(df) ON TABLE muniment.postings TO muniment_eraser;
+
+GRANT UPDATE(memories) ON TABLE muniment.postings TO muniment_eraser;
+
+GRANT UPDATE(weights) ON TABLE muniment.postings TO muniment_eraser;
 
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE muniment.relations TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.relations TO muniment_eraser;
@@ -927,3 +956,5 @@ GRANT SELECT,DELETE ON TABLE muniment.thread_revision TO muniment_eraser;
 
 GRANT SELECT,INSERT,UPDATE ON TABLE muniment.turns TO muniment_app;
 GRANT SELECT,DELETE ON TABLE muniment.turns TO muniment_eraser;
+
+GRANT UPDATE(recalled) ON TABLE muniment.turns TO muniment_eraser;

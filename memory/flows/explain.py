@@ -87,7 +87,7 @@ async def _judge(case: _Case) -> Verdict | None:
     memory = await store.get(case.owner, case.id, as_of=case.as_of)
     if memory is None:
         lines = await _lines(case, now)
-        if not lines:
+        if not lines or any(render.event(line) == "deleted" for line in lines):
             return case.verdict("other space or unknown", rev)
         return case.verdict("not yet known", rev, as_of=rev, created=lines[-1].rev)
     if memory.category not in case.reader.allowed:

@@ -27,8 +27,8 @@ async def reflect(house: House, scope: Scope) -> Receipt:
     latest = await house.store.latest(scope, turns=_TURNS)
     if latest.reflected is not None and now - latest.reflected < timedelta(hours=rules.every_hours):
         return Receipt(rev=Revision(0), skipped=f"looked for insights less than {rules.every_hours:g} hours ago")
-    memories = (await house.store.listing(house.owner(scope), Listing(limit=_LOOKED_AT))).memories
-    happened, stated = recent(memories, activities=rules.activities, facts=rules.facts)
+    page = await house.store.listing(house.owner(scope), Listing(limit=_LOOKED_AT))
+    happened, stated = recent(page.memories, activities=rules.activities, facts=rules.facts)
     turns = {turn: None for one in (*happened, *stated) for turn in one.turns} | {one.id: None for one in latest.turns}
     if not turns or not (happened or stated):
         return Receipt(rev=Revision(0), skipped="nothing to look at")
@@ -54,6 +54,7 @@ async def reflect(house: House, scope: Scope) -> Receipt:
         refused=found.refused,
         prompt=told.version,
         model=answer.model,
+        since=page.rev,
     )
     candidates = tuple(write.safe_candidate(house, one) for one in found.candidates)
     return await write.settle(house, scope, Extraction(candidates=candidates), (), "worker", looked)

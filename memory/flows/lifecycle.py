@@ -52,9 +52,10 @@ async def page(house: House, scope: Scope, wanted: Listing, as_of: Revision | da
 async def history(house: House, scope: Scope, memory_id: MemoryId | None, limit: int) -> Sequence[JournalEntry]:
     """See `Memory.history`. Raises BadInput for a limit that cannot be."""
     _paged(limit, 0)
-    if memory_id is not None:
+    lines = await house.store.history(house.owner(scope), memory_id, limit)
+    if memory_id is not None and not lines:
         await get(house, scope, memory_id)
-    return await house.store.history(house.owner(scope), memory_id, limit)
+    return lines
 
 
 async def pin(house: House, scope: Scope, memory_id: MemoryId, pinned: bool) -> Receipt:

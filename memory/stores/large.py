@@ -126,6 +126,7 @@ class Indexes(Sessions):
         """The lists of the space. What is written meanwhile is of a later revision than theirs."""
         async with self._inside(conn, scope) as named:
             await conn.execute("set local work_mem = '64MB'")
+            await conn.execute(_LARGE["keep"], named)
             rev = one(await (await conn.execute(_LARGE["look"], named)).fetchone())["rev"]
             await conn.execute(_LARGE["forget_lists"], named)
             await conn.execute(_LARGE["lists"], named)

@@ -32,6 +32,7 @@ from muniment.memory.stores import rows
 from muniment.memory.stores.caps import Caps
 from muniment.memory.stores.consents import Consents, put
 from muniment.memory.stores.episodes import Episodes
+from muniment.memory.stores.erasing import Erasures
 from muniment.memory.stores.extractions import Extractions
 from muniment.memory.stores.jobs import Queues, enqueue
 from muniment.memory.stores.move import Moves
@@ -48,7 +49,7 @@ _NARROWED: tuple[LiteralString, ...] = (
 _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 
 
-class PostgresStore(Searches, Moves, Switches, Caps, Spending, Extractions, Episodes, Consents, Queues):
+class PostgresStore(Searches, Moves, Switches, Caps, Spending, Extractions, Episodes, Consents, Queues, Erasures):
     """Opens itself on first use."""
 
     async def commit(self, plan: WritePlan) -> Receipt:

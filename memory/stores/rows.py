@@ -43,7 +43,7 @@ _COPIED = (
 _WRITTEN = (*_COPIED, "rev", "tags", "turns")
 _FACT = tuple(Fact.__dataclass_fields__)
 _SAID = ("role", "actor", "text", "at", "source", "path", "tags", "recalled")
-_LOOKED = ("source", "found", "repaired", "refused", "prompt", "model")
+_LOOKED = ("source", "found", "repaired", "refused", "prompt", "model", "since")
 _TRACKED = tuple(OpsEvent.__dataclass_fields__)
 
 

@@ -49,10 +49,5 @@ from muniment.extractions cross join lateral (
 where space_id = %(space)s and at >= %(since)s group by 1, 2, 3 order by 4 desc, 3
 
 -- name: changes
-select j.rev, j.memory_id, j.action, j.ts, coalesce(v.category, m.category) as category,
-  coalesce(v.text, m.text) as text, coalesce(v.importance, m.importance) as importance,
-  coalesce(v.pinned, m.pinned) as pinned, j.old_ref, j.new_ref, j.thread_id, j.node, j.actor, j.band, j.sim, j.meta
-from muniment.journal j
-join muniment.memories m on m.space_id = %(space)s and m.memory_id = j.memory_id
-left join muniment.memory_versions v on v.space_id = %(space)s and v.memory_id = j.memory_id and v.from_rev = j.rev
-where j.space_id = %(space)s and j.ts >= %(since)s order by j.rev desc limit %(limit)s
+select {{read.told}} from muniment.journal j {{read.told_of}}
+where j.space_id = %(space)s and j.ts >= %(since)s and {{read.there}} order by j.rev desc limit %(limit)s

@@ -1,6 +1,6 @@
 -- name: written (revisions rise with time: from the last one before then)
 select count(*) as changes from muniment.journal
-where space_id = %(space)s and node = any(%(nodes)s) and rev > coalesce(
+where space_id = %(space)s and node = any(%(nodes)s) and not meta ? 'hard' and rev > coalesce(
   (select rev from muniment.journal where space_id = %(space)s and ts < %(since)s order by rev desc limit 1), 0)
 
 -- name: supported

@@ -84,6 +84,9 @@ select s.rev, s.indexed_model, s.indexed_rev,
     and m.embedding_model <> %(model)s) as elsewhere
 from muniment.spaces s where s.space_id = %(space)s
 
+-- name: keep (who erases waits until the lists are made, or they are made after it)
+select from muniment.spaces where space_id = %(space)s for key share
+
 -- name: forget_lists
 delete from muniment.postings where space_id = %(space)s
 

@@ -72,7 +72,8 @@ from own where exists (select from muniment.thread_revision t where t.space_id =
   or exists (select from muniment.turns t where t.space_id = %(space)s and t.consumed_rev not between 1 and own.rev)
 union all
 select 'the journal or a version is of a memory that is not in it'
-from (select memory_id from muniment.journal where space_id = %(space)s
+from (select memory_id from muniment.journal where space_id = %(space)s and memory_id not in (
+        select memory_id from muniment.journal where space_id = %(space)s and action = 'DELETE' and meta ? 'hard')
       union select memory_id from muniment.memory_versions where space_id = %(space)s
       except select memory_id from muniment.memories where space_id = %(space)s) lost
 union all

@@ -91,16 +91,26 @@ cross join lateral (
 ) m
 order by p.n
 
--- name: history (a line shows the text as it stood at that revision)
-select j.rev, j.memory_id, j.action, j.ts, coalesce(v.category, m.category) as category,
-  coalesce(v.text, m.text) as text, coalesce(v.importance, m.importance) as importance,
-  coalesce(v.pinned, m.pinned) as pinned, j.old_ref, j.new_ref, j.thread_id, j.node, j.actor, j.band, j.sim, j.meta
-from muniment.journal j
-join muniment.memories m on m.space_id = %(space)s and m.memory_id = j.memory_id
-left join muniment.memory_versions v on v.space_id = %(space)s and v.memory_id = j.memory_id
-  and v.from_rev = j.rev
-where j.space_id = %(space)s and (%(memory_id)s::uuid is null or j.memory_id = %(memory_id)s)
+-- name: history (a line shows the text as it stood at that revision; one whose memory or text was erased shows none)
+select {{told}} from muniment.journal j {{told_of}}
+where j.space_id = %(space)s and (%(memory_id)s::uuid is null or j.memory_id = %(memory_id)s) and {{there}}
 order by j.rev desc limit %(limit)s
+
+-- name: told
+j.rev, j.memory_id, j.action, j.ts, coalesce(v.category, m.category, '') as category,
+  coalesce(v.text, case when m.rev = j.rev or e.lines is null then m.text end, '') as text,
+  coalesce(v.importance, m.importance, 1) as importance, coalesce(v.pinned, m.pinned, false) as pinned,
+  j.old_ref, j.new_ref, j.thread_id, j.node, j.actor, j.band, j.sim, j.meta
+
+-- name: told_of
+left join muniment.memories m on m.space_id = %(space)s and m.memory_id = j.memory_id
+left join muniment.memory_versions v on v.space_id = %(space)s and v.memory_id = j.memory_id and v.from_rev = j.rev
+left join lateral (
+  select count(*) as lines from muniment.journal h
+  where h.space_id = %(space)s and h.memory_id = j.memory_id and h.meta ? 'hard' having count(*) > 0) e on true
+
+-- name: there (what a reader may not see is not there, what was erased is)
+(m.memory_id is not null or e.lines is not null)
 
 -- name: counts
 select count(*) filter (where state = 'active') as active, count(*) as memories,

@@ -212,7 +212,7 @@ select c.since, {{entry}}
 from cursor c
 left join muniment.journal j on j.space_id = %(space)s and j.rev > c.since
   and (%(as_of)s::bigint is null or j.rev <= %(as_of)s) and j.action <> 'LINK'
-  and not j.meta ?& array['consent', 'field']
+  and not j.meta ?& array['consent', 'field'] and not j.meta ? 'hard'
 left join {source} on m.space_id = %(space)s and m.memory_id = j.memory_id
   and m.state not in ('pending', 'rejected')
 order by j.rev
