@@ -21,7 +21,7 @@ class Pair:
     """Two active memories of one kind that may say the same: `sim` is their cosine in [-1, 1]."""
 
     older: Memory
-    newer: Memory  # the later to change
+    newer: Memory  # the later to be said, see `rules.consolidate.ordered`
     sim: float
     checked: bool = False  # within `consolidation.fingerprint_days`, at this distance
 
@@ -37,10 +37,50 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """The pairs of a space that may say the same, closest first, at one revision."""
+    """The pairs of a space that may say the same, those yet to be checked first, then the closest, at one revision."""
 
     rev: Revision
     pairs: tuple[Pair, ...] = ()
+    upto: Revision = Revision(0)  # what changed up to there was compared
+    whole: bool = True  # no pair was left out because there are too many
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """Memories as they are at one revision, whatever their state, and the strengths of their edges by (lower, higher) id."""
+
+    rev: Revision
+    memories: dict[MemoryId, Memory] = field(default_factory=dict)
+    edges: dict[tuple[MemoryId, MemoryId], float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What a run changed of one memory: as it was before and as it is now, with the `meta` of the journal's lines."""
+
+    before: Memory
+    now: Memory
+    metas: tuple[dict[str, Any], ...]
+    alone: bool  # nobody else has changed it since, and no other memory has its stable key by now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gained:
+    """An edge that a memory got from another by a run: its strength since, and before, None where there was none."""
+
+    low: MemoryId
+    high: MemoryId
+    now: float
+    before: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """What the undoing of a run came to: memories that are as they were, and those left because they changed since."""
+
+    run: Run
+    restored: int
+    left: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +116,9 @@ class Run:
     asked: tuple[Asked, ...] = ()
     reason: str | None = None  # of a status that is not the usual: a class of error, never its message
     dry: bool = False  # nothing of it was written, this record neither
+    limit: int | None = None  # pairs to check, in place of what the day has left; not kept
+    surveyed: Revision = Revision(0)  # what changed up to there is compared and checked, by this run or an earlier one
+    upto: Revision = Revision(0)  # where `surveyed` will be when all pairs of the survey are checked; not kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +162,22 @@ class Erasure:
     counts: dict[str, int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """Where a survey looks, in the embedder's terms: see `Consolidation` and `Profile`."""
+
+    pool: int
+    recent: datetime
+    importance: int
+    retrieved: float
+    partners: datetime
+    checked: datetime
+    closest: int
+    fallback: float
+    worded: float
+    foreign: bool  # the embedder knows no Chinese: its texts are compared by their words
+
+
 class Consolidating(Protocol):
     """The part of a store that a consolidation asks."""
 
@@ -139,16 +198,25 @@ class Consolidating(Protocol):
         """The records of the space, newest first; or that one."""
         ...
 
-    async def survey(self, scope: Scope, now: datetime, limit: int, *, since: Revision) -> Survey:
-        """S-37..S-40 in one statement: pairs of which one memory changed after `since`."""
+    async def survey(self, scope: Scope, bounds: Bounds, limit: int, *, since: Revision) -> Survey:
+        """S-37..S-40 in one statement: at most `limit` pairs. `since`: what changed after it is compared in any case."""
+        ...
+
+    async def members(self, scope: Scope, ids: Sequence[MemoryId]) -> Members:
+        """These memories as they are now, with their edges."""
         ...
 
     async def checked_since(self, scope: Scope, since: datetime) -> int:
         """How many pairs of the space were checked since then."""
         ...
 
-    async def changed_by(self, scope: Scope, run: RunId) -> list[tuple[Memory, Memory, dict[str, Any]]]:
-        """What a run changed: each memory as it was before and as it is now, with the journal's `meta`."""
+    async def changed_by(self, scope: Scope, run: RunId) -> tuple[Revision, list[Step]]:
+        """The space's revision, and what a run changed."""
+        ...
+
+    async def undo_run(self, run: Run, plan: WritePlan, edges: Sequence[Gained]) -> None:
+        """Write that the run was undone, with the plan that does it; an edge that is still as the run has left it becomes
+        what it was. The run's pairs count as looked at and different from `plan.at` on. Raises Conflict."""
         ...
 
 

@@ -326,6 +326,7 @@ CREATE TABLE muniment.consolidation_runs (
     leased_until timestamp with time zone NOT NULL,
     from_rev bigint NOT NULL,
     to_rev bigint,
+    surveyed_rev bigint DEFAULT 0 NOT NULL,
     model text,
     prompt text,
     seen integer DEFAULT 0 NOT NULL,
