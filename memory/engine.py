@@ -10,6 +10,7 @@ from uuid import UUID
 
 from muniment.memory.flows import (
     consent,
+    consolidate as consolidation,
     episodes,
     explain,
     extract,
@@ -22,6 +23,7 @@ from muniment.memory.flows import (
     stats,
     switch,
     transfer,
+    undo,
     write,
 )
 from muniment.memory.flows.house import House
@@ -47,6 +49,7 @@ from muniment.memory.records import (
 )
 from muniment.memory.rules.fingerprints import prints
 from muniment.memory.switching import Tally
+from muniment.memory.upkeep import Finding, Pair, Run, Undone
 
 Progress = Callable[[int], None]
 
@@ -231,6 +234,49 @@ class Memory:
     async def expire(self, scope: Scope) -> int:
         """End the requests that nobody answered in time; how many."""
         return await consent.expire(self.house, scope)
+
+    async def consolidate(
+        self,
+        scope: Scope,
+        *,
+        dry: bool = False,
+        limit: int | None = None,
+        tell: Callable[[Sequence[Finding]], None] | None = None,
+    ) -> Run | None:
+        """Look for memories of the space that say the same, or are no longer so, and make one of two; its record, or None
+        while another run is under way. `dry` writes nothing; `limit` pairs in place of `consolidation.per_day`; `tell` is
+        called with what was found. A model that fails ends the run by its status. Raises BadInput, StoreError."""
+        return await consolidation.consolidate(self.house, scope, dry=dry, limit=limit, tell=tell)
+
+    async def begin_run(self, scope: Scope, *, dry: bool = False, limit: int | None = None) -> Run | None:
+        """The first step of `consolidate`: a run, None while another one is under way. Raises BadInput, StoreError."""
+        return await consolidation.begin(self.house, scope, dry=dry, limit=limit)
+
+    async def survey_run(self, run: Run) -> tuple[Run, Sequence[Sequence[Pair]]]:
+        """The second step: the pairs to check, in portions of one prompt at most. Raises Conflict, StoreError."""
+        surveyed, pairs = await consolidation.survey(self.house, run)
+        return surveyed, consolidation.portions(self.house, pairs)
+
+    async def check_run(self, run: Run, pairs: Sequence[Pair]) -> tuple[Run, Sequence[Finding]]:
+        """What the pairs of a portion are found to be; a model that fails is told by the run's status. Raises StoreError."""
+        return await consolidation.check(self.house, run, pairs)
+
+    async def apply_run(self, run: Run, findings: Sequence[Finding]) -> Run:
+        """Do what was found, all or nothing; what changed meanwhile is left alone. Raises Conflict, StoreError."""
+        return await consolidation.apply(self.house, run, findings)
+
+    async def end_run(self, run: Run) -> Run:
+        """The last step: the run's record as it stays. Raises Conflict, StoreError."""
+        return await consolidation.end(self.house, run)
+
+    async def consolidations(self, scope: Scope, limit: int = 20) -> Sequence[Run]:
+        """The records of the space's consolidations, newest first. Raises BadInput for a limit that cannot be."""
+        return await consolidation.records(self.house, scope, limit)
+
+    async def undo_consolidation(self, scope: Scope, run: UUID) -> Undone:
+        """Make of what a consolidation changed what it was, but for what has changed since. Raises NotFound, BadInput for
+        one that is undone already or not over, Conflict, StoreError."""
+        return await undo.undo(self.house, scope, run)
 
     async def ingest(self, scope: Scope, candidates: Iterable[Candidate], progress: Progress | None = None) -> int:
         """Store candidates as they are, in batches; one that is there already (same turn) is left out. Returns new ones."""

@@ -12,6 +12,7 @@ from muniment.memory.plan import Source, WritePlan
 from muniment.memory.records import Memory, MemoryId, Revision, Scope, TurnId
 
 RunId = NewType("RunId", UUID)
+_START = Revision(0)
 Judgement = Literal["same", "supersedes", "different"]
 RunStatus = Literal["running", "waiting", "done", "over_budget", "failed", "interrupted", "undone"]
 
@@ -41,7 +42,7 @@ class Survey:
 
     rev: Revision
     pairs: tuple[Pair, ...] = ()
-    upto: Revision = Revision(0)  # what changed up to there was compared
+    upto: Revision = _START  # what changed up to there was compared
     whole: bool = True  # no pair was left out because there are too many
 
 
@@ -117,8 +118,8 @@ class Run:
     reason: str | None = None  # of a status that is not the usual: a class of error, never its message
     dry: bool = False  # nothing of it was written, this record neither
     limit: int | None = None  # pairs to check, in place of what the day has left; not kept
-    surveyed: Revision = Revision(0)  # what changed up to there is compared and checked, by this run or an earlier one
-    upto: Revision = Revision(0)  # where `surveyed` will be when all pairs of the survey are checked; not kept
+    surveyed: Revision = _START  # what changed up to there is compared and checked, by this run or an earlier one
+    upto: Revision = _START  # where `surveyed` will be when all pairs of the survey are checked; not kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

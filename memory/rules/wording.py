@@ -56,7 +56,7 @@ def compare(new: Reading, old: Reading, *, vouched: bool = False) -> Verdict:
 
 def _differing(new: Reading, old: Reading, *, vouched: bool) -> Verdict:
     """Each says something that the other does not: another value, other words for it, or another thing."""
-    if _same_slot(new, old) or (new.corrects and _common(new, old) >= _CORRECTED):
+    if same_slot(new, old) or (new.corrects and _common(new, old) >= _CORRECTED):
         return "supersedes"
     if names_differ(new, old):
         return "different"
@@ -71,6 +71,15 @@ def guarded(new: Reading, old: Reading) -> bool:
     """Whether something stands between two statements that look nearly the same: whose it is, who is named, which
     numbers, whether it is so, who did it to whom, or too few common words."""
     return (
+        apart(new, old)
+        or (_cjk(new, old) and bool(new.words - old.words) and bool(old.words - new.words))
+        or len(new.words & old.words) < _VOUCHED * len(new.words | old.words)
+    )
+
+
+def apart(new: Reading, old: Reading) -> bool:
+    """Whether two statements cannot say the same, in however many words: see `guarded`."""
+    return (
         _other_owner(new, old)
         or new.figures != old.figures
         or new.denies(old) != old.denies(new)
@@ -78,9 +87,12 @@ def guarded(new: Reading, old: Reading) -> bool:
         or names_differ(new, old)
         or contrast(new, old)
         or swapped(new, old)
-        or (_cjk(new, old) and bool(new.words - old.words) and bool(old.words - new.words))
-        or len(new.words & old.words) < _VOUCHED * len(new.words | old.words)
     )
+
+
+def of_another(new: Reading, old: Reading) -> bool:
+    """Whether the two are about different persons, or what belongs to different persons."""
+    return _other_owner(new, old) or _other_lead(new, old)
 
 
 def names_differ(new: Reading, old: Reading) -> bool:
@@ -166,7 +178,7 @@ def _step(new: Reading, old: Reading) -> Verdict:
     """Other numbers of the same thing correct them, unless both tell what happened on a date."""
     if (new.dated_past and old.dated_past) or names_differ(new, old):
         return "different"
-    if not (new.words - old.words) or not (old.words - new.words) or _same_slot(new, old):
+    if not (new.words - old.words) or not (old.words - new.words) or same_slot(new, old):
         return "supersedes" if new.words & old.words else "different"
     return "supersedes" if new.corrects and _common(new, old) >= _CORRECTED else "different"
 
@@ -205,7 +217,7 @@ def _common(new: Reading, old: Reading) -> float:
     return len(new.words & old.words) / least if least else 0.0
 
 
-def _same_slot(new: Reading, old: Reading) -> bool:
+def same_slot(new: Reading, old: Reading) -> bool:
     """Whether both give a value to the same definite thing: the user's bank is …, the router is in …."""
     return _slot(new) is not None and _slot(new) == _slot(old)
 

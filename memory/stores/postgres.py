@@ -12,7 +12,7 @@ from psycopg.rows import DictRow
 
 from muniment.memory.errors import BadInput, StoreError
 from muniment.memory.pages import Listing, Page
-from muniment.memory.plan import Change, Job, OpsEvent, Receipt, WritePlan
+from muniment.memory.plan import Job, OpsEvent, Receipt, WritePlan
 from muniment.memory.ports import Probe
 from muniment.memory.records import (
     JournalEntry,
@@ -25,12 +25,12 @@ from muniment.memory.records import (
     Scope,
     Turn,
     TurnId,
-    evolve,
 )
 from muniment.memory.rules import words
-from muniment.memory.stores import rows
+from muniment.memory.stores import plans, rows
 from muniment.memory.stores.caps import Caps
-from muniment.memory.stores.consents import Consents, put
+from muniment.memory.stores.consents import Consents
+from muniment.memory.stores.consolidation import Consolidations
 from muniment.memory.stores.episodes import Episodes
 from muniment.memory.stores.erasing import Erasures
 from muniment.memory.stores.extractions import Extractions
@@ -49,7 +49,9 @@ _NARROWED: tuple[LiteralString, ...] = (
 _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 
 
-class PostgresStore(Searches, Moves, Switches, Caps, Spending, Extractions, Episodes, Consents, Queues, Erasures):
+class PostgresStore(
+    Searches, Moves, Switches, Caps, Spending, Extractions, Episodes, Consents, Consolidations, Queues, Erasures
+):
     """Opens itself on first use."""
 
     async def commit(self, plan: WritePlan) -> Receipt:
@@ -185,36 +187,8 @@ class PostgresStore(Searches, Moves, Switches, Caps, Spending, Extractions, Epis
             yield Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"])
 
     async def _apply(self, plan: WritePlan) -> Receipt:
-        """Send what the plan carries, and no statement for what it does not. A statement that finds the plan outdated
-        or replayed fails by itself (`muniment.refuse`): nothing after it is done, so nobody waits for its answer."""
-        rev = Revision(plan.expects + len(plan.changes))
-        changes = tuple(
-            evolve(change, after=evolve(change.after, rev=Revision(plan.expects + n)))
-            for n, change in enumerate(plan.changes, 1)
-        )
-        first, *more = _apart(changes)
-        once = not (more or plan.jobs or plan.proposals or plan.decisions)
-        async with self._calling(once=once) as conn:
-            await conn.execute(_WRITE["commit"], rows.committed(plan, first, self._model), prepare=True)
-            for some in more:
-                await conn.execute(_WRITE["apply"], rows.applied(plan, some, self._model))
-            if plan.jobs:
-                await enqueue(conn, plan.jobs)
-            asked = await put(conn, plan) if plan.proposals or plan.decisions else ()
-        return Receipt(rev=rev, changes=changes, asked=asked)
-
-
-def _apart(changes: Sequence[Change]) -> list[list[Change]]:
-    """The changes in order, in parts that have each memory once: one statement sees only what was before it."""
-    parts: list[list[Change]] = [[]]
-    touched: set[MemoryId] = set()
-    for change in changes:
-        if change.after.id in touched:
-            parts.append([])
-            touched.clear()
-        parts[-1].append(change)
-        touched.add(change.after.id)
-    return parts
+        async with self._calling(once=plans.alone(plan)) as conn:
+            return await plans.send(conn, plan, self._model)
 
 
 def _neighbours(met: Sequence[DictRow]) -> tuple[Neighbour, ...]:

@@ -1,0 +1,320 @@
+"""Consolidation of a space, step by step: begin -> survey -> (check -> apply) for each portion -> end.
+
+Each step that decides something is one transaction with the run's record: a process that dies between two steps has lost
+nothing, and what it decided is not decided again."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import get_args
+from uuid import uuid4
+
+from muniment.memory.errors import BadInput, BadModelAnswer, Conflict, ModelError, OverBudget, StoreError
+from muniment.memory.flows import spend
+from muniment.memory.flows.house import House
+from muniment.memory.plan import WritePlan
+from muniment.memory.ports import AnswerForm, ChatAnswer, ChatMessage
+from muniment.memory.prompts import prompt
+from muniment.memory.records import MemoryId, Revision, Scope, evolve
+from muniment.memory.rules import consolidate as rules, cost, pair_answers
+from muniment.memory.upkeep import Bounds, Finding, Pair, Run, RunId, RunStatus, Survey
+
+Tell = Callable[[Sequence[Finding]], None]
+_CLOSEST = 12  # partners of one memory in a survey
+_WORDED = 0.25  # cosine of two texts' words, where the embedder does not know their script
+_AT_ONCE = 50  # pairs that the rules alone decide, in one transaction
+_MOST = 1_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A prompt about some pairs, as a model is asked it."""
+
+    pairs: tuple[Pair, ...]
+    messages: tuple[ChatMessage, ...]
+    form: AnswerForm
+    prompt: str  # version
+
+
+async def consolidate(
+    house: House, scope: Scope, *, dry: bool = False, limit: int | None = None, tell: Tell | None = None
+) -> Run | None:
+    """See `Memory.consolidate`."""
+    run = await begin(house, scope, dry=dry, limit=limit)
+    if run is None:
+        return None
+    ended = False
+    try:
+        run, pairs = await survey(house, run)
+        for portion in portions(house, pairs):
+            run, findings = await check(house, run, portion)
+            if tell:
+                tell(findings)
+            run = await apply(house, run, findings)
+            if run.status != "running":
+                break
+        run = await end(house, run)
+        ended = True
+    finally:
+        if not ended:  # given up in the open: the next one need not wait until the lease is over
+            with contextlib.suppress(StoreError):
+                await give_up(house, run)
+    return run
+
+
+async def begin(house: House, scope: Scope, *, dry: bool = False, limit: int | None = None) -> Run | None:
+    """A new run of the space; None while another one is under way. One of a space without memories has ended already.
+
+    Raises BadInput for a limit that cannot be."""
+    if limit is not None and not 1 <= limit <= _MOST:
+        raise BadInput(f"limit: 1 to {_MOST:,} wanted")
+    now = house.clock.now()
+    rev, _ = await house.store.near(scope, (), 0)
+    owner = _owner(scope)
+    run = Run(id=RunId(uuid4()), scope=owner, status="running", started_at=now, from_rev=rev, dry=dry, limit=limit)
+    if not rev:
+        return evolve(run, status="done", ended_at=now)
+    if dry:
+        last = await house.store.runs(owner, 1)
+        return evolve(run, surveyed=last[0].surveyed if last else Revision(0))
+    return await house.store.begin_run(run, _lease(house))
+
+
+async def survey(house: House, run: Run) -> tuple[Run, tuple[Pair, ...]]:
+    """The pairs that this run may check, those first that the rules would make one, then the closest."""
+    if run.status != "running":
+        return run, ()
+    found = await _surveyed(house, run)
+    fresh = [one for one in found.pairs if not one.checked]
+    before = rules.duplicates(found.pairs, house.profile, _lasting(house))
+    upto = found.upto if found.whole else run.surveyed
+    run = await _keep(house, evolve(run, seen=len(fresh), duplicates_before=before, upto=upto))
+    verdicts = {id(one): rules.verdict(one, house.profile, _lasting(house)) for one in fresh}
+    fresh.sort(key=lambda one: (verdicts[id(one)][0] == "different", not verdicts[id(one)][1], -one.sim))
+    return run, tuple(fresh[: await _room(house, run)])
+
+
+def portions(house: House, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], ...]:
+    """The pairs as they are checked together: what goes to a model a prompt's worth at a time."""
+    asked = [one for one in pairs if _asks(house, one)]
+    sure = [one for one in pairs if not _asks(house, one)]
+    size = house.settings.consolidation.per_prompt
+    return (*_cut(sure, _AT_ONCE), *_cut(asked, size))
+
+
+async def check(house: House, run: Run, pairs: Sequence[Pair]) -> tuple[Run, tuple[Finding, ...]]:
+    """What each pair is found to be, by the rules where they are sure or there is no model, else by the model; a pair that
+    it gave no answer for is left out and counted. `over_budget` and `failed` runs have what was found before that."""
+    findings = [_by_rules(house, one) for one in pairs if not _asks(house, one)]
+    for some in _cut([one for one in pairs if _asks(house, one)], house.settings.consolidation.per_prompt):
+        if run.status != "running":
+            break
+        run, found = await _ask(house, run, question(some))
+        findings += found
+    return run, tuple(findings)
+
+
+def question(pairs: Sequence[Pair]) -> Question:
+    """The prompt about some pairs, the form of its answer, and the prompt's version."""
+    told = prompt("consolidate")
+    shown = json.dumps(pair_answers.shown(pairs), ensure_ascii=False)
+    most = pair_answers.ANSWER_TOKENS * (len(pairs) + 1)
+    return Question(
+        pairs=tuple(pairs),
+        messages=(ChatMessage(role="system", content=told.text), ChatMessage(role="user", content=shown)),
+        form=AnswerForm(name="pairs", schema=pair_answers.PAIRS, max_tokens=most),
+        prompt=told.version,
+    )
+
+
+def answered(house: House, pairs: Sequence[Pair], content: str) -> tuple[Finding, ...]:
+    """What an answer says of the pairs of its prompt, as far as it may: see `rules.consolidate.held`. A pair without a
+    verdict is not among them. Raises BadExtraction when the answer is not in form."""
+    said = pair_answers.read(content, len(pairs))
+    return tuple(
+        Finding(pair=one, judgement=rules.held(said[n], one, _lasting(house)), source="model")
+        for n, one in enumerate(pairs, 1)
+        if n in said
+    )
+
+
+async def apply(house: House, run: Run, findings: Sequence[Finding]) -> Run:
+    """Do what was found, in one transaction with the run's record: what changed meanwhile is left alone and counted
+    `outdated`. Raises Conflict when another run has taken this one's place."""
+    attempts = house.settings.write.attempts
+    ids = list({memory.id: None for one in findings for memory in (one.pair.older, one.pair.newer)})
+    async with house.turnstile(run.scope.space):
+        for attempt in range(attempts):
+            done, plan, kept = await _decided(house, run, findings, ids)
+            if run.dry:
+                return done
+            try:
+                return await house.store.keep_run(done, _lease(house), plan, kept)
+            except Conflict as error:
+                if error.data.get("lost") or attempt == attempts - 1:
+                    raise
+    raise Conflict
+
+
+async def end(house: House, run: Run, *, status: RunStatus | None = None, reason: str | None = None) -> Run:
+    """Close the run's record: `done`, unless it says or is told otherwise. Counts the duplicates that are left."""
+    if run.ended_at is not None:
+        return run
+    if run.dry:
+        return evolve(run, status="done" if run.status == "running" else run.status, ended_at=house.clock.now())
+    closing: RunStatus = status or ("done" if run.status == "running" else run.status)
+    left = await _surveyed(house, run)
+    whole = closing == "done" and not run.unanswered and run.checked + run.outdated >= run.seen
+    run = evolve(
+        run,
+        status=closing,
+        reason=reason or run.reason,
+        ended_at=house.clock.now(),
+        to_rev=left.rev,
+        surveyed=max(run.surveyed, run.upto) if whole else run.surveyed,
+        duplicates_after=rules.duplicates(left.pairs, house.profile, _lasting(house)),
+        limit=None,
+        upto=Revision(0),
+    )
+    return await house.store.keep_run(run, _lease(house))
+
+
+async def give_up(house: House, run: Run) -> None:
+    """Close the record of a run that cannot go on; what it decided stays."""
+    if not run.dry and run.ended_at is None:
+        over = evolve(run, status="interrupted", ended_at=house.clock.now())
+        await house.store.keep_run(over, _lease(house))
+
+
+async def records(house: House, scope: Scope, limit: int) -> list[Run]:
+    """See `Memory.consolidations`."""
+    if not 1 <= limit <= _MOST:
+        raise BadInput(f"limit: 1 to {_MOST:,} wanted")
+    return await house.store.runs(_owner(scope), limit)
+
+
+async def _decided(
+    house: House, run: Run, findings: Sequence[Finding], ids: Sequence[MemoryId]
+) -> tuple[Run, WritePlan, list[Finding]]:
+    """The run as the findings leave it, the plan, and the findings that are kept."""
+    board = rules.Board(members=await house.store.members(run.scope, ids), run=run.id, lasting=_lasting(house))
+    rev = board.members.rev
+    counts: dict[rules.Fate, int] = dict.fromkeys(get_args(rules.Fate), 0)
+    kept = []
+    for one in findings:
+        fate, held = board.take(one)
+        counts[fate] += 1
+        if fate != "outdated":
+            kept.append(held)
+    done = evolve(
+        run,
+        checked=run.checked + len(kept),
+        same=run.same + counts["same"],
+        superseded=run.superseded + counts["superseded"],
+        distinct=run.distinct + counts["distinct"],
+        outdated=run.outdated + counts["outdated"],
+    )
+    plan = WritePlan(
+        scope=run.scope,
+        expects=rev,
+        node="worker",
+        at=house.clock.now(),
+        changes=tuple(board.changes),
+        relations=tuple(board.relations.values()),
+    )
+    return done, plan, kept
+
+
+async def _ask(house: House, run: Run, asked: Question) -> tuple[Run, tuple[Finding, ...]]:
+    """A prompt's worth of findings; a run that may not or cannot ask any more says so by its status."""
+    run = evolve(run, prompt=asked.prompt, model=run.model or (house.model.name if house.model else None))
+    try:
+        answer = await spend.ask(house, run.scope, "consolidate", asked.messages, form=asked.form)
+        run = paid(house, run, answer)
+        found = answered(house, asked.pairs, answer.message.content)
+    except BadModelAnswer:
+        return evolve(run, unanswered=run.unanswered + len(asked.pairs)), ()
+    except OverBudget as error:
+        return evolve(run, status="over_budget", reason=type(error).__name__), ()
+    except ModelError as error:
+        return evolve(run, status="failed", reason=type(error).__name__), ()
+    return evolve(run, unanswered=run.unanswered + len(asked.pairs) - len(found)), found
+
+
+def paid(house: House, run: Run, answer: ChatAnswer) -> Run:
+    """The run with what an answer has cost."""
+    prices = house.settings.spend.prices
+    charge = cost.charge("consolidate", answer.model, answer.input_tokens, answer.output_tokens, prices)
+    return evolve(
+        run,
+        model=answer.model,
+        requests=run.requests + 1,
+        input_tokens=run.input_tokens + charge.input_tokens,
+        output_tokens=run.output_tokens + charge.output_tokens,
+        micros=run.micros + charge.micros,
+    )
+
+
+def _by_rules(house: House, pair: Pair) -> Finding:
+    judgement, _ = rules.verdict(pair, house.profile, _lasting(house))
+    return Finding(pair=pair, judgement=judgement, source="rules")
+
+
+def _asks(house: House, pair: Pair) -> bool:
+    return house.model is not None and not rules.verdict(pair, house.profile, _lasting(house))[1]
+
+
+async def _surveyed(house: House, run: Run) -> Survey:
+    found = await house.store.survey(run.scope, _bounds(house), house.settings.consolidation.pairs, since=run.surveyed)
+    return evolve(found, pairs=tuple(one for one in found.pairs if rules.near(one, house.profile)))
+
+
+def _bounds(house: House) -> Bounds:
+    now, told, profile = house.clock.now(), house.settings.consolidation, house.profile
+    return Bounds(
+        pool=told.pool,
+        recent=now - timedelta(hours=told.recent_hours),
+        importance=told.importance_from,
+        retrieved=told.retrieved_share,
+        partners=now - timedelta(days=told.partner_days),
+        checked=now - timedelta(days=told.fingerprint_days),
+        closest=_CLOSEST,
+        fallback=profile.fallback,
+        worded=_WORDED,
+        foreign="cjk" not in profile.scripts,
+    )
+
+
+async def _room(house: House, run: Run) -> int:
+    """How many pairs the run may check: what the day (UTC) has left, or what a person has asked for."""
+    if run.limit is not None:
+        return run.limit
+    midnight = datetime.combine(house.clock.now().astimezone(UTC).date(), time(), UTC)
+    done = await house.store.checked_since(run.scope, midnight)
+    return max(0, house.settings.consolidation.per_day - done)
+
+
+def _owner(scope: Scope) -> Scope:
+    """The scope without what differs from turn to turn."""
+    return Scope(tenant=scope.tenant, owner=scope.owner, owner_type=scope.owner_type)
+
+
+async def _keep(house: House, run: Run) -> Run:
+    return run if run.dry else await house.store.keep_run(run, _lease(house))
+
+
+def _lease(house: House) -> timedelta:
+    return timedelta(minutes=house.settings.consolidation.lease_minutes)
+
+
+def _lasting(house: House) -> frozenset[str]:
+    """The categories that are always in context."""
+    return frozenset(slug for slug, one in house.categories.items() if one.context == "all")
+
+
+def _cut(pairs: Sequence[Pair], size: int) -> list[tuple[Pair, ...]]:
+    return [tuple(pairs[start : start + size]) for start in range(0, len(pairs), size)]

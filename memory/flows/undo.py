@@ -1,0 +1,44 @@
+"""Undoing a consolidation: what it changed becomes what it was, as new revisions; what changed since is left."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from muniment.memory.errors import BadInput, Conflict, NotFound
+from muniment.memory.flows.house import House
+from muniment.memory.plan import WritePlan
+from muniment.memory.records import Scope, evolve
+from muniment.memory.rules.consolidate import taken_back
+from muniment.memory.upkeep import Run, RunId, Undone
+
+
+async def undo(house: House, scope: Scope, run_id: UUID) -> Undone:
+    """See `Memory.undo_consolidation`."""
+    attempts = house.settings.write.attempts
+    async with house.turnstile(scope.space):
+        for attempt in range(attempts):
+            run = await _over(house, scope, RunId(run_id))
+            rev, steps = await house.store.changed_by(scope, run.id)
+            changes, edges = taken_back(steps, run.id)
+            now = house.clock.now()
+            plan = WritePlan(scope=scope, expects=rev, node="face", at=now, changes=changes)
+            try:
+                await house.store.undo_run(run, plan, edges)
+            except Conflict:
+                if attempt == attempts - 1:
+                    raise
+            else:
+                return Undone(run=evolve(run, status="undone"), restored=len(changes), left=len(steps) - len(changes))
+    raise Conflict
+
+
+async def _over(house: House, scope: Scope, run_id: RunId) -> Run:
+    """The run, if it can be undone. Raises NotFound, BadInput."""
+    found = await house.store.runs(scope, 1, run_id)
+    if not found:
+        raise NotFound(f"no consolidation {run_id} in the space of {scope.owner!r}", id=str(run_id))
+    if found[0].status == "undone":
+        raise BadInput(f"the consolidation {run_id} is undone already")
+    if found[0].ended_at is None:
+        raise BadInput(f"the consolidation {run_id} is not over yet ({found[0].status})")
+    return found[0]

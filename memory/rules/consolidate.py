@@ -1,0 +1,229 @@
+"""Consolidation: of two memories that are there already, whether they say the same, and what becomes of them.
+
+No text is made anew. Of two that say the same one stays, with all that supports the other; the other one is superseded,
+as is what is no longer so. What may never be one - two persons' words, two numbers, a thing and its denial - is held apart
+here, whoever calls it the same."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import UUID
+
+from muniment.memory.plan import Change, Relation
+from muniment.memory.records import TRUST_RANK, Candidate, Fact, Memory, MemoryId, Neighbour, evolve
+from muniment.memory.rules import words
+from muniment.memory.rules.judge import another_time, attribute, judge, one_subject
+from muniment.memory.rules.merge import alike
+from muniment.memory.rules.reading import read
+from muniment.memory.rules.wording import apart, contrast, names_differ, of_another, same_slot, swapped
+from muniment.memory.sections import Profile
+from muniment.memory.upkeep import Finding, Gained, Judgement, Members, Pair, RunId, Step
+
+Fate = Literal["same", "superseded", "distinct", "outdated"]
+_JUDGED = ("state", "text", "fact", "kind", "category", "actor_id")  # what a judgement rests on
+
+
+def ordered(a: Memory, b: Memory) -> tuple[Memory, Memory]:
+    """The two with the later one last: by the times that they tell, if both do, else by when they were last said."""
+    if a.event_time and b.event_time and a.event_time != b.event_time:
+        return (a, b) if a.event_time < b.event_time else (b, a)
+    return (a, b) if (a.updated_at, a.rev, a.id) < (b.updated_at, b.rev, b.id) else (b, a)
+
+
+def near(pair: Pair, profile: Profile) -> bool:
+    """Whether the two are near enough to be compared: where the embedder does not know the script, by common words."""
+    return _keyed(pair) or alike(_again(pair.newer), _neighbour(pair), profile)[1] != "new"
+
+
+def verdict(pair: Pair, profile: Profile, lasting: Collection[str]) -> tuple[Judgement, bool]:
+    """What the rules say of a pair, and whether they are sure of it, so that no model has to be asked.
+
+    `lasting`: the categories that are always in context."""
+    if held("same", pair, lasting) == held("supersedes", pair, lasting) == "different":
+        return "different", True
+    vouched = alike(_again(pair.newer), _neighbour(pair), profile)[1] == "auto"
+    found = held(judge(_again(pair.newer), pair.older, vouched=vouched), pair, lasting)
+    return found, found != "different" and (_plain(pair.older) == _plain(pair.newer) or _one_attribute(pair))
+
+
+def duplicates(pairs: Sequence[Pair], profile: Profile, lasting: Collection[str]) -> int:
+    """How many pairs the rules alone call the same."""
+    return sum(verdict(one, profile, lasting)[0] == "same" for one in pairs)
+
+
+def held(judgement: Judgement, pair: Pair, lasting: Collection[str]) -> Judgement:
+    """The judgement, or `different` where something stands between the two, whoever judged."""
+    if judgement == "different" or _of_another(pair):
+        return "different"
+    kept = pair.older.category in lasting and not _one_attribute(pair)
+    if judgement == "same":
+        return "same" if _plain(pair.newer) == _plain(pair.older) or not (kept or _unlike(pair)) else "different"
+    return "different" if kept or _stands(pair) else "supersedes"
+
+
+def _of_another(pair: Pair) -> bool:
+    """Whether the two are of different persons, things or times."""
+    new, old = pair.newer, pair.older
+    if new.actor_id and old.actor_id and new.actor_id != old.actor_id:
+        return True
+    if (new.kind, new.category) != (old.kind, old.category) or another_time(_again(new), old):
+        return True
+    if _structured(new.fact) and _structured(old.fact) and not one_subject(_again(new), old):
+        return True
+    return of_another(read(new.text), read(old.text))
+
+
+def _unlike(pair: Pair) -> bool:
+    """Whether the two cannot say the same: other names, numbers or persons, or one denies what the other says."""
+    new, old = pair.newer.fact, pair.older.fact
+    if new and old and new.persons and old.persons and not set(new.persons) & set(old.persons):
+        return True
+    return apart(read(pair.newer.text), read(pair.older.text))
+
+
+def _stands(pair: Pair) -> bool:
+    """Whether the older one cannot be superseded by the newer."""
+    new, old = pair.newer, pair.older
+    if old.pinned or TRUST_RANK[new.trust] < TRUST_RANK[old.trust]:
+        return True
+    if _one_attribute(pair) or judge(_again(new), old) == "supersedes":
+        return False
+    left, right = read(new.text), read(old.text)
+    other = contrast(left, right) or swapped(left, right) or names_differ(left, right)
+    return other and not same_slot(left, right)
+
+
+def _keyed(pair: Pair) -> bool:
+    new, old = pair.newer.fact, pair.older.fact
+    return bool(new and old and _structured(new) and new.key == old.key)
+
+
+def _one_attribute(pair: Pair) -> bool:
+    new, old = pair.newer.fact, pair.older.fact
+    if new is None or old is None or not (_structured(new) and _structured(old)):
+        return False
+    return attribute(new)[1] == attribute(old)[1] and one_subject(_again(pair.newer), pair.older)
+
+
+def _structured(fact: Fact | None) -> bool:
+    """Whether the fact is more than its text: the object of a note is what it says."""
+    return fact is not None and fact.predicate != "note"
+
+
+def _again(memory: Memory) -> Candidate:
+    """A known memory as if it were said now."""
+    return Candidate(text=memory.text, category=memory.category, kind=memory.kind, fact=memory.fact,
+                     event_time=memory.event_time, turns=memory.turns)  # fmt: skip
+
+
+def _neighbour(pair: Pair) -> Neighbour:
+    return Neighbour(memory=pair.older, sim=pair.sim)
+
+
+def _plain(memory: Memory) -> str:
+    return " ".join(words.fold(memory.text).split()).rstrip(".。")
+
+
+@dataclass(slots=True, kw_only=True)
+class Board:
+    """Memories as the decisions of a run change them, one after another."""
+
+    members: Members
+    run: RunId
+    lasting: Collection[str]
+    changes: list[Change] = field(default_factory=list)
+    relations: dict[tuple[MemoryId, MemoryId], Relation] = field(default_factory=dict)
+
+    def take(self, finding: Finding) -> tuple[Fate, Finding]:
+        """Do what a finding comes to by now, and say what that is: a memory that no longer says what was judged, or has
+        given way meanwhile, is left alone."""
+        known = self.members.memories
+        pair = finding.pair
+        older, newer = known.get(pair.older.id), known.get(pair.newer.id)
+        if older is None or newer is None or not (_as_judged(older, pair.older) and _as_judged(newer, pair.newer)):
+            return "outdated", finding
+        now = evolve(pair, older=older, newer=newer)
+        judgement = held(finding.judgement, now, self.lasting)
+        done = evolve(finding, pair=now, judgement=judgement)
+        if judgement == "different":
+            return "distinct", done
+        stays, goes = (newer, older) if judgement == "supersedes" else _survivor(now)
+        self._merge(stays, goes, judgement, pair.sim)
+        return ("same" if judgement == "same" else "superseded"), done
+
+    def _merge(self, stays: Memory, goes: Memory, why: Judgement, sim: float) -> None:
+        near = round(min(sim, 1.0), 4)
+        told: dict[str, Any] = {"run": str(self.run), "why": why}
+        heir = (
+            united(stays, goes) if why == "same" else evolve(stays, importance=max(stays.importance, goes.importance))
+        )
+        gone = evolve(goes, state="superseded", superseded_by=stays.id)
+        gained = self._tie(stays.id, goes.id)
+        meta = told | {"from": str(goes.id), "notes": 2} | ({"edges": gained} if gained else {})
+        for before, after, more in ((stays, heir, meta), (goes, gone, told | {"into": str(stays.id)})):
+            self.changes.append(Change(action="MERGE", before=before, after=after, sim=near, meta=more))
+            self.members.memories[after.id] = after
+
+    def _tie(self, stays: MemoryId, goes: MemoryId) -> list[list[Any]]:
+        """Give the edges of what goes to what stays: the others' ids, the new strengths and the former ones."""
+        gained: list[list[Any]] = []
+        edges = self.members.edges
+        for (low, high), strength in sorted(edges.items()):
+            if goes not in (low, high) or stays in (low, high):
+                continue
+            other = high if low == goes else low
+            key = min(stays, other), max(stays, other)
+            former = edges.get(key)
+            if former is None or strength > former:
+                edges[key] = strength
+                self.relations[key] = Relation(a=key[0], b=key[1], strength=strength)
+                gained.append([str(other), strength, former])
+        return gained
+
+
+def _as_judged(now: Memory, then: Memory) -> bool:
+    return now.state == "active" and all(getattr(now, name) == getattr(then, name) for name in _JUDGED)
+
+
+def _survivor(pair: Pair) -> tuple[Memory, Memory]:
+    """Of two that say the same the one that stays first: by trust, pin, fact, what it says, and time."""
+
+    def worth(memory: Memory, late: int) -> tuple[int, bool, bool, int, int]:
+        said = read(memory.text)
+        return TRUST_RANK[memory.trust], memory.pinned, memory.fact is not None, len(said.words | said.figures), late
+
+    older, newer = worth(pair.older, 0), worth(pair.newer, 1)
+    return (pair.newer, pair.older) if newer > older else (pair.older, pair.newer)
+
+
+def united(stays: Memory, goes: Memory) -> Memory:
+    """What stays, with all that supports what goes; the words are its own."""
+    return evolve(
+        stays,
+        turns=tuple(dict.fromkeys(stays.turns + goes.turns)),
+        tags=tuple(dict.fromkeys(stays.tags + goes.tags)),
+        trust=max(stays.trust, goes.trust, key=TRUST_RANK.__getitem__),
+        importance=max(stays.importance, goes.importance),
+        pinned=stays.pinned or goes.pinned,
+        updated_at=max(stays.updated_at, goes.updated_at),
+        event_time=stays.event_time or goes.event_time,
+    )
+
+
+def taken_back(steps: Sequence[Step], run: RunId) -> tuple[tuple[Change, ...], tuple[Gained, ...]]:
+    """The changes that make of each memory what it was before a run, and the edges that it got by it.
+
+    What anybody else has changed since is left as it is."""
+    alone = [one for one in steps if one.alone]
+    changes = tuple(
+        Change(action="RESTORE", before=one.now, after=one.before, meta={"undo": str(run)}) for one in alone
+    )
+    edges: dict[tuple[MemoryId, MemoryId], Gained] = {}
+    for one in alone:
+        for other, now, former in (edge for meta in one.metas for edge in meta.get("edges", ())):
+            low, high = sorted((one.now.id, MemoryId(UUID(other))))
+            first = edges.get((low, high))
+            edges[low, high] = Gained(low=low, high=high, now=now, before=first.before if first else former)
+    return changes, tuple(edges.values())

@@ -1,0 +1,189 @@
+"""Consolidation in Postgres: the survey of a space, the records of its runs, and what undoing one has to know."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Any
+from uuid import UUID
+
+from psycopg.rows import DictRow
+
+from muniment.memory.errors import Conflict, StoreError
+from muniment.memory.plan import WritePlan
+from muniment.memory.records import MemoryId, Revision, Scope, evolve
+from muniment.memory.rules.consolidate import ordered
+from muniment.memory.stores import plans, rows
+from muniment.memory.stores.jobs import enqueue
+from muniment.memory.stores.pool import Connection, Sessions, one
+from muniment.memory.stores.sql import blocks
+from muniment.memory.upkeep import Asked, Bounds, Finding, Gained, Members, Pair, Run, RunId, Step, Survey
+
+_BLOCKS, _READ = blocks("consolidation"), blocks("read")
+_KEPT = (
+    "status", "ended_at", "to_rev", "surveyed", "model", "prompt", "seen", "checked", "same", "superseded", "distinct",
+    "outdated", "unanswered", "requests", "input_tokens", "output_tokens", "micros", "duplicates_before",
+    "duplicates_after", "batch", "reason",
+)  # fmt: skip
+
+
+class Consolidations(Sessions):
+    """See `Consolidating`."""
+
+    async def begin_run(self, run: Run, lease: timedelta) -> Run | None:
+        """See `Consolidating.begin_run`."""
+        named = {"space": run.scope.space, "run_id": run.id, "lease": lease}
+        told = {"status": run.status, "started_at": run.started_at, "from_rev": run.from_rev}
+        async with self._writing(run.scope) as conn:
+            await conn.execute(_BLOCKS["given_up"], named)
+            row = await (await conn.execute(_BLOCKS["begin"], named | told)).fetchone()
+        return None if row is None else evolve(run, surveyed=Revision(row["surveyed_rev"]))
+
+    async def keep_run(
+        self, run: Run, lease: timedelta, plan: WritePlan | None = None, findings: Sequence[Finding] = ()
+    ) -> Run:
+        """See `Consolidating.keep_run`."""
+        named = {"space": run.scope.space, "run_id": run.id, "lease": lease}
+        told = {name: getattr(run, name) for name in _KEPT} | {"asked": _asked(run.asked)}
+        async with self._writing(run.scope) as conn:
+            if not (await conn.execute(_BLOCKS["keep"], named | told)).rowcount:
+                raise Conflict("the run is over: another one has taken its place", lost=True)
+            if plan is not None and plan.changes:
+                await plans.send(conn, plan, self._model)
+            elif plan is not None:
+                await enqueue(conn, plan.jobs)
+            if findings:
+                at = plan.at if plan is not None else run.started_at
+                await conn.execute(_BLOCKS["fingerprint"], named | {"at": at, "findings": _looked(findings)})
+        return run
+
+    async def runs(self, scope: Scope, limit: int, run: RunId | None = None) -> list[Run]:
+        """See `Consolidating.runs`."""
+        asked = {"space": scope.space, "run_id": run, "limit": limit}
+        async with self._reading(scope, None) as conn:
+            found = await (await conn.execute(_BLOCKS["runs"], asked)).fetchall()
+        return [_run(scope, row) for row in found]
+
+    async def survey(self, scope: Scope, bounds: Bounds, limit: int, *, since: Revision) -> Survey:
+        """See `Consolidating.survey`."""
+        asked = asdict(bounds) | {"space": scope.space, "model": self._model, "since": since, "limit": limit}
+        async with self._reading(scope, None) as conn:
+            await conn.execute(_BLOCKS["expect"], asked)
+            found = await (await conn.execute(_BLOCKS["survey"], asked)).fetchall()
+        pairs = tuple(_pair(*both) for n, both in groupby(found, key=lambda row: row["n"]) if n is not None)
+        return Survey(
+            rev=Revision(found[0]["now"]),
+            upto=Revision(found[0]["upto"]),
+            pairs=pairs,
+            whole=_whole(pairs, limit, bounds.closest),
+        )
+
+    async def members(self, scope: Scope, ids: Sequence[MemoryId]) -> Members:
+        """See `Consolidating.members`."""
+        asked = {"space": scope.space, "ids": list(ids)}
+        async with self._reading(scope, None) as conn:
+            rev = await conn.execute(_READ["rev"], asked)
+            found = await conn.execute(_BLOCKS["members"], asked)
+            tied = await conn.execute(_BLOCKS["edges"], asked)
+            return Members(
+                rev=Revision(one(await rev.fetchone())["rev"]),
+                memories={row["memory_id"]: rows.memory(row) for row in await found.fetchall()},
+                edges={(row["from_id"], row["to_id"]): row["strength"] for row in await tied.fetchall()},
+            )
+
+    async def checked_since(self, scope: Scope, since: datetime) -> int:
+        """See `Consolidating.checked_since`."""
+        asked = {"space": scope.space, "since": since}
+        async with self._reading(scope, None) as conn:
+            return int(one(await (await conn.execute(_BLOCKS["checked_since"], asked)).fetchone())["checked"])
+
+    async def changed_by(self, scope: Scope, run: RunId) -> tuple[Revision, list[Step]]:
+        """See `Consolidating.changed_by`."""
+        asked = {"space": scope.space, "run_id": run}
+        async with self._reading(scope, None) as conn:
+            rev = await conn.execute(_READ["rev"], asked)
+            found = await (await conn.execute(_BLOCKS["changed_by"], asked)).fetchall()
+            now = Revision(one(await rev.fetchone())["rev"])
+        before = {row["memory_id"]: row for row in found if row["part"] == "before"}
+        return now, [
+            _step(row, before[row["memory_id"]]) for row in found if row["part"] == "now" and row["memory_id"] in before
+        ]
+
+    async def undo_run(self, run: Run, plan: WritePlan, edges: Sequence[Gained]) -> None:
+        """See `Consolidating.undo_run`."""
+        named = {"space": run.scope.space, "run_id": run.id, "at": plan.at}
+        try:
+            async with self._writing(run.scope) as conn:
+                if not (await conn.execute(_BLOCKS["undone"], named)).rowcount:
+                    raise Conflict("the run was undone meanwhile", lost=True)
+                if plan.changes:
+                    await plans.send(conn, plan, self._model)
+                for edge in edges:
+                    await _untie(conn, run.scope, edge)
+                await conn.execute(_BLOCKS["disowned"], named)
+        except StoreError as error:
+            if error.data.get("constraint") == "memories_by_key":  # a writer came between
+                raise Conflict from None
+            raise
+
+
+async def _untie(conn: Connection, scope: Scope, edge: Gained) -> None:
+    named = {"space": scope.space} | asdict(edge)
+    await conn.execute(_BLOCKS["untie" if edge.before is None else "slacken"], named)
+
+
+def _pair(first: DictRow, second: DictRow) -> Pair:
+    older, newer = ordered(rows.memory(first), rows.memory(second))
+    return Pair(older=older, newer=newer, sim=first["sim"], checked=first["checked"])
+
+
+def _whole(pairs: Sequence[Pair], limit: int, closest: int) -> bool:
+    """Whether neither the survey nor one of its memories had more open pairs than were asked for."""
+    counts: dict[MemoryId, int] = {}
+    for pair in pairs:
+        for memory in (pair.older, pair.newer):
+            counts[memory.id] = counts.get(memory.id, 0) + (not pair.checked)
+    return sum(not pair.checked for pair in pairs) < limit and max(counts.values(), default=0) < closest
+
+
+def _step(row: DictRow, before: DictRow) -> Step:
+    return Step(
+        before=rows.memory(before),
+        now=rows.memory(row),
+        metas=tuple(row["metas"]),
+        alone=row["alone"] and (before["alone"] or before["state"] != "active"),
+    )
+
+
+def _looked(findings: Sequence[Finding]) -> str:
+    return rows.packed(
+        [
+            {
+                "low_id": min(ids),
+                "high_id": max(ids),
+                "sim": one.pair.sim,
+                "judgement": one.judgement,
+                "source": one.source,
+            }
+            for one in findings
+            for ids in ((one.pair.older.id, one.pair.newer.id),)
+        ]
+    )
+
+
+def _asked(asked: Sequence[Asked]) -> str | None:
+    return json.dumps([asdict(one) for one in asked], default=str) if asked else None
+
+
+def _run(scope: Scope, row: Mapping[str, Any]) -> Run:
+    asked = tuple(
+        Asked(
+            **one
+            | {"older": MemoryId(UUID(one["older"])), "newer": MemoryId(UUID(one["newer"])), "revs": tuple(one["revs"])}
+        )
+        for one in row["asked"] or ()
+    )
+    return Run(scope=scope, **dict(row) | {"asked": asked})

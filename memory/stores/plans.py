@@ -1,0 +1,51 @@
+"""A plan on its way into a transaction: the statements of a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from muniment.memory.plan import Change, Receipt, WritePlan
+from muniment.memory.records import MemoryId, Revision, evolve
+from muniment.memory.stores import rows
+from muniment.memory.stores.consents import put
+from muniment.memory.stores.jobs import enqueue
+from muniment.memory.stores.pool import Connection
+from muniment.memory.stores.sql import blocks
+
+_WRITE = blocks("write")
+
+
+def alone(plan: WritePlan) -> bool:
+    """Whether the plan is one statement, and so a transaction by itself."""
+    return len(apart(plan.changes)) == 1 and not (plan.jobs or plan.proposals or plan.decisions)
+
+
+async def send(conn: Connection, plan: WritePlan, model: str) -> Receipt:
+    """Send what the plan carries, and no statement for what it does not. A statement that finds the plan outdated
+    or replayed fails by itself (`muniment.refuse`): nothing after it is done, so nobody waits for its answer."""
+    rev = Revision(plan.expects + len(plan.changes))
+    changes = tuple(
+        evolve(change, after=evolve(change.after, rev=Revision(plan.expects + n)))
+        for n, change in enumerate(plan.changes, 1)
+    )
+    first, *more = apart(changes)
+    await conn.execute(_WRITE["commit"], rows.committed(plan, first, model), prepare=True)
+    for some in more:
+        await conn.execute(_WRITE["apply"], rows.applied(plan, some, model))
+    if plan.jobs:
+        await enqueue(conn, plan.jobs)
+    asked = await put(conn, plan) if plan.proposals or plan.decisions else ()
+    return Receipt(rev=rev, changes=changes, asked=asked)
+
+
+def apart(changes: Sequence[Change]) -> list[list[Change]]:
+    """The changes in order, in parts that have each memory once: one statement sees only what was before it."""
+    parts: list[list[Change]] = [[]]
+    touched: set[MemoryId] = set()
+    for change in changes:
+        if change.after.id in touched:
+            parts.append([])
+            touched.clear()
+        parts[-1].append(change)
+        touched.add(change.after.id)
+    return parts

@@ -1,0 +1,169 @@
+-- name: expect
+select muniment.expect_embedder(%(model)s)
+
+-- name: vector (the one of the model in use, whichever column has it)
+case when m.embedding_model = %(model)s then m.embedding else m.next_embedding end
+
+-- name: active (a procedure is nobody's duplicate: two of one goal are made one where they are learned)
+m.space_id = %(space)s and m.state = 'active' and m.kind <> 'procedural'
+  and (m.embedding_model = %(model)s or m.next_model = %(model)s)
+
+-- name: odd (a text in a script that the embedder does not know: its cosine says nothing. Only what has more bytes than
+-- characters is read for it)
+(%(foreign)s and octet_length(m.text) > length(m.text) and m.text ~ '[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]')
+
+-- name: survey (S-37..S-40: from a pool of memories each one's nearest partners; the pool is bounded, and what a member
+-- keeps of its partners. First the revision alone, then each pair as two rows, the pairs yet to be checked first)
+with space as materialized (
+  select s.rev from muniment.spaces s where s.space_id = %(space)s
+), changed as materialized (
+  select m.memory_id, m.rev from muniment.memories m
+  where {{active}} and m.rev > %(since)s order by m.rev limit greatest(%(pool)s / 2, 1)
+), retrieved as materialized (
+  select memory_id from (
+    select m.memory_id, row_number() over (order by m.access_count desc, m.last_accessed_at desc, m.memory_id) as place,
+      count(*) over () as n
+    from muniment.memories m where {{active}} and m.access_count > 0
+  ) r where place <= ceil(n * %(retrieved)s::float8)
+), pool as materialized (
+  select m.memory_id, m.kind, m.category, {{vector}} as vector, m.words, {{odd}} as odd, m.text ~ '[0-9]' as counted,
+    {{traits}}
+  from muniment.memories m
+  where {{active}} and (m.updated_at >= %(recent)s or m.importance >= %(importance)s
+    or m.memory_id = any(array(select memory_id from retrieved)) or m.memory_id = any(array(select memory_id from changed)))
+  order by m.memory_id = any(array(select memory_id from changed)) desc, m.updated_at desc, m.memory_id
+  limit %(pool)s
+), met as (
+  select p.memory_id as a, c.memory_id as b, c.sim, c.checked
+  from pool p cross join lateral (
+    select x.memory_id, x.sim, exists (
+        select from muniment.pair_fingerprints f
+        where f.space_id = %(space)s and f.low_id = least(p.memory_id, x.memory_id)
+          and f.high_id = greatest(p.memory_id, x.memory_id) and f.score = round(x.sim * 100)::int
+          and f.checked_at > %(checked)s) as checked
+    from (
+      select m.memory_id, m.words, m.text, p.odd or {{odd}} as odd,
+        least(case when p.odd or {{odd}} then 1 - (m.words <=> p.words) else -({{vector}} <#> p.vector) end, 1) as sim
+      from muniment.memories m
+      where {{active}} and m.kind = p.kind and m.category = p.category and m.updated_at >= %(partners)s
+        and m.memory_id <> p.memory_id
+      offset 0
+    ) x
+    where x.sim >= case when x.odd then %(worded)s::float8 else %(fallback)s::float8 end
+      and ((p.counted and x.text ~ '[0-9]') or {{overlap}} > 0.001)
+    order by checked, x.sim desc, x.memory_id limit %(closest)s
+  ) c
+), pair as (
+  select least(a, b) as low, greatest(a, b) as high, max(sim) as sim, bool_and(checked) as checked
+  from met group by 1, 2
+), found as materialized (
+  select low, high, sim, checked, row_number() over (order by checked, sim desc, low, high) as n
+  from pair order by n limit %(limit)s
+)
+select h.now, h.upto, f.*
+from (
+  select coalesce((select rev from space), 0) as now,
+    case when (select count(*) from changed) < greatest(%(pool)s / 2, 1) then coalesce((select rev from space), 0)
+      else (select max(rev) from changed) end as upto
+) h left join (
+  select one.n, one.sim, one.checked, {{read.columns}}
+  from found one cross join lateral unnest(array[one.low, one.high]) id
+  join muniment.memories m on m.space_id = %(space)s and m.memory_id = id
+) f on true
+order by f.n, f.memory_id
+
+-- name: traits (the first dimensions of the words are no words)
+-(m.words <#> '{1:1}/1000000000') as dated, -(m.words <#> '{2:1}/1000000000') as asking,
+    -(m.words <#> '{3:1}/1000000000') as naming
+
+-- name: overlap
+-(x.words <#> p.words) + (x.words <#> '{1:1}/1000000000') * p.dated + (x.words <#> '{2:1}/1000000000') * p.asking
+        + (x.words <#> '{3:1}/1000000000') * p.naming
+
+-- name: given_up
+update muniment.consolidation_runs set status = 'interrupted', ended_at = greatest(now(), started_at), batch = null, asked = null
+where space_id = %(space)s and ended_at is null and leased_until < now()
+
+-- name: begin (what the space's runs have compared so far goes on with this one)
+insert into muniment.consolidation_runs (space_id, run_id, status, started_at, leased_until, from_rev, surveyed_rev)
+select %(space)s, %(run_id)s, %(status)s, %(started_at)s, now() + %(lease)s, %(from_rev)s, coalesce((
+  select max(r.surveyed_rev) from muniment.consolidation_runs r where r.space_id = %(space)s), 0)
+from muniment.spaces s where s.space_id = %(space)s
+on conflict (space_id) where ended_at is null do nothing
+returning surveyed_rev
+
+-- name: keep
+update muniment.consolidation_runs set status = %(status)s, ended_at = %(ended_at)s, leased_until = now() + %(lease)s,
+  to_rev = %(to_rev)s, surveyed_rev = %(surveyed)s, model = %(model)s, prompt = %(prompt)s, seen = %(seen)s,
+  checked = %(checked)s, same = %(same)s, superseded = %(superseded)s, distinct_pairs = %(distinct)s,
+  outdated = %(outdated)s, unanswered = %(unanswered)s, requests = %(requests)s, input_tokens = %(input_tokens)s,
+  output_tokens = %(output_tokens)s, micros = %(micros)s, duplicates_before = %(duplicates_before)s,
+  duplicates_after = %(duplicates_after)s, batch = %(batch)s, asked = %(asked)s::jsonb, reason = %(reason)s
+where space_id = %(space)s and run_id = %(run_id)s and ended_at is null
+
+-- name: fingerprint
+insert into muniment.pair_fingerprints (
+  space_id, low_id, high_id, score, judgement, source, run_id, checked_at)
+select %(space)s, f.low_id, f.high_id, round(f.sim * 100)::int, f.judgement, f.source, %(run_id)s, %(at)s
+from jsonb_to_recordset(%(findings)s::jsonb) f (low_id uuid, high_id uuid, sim float8, judgement text, source text)
+on conflict (space_id, low_id, high_id, score) do update set
+  judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at
+
+-- name: runs
+select run_id as id, status, started_at, ended_at, from_rev, to_rev, surveyed_rev as surveyed, model, prompt, seen, checked,
+  same, superseded, distinct_pairs as distinct, outdated, unanswered, requests, input_tokens, output_tokens, micros,
+  duplicates_before, duplicates_after, batch, asked, reason
+from muniment.consolidation_runs
+where space_id = %(space)s and (%(run_id)s::uuid is null or run_id = %(run_id)s)
+order by started_at desc, run_id limit %(limit)s
+
+-- name: checked_since
+select count(*) as checked from muniment.pair_fingerprints where space_id = %(space)s and checked_at >= %(since)s
+
+-- name: members
+select {{read.columns}} from muniment.memories m where m.space_id = %(space)s and m.memory_id = any(%(ids)s)
+
+-- name: edges
+select r.from_id, r.to_id, r.strength from muniment.relations r
+where r.space_id = %(space)s and (r.from_id = any(%(ids)s) or r.to_id = any(%(ids)s))
+
+-- name: changed_by (each memory as it is, with the first of its former versions that the run has made; `alone`: every
+-- change since is the run's, and no other memory says by now what the former one says)
+with touched as materialized (
+  select j.memory_id, min(j.rev) as first, max(j.rev) as last, count(*) as times,
+    jsonb_agg(j.meta order by j.rev) as metas
+  from muniment.journal j where j.space_id = %(space)s and j.meta ->> 'run' = %(run_id)s::text and j.action = 'MERGE'
+  group by j.memory_id
+)
+select 'now' as part, t.metas, t.last = m.rev and t.times = (
+    select count(*) from muniment.journal j
+    where j.space_id = %(space)s and j.memory_id = t.memory_id and j.rev >= t.first) as alone, {{read.columns}}
+from touched t join muniment.memories m on m.space_id = %(space)s and m.memory_id = t.memory_id
+union all
+select 'before', null, v.stable_key is null or not exists (
+    select from muniment.memories o where o.space_id = %(space)s and o.state = 'active'
+      and o.stable_key = v.stable_key and o.memory_id <> v.memory_id),
+  {{versioned}}
+from touched t join muniment.memory_versions v
+  on v.space_id = %(space)s and v.memory_id = t.memory_id and v.to_rev = t.first
+
+-- name: versioned
+v.memory_id, v.kind, v.category, v.text, v.fact, v.stable_key, v.importance, v.confidence, v.trust, v.pinned, v.state,
+v.tags, v.agent_id, v.run_id, v.actor_id, v.role, v.session_id, v.thread_id, v.event_time, v.created_at, v.updated_at,
+null::timestamptz as last_accessed_at, 0 as access_count, v.purge_at, v.from_rev as rev, v.superseded_by, v.context, v.turns
+
+-- name: untie
+delete from muniment.relations
+where space_id = %(space)s and from_id = %(low)s and to_id = %(high)s and strength = %(now)s::real
+
+-- name: slacken
+update muniment.relations set strength = %(before)s
+where space_id = %(space)s and from_id = %(low)s and to_id = %(high)s and strength = %(now)s::real
+
+-- name: undone (its pairs are not taken up again as long as a pair is not checked twice)
+update muniment.consolidation_runs set status = 'undone'
+where space_id = %(space)s and run_id = %(run_id)s and ended_at is not null and status <> 'undone'
+
+-- name: disowned
+update muniment.pair_fingerprints set judgement = 'different', checked_at = %(at)s
+where space_id = %(space)s and run_id = %(run_id)s and judgement <> 'different'
