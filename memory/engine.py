@@ -282,9 +282,10 @@ class Memory:
         """Store candidates as they are, in batches; one that is there already (same turn) is left out. Returns new ones."""
         return await transfer.ingest(self.house, scope, candidates, progress)
 
-    async def export(self, scope: Scope) -> Sequence[dict[str, Any]]:
-        """The whole space as JSON rows: memories, versions, journal, relations, cursors, ledger."""
-        return await transfer.export(self.house, scope)
+    async def export(self, scope: Scope, *, content: bool = False) -> Sequence[dict[str, Any]]:
+        """The whole space as JSON rows: memories, versions, journal, relations, cursors, ledger. With `content` memories and
+        relations alone, without revisions: the same rows for two moments at which the same is known."""
+        return await transfer.export(self.house, scope, content=content)
 
     async def load(self, scope: Scope, rows: Iterable[Mapping[str, Any]], progress: Progress | None = None) -> int:
         """Read the rows of an export, or plain `{"text", "category"}` rows. Returns memories written. Raises BadInput."""
@@ -306,6 +307,10 @@ class Memory:
     async def index_all(self, progress: Progress | None = None, *, drop: bool = False) -> Mapping[Scope, Indexing]:
         """As `index` for every space; those that have indexes now, or had. `progress` counts spaces."""
         return await indexing.index_all(self.house, progress, drop=drop)
+
+    async def spaces(self, tenant: str | None = None) -> Sequence[Scope]:
+        """The owners of all spaces, or of a tenant's, oldest first; maintenance only."""
+        return await stats.spaces(self.house, tenant)
 
     async def status(self, scope: Scope) -> dict[str, Any]:
         """Counts, revision, embedder and database of the space."""

@@ -315,6 +315,11 @@ class Store(Queue, Switching, Consolidating, Erasing, Protocol):
 
     async def dump(self, scope: Scope) -> Dump: ...
 
+    async def content(self, scope: Scope) -> tuple[dict[str, Any], ...]:
+        """The memories and relations of a space as rows of JSON values in a fixed order, without their revisions: equal
+        for two moments at which the same is known."""
+        ...
+
     async def load(self, scope: Scope, dump: Dump, vectors: Sequence[Vector]) -> None:
         """Restore a dump into an empty space, exactly. `Conflict` if the space is not empty.
 

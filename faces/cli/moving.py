@@ -160,11 +160,15 @@ def _reading(file: str) -> Iterator[IO[bytes]]:
 def export(
     file: Annotated[str, typer.Argument(metavar="[FILE]", help="Where to; - or nothing for standard output.")] = "-",
     user: User = ME,
+    content: Annotated[
+        bool, typer.Option("--content", help="Memories and relations alone, without revisions: to compare two moments.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write all of a user's memory as JSON lines: memories, former versions, history, relations, what was said.
 
-    `import --format jsonl` into a user without memories restores it exactly; the vectors are made anew.
+    `import --format jsonl` into a user without memories restores it exactly; the vectors are made anew. --content is
+    for comparing: the same bytes as long as the same is known, such as before a consolidation and after its undo.
     An existing FILE is replaced only when the new one is complete.
 
     For example:
@@ -172,13 +176,15 @@ def export(
       muniment export --user ana backup.jsonl
 
       muniment export | gzip > backup.jsonl.gz
+
+      muniment export --user ana --content before.jsonl
     """
     settings = load()
     scope = session.scope_of(settings, user)
 
     async def work() -> Iterable[Mapping[str, Any]]:
         async with session.opened(settings, quiet=as_json) as memory:
-            return await memory.export(scope)
+            return await memory.export(scope, content=content)
 
     with screen.waiting("reading…", quiet=as_json or file == "-"):
         rows = session.run(work())

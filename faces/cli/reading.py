@@ -207,6 +207,10 @@ def history(
 
 def _told(entry: JournalEntry) -> str:
     """The text of a line, with the decision that it stands for."""
+    if heir := entry.meta.get("into"):
+        return f"{entry.text}  (superseded by {str(heir)[:SHORT_ID]})"
+    if gone := entry.meta.get("from"):
+        return f"{entry.text}  (in place of {str(gone)[:SHORT_ID]}, too)"
     decided = entry.meta.get("consent")
     if not decided:
         return entry.text

@@ -24,6 +24,11 @@ async def books(house: House, scope: Scope, days: int) -> Books:
     return await house.store.books(scope, since)
 
 
+async def spaces(house: House, tenant: str | None) -> list[Scope]:
+    """See `Memory.spaces`."""
+    return [scope async for scope in house.store.spaces() if tenant in (None, scope.tenant)]
+
+
 def _since(house: House, days: int) -> date:
     today = house.clock.now().astimezone(UTC).date()
     if not 1 <= days <= (today - date.min).days:

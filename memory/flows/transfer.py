@@ -135,9 +135,9 @@ def _batches(source: Iterator[Candidate]) -> Iterator[list[Candidate]]:
         yield batch
 
 
-async def export(house: House, scope: Scope) -> tuple[dict[str, Any], ...]:
+async def export(house: House, scope: Scope, *, content: bool = False) -> tuple[dict[str, Any], ...]:
     """See `Memory.export`."""
-    return (await house.store.dump(scope)).rows
+    return await house.store.content(scope) if content else (await house.store.dump(scope)).rows
 
 
 async def load(house: House, scope: Scope, rows: Iterable[Mapping[str, Any]], progress: Progress | None) -> int:

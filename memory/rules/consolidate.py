@@ -218,7 +218,8 @@ def taken_back(steps: Sequence[Step], run: RunId) -> tuple[tuple[Change, ...], t
     What anybody else has changed since is left as it is."""
     alone = [one for one in steps if one.alone]
     changes = tuple(
-        Change(action="RESTORE", before=one.now, after=one.before, meta={"undo": str(run)}) for one in alone
+        Change(action="RESTORE", before=one.now, after=one.before, meta={"undo": str(run)} | _stayed(one))
+        for one in alone
     )
     edges: dict[tuple[MemoryId, MemoryId], Gained] = {}
     for one in alone:
@@ -227,3 +228,8 @@ def taken_back(steps: Sequence[Step], run: RunId) -> tuple[tuple[Change, ...], t
             first = edges.get((low, high))
             edges[low, high] = Gained(low=low, high=high, now=now, before=first.before if first else former)
     return changes, tuple(edges.values())
+
+
+def _stayed(step: Step) -> dict[str, Any]:
+    """What says of a memory that is restored that it was never gone."""
+    return {"stayed": True} if step.now.state == "active" else {}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from muniment.memory.plan import Consent
-from muniment.memory.records import Delta, Event, Hit, JournalEntry, Memory, MemoryId
+from muniment.memory.records import Delta, Event, Hit, JournalEntry, Memory, MemoryId, evolve
 from muniment.memory.sections import Category
 
 FENCE_OPEN = "<recalled-memory>"
@@ -71,22 +72,39 @@ def fence(text: str) -> str:
 
 
 def _net(entries: Sequence[JournalEntry]) -> list[tuple[Event, JournalEntry]]:
-    """One change for each memory: what all its changes come to. Made and gone again is nothing."""
+    """One change for each memory: what all its changes come to. Made and gone again is nothing, and so is what gave way to
+    another memory, whose line tells of both; so is what a run did and its undoing took back."""
     first: dict[MemoryId, Event] = {}
     last: dict[MemoryId, JournalEntry] = {}
+    begun: dict[MemoryId, dict[str, Any]] = {}
     for entry in entries:
-        first.setdefault(entry.memory_id, event(entry))
-        last[entry.memory_id] = entry
+        begun.setdefault(entry.memory_id, entry.meta)
+        first.setdefault(entry.memory_id, _event(entry))
+        last[entry.memory_id] = entry if "from" not in entry.meta else _with_notes(entry, last.get(entry.memory_id))
     told: list[tuple[Event, JournalEntry]] = []
     for id_, entry in last.items():
-        name = event(entry)
+        name = _event(entry)
         gone = name in ("deleted", "soft_deleted")
+        if "into" in entry.meta or "stayed" in entry.meta or entry.meta.get("undo", entry) == begun[id_].get("run"):
+            continue
         if first[id_] == "created":
             if not gone:
                 told.append(("created", entry))
         elif not (first[id_] in ("deleted", "soft_deleted") and name == "restored"):
             told.append((name, entry))
     return told
+
+
+def _event(entry: JournalEntry) -> Event:
+    """As `event`; a memory that has taken the place of an outdated one is an update to who reads of it."""
+    taken = "from" in entry.meta and entry.meta.get("why") == "supersedes"
+    return "updated" if taken else event(entry)
+
+
+def _with_notes(entry: JournalEntry, before: JournalEntry | None) -> JournalEntry:
+    """The line of a merge that counts all that was merged into its memory since the thread last looked."""
+    notes = before.meta.get("notes", 2) if before is not None and "from" in before.meta else 1
+    return evolve(entry, meta=entry.meta | {"notes": notes + 1})
 
 
 def _change(name: Event, entry: JournalEntry, categories: Mapping[str, Category]) -> str:

@@ -32,6 +32,12 @@ class Moves(Bulk):
             found = [row["row"] for row in await (await conn.execute(_MOVE["dump"], {"space": scope.space})).fetchall()]
         return Dump(rev=Revision(found[0]["rev"] if found else 0), rows=tuple(found))
 
+    async def content(self, scope: Scope) -> tuple[dict[str, Any], ...]:
+        """See `Store.content`."""
+        async with self._reading(scope, None) as conn:
+            found = await (await conn.execute(_MOVE["content"], {"space": scope.space})).fetchall()
+        return tuple(row["row"] for row in found)
+
     async def load(self, scope: Scope, dump: Dump, vectors: Sequence[Vector]) -> None:
         """See `Store.load`. Raises BadInput when the rows are no whole space; then nothing of it is kept."""
         try:

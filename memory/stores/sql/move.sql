@@ -23,6 +23,15 @@ select to_jsonb(c) - 'space_id' || '{"type": "consent"}', 7, extract(epoch from 
 from muniment.consent_requests c where space_id = %(space)s
 order by part, n, id
 
+-- name: content (what is known, whatever was done to it: no revision, no count of who has read it)
+select to_jsonb(m) - '{space_id,rev,access_count,last_accessed_at,embedding,embedding_model,words,next_embedding,next_model}'::text[]
+  || '{"type": "memory"}' as row, 0 as part, m.memory_id::text as id
+from muniment.memories m where space_id = %(space)s
+union all
+select to_jsonb(r) - 'space_id' || '{"type": "relation"}', 1, r.from_id::text || r.to_id::text
+from muniment.relations r where space_id = %(space)s
+order by part, id
+
 -- name: load_space
 update muniment.spaces set rev = %(rev)s, created_at = coalesce(%(created_at)s::timestamptz, created_at)
 where space_id = %(space)s and rev = 0

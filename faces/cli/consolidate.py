@@ -1,0 +1,260 @@
+"""`consolidate`: of memories that say the same, or are no longer so, one stays; and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+from uuid import UUID
+
+import typer
+
+from muniment.faces.cli import screen, session
+from muniment.faces.cli.options import ME, AsJson, name
+from muniment.memory import wire
+from muniment.memory.errors import BadInput, Conflict, NotFound
+from muniment.memory.records import Scope
+from muniment.memory.settings import Settings, load
+from muniment.memory.upkeep import Finding, Run, Undone
+
+if TYPE_CHECKING:
+    from muniment.memory.engine import Memory
+
+_RUNS = 20
+_KNOWN = 1_000  # runs among which one is looked for by the beginning of its id
+_SHORT = 8
+_MICROS = 1_000_000
+_FAILED = 1  # the exit code of a model that failed
+_PLAIN = (
+    "status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "duplicates_before",
+    "duplicates_after", "requests", "input_tokens", "output_tokens", "model", "prompt", "reason",
+)  # fmt: skip
+_CALLED = {"same": "same", "supersedes": "later supersedes earlier", "different": "different"}
+
+
+def consolidate(
+    user: Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Whose memory; else me.")] = None,
+    tenant: Annotated[str | None, typer.Option("--tenant", metavar="T", help="Everybody's of this tenant.")] = None,
+    everybody: Annotated[bool, typer.Option("--all", help="Everybody's, of every tenant.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done; change nothing.")] = False,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Check at most so many pairs, whatever the day has left (consolidation.per_day)."
+        ),
+    ] = None,
+    undo: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Take back what a run did: its id, or the beginning of it.")
+    ] = None,
+    runs: Annotated[bool, typer.Option("--runs", help="Show the latest runs.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find memories that say the same, or that a later one has outdated, and let one of each two stay.
+
+    The one that stays keeps its words and gets what supports the other one, which is no longer in any answer; nothing is
+    lost, and a run can be undone. Pairs are looked at closest first, by the rules where they are sure and else by the
+    model, if one is configured (MUNIMENT_MODEL). Words of two people, two numbers, a thing and its denial are
+    never made one. A pair that was looked at is left alone for consolidation.fingerprint_days.
+
+    --dry-run asks the model, too, and costs what that costs. --undo makes of every memory what it was before the run, but
+    of those that have changed since.
+
+    For example:
+
+      muniment consolidate --user ana --dry-run
+
+      muniment consolidate --user ana
+
+      muniment consolidate --user ana --undo 3fa1
+    """
+    settings = load()
+    many = everybody or tenant is not None
+    if sum((user is not None, tenant is not None, everybody)) > 1:
+        raise BadInput("--user, --tenant and --all: give one of them")
+    if sum((undo is not None, runs, dry_run or limit is not None)) > 1:
+        raise BadInput("--undo and --runs stand alone")
+    if many and (undo is not None or runs):
+        raise BadInput("--undo and --runs are about one user: give --user")
+    scope = session.scope_of(settings, user or ME)
+    if undo is not None:
+        _undo(settings, scope, undo, as_json=as_json)
+    elif runs:
+        _runs(settings, scope, as_json=as_json)
+    elif many:
+        only = None if tenant is None else name(tenant, "--tenant")
+        session.run(_everybody(settings, only, dry=dry_run, limit=limit, as_json=as_json))
+    else:
+        _one(settings, scope, dry=dry_run, limit=limit, as_json=as_json)
+
+
+def _one(settings: Settings, scope: Scope, *, dry: bool, limit: int | None, as_json: bool) -> None:
+    found: list[Finding] = []
+
+    async def work() -> Run | None:
+        async with session.opened(settings, quiet=as_json) as memory:
+            with screen.progress("pairs", None, quiet=as_json) as move:
+
+                def tell(some: Sequence[Finding]) -> None:
+                    found.extend(some)
+                    move(len(some))
+
+                return await memory.consolidate(scope, dry=dry, limit=limit, tell=tell)
+
+    run = session.run(work())
+    if run is None:
+        raise Conflict(
+            f"another consolidation of {scope.owner!r} is under way: wait for it (see muniment consolidate --runs); one whose "
+            f"process has died is given up after {settings.consolidation.lease_minutes:g} minutes"
+        )
+    if as_json:
+        screen.show_json(_row(run) | ({"pairs": [_pair(one) for one in found]} if dry else {}))
+    else:
+        if dry and found:
+            screen.show_table(("verdict", "by", "near", "earlier", "later"), [_shown(one) for one in found])
+        _say(run, settings.spend.currency)
+    if run.status in ("failed", "over_budget"):
+        raise typer.Exit(_FAILED)
+
+
+async def _everybody(settings: Settings, tenant: str | None, *, dry: bool, limit: int | None, as_json: bool) -> None:
+    """Space by space: each has its line as soon as it is done, so that an interruption loses no word of what was."""
+    done: list[Run] = []
+    busy = 0
+    async with session.opened(settings, quiet=as_json) as memory:
+        spaces = await memory.spaces(tenant)
+        with screen.progress("spaces", len(spaces), quiet=as_json) as move:
+            for scope in spaces:
+                run = await memory.consolidate(scope, dry=dry, limit=limit)
+                move(1)
+                if run is None:
+                    busy += 1
+                    continue
+                done.append(run)
+                if as_json:
+                    screen.show_json(_row(run))
+                elif run.seen:
+                    screen.say(f"{run.scope.owner}: {_counts(run)}")
+    total = {key: sum(getattr(one, key) for one in done) for key in ("checked", "same", "superseded", "requests")}
+    failed = sum(one.status in ("failed", "over_budget") for one in done)
+    if as_json:
+        screen.show_json({"spaces": len(spaces), "busy": busy, "failed": failed, **total})
+    else:
+        screen.say(
+            f"{len(spaces):,} spaces, {total['checked']:,} pairs checked, {total['same']:,} merged, "
+            f"{total['superseded']:,} superseded{_besides(busy, failed)}."
+        )
+    if failed:
+        raise typer.Exit(_FAILED)
+
+
+def _besides(busy: int, failed: int) -> str:
+    return (f"; {busy:,} under way elsewhere" if busy else "") + (
+        f"; the model failed for {failed:,}" if failed else ""
+    )
+
+
+def _undo(settings: Settings, scope: Scope, typed: str, *, as_json: bool) -> None:
+    async def work() -> Undone:
+        async with session.opened(settings, quiet=as_json) as memory:
+            return await memory.undo_consolidation(scope, await _find(memory, scope, typed))
+
+    undone = session.run(work())
+    if as_json:
+        told = {"user": scope.owner, "run": str(undone.run.id)}
+        screen.show_json(told | {"restored": undone.restored, "left": undone.left})
+        return
+    left = f"; {undone.left:,} changed since and were left as they are" if undone.left else ""
+    screen.say(f"{undone.restored:,} memories are what they were before the run{left}.")
+
+
+def _runs(settings: Settings, scope: Scope, *, as_json: bool) -> None:
+    async def work() -> Sequence[Run]:
+        async with session.opened(settings, quiet=as_json) as memory:
+            return await memory.consolidations(scope, _RUNS)
+
+    found = session.run(work())
+    if as_json:
+        screen.show_json({"user": scope.owner, "runs": [_row(one) for one in found]})
+        return
+    if not found:
+        screen.say(f"The memory of {scope.owner!r} was never consolidated.")
+        return
+    columns = ("run", "started (UTC)", "status", "pairs", "checked", "merged", "superseded", "duplicates", "tokens")
+    screen.show_table(columns, [_line(one) for one in found])
+
+
+async def _find(memory: Memory, scope: Scope, typed: str) -> UUID:
+    """The run whose id begins so. Raises BadInput, NotFound."""
+    wanted = typed.strip().lower()
+    if len(wanted) < session.SHORTEST_ID or set(wanted) - set("0123456789abcdef-"):
+        raise BadInput(f"--undo: {screen.one_line(typed)!r} is no run: `muniment consolidate --runs` shows their ids")
+    found = [one.id for one in await memory.consolidations(scope, _KNOWN) if str(one.id).startswith(wanted)]
+    if not found:
+        raise NotFound(f"no run of {scope.owner!r} has an id that begins with {wanted}; `muniment consolidate --runs` shows "
+                       "them, and `muniment list --state all` what there is")  # fmt: skip
+    if len(found) > 1:
+        raise BadInput(f"--undo: {wanted} is ambiguous: {', '.join(map(str, found))}")
+    return found[0]
+
+
+def _say(run: Run, currency: str) -> None:
+    screen.say(_counts(run))
+    if run.requests:
+        screen.say(
+            f"{run.requests:,} requests to {run.model}: {run.input_tokens:,} + {run.output_tokens:,} tokens, "
+            f"{run.micros / _MICROS:.4f} {currency}."
+        )
+    if run.dry:
+        screen.say("Nothing was changed (--dry-run).")
+    elif run.same or run.superseded:
+        screen.say(f"To take it back: muniment consolidate --user {run.scope.owner} --undo {str(run.id)[:_SHORT]}")
+    if run.status in ("failed", "over_budget"):
+        screen.complain(_why(run))
+
+
+def _why(run: Run) -> str:
+    if run.status == "over_budget":
+        return "the tenant's budget of the day is used up; the pairs that are left are looked at another day"
+    return (
+        f"the model failed ({run.reason}); what was found before that is kept, and the rest is looked at another time"
+    )
+
+
+def _counts(run: Run) -> str:
+    if not run.seen:
+        return "No pair of memories is to be looked at."
+    parts = [f"{run.same:,} merged", f"{run.superseded:,} superseded", f"{run.distinct:,} different"]
+    parts += [f"{run.outdated:,} changed meanwhile"] if run.outdated else []
+    parts += [f"{run.unanswered:,} without an answer"] if run.unanswered else []
+    after = (
+        ""
+        if run.duplicates_after is None
+        else f" Duplicates by the rules: {run.duplicates_before} before, {run.duplicates_after} after."
+    )
+    pairs = "1 pair" if run.seen == 1 else f"{run.seen:,} pairs"
+    return f"{pairs} found, {run.checked:,} checked: {', '.join(parts)}.{after}"
+
+
+def _row(run: Run) -> dict[str, Any]:
+    told = {key: getattr(run, key) for key in _PLAIN}
+    times = {"started_at": run.started_at, "ended_at": run.ended_at, "from_rev": run.from_rev, "to_rev": run.to_rev}
+    head = {"user": run.scope.owner, "tenant": run.scope.tenant, "run": None if run.dry else run.id, "dry_run": run.dry}
+    return dict(wire.plain(head | told | times)) | {"money": run.micros / _MICROS}
+
+
+def _line(run: Run) -> list[Any]:
+    duplicates = "" if run.duplicates_after is None else f"{run.duplicates_before} -> {run.duplicates_after}"
+    return [str(run.id)[:_SHORT], f"{run.started_at:%Y-%m-%d %H:%M}", run.status, run.seen, run.checked, run.same,
+            run.superseded, duplicates, f"{run.input_tokens + run.output_tokens:,}"]  # fmt: skip
+
+
+def _shown(one: Finding) -> list[Any]:
+    pair = one.pair
+    return [_CALLED[one.judgement], one.source, f"{pair.sim:.2f}", pair.older.text, pair.newer.text]
+
+
+def _pair(one: Finding) -> dict[str, Any]:
+    both = {
+        when: {"id": str(memory.id), "text": memory.text}
+        for when, memory in (("earlier", one.pair.older), ("later", one.pair.newer))
+    }
+    return {"verdict": one.judgement, "by": one.source, "sim": round(one.pair.sim, 4), **both}
