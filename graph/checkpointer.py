@@ -9,16 +9,18 @@ from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata
+from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from psycopg import AsyncConnection, AsyncCursor, OperationalError
 from psycopg.errors import DiskFull
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
+from muniment.graph import tables
+from muniment.graph.janitor import tidying
 from muniment.graph.redaction import Redact, safe
 from muniment.memory import bootstrap
-from muniment.memory.errors import StoreDown, StoreFull
+from muniment.memory.errors import NotFound, StoreDown, StoreError, StoreFull
 from muniment.memory.settings import load
 from muniment.nodes.state import IDS
 
@@ -28,6 +30,9 @@ _SETUP_POLL_SECONDS = 0.05
 _CONNECT_SECONDS = 10.0
 _CONNECTIONS = 8
 _KNOWN_TEXTS = 4096  # a thread's messages are stored again with each of its checkpoints
+
+# What LangGraph's loop puts beside the thread's name; whoever only looks at a thread does not.
+_OF_A_RUN = "__pregel_runtime"
 
 Pool: TypeAlias = AsyncConnectionPool[AsyncConnection[DictRow]]
 
@@ -50,6 +55,7 @@ class PooledSaver(AsyncPostgresSaver):
     def __init__(self, pool: Pool, redact: Redact) -> None:
         super().__init__(conn=pool)
         self.lock = _Turnstile()
+        self._pool = pool
         self._redact = lru_cache(_KNOWN_TEXTS)(redact)
 
     async def aput(
@@ -67,7 +73,7 @@ class PooledSaver(AsyncPostgresSaver):
             for name, one in checkpoint["channel_values"].items()
         }
         told["metadata"] = safe(config.get("metadata", {}), self._redact)
-        return await super().aput(told, held, safe(metadata, self._redact), new_versions)
+        return await self._after(told, held, safe(metadata, self._redact), new_versions)
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
@@ -76,18 +82,67 @@ class PooledSaver(AsyncPostgresSaver):
         held = [(name, self._safe(name, value)) for name, value in writes]
         await super().aput_writes(config, held, task_id, task_path)
 
+    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
+        """See `BaseCheckpointSaver.aget_tuple`. Raises NotFound for a run that is to go on from a checkpoint that is not
+        there any more: LangGraph would begin the thread anew."""
+        found, where = await super().aget_tuple(config), config["configurable"]
+        wanted = where.get("checkpoint_id")
+        if found is None and wanted and _OF_A_RUN in where and not where.get("checkpoint_ns"):
+            raise NotFound(
+                "The thread has no checkpoint of this id, or has none any more: old ones are pruned. "
+                "Go on from its end, or from one that its history shows.",
+                thread=str(where["thread_id"]), checkpoint=str(wanted),
+            )  # fmt: skip
+        return found
+
+    def stored(self, channel: str, value: Any) -> Any:
+        """What becomes of a channel's value when it is saved."""
+        return self._safe(channel, value)
+
+    @asynccontextmanager
+    async def cursor(self) -> AsyncIterator[AsyncCursor[DictRow]]:
+        """A connection to the saver's tables, for as long as it is wanted. Raises StoreDown, StoreFull."""
+        async with self._cursor() as cursor:
+            yield cursor
+
+    async def _after(
+        self,
+        config: RunnableConfig,
+        checkpoint: Checkpoint,
+        metadata: CheckpointMetadata,
+        new_versions: ChannelVersions,
+    ) -> RunnableConfig:
+        """Save a checkpoint while its parent stays: the values that it shares with it are there then. Where the janitor was
+        quicker, which a run that started from an old checkpoint may meet, all its values are saved with it."""
+        where = config["configurable"]
+        if not (parent := where.get("checkpoint_id")):
+            return await super().aput(config, checkpoint, metadata, new_versions)
+        async with _translated(), self._pool.connection() as conn, conn.pipeline(), conn.transaction():
+            held = await conn.execute(tables.HOLD_PARENT, (where["thread_id"], where["checkpoint_ns"], parent))
+            if await held.fetchone() is None:
+                if metadata.get("counters_since_delta_snapshot"):
+                    raise StoreError("The checkpoint that this run started from was removed while it ran.")
+                new_versions = checkpoint["channel_versions"]
+            official = AsyncPostgresSaver(conn, serde=self.serde)
+            return await official.aput(config, checkpoint, metadata, new_versions)
+
     def _safe(self, channel: str, value: Any) -> Any:
         return value if channel in IDS else safe(value, self._redact)
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
-        try:
-            async with super()._cursor(pipeline=pipeline) as cursor:
-                yield cursor
-        except DiskFull:
-            raise StoreFull from None
-        except (OperationalError, PoolTimeout, PoolClosed):
-            raise StoreDown("The database of the checkpoints cannot be reached.") from None
+        async with _translated(), super()._cursor(pipeline=pipeline) as cursor:
+            yield cursor
+
+
+@asynccontextmanager
+async def _translated() -> AsyncIterator[None]:
+    try:
+        yield
+    except DiskFull:
+        raise StoreFull from None
+    except (OperationalError, PoolTimeout, PoolClosed):
+        raise StoreDown("The database of the checkpoints cannot be reached.") from None
 
 
 @asynccontextmanager
@@ -116,9 +171,12 @@ async def open_saver(dsn: str, redact: Redact | None = None) -> AsyncIterator[Po
 @asynccontextmanager
 async def checkpointer() -> AsyncIterator[PooledSaver]:
     """The saver of LangGraph's server, by the settings of this process, and beside it a worker for the background jobs,
-    when a model is configured: the server enters this once and stays inside. Raises BadConfig, StoreDown."""
+    when a model is configured, and the janitor: the server enters this once and stays inside. Raises BadConfig, StoreDown."""
     settings = load()
-    async with open_saver(await bootstrap.database(settings), bootstrap.redactor(settings)) as saver:
+    async with (
+        open_saver(await bootstrap.database(settings), bootstrap.redactor(settings)) as saver,
+        tidying(saver, settings),
+    ):
         if settings.chat_model is None:
             yield saver
             return
@@ -142,6 +200,8 @@ async def _make(conn: AsyncConnection[DictRow]) -> None:
         if not await _true(conn, f"select exists (select from pg_namespace where nspname = '{SCHEMA}') as yes"):
             await conn.execute(f"create schema {SCHEMA}")
         await AsyncPostgresSaver(conn).setup()
+        if not await _true(conn, "select to_regclass('janitor') is not null as yes"):
+            await conn.execute(tables.JANITOR)
     finally:
         await conn.execute(f"select pg_advisory_unlock({_SETUP_LOCK})")
 

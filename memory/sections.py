@@ -204,6 +204,14 @@ class Ledger(Part):
     events_days: Count
 
 
+class Checkpoints(Part):
+    """What stays of LangGraph's checkpoints: so many of the newest of each namespace of a thread, and threads that somebody
+    has touched within so many days, null for all."""
+
+    keep: Count
+    ttl_days: Positive | None
+
+
 class Procedures(Part):
     """Learned procedures: the most characters and steps of one, and failures before a success that make a path worth keeping."""
 

@@ -19,6 +19,7 @@ from pydantic import Field, SecretStr, ValidationError
 from muniment.memory.errors import BadConfig
 from muniment.memory.sections import (
     Category,
+    Checkpoints,
     ConsentRules,
     Consolidation,
     DeltaHeader,
@@ -70,6 +71,7 @@ class Settings(Part):
     consolidation: Consolidation
     forgetting: Forgetting
     session_ledger: Ledger
+    checkpoints: Checkpoints
     procedures: Procedures
     jobs: Jobs
     home: Path
@@ -115,6 +117,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         consolidation=content.consolidation,
         forgetting=_forgetting(source, content),
         session_ledger=content.session_ledger,
+        checkpoints=content.checkpoints,
         procedures=content.procedures,
         jobs=content.jobs,
         home=env.path("MUNIMENT_HOME") or Path(platformdirs.user_data_dir("muniment")),
@@ -236,6 +239,7 @@ class _Content(Part):
     consolidation: Consolidation
     forgetting: Forgetting
     session_ledger: Ledger
+    checkpoints: Checkpoints
     procedures: Procedures
     jobs: Jobs
 

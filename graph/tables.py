@@ -1,0 +1,134 @@
+"""What is asked of the tables of the official saver, besides what it asks itself."""
+
+from __future__ import annotations
+
+from typing import LiteralString
+
+# A row as it lies on the disk: what is long is compressed, and counted as such.
+_CHECKPOINT: LiteralString = "(pg_column_size(checkpoint) + pg_column_size(metadata) + 24)"
+_BLOB: LiteralString = "(coalesce(pg_column_size(blob), 0) + 24)"
+
+# Waits for whoever removes the parent; nothing, when it is gone.
+HOLD_PARENT: LiteralString = """
+select from checkpoints where thread_id = %s and checkpoint_ns = %s and checkpoint_id = %s for key share
+"""
+
+HAS_THREAD: LiteralString = "select exists (select from checkpoints where thread_id = %s and checkpoint_ns = %s) as yes"
+
+# Times are texts that compare as times do. The second half is not looked at where there is no `before`.
+CROWDED: LiteralString = """
+select c.thread_id from checkpoints c where c.thread_id > %(after)s
+group by c.thread_id having count(*) > %(keep)s or (%(before)s::text <> '' and not exists (
+  select from checkpoints n where n.thread_id = c.thread_id and n.checkpoint ->> 'ts' >= %(before)s))
+order by c.thread_id limit %(limit)s
+"""
+
+# `leans`: some delta channel's value is in the writes of its ancestors. LangGraph.js counts nothing, but says which threads.
+POINTS: LiteralString = """
+select checkpoint_ns as ns, checkpoint_id as id, parent_checkpoint_id as parent, metadata -> 'parents' ->> '' as root,
+  coalesce(checkpoint ->> 'ts', '') as at, coalesce((checkpoint ->> 'v')::int, 0) < 4 as old,
+  metadata ? 'delta_writes_versioned' or exists (
+    select from jsonb_object_keys(coalesce(metadata -> 'counters_since_delta_snapshot', '{}')) as channel
+    where checkpoint -> 'channel_versions' ? channel
+  ) as leans
+from checkpoints where thread_id = %(thread)s
+"""
+
+LOCK: LiteralString = """
+select c.checkpoint_id from checkpoints c
+join unnest(%(ns)s::text[], %(ids)s::text[]) as one (ns, id) on (c.checkpoint_ns, c.checkpoint_id) = (one.ns, one.id)
+where c.thread_id = %(thread)s
+order by c.checkpoint_ns, c.checkpoint_id
+for update of c
+"""
+
+REMOVE_CHECKPOINTS: LiteralString = f"""
+with gone as (
+  delete from checkpoints c using unnest(%(ns)s::text[], %(ids)s::text[]) as one (ns, id)
+  where c.thread_id = %(thread)s and c.checkpoint_ns = one.ns and c.checkpoint_id = one.id
+  returning {_CHECKPOINT} as bytes
+)
+select count(*) as rows, coalesce(sum(bytes), 0)::bigint as bytes from gone
+"""
+
+FORGET_PARENTS: LiteralString = """
+update checkpoints c set parent_checkpoint_id = null
+from unnest(%(ns)s::text[], %(ids)s::text[]) as one (ns, id)
+where c.thread_id = %(thread)s and c.checkpoint_ns = one.ns and c.parent_checkpoint_id = one.id
+"""
+
+# A run saves what its nodes wrote beside the checkpoint that it belongs to, so that the writes may be there first: without
+# one, they go only when every checkpoint of the thread is newer. (Ids are ordered by time.)
+REMOVE_WRITES: LiteralString = f"""
+with gone as (
+  delete from checkpoint_writes w
+  where w.thread_id = %(thread)s
+    and not exists (select from checkpoints c where c.thread_id = w.thread_id and c.checkpoint_ns = w.checkpoint_ns
+                    and c.checkpoint_id = w.checkpoint_id)
+    and (w.checkpoint_id = any(%(ids)s) or w.checkpoint_id < coalesce(
+      (select min(c.checkpoint_id) from checkpoints c where c.thread_id = %(thread)s and c.checkpoint_ns = ''),
+      %(last)s))
+  returning {_BLOB} as bytes
+)
+select count(*) as rows, coalesce(sum(bytes), 0)::bigint as bytes from gone
+"""
+
+# A set operation is hashed or sorted, however wrong the planner is about a thread; `not in` could take the square of it.
+REMOVE_BLOBS: LiteralString = f"""
+with unused as (
+  select checkpoint_ns, channel, version from checkpoint_blobs where thread_id = %(thread)s
+  except
+  select c.checkpoint_ns, v.key, v.value
+  from checkpoints c cross join lateral jsonb_each_text(c.checkpoint -> 'channel_versions') as v
+  where c.thread_id = %(thread)s
+), gone as (
+  delete from checkpoint_blobs b using unused
+  where b.thread_id = %(thread)s
+    and (b.checkpoint_ns, b.channel, b.version) = (unused.checkpoint_ns, unused.channel, unused.version)
+  returning {_BLOB} as bytes
+)
+select count(*) as rows, coalesce(sum(bytes), 0)::bigint as bytes from gone
+"""
+
+DELETE_THREADS: LiteralString = """
+with a as (delete from checkpoints where thread_id = any(%(threads)s) returning 1),
+b as (delete from checkpoint_blobs where thread_id = any(%(threads)s) returning 1),
+c as (delete from checkpoint_writes where thread_id = any(%(threads)s) returning 1)
+select (select count(*) from a) as checkpoints, (select count(*) from b) as checkpoint_blobs,
+  (select count(*) from c) as checkpoint_writes
+"""
+
+# The supervisor writes into each checkpoint whose thread it is.
+_OF_SPACE: LiteralString = "checkpoint -> 'channel_values' ->> 'space' = %(space)s"
+
+THREADS_OF: LiteralString = f"select distinct thread_id from checkpoints where {_OF_SPACE} order by thread_id"
+
+SIZES: LiteralString = f"""
+with wanted as (
+  select distinct thread_id from checkpoints where %(space)s::text is null or {_OF_SPACE}
+), parts as (
+  select thread_id, {_CHECKPOINT} as bytes, 1 as checkpoints, checkpoint ->> 'ts' as at
+  from checkpoints natural join wanted
+  union all
+  select thread_id, {_BLOB}, 0, null from checkpoint_blobs natural join wanted
+  union all
+  select thread_id, {_BLOB}, 0, null from checkpoint_writes natural join wanted
+)
+select thread_id as thread, sum(checkpoints) as checkpoints, sum(bytes)::bigint as bytes, min(at) as oldest, max(at) as newest,
+  count(*) over () as threads, (sum(sum(bytes)) over ())::bigint as total
+from parts group by thread_id order by bytes desc, thread_id limit %(limit)s
+"""
+
+ALONE: LiteralString = "select pg_try_advisory_xact_lock(%s) as yes"
+
+JANITOR: LiteralString = """
+create table if not exists janitor (
+  single boolean primary key default true check (single), came_at timestamptz not null
+)
+"""
+
+DUE: LiteralString = """
+insert into janitor (came_at) values (now()) on conflict (single) do update set came_at = now()
+where janitor.came_at <= now() - make_interval(secs => %s)
+returning true as yes
+"""
