@@ -12,6 +12,7 @@ from muniment.memory.flows import (
     consent,
     consolidate as consolidation,
     episodes,
+    erase,
     explain,
     extract,
     indexing,
@@ -47,9 +48,10 @@ from muniment.memory.records import (
     TurnId,
     Verdict,
 )
+from muniment.memory.rules.built_on import says
 from muniment.memory.rules.fingerprints import prints
 from muniment.memory.switching import Tally
-from muniment.memory.upkeep import Finding, Pair, Run, Undone
+from muniment.memory.upkeep import Erasure, Finding, Pair, Run, Scrubbed, Traces, Undone
 
 Progress = Callable[[int], None]
 
@@ -212,6 +214,31 @@ class Memory:
     async def restore(self, scope: Scope, memory_id: MemoryId) -> Receipt:
         """Bring a soft-deleted memory back. Raises NotFound."""
         return await lifecycle.restore(self.house, scope, memory_id)
+
+    async def traces(self, scope: Scope, memory_id: MemoryId | None = None) -> Traces:
+        """Where a memory left traces: what says it elsewhere, and the threads whose checkpoints hold it; of None, all threads
+        of the space. Reads the whole space. Raises NotFound."""
+        return await erase.traces(self.house, scope, memory_id)
+
+    def said_in(self, traces: Traces, text: str) -> bool:
+        """Whether a text says what the traces are of."""
+        return says(traces.texts, text)
+
+    async def erase(self, scope: Scope, memory_id: MemoryId) -> Erasure:
+        """Remove a memory for good, with all of its traces but the checkpoints, which are its caller's to remove before.
+
+        May be repeated until it is done. Raises NotFound, Conflict while too much is being written."""
+        return await erase.erase(self.house, scope, memory_id)
+
+    async def erase_space(self, scope: Scope) -> Erasure:
+        """Remove a space for good, as `erase`; nothing is counted where there is none. Raises Conflict, StoreError."""
+        return await erase.erase_space(self.house, scope)
+
+    async def scrub(self) -> Scrubbed:
+        """Rewrite the database's files without the rows that are gone: long, and with its tables locked meanwhile.
+
+        Raises Denied for a role that may not, Conflict while an older transaction still sees what is gone."""
+        return await erase.scrub(self.house)
 
     async def consents(self, scope: Scope, *, decided: bool = False) -> Sequence[Consent]:
         """The requests that wait for a person's yes, newest first; with `decided` all that there ever were.

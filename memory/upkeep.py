@@ -9,7 +9,7 @@ from typing import Any, Literal, NewType, Protocol
 from uuid import UUID
 
 from muniment.memory.plan import Source, WritePlan
-from muniment.memory.records import Memory, MemoryId, Revision, Scope, TurnId
+from muniment.memory.records import Kind, Memory, MemoryId, Revision, Scope, Turn, TurnId
 
 RunId = NewType("RunId", UUID)
 _START = Revision(0)
@@ -145,12 +145,29 @@ class Due:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traces:
-    """Where a memory, or all of a space, left traces: threads with checkpoints, and turns of the ledger."""
+class Stated:
+    """What a memory says, as it is (`since` is 0) or as it was from a revision on."""
 
-    threads: frozenset[str] = frozenset()
+    id: MemoryId
+    since: Revision
+    kind: Kind
+    text: str
+    context: str | None = None
     turns: tuple[TurnId, ...] = ()
-    built_on: tuple[MemoryId, ...] = ()  # memories that were made of it, and go or are made anew
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traces:
+    """Where a memory, or all of a space, left traces, at one revision; `texts` are what the memory says and has said."""
+
+    rev: Revision
+    threads: frozenset[str] = frozenset()  # in which it was said or recalled, as the scope names them
+    turns: tuple[TurnId, ...] = ()  # of the ledger, that support it or say it
+    built_on: tuple[Stated, ...] = ()  # other memories that say it, or were made of those turns
+    former: tuple[Stated, ...] = ()  # former texts of others that say it
+    around: tuple[Stated, ...] = ()  # others that say it in the words around them only
+    texts: tuple[str, ...] = field(default=(), repr=False)
+    prints: tuple[int, ...] = field(default=(), repr=False)  # of these texts, as turns keep them of what was recalled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +194,15 @@ class Bounds:
     fallback: float
     worded: float
     foreign: bool  # the embedder knows no Chinese: its texts are compared by their words
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scrubbed:
+    """How far the database's files were rewritten: tables without their dead rows, and what was written ahead of them."""
+
+    tables: int
+    statistics: bool  # what the planner remembers of the columns
+    log: bool  # the write-ahead log of before is gone; else only time overwrites it
 
 
 class Consolidating(Protocol):
@@ -250,8 +276,36 @@ class Tending(Protocol):
 class Erasing(Protocol):
     """The part of a store that removes for good."""
 
+    async def stated(self, scope: Scope, after: tuple[MemoryId, Revision], limit: int) -> list[Stated]:
+        """The texts of all memories, whatever their state, and their former ones, in the order of ids and revisions."""
+        ...
+
+    async def ledger(self, scope: Scope, after: TurnId, limit: int) -> list[Turn]:
+        """The turns of the ledger, in the order of their ids."""
+        ...
+
+    async def threads(
+        self, scope: Scope, ids: Sequence[MemoryId] | None = None, turns: Sequence[TurnId] = ()
+    ) -> frozenset[str]:
+        """The threads in which these memories were written or changed and these turns were said; of None all of the space."""
+        ...
+
     async def purge(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> Erasure:
         """Remove those of the memories whose `purge_at` has come and that are not active: their vectors, versions, relations,
         requests and events, and what the journal says of them. The journal keeps that they were, and gets one last line each.
         """
+        ...
+
+    async def erase(self, scope: Scope, memory_id: MemoryId, traces: Traces, at: datetime) -> Erasure:
+        """Remove a memory as `purge` does, whatever its state, and its traces: what was built on it, the turns that say it
+        and what hangs on them. Raises Conflict when the space is no longer at `traces.rev`."""
+        ...
+
+    async def erase_space(self, scope: Scope, at: datetime) -> Erasure:
+        """Remove a space: every row of every table, its jobs and its indexes. What the tenant spent stays, without a name."""
+        ...
+
+    async def scrub(self) -> Scrubbed:
+        """Rewrite the database's files without the rows that are gone; tables are locked meanwhile. Raises Denied for a role
+        that does not own them, Conflict while an older transaction still sees what is gone."""
         ...

@@ -123,6 +123,13 @@ class House:
             self._owed.setdefault(_tenant(scope), [])[:0] = owed
             raise
 
+    def forgot(self, scope: Scope) -> None:
+        """Let go of what this process holds of a space from which something was erased."""
+        self._events.pop(_owner(scope), None)
+        self.reflecting.pop(scope.space, None)
+        self.written.pop(scope.space, None)
+        self.resaid.cache_clear()
+
     async def status(self, scope: Scope) -> dict[str, Any]:
         """What `Store.status` tells, with the owner."""
         return {"user": scope.owner, "tenant": scope.tenant, "space": str(scope.space)} | await self.store.status(scope)

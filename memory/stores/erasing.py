@@ -10,20 +10,53 @@ from uuid import uuid4
 
 from psycopg.types.json import Jsonb
 
-from muniment.memory.records import MemoryId, Node, Scope
-from muniment.memory.stores.pool import Connection, Sessions
+from muniment.memory.errors import Conflict, NotFound
+from muniment.memory.records import MemoryId, Node, Revision, Scope, Turn, TurnId
+from muniment.memory.rules.traits import indexed
+from muniment.memory.stores import rows
+from muniment.memory.stores.large import Indexes
+from muniment.memory.stores.pool import Connection, one
 from muniment.memory.stores.sql import blocks
-from muniment.memory.upkeep import Erasure
+from muniment.memory.upkeep import Erasure, Stated, Traces
 
 _ERASING = blocks("erasing")
 # In this order: the lists know a memory by its words, and what refers to it goes before it.
 _OF_MEMORIES = (
     "postings", "relations", "pair_fingerprints", "consent_requests", "events", "memory_versions", "memories", "journal",
 )  # fmt: skip
+_OF_TRACES = (
+    ("memory_versions", "former"), ("turns", "turns"), ("extractions", "looks"), ("consent_requests", "signals"),
+)  # fmt: skip
+_OF_SPACE = (
+    "relations", "memory_versions", "memories", "journal", "thread_revision", "turns", "extractions", "events",
+    "consent_requests", "postings", "swept", "consolidation_runs", "pair_fingerprints", "spaces",
+)  # fmt: skip
 
 
-class Erasures(Sessions):
+class Erasures(Indexes):
     """See `Erasing`."""
+
+    async def stated(self, scope: Scope, after: tuple[MemoryId, Revision], limit: int) -> list[Stated]:
+        """See `Erasing.stated`."""
+        asked = {"space": scope.space, "after": after[0], "since": after[1], "limit": limit}
+        async with self._reading(scope, None) as conn:
+            found = await (await conn.execute(_ERASING["stated"], asked)).fetchall()
+        return [Stated(id=row.pop("memory_id"), turns=tuple(row.pop("turns")), **row) for row in found]
+
+    async def ledger(self, scope: Scope, after: TurnId, limit: int) -> list[Turn]:
+        """See `Erasing.ledger`."""
+        asked = {"space": scope.space, "after": after, "limit": limit}
+        async with self._reading(scope, None) as conn:
+            return [rows.spoken(row) for row in await (await conn.execute(_ERASING["ledger"], asked)).fetchall()]
+
+    async def threads(
+        self, scope: Scope, ids: Sequence[MemoryId] | None = None, turns: Sequence[TurnId] = ()
+    ) -> frozenset[str]:
+        """See `Erasing.threads`."""
+        asked = {"space": scope.space, "ids": None if ids is None else list(ids), "turns": list(turns)}
+        async with self._reading(scope, None) as conn:
+            found = await (await conn.execute(_ERASING["threads"], asked)).fetchall()
+        return frozenset(row["thread_id"] for row in found if row["thread_id"] is not None)
 
     async def purge(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> Erasure:
         """See `Erasing.purge`."""
@@ -35,6 +68,49 @@ class Erasures(Sessions):
                 counts = await _remove(conn, named, found, _line("worker", "purge", at))
                 return await _receipt(conn, named, "purge", counts, at)
         return Erasure(id=uuid4(), what="purge", at=at)
+
+    async def erase(self, scope: Scope, memory_id: MemoryId, traces: Traces, at: datetime) -> Erasure:
+        """See `Erasing.erase`. Raises NotFound when the memory is gone."""
+        async with self._erasing(scope) as (conn, named):
+            if named["rev"] != traces.rev:
+                raise Conflict
+            there = await conn.execute(_ERASING["there"], named | {"ids": [memory_id, *_ids(traces.built_on)]})
+            found = {row["memory_id"]: row["rev"] for row in await there.fetchall()}
+            if memory_id not in found:
+                raise NotFound(f"no memory {memory_id} in the space of {scope.owner!r}", id=str(memory_id))
+            line = _line("face", "erase", at, scope.actor)
+            values = one(await (await conn.execute(_ERASING["values"], named | _asked(traces, list(found)))).fetchone())
+            counts = await _remove(conn, named, found, line)
+            named["rev"] += len(found)
+            await _untrace(conn, named | line | values, traces, counts)
+            return await _receipt(conn, named, "memory", counts, at)
+
+    async def erase_space(self, scope: Scope, at: datetime) -> Erasure:
+        """See `Erasing.erase_space`. Raises Conflict while another process makes an index, StoreError for a role that may
+        not drop the space's."""
+        await self._unindexed(scope)
+        async with self._erasing(scope) as (conn, named):
+            counts = {}
+            for table in _OF_SPACE:
+                counts[table] = (await conn.execute(_ERASING[f"all_{table}"], named)).rowcount
+            await conn.execute(_ERASING["app"])
+            counts["jobs"] = (await conn.execute(_ERASING["jobs"], named)).rowcount
+            done = Erasure(id=uuid4(), what="user", at=at)
+            if any(counts.values()):
+                await conn.execute(_ERASING["eraser"])
+                done = await _receipt(conn, named, "user", counts, at)
+        await self._unindexed(scope)  # one that was being made meanwhile
+        return done
+
+    async def _unindexed(self, scope: Scope) -> None:
+        """Without the indexes of a space, if it has any: only the role that made the schema may drop one."""
+        if await self._indexed(scope):
+            async with self._making() as conn:
+                try:
+                    await self._drop(conn, scope, await self._look(conn, scope))
+                except NotFound:
+                    await self._drop_all(conn, scope)
+        self._large.discard(scope.space)
 
     @asynccontextmanager
     async def _erasing(self, scope: Scope) -> AsyncIterator[tuple[Connection, dict[str, Any]]]:
@@ -58,6 +134,41 @@ async def _remove(
     for block in ("empty_postings", "heirs", "former_heirs", "last_lines"):
         await conn.execute(_ERASING[block], asked)
     return counts
+
+
+async def _untrace(conn: Connection, named: dict[str, Any], traces: Traces, counts: dict[str, int]) -> None:
+    """What else says it, and what hangs on the turns that do; counted."""
+    asked = named | _asked(traces, list(dict.fromkeys(one.id for one in traces.around if not one.since)))
+    for table, block in _OF_TRACES:
+        counts[table] = counts.get(table, 0) + (await conn.execute(_ERASING[block], asked)).rowcount
+    for block in ("unsupported", "formerly_unsupported", "fewer_signals", "forget_values", "recalled"):
+        await conn.execute(_ERASING[block], asked)
+    for block in ("around", "around_former") if traces.around else ():
+        await conn.execute(_ERASING[block], asked)
+    if asked["ids"]:
+        await conn.execute(_ERASING["bump"], asked | {"count": len(asked["ids"])})
+        await conn.execute(_ERASING["retold"], asked)
+    await conn.execute(_ERASING["app"])
+    counts["jobs"] = (await conn.execute(_ERASING["jobs_of_turns"], asked)).rowcount
+    await conn.execute(_ERASING["eraser"])
+
+
+def _asked(traces: Traces, ids: list[MemoryId]) -> dict[str, Any]:
+    return {
+        "ids": ids,
+        "turns": list(traces.turns),
+        "keys": [str(turn) for turn in traces.turns],
+        "prints": list(traces.prints),
+        "former_ids": _ids(traces.former),
+        "former_revs": [one.since for one in traces.former],
+        "around_ids": _ids(traces.around),
+        "around_revs": [one.since for one in traces.around],
+        "around_words": [rows.sparse(indexed(one.text)) for one in traces.around],
+    }
+
+
+def _ids(some: Sequence[Stated]) -> list[MemoryId]:
+    return [one.id for one in some]
 
 
 async def _receipt(

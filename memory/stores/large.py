@@ -137,11 +137,20 @@ class Indexes(Sessions):
         async with self._inside(conn, scope) as named:
             await conn.execute(_LARGE["mark"], named | {"model": None, "rev": None})
             await conn.execute(_LARGE["forget_lists"], named)
+        had = await self._drop_all(conn, scope) or space["indexed_model"] is not None
+        return Indexing(memories=space["active"], indexed=False, made=("dropped",) if had else ())
+
+    async def _indexed(self, scope: Scope) -> bool:
+        """Whether there is any index of the space, whole or not."""
+        await self._ready()
+        async with self._connected() as conn:
+            return bool(await (await conn.execute(_LARGE["own"], {"prefix": _prefix(scope.space)})).fetchall())
+
+    async def _drop_all(self, conn: Connection, scope: Scope) -> bool:
         own = await (await conn.execute(_LARGE["own"], {"prefix": _prefix(scope.space)})).fetchall()
         for found in own:
             await _dropped(conn, found["name"])
-        had = bool(own) or space["indexed_model"] is not None
-        return Indexing(memories=space["active"], indexed=False, made=("dropped",) if had else ())
+        return bool(own)
 
 
 def index_name(space: SpaceId, model: str) -> str:

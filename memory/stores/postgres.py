@@ -37,6 +37,7 @@ from muniment.memory.stores.extractions import Extractions
 from muniment.memory.stores.jobs import Queues, enqueue
 from muniment.memory.stores.move import Moves
 from muniment.memory.stores.pool import one
+from muniment.memory.stores.scrubbing import Scrubs
 from muniment.memory.stores.search import Searches
 from muniment.memory.stores.spending import Spending
 from muniment.memory.stores.sql import blocks
@@ -50,7 +51,18 @@ _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 
 
 class PostgresStore(
-    Searches, Moves, Switches, Caps, Spending, Extractions, Episodes, Consents, Consolidations, Queues, Erasures
+    Searches,
+    Moves,
+    Switches,
+    Caps,
+    Spending,
+    Extractions,
+    Episodes,
+    Consents,
+    Consolidations,
+    Queues,
+    Erasures,
+    Scrubs,
 ):
     """Opens itself on first use."""
 

@@ -58,6 +58,8 @@ def _house(error: psycopg.Error, doing: str) -> StoreError | Denied:
         kind = StoreFull
     elif isinstance(error, STALE):
         kind = Conflict
+    elif isinstance(error, errors.ForeignKeyViolation) and (error.diag.constraint_name or "").endswith("_space_fk"):
+        kind = Conflict  # the space was erased while somebody wrote into it
     elif isinstance(error, errors.InsufficientPrivilege):
         kind = Denied
     elif isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not isinstance(error, AT_WORK):

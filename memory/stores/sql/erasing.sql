@@ -71,3 +71,142 @@ from unnest(%(ids)s::uuid[], %(revs)s::bigint[]) with ordinality gone (memory_id
 -- name: receipt
 insert into muniment.erasures (space_id, erasure_id, what, counts, at)
 values (%(space)s, %(id)s, %(what)s, %(counts)s, %(at)s)
+
+-- name: stated
+select * from (
+  (select m.memory_id, 0::bigint as since, m.kind, m.text, m.context, m.turns from muniment.memories m
+   where m.space_id = %(space)s and (m.memory_id, 0) > (%(after)s, %(since)s) order by m.memory_id limit %(limit)s)
+  union all
+  (select v.memory_id, v.from_rev, v.kind, v.text, v.context, v.turns from muniment.memory_versions v
+   where v.space_id = %(space)s and (v.memory_id, v.from_rev) > (%(after)s, %(since)s)
+   order by v.memory_id, v.from_rev limit %(limit)s)
+) told order by memory_id, since limit %(limit)s
+
+-- name: ledger
+select {{extract.turn}} from muniment.turns t
+where t.space_id = %(space)s and t.turn_id > %(after)s order by t.turn_id limit %(limit)s
+
+-- name: threads
+select thread_id from muniment.turns where space_id = %(space)s and (%(ids)s::uuid[] is null or turn_id = any(%(turns)s))
+union
+select thread_id from muniment.memories where space_id = %(space)s and (%(ids)s::uuid[] is null or memory_id = any(%(ids)s))
+union
+select thread_id from muniment.memory_versions
+where space_id = %(space)s and (%(ids)s::uuid[] is null or memory_id = any(%(ids)s))
+union
+select thread_id from muniment.journal where space_id = %(space)s and (%(ids)s::uuid[] is null or memory_id = any(%(ids)s))
+union
+select thread_id from muniment.events where space_id = %(space)s and (%(ids)s::uuid[] is null or memory_id = any(%(ids)s))
+union
+select thread_id from muniment.thread_revision where space_id = %(space)s and %(ids)s::uuid[] is null
+
+-- name: there
+select memory_id, rev from muniment.memories where space_id = %(space)s and memory_id = any(%(ids)s) order by memory_id
+
+-- name: former (texts of others that said it)
+delete from muniment.memory_versions v using unnest(%(former_ids)s::uuid[], %(former_revs)s::bigint[]) gone (memory_id, since)
+where v.space_id = %(space)s and v.memory_id = gone.memory_id and v.from_rev = gone.since
+
+-- name: around
+update muniment.memories m set context = null, words = one.words
+from unnest(%(around_ids)s::uuid[], %(around_revs)s::bigint[], %(around_words)b::sparsevec[]) one (memory_id, since, words)
+where m.space_id = %(space)s and m.memory_id = one.memory_id and one.since = 0
+
+-- name: around_former
+update muniment.memory_versions v set context = null, words = one.words
+from unnest(%(around_ids)s::uuid[], %(around_revs)s::bigint[], %(around_words)b::sparsevec[]) one (memory_id, since, words)
+where v.space_id = %(space)s and v.memory_id = one.memory_id and v.from_rev = one.since
+
+-- name: retold (a change of what finds a memory, of which nobody is told)
+insert into muniment.journal (space_id, rev, memory_id, action, node, actor, meta, ts)
+select %(space)s, %(rev)s + n, memory_id, 'UPDATE', %(node)s, %(actor)s,
+  jsonb_build_object('hard', true, 'why', %(why)s::text), %(at)s
+from unnest(%(ids)s::uuid[]) with ordinality told (memory_id, n)
+
+-- name: turns
+delete from muniment.turns where space_id = %(space)s and turn_id = any(%(turns)s)
+
+-- name: unsupported
+update muniment.memories set turns = array(
+  select t.turn from unnest(turns) with ordinality t (turn, n) where t.turn <> all(%(turns)s) order by t.n)
+where space_id = %(space)s and turns && %(turns)s
+
+-- name: formerly_unsupported
+update muniment.memory_versions set turns = array(
+  select t.turn from unnest(turns) with ordinality t (turn, n) where t.turn <> all(%(turns)s) order by t.n)
+where space_id = %(space)s and turns && %(turns)s
+
+-- name: looks (that there was a look stays: the same turn, sent again, is no news)
+update muniment.extractions set repaired = '{}', refused = '{}'
+where space_id = %(space)s and turn_id = any(%(turns)s) and (repaired <> '{}' or refused <> '{}')
+
+-- name: signals (requests that rest on nothing any more)
+delete from muniment.consent_requests where space_id = %(space)s and turns <> '{}' and turns <@ %(turns)s
+
+-- name: fewer_signals
+update muniment.consent_requests set turns = array(
+  select t.turn from unnest(turns) with ordinality t (turn, n) where t.turn <> all(%(turns)s) order by t.n)
+where space_id = %(space)s and turns && %(turns)s
+
+-- name: values (of requests that go, before they do)
+select array_agg(distinct value) as said from muniment.consent_requests
+where space_id = %(space)s and (memory_id = any(%(ids)s) or turns <> '{}' and turns <@ %(turns)s)
+
+-- name: forget_values
+update muniment.consent_requests set old = null where space_id = %(space)s and old = any(%(said)s)
+
+-- name: recalled
+update muniment.turns set recalled = array(
+  select r.print from unnest(recalled) with ordinality r (print, n) where r.print <> all(%(prints)s) order by r.n)
+where space_id = %(space)s and recalled && %(prints)s
+
+-- name: app
+set local role muniment_app
+
+-- name: jobs_of_turns
+delete from jobs.procrastinate_jobs where args ->> 'key' = any(%(keys)s) and starts_with(queueing_lock, %(space)s::text || ':')
+
+-- name: jobs
+delete from jobs.procrastinate_jobs where starts_with(queueing_lock, %(space)s::text || ':') or lock = %(space)s::text
+
+-- name: all_relations
+delete from muniment.relations where space_id = %(space)s
+
+-- name: all_memory_versions
+delete from muniment.memory_versions where space_id = %(space)s
+
+-- name: all_memories
+delete from muniment.memories where space_id = %(space)s
+
+-- name: all_journal
+delete from muniment.journal where space_id = %(space)s
+
+-- name: all_thread_revision
+delete from muniment.thread_revision where space_id = %(space)s
+
+-- name: all_turns
+delete from muniment.turns where space_id = %(space)s
+
+-- name: all_extractions
+delete from muniment.extractions where space_id = %(space)s
+
+-- name: all_events
+delete from muniment.events where space_id = %(space)s
+
+-- name: all_consent_requests
+delete from muniment.consent_requests where space_id = %(space)s
+
+-- name: all_postings
+delete from muniment.postings where space_id = %(space)s
+
+-- name: all_swept
+delete from muniment.swept where space_id = %(space)s
+
+-- name: all_consolidation_runs
+delete from muniment.consolidation_runs where space_id = %(space)s
+
+-- name: all_pair_fingerprints
+delete from muniment.pair_fingerprints where space_id = %(space)s
+
+-- name: all_spaces
+delete from muniment.spaces where space_id = %(space)s

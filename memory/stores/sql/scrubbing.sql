@@ -1,0 +1,46 @@
+-- name: tables (of the memory, of its jobs, and of the checkpoints)
+select n.nspname as schema, c.relname as name from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+where n.nspname in ('muniment', 'jobs', 'checkpoints') and c.relkind in ('r', 'm') order by 1, 2
+
+-- name: may (who is not a superuser may not switch the log, and sees only its own tables)
+select rolsuper as all, not exists (
+  select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('muniment', 'jobs', 'checkpoints') and c.relkind = 'r' and not pg_has_role(c.relowner, 'usage')) as tables
+from pg_catalog.pg_roles where rolname = current_user
+
+-- name: now
+select pg_current_xact_id()::text as id
+
+-- name: watched (who began before and may still look at what is gone)
+select count(*) as others from pg_catalog.pg_stat_activity
+where pid <> pg_backend_pid() and backend_xmin is not null and age(backend_xmin) > age(%(id)s::xid)
+
+-- name: patience
+set lock_timeout = '60s'
+
+-- name: point
+checkpoint
+
+-- name: keep_none (a segment of the log that nobody needs is removed, not used again with its old bytes in it)
+alter system set wal_recycle = off
+
+-- name: keep_again
+alter system reset wal_recycle
+
+-- name: set (whether somebody else has decided that)
+select exists (select from pg_catalog.pg_file_settings where name = 'wal_recycle' and sourcefile like '%%postgresql.auto.conf') as yes
+
+-- name: reload
+select pg_reload_conf()
+
+-- name: segment
+select pg_walfile_name(pg_current_wal_lsn()) as name
+
+-- name: next_segment (of an empty segment the log does not go on)
+select pg_logical_emit_message(false, 'muniment', 'scrub'), pg_switch_wal()
+
+-- name: ahead (segments that wait to be used again, with what was in them)
+select count(*) as some from pg_catalog.pg_ls_waldir() where name ~ '^[0-9A-F]{24}$' and name > pg_walfile_name(pg_current_wal_lsn())
+
+-- name: behind
+select count(*) as some from pg_catalog.pg_ls_waldir() where name ~ '^[0-9A-F]{24}$' and name <= %(name)s
