@@ -1,27 +1,25 @@
-"""What is removed for good is in no row any more, and everything that reads goes on without it."""
+"""What is erased is in no row any more, nor what says it elsewhere, and the rest goes on."""
 
 from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from datetime import timedelta
 from uuid import uuid4
 
 import psycopg
 import pytest
 
 from muniment.memory.engine import Memory
-from muniment.memory.errors import BadInput, Conflict, NotFound
+from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.models.fakes import hash_vector
-from muniment.memory.pages import STATES, Listing
-from muniment.memory.plan import Change, Extracted, Job, OpsEvent, Proposal, Relation, WritePlan
+from muniment.memory.pages import STATES
+from muniment.memory.plan import Change, Extracted, Job, OpsEvent, WritePlan
 from muniment.memory.records import (
     Kind,
     Memory as Record,
     MemoryId,
     Query,
     Revision,
-    Scope,
     Turn,
     TurnId,
     evolve,
@@ -29,193 +27,7 @@ from muniment.memory.records import (
 from muniment.memory.rules.fingerprints import repeats
 from muniment.memory.stores.large import index_name
 from tests.engine import NOON, engine, note, said, scope
-
-LATER = NOON + timedelta(days=31)
-TABLES = """
-    select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = 'muniment' and c.relkind = 'r' and exists (
-      select from pg_attribute a where a.attrelid = c.oid and a.attname = 'space_id') order by 1"""
-
-
-def rows(url: str, who: Scope) -> dict[str, int]:
-    """How many rows each table has of a space."""
-    with psycopg.connect(url) as admin:
-        tables = [name for (name,) in admin.execute(TABLES).fetchall()]
-        return {
-            name: admin.execute(f"select count(*) from muniment.{name} where space_id = %s", (who.space,)).fetchone()[0]  # type: ignore[index]
-            for name in tables
-        }
-
-
-def everything(url: str, but: tuple[str, ...] = ("turns",)) -> str:
-    """All rows of all tables but these as one text."""
-    with psycopg.connect(url) as admin:
-        tables = [name for (name,) in admin.execute(TABLES).fetchall() if name not in but]
-        tables = [f"muniment.{name}" for name in tables] + ["jobs.procrastinate_jobs"]
-        return "\n".join(str(admin.execute(f"select to_jsonb(t) from {name} t").fetchall()) for name in tables)
-
-
-async def kept(memory: Memory, text: str, who: Scope | None = None, category: str = "activity") -> MemoryId:
-    """The id of a new memory."""
-    who = who or scope()
-    before = {one.id for one in await memory.list(who, states=STATES, limit=1000)}
-    await memory.ingest(who, [note(text, category)])
-    (made,) = {one.id for one in await memory.list(who, states=STATES, limit=1000)} - before
-    return made
-
-
-async def commit(memory: Memory, who: Scope, *changes: Change, **more: object) -> Revision:
-    rev, _ = await memory.house.store.near(who, (), 0)
-    plan = WritePlan(scope=who, expects=rev, node="worker", at=memory.now(), changes=changes)
-    return (await memory.house.store.commit(evolve(plan, **more))).rev
-
-
-async def forgotten(memory: Memory, who: Scope | None = None) -> MemoryId:
-    """A memory with everything that there can be about one, forgotten."""
-    who, text = who or scope(), "The cello is rented until May"
-    id_ = await kept(memory, text, who)
-    other = await kept(memory, "Vera teaches there", who)
-    found = await memory.get(who, id_)
-    corrected = evolve(found, text=f"{text}, or June")
-    change = Change(action="UPDATE", before=found, after=corrected, meta={"why": "same", "said": text})
-    ask = Proposal(field="city", value="Cellotown", memory=id_, turns=(), expires_at=LATER)
-    await commit(memory, who, change, relations=(Relation(a=id_, b=other, strength=0.9),), proposals=(ask,))
-    await memory.track(who, OpsEvent(node="face", op="search", status="ok", ts=NOON, memory_id=id_))
-    await memory.flush(who)
-    with psycopg.connect(memory.house.settings.database_url.get_secret_value()) as admin:  # type: ignore[union-attr]
-        admin.execute(
-            "insert into muniment.pair_fingerprints values (%s, %s, %s, 90, 'same', 'rules', %s, %s)",
-            (who.space, *sorted((id_, other)), uuid4(), NOON),
-        )
-    await memory.forget(who, id_)
-    return id_
-
-
-def lines(history: object) -> list[tuple[int, str, str]]:
-    return [(one.rev, one.action, one.text) for one in history]  # type: ignore[attr-defined]
-
-
-async def test_a_purge_leaves_the_journal_and_no_word(database_url: str) -> None:
-    """Row, vector, versions, edge, request, event and fingerprint are gone; the lines stay, without what was said."""
-    async with engine(database_url) as memory:
-        id_ = await forgotten(memory)
-        assert "ello" in everything(database_url)
-        done = await memory.house.store.purge(scope(), [id_], LATER)
-        assert done.what == "purge"
-        assert done.counts == {
-            "memories": 1, "memory_versions": 2, "relations": 1, "consent_requests": 1, "events": 1,
-            "pair_fingerprints": 1, "journal": 2,
-        }  # fmt: skip
-        assert "ello" not in everything(database_url)
-        assert lines(await memory.history(scope())) == [
-            (5, "DELETE", ""), (4, "DELETE", ""), (3, "UPDATE", ""), (2, "ADD", "Vera teaches there"), (1, "ADD", ""),
-        ]  # fmt: skip
-        last, *_ = await memory.history(scope(), id_)
-        assert last.meta == {"hard": True, "why": "purge"}
-        assert (last.node, last.old_ref, last.new_ref) == ("worker", f"{id_}@4", None)
-        assert [one.meta for one in await memory.history(scope(), id_)][1:] == [{"why": "forget"}, {"why": "same"}, {}]
-        with psycopg.connect(database_url) as admin:
-            receipts = admin.execute("select erasure_id, what, counts, at from muniment.erasures").fetchall()
-            log = admin.execute("select event from muniment.change_log order by rev desc limit 2").fetchall()
-        assert receipts == [(done.id, "purge", done.counts, LATER)]
-        assert log == [("deleted",), ("soft_deleted",)]
-
-
-async def test_only_what_is_due_is_purged(database_url: str) -> None:
-    """Not what was restored, not what has its days yet, not another's, and not twice; then there is no receipt."""
-    async with engine(database_url) as memory:
-        one, two = await kept(memory, "The cello is rented"), await kept(memory, "The piano is tuned")
-        await memory.forget(scope(), one)
-        await memory.forget(scope(), two)
-        await memory.restore(scope(), two)
-        store = memory.house.store
-        assert (await store.purge(scope(), [one, two], NOON + timedelta(days=29))).counts == {}
-        assert (await store.purge(scope("ben"), [one, two], LATER)).counts == {}
-        assert (await store.purge(scope(), [one, two], LATER)).counts["memories"] == 1
-        assert (await store.purge(scope(), [one, two], LATER)).counts == {}
-        assert [item.id for item in await memory.list(scope(), states=STATES)] == [two]
-        assert rows(database_url, scope())["erasures"] == 1
-        assert rows(database_url, scope("ben")) == dict.fromkeys(rows(database_url, scope("ben")), 0)
-
-
-async def test_readers_go_on_without_it(database_url: str) -> None:
-    """The thread hears of the forgetting once and never of the purge; nothing finds it, then or now."""
-    async with engine(database_url) as memory:
-        id_ = await forgotten(memory)
-        before = await memory.brief(scope(), "supervisor", "hello")
-        await memory.seen(scope(), before.rev)
-        await memory.house.store.purge(scope(), [id_], LATER)
-        after = await memory.brief(scope(thread="B"), "supervisor", "the cello until May")
-        assert before.rev + 1 == after.rev
-        assert (await memory.brief(scope(), "supervisor", "hello")).header == ""
-        assert "cello" not in after.moving
-        with pytest.raises(NotFound):
-            await memory.get(scope(), id_)
-        with pytest.raises(NotFound):
-            await memory.get(scope(), id_, as_of=Revision(1))
-        assert [one.text for one in (await memory.page(scope(), Listing(), as_of=Revision(3))).memories] == [
-            "Vera teaches there"
-        ]
-        verdict = await memory.why_not(scope(), "supervisor", id_, Query(text="cello"))
-        assert verdict.reason == "other space or unknown"
-        assert [one.action for one in (await memory.activity(scope(), 5)).changes] == [
-            "DELETE",
-            "DELETE",
-            "UPDATE",
-            "ADD",
-            "ADD",
-        ]
-
-
-async def test_a_writer_notices(database_url: str) -> None:
-    """A plan made before the purge is outdated, and one that would bring the memory back cannot."""
-    async with engine(database_url) as memory:
-        id_ = await forgotten(memory)
-        held = await memory.get(scope(), id_)
-        rev, _ = await memory.house.store.near(scope(), (), 0)
-        await memory.house.store.purge(scope(), [id_], LATER)
-        change = Change(action="RESTORE", before=held, after=evolve(held, state="active", purge_at=None))
-        plan = WritePlan(scope=scope(), expects=rev, node="face", at=NOON, changes=(change,))
-        with pytest.raises(Conflict):
-            await memory.house.store.commit(plan)
-        with pytest.raises(NotFound):
-            await memory.restore(scope(), id_)
-        assert rows(database_url, scope())["memories"] == 1
-
-
-async def test_a_space_with_purged_memories_moves(database_url: str) -> None:
-    """Its export can be imported and is the same; lines of a memory that was not purged still need it."""
-    async with engine(database_url) as memory:
-        id_ = await forgotten(memory)
-        await memory.house.store.purge(scope(), [id_], LATER)
-        told = await memory.export(scope())
-        await memory.load(scope("ben"), told)
-        assert await memory.export(scope("ben")) == told
-        assert lines(await memory.history(scope("ben"))) == lines(await memory.history(scope()))
-        broken = [row for row in told if not (row["type"] == "journal" and "hard" in row["meta"])]
-        with pytest.raises(BadInput, match="not in it"):
-            await memory.load(scope("cem"), broken)
-
-
-async def test_lists_of_a_large_space_lose_it(database_url: str) -> None:
-    """The words' lists do not name it any more, the others are still found by theirs, and the next lists are right."""
-    async with engine(database_url) as memory:
-        ids = [await kept(memory, text) for text in ("zebra cello", "cello piano", "piano flute")]
-        store = memory.house.store
-        assert (await store.index(scope(), 1)).indexed
-        await memory.forget(scope(), ids[0])
-        await store.purge(scope(), [ids[0]], LATER)
-        with psycopg.connect(database_url) as admin:
-            lists = admin.execute("select df, memories, weights from muniment.postings where dimension <> 0").fetchall()
-        assert lists
-        assert all(df == len(listed) == len(weights) > 0 for df, listed, weights in lists)
-        assert {id_ for _, listed, _ in lists for id_ in listed} == set(ids[1:])
-        for _ in range(2):
-            answer = await memory.query(scope(), "supervisor", Query(text="cello", threshold=0.0))
-            assert ids[1] in {hit.memory.id for hit in answer.hits}
-            assert ids[0] not in {hit.memory.id for hit in answer.hits}
-            await store.index(scope(), 1, anew=True)
-        await store.unindex(scope())
+from tests.erasing import all_rows, commit, everything, forgotten, kept, rows
 
 
 async def lived(memory: Memory) -> MemoryId:
@@ -304,18 +116,6 @@ async def test_a_memory_is_erased_with_all_that_says_it(database_url: str) -> No
         assert await memory.export(scope("cem")) == told
         with pytest.raises(NotFound):
             await memory.erase(scope(), id_)
-
-
-def all_rows(url: str) -> dict[str, list[str]]:
-    """Every row of every table by its space, as a text."""
-    found: dict[str, list[str]] = {}
-    with psycopg.connect(url) as admin:
-        tables = [f"muniment.{name}" for (name,) in admin.execute(TABLES).fetchall()] + ["jobs.procrastinate_jobs"]
-        for name in tables:
-            space = "space_id::text" if name.startswith("muniment") else "split_part(queueing_lock, ':', 1)"
-            for key, row in admin.execute(f"select {space}, to_jsonb(t)::text from {name} t").fetchall():
-                found.setdefault(key, []).append(f"{name} {row}")
-    return {key: sorted(some) for key, some in found.items()}
 
 
 async def test_a_user_is_erased_and_nobody_else(database_url: str) -> None:
