@@ -21,12 +21,13 @@ class BatchRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """What came of a batch, by the ids of its requests. One that is in neither got no answer and cost nothing."""
+    """What came of a batch, by the ids of its requests; `tokens` (asked, said) of an answer that cannot be used, too.
+
+    A request that is nowhere got no answer and cost nothing."""
 
     answers: dict[str, ChatAnswer] = field(default_factory=dict)
     failures: dict[str, ModelError] = field(default_factory=dict)
-    input_tokens: int = 0  # of all of them, of answers that cannot be used, too
-    output_tokens: int = 0
+    tokens: dict[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class BatchModel(Protocol):

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from muniment.memory.batches import BatchModel
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadConfig
 from muniment.memory.flows import jobs
@@ -40,13 +41,15 @@ def memory(
         return await database(settings)
 
     store = PostgresStore(address, model=chosen.name)
+    asked = model or chat_model(settings)
     return Memory(
         House(
             store=store,
             embedder=chosen,
             clock=clock or SystemClock(),
             settings=settings,
-            model=model or chat_model(settings),
+            model=asked,
+            batches=batch_model(asked),
         )
     )
 
@@ -139,6 +142,16 @@ def chat_model(settings: Settings) -> ChatModel | None:
         max_retries=0,  # an attempt that the budget does not know of would be paid for by nobody
         max_output_tokens=settings.model.max_output_tokens,
     )
+
+
+def batch_model(model: ChatModel | None) -> BatchModel | None:
+    """The batch endpoint beside a model; None for one that has none."""
+    if model is None:
+        return None
+    from muniment.memory.models.batch import OpenAIBatches  # noqa: PLC0415 - the client is slow to import
+    from muniment.memory.models.chat import OpenAIChat  # noqa: PLC0415 - as above
+
+    return OpenAIBatches(model) if isinstance(model, OpenAIChat) else None
 
 
 def redactor(settings: Settings | None = None) -> Callable[[str], str]:

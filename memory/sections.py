@@ -165,8 +165,8 @@ class Insights(Part):
 class Consolidation(Part):
     """The nightly look at pairs of memories: hours between two looks at a space, pairs of a user and day, of a prompt and of
     a survey; the memories that it starts from (hours since a change, importance, share of the most retrieved), the days after
-    which a memory is no partner any more, and in which no pair is checked twice; whether prompts go to a batch endpoint, and
-    how many days an answer of it is waited for."""
+    which a memory is no partner any more, and in which no pair is checked twice; whether prompts go to a batch endpoint, what
+    of the usual price it takes, and how many days its answers are waited for."""
 
     every_hours: Positive
     per_day: Annotated[int, Field(ge=0)]
@@ -180,6 +180,7 @@ class Consolidation(Part):
     fingerprint_days: Count
     lease_minutes: Positive
     batch: bool
+    batch_price: Share
     batch_days: Positive
 
 

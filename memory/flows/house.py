@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 from weakref import WeakValueDictionary
 
+from muniment.memory.batches import BatchModel
 from muniment.memory.errors import BadConfig
 from muniment.memory.plan import OpsEvent, Settlement
 from muniment.memory.ports import ChatModel, Clock, Embedder, Store
@@ -29,13 +30,21 @@ class House:
     """The adapters and settings of one engine."""
 
     def __init__(
-        self, *, store: Store, embedder: Embedder, clock: Clock, settings: Settings, model: ChatModel | None = None
+        self,
+        *,
+        store: Store,
+        embedder: Embedder,
+        clock: Clock,
+        settings: Settings,
+        model: ChatModel | None = None,
+        batches: BatchModel | None = None,
     ) -> None:
         self.store = store
         self.embedder = embedder
         self.clock = clock
         self.settings = settings
         self.model = model
+        self.batches = batches  # the model's batch endpoint, if it has one
         self.redact = redactor_of(settings.redact)
         # A thread goes to its model again with every turn: what was redacted once is not read again.
         self.resaid = lru_cache(maxsize=_RESAID)(self.redact)

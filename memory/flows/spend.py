@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, date
 from itertools import count
 
+from muniment.memory.batches import BatchRequest
 from muniment.memory.errors import ModelError, ModelUnavailable, MunimentError, OverBudget, StoreError
 from muniment.memory.flows.house import House, safe_text, safe_value
 from muniment.memory.plan import Charge, Purpose, Settlement
@@ -16,6 +17,7 @@ from muniment.memory.ports import AnswerForm, ChatAnswer, ChatMessage, ChatModel
 from muniment.memory.records import Scope, evolve
 from muniment.memory.rules import cost
 from muniment.memory.rules.retry import soon
+from muniment.memory.sections import Price
 
 _log = logging.getLogger(__name__)
 _SHORT = 4_000  # characters: a longer text is not worth its place among those that were redacted before
@@ -47,6 +49,59 @@ async def ask(
                 raise
         await asyncio.sleep(wait)
     raise AssertionError  # counting does not end
+
+
+async def reserve(
+    house: House, scope: Scope, purpose: Purpose, requests: Sequence[BatchRequest], day: date
+) -> tuple[tuple[BatchRequest, ...], Charge]:
+    """Of the prompts of a batch those that the budget of the day allows, in order and redacted, and what is charged for
+    them until it is known what they cost. Raises OverBudget when there is none, ModelUnavailable.
+
+    It is charged without a budget, too: the answers may come when there is one."""
+    if house.batches is None:
+        raise ModelUnavailable("no model is configured (MUNIMENT_MODEL)")
+    held: list[BatchRequest] = []
+    total = cost.charge(purpose, house.batches.name, 0, 0, {})
+    for one in requests:
+        safe = evolve(one, messages=tuple(_safe(house, message) for message in one.messages))
+        most = (one.form and one.form.max_tokens) or house.settings.model.max_output_tokens
+        guess = cost.estimate(
+            purpose, house.batches.name, _texts(safe.messages, (), one.form), most, _batch_prices(house)
+        )
+        try:
+            await _charged(house, scope, day, guess)
+        except OverBudget:
+            if not held:
+                raise
+            break
+        held.append(safe)
+        total = cost.together(total, guess)
+    return tuple(held), total
+
+
+async def settle_batch(
+    house: House, scope: Scope, day: date, held: Charge, tokens: Mapping[str, tuple[int, int]], asked: int
+) -> None:
+    """Replace what was reserved for a batch of so many prompts by what its answers cost, line by line.
+
+    What an endpoint has not counted costs what was reserved for it."""
+    share = held.input_tokens // asked, held.output_tokens // asked
+    used = [
+        cost.charge(held.purpose, held.model, *(one if cost.credible(*one) else share), _batch_prices(house))
+        for one in tokens.values()
+    ]
+    house.owe(scope, Settlement(day=day, reserved=held))
+    for one in used:
+        house.owe(scope, Settlement(day=day, used=one))
+    await _settle(house, scope)
+
+
+def _batch_prices(house: House) -> dict[str, Price]:
+    share = house.settings.consolidation.batch_price
+    return {
+        name: Price(input=one.input * share, output=one.output * share)
+        for name, one in house.settings.spend.prices.items()
+    }
 
 
 async def _once(
@@ -101,6 +156,12 @@ async def _reserve(house: House, scope: Scope, day: date, guess: Charge) -> Char
     spend = house.settings.spend
     if spend.daily_tokens is None and spend.daily_money is None:
         return None
+    await _charged(house, scope, day, guess)
+    return guess
+
+
+async def _charged(house: House, scope: Scope, day: date, guess: Charge) -> None:
+    spend = house.settings.spend
     micros = None if spend.daily_money is None else round(spend.daily_money * 1_000_000)
     if micros is not None and guess.model not in spend.prices:
         # It would cost nothing, and the budget would never end.
@@ -110,7 +171,7 @@ async def _reserve(house: House, scope: Scope, day: date, guess: Charge) -> Char
     try:
         await house.settle(scope)
         if await house.store.reserve(scope, day, guess, spend.daily_tokens, micros):
-            return guess
+            return
     except StoreError as error:
         # A budget that cannot be read cannot be kept to.
         raise ModelUnavailable("the budget cannot be read, so the model is not asked") from error

@@ -142,11 +142,8 @@ class OpenAIBatches:
             failure = ModelTimeout(model=self.name) if late else ModelError(model=self.name)
             return evolve(collected, failures=collected.failures | {line.custom_id: failure})
         used = _usage(body)
-        collected = evolve(
-            collected,
-            input_tokens=collected.input_tokens + (used.prompt_tokens or 0),
-            output_tokens=collected.output_tokens + (used.completion_tokens or 0),
-        )
+        spent = used.prompt_tokens or 0, used.completion_tokens or 0
+        collected = evolve(collected, tokens=collected.tokens | {line.custom_id: spent})
         try:
             # Every prompt of a batch wants an answer in a form: one that was cut off is none.
             answer = self._chat.read(json.dumps(body), formed=True)

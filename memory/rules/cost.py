@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from muniment.memory.errors import ModelError, ModelRateLimited, ModelTimeout, MunimentError
 from muniment.memory.plan import Charge, Purpose
+from muniment.memory.records import evolve
 from muniment.memory.rules import tokens
 from muniment.memory.sections import Price
 
@@ -31,6 +32,16 @@ def charge(purpose: Purpose, model: str, input_tokens: int, output_tokens: int, 
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         micros=-int(-money // 1),
+    )
+
+
+def together(one: Charge, other: Charge) -> Charge:
+    """Two charges of one purpose and model as one."""
+    return evolve(
+        one,
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        micros=one.micros + other.micros,
     )
 
 

@@ -1,0 +1,255 @@
+"""Spaces with planted doubles: what says the same, what takes the place of something, and what only looks like it.
+
+Everything follows from a seed and a half. Each statement has a `group`, what it says, and a `line`, what it has one value
+of at a time; so of any two of them it is known what they are to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from functools import cache
+from pathlib import Path
+from random import Random
+from typing import Any, Literal
+from uuid import UUID
+
+import yaml
+
+from muniment.memory.errors import BadInput
+from muniment.memory.records import Candidate, Fact, Kind, TurnId
+
+DATA = Path(__file__).parent / "data" / "doubles.yaml"
+HALVES = ("tune", "held-out")
+Role = Literal["base", "double", "change", "miss"]
+Label = Literal["same", "supersedes", "different"]
+_USERS = frozenset({"The user", "用户"})
+_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_MONTHS = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+]
+_SHARES = {"double": 0.15, "change": 0.04, "miss": 0.20}  # of all memories
+_STRUCTURED = 0.8  # of the statements of a family that has facts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """One statement: `how` it was made, of whom it is, what it says, and which value of what it is the how-manieth."""
+
+    text: str
+    role: Role
+    how: str
+    person: str
+    group: str
+    line: str | None
+    version: int
+    candidate: Candidate
+
+    def beside(self, earlier: Said) -> Label:
+        """What this is to an earlier statement."""
+        if self.group == earlier.group:
+            return "same"
+        on_line = self.line is not None and self.line == earlier.line
+        return "supersedes" if on_line and self.version > earlier.version else "different"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """The statements of one half: the earlier ones first, then what is said of the same things later."""
+
+    half: str
+    earlier: tuple[Said, ...]
+    later: tuple[Said, ...]
+
+    @property
+    def said(self) -> tuple[Said, ...]:
+        """All of them."""
+        return self.earlier + self.later
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """What a family says of a person."""
+
+    a: str = ""
+    b: str = ""
+    n: int = 0
+    d: date = date(2026, 1, 1)
+
+    def fill(self, text: str, person: str) -> str:
+        day = f"{self.d.day} {_MONTHS[self.d.month - 1]} {self.d.year}"
+        short = f"{_MONTHS[self.d.month - 1]} {self.d.day}, {self.d.year}"
+        word = _WORDS[self.n] if self.n < len(_WORDS) else str(self.n)
+        told = text.format(p=person, a=self.a, b=self.b, n=self.n, w=word, d=day, s=short, i=self.d.isoformat())
+        return told[:1].upper() + told[1:]
+
+
+@dataclass
+class _Maker:
+    """Draws statements, none of which says what another says already."""
+
+    half: str
+    dice: Random
+    taken: set[tuple[str, ...]] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+
+    def base(self) -> tuple[dict[str, Any], str, _Values, Said]:
+        """A statement about something that nothing was said about."""
+        while True:
+            family = self.dice.choice([one for one in _data()["families"] if one["half"] == self.half])
+            person, values = self._person(family), self._values(family)
+            if self._take(family, person, values):
+                line = _line(family, person, values)
+                said = self._said(family, family["say"], "base", "base", person, values, line=line, predicate=1)
+                if said is not None:
+                    return family, person, values, said
+
+    def double(self, family: dict[str, Any], person: str, values: _Values, base: Said) -> Said | None:
+        """The same in other words, or only written otherwise."""
+        how, text = self.dice.choice([("form", family["say"] + "."), *family["again"].items()])
+        return self._said(family, text, "double", how, person, values, line=base.line, group=base.group, predicate=2)
+
+    def change(self, family: dict[str, Any], person: str, values: _Values, base: Said) -> Said | None:
+        """Another value, said later."""
+        if "now" not in family:
+            return None
+        text = self.dice.choice(family["now"])
+        other = self._other(family, values)
+        return self._said(family, text, "change", "value", person, other, line=base.line, version=1, predicate=2)
+
+    def miss(self, family: dict[str, Any], person: str, values: _Values, _base: Said) -> Said | None:
+        """Near, and something else: of somebody else, of another number or day, of something else."""
+        hows = [
+            "person",
+            *(["number"] if "number" in family else []),
+            *(["date"] if "date" in family else []),
+            "apart",
+            "apart",
+        ]
+        how = self.dice.choice(hows)
+        if how == "apart":
+            text = self.dice.choice(family["apart"])
+            return self._said(
+                family, text, "miss", "negation" if "not " in text or "不" in text else how, person, values
+            )
+        if how != "person" and family.get("single"):
+            return None  # that would be a change
+        other = self._person(family) if how == "person" else person
+        shown = values if how == "person" else self._other(family, values, how)
+        if (how == "person" and other == person) or not self._take(family, other, shown):
+            return None
+        return self._said(family, family["say"], "miss", how, other, shown, line=_line(family, other, shown))
+
+    def _said(
+        self, family: dict[str, Any], text: str, role: Role, how: str, person: str, values: _Values, *,
+        line: str | None = None, group: str | None = None, version: int = 0, predicate: int = 0,
+    ) -> Said | None:  # fmt: skip
+        told = values.fill(text, person)
+        if told in self.texts:
+            return None
+        self.texts.add(told)
+        kind: Kind = family.get("kind", "semantic")
+        fact, structure = family.get("fact"), None
+        if fact and predicate and self.dice.random() < _STRUCTURED:
+            structure = Fact(kind=fact[0], predicate=fact[predicate], object=values.a, subject="user" if person in _USERS else person,
+                             persons=() if person in _USERS else (person,), single=bool(family.get("single")))  # fmt: skip
+        candidate = Candidate(
+            text=told, category=family["category"], kind=kind, confidence=1.0, fact=structure,
+            importance=self.dice.choice((2, 2, 3)), turns=(TurnId(UUID(int=self.dice.getrandbits(128), version=4)),),
+        )  # fmt: skip
+        return Said(
+            text=told,
+            role=role,
+            how=how,
+            person=person,
+            group=group or told,
+            line=line,
+            version=version,
+            candidate=candidate,
+        )
+
+    def _person(self, family: dict[str, Any]) -> str:
+        prefix = "zh-" if family.get("lang") == "zh" else ""
+        return str(self.dice.choice(_data()["people"][prefix + self.half]))
+
+    def _values(self, family: dict[str, Any]) -> _Values:
+        pool = _data()["pools"].get(family.get("pool"), ["", ""])
+        a, b = self.dice.sample(pool, 2) if len(pool) > 1 else (pool[0], "")
+        low, high = family.get("number", (0, 0))
+        return _Values(a, b, self.dice.randint(low, high), date(2026, 1, 1) + timedelta(self.dice.randrange(360)))
+
+    def _other(self, family: dict[str, Any], values: _Values, how: str = "") -> _Values:
+        """Another value of the same: another number or day where it has one, else the other of its pool."""
+        while True:
+            new = self._values(family)
+            if how == "number" or (not how and "number" in family):
+                new = _Values(values.a, values.b, new.n, values.d)
+            elif how == "date" or (not how and "date" in family):
+                new = _Values(values.a, values.b, values.n, new.d)
+            else:
+                new = _Values(new.a, new.b, values.n, values.d)
+            if (new.a, new.n, new.d) != (values.a, values.n, values.d):
+                return new
+
+    def _take(self, family: dict[str, Any], person: str, values: _Values) -> bool:
+        """Whether nothing was said of this before: of what has one value at a time only one is said, and then changed."""
+        about = (family["name"], person, "" if family.get("single") and "date" not in family else values.a)
+        key = about if family.get("single") else (*about, str(values.n), str(values.d))
+        fresh = key not in self.taken
+        self.taken.add(key)
+        return fresh
+
+
+def world(half: str, memories: int, seed: int) -> World:
+    """So many statements of one half. Raises BadInput when its families have not so much to say."""
+    maker = _Maker(half, Random(f"{seed} {half}"))
+    wanted = {role: round(memories * share) for role, share in _SHARES.items()}
+    bases = [maker.base() for _ in range(memories - sum(wanted.values()))]
+    later: list[Said] = []
+    changed: set[str] = set()
+    for role, count in wanted.items():
+        made = list(_planted(maker, role, count, bases, changed))
+        if len(made) < count:
+            raise BadInput(f"the half {half!r} has no {count} of {role!r} in {memories} memories")
+        later += made
+    maker.dice.shuffle(later)
+    return World(half=half, earlier=tuple(one[-1] for one in bases), later=tuple(later))
+
+
+def _planted(
+    maker: _Maker, role: str, count: int, bases: Sequence[tuple[dict[str, Any], str, _Values, Said]], changed: set[str]
+) -> Iterator[Said]:
+    """One for each of so many bases, each of another; what has a double does not change, so that it is clear what is last."""
+    make = {"double": maker.double, "change": maker.change, "miss": maker.miss}[role]
+    for base in maker.dice.sample(bases, len(bases)) * 3:
+        if not count:
+            return
+        if role != "miss" and base[-1].group in changed:
+            continue
+        made = make(*base)
+        if made is not None:
+            changed.add(base[-1].group)
+            count -= 1
+            yield made
+
+
+def _line(family: dict[str, Any], person: str, values: _Values) -> str | None:
+    dated = values.a if "date" in family else ""
+    return f"{family['name']} {person} {dated}" if family.get("single") else None
+
+
+@cache
+def _data() -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load(DATA.read_text(encoding="utf-8"))
+    return found
