@@ -123,7 +123,8 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What became of one attempt at a job: done; again at a time; or, failed and not again, without an object any more."""
+    """What became of one attempt at a job: done; again at a time, not failed if what it waits for is not there yet; or, failed
+    and not again, without an object any more."""
 
     job: Job
     seconds: float

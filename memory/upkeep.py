@@ -119,7 +119,7 @@ class Run:
     dry: bool = False  # nothing of it was written, this record neither
     limit: int | None = None  # pairs to check, in place of what the day has left; not kept
     surveyed: Revision = _START  # what changed up to there is compared and checked, by this run or an earlier one
-    upto: Revision = _START  # where `surveyed` will be when all pairs of the survey are checked; not kept
+    upto: Revision = _START  # where `surveyed` will be when all pairs of the survey are checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,8 @@ alter table muniment.spaces add column tended_rev bigint not null default 0, add
 
 -- One run of a consolidation over one space, and what it came to. A run that has not ended is its space's only one; it is given
 -- up when its lease is over, for then its process is gone. `waiting`: its questions are with a provider's batch endpoint.
--- `surveyed_rev`: what changed up to there has been compared, and nothing of that is left to check.
+-- `surveyed_rev`: what changed up to there has been compared, and nothing of that is left to check; `upto_rev`: where that will be
+-- when the run has checked all its pairs.
 create table muniment.consolidation_runs (
   space_id uuid not null,
   run_id uuid not null,
@@ -16,6 +17,7 @@ create table muniment.consolidation_runs (
   from_rev bigint not null,
   to_rev bigint,
   surveyed_rev bigint not null default 0,
+  upto_rev bigint not null default 0,
   model text,
   prompt text,
   seen int not null default 0,

@@ -327,6 +327,7 @@ CREATE TABLE muniment.consolidation_runs (
     from_rev bigint NOT NULL,
     to_rev bigint,
     surveyed_rev bigint DEFAULT 0 NOT NULL,
+    upto_rev bigint DEFAULT 0 NOT NULL,
     model text,
     prompt text,
     seen integer DEFAULT 0 NOT NULL,

@@ -121,7 +121,8 @@ def _sentence(outcome: Outcome) -> str:
     what = f"{outcome.job.name} {outcome.job.key[:_SHORT_KEY]}".strip()
     took = f"{outcome.seconds:.1f} s"
     if outcome.again:
-        return f"{what}: {outcome.failed} after {took}, again at {outcome.again.astimezone():%H:%M:%S}"
+        why = f"{outcome.failed} after {took}" if outcome.failed else "not ready yet"
+        return f"{what}: {why}, again at {outcome.again.astimezone():%H:%M:%S}"
     return f"{what}: what it was about is gone" if outcome.failed else f"{what}: done in {took}"
 
 

@@ -6,21 +6,19 @@ nothing, and what it decided is not decided again."""
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import get_args
 from uuid import uuid4
 
 from muniment.memory.errors import BadInput, BadModelAnswer, Conflict, ModelError, OverBudget, StoreError
-from muniment.memory.flows import spend
+from muniment.memory.flows import batch, spend
 from muniment.memory.flows.house import House
+from muniment.memory.flows.questions import Question, answered, cut, lasting, question
 from muniment.memory.plan import WritePlan
-from muniment.memory.ports import AnswerForm, ChatAnswer, ChatMessage
-from muniment.memory.prompts import prompt
+from muniment.memory.ports import ChatAnswer
 from muniment.memory.records import MemoryId, Revision, Scope, evolve
-from muniment.memory.rules import consolidate as rules, cost, pair_answers
+from muniment.memory.rules import consolidate as rules, cost
 from muniment.memory.upkeep import Bounds, Finding, Pair, Run, RunId, RunStatus, Survey
 
 Tell = Callable[[Sequence[Finding]], None]
@@ -28,16 +26,6 @@ _CLOSEST = 12  # partners of one memory in a survey
 _WORDED = 0.25  # cosine of two texts' words, where the embedder does not know their script
 _AT_ONCE = 50  # pairs that the rules alone decide, in one transaction
 _MOST = 1_000_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A prompt about some pairs, as a model is asked it."""
-
-    pairs: tuple[Pair, ...]
-    messages: tuple[ChatMessage, ...]
-    form: AnswerForm
-    prompt: str  # version
 
 
 async def consolidate(
@@ -60,7 +48,8 @@ async def consolidate(
         run = await end(house, run)
         ended = True
     finally:
-        if not ended:  # given up in the open: the next one need not wait until the lease is over
+        # Given up in the open: the next one need not wait until the lease is over. What was handed over goes on.
+        if not ended and not run.asked:
             with contextlib.suppress(StoreError):
                 await give_up(house, run)
     return run
@@ -90,10 +79,10 @@ async def survey(house: House, run: Run) -> tuple[Run, tuple[Pair, ...]]:
         return run, ()
     found = await _surveyed(house, run)
     fresh = [one for one in found.pairs if not one.checked]
-    before = rules.duplicates(found.pairs, house.profile, _lasting(house))
+    before = rules.duplicates(found.pairs, house.profile, lasting(house))
     upto = found.upto if found.whole else run.surveyed
     run = await _keep(house, evolve(run, seen=len(fresh), duplicates_before=before, upto=upto))
-    verdicts = {id(one): rules.verdict(one, house.profile, _lasting(house)) for one in fresh}
+    verdicts = {id(one): rules.verdict(one, house.profile, lasting(house)) for one in fresh}
     fresh.sort(key=lambda one: (verdicts[id(one)][0] == "different", not verdicts[id(one)][1], -one.sim))
     return run, tuple(fresh[: await _room(house, run)])
 
@@ -103,43 +92,24 @@ def portions(house: House, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], ...
     asked = [one for one in pairs if _asks(house, one)]
     sure = [one for one in pairs if not _asks(house, one)]
     size = house.settings.consolidation.per_prompt
-    return (*_cut(sure, _AT_ONCE), *_cut(asked, size))
+    return (*cut(sure, _AT_ONCE), *cut(asked, size))
 
 
 async def check(house: House, run: Run, pairs: Sequence[Pair]) -> tuple[Run, tuple[Finding, ...]]:
     """What each pair is found to be, by the rules where they are sure or there is no model, else by the model; a pair that
-    it gave no answer for is left out and counted. `over_budget` and `failed` runs have what was found before that."""
+    it gave no answer for is left out and counted. `over_budget` and `failed` runs have what was found before that.
+
+    Where prompts go to a batch endpoint nobody waits: what the model has to be asked is noted in the run, until its end."""
     findings = [_by_rules(house, one) for one in pairs if not _asks(house, one)]
-    for some in _cut([one for one in pairs if _asks(house, one)], house.settings.consolidation.per_prompt):
+    for some in cut([one for one in pairs if _asks(house, one)], house.settings.consolidation.per_prompt):
         if run.status != "running":
             break
+        if batch.wanted(house, run):
+            run = batch.put_off(run, some)
+            continue
         run, found = await _ask(house, run, question(some))
         findings += found
     return run, tuple(findings)
-
-
-def question(pairs: Sequence[Pair]) -> Question:
-    """The prompt about some pairs, the form of its answer, and the prompt's version."""
-    told = prompt("consolidate")
-    shown = json.dumps(pair_answers.shown(pairs), ensure_ascii=False)
-    most = pair_answers.ANSWER_TOKENS * (len(pairs) + 1)
-    return Question(
-        pairs=tuple(pairs),
-        messages=(ChatMessage(role="system", content=told.text), ChatMessage(role="user", content=shown)),
-        form=AnswerForm(name="pairs", schema=pair_answers.PAIRS, max_tokens=most),
-        prompt=told.version,
-    )
-
-
-def answered(house: House, pairs: Sequence[Pair], content: str) -> tuple[Finding, ...]:
-    """What an answer says of the pairs of its prompt, as far as it may: see `rules.consolidate.held`. A pair without a
-    verdict is not among them. Raises BadExtraction when the answer is not in form."""
-    said = pair_answers.read(content, len(pairs))
-    return tuple(
-        Finding(pair=one, judgement=rules.held(said[n], one, _lasting(house)), source="model")
-        for n, one in enumerate(pairs, 1)
-        if n in said
-    )
 
 
 async def apply(house: House, run: Run, findings: Sequence[Finding]) -> Run:
@@ -161,9 +131,15 @@ async def apply(house: House, run: Run, findings: Sequence[Finding]) -> Run:
 
 
 async def end(house: House, run: Run, *, status: RunStatus | None = None, reason: str | None = None) -> Run:
-    """Close the run's record: `done`, unless it says or is told otherwise. Counts the duplicates that are left."""
-    if run.ended_at is not None:
+    """Close the run's record: `done`, unless it says or is told otherwise. Counts the duplicates that are left.
+
+    With questions for a batch endpoint this hands them over instead, and the run waits (`flows.collect`)."""
+    if run.ended_at is not None or run.status == "waiting":
         return run
+    if run.asked and status is None and run.status == "running":
+        run = await batch.submit(house, run)
+        if run.status == "waiting":
+            return run
     if run.dry:
         return evolve(run, status="done" if run.status == "running" else run.status, ended_at=house.clock.now())
     closing: RunStatus = status or ("done" if run.status == "running" else run.status)
@@ -176,9 +152,11 @@ async def end(house: House, run: Run, *, status: RunStatus | None = None, reason
         ended_at=house.clock.now(),
         to_rev=left.rev,
         surveyed=max(run.surveyed, run.upto) if whole else run.surveyed,
-        duplicates_after=rules.duplicates(left.pairs, house.profile, _lasting(house)),
+        duplicates_after=rules.duplicates(left.pairs, house.profile, lasting(house)),
         limit=None,
         upto=Revision(0),
+        batch=None,
+        asked=(),
     )
     return await house.store.keep_run(run, _lease(house))
 
@@ -201,7 +179,7 @@ async def _decided(
     house: House, run: Run, findings: Sequence[Finding], ids: Sequence[MemoryId]
 ) -> tuple[Run, WritePlan, list[Finding]]:
     """The run as the findings leave it, the plan, and the findings that are kept."""
-    board = rules.Board(members=await house.store.members(run.scope, ids), run=run.id, lasting=_lasting(house))
+    board = rules.Board(members=await house.store.members(run.scope, ids), run=run.id, lasting=lasting(house))
     rev = board.members.rev
     counts: dict[rules.Fate, int] = dict.fromkeys(get_args(rules.Fate), 0)
     kept = []
@@ -260,12 +238,12 @@ def paid(house: House, run: Run, answer: ChatAnswer) -> Run:
 
 
 def _by_rules(house: House, pair: Pair) -> Finding:
-    judgement, _ = rules.verdict(pair, house.profile, _lasting(house))
+    judgement, _ = rules.verdict(pair, house.profile, lasting(house))
     return Finding(pair=pair, judgement=judgement, source="rules")
 
 
 def _asks(house: House, pair: Pair) -> bool:
-    return house.model is not None and not rules.verdict(pair, house.profile, _lasting(house))[1]
+    return house.model is not None and not rules.verdict(pair, house.profile, lasting(house))[1]
 
 
 async def _surveyed(house: House, run: Run) -> Survey:
@@ -309,12 +287,3 @@ async def _keep(house: House, run: Run) -> Run:
 
 def _lease(house: House) -> timedelta:
     return timedelta(minutes=house.settings.consolidation.lease_minutes)
-
-
-def _lasting(house: House) -> frozenset[str]:
-    """The categories that are always in context."""
-    return frozenset(slug for slug, one in house.categories.items() if one.context == "all")
-
-
-def _cut(pairs: Sequence[Pair], size: int) -> list[tuple[Pair, ...]]:
-    return [tuple(pairs[start : start + size]) for start in range(0, len(pairs), size)]

@@ -79,17 +79,18 @@ async def reserve(
     return tuple(held), total
 
 
-async def settle_batch(
-    house: House, scope: Scope, day: date, held: Charge, tokens: Mapping[str, tuple[int, int]], asked: int
-) -> None:
-    """Replace what was reserved for a batch of so many prompts by what its answers cost, line by line.
-
-    What an endpoint has not counted costs what was reserved for it."""
+def batch_charges(house: House, held: Charge, tokens: Mapping[str, tuple[int, int]], asked: int) -> list[Charge]:
+    """What each answer of a batch of so many prompts has cost; one whose tokens were not counted, its share of what is held."""
     share = held.input_tokens // asked, held.output_tokens // asked
-    used = [
-        cost.charge(held.purpose, held.model, *(one if cost.credible(*one) else share), _batch_prices(house))
+    prices = _batch_prices(house)
+    return [
+        cost.charge(held.purpose, held.model, *(one if cost.credible(*one) else share), prices)
         for one in tokens.values()
     ]
+
+
+async def settle_batch(house: House, scope: Scope, day: date, held: Charge, used: Sequence[Charge]) -> None:
+    """Replace what was reserved for a batch by what its answers cost, line by line."""
     house.owe(scope, Settlement(day=day, reserved=held))
     for one in used:
         house.owe(scope, Settlement(day=day, used=one))

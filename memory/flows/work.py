@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from time import monotonic
 
-from muniment.memory.errors import MunimentError, NotFound, StoreError
+from muniment.memory.errors import MunimentError, NotFound, NotReady, StoreError
 from muniment.memory.plan import Job, JobName, Outcome
 from muniment.memory.ports import Clock
 from muniment.memory.queue import Queue, Ticket
@@ -107,11 +107,19 @@ class Worker:
             return
         now = self._clock.now()
         verdict = again(failed, ticket.attempts, now)
-        _log.warning("%s failed: %s; again at %s", ticket.job.name, _name(failed), verdict.at.isoformat("T", "seconds"))
+        early = isinstance(failed, NotReady)
+        if not early:
+            _log.warning(
+                "%s failed: %s; again at %s", ticket.job.name, _name(failed), verdict.at.isoformat("T", "seconds")
+            )
         wait = verdict.at - now  # a clock that is wrong must not make a failing model be asked without a pause
         await self._settle(lambda: self._queue.put_back(ticket, wait, aside=verdict.aside))
         asyncio.get_running_loop().call_later(wait.total_seconds(), self._woken.set)
-        self._tell(Outcome(job=ticket.job, seconds=monotonic() - started, failed=_name(failed), again=verdict.at))
+        self._tell(
+            Outcome(
+                job=ticket.job, seconds=monotonic() - started, failed=None if early else _name(failed), again=verdict.at
+            )
+        )
 
     async def _settle(self, step: Callable[[], Awaitable[None]]) -> None:
         """Tell the queue, however long it is out of reach: nobody else would put the job of a living worker back."""

@@ -24,7 +24,7 @@ from muniment.memory.upkeep import Asked, Bounds, Finding, Gained, Members, Pair
 
 _BLOCKS, _READ = blocks("consolidation"), blocks("read")
 _KEPT = (
-    "status", "ended_at", "to_rev", "surveyed", "model", "prompt", "seen", "checked", "same", "superseded", "distinct",
+    "status", "ended_at", "to_rev", "surveyed", "upto", "model", "prompt", "seen", "checked", "same", "superseded", "distinct",
     "outdated", "unanswered", "requests", "input_tokens", "output_tokens", "micros", "duplicates_before",
     "duplicates_after", "batch", "reason",
 )  # fmt: skip

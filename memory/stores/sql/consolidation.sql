@@ -94,7 +94,7 @@ returning surveyed_rev
 
 -- name: keep
 update muniment.consolidation_runs set status = %(status)s, ended_at = %(ended_at)s, leased_until = now() + %(lease)s,
-  to_rev = %(to_rev)s, surveyed_rev = %(surveyed)s, model = %(model)s, prompt = %(prompt)s, seen = %(seen)s,
+  to_rev = %(to_rev)s, surveyed_rev = %(surveyed)s, upto_rev = %(upto)s, model = %(model)s, prompt = %(prompt)s, seen = %(seen)s,
   checked = %(checked)s, same = %(same)s, superseded = %(superseded)s, distinct_pairs = %(distinct)s,
   outdated = %(outdated)s, unanswered = %(unanswered)s, requests = %(requests)s, input_tokens = %(input_tokens)s,
   output_tokens = %(output_tokens)s, micros = %(micros)s, duplicates_before = %(duplicates_before)s,
@@ -110,7 +110,7 @@ on conflict (space_id, low_id, high_id, score) do update set
   judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at
 
 -- name: runs
-select run_id as id, status, started_at, ended_at, from_rev, to_rev, surveyed_rev as surveyed, model, prompt, seen, checked,
+select run_id as id, status, started_at, ended_at, from_rev, to_rev, surveyed_rev as surveyed, upto_rev as upto, model, prompt, seen, checked,
   same, superseded, distinct_pairs as distinct, outdated, unanswered, requests, input_tokens, output_tokens, micros,
   duplicates_before, duplicates_after, batch, asked, reason
 from muniment.consolidation_runs
