@@ -13,7 +13,7 @@ import pytest
 
 from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
-from muniment.memory.errors import ModelTimeout
+from muniment.memory.errors import ModelTimeout, NotReady
 from muniment.memory.flows.work import Worker
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.fakes import FixedClock, HashEmbedder
@@ -98,3 +98,23 @@ async def test_a_drain_does_not_end_before_what_was_held_up(memory: Memory, data
     await asyncio.wait_for(task, 10)
     assert len(done) == 2
     assert rows(database_url, "select count(*) from jobs.procrastinate_jobs") == [(0,)]
+
+
+async def test_what_is_not_there_yet_has_not_failed(
+    memory: Memory, database_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The job goes back for a minute without a word of failure, and the worker goes on with the next."""
+
+    async def perform(job: Job) -> None:
+        raise NotReady
+
+    heard: list[Outcome] = []
+    rules = memory.house.settings.jobs
+    hired = Worker(memory.house.store, perform, names=("extract",), clock=SystemClock(), rules=rules, told=heard.append)
+    await hired.run(drain=True)
+    assert [(one.failed, one.again is None) for one in heard] == [(None, False)]
+    assert caplog.records == []
+    ((seconds,),) = rows(
+        database_url, "select extract(epoch from scheduled_at - now()) from jobs.procrastinate_jobs where attempts = 1"
+    )
+    assert 50 < float(str(seconds)) <= 60

@@ -11,6 +11,7 @@ from muniment.memory.errors import (
     ModelRateLimited,
     ModelTimeout,
     ModelUnavailable,
+    NotReady,
     OverBudget,
     StoreDown,
 )
@@ -59,6 +60,14 @@ def test_only_what_may_be_its_own_fault_steps_aside(attempts: int) -> None:
     own: tuple[Exception, ...] = (BadExtraction(), ModelError(status=400), KeyError("x"))
     for failure in own:
         assert again(failure, attempts, NOW).aside is (attempts >= 4)
+
+
+@given(attempts=st.integers(0, 10**6))
+def test_what_is_not_there_yet_is_looked_for_ever_more_rarely(attempts: int) -> None:
+    """First after a minute, then after twice as long each time, at least once an hour; it never steps aside."""
+    found = again(NotReady(), attempts, NOW)
+    assert found.at - NOW == timedelta(minutes=min(60, 2 ** min(attempts, 9)))
+    assert not found.aside
 
 
 @pytest.mark.parametrize(
