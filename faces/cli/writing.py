@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muniment.faces.cli import screen, session
+from muniment.faces.cli import erasing, screen, session
 from muniment.faces.cli.options import ME, AsJson, Id, User, words
 from muniment.memory import wire
+from muniment.memory.errors import BadInput
 from muniment.memory.plan import Receipt
 from muniment.memory.records import MemoryId, Scope
 from muniment.memory.settings import load
@@ -69,15 +70,33 @@ def unpin(memory_id: Id, user: User = ME, as_json: AsJson = False) -> None:
             none="Was not pinned.")  # fmt: skip
 
 
-def forget(memory_id: Id, user: User = ME, as_json: AsJson = False) -> None:
+def forget(
+    memory_id: Id,
+    user: User = ME,
+    hard: Annotated[bool, typer.Option("--hard", help="For good, with all that says it elsewhere.")] = False,
+    yes: erasing.Yes = False,
+    scrub: erasing.Scrub = False,
+    as_json: AsJson = False,
+) -> None:
     """Forget a memory: it is in no answer any more, and can be restored for 30 days.
+
+    With --hard it is gone at once and for good, former texts included, and so is what says it elsewhere: what was said in
+    the turns that it comes from or that repeat it, memories that were made of it, and the checkpoints of the threads in
+    which it was said or recalled. What will go is shown first.
 
     For example:
 
       muniment forget 4f2a
 
       muniment list --state soft_deleted     # what can be restored
+
+      muniment forget 4f2a --hard
     """
+    if hard:
+        erasing.hard(memory_id, user, yes=yes, scrub=scrub, as_json=as_json)
+        return
+    if yes or scrub:
+        raise BadInput("--yes and --scrub go with --hard only")
     _change(memory_id, user, lambda memory, scope, found: memory.forget(scope, found), as_json=as_json,
             none="Forgotten already.")  # fmt: skip
 

@@ -1,0 +1,71 @@
+"""The checkpoints of what is erased: a thread in which it was said, or that holds it, goes as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import TYPE_CHECKING, Any, LiteralString
+
+from langchain_core.messages import BaseMessage
+from langchain_core.runnables import RunnableConfig
+
+from muniment.graph.janitor import threads_of
+from muniment.graph.turn import thread_key
+from muniment.memory.records import SpaceId
+
+if TYPE_CHECKING:
+    from muniment.graph.checkpointer import PooledSaver
+
+# Texts stand in the saver's blobs as they are, whatever is around them.
+_HOLDING: LiteralString = """
+with said as (select convert_to(text, 'UTF8') as bytes, text from unnest(%(texts)s::text[]) text)
+select thread_id from checkpoint_blobs b where thread_id = any(%(threads)s)
+  and exists (select from said where position(said.bytes in b.blob) > 0)
+union
+select thread_id from checkpoint_writes w where thread_id = any(%(threads)s)
+  and exists (select from said where position(said.bytes in w.blob) > 0)
+union
+select thread_id from checkpoints c where thread_id = any(%(threads)s) and exists (
+  select from said where position(btrim(to_jsonb(said.text)::text, '"') in c.checkpoint::text || c.metadata::text) > 0)
+"""
+
+
+async def holding(
+    saver: PooledSaver,
+    space: SpaceId,
+    threads: Collection[str],
+    texts: Sequence[str] = (),
+    said_in: Callable[[str], bool] | None = None,
+) -> list[str]:
+    """The checkpointer's names of those threads of a space that the scope names so, that hold one of the texts as it is, or
+    of whose last state `said_in` is true for a text. Raises StoreDown."""
+    own = await threads_of(saver, space)
+    found = {thread_key(space, one) for one in threads} | (set(own) & set(threads))
+    async with saver.cursor() as cursor:
+        await cursor.execute(_HOLDING, {"threads": own, "texts": list(texts)})
+        found |= {str(row["thread_id"]) for row in await cursor.fetchall()}
+    for thread in own if said_in else ():
+        if thread not in found and any(map(said_in or bool, await _last(saver, thread))):
+            found.add(thread)
+    return sorted(found)
+
+
+async def _last(saver: PooledSaver, thread: str) -> list[str]:
+    """The texts of a thread's last state, each once."""
+    config = RunnableConfig(configurable={"thread_id": thread, "checkpoint_ns": ""})
+    held = await saver.aget_tuple(config)
+    values = (held.checkpoint["channel_values"], held.pending_writes) if held else ()
+    return list(dict.fromkeys(_texts(values)))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, BaseMessage):
+        yield from _texts(value.model_dump())
+    elif isinstance(value, Mapping):
+        yield from (text for one in value.values() for text in _texts(one))
+    elif isinstance(value, list | tuple | set | frozenset):
+        yield from (text for one in value for text in _texts(one))
+    elif is_dataclass(value):
+        yield from (text for one in fields(value) for text in _texts(getattr(value, one.name)))
