@@ -189,6 +189,7 @@ class Bounds:
     importance: int
     retrieved: float
     partners: datetime
+    most: int  # partners, the latest to change: what a survey costs is bounded in a space of any size
     checked: datetime
     closest: int
     fallback: float

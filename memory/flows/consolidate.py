@@ -22,6 +22,7 @@ from muniment.memory.rules import consolidate as rules, cost
 from muniment.memory.upkeep import Bounds, Finding, Pair, Run, RunId, RunStatus, Survey
 
 Tell = Callable[[Sequence[Finding]], None]
+_PARTNERS = 20_000  # that each memory of the pool is compared with
 _CLOSEST = 12  # partners of one memory in a survey
 _WORDED = 0.25  # cosine of two texts' words, where the embedder does not know their script
 _AT_ONCE = 50  # pairs that the rules alone decide, in one transaction
@@ -143,16 +144,19 @@ async def end(house: House, run: Run, *, status: RunStatus | None = None, reason
     if run.dry:
         return evolve(run, status="done" if run.status == "running" else run.status, ended_at=house.clock.now())
     closing: RunStatus = status or ("done" if run.status == "running" else run.status)
-    left = await _surveyed(house, run)
+    rev, _ = await house.store.near(run.scope, (), 0)
+    left = run.duplicates_before
+    if run.same or run.superseded:
+        left = rules.duplicates((await _surveyed(house, run)).pairs, house.profile, lasting(house))
     whole = closing == "done" and not run.unanswered and run.checked + run.outdated >= run.seen
     run = evolve(
         run,
         status=closing,
         reason=reason or run.reason,
         ended_at=house.clock.now(),
-        to_rev=left.rev,
+        to_rev=rev,
         surveyed=max(run.surveyed, run.upto) if whole else run.surveyed,
-        duplicates_after=rules.duplicates(left.pairs, house.profile, lasting(house)),
+        duplicates_after=left,
         limit=None,
         upto=Revision(0),
         batch=None,
@@ -259,6 +263,7 @@ def _bounds(house: House) -> Bounds:
         importance=told.importance_from,
         retrieved=told.retrieved_share,
         partners=now - timedelta(days=told.partner_days),
+        most=_PARTNERS,
         checked=now - timedelta(days=told.fingerprint_days),
         closest=_CLOSEST,
         fallback=profile.fallback,

@@ -135,6 +135,7 @@ class Board:
     lasting: Collection[str]
     changes: list[Change] = field(default_factory=list)
     relations: dict[tuple[MemoryId, MemoryId], Relation] = field(default_factory=dict)
+    notes: dict[MemoryId, int] = field(default_factory=dict)  # how many each memory stands for by now
 
     def take(self, finding: Finding) -> tuple[Fate, Finding]:
         """Do what a finding comes to by now, and say what that is: a memory that no longer says what was judged, or has
@@ -161,7 +162,9 @@ class Board:
         )
         gone = evolve(goes, state="superseded", superseded_by=stays.id)
         gained = self._tie(stays.id, goes.id)
-        meta = told | {"from": str(goes.id), "notes": 2} | ({"edges": gained} if gained else {})
+        came = self.notes.get(goes.id, 1)
+        self.notes[stays.id] = self.notes.get(stays.id, 1) + came
+        meta = told | {"from": str(goes.id), "notes": came + 1} | ({"edges": gained} if gained else {})
         for before, after, more in ((stays, heir, meta), (goes, gone, told | {"into": str(stays.id)})):
             self.changes.append(Change(action="MERGE", before=before, after=after, sim=near, meta=more))
             self.members.memories[after.id] = after

@@ -103,8 +103,8 @@ def _event(entry: JournalEntry) -> Event:
 
 def _with_notes(entry: JournalEntry, before: JournalEntry | None) -> JournalEntry:
     """The line of a merge that counts all that was merged into its memory since the thread last looked."""
-    notes = before.meta.get("notes", 2) if before is not None and "from" in before.meta else 1
-    return evolve(entry, meta=entry.meta | {"notes": notes + 1})
+    earlier = before.meta.get("notes", 2) if before is not None and "from" in before.meta else 1
+    return evolve(entry, meta=entry.meta | {"notes": earlier + entry.meta.get("notes", 2) - 1})
 
 
 def _change(name: Event, entry: JournalEntry, categories: Mapping[str, Category]) -> str:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+import psycopg
 import pytest
 
 from muniment.memory.engine import Memory
-from muniment.memory.errors import BadInput, NotFound
+from muniment.memory.errors import BadInput, Conflict, NotFound
 from muniment.memory.models.fakes import FixedClock
-from muniment.memory.records import Memory as Record, Revision, evolve
-from tests.engine import NOON, engine, note, scope
+from muniment.memory.models.scripted import ScriptedOpenAI, structured
+from muniment.memory.records import Memory as Record, Query, Revision, evolve
+from tests.engine import NOON, engine, note, scope, settings
 
 ANA = scope(thread="")
 TWINS = ("The user waters the tomatoes on the balcony", "The user waters the tomatoes on the balcony.")
@@ -92,3 +95,139 @@ async def test_an_undone_run_leaves_no_trace_in_the_content(database_url: str) -
             await memory.undo_consolidation(ANA, run.id)
         with pytest.raises(NotFound):
             await memory.undo_consolidation(scope("ben"), run.id)
+
+
+async def test_every_script_is_compared_in_its_own_way(database_url: str) -> None:
+    """An embedder that knows no Chinese has Chinese compared by its words, and what a cosine says does not count."""
+    tuned = settings(database_url)
+    foreign = tuned.embedders["default"].model_copy(update={"scripts": ("latin",)})
+    tuned = tuned.model_copy(update={"embedders": tuned.embedders | {"default": foreign}})
+    async with engine(database_url, tuned=tuned) as memory:
+        await memory.ingest(
+            ANA, [note("用户每天早上在阳台给番茄浇水"), note("用户每天早上在阳台给番茄浇水。"), note("用户喜欢弹钢琴")]
+        )
+        run = await memory.consolidate(ANA)
+        assert run is not None
+        assert (run.seen, run.same) == (1, 1)
+        assert len(await texts(memory)) == 2
+
+
+async def test_a_model_is_asked_by_the_page_and_held_to_the_guards(database_url: str) -> None:
+    """Pairs that the rules doubt go to the model, several in a prompt; what it calls the same stays two where numbers,
+    persons or a denial stand between; a pair without an answer is asked again."""
+    asked: list[list[dict[str, Any]]] = []
+
+    def reply(body: dict[str, Any]) -> str:
+        pairs = json.loads(body["messages"][-1]["content"])["pairs"]
+        asked.append(pairs)
+        return structured(
+            {"pairs": [{"pair": one["pair"], "verdict": "same"} for one in pairs if "figs" not in str(one)]}
+        )
+
+    said = [
+        "The user goes to the harbour for a swim every morning", "Every morning the user takes a swim at the harbour",
+        "The user paid 40 euros for the old bicycle", "The user paid 60 euros for the old bicycle",
+        "The user grows figs in a big pot", "In a pot the user has lots of figs, a big one",
+    ]  # fmt: skip
+    with ScriptedOpenAI(reply) as server:
+        tuned = settings(database_url, MUNIMENT_MODEL="m", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="k")
+        async with engine(database_url, tuned=tuned) as memory:
+            await memory.ingest(ANA, [note(one) for one in said])
+            run = await memory.consolidate(ANA)
+            assert run is not None
+            assert (run.status, run.requests, run.same, run.unanswered) == ("done", 1, 1, 1)
+            assert run.input_tokens > 0
+            assert run.prompt == "consolidate-1"
+            left = await texts(memory)
+            assert len(left) == 5
+            assert sum("euros" in one for one in left) == 2
+            again = await memory.consolidate(ANA)
+            assert again is not None
+            assert [[one["earlier"]["text"] for one in page] for page in asked[1:]] == [[said[4]]]
+
+
+@pytest.mark.parametrize(("fail", "status", "reason"), [("server_error", "failed", "ModelUnavailable")])
+async def test_a_model_that_fails_ends_the_run(database_url: str, fail: Any, status: str, reason: str) -> None:
+    """What the rules were sure of before stays, the record says what kind of failure it was, and another run can begin."""
+    with ScriptedOpenAI("?", fail=[fail] * 9) as server:
+        tuned = settings(database_url, MUNIMENT_MODEL="m", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="k")
+        async with engine(database_url, tuned=tuned) as memory:
+            await memory.ingest(ANA, [note(one) for one in (*TWINS, "The user grows figs in a big pot",
+                                                           "In a pot the user has lots of figs, a big one")])  # fmt: skip
+            run = await memory.consolidate(ANA)
+            assert run is not None
+            assert (run.status, run.reason, run.same) == (status, reason, 1)
+            assert await memory.consolidate(ANA) is not None
+
+
+async def test_the_budget_of_the_day_is_a_hard_stop(database_url: str) -> None:
+    """A tenant without budget is not asked for, and the run says why it ended."""
+    with ScriptedOpenAI("{}") as server:
+        tuned = settings(database_url, MUNIMENT_MODEL="m", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="k")
+        tuned = tuned.model_copy(update={"spend": tuned.spend.model_copy(update={"daily_tokens": 1})})
+        async with engine(database_url, tuned=tuned) as memory:
+            await memory.ingest(
+                ANA, [note("The user grows figs in a big pot"), note("In a pot the user has lots of figs, a big one")]
+            )
+            first = await memory.consolidate(ANA)
+            assert first is not None
+            assert (first.status, first.requests, first.unanswered) == ("done", 1, 1)  # the day was not used up before
+            run = await memory.consolidate(ANA)
+            assert run is not None
+            assert (run.status, run.reason, run.requests) == ("over_budget", "OverBudget", 0)
+            assert len(server.requests) == 1
+
+
+async def test_what_changes_meanwhile_is_left_alone(database_url: str) -> None:
+    """A memory that says something else by the time of the answer is not touched, and the pair counts as outdated; one that
+    was only pinned keeps its pin."""
+    async with engine(database_url) as memory:
+        await memory.ingest(ANA, [note(one) for one in (*TWINS, "The user plants beans", "The user plants beans.")])
+        run = await memory.begin_run(ANA)
+        assert run is not None
+        run, portions = await memory.survey_run(run)
+        run, findings = await memory.check_run(run, portions[0])
+        assert len(findings) == 2
+        beans = [one for one in await active(memory) if "beans" in one.text]
+        await memory.forget(ANA, next(one.id for one in await active(memory) if "tomatoes" in one.text))
+        await memory.pin(ANA, beans[0].id)
+        run = await memory.end_run(await memory.apply_run(run, findings))
+        assert (run.same, run.outdated, run.checked) == (1, 1, 1)
+        assert [one.pinned for one in await active(memory) if "beans" in one.text] == [True]
+        assert len(await texts(memory)) == 2
+
+
+async def test_one_run_of_a_space_at_a_time(database_url: str) -> None:
+    """A second run waits for nothing and does nothing; one whose lease is over is given up, and cannot write any more."""
+    async with engine(database_url) as memory:
+        await memory.ingest(ANA, [note(one) for one in TWINS])
+        run = await memory.begin_run(ANA)
+        assert run is not None
+        assert await memory.consolidate(ANA) is None
+        run, portions = await memory.survey_run(run)
+        with psycopg.connect(database_url) as admin:
+            admin.execute("update muniment.consolidation_runs set leased_until = now() - interval '1 second'")
+        second = await memory.consolidate(ANA)
+        assert second is not None
+        assert second.same == 1
+        _, findings = await memory.check_run(run, portions[0])
+        with pytest.raises(Conflict):
+            await memory.apply_run(run, findings)
+        assert [one.status for one in await memory.consolidations(ANA)] == ["done", "interrupted"]
+
+
+async def test_a_chain_ends_in_one_memory(database_url: str) -> None:
+    """Of three that say the same one stays; its line in the delta header is one, whatever was merged into it."""
+    async with engine(database_url) as memory:
+        await memory.ingest(ANA, [note(one) for one in (*TWINS, f"{TWINS[0]}!", "The user reads about bees")])
+        thread = scope(thread="T")
+        await memory.seen(thread, (await memory.brief(thread, "supervisor", "tomatoes")).rev)
+        runs = [await memory.consolidate(ANA) for _ in range(2)]
+        assert [one and one.duplicates_after for one in runs] == [0, 0]
+        assert len(await texts(memory)) == 2
+        header = (await memory.brief(thread, "supervisor", "tomatoes")).header
+        assert header.splitlines()[1:] == [f"- ↔merged: Combined 3 notes about {TWINS[0]}!"]
+        gone = await memory.list(ANA, states=("superseded",))
+        said = await memory.why_not(ANA, "supervisor", gone[0].id, Query(text="tomatoes"))
+        assert said.reason == "superseded"
+        assert str(gone[0].superseded_by) in said.said

@@ -1,16 +1,9 @@
 -- name: expect
 select muniment.expect_embedder(%(model)s)
 
--- name: vector (the one of the model in use, whichever column has it)
-case when m.embedding_model = %(model)s then m.embedding else m.next_embedding end
-
 -- name: active (a procedure is nobody's duplicate: two of one goal are made one where they are learned)
 m.space_id = %(space)s and m.state = 'active' and m.kind <> 'procedural'
   and (m.embedding_model = %(model)s or m.next_model = %(model)s)
-
--- name: odd (a text in a script that the embedder does not know: its cosine says nothing. Only what has more bytes than
--- characters is read for it)
-(%(foreign)s and octet_length(m.text) > length(m.text) and m.text ~ '[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]')
 
 -- name: survey (S-37..S-40: from a pool of memories each one's nearest partners; the pool is bounded, and what a member
 -- keeps of its partners. First the revision alone, then each pair as two rows, the pairs yet to be checked first)
@@ -26,31 +19,31 @@ with space as materialized (
     from muniment.memories m where {{active}} and m.access_count > 0
   ) r where place <= ceil(n * %(retrieved)s::float8)
 ), pool as materialized (
-  select m.memory_id, m.kind, m.category, {{vector}} as vector, m.words, {{odd}} as odd, m.text ~ '[0-9]' as counted,
-    {{traits}}
-  from muniment.memories m
+  select {{seen}} from muniment.memories m
   where {{active}} and (m.updated_at >= %(recent)s or m.importance >= %(importance)s
     or m.memory_id = any(array(select memory_id from retrieved)) or m.memory_id = any(array(select memory_id from changed)))
   order by m.memory_id = any(array(select memory_id from changed)) desc, m.updated_at desc, m.memory_id
   limit %(pool)s
+), partner as materialized (
+  select {{seen}} from muniment.memories m
+  where {{active}} and m.updated_at >= %(partners)s order by m.updated_at desc, m.memory_id limit %(most)s
+), looked as materialized (
+  select f.low_id, f.high_id, f.score::int as score from muniment.pair_fingerprints f
+  where f.space_id = %(space)s and f.checked_at > %(checked)s
 ), met as (
   select p.memory_id as a, c.memory_id as b, c.sim, c.checked
   from pool p cross join lateral (
-    select x.memory_id, x.sim, exists (
-        select from muniment.pair_fingerprints f
-        where f.space_id = %(space)s and f.low_id = least(p.memory_id, x.memory_id)
-          and f.high_id = greatest(p.memory_id, x.memory_id) and f.score = round(x.sim * 100)::int
-          and f.checked_at > %(checked)s) as checked
+    select x.memory_id, x.sim, (least(p.memory_id, x.memory_id), greatest(p.memory_id, x.memory_id),
+        round(x.sim * 100)::int) in (select low_id, high_id, score from looked) as checked
     from (
-      select m.memory_id, m.words, m.text, p.odd or {{odd}} as odd,
-        least(case when p.odd or {{odd}} then 1 - (m.words <=> p.words) else -({{vector}} <#> p.vector) end, 1) as sim
-      from muniment.memories m
-      where {{active}} and m.kind = p.kind and m.category = p.category and m.updated_at >= %(partners)s
-        and m.memory_id <> p.memory_id
+      select c.memory_id, c.words, c.counted, c.dated, c.asking, c.naming, p.odd or c.odd as odd,
+        least(case when p.odd or c.odd then 1 - (c.words <=> p.words) else -(c.vector <#> p.vector) end, 1) as sim
+      from partner c where c.kind = p.kind and c.category = p.category and c.memory_id <> p.memory_id
       offset 0
     ) x
     where x.sim >= case when x.odd then %(worded)s::float8 else %(fallback)s::float8 end
-      and ((p.counted and x.text ~ '[0-9]') or {{overlap}} > 0.001)
+      and ((p.counted and x.counted)
+        or -(x.words <#> p.words) - x.dated * p.dated - x.asking * p.asking - x.naming * p.naming > 0.001)
     order by checked, x.sim desc, x.memory_id limit %(closest)s
   ) c
 ), pair as (
@@ -68,17 +61,18 @@ from (
 ) h left join (
   select one.n, one.sim, one.checked, {{read.columns}}
   from found one cross join lateral unnest(array[one.low, one.high]) id
-  join muniment.memories m on m.space_id = %(space)s and m.memory_id = id
+  cross join lateral (select * from muniment.memories m where m.space_id = %(space)s and m.memory_id = id limit 1) m
 ) f on true
 order by f.n, f.memory_id
 
--- name: traits (the first dimensions of the words are no words)
--(m.words <#> '{1:1}/1000000000') as dated, -(m.words <#> '{2:1}/1000000000') as asking,
+-- name: seen (what is compared: the vector of the model in use, whichever column has it; `odd` where the text is in a script
+-- that the embedder does not know - only what has more bytes than characters is read for it -, so that its cosine says
+-- nothing; the first three dimensions of the words are no words, see `rules/traits.py`)
+m.memory_id, m.kind, m.category, case when m.embedding_model = %(model)s then m.embedding else m.next_embedding end as vector,
+    m.words, %(foreign)s and octet_length(m.text) > length(m.text)
+      and m.text ~ '[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]' as odd, m.text ~ '[0-9]' as counted,
+    -(m.words <#> '{1:1}/1000000000') as dated, -(m.words <#> '{2:1}/1000000000') as asking,
     -(m.words <#> '{3:1}/1000000000') as naming
-
--- name: overlap
--(x.words <#> p.words) + (x.words <#> '{1:1}/1000000000') * p.dated + (x.words <#> '{2:1}/1000000000') * p.asking
-        + (x.words <#> '{3:1}/1000000000') * p.naming
 
 -- name: given_up
 update muniment.consolidation_runs set status = 'interrupted', ended_at = greatest(now(), started_at), batch = null, asked = null
