@@ -23,7 +23,7 @@ DATA = Path(__file__).parent / "data" / "doubles.yaml"
 HALVES = ("tune", "held-out")
 Role = Literal["base", "double", "change", "miss"]
 Label = Literal["same", "supersedes", "different"]
-_USERS = frozenset({"The user", "用户"})
+_USER = "The user"
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _MONTHS = [
     "January",
@@ -140,6 +140,8 @@ class _Maker:
         how = self.dice.choice(hows)
         if how == "apart":
             text = self.dice.choice(family["apart"])
+            if "{b}" in text and not self._take(family, person, _Values(values.b, values.a, values.n, values.d)):
+                return None  # what is denied here was said elsewhere
             return self._said(
                 family, text, "miss", "negation" if "not " in text or "不" in text else how, person, values
             )
@@ -162,8 +164,8 @@ class _Maker:
         kind: Kind = family.get("kind", "semantic")
         fact, structure = family.get("fact"), None
         if fact and predicate and self.dice.random() < _STRUCTURED:
-            structure = Fact(kind=fact[0], predicate=fact[predicate], object=values.a, subject="user" if person in _USERS else person,
-                             persons=() if person in _USERS else (person,), single=bool(family.get("single")))  # fmt: skip
+            structure = Fact(kind=fact[0], predicate=fact[predicate], object=values.a, subject="user" if person == _USER else person,
+                             persons=() if person == _USER else (person,), single=bool(family.get("single")))  # fmt: skip
         candidate = Candidate(
             text=told, category=family["category"], kind=kind, confidence=1.0, fact=structure,
             importance=self.dice.choice((2, 2, 3)), turns=(TurnId(UUID(int=self.dice.getrandbits(128), version=4)),),
@@ -204,8 +206,9 @@ class _Maker:
 
     def _take(self, family: dict[str, Any], person: str, values: _Values) -> bool:
         """Whether nothing was said of this before: of what has one value at a time only one is said, and then changed."""
-        about = (family["name"], person, "" if family.get("single") and "date" not in family else values.a)
-        key = about if family.get("single") else (*about, str(values.n), str(values.d))
+        about = (family["name"], person, "" if family.get("single") and not _each(family) else values.a)
+        number, day = str(values.n) if "number" in family else "", str(values.d) if "date" in family else ""
+        key = about if family.get("single") else (*about, number, day)
         fresh = key not in self.taken
         self.taken.add(key)
         return fresh
@@ -245,8 +248,12 @@ def _planted(
 
 
 def _line(family: dict[str, Any], person: str, values: _Values) -> str | None:
-    dated = values.a if "date" in family else ""
-    return f"{family['name']} {person} {dated}" if family.get("single") else None
+    return f"{family['name']} {person} {values.a if _each(family) else ''}" if family.get("single") else None
+
+
+def _each(family: dict[str, Any]) -> bool:
+    """Whether it is the number or the day that changes, of each value of the pool."""
+    return "pool" in family and ("date" in family or "number" in family)
 
 
 @cache

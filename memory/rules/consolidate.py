@@ -17,6 +17,7 @@ from muniment.memory.rules import words
 from muniment.memory.rules.judge import another_time, attribute, judge, one_subject
 from muniment.memory.rules.merge import alike
 from muniment.memory.rules.reading import read
+from muniment.memory.rules.restated import corrected, of_two_people, same_words
 from muniment.memory.rules.wording import apart, contrast, names_differ, of_another, same_slot, swapped
 from muniment.memory.sections import Profile
 from muniment.memory.upkeep import Finding, Gained, Judgement, Members, Pair, RunId, Step
@@ -44,8 +45,18 @@ def verdict(pair: Pair, profile: Profile, lasting: Collection[str]) -> tuple[Jud
     if held("same", pair, lasting) == held("supersedes", pair, lasting) == "different":
         return "different", True
     vouched = alike(_again(pair.newer), _neighbour(pair), profile)[1] == "auto"
-    found = held(judge(_again(pair.newer), pair.older, vouched=vouched), pair, lasting)
+    found = held(_by_words(judge(_again(pair.newer), pair.older, vouched=vouched), pair), pair, lasting)
     return found, found != "different" and (_plain(pair.older) == _plain(pair.newer) or _one_attribute(pair))
+
+
+def _by_words(judgement: Judgement, pair: Pair) -> Judgement:
+    """The judgement where it rests on a structured fact or on every word; else it is nothing that rules may decide alone."""
+    if judgement == "different" or _one_attribute(pair) or _plain(pair.older) == _plain(pair.newer):
+        return judgement
+    new, old = read(pair.newer.text), read(pair.older.text)
+    if same_words(new, old):
+        return judgement if judgement == "same" or new.denies(old) != old.denies(new) else "same"
+    return judgement if judgement == "supersedes" and corrected(new, old) else "different"
 
 
 def duplicates(pairs: Sequence[Pair], profile: Profile, lasting: Collection[str]) -> int:
@@ -72,7 +83,8 @@ def _of_another(pair: Pair) -> bool:
         return True
     if _structured(new.fact) and _structured(old.fact) and not one_subject(_again(new), old):
         return True
-    return of_another(read(new.text), read(old.text))
+    left, right = read(new.text), read(old.text)
+    return of_another(left, right) or of_two_people(left, right)
 
 
 def _unlike(pair: Pair) -> bool:

@@ -22,6 +22,7 @@ _OWNED = re.compile(
     r"'s?\s+(?:[a-z]+\s+){0,2}?(?P<role>" + "|".join(sorted(known.ROLES, key=len, reverse=True)) + r")\b(?:'s)?(?:\s+(?P<name>[A-Z]\w+))?"
 )  # fmt: skip
 _OWNED_ZH = re.compile(f"的[^，。]{{0,4}}?(?P<role>{known.ROLE_ZH.pattern})(?P<name>{chinese_words.NAME})?")
+_ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)\b")
 _PASSIVE = re.compile(r"\bby\b|由|被|把|让")
 _TITLES = frozenset({"dr", "mr", "mrs", "ms", "professor", "prof"})
 
@@ -56,7 +57,7 @@ class Reading:
 def read(text: str) -> Reading:
     """How a statement reads. Kept, because a known memory is met again and again."""
     straight = text.replace("’", "'").strip(" .。!！")
-    folded = words.fold(straight)
+    folded = _ISO.sub(_day, words.fold(straight))
     main, out, corrects = _retracted(folded)
     plain = _phrases(main)
     ended = known.ENDED.search(plain) is not None
@@ -83,6 +84,12 @@ def read(text: str) -> Reading:
         passive=_PASSIVE.search(plain) is not None,
         dated_past=known.DATED.search(folded) is not None and known.PAST.search(folded) is not None,
     )
+
+
+def _day(found: re.Match[str]) -> str:
+    """A day as it is said: `2026-05-12` is 12 may 2026."""
+    year, month, day = map(int, found.groups())
+    return f"{day} {known.MONTHS[month - 1]} {year}" if 1 <= month <= len(known.MONTHS) else found.group()
 
 
 def _stem(word: str) -> str:

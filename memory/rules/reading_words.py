@@ -145,7 +145,7 @@ NUMBERS = {name: n for n, name in enumerate(f"{_ONES} {_TEENS}".split(), 1)} | {
     name: 10 * n for n, name in enumerate(_TENS.split(), 2)
 }
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-_MONTHS = [
+MONTHS = [
     "january",
     "february",
     "march",
@@ -160,7 +160,7 @@ _MONTHS = [
     "december",
 ]
 FIGURES: dict[str, str] = (
-    {name: name for name in (*_DAYS, *_MONTHS)}
+    {name: name for name in (*_DAYS, *MONTHS)}
     | {f"{name}s": name for name in _DAYS}
     | {f"周{day}": name for day, name in zip("一二三四五六日", _DAYS, strict=True)}
 )
@@ -169,7 +169,7 @@ _NUMBER_ZH = r"(?:[二两三四五六七八九]?十[一二三四五六七八九]
 _ONE, _TEEN, _TEN = (said.replace(" ", "|") for said in (_ONES.removeprefix("one "), _TEENS, _TENS))
 _DAY = "|".join(f"{day}s?" for day in _DAYS)
 _WORDED = rf"(?:{_TEN})[ -](?:one|{_ONE})|{_TEN}|{_TEEN}|{_ONE}|{_DAY}"
-_MONTH = "|".join(_MONTHS)
+_MONTH = "|".join(MONTHS)
 _DATED = (
     "(?:"
     + "|".join(

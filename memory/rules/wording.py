@@ -21,9 +21,13 @@ _COPULA = re.compile(
     rf"^(?:correction:\s*)?(?P<left>.+?)\s+(?P<verb>is named|(?:is|are|was)(?:\s+{_LOCATIVE})?"
     rf"|lives in|lives at|works at|works for|works as|leaves(?:\s+(?:from|at))?|starts at|goes to|ends at)\s+(?P<right>.+)$"
 )
-_COPULA_ZH = re.compile(r"^(?P<left>.+?)(?P<verb>叫|是|住在|在)(?P<right>.+)$")
+_COPULA_ZH = re.compile(r"^(?P<left>.+?)(?P<verb>叫|是|住在|(?<!正)在)(?P<right>.+)$")
 _BARE = frozenset({"is", "are", "was"})
 _NAMING = _BARE | {"is named", "叫", "是"}
+# What somebody does, or is for, is no value of theirs: `is reading Dune`, `is in favour of …`.
+_NO_VALUE = re.compile(
+    r"\w{3,}ing\b|(?:what|where|who|how|why)\b|(?:favou?r|charge|love|touch|need|search|possession|support) (?:of|with)\b"
+)
 _PLACE_ZH = re.compile(r".{1,4}|.*(?:[里上下旁边街路楼室市区处层旁]|那里|附近)")
 _VALUE = re.compile(r"\b(?:favou?rite|preferred|next|current|number|size|address|password|code|deadline|birthday)\b")
 _SEVERAL = vocabulary(
@@ -237,6 +241,8 @@ def _slot(reading: Reading) -> tuple[frozenset[str], str] | None:
         fits = _PLACE_ZH.fullmatch(found["right"]) if verb == "在" else not found["right"].endswith("的")
     else:
         known = found["left"].startswith("the ") and (bool(thing.words) or verb not in _BARE)
+        if _NO_VALUE.match(found["right"]):
+            return None
         fits = verb not in _BARE or _VALUE.search(found["left"]) or bool(reading.names & set(found["right"].split()))
     return (thing.words, "is" if verb in _NAMING else verb) if known and fits else None
 

@@ -1,0 +1,59 @@
+"""Two known statements by their words alone, when nobody is there to ask: whether one restates the other to the word, or
+corrects it in so many words, and whether they are of two people.
+
+What a conversation says last is most likely a correction of what it said before. Of two statements that were kept for days
+and came from anywhere both are most likely meant: here a word more is a word that counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from muniment.memory.rules import words
+from muniment.memory.rules.reading import Reading
+from muniment.memory.rules.reading_words import NUMBERS, SAME
+from muniment.memory.rules.text import vocabulary
+from muniment.memory.rules.wording import same_slot
+
+_USER = frozenset({"user", "i", "my", "me"})
+_LIGHT = vocabulary(
+    """
+    a an the is are was were be been being has have had do does did of to in on at by for from with it its that this there
+    and as so now currently still 的 了 是 在 有 着 过
+    """
+)
+_DENYING = vocabulary("not no never doesn't don't didn't isn't aren't wasn't cannot can't won't 不 没 未 别 无")
+
+
+def of_two_people(a: Reading, b: Reading) -> bool:
+    """Whether one statement is about the user and the other is not: what a friend does the user does not."""
+    return _of_user(a) != _of_user(b)
+
+
+def same_words(a: Reading, b: Reading) -> bool:
+    """Whether each says every word of the other, in whatever order, but for those that say nothing."""
+    return a.figures == b.figures and Counter(_heavy(a)) == Counter(_heavy(b))
+
+
+def corrected(new: Reading, old: Reading) -> bool:
+    """Whether the newer one gives another value to the same thing, says that it has changed, or denies the older one."""
+    if same_slot(new, old):
+        return True
+    mine, theirs = set(_heavy(new)), set(_heavy(old))
+    if new.denies(old) != old.denies(new):
+        return mine - _DENYING == theirs - _DENYING
+    # What it was before is its numbers where it has any, else one word; all else has to be said again.
+    gone = old.words - new.words
+    return new.corrects and len(gone) <= (0 if new.figures else 1)
+
+
+def _of_user(one: Reading) -> bool:
+    return bool(_USER & set(one.said)) or "用户" in one.text
+
+
+def _heavy(one: Reading) -> Iterator[str]:
+    """Every word but the light ones and the numbers, the same for all spellings and words of one meaning."""
+    for said in one.said:
+        stem = words.stem(said)
+        if said not in _LIGHT and said not in NUMBERS and not said.isdecimal() and said not in one.figures:
+            yield words.stem(SAME.get(said) or SAME.get(stem) or said)

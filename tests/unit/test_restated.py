@@ -1,0 +1,60 @@
+"""Two known statements by their words alone: what rules may make one of without asking anybody, and what not."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from muniment.memory.rules.reading import read
+from muniment.memory.rules.restated import corrected, of_two_people, same_words
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("The user's favourite colour is teal", "Teal is the user's favorite color", True),
+        ("Rosa has an appointment on 12 May 2026", "On 2026-05-12 Rosa has an appointment", True),
+        ("Rosa has an appointment on 12 May 2026", "Rosa has an appointment on May 13, 2026", False),
+        ("Rosa has three children", "Rosa has 3 children", True),
+        ("Rosa has a goat", "Rosa wants a goat", False),
+        ("Rosa is in favour of night trains", "Rosa is against night trains", False),
+        ("Rosa swims 4 times a week", "Rosa swims 4 times a month", False),
+        ("Rosa's favourite colour is teal", "Rosa's least favourite colour is teal", False),
+        ("王芳会说法语", "王芳会说德语", False),
+    ],
+)
+def test_a_word_more_is_a_word_that_counts(a: str, b: str, same: bool) -> None:
+    """Spelling, order and the way of writing a number or a day do not; what is wanted, against or least does."""
+    assert same_words(read(a), read(b)) is same_words(read(b), read(a)) is same
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("The user's bank is Ferrum", "The user's bank is Solis", True),
+        ("Rosa's deadline for the talk is 3 May", "Rosa's deadline for the talk was moved to 9 May", True),
+        ("Rosa's deadline for the talk is 3 May", "Rosa's deadline for the tax report was moved to 9 May", False),
+        ("Rosa's deadline for the tax report is 3 May", "Rosa's deadline for the talk was moved to 9 May", False),
+        ("Rosa swims 4 times a week", "Rosa swims 5 times a week now", True),
+        ("Rosa swims 4 times a week", "Rosa rows 4 times a week now", False),
+        ("Rosa met Theo on 3 May 2026", "Rosa met Theo on 4 May 2026", False),
+        ("Rosa likes olives", "Rosa does not like olives", True),
+        ("Rosa does not like olives", "Rosa likes the smell of olives", False),
+        ("The user's boss is reading Emma", "The user's boss is reading Dune", False),
+        ("The user is in favour of rent control", "The user is in favour of night trains", False),
+        ("The banjo is what Ines plays", "The banjo is what Theo plays", False),
+    ],
+)
+def test_only_what_says_so_takes_the_place_of_another(old: str, new: str, found: bool) -> None:
+    """Another value of the same definite thing, a change that is told, or a denial of just that."""
+    assert corrected(read(new), read(old)) is found
+
+
+@given(
+    st.sampled_from(["Rosa", "Theo", "The user's boss", "王芳", "The neighbour"]),
+    st.sampled_from(["has a goat", "sings"]),
+)
+def test_the_user_is_nobody_else(other: str, does: str) -> None:
+    """What somebody does the user does not, whatever the words; the user's own is the user's."""
+    mine, theirs = read(f"The user {does}"), read(f"{other} {does}")
+    assert of_two_people(mine, theirs) is of_two_people(theirs, mine) is ("user" not in other)
