@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from psycopg import AsyncConnection, AsyncCursor, OperationalError
+from psycopg import AsyncConnection, AsyncCursor, DataError, OperationalError
 from psycopg.errors import DiskFull
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
@@ -20,7 +20,7 @@ from muniment.graph import tables
 from muniment.graph.janitor import tidying
 from muniment.graph.redaction import Redact, safe
 from muniment.memory import bootstrap
-from muniment.memory.errors import NotFound, StoreDown, StoreError, StoreFull
+from muniment.memory.errors import BadInput, NoCheckpoint, StoreDown, StoreError, StoreFull
 from muniment.memory.settings import load
 from muniment.nodes.state import IDS
 
@@ -83,12 +83,12 @@ class PooledSaver(AsyncPostgresSaver):
         await super().aput_writes(config, held, task_id, task_path)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """See `BaseCheckpointSaver.aget_tuple`. Raises NotFound for a run that is to go on from a checkpoint that is not
+        """See `BaseCheckpointSaver.aget_tuple`. Raises NoCheckpoint for a run that is to go on from a checkpoint that is not
         there any more: LangGraph would begin the thread anew."""
         found, where = await super().aget_tuple(config), config["configurable"]
         wanted = where.get("checkpoint_id")
         if found is None and wanted and _OF_A_RUN in where and not where.get("checkpoint_ns"):
-            raise NotFound(
+            raise NoCheckpoint(
                 "The thread has no checkpoint of this id, or has none any more: old ones are pruned. "
                 "Go on from its end, or from one that its history shows.",
                 thread=str(where["thread_id"]), checkpoint=str(wanted),
@@ -141,6 +141,8 @@ async def _translated() -> AsyncIterator[None]:
         yield
     except DiskFull:
         raise StoreFull from None
+    except DataError:
+        raise BadInput("A text has a NUL or half a character, which the database cannot store.") from None
     except (OperationalError, PoolTimeout, PoolClosed):
         raise StoreDown("The database of the checkpoints cannot be reached.") from None
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from muniment.graph import tables
 from muniment.graph.keeping import Place, Point, kept
-from muniment.memory.errors import Conflict, StoreError
+from muniment.memory.errors import Conflict, NoCheckpoint, StoreError
 from muniment.memory.records import SpaceId
 from muniment.memory.settings import Settings
 
@@ -79,7 +79,10 @@ async def prune(
     """Leave of each thread the newest `keep` checkpoints of a namespace with all that they need, and of a thread that
     nobody has touched for so many days nothing. `told` hears of each thread; `dry` only counts.
 
-    May be interrupted anywhere, and done beside any run. Raises Conflict while another process does it, StoreDown."""
+    May be interrupted anywhere, and done beside any run. Raises NoCheckpoint for a named thread that has none, Conflict while
+    another process does it, StoreDown."""
+    for thread in threads or ():
+        await _must_be(saver, thread)
     async with _alone(saver) as alone:
         if not alone:
             raise Conflict("Another process is pruning checkpoints at this moment.")
@@ -129,6 +132,16 @@ async def tidying(saver: Tables, settings: Settings) -> AsyncIterator[None]:
         while not task.done():  # before Python 3.12 a cancellation that comes together with a connection is forgotten
             task.cancel()
             await asyncio.wait([task], timeout=_FAREWELL_SECONDS)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            raise error
+
+
+async def _must_be(saver: Tables, thread: str) -> None:
+    async with saver.cursor() as cursor:
+        await cursor.execute(tables.HAS_THREAD, (thread,))
+        row = await cursor.fetchone()
+    if not row["yes"]:
+        raise NoCheckpoint(f"There is no thread {thread!r}.", thread=thread)
 
 
 async def _keep_tidy(saver: Tables, settings: Settings) -> None:

@@ -14,6 +14,7 @@ from langgraph.types import Send
 Redact = Callable[[str], str]
 # An id is no text: now and then the digits of one would pass for a card or a phone number.
 _ID = re.compile(r"(?:[a-z_]{1,20}-+){0,3}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:-\d+)?", re.IGNORECASE)
+_ID_CHARS = 120
 _OF_A_MESSAGE = (
     "content",
     "name",
@@ -28,7 +29,9 @@ _OF_A_MESSAGE = (
 def safe(value: Any, redact: Redact) -> Any:
     """The value with every text redacted: in messages, collections and dataclasses; ids and keys stay. It is not changed."""
     if isinstance(value, str):
-        return value if _ID.fullmatch(value) else redact(value)
+        return value if len(value) <= _ID_CHARS and _ID.fullmatch(value) else redact(value)
+    if isinstance(value, BaseMessage):
+        return _of_a_message(value, redact)
     if isinstance(value, dict):
         return {key: safe(one, redact) for key, one in value.items()}
     if isinstance(value, list | set | frozenset):
@@ -41,11 +44,15 @@ def safe(value: Any, redact: Redact) -> Any:
     return _of_fields(value, redact)
 
 
+def _of_a_message(value: BaseMessage, redact: Redact) -> BaseMessage:
+    # A thread's messages are saved over and over: pydantic's own way to a field would take most of the time.
+    fields_ = vars(value)
+    held = {name: one for name in _OF_A_MESSAGE if (one := fields_.get(name))}
+    redacted = {name: safe(one, redact) for name, one in held.items()}
+    return value if redacted == held else value.model_copy(update=redacted)
+
+
 def _of_fields(value: Any, redact: Redact) -> Any:
-    if isinstance(value, BaseMessage):
-        held = {name: getattr(value, name) for name in _OF_A_MESSAGE if getattr(value, name, None)}
-        redacted = {name: safe(one, redact) for name, one in held.items()}
-        return value if redacted == held else value.model_copy(update=redacted)
     if isinstance(value, Send):
         texts = {"arg": value.arg}
     elif is_dataclass(value) and not isinstance(value, type):

@@ -13,7 +13,7 @@ HOLD_PARENT: LiteralString = """
 select from checkpoints where thread_id = %s and checkpoint_ns = %s and checkpoint_id = %s for key share
 """
 
-HAS_THREAD: LiteralString = "select exists (select from checkpoints where thread_id = %s and checkpoint_ns = %s) as yes"
+HAS_THREAD: LiteralString = "select exists (select from checkpoints where thread_id = %s) as yes"
 
 # Times are texts that compare as times do. The second half is not looked at where there is no `before`.
 CROWDED: LiteralString = """

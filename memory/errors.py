@@ -42,6 +42,10 @@ class NotFound(MunimentError):
     """There is no such memory."""
 
 
+class NoCheckpoint(NotFound):
+    """There is no such thread or checkpoint, or none any more."""
+
+
 class StoreError(MunimentError):
     """The database could not do it."""
 
@@ -56,6 +60,10 @@ class StoreFull(StoreError):
 
 class Conflict(StoreError):
     """The space changed between reading and writing."""
+
+
+class CopyDiffers(StoreError):
+    """What was copied does not read as in its source."""
 
 
 class ModelError(MunimentError):

@@ -13,6 +13,7 @@ from muniment import __version__
 from muniment.faces.cli import (
     asking,
     chat,
+    checkpoints,
     consent,
     consolidate,
     embedder,
@@ -59,6 +60,8 @@ for name, command in COMMANDS.items():
 app.add_typer(embedder.embedder, name="embedder")
 app.add_typer(consent.consent, name="consent")
 app.add_typer(stats.stats, name="stats")
+app.add_typer(checkpoints.checkpoints, name="checkpoints")
+stats.stats.command("checkpoints")(checkpoints.sizes)
 
 
 def _version(wanted: bool) -> None:

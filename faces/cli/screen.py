@@ -21,6 +21,7 @@ from muniment.memory.errors import (
     Denied,
     ModelError,
     MunimentError,
+    NoCheckpoint,
     NotFound,
     StoreDown,
     StoreError,
@@ -42,6 +43,7 @@ EXIT_CODES: dict[type[BaseException], int] = {
 WAYS_OUT: dict[type[BaseException], str] = {
     StoreDown: "start the server that MUNIMENT_DATABASE_URL names, or unset it to use the embedded one",
     StoreFull: "make room on the disk of the database; nothing was half-written",
+    NoCheckpoint: "`muniment stats checkpoints` shows the threads",
     NotFound: "`muniment list --state all` shows what there is",
     ModelError: "see MUNIMENT_MODEL, MUNIMENT_EMBEDDER, OPENAI_API_KEY and OPENAI_BASE_URL",
 }

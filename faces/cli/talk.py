@@ -11,6 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
 from muniment.graph.checkpointer import open_saver
+from muniment.graph.janitor import tidying
 from muniment.graph.supervisor import build
 from muniment.graph.turn import settle, thread_key
 from muniment.memory import bootstrap
@@ -22,7 +23,7 @@ from muniment.nodes.state import Input, State, Who
 class Talk:
     """One thread of one user. `start` it, `say` what is typed, `close` it, all in the same event loop.
 
-    While that loop runs, a worker does the background jobs, when a model is configured."""
+    While that loop runs, a worker does the background jobs, when a model is configured, and checkpoints are pruned."""
 
     def __init__(self, settings: Settings, scope: Scope) -> None:
         self.settings = settings
@@ -45,6 +46,7 @@ class Talk:
         if model is not None:
             self._open.push_async_callback(model.close)
         await self._open.enter_async_context(bootstrap.working(self.settings, memory))
+        await self._open.enter_async_context(tidying(saver, self.settings))
         self._graph = build(memory, model, self.settings).compile(checkpointer=saver)
         if not await settle(self._graph, self._config, self._who):
             return None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from muniment.faces.cli import screen, session
+from muniment.faces.cli import checkpoints, screen, session
 from muniment.faces.cli.options import AsJson
 from muniment.memory.errors import BadInput, StoreError
 from muniment.memory.plan import Outcome
@@ -69,7 +69,12 @@ async def _work(settings: Settings, *, drain: bool, most: int | None, as_json: b
         elif screen.interactive():
             screen.say(_sentence(outcome))
 
-    async with session.opened(settings, quiet=as_json) as memory, bootstrap.worker(settings, memory, told) as worker:
+    tidied = checkpoints.tidied(settings, once=drain) if most is None else contextlib.nullcontext()
+    async with (
+        session.opened(settings, quiet=as_json) as memory,
+        bootstrap.worker(settings, memory, told) as worker,
+        tidied,
+    ):
         if settings.chat_model is None and not as_json:
             sys.stderr.write(f"muniment: warning: {_NO_MODEL}\n")
         _at_a_signal(worker.stop)
