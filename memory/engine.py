@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
 
+from muniment.memory import acts
+from muniment.memory.acts import Use
 from muniment.memory.flows import (
     consent,
     consolidate as consolidation,
@@ -19,6 +21,7 @@ from muniment.memory.flows import (
     insights,
     jobs,
     lifecycle,
+    procedures,
     recall,
     spend,
     stats,
@@ -145,6 +148,15 @@ class Memory:
     async def record(self, scope: Scope, turns: Sequence[Turn]) -> None:
         """Append turns to the ledger, redacted; with them the jobs of a model, when one is configured."""
         await write.record(self.house, scope, turns)
+
+    def act(self, scope: Scope, use: Use) -> Turn:
+        """A use of a tool as a turn for `record`: secrets taken out, shortened."""
+        return acts.turn(use, session=scope.session or "", thread=scope.thread, redact=self.house.redact)
+
+    async def learn_path(self, scope: Scope) -> Receipt:
+        """Keep how goals were reached with tools in the scope's thread: where a person wished it, and where tools report a
+        success after failures. What is known is not learned again. Raises StoreError, ModelError (the embedder)."""
+        return await procedures.learn(self.house, scope)
 
     async def perform(self, job: Job) -> None:
         """Do a job now. A job that is done already changes nothing. Raises ModelError, StoreError, NotFound."""

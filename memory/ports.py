@@ -41,7 +41,7 @@ from muniment.memory.records import (
     Vector,
 )
 from muniment.memory.switching import Switching
-from muniment.memory.upkeep import Consolidating, Erasing
+from muniment.memory.upkeep import Consolidating, Erasing, Learning
 
 
 class Clock(Protocol):
@@ -189,7 +189,7 @@ class Happened:
     episodes: tuple[Memory, ...] = ()
 
 
-class Store(Queue, Switching, Consolidating, Erasing, Protocol):
+class Store(Queue, Switching, Consolidating, Erasing, Learning, Protocol):
     """Everything the engine asks of a database. Every method is one transaction."""
 
     async def open(self, *, any_model: bool = False) -> None:

@@ -214,11 +214,13 @@ class Checkpoints(Part):
 
 
 class Procedures(Part):
-    """Learned procedures: the most characters and steps of one, and failures before a success that make a path worth keeping."""
+    """Learned procedures: the most characters and steps of one, failures before a success that make a path worth keeping, and
+    seconds without more work after which it is looked for."""
 
     chars: Count
     steps: Count
     failures: Count
+    wait_seconds: Positive
 
 
 class Jobs(Part):

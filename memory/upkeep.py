@@ -310,3 +310,11 @@ class Erasing(Protocol):
         """Rewrite the database's files without the rows that are gone; tables are locked meanwhile. Raises Denied for a role
         that does not own them, Conflict while an older transaction still sees what is gone."""
         ...
+
+
+class Learning(Protocol):
+    """The part of a store that knows what was done."""
+
+    async def worked(self, scope: Scope, *, limit: int) -> list[Turn]:
+        """The latest turns of the scope's thread by a person or a tool, oldest first; none without a thread."""
+        ...

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from langchain_core.messages import AIMessage
@@ -12,32 +13,34 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput, MunimentError
 from muniment.memory.records import Revision, Scope, evolve
 from muniment.memory.settings import Settings
-from muniment.nodes import past, trouble
-from muniment.nodes.state import State, Who, asked, reply, speaker, turn
+from muniment.nodes import acting, past, trouble
+from muniment.nodes.state import Acted, State, Who, asked, reply, speaker, turn
 
 
 async def episodic(
     state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> State:
-    """Record the turn, advance the thread's cursor, and tell the user what was not kept."""
+    """Record the turn with what was done in it, advance the thread's cursor, and tell the user what was not kept."""
     who = speaker(state, runtime, config, settings.tenant)
     place = await past.go_on(state, runtime, config, written=True)
     answer = reply(state)
     waiting = state.get("to_record", {}) | {one.id: state["at"] for one in asked(state) if one.id}
     if answer is not None and answer.id:
         waiting[answer.id] = memory.now().isoformat()
+    handed, told = acting.handed(state, who, memory)
+    waiting, acts = told | waiting, acting.waiting(state, who, handed)
     failed = state.get("unwritten", "")
     if not state.get("to_learn"):  # memory was up a moment ago; otherwise nobody should wait for it once more
         try:
-            await _record(state, who, memory, waiting, settings.limits.turn_chars)
+            await _record(state, who, memory, waiting, acts, settings.limits.turn_chars)
             await _seen(state, who, memory, place)
         except BadInput as error:
-            failed, waiting = failed or str(error), {}  # a later turn would fare no better
+            failed, waiting, acts = failed or str(error), {}, []  # a later turn would fare no better
         except MunimentError as error:
             failed = failed or await trouble.note(memory, who, "episodic", "create", error)
         else:
-            waiting = {}
-    found = place | State(to_record=waiting, unwritten=failed)
+            waiting, acts = {}, []
+    found = place | State(to_record=waiting, unwritten=failed, acts=acts)
     if not waiting:
         found |= await _tell(state, who, memory, settings)
     if answer is not None and failed and not state.get("unread"):
@@ -46,17 +49,17 @@ async def episodic(
     return found
 
 
-async def _record(state: State, who: Scope, memory: Memory, waiting: dict[str, str], most: int) -> None:
+async def _record(
+    state: State, who: Scope, memory: Memory, waiting: dict[str, str], acts: Sequence[Acted], most: int
+) -> None:
     """The ledger takes no message of more than `most` characters; its refusal was told by the hot path."""
     known = [one for one in state["messages"] if one.id in waiting and len(str(one.text)) <= most]
     said = reply(state)
     turns = [turn(who, one, waiting[str(one.id)]) for one in known if one is not said]
+    turns += acting.done(acts, who)
     if said in known:
         answer = turn(who, said, waiting[str(said.id)], state.get("recalled", ()))
-        # Where what was said may not be kept, the reply to it may not either: it is of the same things.
-        asked_of = [turn(who, one, state["at"]) for one in asked(state)]
-        tags = tuple(dict.fromkeys(tag for one in asked_of for tag in one.tags))
-        turns.append(evolve(answer, tags=tags, path=next((one.path for one in asked_of if one.path), None)))
+        turns += acting.marked(state, who, [evolve(answer, tags=(), path=None)])
     if turns:
         await memory.record(who, turns)
 

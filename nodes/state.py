@@ -20,7 +20,7 @@ from muniment.memory.records import Scope, Turn
 
 ANYONE = "me"
 IDS = frozenset(
-    {"asked", "to_learn", "to_record", "to_confirm", "was_asked"}
+    {"asked", "at", "to_learn", "to_record", "to_confirm", "was_asked", "told_at"}
 )  # of the state: what holds ids and times, no text
 _NAME_CHARS = 500
 _MEMORY = (
@@ -40,6 +40,17 @@ class Report(Task):
     """What a subagent answered; a part of this turn only."""
 
     text: str
+
+
+class Acted(TypedDict):
+    """A use of a tool on its way to the ledger, redacted and shortened as it will be there."""
+
+    id: str
+    text: str
+    at: int  # microseconds since 1970: no text, which redaction might take for a number of somebody
+    agent: str | None
+    path: str | None
+    tags: list[str]
 
 
 class Input(TypedDict):
@@ -77,6 +88,7 @@ class State(TypedDict, total=False):
     refused: bool  # the message itself is not valid
     to_learn: dict[str, str]  # message id -> time: what memory could not take yet waits here for the next turn
     to_record: dict[str, str]  # the same for the ledger
+    acts: list[Acted]  # uses of tools that the ledger does not have yet
     untold: int  # turns since memory was last asked to capture an episode
     told_at: str  # when that was, or when the thread began, ISO
 

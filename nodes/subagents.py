@@ -10,6 +10,7 @@ from muniment.memory.errors import ModelError
 from muniment.memory.ports import ChatMessage, ChatModel
 from muniment.memory.settings import Settings
 from muniment.nodes import past
+from muniment.nodes.acting import waiting
 from muniment.nodes.dialogue import converse, failed
 from muniment.nodes.state import Report, State, Who, speaker
 from muniment.nodes.tools import Toolbox
@@ -31,7 +32,8 @@ async def subagent(
     place = await past.go_on(state, runtime, config)
     if handoff is None:
         return place
-    toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=agent, as_of=place["as_of"])
+    key = " ".join([*state.get("asked", ())[-1:], str(state.get("handoffs", 0))])
+    toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=agent, as_of=place["as_of"], turn=key)
     messages = [ChatMessage(role="system", content=instructions), ChatMessage(role="user", content=handoff["task"])]
     try:
         outcome = await converse(memory.meter(who, model), messages, toolbox, settings.model.tool_rounds)
@@ -42,4 +44,5 @@ async def subagent(
         text = outcome.content if isinstance(outcome, ChatMessage) else ""
     report = Report(agent=agent, task=handoff["task"], text=text)
     recalled = [*state.get("recalled", ()), *toolbox.recalled]
-    return place | State(reports=[*state.get("reports", ()), report], handoff=None, recalled=recalled)
+    told = State(reports=[*state.get("reports", ()), report], handoff=None, recalled=recalled)
+    return place | told | State(acts=waiting(state, who, toolbox.acts))

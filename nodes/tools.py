@@ -7,13 +7,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any
 
 from muniment.memory import wire
+from muniment.memory.acts import Use
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput, Denied, MunimentError
 from muniment.memory.ports import Tool, ToolCall
-from muniment.memory.records import Query, Revision, Scope, evolve
+from muniment.memory.records import Query, Revision, Scope, Turn, evolve
 from muniment.memory.settings import Settings
 from muniment.nodes import trouble
 from muniment.nodes.state import Task
@@ -89,6 +91,8 @@ class Toolbox:
     colleagues: tuple[str, ...] = ()
     as_of: int | None = None  # the revision that the turn reads, None for the last one
     recalled: list[int] = field(default_factory=list)  # fingerprints of what was found, to be told from what is said
+    turn: str = ""  # the message that is answered, which tells the uses of one turn from those of another
+    acts: list[Turn] = field(default_factory=list)  # what was used, as the ledger has it
 
     @property
     def tools(self) -> tuple[Tool, ...]:
@@ -111,18 +115,30 @@ class Toolbox:
     async def use(self, call: ToolCall) -> str:
         """The result as the model gets it. What went wrong is a result too, so that the model can do better."""
         try:
-            return await self._use(call)
+            text = await self._use(call)
         except (BadInput, Denied) as error:
-            return f"Error: {error}"
+            text = f"Error: {error}"
+            self._note(call, text, ok=False)
         except MunimentError as error:
             await trouble.note(self.memory, self.scope, "context", "search", error)
-            return f"Error: memory is unavailable at the moment ({type(error).__name__})."
+            text = f"Error: memory is unavailable at the moment ({type(error).__name__})."
+            self._note(call, text, ok=False)
+        return text
+
+    def _note(self, call: ToolCall, result: str, *, ok: bool) -> None:
+        key = f"{self.turn} {self.agent} {call.id} {len(self.acts)}"
+        before = self.acts[-1].at + timedelta(microseconds=1) if self.acts else self.memory.now()
+        use = Use(key=key, name=call.name, arguments=call.arguments, result=result, ok=ok, agent=self.agent,
+                  at=max(before, self.memory.now()))  # fmt: skip
+        self.acts.append(self.memory.act(self.scope, use))
 
     async def _use(self, call: ToolCall) -> str:
         if call.name == QUERY:
             asked = self._query(call.arguments)
             answer = await self.memory.query(self.scope, self.agent, asked)
             self.recalled.extend(self.memory.fingerprints(*(hit.memory.text for hit in answer.hits)))
+            # What was found is in memory; the ledger holds no second copy of it.
+            self._note(call, f"{len(answer.hits)} found", ok=True)
             return wire.fenced(json.dumps(wire.answer(answer, explain=asked.explain), ensure_ascii=False))
         names = ", ".join(tool.name for tool in self.tools)
         if call.name not in names.split(", "):

@@ -17,6 +17,7 @@ from muniment.memory.rules import extract as rules, gate, suspect
 from muniment.memory.rules.align import align
 from muniment.memory.rules.answers import FACTS, read
 from muniment.memory.rules.fingerprints import echoed
+from muniment.memory.rules.procedure import CATEGORY
 from muniment.memory.rules.support import said_in
 
 _BEFORE, _AFTER = 6, 3
@@ -44,7 +45,7 @@ async def extract(house: House, scope: Scope, turn_id: TurnId) -> Receipt:
     form = AnswerForm(name="facts", schema=FACTS, max_tokens=max(_TOKENS, house.settings.model.max_output_tokens))
     answer = await spend.ask(house, scope, "extract", messages, form=form)
     most = house.settings.limits.memory_chars
-    found = read(answer.message.content, passage.turns, asked=(passage.at + 1,), categories=house.categories, most=most)
+    found = read(answer.message.content, passage.turns, asked=(passage.at + 1,), categories=_filed(house), most=most)
     candidates, echoes = _weighed(house, passage, found.candidates)
     looked = Extracted(
         turn=turn_id,
@@ -93,10 +94,15 @@ def _asked(house: House, passage: Passage) -> str:
             "said_at": passage.turn.at.isoformat(),
             "conversation": conversation,
             "extract_from": [passage.at + 1],
-            "categories": {slug: one.label for slug, one in house.categories.items()},
+            "categories": {slug: one.label for slug, one in house.categories.items() if slug in _filed(house)},
         },
         ensure_ascii=False,
     )
+
+
+def _filed(house: House) -> frozenset[str]:
+    """The categories that a statement may be filed in: how something is done is learned from what was done."""
+    return frozenset(house.categories) - {CATEGORY}
 
 
 def _shown(text: str, most: int) -> str:

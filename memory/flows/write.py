@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from uuid import uuid4
 
 from muniment.memory.errors import BadInput, Conflict, TooLarge
-from muniment.memory.flows import consent
+from muniment.memory.flows import consent, procedures
 from muniment.memory.flows.caps import Write, capped
 from muniment.memory.flows.house import House, safe_text, unwanted
 from muniment.memory.flows.lifecycle import forgotten
@@ -18,7 +18,7 @@ from muniment.memory.flows.meeting import met
 from muniment.memory.flows.recall import prepare
 from muniment.memory.plan import Change, Extracted, Job, OpsEvent, Receipt, Status, WritePlan
 from muniment.memory.records import Candidate, Extraction, MemoryId, Node, Query, Revision, Scope, Turn, Vector, evolve
-from muniment.memory.rules import gate, suspect, words
+from muniment.memory.rules import gate, procedure_words, suspect, words
 from muniment.memory.rules.consent import proposals
 from muniment.memory.rules.denial import denied
 from muniment.memory.rules.extract import extract
@@ -52,6 +52,7 @@ async def learn(house: House, scope: Scope, turn: Turn) -> Receipt:
     safe = tidy(house, turn)
     # What is pasted is somebody else's: nothing in it is about the person, and what instructs there waits for a yes.
     own, waiting = suspect.own(safe), suspect.waiting(safe)
+    own = evolve(own, text=procedure_words.rest(own.text))  # a wish to keep a path is no statement
     reason = gate.skip(own.text, own.role)
     if reason is not None and not waiting:
         await _classified(house, scope, "skipped")
@@ -120,7 +121,7 @@ async def record(house: House, scope: Scope, turns: Sequence[Turn]) -> None:
     """See `Memory.record`."""
     safe = [tidy(house, turn) for turn in turns if unwanted(house, scope, turn) is None]
     if safe:
-        await house.store.record(scope, safe, extractions(house, scope, safe))
+        await house.store.record(scope, safe, (*extractions(house, scope, safe), *procedures.later(house, scope, safe)))
 
 
 def extractions(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
@@ -129,7 +130,9 @@ def extractions(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job,
     Without a model nothing is enqueued; `jobs.catch_up` finds those turns when there is one."""
     if house.model is None:
         return ()
-    asked = [turn for turn in turns if turn.role == "user" and gate.skip(turn.text, turn.role) is None]
+    asked = [
+        turn for turn in turns if turn.role == "user" and gate.skip(procedure_words.rest(turn.text), turn.role) is None
+    ]
     wanted = [turn for turn in asked if unwanted(house, scope, turn) is None]
     return tuple(Job(name="extract", scope=scope, key=str(turn.id)) for turn in wanted)
 
@@ -171,7 +174,9 @@ def checked(house: House, one: Candidate) -> tuple[Candidate | None, str | None]
         return None, f"a fact of more than {_KEY_CHARS} characters"
     if refusal := denied(house.settings.redact, tags=one.tags):
         return None, refusal
-    return validate(one, categories=frozenset(house.categories), max_chars=house.settings.limits.memory_chars)
+    settings = house.settings
+    most = settings.procedures.chars if one.kind == "procedural" else settings.limits.memory_chars
+    return validate(one, categories=frozenset(house.categories), max_chars=most)
 
 
 async def settle(

@@ -6,7 +6,7 @@ import re
 from datetime import UTC, datetime
 
 from muniment.memory.records import Candidate, evolve
-from muniment.memory.rules import dates
+from muniment.memory.rules import dates, procedure
 from muniment.memory.rules.text import clean
 
 # S-80: what a semantic memory has to be, in the words that whoever writes one is told.
@@ -34,7 +34,10 @@ _BORDERS = (
 def validate(
     candidate: Candidate, *, categories: frozenset[str], max_chars: int = 280
 ) -> tuple[Candidate | None, str | None]:
-    """The repaired candidate and None, or None and the reason of refusal. Only semantic texts must be statements."""
+    """The repaired candidate and None, or None and the reason of refusal. Only semantic texts must be statements,
+    and a procedure is refused rather than repaired."""
+    if candidate.kind == "procedural":
+        return _procedural(candidate, categories, max_chars)
     text = _tidy(candidate.text) if candidate.kind != "episodic" else clean(candidate.text).strip()
     reason = _refusal(text, candidate, categories)
     if reason is None and candidate.kind != "episodic" and len(text) > max_chars:
@@ -42,6 +45,21 @@ def validate(
         reason = None if text else f"longer than {max_chars} characters"
     if reason is None and candidate.kind == "semantic":
         reason = _misspoken(text)
+    return (None, reason) if reason else (evolve(candidate, text=text), None)
+
+
+def _procedural(
+    candidate: Candidate, categories: frozenset[str], max_chars: int
+) -> tuple[Candidate | None, str | None]:
+    """A procedure has a layout of its own, and a category of its own: it is no statement, and stands among none."""
+    text = clean(candidate.text).strip()
+    reason = _refusal(text, candidate, categories)
+    if reason is None and candidate.category != procedure.CATEGORY:
+        reason = f"a procedure in the category {candidate.category!r}"
+    if reason is None and procedure.parse(text) is None:
+        reason = "not in the form of a procedure"
+    if reason is None and len(text) > max_chars:
+        reason = f"longer than {max_chars} characters"
     return (None, reason) if reason else (evolve(candidate, text=text), None)
 
 

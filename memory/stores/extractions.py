@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from muniment.memory.ports import Latest, Passage
-from muniment.memory.records import Scope, TurnId
+from muniment.memory.records import Scope, Turn, TurnId
 from muniment.memory.stores import rows
 from muniment.memory.stores.pool import Sessions, one
 from muniment.memory.stores.sql import blocks
@@ -36,3 +36,10 @@ class Extractions(Sessions):
             looked = await conn.execute(_EXTRACT["looked"], space)
             found = tuple(rows.spoken(row) for row in reversed(await last.fetchall()))
             return Latest(turns=found, reflected=one(await looked.fetchone())["at"])
+
+    async def worked(self, scope: Scope, *, limit: int) -> list[Turn]:
+        """See `Learning.worked`."""
+        asked = {"space": scope.space, "thread": scope.thread, "limit": limit}
+        async with self._reading(scope, None) as conn:
+            found = await (await conn.execute(_EXTRACT["worked"], asked)).fetchall()
+        return [rows.spoken(row) for row in reversed(found)]

@@ -1,0 +1,222 @@
+"""How-to memory: what was done in a thread until it succeeded, kept when a person asks or when failures came before."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from muniment.memory.errors import Conflict, ModelError
+from muniment.memory.flows import spend
+from muniment.memory.flows.caps import Write, capped
+from muniment.memory.flows.house import House, safe_text, unwanted
+from muniment.memory.pages import STATES, Listing
+from muniment.memory.plan import Change, Job, Receipt, WritePlan
+from muniment.memory.ports import AnswerForm, ChatMessage, Probe
+from muniment.memory.prompts import prompt
+from muniment.memory.records import Memory, MemoryId, Neighbour, Revision, Scope, Turn, Vector, evolve
+from muniment.memory.rules import path_answer, procedure_words, suspect
+from muniment.memory.rules.merge import Merged, fresh
+from muniment.memory.rules.paths import Path, candidate, paths, working
+from muniment.memory.rules.procedure import Procedure, fit, parse, part_of, render, same_goal, united
+from muniment.memory.rules.validate import validate
+
+_log = logging.getLogger(__name__)
+_TURNS = 300  # of a thread, that one look reads
+_KNOWN = 500  # procedures that it is compared with
+_RESTS_ON = 200  # turns of a procedure, the latest
+_JITTER_SECONDS = 0.005
+_FORM = AnswerForm(name="procedure", schema=path_answer.PROCEDURE, max_tokens=700)
+_WISHED, _WORKED = "wished", "worked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A path, and how it is to be told."""
+
+    path: Path
+    told: Procedure
+    vector: Vector
+
+
+async def learn(house: House, scope: Scope) -> Receipt:
+    """See `Memory.learn_path`."""
+    if scope.thread is None:
+        return Receipt(rev=Revision(0), skipped="no thread")
+    if refusal := unwanted(house, scope):
+        return Receipt(rev=Revision(0), skipped=refusal)
+    turns = [one for one in await house.store.worked(scope, limit=_TURNS) if unwanted(house, scope, one) is None]
+    found = paths(turns, failures=house.settings.procedures.failures)
+    if not found:
+        return Receipt(rev=Revision(0), skipped="no path that succeeded")
+    known = await _known(house, scope)
+    new = [one for one in found if not any(_covers(memory, one) for memory in known)]
+    told = [(one, await _told(house, scope, one)) for one in new]
+    fitting = [(one, short) for one, full in told if (short := _fitted(house, full)) is not None]
+    if not fitting:
+        refused = ("longer than procedures.chars",) * len(told)
+        return Receipt(rev=Revision(0), skipped=None if refused else "known", refused=refused)
+    vectors = await house.embedder.documents([render(short) for _, short in fitting])
+    some = [_Found(path=one, told=short, vector=vector) for (one, short), vector in zip(fitting, vectors, strict=True)]
+    return await _commit(house, scope, some)
+
+
+async def perform(house: House, scope: Scope, key: str) -> Receipt:
+    """The job `learn_path`; its key says why, and the thread."""
+    return await learn(house, evolve(scope, thread=key.partition(" ")[2], session=key.partition(" ")[2]))
+
+
+def later(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
+    """The jobs of these turns. A wish is done at once; work that may go on is looked at when it has been quiet for a while,
+    once for all that came in between."""
+    jobs: dict[str, Job] = {}
+    for turn in turns:
+        if turn.thread is None:
+            continue
+        if turn.role == "user" and procedure_words.wish(suspect.own(turn).text) is not None:
+            key = f"{_WISHED} {turn.thread}"
+            jobs[key] = Job(name="learn_path", scope=scope, key=key)
+        elif working(turn):
+            key = f"{_WORKED} {turn.thread}"
+            at = house.clock.now() + timedelta(seconds=house.settings.procedures.wait_seconds)
+            jobs[key] = Job(name="learn_path", scope=scope, key=key, at=at)
+    return tuple(jobs.values())
+
+
+def _covers(memory: Memory, path: Path) -> bool:
+    """Whether a memory tells of this path already, or was forgotten after it: that is not learned from the same work again."""
+    if not set(memory.turns) & {act.turn for act, _ in path.acts}:
+        return False
+    more = path.wished and memory.importance < candidate(path, path.procedure).importance
+    done = memory.event_time is not None and memory.event_time >= path.at
+    return memory.state != "active" or (done and not more)
+
+
+async def _known(house: House, scope: Scope) -> Sequence[Memory]:
+    wanted = Listing(kinds=("procedural",), states=STATES, limit=_KNOWN)
+    return (await house.store.listing(house.owner(scope), wanted)).memories
+
+
+async def _told(house: House, scope: Scope, path: Path) -> Procedure:
+    """The path as a model tells it where there is one and its answer holds, else as the rules do."""
+    if house.model is None:
+        return path.procedure
+    told = prompt("path")
+    messages = [
+        ChatMessage(role="system", content=told.text),
+        ChatMessage(role="user", content=path_answer.shown(path)),
+    ]
+    try:
+        answer = await spend.ask(house, scope, "path", messages, form=_FORM)
+        return path_answer.read(answer.message.content, path)
+    except ModelError as error:
+        # What succeeded is known without a model; it only says it better.
+        _log.info("a path is told by the rules: %s", type(error).__name__)
+        return path.procedure
+
+
+def _fitted(house: House, told: Procedure) -> Procedure | None:
+    """The procedure as it may be stored: cleaned, secrets taken out, within the limits."""
+    safe = Procedure(
+        goal=safe_text(house, told.goal),
+        steps=tuple(safe_text(house, one) for one in told.steps),
+        avoid=tuple(safe_text(house, one) for one in told.avoid),
+        again=safe_text(house, told.again),
+    )
+    rules = house.settings.procedures
+    return fit(safe, chars=rules.chars, steps=rules.steps)
+
+
+async def _commit(house: House, scope: Scope, found: Sequence[_Found]) -> Receipt:
+    """Meet, merge, commit; again with a fresh look when another writer was first."""
+    attempts = house.settings.write.attempts
+    async with house.turnstile(scope.space):
+        for attempt in range(attempts):
+            plan, refused = await _plan(house, scope, found)
+            if not plan.changes:
+                return Receipt(rev=plan.expects, refused=refused, skipped=None if refused else "known")
+            try:
+                return evolve(await house.store.commit(plan), refused=refused)
+            except Conflict:
+                if attempt == attempts - 1:
+                    raise
+                await asyncio.sleep(random.random() * _JITTER_SECONDS)  # noqa: S311 - not a secret
+    raise Conflict
+
+
+async def _plan(house: House, scope: Scope, found: Sequence[_Found]) -> tuple[WritePlan, tuple[str, ...]]:
+    now = house.clock.now()
+    probes = [Probe(vector=one.vector, kind="procedural") for one in found]
+    # The revision first: what another writer adds between the two looks makes the plan outdated.
+    rev, near = await house.store.near(scope, probes, house.settings.write.neighbours)
+    known = {one.id: one for one in await _known(house, scope)}
+    changes: dict[MemoryId, Change] = {}
+    for one, close in zip(found, near, strict=True):
+        if any(_covers(memory, one.path) for memory in known.values()):
+            continue
+        change = await _change(house, scope, one, [*known.values()], close, now)
+        if change is not None:
+            earlier = changes.get(change.after.id)
+            changes[change.after.id] = (
+                evolve(change, action=earlier.action, before=earlier.before) if earlier else change
+            )
+            known[change.after.id] = change.after
+    write = Write(scope=scope, node="worker", rev=rev, at=now)
+    merged = await capped(house, write, Merged(changes=tuple(changes.values()), relations=()))
+    plan = WritePlan(scope=scope, expects=rev, node="worker", at=now, changes=merged.changes)
+    return plan, merged.refused
+
+
+async def _change(
+    house: House, scope: Scope, one: _Found, known: Sequence[Memory], near: Sequence[Neighbour], now: datetime
+) -> Change | None:
+    """The new procedure, or the known one of the same goal with the newer path and the failures of both."""
+    said = candidate(one.path, one.told)
+    kept, _ = validate(said, categories=frozenset(house.categories), max_chars=house.settings.procedures.chars)
+    if kept is None:
+        return None
+    old = _same(house, one.told, known, near)
+    if old is None:
+        where = evolve(scope, agent=one.path.agent)
+        return Change(action="ADD", after=fresh(kept, MemoryId(uuid4()), where, now), vector=one.vector, band="new")
+    before = parse(old.text)
+    if before is None or (old.event_time is not None and old.event_time > one.path.at):
+        return None  # edited by hand, or a later success is known
+    both = _fitted(house, united(one.told, before)) or one.told
+    text = render(both)
+    after = evolve(
+        old,
+        text=text,
+        importance=max(old.importance, kept.importance),
+        confidence=max(old.confidence, kept.confidence),
+        event_time=one.path.at,
+        turns=tuple(dict.fromkeys(old.turns + kept.turns))[-_RESTS_ON:],
+        tags=tuple(dict.fromkeys(old.tags + kept.tags)),
+        updated_at=max(now, old.updated_at),
+    )
+    same = both.steps == before.steps
+    [vector] = await house.embedder.documents([text])
+    return Change(
+        action="MERGE" if same else "UPDATE",
+        after=after,
+        before=old,
+        vector=vector,
+        meta={"why": "same", "notes": 2} if same else {"why": "supersedes"},
+    )
+
+
+def _same(house: House, told: Procedure, known: Sequence[Memory], near: Sequence[Neighbour]) -> Memory | None:
+    """The active procedure with the same goal: by its words, or by its vector where one goal only says more than the other.
+
+    A vector alone does not tell a deployment to staging from one to production."""
+    current = {one.id: one for one in known if one.state == "active"}
+    goals = [(one, found.goal) for one in current.values() if (found := parse(one.text)) is not None]
+    by_words = next((one for one, goal in goals if same_goal(goal, told.goal)), None)
+    if by_words is not None:
+        return by_words
+    sure = {item.memory.id for item in near if item.sim >= house.profile.auto}
+    return next((one for one, goal in goals if one.id in sure and part_of(goal, told.goal)), None)

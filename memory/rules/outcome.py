@@ -1,0 +1,124 @@
+"""What came of a use of a tool, read from what the tool itself reports: a status, an exit code, an HTTP status, an error.
+
+Nothing is believed of prose: a long output that speaks of errors has not failed, and one that speaks of success proves none."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, Literal
+
+from muniment.memory.acts import Act
+from muniment.memory.rules import suspect
+from muniment.memory.rules.text import clean
+
+Verdict = Literal["ok", "failed", "unknown"]
+
+_HEAD, _TAIL = 400, 200  # characters of an output that may report something; between them is what it is about
+_REASON = 80
+_CODE = re.compile(
+    r"""\b(?:exit(?:ed)?[ _-]?(?:with[ ])?(?:code|status)?|return_?code)["']?\s*[:= ]\s*(-?\d{1,5})\b""", re.IGNORECASE
+)
+_HTTP = re.compile(
+    r"""\b(?:HTTP(?:/\d(?:\.\d)?)?(?:[ _]?status)?(?:[ _]?code)?|status_?code)["']?\s*[:= ]\s*([1-5]\d\d)\b""",
+    re.IGNORECASE,
+)
+_THROWN = re.compile(r"^\s*(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Timeout))\b\s*(?:[:(].*)?$", re.MULTILINE)
+_TRACED = re.compile(r"^Traceback \(most recent call last\)|^panic: |^Exception in thread ", re.MULTILINE)
+_FAILED = re.compile(
+    r"^\W*(?:(?:fatal\s+|an?\s+)?error|exception|failed|failure|fatal)\b(?:\s*[:：!(]|\s+(?:to|while|in|at)\b|\s*$)"
+    r"|\b(?:command\s+not\s+found|permission\s+denied|no\s+such\s+file\s+or\s+directory|connection\s+(?:refused|reset)|segmentation\s+fault)\s*$"
+    r"|\btimed\s+out\b|^\W*(?:错误|失败|异常|出错)\s*(?:[:：！!]|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_DONE = re.compile(
+    r"^\W*(?:ok|success(?:ful(?:ly)?)?|succeeded|passed|accepted|done)\b|^\W*(?:成功|通过|完成)", re.IGNORECASE
+)
+_CODES = ("exit_code", "exitcode", "returncode", "return_code")
+_HTTPS = ("status_code", "http_status", "statuscode", "status", "code")
+_FLAGS = ("ok", "success", "succeeded", "valid", "accepted", "passed")
+_BAD, _GOOD = ("error", "failed", "failure", "rejected"), ("ok", "success", "succeeded", "passed", "accepted", "done")
+_TOLD = ("error", "message", "detail", "reason", "stderr")
+
+
+def judge(act: Act) -> Verdict:
+    """Whether the use succeeded. What the output reports outweighs a status that says `ok`: many tools say nothing else."""
+    if act.ok is False:
+        return "failed"
+    found = _reported(act.result)
+    if found == "unknown" and act.ok:
+        return "ok"
+    return found
+
+
+def reason(act: Act) -> str:
+    """Why it failed, in at most 80 characters and nothing that instructs: what a tool says is data."""
+    fields = _fields(act.result)
+    told = next((one for name in _TOLD if isinstance(one := fields.get(name), str) and one.strip()), "")
+    codes = [f"HTTP {found[1]}" for found in [_HTTP.search(_ends(act.result))] if found and found[1] >= "400"]
+    codes += [f"exit code {found[1]}" for found in [_CODE.search(_ends(act.result))] if found and found[1] != "0"]
+    thrown = _THROWN.findall(act.result)
+    line = told or _line(act.result)
+    short = " ".join(clean(line).split()).strip(" .;")
+    if not short or suspect.instructs(short) or suspect.instructs(act.result):
+        # The sentence may be a part of an order: only what has a form of its own is told.
+        return next(iter([*codes, *thrown[-1:]]), "failed")
+    if codes and _CODE.fullmatch(short):
+        return codes[0]
+    text = f"{codes[0]}, {short}" if codes and codes[0].lower() not in short.lower() else short
+    return text if len(text) <= _REASON else text[: _REASON - 1] + "…"
+
+
+def _reported(result: str) -> Verdict:
+    fields = _fields(result)
+    if fields:
+        return _of_fields(fields)
+    ends = _ends(result)
+    codes = [int(found) for found in _CODE.findall(ends)]
+    statuses = [int(found) for found in _HTTP.findall(ends)]
+    lines = [one for one in ends.splitlines() if one.strip()]
+    edges = "\n".join(dict.fromkeys([*lines[:1], *lines[-1:]]))
+    if any(codes) or any(one >= 400 for one in statuses) or _TRACED.search(result) or _THROWN.search(edges):
+        return "failed"
+    if _FAILED.search(edges):
+        return "failed"
+    if codes or any(200 <= one < 300 for one in statuses) or _DONE.search(ends):
+        return "ok"
+    return "unknown"
+
+
+def _of_fields(fields: dict[str, Any]) -> Verdict:
+    """Of a JSON object: codes and flags that have a meaning by their names, and an error that is there."""
+    signs: list[bool] = []
+    signs += [value == 0 for name in _CODES if isinstance(value := fields.get(name), int)]
+    signs += [value < 400 for name in _HTTPS if isinstance(value := fields.get(name), int) and 100 <= value < 600]
+    signs += [value for name in _FLAGS if isinstance(value := fields.get(name), bool)]
+    status = str(fields.get("status", "")).casefold()
+    signs += [status in _GOOD] if status in (*_GOOD, *_BAD) else []
+    signs += [False for name in ("error", "errors", "is_error", "exception") if fields.get(name)]
+    if not signs:
+        return "unknown"
+    return "ok" if all(signs) else "failed"
+
+
+def _fields(result: str) -> dict[str, Any]:
+    """The output as a JSON object, its names in lower case; empty when it is none."""
+    if not result.lstrip().startswith("{"):
+        return {}
+    try:
+        found = json.loads(result)
+    except (ValueError, RecursionError):
+        return {}
+    return {str(name).casefold(): value for name, value in found.items()} if isinstance(found, dict) else {}
+
+
+def _ends(result: str) -> str:
+    return result if len(result) <= _HEAD + _TAIL else f"{result[:_HEAD]}\n{result[-_TAIL:]}"
+
+
+def _line(result: str) -> str:
+    """The line that says what went wrong: the last error that was thrown, else the first line that says so, else the first."""
+    lines = [one.strip() for one in _ends(result).splitlines() if one.strip()]
+    thrown = [one for one in lines if _THROWN.match(one)]
+    said = [one for one in lines if _FAILED.search(one)]
+    return (thrown[-1:] or said[:1] or lines[:1] or [""])[0]

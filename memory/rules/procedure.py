@@ -1,0 +1,131 @@
+"""A procedure as a text: a goal, the numbered steps that reached it, what to avoid, and where it applies again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muniment.memory.records import evolve
+from muniment.memory.rules import words
+from muniment.memory.rules.text import clean
+
+CATEGORY = "procedural"
+TAG = "path"
+_LINES = (160, 110, 80, 50)  # characters of a line: the first of these with which everything has room
+_AVOIDED = 4
+_LEAST_STEPS = 1
+_ALIKE = 0.6  # of the words of two goals
+_GOAL, _STEPS, _AVOID, _AGAIN = "Goal: ", "Steps:", "Avoid:", "Again: "
+_STEP = re.compile(r"(?P<number>[1-9]\d?)\. (?P<text>\S.*)")
+_ITEM = re.compile(r"- (?P<text>\S.*)")
+# What differs from one time to the next: files, addresses, versions, numbers.
+_PARTICULAR = re.compile(r"\S*(?:[/\\@]|\.\w)\S*|\S*\d\S*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Procedure:
+    """What was to be achieved, the path that succeeded, what failed on the way, and when it is of use again."""
+
+    goal: str
+    steps: tuple[str, ...]
+    avoid: tuple[str, ...] = ()
+    again: str = ""
+
+
+def render(procedure: Procedure) -> str:
+    """The procedure in its layout; `parse` reads it back."""
+    lines = [f"{_GOAL}{procedure.goal}", _STEPS]
+    lines += [f"{n}. {step}" for n, step in enumerate(procedure.steps, 1)]
+    lines += [_AVOID, *(f"- {one}" for one in procedure.avoid)] if procedure.avoid else []
+    return "\n".join([*lines, *([f"{_AGAIN}{procedure.again}"] if procedure.again else [])])
+
+
+def parse(text: str) -> Procedure | None:
+    """The procedure that a text is in the layout of, or None."""
+    lines = text.split("\n")
+    if len(lines) < 2 + _LEAST_STEPS or not lines[0].startswith(_GOAL) or lines[1] != _STEPS:
+        return None
+    goal, rest = lines[0].removeprefix(_GOAL), lines[2:]
+    steps, rest = _read(_STEP, rest)
+    avoid: list[str] = []
+    if rest and rest[0] == _AVOID:
+        avoid, rest = _read(_ITEM, rest[1:])
+        if not avoid:
+            return None
+    again = rest.pop(0).removeprefix(_AGAIN) if rest and rest[0].startswith(_AGAIN) else ""
+    found = Procedure(goal=goal, steps=tuple(steps), avoid=tuple(avoid), again=again)
+    return found if goal and steps and not rest and render(found) == text else None
+
+
+def tidy(text: str) -> str:
+    """A text as one line of a procedure."""
+    return " ".join(clean(text).split()).strip()
+
+
+def fit(procedure: Procedure, *, chars: int, steps: int) -> Procedure | None:
+    """The procedure within so many characters and steps, or None where not even the shortest form of it has room.
+
+    What leads to the success stays longest: of too many steps the last, then fewer words, then what is to be avoided."""
+    kept = evolve(procedure, steps=procedure.steps[-steps:], avoid=procedure.avoid[:_AVOIDED])
+    for avoided, again in ((_AVOIDED, True), (2, True), (1, True), (1, False), (0, False)):
+        for most in _LINES:
+            one = _within(kept, most, avoided, again=again)
+            if len(render(one)) <= chars:
+                return one
+    return None
+
+
+def same_goal(a: str, b: str) -> bool:
+    """Whether two goals are one, though of another file, version or number: most of their other words are the same."""
+    left, right = _content(a), _content(b)
+    if not left or not right:
+        return words.fold(a) == words.fold(b)
+    return len(left & right) >= _ALIKE * len(left | right)
+
+
+def part_of(a: str, b: str) -> bool:
+    """Whether one of two goals says all that the other says, two words at least."""
+    left, right = _content(a), _content(b)
+    return min(len(left), len(right)) > 1 and (left <= right or right <= left)
+
+
+def united(new: Procedure, old: Procedure) -> Procedure:
+    """The newer path with what failed on the way to either; what succeeds now is no longer to be avoided."""
+    taken = {words.fold(step) for step in new.steps}
+    both = dict.fromkeys([*new.avoid, *old.avoid])
+    kept = tuple(one for one in both if not any(words.fold(one).startswith(_bare(step)) for step in taken))
+    return evolve(new, avoid=kept, again=new.again or old.again)
+
+
+def _bare(step: str) -> str:
+    return re.sub(r"^(?:call|run:?|check with)\s+", "", step)
+
+
+def _read(pattern: re.Pattern[str], lines: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The lines from the start that are of this form, and the rest."""
+    found: list[str] = []
+    for line in lines:
+        one = pattern.fullmatch(line)
+        if one is None:
+            break
+        found.append(one["text"])
+    return found, list(lines[len(found) :])
+
+
+def _within(one: Procedure, most: int, avoided: int, *, again: bool) -> Procedure:
+    return Procedure(
+        goal=_cut(one.goal, most),
+        steps=tuple(_cut(step, most) for step in one.steps),
+        avoid=tuple(_cut(item, most) for item in one.avoid[:avoided]),
+        again=_cut(one.again, most) if again else "",
+    )
+
+
+def _cut(text: str, most: int) -> str:
+    flat = tidy(text)
+    return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
+
+
+def _content(goal: str) -> frozenset[str]:
+    return words.lexeme_set(_PARTICULAR.sub(" ", goal)) or words.lexeme_set(goal)

@@ -1,0 +1,202 @@
+"""What a person says about a path: that it is to be kept, and what it is to reach. English and Chinese."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from muniment.memory.rules import suspect, words
+from muniment.memory.rules.procedure import tidy
+
+_CJK = re.compile(r"[\u3400-\u9fff]")
+_SENTENCE = re.compile(r"(?:[^.!?。！？\n]|\.(?=[\w/]))+[.!?。！？]*")
+_LONGEST = 120  # characters of a goal
+_ALIKE = 0.5
+
+_OPENING = (
+    r"^[\W_]*(?:(?:please|kindly|ok(?:ay)?|now|and|so|also|then|well|great|perfect|awesome|excellent|nice|good|cool|super|wonderful|fantastic|thanks"
+    r"|thank\s+you(?:\s+(?:so|very)\s+much)?|yes|it\s+works(?:\s+now)?|that\s+(?:worked|works)|hey|hi|hello|just|finally|done|next)\b[\s,.:;!–—-]*)*"
+)
+_WHAT = (
+    r"(?:(?:(?:this|these|those|all\s+(?:of\s+)?(?:the|these|those)|our)\s+)(?:(?:exact|working|successful|whole|complete|entire|last)\s+)*"
+    r"(?:steps|procedure|workflow|process|path|sequence(?:\s+of\s+(?:steps|checks|commands))?|playbook|runbook|recipe|how-?to|solution|approach|checklist)"
+    r"|(?:the\s+)?(?:(?:exact|working|successful|whole|complete|entire)\s+)*(?:steps|procedure|workflow|sequence(?:\s+of\s+(?:steps|checks|commands))?|how-?to)(?!\s+\w+ing?\b))"
+)
+_FORM = r"(?:an?\s+)?(?:new\s+)?(?:procedure|workflow|how-?to|recipe|playbook|runbook|checklist|skill|guide|path)"
+_KEEP = r"(?:save|store|keep|record|note(?:\s+down)?|write\s+down|memori[sz]e|document|capture|remember)"
+_WORK = (
+    r"(?:did|do|made|make|got|get|fixed|solved|resolved|built|handled|managed|converted|deployed|released|exported|uploaded|parsed|installed|configured"
+    r"|set\s+up|finished|achieved|recovered|repaired|completed|delivered|migrated|shipped|pulled)"
+)
+_ASKED = (
+    re.compile(
+        rf"{_OPENING}(?:remember|memori[sz]e|note(?:\s+down)?|write\s+down|record|save)\s+(?:exactly\s+)?how\s+(?:(?:we|you)\s+(?:just\s+|finally\s+)?{_WORK}\b"
+        rf"|(?:this|that|it)\s+was\s+(?:done|fixed|solved|made|resolved)\b)(?P<rest>[^?？]*)$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{_OPENING}{_KEEP}\s+(?:(?:this|that|it|all\s+(?:this|that))\s+(?:down\s+)?as\s+{_FORM}|{_WHAT}(?:\s+(?:down|as\s+{_FORM}))?)"
+        r"(?P<rest>(?:\s+(?:we|you)\s+(?:just\s+)?(?:took|used|followed|did))?(?:[\s,]+(?:for|of|that|so|please|next|thanks|and)\b[^?？]*)?)[\s.!]*$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{_OPENING}(?:(?:can|could|would|will)\s+you\s+)(?:please\s+)?(?:save|store|record|note(?:\s+down)?|write\s+down|memori[sz]e|document|capture)\s+"
+        rf"(?:(?:this|that|it|all\s+(?:this|that))\s+(?:down\s+)?as\s+{_FORM}|{_WHAT}(?:\s+(?:down|as\s+{_FORM}))?)(?P<rest>[^?？]*)[?？]?\W*$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{_OPENING}(?:make|create|write)\s+{_FORM}\s+(?:out\s+)?(?:of|from)\s+(?:this|that|it|what\s+(?:we|you)\s+(?:just\s+)?did|{_WHAT})(?P<rest>[^?？]*)$",
+        re.IGNORECASE,
+    ),
+)
+_STEPS_ZH = r"(?:(?:操作|具体|完整|整个|全部|所有|成功)的?)*(?:步骤|流程|做法|方法|过程|操作|顺序|检查清单)"
+_NOW_ZH = r"^[\s，,。！!]*(?:(?:好的?|太好了|很好|谢谢|多谢|完美|成功了|搞定了|终于成功了|可以了|那么?|请|麻烦你?|帮我|你|现在|务必|一定要)[，,。！!\s]*)*"
+_ASKED_ZH = (
+    re.compile(
+        _NOW_ZH
+        + r"(?:记住|记下来?|记一下|记录一?下?)(?:一下)?(?:我们|咱们|你|刚才|这次|这个|这)*是?(?:怎么|如何|怎样)(?:做|弄|解决|完成|处理|修|修好|搞定|实现|办到|部署|转换|成功)(?:成功|好|到|完成?)?的?[。！!\s]*$"
+    ),
+    re.compile(
+        _NOW_ZH
+        + r"(?:能不能|能否|能|可以|可不可以)?把(?:我们|咱们|刚才|这次|这些|这个|上面|以上|的)*"
+        + _STEPS_ZH
+        + r"(?:都|全部)?(?:记下来?|记住|记录(?:下来?|一下)?|保存(?:下来|起来|一下)?|存(?:下来|起来)|写下来)(?:作为流程|成流程|好)?(?:吗|吧|可以吗|好吗|行吗)?[。！!?？\s]*$"
+    ),
+    re.compile(
+        _NOW_ZH
+        + r"(?:记住|记下来?|保存|记录(?:一下|下来)?|存下来?)(?:一下)?(?:我们|咱们|刚才|这次|这些|这个|上面|以上|的)*"
+        + _STEPS_ZH
+        + r"[。！!\s]*$"
+    ),
+)
+# What is told of an earlier time is a memory of the person's, no wish.
+_LONG_AGO = re.compile(
+    r"\b(?:last\s+(?:week|month|year|summer|winter|time|night)|yesterday|years?\s+ago|months?\s+ago|back\s+(?:then|in)|when\s+we\s+were|in\s+(?:19|20)\d\d)\b"
+    r"|^\W*(?:but|or|and\s+(?:what|who|why))\b",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"\b(?:for|to|of)\s+(?P<goal>(?!(?:me|us|later|next\s+time|future|the\s+future|it|that|this|them|now)\b)\w.{5,})$",
+    re.IGNORECASE,
+)
+_NEXT_TIME = re.compile(
+    r"[\s,]*(?:,\s*)?(?:\bso\s+that\b|\bfor\s+(?:next\s+time|later|the\s+future|future\s+use)\b|\bplease\b|\bthanks\b|\bnext\s+time\b).*$",
+    re.IGNORECASE,
+)
+
+_VERBS = (
+    r"(?:add|analy[sz]e|apply|archive|assemble|backup|back\s+up|book|bring|build|calculate|check|clean|clone|collect|combine|compare|compile|compress|compute|configure"
+    r"|connect|convert|copy|create|crop|debug|decode|decrypt|delete|deliver|deploy|diagnose|download|draft|encode|encrypt|enable|export|extract|fetch|fill|find"
+    r"|fix|format|generate|get|import|index|insert|inspect|install|integrate|load|make|merge|migrate|mount|move|open|optimi[sz]e|order|package|parse|patch|ping|plan|plot"
+    r"|prepare|print|process|produce|publish|pull|push|read|rebuild|recover|refactor|release|remove|rename|render|repair|replace|reproduce|reset|resize|resolve|restart|restore"
+    r"|roll\s+(?:back|out)|rotate|run|scan|schedule|scrape|send|set\s+up|ship|sign|sort|split|start|stop|submit|summari[sz]e|switch|sync|tag|test|transcribe|transfer"
+    r"|translate|trim|turn|unpack|update|upgrade|upload|validate|verify|write|zip)"
+)
+_REQUEST = re.compile(
+    _OPENING
+    + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|(?:i|we)(?:'d|\s+would)?\s+(?:like|need|want|have)\s+(?:you\s+)?(?:to\s+)?|let's\s+|let\s+us\s+|you\s+need\s+to\s+)?(?:please\s+|now\s+|first\s+|then\s+|try\s+to\s+)*"
+    r"(?:help\s+(?:me|us)\s+(?:to\s+)?)?(?P<goal>" + _VERBS + r"\s+\S.+)$",
+    re.IGNORECASE,
+)
+_REQUEST_ZH = re.compile(
+    r"^[\s，,]*(?:(?:好的?|现在|那么?|请问?|麻烦你?|帮我们?|帮忙|能不能|能否|可以|你|我想要?|我需要|我们需要|我们要|需要|要|先|然后|接着)[，,\s]*)*"
+    r"(?P<goal>(?:把|将).{2,60}?(?:转换?成|转为|改成|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修好|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|发给|交给).{0,40}"
+    r"|(?:转换|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|运行|检查|测试|配置|下载|更新|创建|恢复|整理|提取)\S.{1,60}?)[吧吗。！!?？\s]*$"
+)
+_AGAIN = re.compile(
+    r"^\W*(?:(?:no|ok(?:ay)?|hm+|but|and|please|well|then|sorry)\b[\s,.!]*)*(?:try|retry|again|still|once\s+more|instead|what\s+about|how\s+about|it\s+(?:still|failed|fails|does\s*n't|didn't)|that\s+(?:did\s*n't|didn't|failed)"
+    r"|now|next|then|also|after\s+that|finally|and|continue|go\s+on|use|with)\b|^[\s，,]*(?:再|重试|重新|还是|继续|换|改用|然后|接着|下一步|最后|现在|那就)",
+    re.IGNORECASE,
+)
+_ANAPHOR = re.compile(
+    r"\b(?:it|that|them|this|those|these|the\s+(?:result|output|file))\b|它|这个|那个|结果", re.IGNORECASE
+)
+_OWN = (
+    (re.compile(r"\s*[,;]?\s+(?:because|since|so\s+that|so|as|while|otherwise|before|after|when|that|which|but|and)\s+(?:i|i'm|i'll|i've|we|we're|he|she|they|you|my)\b.*$", re.IGNORECASE), ""),
+    (re.compile(r"[，,]?(?:因为|不然|否则|这样|好让).*$"), ""),
+    (re.compile(r"\b(?:my|our|your)\s+own\s+", re.IGNORECASE), "the "),
+    (re.compile(r"\b(?:my|our|your)\b", re.IGNORECASE), "the"),
+    (re.compile(r"\b(?:for|to)\s+(?:me|us)\b|\b(?:me|us)\b(?=\s+(?:the|a|an)\b)", re.IGNORECASE), ""),
+    (re.compile(r"我们?的|咱们的|你的|(?:给|替|帮|为)我们?"), ""),
+)  # fmt: skip
+_MORE = re.compile(
+    r"(?:,\s*(?:and\s+)?|\s+and\s+|[，,])(?P<more>(?:remember|note|i|i'm|my|我|记住)\b.*)$", re.IGNORECASE
+)
+_POLITE = re.compile(
+    r"[\s,]*(?:\b(?:please|thanks|thank\s+you|for\s+(?:me|us)|if\s+(?:possible|you\s+can)|asap)\b|谢谢|好吗|可以吗)\W*$",
+    re.IGNORECASE,
+)
+_PERSONAL = re.compile(
+    r"\b(?:i|i'm|i've|me|mine|myself|we|us|you|he|him|his|she|her|they|their|them)\b|[我你您他她咱]|\[redacted:",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """That a path is to be kept, and its goal where it is named."""
+
+    goal: str | None = None
+
+
+def wish(text: str) -> Wish | None:
+    """The wish to keep how something was done, in a person's own words; a question after it is none."""
+    return next((found for one in _sentences(text) if (found := _wish(one)) is not None), None)
+
+
+def rest(text: str) -> str:
+    """The text without such wishes: what else it says; the same text where it holds none."""
+    for sentence in [*_sentences(text)]:
+        if _wish(sentence) is not None:
+            more = _MORE.search(sentence)
+            text = text.replace(sentence, more["more"] if more else " ")
+    return text
+
+
+def request(text: str) -> str | None:
+    """What a person asks to be done, as a goal that says nothing of the person; None when the text asks for no work."""
+    for sentence in _sentences(text):
+        if _wish(sentence) is not None:
+            continue
+        found = (_REQUEST_ZH if _CJK.search(sentence) else _REQUEST).match(sentence.strip())
+        goal = impersonal(found["goal"]) if found else None
+        if goal:
+            return goal
+    return None
+
+
+def goes_on(text: str, goal: str | None) -> bool:
+    """Whether a request goes on with what was begun: by its first word, by a word for what was made, or by its own words."""
+    asked = next((one for one in _sentences(text) if request(one)), text)
+    if goal is None or _AGAIN.match(asked) or _ANAPHOR.search(asked):
+        return True
+    said, known = words.lexeme_set(asked), words.lexeme_set(goal)
+    return bool(said) and len(said & known) >= _ALIKE * min(len(said), len(known))
+
+
+def impersonal(text: str) -> str | None:
+    """A goal without the person in it; None when a pronoun is left, when it instructs the reader, or nothing is left."""
+    for pattern, word in _OWN:
+        text = pattern.sub(word, text)
+    bare = _POLITE.sub("", tidy(text).rstrip(" .!?。！？,，")).rstrip(" .!?。！？,，")
+    if len(words.lexeme_set(bare)) < 2 or _PERSONAL.search(bare) or suspect.instructs(bare):
+        return None
+    short = bare if len(bare) <= _LONGEST else bare[: _LONGEST - 1].rstrip() + "…"
+    return short[:1].upper() + short[1:]
+
+
+def _wish(sentence: str) -> Wish | None:
+    bare = sentence.strip()
+    if _CJK.search(bare):
+        return Wish() if any(one.match(bare) for one in _ASKED_ZH) else None
+    for pattern in _ASKED:
+        found = pattern.match(bare)
+        if found and not _LONG_AGO.search(found["rest"]):
+            named = _NAMED.search(_NEXT_TIME.sub("", found["rest"]).rstrip(" .!"))
+            return Wish(impersonal(named["goal"]) if named else None)
+    return None
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (found.group() for found in _SENTENCE.finditer(text))
