@@ -5,6 +5,7 @@ nothing, and what it decided is not decided again."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, time, timedelta
@@ -52,7 +53,7 @@ async def consolidate(
         # Given up in the open: the next one need not wait until the lease is over. What was handed over goes on.
         if not ended and not run.asked:
             with contextlib.suppress(StoreError):
-                await give_up(house, run)
+                await asyncio.create_task(give_up(house, run))  # by itself: this task may be cancelled
     return run
 
 

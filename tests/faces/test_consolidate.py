@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
+import psycopg
 import pytest
 
-from tests.faces.conftest import Muniment
+from muniment.memory.models.scripted import ScriptedOpenAI, structured
+from tests.faces.conftest import PROGRAM, Muniment
 
-ROWS: list[dict[str, Any]] = [
-    {"text": "The user waters the tomatoes on the balcony", "importance": 4},
-    {"text": "The user reads a book about bees"},
-    {"text": "The user waters the tomatoes on the balcony.", "tags": ["garden"]},
-]
+ROWS = (
+    "The user waters the tomatoes on the balcony",
+    "The user reads a book about bees",
+    "The user waters the tomatoes on the balcony.",
+)
 
 
 @pytest.fixture
-def twins(muniment: Muniment, tmp_path: Path) -> Callable[[str], None]:
+def twins(muniment: Muniment, tmp_path: Path) -> Callable[..., None]:
     """Fills a user's memory with the rows, by the way that merges nothing."""
 
-    def fill(user: str) -> None:
+    def fill(user: str, *more: str) -> None:
         source = tmp_path / f"{user}.json"
-        turns = [{"speaker": "ana", "dia_id": f"D1:{n}", "text": row["text"]} for n, row in enumerate(ROWS)]
+        turns = [{"speaker": "ana", "dia_id": f"D1:{n}", "text": text} for n, text in enumerate((*ROWS, *more))]
         talk = {
             "session_1_date_time": "1:00 pm on 4 May, 2026",
             "session_1": turns,
@@ -41,7 +46,7 @@ def listed(muniment: Muniment, user: str = "ana") -> list[str]:
     return sorted(one["text"] for one in muniment("list", "--user", user, "--json").json["memories"])
 
 
-def test_shown_done_and_taken_back(muniment: Muniment, twins: Callable[[str], None], tmp_path: Path) -> None:
+def test_shown_done_and_taken_back(muniment: Muniment, twins: Callable[..., None], tmp_path: Path) -> None:
     """A dry run writes nothing; a run is told in words; after its undo the content is the same to the byte."""
     twins("ana")
     before, after = tmp_path / "before", tmp_path / "after"
@@ -72,7 +77,7 @@ def test_shown_done_and_taken_back(muniment: Muniment, twins: Callable[[str], No
     assert muniment("consolidate", "--user", "ana", "--undo", "x").code == 2
 
 
-def test_everybody_of_a_tenant(muniment: Muniment, twins: Callable[[str], None]) -> None:
+def test_everybody_of_a_tenant(muniment: Muniment, twins: Callable[..., None]) -> None:
     """Each space that had something has a line, and the last line has the sum; another tenant is not touched."""
     for user in ("ana", "ben"):
         twins(user)
@@ -90,3 +95,49 @@ def test_everybody_of_a_tenant(muniment: Muniment, twins: Callable[[str], None])
 def test_what_makes_no_sense_is_refused(muniment: Muniment, options: tuple[str, ...]) -> None:
     """Options that contradict each other are bad input, and nothing is done."""
     assert muniment("consolidate", *options).code == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_process_that_ends_between_two_steps_loses_nothing(
+    muniment: Muniment,
+    twins: Callable[..., None],
+    environment: dict[str, str],
+    database_url: str,
+    number: signal.Signals,
+) -> None:
+    """What was decided before stays and is done once; the next run goes on with the rest: at once after Ctrl-C, and after
+    kill -9 when the lease is over."""
+    asked, go_on = Event(), Event()
+
+    def reply(_: dict[str, Any]) -> str:
+        asked.set()
+        go_on.wait(30)
+        return structured({"pairs": [{"pair": 1, "verdict": "different"}]})
+
+    twins(
+        "ana", "The user paints the old boat in the harbour", "The old boat in the harbour gets its paint by the user"
+    )
+    with ScriptedOpenAI(reply) as model:
+        asking = {"MUNIMENT_MODEL": "m", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model.base_url}
+        command = [PROGRAM, "consolidate", "--user", "ana"]
+        running = subprocess.Popen(command, env=environment | asking, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            assert asked.wait(30)
+            running.send_signal(number)
+        finally:
+            running.communicate(timeout=20)
+        killed = number == signal.SIGKILL
+        assert running.returncode in ((-number,) if killed else (130,))
+        go_on.set()
+        if killed:
+            busy = muniment("consolidate", "--user", "ana", **asking)
+            assert (busy.code, "under way" in busy.err) == (6, True)
+            with psycopg.connect(database_url) as admin:
+                admin.execute("update muniment.consolidation_runs set leased_until = now()")
+        again = muniment("consolidate", "--user", "ana", "--json", **asking)
+    assert (again.code, again.json["same"], again.json["distinct"], again.json["seen"]) == (0, 0, 1, 1)
+    runs = muniment("consolidate", "--user", "ana", "--runs", "--json").json["runs"]
+    assert [(one["status"], one["same"]) for one in runs] == [("done", 0), ("interrupted", 1)]
+    with psycopg.connect(database_url) as admin:
+        found = admin.execute("select count(*) from muniment.journal where action = 'MERGE'").fetchone()
+    assert found == (2,)
