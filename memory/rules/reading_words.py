@@ -189,7 +189,7 @@ CONTRASTS = tuple(
     frozenset(said.split())
     for said in (
         "eldest oldest older elder youngest younger middl",
-        "left right",
+        "left leav right",  # `left` is read as a form of `leave`
         "front back rear",
         "upstair downstair ground upper lower top bottom",
         "morn noon afternoon even night",
