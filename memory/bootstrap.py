@@ -14,6 +14,7 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import BadConfig
 from muniment.memory.flows import jobs
 from muniment.memory.flows.house import House, redactor_of
+from muniment.memory.flows.tend import Rounds
 from muniment.memory.flows.work import Told, Worker
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.ports import ChatModel, Clock, Embedder
@@ -62,8 +63,11 @@ async def open_memory(settings: Settings | None = None) -> AsyncIterator[Memory]
 
 
 @asynccontextmanager
-async def worker(settings: Settings, memory: Memory, told: Told | None = None) -> AsyncIterator[Worker]:
-    """A worker for the jobs that this memory can do: `run` it. `told` hears of every attempt.
+async def worker(
+    settings: Settings, memory: Memory, told: Told | None = None, *, rounds: bool = True
+) -> AsyncIterator[Worker]:
+    """A worker for the jobs that this memory can do: `run` it. `told` hears of every attempt. Without `rounds` it leaves it
+    to others to find the spaces that are to be tended.
 
     It has connections of its own: while it waits for a database that is down, no reply has to wait behind it."""
 
@@ -79,6 +83,7 @@ async def worker(settings: Settings, memory: Memory, told: Told | None = None) -
             clock=memory.house.clock,
             rules=settings.jobs,
             told=told,
+            rounds=Rounds(queue, memory.house.clock, settings.session_ledger) if rounds else None,
         )
     finally:
         await queue.close()

@@ -26,6 +26,7 @@ from muniment.memory.flows import (
     spend,
     stats,
     switch,
+    tend,
     transfer,
     undo,
     write,
@@ -54,7 +55,7 @@ from muniment.memory.records import (
 from muniment.memory.rules.built_on import says
 from muniment.memory.rules.fingerprints import prints
 from muniment.memory.switching import Tally
-from muniment.memory.upkeep import Erasure, Finding, Pair, Run, Scrubbed, Traces, Undone
+from muniment.memory.upkeep import Erasure, Finding, Pair, Run, Scrubbed, Tended, Traces, Undone
 
 Progress = Callable[[int], None]
 
@@ -329,6 +330,15 @@ class Memory:
     async def load(self, scope: Scope, rows: Iterable[Mapping[str, Any]], progress: Progress | None = None) -> int:
         """Read the rows of an export, or plain `{"text", "category"}` rows. Returns memories written. Raises BadInput."""
         return await transfer.load(self.house, scope, rows, progress)
+
+    async def tend(self, scope: Scope) -> Tended:
+        """Forget what is due, purge what was forgotten long ago, clean the ledger, consolidate what has changed. Can be
+        interrupted anywhere and taken again. Raises NotFound where there is no such space, StoreError."""
+        return await tend.tend(self.house, scope)
+
+    async def enqueue_due(self) -> int | None:
+        """A round: enqueue a `tend` for every space that is due; how many. None while another process does the same."""
+        return await tend.enqueue_due(self.house)
 
     async def activity(self, scope: Scope, days: int, changes: int = 10) -> Activity:
         """What was done in the space in the last so many days (UTC), today included, and its latest changes."""

@@ -74,6 +74,7 @@ class WritePlan:
     proposals: tuple[Proposal, ...] = ()
     decisions: tuple[Consent, ...] = ()  # decided requests; one that is decided already is a `Conflict`
     jobs: tuple[Job, ...] = ()
+    unread: bool = False  # a memory that was retrieved since it was read makes the plan a `Conflict`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Literal, Protocol
 
 from muniment.memory.looks import Found, Search
@@ -41,7 +41,7 @@ from muniment.memory.records import (
     Vector,
 )
 from muniment.memory.switching import Switching
-from muniment.memory.upkeep import Consolidating, Erasing, Learning
+from muniment.memory.upkeep import Consolidating, Erasing, Learning, Tending
 
 
 class Clock(Protocol):
@@ -189,7 +189,7 @@ class Happened:
     episodes: tuple[Memory, ...] = ()
 
 
-class Store(Queue, Switching, Consolidating, Erasing, Learning, Protocol):
+class Store(Queue, Switching, Consolidating, Erasing, Learning, Tending, Protocol):
     """Everything the engine asks of a database. Every method is one transaction."""
 
     async def open(self, *, any_model: bool = False) -> None:
@@ -263,8 +263,12 @@ class Store(Queue, Switching, Consolidating, Erasing, Learning, Protocol):
         """Journal lines of a memory, or of the whole space, newest first."""
         ...
 
-    async def record(self, scope: Scope, turns: Sequence[Turn], jobs: Sequence[Job] = ()) -> None:
-        """Append turns to the ledger and jobs to the queue, in one transaction; a turn that is there stays as it is."""
+    async def record(
+        self, scope: Scope, turns: Sequence[Turn], jobs: Sequence[Job] = (), *, keep: timedelta | None = None
+    ) -> None:
+        """Append turns to the ledger and jobs to the queue, in one transaction; a turn that is there stays as it is.
+
+        `keep`: after so long they are due to go."""
         ...
 
     async def consents(self, scope: Scope, decisions: Sequence[Decision], limit: int) -> list[Consent]:
@@ -295,7 +299,9 @@ class Store(Queue, Switching, Consolidating, Erasing, Learning, Protocol):
         """What happened in the scope's thread since then; episodes are the episodic memories with the tag."""
         ...
 
-    async def track(self, scope: Scope, events: Sequence[OpsEvent]) -> None: ...
+    async def track(self, scope: Scope, events: Sequence[OpsEvent], *, keep: timedelta | None = None) -> None:
+        """Write operational events; after `keep` they are due to go."""
+        ...
 
     async def reserve(self, scope: Scope, day: date, charge: Charge, tokens: int | None, micros: int | None) -> bool:
         """Charge the tenant's day before a request, unless it is at its budget of tokens or micros already."""

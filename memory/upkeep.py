@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal, NewType, Protocol
 from uuid import UUID
 
-from muniment.memory.plan import Source, WritePlan
+from muniment.memory.plan import JobName, Source, WritePlan
 from muniment.memory.records import Kind, Memory, MemoryId, Revision, Scope, Turn, TurnId
 
 RunId = NewType("RunId", UUID)
@@ -135,13 +135,39 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """After how long what goes: days for a memory that nobody touches, by category, None for never (one that is not named
+    has `untouched_days`); how old turns, and events and looks, may be."""
+
+    untouched_days: int
+    categories: Mapping[str, int | None]
+    importance_below: int
+    fade_days: int
+    run_days: int | None
+    turns: timedelta
+    events: timedelta
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """What of a space has to go, at one revision: memories to forget, to purge, and how much of the ledger is too old."""
+    """What of a space has to go, at one revision: memories to forget and to purge; and when the next of them will, None for
+    never. `tended`: up to which revision the space was tended before."""
 
     rev: Revision
+    tended: Revision
     forget: tuple[Memory, ...] = ()
     purge: tuple[MemoryId, ...] = ()
+    again: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tended:
+    """What became of a space that was tended: memories forgotten and purged, turns of the ledger removed."""
+
+    forgotten: int = 0
+    purged: int = 0
     turns: int = 0
+    run: Run | None = None  # its consolidation, where it had changed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,22 +277,30 @@ class Consolidating(Protocol):
 class Tending(Protocol):
     """The part of a store that knows what is due, in one space and in all."""
 
-    async def due(self, scope: Scope, now: datetime, limit: int) -> Due: ...
-
-    async def tended(self, scope: Scope, rev: Revision | None, at: datetime, again: datetime | None) -> None:
-        """Note that the space was tended up to a revision, and when something in it is due next; None: not to its end."""
+    async def due(self, scope: Scope, now: datetime, terms: Terms, limit: int) -> Due | None:
+        """What is due now, at most so many memories of each kind; None where there is no such space."""
         ...
 
-    async def enqueue_due(self, now: datetime, every: timedelta, spread: timedelta) -> int:
-        """Enqueue `tend` for every space that is due, each tenant at its own time within `spread`; how many."""
+    async def tended(
+        self, scope: Scope, seen: Revision | None, at: datetime, again: datetime | None, terms: Terms
+    ) -> None:
+        """Note that the space was tended and when something in it is due next: `again`, or what of the ledger is before it.
+
+        `seen`: the revision that was looked at, None when not to the end. What tending changed itself counts as looked at;
+        the first change of anybody else after it makes the space due again."""
         ...
 
-    async def periodic(self, name: str, slot: datetime) -> bool:
-        """Enqueue a job of no space, once for each slot however many ask; whether this call did."""
+    async def enqueue_due(self, now: datetime, every: timedelta, spread: timedelta) -> int | None:
+        """Enqueue `tend` for every space that is due, each tenant at its own time within `spread`; how many. Those that
+        have changed are due once in `every`. None while another process does the same."""
         ...
 
-    async def touch(self, scope: Scope, seen: dict[MemoryId, int], at: datetime) -> None:
-        """Count that memories were retrieved. Not a change; waits for no writer."""
+    async def periodic(self, name: JobName, at: datetime) -> bool:
+        """Enqueue a job of no space, once for each slot, named by its beginning, however many ask; whether this call did."""
+        ...
+
+    async def touch(self, scope: Scope, seen: Mapping[MemoryId, int], at: datetime) -> frozenset[MemoryId]:
+        """Count that memories were retrieved. Not a change; waits for no writer: those that one holds are returned."""
         ...
 
     async def clean(self, scope: Scope, turns_before: datetime, events_before: datetime) -> int:

@@ -36,11 +36,17 @@ def work(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Do background jobs: let a model look at what was said. As many workers as you like may run, on any machine.
+    """Do background jobs: let a model look at what was said, and tend the memories of every user while nobody looks.
+    As many workers as you like may run, on any machine.
 
     A job that fails is tried again, ever more rarely; the turns of one user are looked at in order. Leave with
     Ctrl-C: what is under way goes back to the queue. Turns from before a model was configured are looked at, too.
     With --json every attempt is a line, and the last line has the counts.
+
+    Every six hours (session_ledger.cleanup_interval_seconds) one of the workers makes a round: it looks which users'
+    memories have changed or have something due, and each of those is tended at a time of its own: what nobody needs is
+    forgotten (see "forgetting" in the settings), what was forgotten long ago is purged, and what was said longer than
+    session_ledger.retention_days ago leaves the ledger. With --once no round is made.
 
     For example:
 
@@ -72,7 +78,7 @@ async def _work(settings: Settings, *, drain: bool, most: int | None, as_json: b
     tidied = checkpoints.tidied(settings, once=drain) if most is None else contextlib.nullcontext()
     async with (
         session.opened(settings, quiet=as_json) as memory,
-        bootstrap.worker(settings, memory, told) as worker,
+        bootstrap.worker(settings, memory, told, rounds=most is None) as worker,
         tidied,
     ):
         if settings.chat_model is None and not as_json:
@@ -114,7 +120,7 @@ def _at_a_signal(stop: Callable[[], None]) -> None:
 def _line(outcome: Outcome) -> dict[str, Any]:
     return {
         "job": outcome.job.name,
-        "space": str(outcome.job.scope.space),
+        "space": str(outcome.job.scope.space) if outcome.job.scope.owner else None,
         "key": outcome.job.key,
         "seconds": round(outcome.seconds, 3),
         "failed": outcome.failed,

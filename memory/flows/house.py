@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Any
@@ -13,10 +13,12 @@ from weakref import WeakValueDictionary
 
 from muniment.memory.batches import BatchModel
 from muniment.memory.errors import BadConfig
+from muniment.memory.flows.touch import Touches
 from muniment.memory.plan import OpsEvent, Settlement
 from muniment.memory.ports import ChatModel, Clock, Embedder, Store
-from muniment.memory.records import Reader, Scope, SpaceId, Turn
+from muniment.memory.records import Hit, Reader, Scope, SpaceId, Turn
 from muniment.memory.rules.denial import denied
+from muniment.memory.rules.forgetting import terms
 from muniment.memory.rules.redact import redact
 from muniment.memory.rules.text import clean
 from muniment.memory.sections import Category, Profile, Redact
@@ -52,6 +54,8 @@ class House:
         self.reflecting: dict[SpaceId, date] = {}  # the day on which insights were last asked for, in this process
         self.written: dict[SpaceId, tuple[datetime, int, int]] = {}  # day, revision and changes when last counted
         self._turnstiles: WeakValueDictionary[SpaceId, asyncio.Lock] = WeakValueDictionary()
+        self.terms = terms(settings.forgetting, settings.session_ledger, settings.categories)
+        self.touches = Touches(store, clock)
         self._events: defaultdict[Scope, list[OpsEvent]] = defaultdict(list)
         self._owed: dict[Scope, list[Settlement]] = {}
 
@@ -89,7 +93,8 @@ class House:
         """Write the buffered events and let go of everything."""
         try:
             for scope in [*self._events, *self._owed]:
-                await self.flush(scope)
+                await self._write(scope)
+            await self.touches.close()
         finally:
             await self.store.close()
             await self.embedder.close()
@@ -101,17 +106,26 @@ class House:
         events = self._events[_owner(scope)]
         events.append(event)
         if len(events) >= _BUFFERED:
-            await self.flush(scope)
+            await self._write(scope)
+
+    def noticed(self, scope: Scope, hits: Iterable[Hit]) -> None:
+        """Count that these were retrieved; written with a later `flush`."""
+        self.touches.note(_owner(scope), [hit.memory.id for hit in hits])
 
     async def flush(self, scope: Scope) -> None:
-        """Write the buffered events of a scope, and what its tenant owes; both stay buffered when the database is down."""
+        """Write the buffered events of a scope, what its tenant owes, and what was retrieved; all stays buffered when the
+        database is down."""
+        await self._write(scope)
+        await self.touches.flush(_owner(scope))
+
+    async def _write(self, scope: Scope) -> None:
         await self.settle(scope)
         owner = _owner(scope)
         events = self._events.pop(owner, [])
         if not events:
             return
         try:
-            await self.store.track(scope, events)
+            await self.store.track(scope, events, keep=self.terms.events)
         except BaseException:
             self._events[owner][:0] = events[-_BUFFERED:]
             raise

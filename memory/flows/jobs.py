@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from muniment.memory.errors import BadInput
-from muniment.memory.flows import collect, consent, extract, indexing, insights, procedures
+from muniment.memory.flows import collect, consent, extract, indexing, insights, procedures, tend
 from muniment.memory.flows.house import House
 from muniment.memory.flows.write import extractions
 from muniment.memory.plan import Job, JobName
@@ -20,6 +20,8 @@ _PERFORMERS: dict[JobName, Callable[[House, Scope, str], Awaitable[object]]] = {
     "index": indexing.perform,
     "collect": collect.perform,
     "learn_path": procedures.perform,
+    "round": tend.perform_round,
+    "tend": tend.perform,
 }
 _ASK_A_MODEL: frozenset[JobName] = frozenset({"extract", "reflect", "collect"})
 

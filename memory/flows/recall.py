@@ -28,6 +28,8 @@ async def query(house: House, scope: Scope, agent: str, asked: Query) -> Answer:
     """See `Memory.query`."""
     reader, search = await admit(house, scope, agent, asked)
     answer = (await read(house, reader, asked, search)).answer
+    if asked.as_of is None:  # who reads the past uses nothing of today
+        house.noticed(scope, answer.hits)
     await _searched(house, scope, answer.hits)
     return answer
 
@@ -104,6 +106,8 @@ async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revisi
 
     room = Room(top_k=recall.context_bullets, budget=recall.context_budget_tokens, piece=render.point, whole=block)
     kept, _, _ = _kept(house, sight, _lens(house, text, search, sight, None), room)
+    if as_of is None:
+        house.noticed(scope, kept)
     await _searched(house, scope, kept)
     return Brief(
         rev=sight.rev,

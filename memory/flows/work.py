@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from time import monotonic
 
 from muniment.memory.errors import MunimentError, NotFound, NotReady, StoreError
+from muniment.memory.flows.tend import Rounds
 from muniment.memory.plan import Job, JobName, Outcome
 from muniment.memory.ports import Clock
 from muniment.memory.queue import Queue, Ticket
@@ -37,10 +38,11 @@ class Worker:
         clock: Clock,
         rules: Jobs,
         told: Told | None = None,
+        rounds: Rounds | None = None,
     ) -> None:
         self.names = tuple(names)
         self._queue, self._perform, self._clock, self._rules = queue, perform, clock, rules
-        self._told = told
+        self._told, self._rounds = told, rounds
         self._running: set[asyncio.Task[None]] = set()
         self._woken = asyncio.Event()
         self._stopping = False
@@ -152,7 +154,12 @@ class Worker:
     @asynccontextmanager
     async def _belonging(self) -> AsyncIterator[None]:
         """Give signs of life and listen meanwhile; at the end everything that is running goes back."""
+        if self._rounds is not None:
+            with suppress(StoreError):  # here, so that a drain does what it brings; later by `keep`
+                await self._rounds.ask()
         side = [asyncio.create_task(self._beat()), asyncio.create_task(self._listen())]
+        if self._rounds is not None:
+            side.append(asyncio.create_task(self._rounds.keep()))
         for task in side:
             task.add_done_callback(
                 self._ended

@@ -121,7 +121,8 @@ async def record(house: House, scope: Scope, turns: Sequence[Turn]) -> None:
     """See `Memory.record`."""
     safe = [tidy(house, turn) for turn in turns if unwanted(house, scope, turn) is None]
     if safe:
-        await house.store.record(scope, safe, (*extractions(house, scope, safe), *procedures.later(house, scope, safe)))
+        jobs = (*extractions(house, scope, safe), *procedures.later(house, scope, safe))
+        await house.store.record(scope, safe, jobs, keep=house.terms.turns)
 
 
 def extractions(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
@@ -233,7 +234,7 @@ async def _commit(house: House, scope: Scope, draft: _Draft) -> Receipt:
             plan, refused = await _plan(house, scope, draft)
             if not plan.changes and not plan.proposals and (plan.extracted is None or plan.extracted.source == "rules"):
                 if refused:  # its words are not lost with it
-                    await house.store.record(scope, draft.turns)
+                    await house.store.record(scope, draft.turns, keep=house.terms.turns)
                 return Receipt(rev=plan.expects, refused=refused)
             try:
                 return evolve(await house.store.commit(plan), refused=refused)

@@ -50,7 +50,7 @@ async def enqueue(conn: Connection, jobs: Sequence[Job]) -> None:
 
     A job that waits already, with the same name and key in the same space, is the same job: it keeps its time."""
     for job in jobs:
-        await conn.execute(_JOBS["enqueue"], _row(job))
+        await conn.execute(_JOBS["enqueue"], row(job))
 
 
 class Queues(Sessions):
@@ -145,7 +145,8 @@ class Queues(Sessions):
         return touched
 
 
-def _row(job: Job) -> dict[str, Any]:
+def row(job: Job) -> dict[str, Any]:
+    """A job as the queue has it."""
     once = f"{job.scope.space}:{job.name}:{job.key}"
     scope = job.scope
     return {

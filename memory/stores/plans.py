@@ -11,13 +11,14 @@ from muniment.memory.stores.consents import put
 from muniment.memory.stores.jobs import enqueue
 from muniment.memory.stores.pool import Connection
 from muniment.memory.stores.sql import blocks
+from muniment.memory.stores.tending import unread
 
 _WRITE = blocks("write")
 
 
 def alone(plan: WritePlan) -> bool:
     """Whether the plan is one statement, and so a transaction by itself."""
-    return len(apart(plan.changes)) == 1 and not (plan.jobs or plan.proposals or plan.decisions)
+    return len(apart(plan.changes)) == 1 and not (plan.jobs or plan.proposals or plan.decisions or plan.unread)
 
 
 async def send(conn: Connection, plan: WritePlan, model: str) -> Receipt:
@@ -32,6 +33,8 @@ async def send(conn: Connection, plan: WritePlan, model: str) -> Receipt:
     await conn.execute(_WRITE["commit"], rows.committed(plan, first, model), prepare=True)
     for some in more:
         await conn.execute(_WRITE["apply"], rows.applied(plan, some, model))
+    if plan.unread:
+        await unread(conn, plan)
     if plan.jobs:
         await enqueue(conn, plan.jobs)
     asked = await put(conn, plan) if plan.proposals or plan.decisions else ()

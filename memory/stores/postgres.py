@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
+from datetime import timedelta
 from math import isnan
 from typing import Any, LiteralString
 
@@ -42,6 +43,7 @@ from muniment.memory.stores.search import Searches
 from muniment.memory.stores.spending import Spending
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.switch import Switches
+from muniment.memory.stores.tending import Tendings, wake
 
 _WRITE, _READ = blocks("write"), blocks("read")
 _NARROWED: tuple[LiteralString, ...] = (
@@ -60,6 +62,7 @@ class PostgresStore(
     Episodes,
     Consents,
     Consolidations,
+    Tendings,
     Queues,
     Erasures,
     Scrubs,
@@ -162,11 +165,15 @@ class PostgresStore(
             cursor = await conn.execute(_READ["history"], asked)
             return [rows.entry(row) for row in await cursor.fetchall()]
 
-    async def record(self, scope: Scope, turns: Sequence[Turn], jobs: Sequence[Job] = ()) -> None:
+    async def record(
+        self, scope: Scope, turns: Sequence[Turn], jobs: Sequence[Job] = (), *, keep: timedelta | None = None
+    ) -> None:
         """See `Store.record`."""
         async with self._sending(scope, turns[0].at if turns else None) as conn:
             if turns:
                 await conn.execute(_WRITE["record"], {"space": scope.space, "turns": rows.said(turns)})
+                if keep is not None:
+                    await wake(conn, scope, min(turn.at for turn in turns), keep)
             await enqueue(conn, jobs)
 
     async def known(self, scope: Scope, turns: Sequence[TurnId]) -> set[TurnId]:
@@ -175,11 +182,13 @@ class PostgresStore(
             cursor = await conn.execute(_READ["known"], {"space": scope.space, "turns": list(turns)})
             return {TurnId(row["turn_id"]) for row in await cursor.fetchall()}
 
-    async def track(self, scope: Scope, events: Sequence[OpsEvent]) -> None:
+    async def track(self, scope: Scope, events: Sequence[OpsEvent], *, keep: timedelta | None = None) -> None:
         """Write operational events."""
         named = {"space": scope.space, "user": scope.owner, "events": rows.tracked(events)}
         async with self._sending(scope, events[0].ts if events else None) as conn:
             await conn.execute(_WRITE["track"], named)
+            if events and keep is not None:
+                await wake(conn, scope, min(event.ts for event in events), keep)
 
     async def status(self, scope: Scope) -> dict[str, Any]:
         """Counts of the space and the database's version."""

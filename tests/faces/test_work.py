@@ -48,6 +48,14 @@ def extraction(body: dict[str, Any]) -> str:
     return json.dumps({"facts": [fact]})
 
 
+@pytest.fixture
+def environment(environment: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    """Without rounds: these tests count the jobs that they made."""
+    quiet = tmp_path / "quiet.yaml"
+    quiet.write_text("session_ledger: {run_on_startup: false, cleanup_interval_seconds: 1000000000}\n")
+    return environment | {"MUNIMENT_CONFIG": str(quiet)}
+
+
 def over(environment: dict[str, str], model: ScriptedOpenAI, **more: str) -> dict[str, str]:
     return environment | {"MUNIMENT_MODEL": "m", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model.base_url} | more
 
@@ -106,7 +114,8 @@ def test_every_fact_arrives_once_whatever_dies(environment: dict[str, str], tmp_
     dice = random.Random(20261121)
     fails = [dice.choice(FAILURES) if dice.random() < 0.5 else None for _ in range(400)]
     quick = tmp_path / "quick.yaml"
-    quick.write_text("jobs: {stalled_seconds: 1.5}\nmodel: {max_retries: 0}\n")
+    quiet = Path(environment["MUNIMENT_CONFIG"]).read_text()
+    quick.write_text(f"{quiet}jobs: {{stalled_seconds: 1.5}}\nmodel: {{max_retries: 0}}\n")
     with ScriptedOpenAI(extraction, latency=0.3, fail=fails, retry_after=1) as model:
         here = over(environment, model, MUNIMENT_CONFIG=str(quick))
         with hired(here) as one, hired(here) as two:

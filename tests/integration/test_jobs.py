@@ -227,7 +227,7 @@ async def test_retry_after_is_honoured(database_url: str) -> None:
         told: list[Outcome] = []
         async with (
             bootstrap.memory(tuned, embedder=HashEmbedder()) as memory,
-            bootstrap.worker(tuned, memory, told.append) as hired,
+            bootstrap.worker(tuned, memory, told.append, rounds=False) as hired,
         ):
             await memory.record(scope(), [said(SAID[0])])
             await hired.run(drain=True)
@@ -355,7 +355,10 @@ async def test_a_killed_database_costs_nothing(home: Path) -> None:
         await asyncio.sleep(0.2)
         done.add(job.key)
 
-    async with bootstrap.memory(tuned, embedder=HashEmbedder()) as memory, bootstrap.worker(tuned, memory) as hired:
+    async with (
+        bootstrap.memory(tuned, embedder=HashEmbedder()) as memory,
+        bootstrap.worker(tuned, memory, rounds=False) as hired,
+    ):
         keys = [str(n) for n in range(8)]
         await memory.house.store.enqueue([Job(name="extract", scope=scope(f"u{key}"), key=key) for key in keys])
         hired._perform = perform

@@ -1,0 +1,141 @@
+"""The night shift of a space: forget what is due, purge, clean the ledger; and the rounds that find which spaces want it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from muniment.memory.errors import Conflict, NotFound, StoreError
+from muniment.memory.flows.consolidate import consolidate
+from muniment.memory.flows.house import House
+from muniment.memory.plan import Change, JobName, WritePlan
+from muniment.memory.ports import Clock
+from muniment.memory.records import Memory, Revision, Scope, evolve
+from muniment.memory.rules import forgetting
+from muniment.memory.rules.rounds import slot
+from muniment.memory.sections import Ledger
+from muniment.memory.upkeep import Due, Run, Tended
+
+_log = logging.getLogger(__name__)
+_BATCH = 200  # memories of one plan
+_LOOK_SECONDS = 60.0  # a clock that is set is noticed so late
+_TROUBLE_SECONDS = 5.0
+
+
+class Slots(Protocol):
+    """The part of a store that gives each slot of a periodic job away once."""
+
+    async def periodic(self, name: JobName, at: datetime) -> bool: ...
+
+
+async def perform(house: House, scope: Scope, _key: str) -> Tended:
+    """The job `tend`."""
+    return await tend(house, scope)
+
+
+async def perform_round(house: House, _scope: Scope, _key: str) -> int | None:
+    """The job `round`."""
+    return await enqueue_due(house)
+
+
+async def enqueue_due(house: House) -> int | None:
+    """See `Memory.enqueue_due`."""
+    every = timedelta(hours=house.settings.consolidation.every_hours)
+    spread = timedelta(seconds=house.settings.session_ledger.cleanup_interval_seconds)
+    return await house.store.enqueue_due(house.clock.now(), every, spread)
+
+
+async def tend(house: House, scope: Scope) -> Tended:
+    """See `Memory.tend`. Every step can be taken again: what is done already is not due any more."""
+    await house.flush(scope)  # what was retrieved here counts before anything is forgotten
+    now, terms = house.clock.now(), house.terms
+    forgotten = await _forget_all(house, scope, now)
+    purged = await _purge_all(house, scope, now)
+    turns = await house.store.clean(scope, now - terms.turns, now - terms.events)
+    due = await _look(house, scope, now)
+    run, seen = await _consolidate(house, scope, due)
+    due = await _look(house, scope, now)
+    await house.store.tended(scope, seen, now, due.again, terms)
+    return Tended(forgotten=forgotten, purged=purged, turns=turns, run=run)
+
+
+async def _consolidate(house: House, scope: Scope, due: Due) -> tuple[Run | None, Revision | None]:
+    """The consolidation of a space that has changed, and up to where the space was looked at; None for not to the end."""
+    if due.rev == due.tended or not house.settings.consolidation.per_day:
+        return None, due.rev
+    run = await consolidate(house, scope)
+    return run, run.surveyed if run is not None and run.status == "done" else None
+
+
+async def _forget_all(house: House, scope: Scope, now: datetime) -> int:
+    forgotten, attempt = 0, 0
+    while (due := await _look(house, scope, now)).forget:
+        try:
+            forgotten += await _forget(house, scope, due, now)
+        except Conflict:
+            attempt += 1
+            if attempt == house.settings.write.attempts:
+                raise
+    return forgotten
+
+
+async def _purge_all(house: House, scope: Scope, now: datetime) -> int:
+    purged = 0
+    while ids := (await _look(house, scope, now)).purge:
+        gone = (await house.store.purge(scope, ids, now)).counts.get("memories", 0)
+        if not gone:
+            break  # restored at this very moment
+        purged += gone
+    return purged
+
+
+async def _look(house: House, scope: Scope, now: datetime) -> Due:
+    due = await house.store.due(scope, now, house.terms, _BATCH)
+    if due is None:
+        raise NotFound("there is no such space")
+    return due
+
+
+async def _forget(house: House, scope: Scope, due: Due, now: datetime) -> int:
+    """Soft-delete what is due, in one plan; how many. Raises Conflict when any of it was touched meanwhile."""
+    purge_at = now + timedelta(days=house.settings.write.soft_delete_days)
+
+    def gone(memory: Memory) -> Change:
+        after = evolve(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
+        return Change(action="TTL", before=memory, after=after, meta=forgetting.reason(memory, now))
+
+    ripe = [memory for memory in due.forget if forgetting.forgettable(memory, house.terms, now)]
+    plan = WritePlan(scope=scope, expects=due.rev, node="worker", at=now, changes=tuple(map(gone, ripe)), unread=True)
+    return len((await house.store.commit(plan)).changes)
+
+
+class Rounds:
+    """Asks for a round in every slot of `cleanup_interval_seconds`; of all that ask for one slot, one is heard."""
+
+    def __init__(self, slots: Slots, clock: Clock, rules: Ledger) -> None:
+        self._slots, self._clock = slots, clock
+        self._every = timedelta(seconds=rules.cleanup_interval_seconds)
+        self._asked: datetime | None = None if rules.run_on_startup else self._slot()
+
+    async def ask(self) -> None:
+        """Ask for the slot of now, unless that was done. Raises StoreError."""
+        start = self._slot()
+        if start != self._asked:
+            await self._slots.periodic("round", start)
+            self._asked = start
+
+    async def keep(self) -> None:
+        """Ask for every slot from now on, whatever becomes of the database meanwhile."""
+        while True:
+            try:
+                await self.ask()
+                left = (self._slot() + self._every - self._clock.now()).total_seconds()
+            except StoreError as error:
+                _log.warning("no round: %s", type(error).__name__)
+                left = _TROUBLE_SECONDS
+            await asyncio.sleep(min(_LOOK_SECONDS, max(left, 0.01)))
+
+    def _slot(self) -> datetime:
+        return slot(self._clock.now(), self._every)

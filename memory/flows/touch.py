@@ -1,0 +1,80 @@
+"""Which memories were retrieved: counted beside the reply, and written later."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from muniment.memory.errors import StoreError
+from muniment.memory.ports import Clock, Store
+from muniment.memory.records import MemoryId, Scope, SpaceId
+
+_QUIET = timedelta(minutes=10)  # a memory that was counted so lately waits
+_FULL = 500  # memories in the buffer from which it is written without being asked
+
+
+class Touches:
+    """A buffer of what was retrieved. What is in it is lost when the process dies."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store, self._clock = store, clock
+        self._seen: dict[Scope, Counter[MemoryId]] = {}
+        self._at: dict[Scope, datetime] = {}
+        self._written: dict[tuple[SpaceId, MemoryId], datetime] = {}
+        self._emptying: asyncio.Task[None] | None = None
+
+    def note(self, scope: Scope, ids: Iterable[MemoryId]) -> None:
+        """Count that these memories of the owner's scope were retrieved now. Waits for nothing."""
+        counted = Counter(ids)
+        if not counted:
+            return
+        self._seen.setdefault(scope, Counter()).update(counted)
+        self._at[scope] = self._clock.now()
+        idle = self._emptying is None or self._emptying.done()
+        if idle and sum(map(len, self._seen.values())) >= _FULL:
+            self._emptying = asyncio.create_task(self._empty())
+
+    async def flush(self, scope: Scope, *, at_last: bool = False) -> None:
+        """Write the scope's counts, but for those of memories that were written lately, unless `at_last`. They stay
+        buffered when the database is down, and those that a writer holds do."""
+        seen, at = self._seen.pop(scope, Counter()), self._at.get(scope, self._clock.now())
+        now = self._clock.now()
+        late = {} if at_last else {id_: n for id_, n in seen.items() if self._lately(scope, id_, now)}
+        todo = {id_: n for id_, n in seen.items() if id_ not in late}
+        left: Counter[MemoryId] = Counter(late)
+        try:
+            if todo:
+                held = await self._store.touch(scope, todo, at)
+                left.update({id_: todo[id_] for id_ in held})
+                self._written.update({(scope.space, id_): now for id_ in todo.keys() - held})
+        except BaseException:
+            left.update(todo)
+            raise
+        finally:
+            self._keep(scope, left)
+            self._written = {key: when for key, when in self._written.items() if now - when < _QUIET}
+
+    async def close(self) -> None:
+        """Write what there is. Raises StoreError."""
+        if self._emptying is not None:
+            await asyncio.gather(self._emptying, return_exceptions=True)
+        for scope in list(self._seen):
+            await self.flush(scope, at_last=True)
+
+    def _lately(self, scope: Scope, id_: MemoryId, now: datetime) -> bool:
+        written = self._written.get((scope.space, id_))
+        return written is not None and now - written < _QUIET
+
+    def _keep(self, scope: Scope, left: Counter[MemoryId]) -> None:
+        if left:
+            self._seen.setdefault(scope, Counter()).update(left)
+        elif scope not in self._seen:
+            self._at.pop(scope, None)
+
+    async def _empty(self) -> None:
+        with suppress(StoreError):  # the next flush says so, where somebody hears it
+            for scope in list(self._seen):
+                await self.flush(scope, at_last=True)

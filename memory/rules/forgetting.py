@@ -1,0 +1,61 @@
+"""What is forgotten by itself, and when: what nobody has touched for long and does not matter much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from muniment.memory.records import Memory
+from muniment.memory.sections import Category, Forgetting, Ledger
+from muniment.memory.upkeep import Terms
+
+_LASTING = 5  # the importance that does not fade
+_MOST_DAYS = 36_500  # longer is as good as for ever, and no calculation with it leaves the calendar
+
+
+def terms(forgetting: Forgetting, ledger: Ledger, categories: Mapping[str, Category]) -> Terms:
+    """The settings as the store and the rule take them. What is always in context is never forgotten."""
+    days: dict[str, int | None] = {
+        name: None if one.context == "all" else forgetting.categories.get(name, forgetting.untouched_days)
+        for name, one in categories.items()
+    }
+    return Terms(
+        untouched_days=min(forgetting.untouched_days, _MOST_DAYS),
+        categories={name: None if one is None else min(one, _MOST_DAYS) for name, one in days.items()},
+        importance_below=forgetting.importance_below,
+        fade_days=min(forgetting.fade_days, _MOST_DAYS),
+        run_days=None if forgetting.run_days is None else min(forgetting.run_days, _MOST_DAYS),
+        turns=timedelta(days=min(ledger.retention_days, _MOST_DAYS)),
+        events=timedelta(days=min(ledger.events_days, _MOST_DAYS)),
+    )
+
+
+def touched(memory: Memory) -> datetime:
+    """When the memory was last changed or retrieved."""
+    return max(memory.updated_at, memory.last_accessed_at or memory.updated_at)
+
+
+def lasts(memory: Memory, terms: Terms) -> timedelta | None:
+    """How long after the last touch the memory is forgotten; None for never.
+
+    Its importance counts one less for every `fade_days`, but never less than 1; the highest does not fade."""
+    days = terms.categories.get(memory.category, terms.untouched_days)
+    if memory.state != "active" or memory.pinned or days is None:
+        return None
+    ends = [terms.run_days] if memory.run_id is not None and terms.run_days is not None else []
+    below = terms.importance_below
+    if below > 1 and (memory.importance < _LASTING or below > _LASTING):
+        ends.append(max(days, max(0, memory.importance - below + 1) * terms.fade_days))
+    return timedelta(days=min(ends)) if ends else None
+
+
+def forgettable(memory: Memory, terms: Terms, now: datetime) -> bool:
+    """Whether the memory is to be forgotten now."""
+    lasting = lasts(memory, terms)
+    return lasting is not None and now - touched(memory) >= lasting
+
+
+def reason(memory: Memory, now: datetime) -> dict[str, Any]:
+    """What the journal says of it: whole days without a touch."""
+    return {"why": "untouched", "days": (now - touched(memory)).days}

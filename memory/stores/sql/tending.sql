@@ -1,0 +1,126 @@
+-- name: standing
+select rev, tended_rev, tended_at, tend_at from muniment.spaces where space_id = %(space)s
+
+-- name: fading (in how many seconds an active memory is forgotten: rules/forgetting.py says the same)
+select m.memory_id, least(
+    case when %(below)s > 1 and (m.importance < 5 or %(below)s > 5)
+      then greatest(d.days, greatest(0, m.importance - %(below)s + 1) * %(fade)s::bigint) end,
+    case when m.run_id is not null then %(run)s::bigint end
+  ) * 86400 - extract(epoch from %(now)s::timestamptz - greatest(m.updated_at, m.last_accessed_at)) as wait
+from muniment.memories m
+left join unnest(%(categories)s::text[], %(days)s::bigint[]) c (category, days) on c.category = m.category
+cross join lateral (select case when c.category is null then %(untouched)s::bigint else c.days end as days) d
+where m.space_id = %(space)s and m.state = 'active' and not m.pinned and d.days is not null
+
+-- name: forgettable
+select {{read.columns}}
+from ({{fading}}) f join muniment.memories m on m.space_id = %(space)s and m.memory_id = f.memory_id
+where f.wait <= 0 order by f.wait, m.memory_id limit %(limit)s
+
+-- name: purgeable
+select memory_id from muniment.memories
+where space_id = %(space)s and state = 'soft_deleted' and purge_at <= %(now)s
+order by purge_at, memory_id limit %(limit)s
+
+-- name: next
+select (select min(purge_at) from muniment.memories where space_id = %(space)s and state = 'soft_deleted') as purge_at,
+  (select min(f.wait) from ({{fading}}) f)::float8 as wait
+
+-- name: hold (what is being recorded is waited for: it refers to this row)
+select rev from muniment.spaces where space_id = %(space)s for update
+
+-- name: tended (own are the changes that forgetting, purging and consolidating make)
+update muniment.spaces set tended_at = %(at)s,
+  tended_rev = case when %(seen)s::bigint is null then tended_rev else coalesce((
+    select min(j.rev) - 1 from muniment.journal j
+    where j.space_id = %(space)s and j.rev > %(seen)s
+      and not (j.node = 'worker' and (j.action = 'TTL' or j.meta ? 'run' or j.meta ->> 'why' = 'purge'))), rev) end,
+  tend_at = (
+    select min(least(case when e.at > %(at)s then e.at else %(at)s + %(later)s::interval end, timestamptz '9998-12-31'))
+    from (
+      select %(again)s::timestamptz as at
+      union all select min(at) + %(turns)s::interval from muniment.turns where space_id = %(space)s
+      union all select min(ts) + %(events)s::interval from muniment.events where space_id = %(space)s
+      union all select min(at) + %(events)s::interval from muniment.extractions where space_id = %(space)s
+    ) e where e.at is not null)
+where space_id = %(space)s
+
+-- name: wake (the space is due no later than so long after this)
+update muniment.spaces set tend_at = least(%(at)s::timestamptz + %(keep)s::interval, timestamptz '9998-12-31')
+where space_id = %(space)s and (tend_at is null or tend_at > %(at)s::timestamptz + %(keep)s::interval)
+
+-- name: unread (a memory that was retrieved since it was read, though nothing of it changed)
+select muniment.refuse('40001', 'retrieved meanwhile')
+from unnest(%(ids)s::uuid[], %(read)s::timestamptz[]) r (memory_id, at)
+join muniment.memories m on m.space_id = %(space)s and m.memory_id = r.memory_id
+where m.last_accessed_at is distinct from r.at limit 1
+
+-- name: touch (what a writer holds is left out, and named)
+with seen as (
+  select * from unnest(%(ids)s::uuid[], %(counts)s::int[]) s (memory_id, count)
+), free as (
+  select m.memory_id from muniment.memories m
+  where m.space_id = %(space)s and m.memory_id = any(%(ids)s) for no key update skip locked
+), done as (
+  update muniment.memories m set last_accessed_at = greatest(m.last_accessed_at, %(at)s), access_count = m.access_count + s.count
+  from free join seen s using (memory_id)
+  where m.space_id = %(space)s and m.memory_id = free.memory_id
+  returning m.memory_id
+)
+select memory_id from muniment.memories where space_id = %(space)s and memory_id = any(%(ids)s)
+except select memory_id from done
+
+-- name: eraser
+set local role muniment_eraser
+
+-- name: stale_turns (those that a job wants stay until it is done)
+select turn_id from muniment.turns t
+where space_id = %(space)s and at < %(before)s
+  and not exists (select from jobs.procrastinate_jobs j
+    where j.status = 'todo' and j.queueing_lock = %(space)s::text || ':extract:' || t.turn_id::text)
+  and not exists (select from jobs.procrastinate_jobs j
+    where j.status = 'doing' and j.lock = %(space)s::text
+      and j.queueing_lock = %(space)s::text || ':extract:' || t.turn_id::text)
+limit %(limit)s
+
+-- name: drop_turns
+delete from muniment.turns where space_id = %(space)s and turn_id = any(%(ids)s)
+
+-- name: drop_events
+delete from muniment.events where space_id = %(space)s and ts < %(before)s
+
+-- name: drop_looks (a turn that is still there is not looked at twice)
+delete from muniment.extractions e where space_id = %(space)s and at < %(before)s
+  and not exists (select from muniment.turns t where t.space_id = %(space)s and t.turn_id = e.turn_id)
+
+-- name: alone
+select pg_try_advisory_xact_lock(%(lock)s) as mine
+
+-- name: app
+set local role muniment_app
+
+-- name: due_spaces
+select space_id, tenant_id, owner_id, owner_type from muniment.spaces
+where space_id > %(after)s and (tend_at <= %(now)s
+  or ((rev > tended_rev or tended_at is null) and (tended_at is null or tended_at < %(edge)s)))
+order by space_id limit %(limit)s
+
+-- name: enqueue_due (counted by the queue's own clock)
+insert into jobs.procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args, scheduled_at)
+select 'tend', 'tend', t.once, t.once, t.args, now() + t.wait
+from unnest(%(onces)s::text[], %(args)s::jsonb[], %(waits)s::interval[]) t (once, args, wait)
+on conflict (queueing_lock) where status = 'todo' do nothing
+
+-- name: periodic (a slot that was asked for once is known, also when clocks are set back; the latest are enough)
+with slot as (
+  insert into jobs.procrastinate_periodic_defers (task_name, defer_timestamp) values (%(name)s, %(slot)s)
+  on conflict on constraint procrastinate_periodic_defers_unique do nothing returning id
+), old as (
+  delete from jobs.procrastinate_periodic_defers where exists (select from slot) and id in (
+    select id from jobs.procrastinate_periodic_defers where task_name = %(name)s order by id desc offset %(kept)s)
+), job as (
+  insert into jobs.procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args)
+  select %(name)s, %(name)s, %(once)s, %(once)s, %(args)s from slot
+  on conflict (queueing_lock) where status = 'todo' do nothing
+)
+select count(*) > 0 as new from slot

@@ -1,0 +1,254 @@
+"""Rounds: one in a slot however many workers, which spaces they find due, and that each is tended once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import subprocess
+import time
+from collections import Counter
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from muniment.memory import bootstrap
+from muniment.memory.engine import Memory
+from muniment.memory.errors import StoreDown
+from muniment.memory.flows.tend import Rounds
+from muniment.memory.models.clock import SystemClock
+from muniment.memory.models.fakes import FixedClock, HashEmbedder
+from muniment.memory.plan import Change, JobName, Outcome, WritePlan
+from muniment.memory.records import Memory as Record, MemoryId, Revision, Scope
+from muniment.memory.rules.rounds import slot, stagger
+from muniment.memory.settings import Settings
+from tests.engine import NOON, engine, note, said, scope, settings
+from tests.faces.conftest import PROGRAM
+
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
+EVERY, SPREAD = DAY, 6 * HOUR
+
+
+def ask(url: str, query: str, *values: Any) -> list[Any]:
+    with psycopg.connect(url, autocommit=True) as conn:
+        cursor = conn.execute(query, values)
+        return cursor.fetchall() if cursor.description else []
+
+
+def tends(url: str) -> set[str]:
+    """The owners of the spaces whose tending waits."""
+    return {
+        owner for (owner,) in ask(url, "select args ->> 'owner' from jobs.procrastinate_jobs where task_name = 'tend'")
+    }
+
+
+def often(url: str, **changed: Any) -> Settings:
+    """A round every second."""
+    own = settings(url)
+    ledger = own.session_ledger.model_copy(update={"cleanup_interval_seconds": 1.0} | changed)
+    return own.model_copy(update={"session_ledger": ledger})
+
+
+async def keep(memory: Memory, owner: str, text: str = "The lamp is brass") -> None:
+    await memory.keep(scope(owner), [note(text)])
+
+
+async def test_a_slot_is_given_away_once(database_url: str) -> None:
+    """Many ask, in any order and with clocks set forward and back: each slot brings one round, and none is lost."""
+    async with engine(database_url) as memory:
+        store = memory.house.store
+        asked = await asyncio.gather(*(store.periodic("round", NOON) for _ in range(20)))
+        assert sorted(asked) == [False] * 19 + [True]
+        assert ask(database_url, "select count(*) from jobs.procrastinate_jobs") == [(1,)]
+        assert not await store.periodic("round", NOON)
+        ask(database_url, "delete from jobs.procrastinate_jobs")
+        slots = [NOON + n * SPREAD for n in (1, 400, 2, 1, 3, 400, 2, 0)]
+        assert [await store.periodic("round", one) for one in slots] == [
+            True,
+            True,
+            True,
+            False,
+            True,
+            False,
+            False,
+            False,
+        ]
+        assert ask(database_url, "select count(*) from jobs.procrastinate_jobs") == [(1,)]  # waits already
+
+
+async def test_who_asks_for_rounds(database_url: str) -> None:
+    """At the start, unless told not to, and then once in each slot; a database that is away is asked again."""
+    clock = FixedClock(NOON + HOUR)
+    asked: list[datetime] = []
+
+    class Desk:
+        down = False
+
+        async def periodic(self, name: JobName, at: datetime) -> bool:
+            assert name == "round"
+            if self.down:
+                raise StoreDown("away")
+            asked.append(at)
+            return True
+
+    rules = settings(database_url).session_ledger
+    desk = Desk()
+    rounds = Rounds(desk, clock, rules)
+    for hours in (0, 4, 2, 6):
+        clock.advance(hours * 3600)
+        await rounds.ask()
+    assert asked == [slot(NOON, SPREAD) + n * SPREAD for n in (0, 1, 2)]
+    clock.advance(6 * 3600)
+    desk.down = True
+    with pytest.raises(StoreDown):
+        await rounds.ask()
+    desk.down = False
+    await rounds.ask()
+    assert len(asked) == 4
+
+    late = Rounds(desk, clock, rules.model_copy(update={"run_on_startup": False}))
+    await late.ask()
+    assert len(asked) == 4
+    clock.advance(6 * 3600)
+    await late.ask()
+    assert len(asked) == 5
+
+
+async def test_two_workers_make_one_round(database_url: str) -> None:
+    """Both ask at their start; one round is made, and one tending, by whoever was first."""
+    heard: list[Outcome] = []
+    tuned = settings(database_url)
+    async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as memory:
+        await keep(memory, "ana")
+        async with (
+            bootstrap.worker(tuned, memory, heard.append) as one,
+            bootstrap.worker(tuned, memory, heard.append) as two,
+        ):
+            await asyncio.gather(one.run(drain=True), two.run(drain=True))
+            ask(database_url, "update jobs.procrastinate_jobs set scheduled_at = now()")
+            await asyncio.gather(one.run(drain=True), two.run(drain=True))
+    assert Counter(outcome.job.name for outcome in heard) == {"round": 1, "tend": 1}
+    assert not any(outcome.failed for outcome in heard)
+
+
+async def test_a_round_waits_for_no_other(database_url: str) -> None:
+    """While one process looks for what is due, another leaves it to that."""
+    async with engine(database_url) as memory:
+        await keep(memory, "ana")
+        async with await psycopg.AsyncConnection.connect(database_url) as other:
+            await other.execute("select pg_advisory_xact_lock(%s)", (0x6D756E69726F756E,))
+            assert await memory.enqueue_due() is None
+        assert await memory.enqueue_due() == 1
+
+
+async def test_what_is_due(database_url: str) -> None:
+    """A space that has changed, once a day; one in which something is due, at once; no other is touched at all."""
+    clock = FixedClock(slot(NOON, SPREAD))
+    async with engine(database_url, clock=clock) as memory:
+        for owner in ("ana", "ben", "cem"):
+            await keep(memory, owner)
+        assert await memory.enqueue_due() == 3
+        assert await memory.enqueue_due() == 0  # they wait already
+        assert tends(database_url) == {"ana", "ben", "cem"}
+        ask(database_url, "delete from jobs.procrastinate_jobs")
+        clock.advance(5 * 3600)  # late in the slot
+        for owner in ("ana", "ben", "cem"):
+            await memory.tend(scope(owner))
+        rows = "select owner_id, xmin::text, tend_at from muniment.spaces order by 1"
+        before = ask(database_url, rows)
+        for hours in (1, 6, 6):
+            clock.advance(hours * 3600)
+            assert await memory.enqueue_due() == 0
+        await keep(memory, "ben", "The door is green")
+        assert await memory.enqueue_due() == 0
+        clock.advance(6 * 3600)
+        assert await memory.enqueue_due() == 1
+        assert tends(database_url) == {"ben"}
+        assert [row for row in ask(database_url, rows) if row[0] != "ben"] == [row for row in before if row[0] != "ben"]
+        ask(database_url, "delete from jobs.procrastinate_jobs")
+        await memory.tend(scope("ben"))
+        clock.advance(14 * DAY.total_seconds())
+        assert await memory.enqueue_due() == 0
+        clock.advance(46 * DAY.total_seconds())
+        assert await memory.enqueue_due() == 3
+        ask(database_url, "delete from jobs.procrastinate_jobs")
+        assert [(await memory.tend(scope(owner))).forgotten for owner in ("ana", "ben", "cem")] == [1, 2, 1]
+        assert await memory.enqueue_due() == 0
+
+
+async def test_more_spaces_than_a_page(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is enqueued once, at its tenant's time; one whose time is over already is due now."""
+    monkeypatch.setattr("muniment.memory.stores.tending._PAGE", 7)
+    spaces = [Scope(tenant=f"t{n % 5}", owner=f"o{n}") for n in range(30)]
+    clock = FixedClock(slot(NOON, SPREAD) + 3 * HOUR)
+    async with engine(database_url, clock=clock) as memory:
+        for one in spaces:
+            await memory.record(one, [said("Hello!")])
+        assert await memory.enqueue_due() == 30
+    ahead = "select args ->> 'owner', extract(epoch from scheduled_at - now())::float8 from jobs.procrastinate_jobs"
+    waits = dict(ask(database_url, ahead))
+    for one in spaces:
+        wanted = max(timedelta(), stagger(one, SPREAD) - 3 * HOUR).total_seconds()
+        assert abs(waits[one.owner] - wanted) < 60
+    assert min(waits.values()) <= 0
+    assert max(waits.values()) > 600
+
+
+async def test_every_slot_has_its_round(database_url: str) -> None:
+    """A worker that goes on working asks again and again."""
+    heard: list[Outcome] = []
+    tuned = often(database_url)
+    async with (
+        bootstrap.memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as memory,
+        bootstrap.worker(tuned, memory, heard.append) as worker,
+    ):
+        running = asyncio.create_task(worker.run())
+        end = time.monotonic() + 15
+        while len(heard) < 2 and time.monotonic() < end:
+            await asyncio.sleep(0.05)
+        worker.stop()
+        await running
+    assert [outcome.job.name for outcome in heard[:2]] == ["round", "round"]
+
+
+@pytest.mark.timeout(90)
+async def test_killed_while_tending(database_url: str, tmp_path: Path) -> None:
+    """Kill -9 at random moments of the night shift: in the end every memory is forgotten once, and every old turn gone."""
+    dice, spaces, each = random.Random(7), [scope(f"o{n}") for n in range(20)], 60
+    (vector,) = await HashEmbedder().documents(["-"])
+    async with engine(database_url) as memory:
+        for who in spaces:
+            made = [Record(id=MemoryId(uuid4()), kind="episodic", category="activity",
+                           text=f"note {n}", created_at=NOON, updated_at=NOON) for n in range(each)]  # fmt: skip
+            changes = tuple(Change(action="ADD", after=one, vector=vector) for one in made)
+            plan = WritePlan(scope=who, expects=Revision(0), node="face", at=NOON, changes=changes)
+            await memory.house.store.commit(plan)
+            await memory.record(who, [said(f"Hello {n}!") for n in range(3)])
+    quick = tmp_path / "quick.yaml"
+    quick.write_text(
+        "jobs: {stalled_seconds: 1}\nsession_ledger: {cleanup_interval_seconds: 1}\nforgetting: {untouched_days: 1}\n"
+    )
+    environment = os.environ | {"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_HOME": str(tmp_path),
+                   "MUNIMENT_CONFIG": str(quick)}  # fmt: skip
+    left = "select count(*) from muniment.spaces where tended_at is null"
+    busy = "select count(*) from jobs.procrastinate_jobs where status = 'doing' and task_name = 'tend'"
+    killed = 0
+    while ask(database_url, left) != [(0,)]:
+        with subprocess.Popen([PROGRAM, "work", "-n", "2"], env=environment, stderr=subprocess.DEVNULL) as process:
+            try:
+                while process.poll() is None and ask(database_url, busy) == [(0,)] != ask(database_url, left):
+                    time.sleep(0.005)
+                time.sleep(dice.uniform(0, 0.1) if killed < 3 else 3)
+            finally:
+                process.send_signal(signal.SIGKILL)
+        killed += 1
+    assert killed > 1
+    twice = "select count(*), count(distinct memory_id) from muniment.journal where action = 'TTL'"
+    assert ask(database_url, twice) == [(len(spaces) * each,) * 2]
+    assert ask(database_url, "select count(*) from muniment.memories where state <> 'soft_deleted'") == [(0,)]
+    assert ask(database_url, "select count(*) from muniment.turns") == [(0,)]

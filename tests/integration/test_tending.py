@@ -1,0 +1,371 @@
+"""A space while nobody looks: what is forgotten, purged and cleaned, what was retrieved, and what is lost by none of it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+from muniment.memory import bootstrap
+from muniment.memory.engine import Memory
+from muniment.memory.errors import Conflict, NotFound
+from muniment.memory.flows import tend
+from muniment.memory.models.fakes import FixedClock, HashEmbedder
+from muniment.memory.plan import Change, Job, WritePlan
+from muniment.memory.records import Memory as Record, MemoryId, Query, Revision, TurnId, evolve
+from muniment.memory.rules.forgetting import forgettable, lasts, terms, touched
+from tests.engine import NOON, engine, note, said, scope, settings
+
+DAY = 86_400
+DAYS = timedelta(days=1)
+WHO = scope()
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(NOON)
+
+
+@pytest.fixture
+async def memory(database_url: str, clock: FixedClock) -> AsyncIterator[Memory]:
+    async with engine(database_url, clock=clock) as opened:
+        yield opened
+
+
+def ask(url: str, query: str, *values: Any) -> list[Any]:
+    with psycopg.connect(url, autocommit=True) as conn:
+        cursor = conn.execute(query, values)
+        return cursor.fetchall() if cursor.description else []
+
+
+async def kept(memory: Memory, *texts: str, **more: Any) -> list[MemoryId]:
+    """These notes as memories, in order."""
+    found = []
+    for text in texts:
+        receipt = await memory.keep(WHO, [note(text, **more)])
+        found.append(receipt.changes[0].after.id)
+    return found
+
+
+async def state(memory: Memory, id_: MemoryId) -> str:
+    return (await memory.get(WHO, id_)).state
+
+
+def varied(dice: random.Random) -> Record:
+    """A memory of any kind that there can be, touched at a round or at an odd moment."""
+    ages = [dice.randrange(800) * DAYS, 60 * DAYS, timedelta(seconds=dice.uniform(0, 800 * DAY))]
+    at = NOON - dice.choice(ages)
+    return Record(
+        id=MemoryId(uuid4()),
+        kind="semantic",
+        category=dice.choice(["goals", "tasks", "profile", "knowledge", "gone"]),
+        text=f"note {dice.random()}",
+        created_at=at,
+        updated_at=at,
+        importance=dice.randint(1, 5),
+        pinned=dice.random() < 0.2,
+        state=dice.choice(["active", "active", "active", "superseded", "soft_deleted", "pending"]),
+        run_id=dice.choice([None, None, "r"]),
+    )
+
+
+async def test_the_database_selects_what_the_rule_decides(memory: Memory, database_url: str) -> None:
+    """Random memories under random settings: the same are forgotten, and the next of them at the same moment."""
+    dice, store = random.Random(20261121), memory.house.store
+    made = [varied(dice) for _ in range(300)]
+    (vector,) = await HashEmbedder().documents(["-"])
+    changes = tuple(Change(action="ADD", after=one, vector=vector) for one in made)
+    await store.commit(WritePlan(scope=WHO, expects=Revision(0), node="face", at=NOON, changes=changes))
+    ask(database_url, """update muniment.memories set last_accessed_at = updated_at + random() * (%s - updated_at)
+                         where random() < 0.5""", NOON)  # fmt: skip
+    read = dict(ask(database_url, "select memory_id, last_accessed_at from muniment.memories"))
+    seen = [evolve(one, last_accessed_at=read[one.id]) for one in made]
+    base = memory.house.settings
+    for _ in range(25):
+        tuned = base.forgetting.model_copy(
+            update={
+                "untouched_days": dice.choice([1, 60, 400]),
+                "importance_below": dice.randint(1, 6),
+                "fade_days": dice.choice([1, 30, 180]),
+                "run_days": dice.choice([None, 7, 10**12]),
+                "categories": dice.choice([{}, {"tasks": 30, "knowledge": None}, {"profile": 1, "tasks": 10**12}]),
+            }
+        )
+        own = terms(tuned, base.session_ledger, base.categories)
+        due = await store.due(WHO, NOON, own, 1_000)
+        assert due
+        assert {one.id for one in due.forget} == {one.id for one in seen if forgettable(one, own, NOON)}
+        ends = [touched(one) + lasting for one in seen if (lasting := lasts(one, own)) is not None]
+        ends = [min(end, NOON + timedelta(days=3_650)) for end in ends]
+        assert (due.again is None) == (not ends)
+        assert due.again is None or abs(due.again - min(ends)) < timedelta(seconds=1)
+
+
+async def test_forgotten_restored_and_purged_later(memory: Memory, clock: FixedClock, database_url: str) -> None:
+    """What nobody needs leaves every answer, is told of once, comes back when restored, and is not forgotten again."""
+    dull, dear, needed = await kept(memory, "The kiosk sells blue umbrellas", "The harbour café closes on Mondays",
+                                    "The tram to the kiosk is line 7")  # fmt: skip
+    await memory.pin(WHO, dear)
+    await memory.seen(WHO, (await memory.brief(WHO, "supervisor", "Hello")).rev)
+    clock.advance(59 * DAY)
+    assert (await memory.tend(WHO)).forgotten == 0
+    asked = Query(text="tram line to the kiosk", top_k=1)
+    assert [hit.memory.id for hit in (await memory.query(WHO, "supervisor", asked)).hits] == [needed]
+    clock.advance(DAY)
+    assert (await memory.tend(WHO)).forgotten == 1
+    assert [await state(memory, one) for one in (dull, dear, needed)] == ["soft_deleted", "active", "active"]
+    gone = await memory.get(WHO, dull)
+    assert gone.purge_at == clock.now() + 30 * DAYS
+    (line, *_) = await memory.history(WHO, dull)
+    assert (line.action, line.node, line.meta) == ("TTL", "worker", {"why": "untouched", "days": 60})
+    assert ask(database_url, "select event from muniment.change_log where rev = %s", line.rev) == [("soft_deleted",)]
+
+    brief = await memory.brief(WHO, "supervisor", "Where are blue umbrellas sold at a kiosk?")
+    assert "soft_deleted: [Activity] The kiosk sells blue umbrellas" in brief.header
+    assert not any("umbrellas" in bullet for bullet in brief.bullets)
+    await memory.seen(WHO, brief.rev)
+    assert (await memory.brief(WHO, "supervisor", "Hello")).header == ""
+
+    await memory.restore(WHO, dull)
+    assert (await memory.tend(WHO)).forgotten == 0
+    assert await state(memory, dull) == "active"
+    clock.advance(60 * DAY)
+    assert (await memory.tend(WHO)).forgotten == 2
+    clock.advance(30 * DAY - 1)
+    assert (await memory.tend(WHO)).purged == 0
+    clock.advance(1)
+    assert (await memory.tend(WHO)).purged == 2
+    tables = ("memories", "memory_versions")
+    left = [ask(database_url, f"select distinct memory_id from muniment.{table}") for table in tables]
+    assert left == [[(dear,)], [(dear,)]]
+    assert standing(database_url)[:2] == (10, 10)  # 3 made, pinned, 3 forgotten, restored, 2 purged
+
+
+async def test_in_batches(memory: Memory, clock: FixedClock, database_url: str, monkeypatch: Any) -> None:
+    """More than fits one plan goes in several, each memory once."""
+    monkeypatch.setattr(tend, "_BATCH", 3)
+    await kept(
+        memory, *(f"The {one} drawer" for one in ("red", "green", "blue", "grey", "white", "brown", "small", "long"))
+    )
+    clock.advance(90 * DAY)
+    assert (await memory.tend(WHO)).forgotten == 8
+    assert ask(
+        database_url, "select count(*), count(distinct memory_id) from muniment.journal where action = 'TTL'"
+    ) == [(8, 8)]
+
+
+async def test_what_is_touched_meanwhile_stays(memory: Memory, clock: FixedClock) -> None:
+    """A change, or a retrieval alone, between the look and the plan: nothing is forgotten by what was seen before."""
+    one, other = await kept(memory, "The attic has a red trunk", "The cellar has a green door")
+    clock.advance(60 * DAY)
+    house, store = memory.house, memory.house.store
+    due = await store.due(WHO, clock.now(), house.terms, 10)
+    assert due
+    assert {found.id for found in due.forget} == {one, other}
+    await store.touch(WHO, {one: 1}, clock.now())
+    with pytest.raises(Conflict):
+        await tend._forget(house, WHO, due, clock.now())
+    assert await state(memory, other) == "active"
+    due = await store.due(WHO, clock.now(), house.terms, 10)
+    assert due
+    await memory.pin(WHO, other)
+    with pytest.raises(Conflict):
+        await tend._forget(house, WHO, due, clock.now())
+    assert (await memory.tend(WHO)).forgotten == 0
+
+
+async def test_no_such_space(memory: Memory) -> None:
+    """A space that is gone is none to tend: its job is dropped."""
+    with pytest.raises(NotFound):
+        await memory.perform(Job(name="tend", scope=scope("nobody")))
+
+
+def standing(url: str) -> tuple[int, int, datetime | None]:
+    ((rev, tended, again),) = ask(url, "select rev, tended_rev, tend_at from muniment.spaces")
+    return rev, tended, again
+
+
+async def test_what_tending_changes_is_tended(memory: Memory, clock: FixedClock, database_url: str) -> None:
+    """Its own changes make nothing due; the first of anybody else's does, also one that came while it was at work."""
+    (first,) = await kept(memory, "The gate creaks in the wind")
+    clock.advance(60 * DAY)
+    await memory.tend(WHO)
+    rev, tended, again = standing(database_url)
+    assert rev == tended == 2
+    assert again == clock.now() + 30 * DAYS  # the purge
+
+    house, store = memory.house, memory.house.store
+    due = await store.due(WHO, clock.now(), house.terms, 10)
+    assert due
+    await memory.restore(WHO, first)
+    await kept(memory, "The bell rings at noon")
+    clock.advance(60 * DAY)
+    assert (await memory.tend(WHO)).forgotten == 2
+    rev, *_ = standing(database_url)
+    await store.tended(WHO, due.rev, clock.now(), None, house.terms)
+    assert standing(database_url)[1] == due.rev < rev
+    await store.tended(WHO, None, clock.now(), None, house.terms)
+    assert standing(database_url)[1] == due.rev
+
+
+async def test_the_ledger_is_kept_for_days(memory: Memory, clock: FixedClock, database_url: str) -> None:
+    """Old turns go, and much later events and looks; every memory stays, with the session and the turns it names."""
+    (text,) = ("I want to learn sailing.",)
+    turn = said(text, key="1")
+    await memory.record(WHO, [turn])
+    learnt = await memory.learn(WHO, turn)
+    await memory.flush(WHO)
+    before = await memory.get(WHO, learnt.changes[0].after.id)
+    await memory.tend(WHO)
+    assert standing(database_url)[2] == NOON + 14 * DAYS
+    clock.advance(14 * DAY)
+    assert (await memory.tend(WHO)).turns == 0
+    clock.advance(1)
+    assert (await memory.tend(WHO)).turns == 1
+    assert ask(database_url, "select count(*) from muniment.turns") == [(0,)]
+    assert await memory.get(WHO, before.id) == before
+    assert before.session_id == "A"
+    assert before.turns == (turn.id,)
+    assert ask(database_url, "select count(*) > 0 from muniment.events") == [(True,)]
+    clock.advance(76 * DAY)
+    await memory.tend(WHO)
+    assert ask(
+        database_url, "select (select count(*) from muniment.events), (select count(*) from muniment.extractions)"
+    ) == [(0, 0)]
+    again = await memory.learn(WHO, turn)  # nobody knows any more that this was heard
+    assert not again.replayed
+
+
+async def test_a_turn_that_a_job_wants_stays(database_url: str, clock: FixedClock) -> None:
+    """However old it is, whether its job waits or runs; the space is looked at again the next day."""
+    tuned = settings(database_url, MUNIMENT_MODEL="none", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
+    async with engine(database_url, clock=clock, tuned=tuned, model=bootstrap.chat_model(tuned)) as memory:
+        wanted, held, other = (said(text, key=text) for text in ("I like tea.", "I like figs.", "Hello!"))
+        await memory.record(WHO, [held])
+        store = memory.house.store
+        number = await store.enroll()
+        ticket = await store.take(number, ["extract"])
+        assert ticket
+        await memory.record(WHO, [wanted, other])
+        clock.advance(20 * DAY)
+        assert (await memory.tend(WHO)).turns == 1
+        left = {TurnId(one) for (one,) in ask(database_url, "select turn_id from muniment.turns")}
+        assert left == {wanted.id, held.id}
+        assert standing(database_url)[2] == clock.now() + DAYS
+        await store.done(ticket)
+        assert (await memory.tend(WHO)).turns == 1
+
+
+async def test_what_is_said_later_is_cleaned_too(memory: Memory, clock: FixedClock, database_url: str) -> None:
+    """A turn that changes nothing makes its space due in time, also one whose memories are never due."""
+    (one,) = await kept(memory, "The lamp is brass")
+    await memory.pin(WHO, one)
+    clock.advance(91 * DAY)
+    await memory.flush(WHO)
+    await memory.tend(WHO)
+    assert standing(database_url)[2] is None
+    await memory.record(WHO, [said("Hello!", at=clock.now())])
+    assert standing(database_url)[2] == clock.now() + 14 * DAYS
+    await memory.record(WHO, [said("Hello?", at=clock.now() - DAYS), said("Bye!", at=clock.now())])
+    assert standing(database_url)[2] == clock.now() + 13 * DAYS
+    await memory.query(WHO, "supervisor", Query(text="anything"))
+    await memory.flush(WHO)
+    assert standing(database_url)[2] == clock.now() + 13 * DAYS
+
+
+async def test_a_turn_is_not_missed_that_is_being_recorded(
+    memory: Memory, clock: FixedClock, database_url: str
+) -> None:
+    """Who notes when the space is due waits for the turn that is on its way in."""
+    (one,) = await kept(memory, "The lamp is brass")
+    await memory.pin(WHO, one)
+    store, own = memory.house.store, memory.house.terms
+    ask(database_url, "update muniment.spaces set tend_at = %s", NOON)
+    async with await psycopg.AsyncConnection.connect(database_url) as writer:
+        await writer.execute(
+            """insert into muniment.turns (space_id, turn_id, session_id, role, text, at, source, tags, recalled)
+               values (%s, gen_random_uuid(), 'A', 'user', 'Hello!', %s, 'user', '{}', '{}')""", (WHO.space, NOON)
+        )  # fmt: skip
+        noting = asyncio.create_task(store.tended(WHO, Revision(2), NOON, None, own))
+        done, _ = await asyncio.wait([noting], timeout=0.2)
+        assert not done
+        await writer.commit()
+        await noting
+    assert standing(database_url)[2] == NOON + 14 * DAYS
+
+
+def counts(url: str, ids: Sequence[MemoryId]) -> list[tuple[int, datetime | None]]:
+    found = {
+        id_: (count, at)
+        for id_, count, at in ask(url, "select memory_id, access_count, last_accessed_at from muniment.memories")
+    }
+    return [found[one] for one in ids]
+
+
+async def test_what_is_retrieved_is_counted(memory: Memory, clock: FixedClock, database_url: str) -> None:
+    """Once written with the flush, then not for a while, at last at the end; never a revision; not what is always shown."""
+    tea, door = await kept(memory, "The teahouse opens at nine", "The green door is locked")
+    (name,) = await kept(memory, "Ana was born in Porto", category="profile")
+    rev = standing(database_url)[0]
+
+    async def look() -> None:
+        found = await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?", top_k=1))
+        assert [hit.memory.id for hit in found.hits] == [tea]
+
+    await look()
+    await memory.brief(WHO, "supervisor", "When does the teahouse open?")
+    assert counts(database_url, [tea]) == [(0, None)]
+    await memory.flush(WHO)
+    assert counts(database_url, [tea, door, name]) == [(2, NOON), (0, None), (0, None)]
+    for seconds, count in ((599, 2), (1, 4), (1, 4)):
+        clock.advance(seconds)
+        await look()
+        await memory.flush(WHO)
+        assert counts(database_url, [tea])[0][0] == count
+    await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?", as_of=Revision(rev)))
+    await memory.close()
+    assert counts(database_url, [tea]) == [(5, clock.now())]
+    assert standing(database_url)[0] == rev
+    assert ask(database_url, "select count(*) from muniment.memory_versions") == [(0,)]
+
+
+async def test_counting_waits_for_no_writer(memory: Memory, database_url: str) -> None:
+    """What another transaction holds is left out and counted later; the rest is written at once."""
+    tea, door = await kept(memory, "The teahouse opens at nine", "The teahouse has a green door")
+    await memory.query(WHO, "supervisor", Query(text="What is the teahouse like, when does it open?"))
+    async with await psycopg.AsyncConnection.connect(database_url) as writer:
+        await writer.execute("update muniment.memories set importance = 4 where memory_id = %s", (tea,))
+        await asyncio.wait_for(memory.flush(WHO), 2)
+        assert [count for count, _ in counts(database_url, [tea, door])] == [0, 1]
+        await writer.commit()
+    await memory.flush(WHO)
+    assert [count for count, _ in counts(database_url, [tea, door])] == [1, 1]
+
+
+async def test_counting_writes_itself_when_there_is_much(
+    memory: Memory, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A reader that never flushes loses little, and waits for nothing."""
+    monkeypatch.setattr("muniment.memory.flows.touch._FULL", 1)
+    (tea,) = await kept(memory, "The teahouse opens at nine")
+    await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?"))
+    for _ in range(100):
+        await asyncio.sleep(0.02)
+        if counts(database_url, [tea])[0][0]:
+            return
+    pytest.fail("it was not written")
+
+
+async def test_what_was_retrieved_is_not_forgotten(memory: Memory, clock: FixedClock) -> None:
+    """The count need not be written yet, where the same process tends."""
+    tea, door = await kept(memory, "The teahouse opens at nine", "The green door is locked")
+    clock.advance(60 * DAY)
+    await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?", top_k=1))
+    assert (await memory.tend(WHO)).forgotten == 1
+    assert [await state(memory, one) for one in (tea, door)] == ["active", "soft_deleted"]

@@ -1,0 +1,130 @@
+"""What is forgotten by itself, and when a space has its turn."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from itertools import pairwise
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from hypothesis import given, strategies as st
+
+from muniment.memory.records import Memory, MemoryId, Scope
+from muniment.memory.rules.forgetting import forgettable, lasts, reason, terms, touched
+from muniment.memory.rules.rounds import slot, stagger
+from muniment.memory.settings import load
+from muniment.memory.upkeep import Terms
+from tests.engine import NOON
+
+DAYS = timedelta(days=1)
+SETTINGS = load({"HOME": "/nonexistent"})
+
+
+def ruled(**changed: Any) -> Terms:
+    forgetting = SETTINGS.forgetting.model_copy(update=changed)
+    return terms(forgetting, SETTINGS.session_ledger, SETTINGS.categories)
+
+
+def memory(days: float = 0, category: str = "goals", **more: Any) -> Memory:
+    """A memory that nobody has touched for so many days."""
+    at = NOON - timedelta(days=days)
+    return Memory(id=MemoryId(uuid4()), kind="semantic", category=category, text="-", created_at=at,
+                  updated_at=at, **more)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("one", "gone"),
+    [
+        (memory(60), True),
+        (memory(60 - 1e-6), False),
+        (memory(60, importance=1), True),
+        (memory(60, importance=3), False),
+        (memory(180, importance=3), True),  # has faded to 2
+        (memory(359, importance=4), False),
+        (memory(360, importance=4), True),
+        (memory(9_999, importance=5), False),
+        (memory(60, pinned=True), False),
+        (memory(60, "profile"), False),  # always in context
+        (memory(60, state="superseded"), False),
+        (memory(60, state="pending"), False),
+        (memory(60, last_accessed_at=NOON - timedelta(days=59)), False),
+        (memory(60, last_accessed_at=NOON - timedelta(days=300)), True),
+        (memory(60, "gone_from_the_settings"), True),
+    ],
+)
+def test_what_is_forgotten(one: Memory, gone: bool) -> None:
+    """Untouched long enough, less important than the bound, not pinned, not always in context."""
+    assert forgettable(one, ruled(), NOON) is gone
+
+
+def test_days_of_their_own() -> None:
+    """A category may be forgotten sooner, or never."""
+    own = ruled(categories={"tasks": 30, "knowledge": None})
+    assert forgettable(memory(30, "tasks"), own, NOON)
+    assert not forgettable(memory(59, "goals"), own, NOON)
+    assert lasts(memory(9_999, "knowledge"), own) is None
+    assert lasts(memory(9_999, "profile", run_id="r"), ruled(categories={"profile": 1}, run_days=1)) is None
+
+
+def test_a_run_is_forgotten_whatever_its_importance() -> None:
+    """What belongs to a run goes after its days, but not what is pinned or never goes; what belongs to none stays."""
+    own = ruled(run_days=7, categories={"knowledge": None})
+    assert forgettable(memory(7, importance=5, run_id="r"), own, NOON)
+    assert not forgettable(memory(6, importance=1, run_id="r"), own, NOON)
+    assert not forgettable(memory(7, importance=1), own, NOON)
+    assert not forgettable(memory(7, run_id="r", pinned=True), own, NOON)
+    assert not forgettable(memory(7, "knowledge", run_id="r"), own, NOON)
+    assert not forgettable(memory(59, importance=5, run_id="r"), ruled(), NOON)
+
+
+def test_the_bounds_of_the_bound() -> None:
+    """Nothing is less important than 1; everything is less important than 6."""
+    assert not any(forgettable(memory(9_999, importance=n), ruled(importance_below=1), NOON) for n in range(1, 6))
+    assert all(forgettable(memory(60, importance=n), ruled(importance_below=6), NOON) for n in range(1, 6))
+
+
+@given(days=st.integers(0, 2_000), importance=st.integers(1, 5), below=st.integers(1, 6), fade=st.integers(1, 400))
+def test_the_moment_is_where_it_begins(days: int, importance: int, below: int, fade: int) -> None:
+    """`lasts` is the first moment at which importance has faded below the bound, and from then on it stays so."""
+    own = ruled(importance_below=below, fade_days=fade)
+    one = memory(days, importance=importance)
+    faded = importance if importance == 5 else max(1, importance - days // fade)
+    assert forgettable(one, own, NOON) == (days >= own.untouched_days and faded < below)
+
+
+def test_any_number_of_days_can_be_given() -> None:
+    """A number beyond the calendar is as good as never."""
+    endless = ruled(untouched_days=10**12, fade_days=10**12, run_days=10**12, categories={"tasks": 10**12})
+    for category in ("goals", "tasks"):
+        assert not forgettable(memory(9_999, category, run_id="r"), endless, NOON)
+
+
+def test_the_journal_says_how_long() -> None:
+    """Whole days since the last touch."""
+    one = memory(70, last_accessed_at=NOON - timedelta(days=61, hours=5))
+    assert touched(one) == one.last_accessed_at
+    assert reason(one, NOON) == {"why": "untouched", "days": 61}
+
+
+@given(now=st.timedeltas(-99_999 * DAYS, 99_999 * DAYS), hours=st.integers(1, 30))
+def test_slots_follow_one_another(now: timedelta, hours: int) -> None:
+    """Every moment is in one slot, and the next slot begins where it ends."""
+    at, every = NOON + now, timedelta(hours=hours)
+    start = slot(at, every)
+    assert start <= at < start + every
+    assert slot(start, every) == start
+    assert slot(start + every, every) == start + every
+
+
+def test_tenants_have_times_of_their_own() -> None:
+    """Tenants are spread over the whole slot, the spaces of one of them over a tenth of it, always the same."""
+    hour = timedelta(hours=1)
+    spaces = [[stagger(Scope(tenant=f"t{n}", owner=f"o{m}"), hour) for m in range(50)] for n in range(200)]
+    assert spaces[7][3] == stagger(Scope(tenant="t7", owner="o3"), hour)
+    assert all(max(one) - min(one) < hour / 10 for one in spaces)
+    assert all(max(one) - min(one) > hour / 20 for one in spaces)
+    starts = sorted(min(one) for one in spaces)
+    assert starts[0] < hour / 20
+    assert hour * 0.85 < max(max(one) for one in spaces) < hour
+    assert max(after - before for before, after in pairwise(starts)) < hour / 15
