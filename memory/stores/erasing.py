@@ -138,8 +138,9 @@ async def _remove(
 
 async def _untrace(conn: Connection, named: dict[str, Any], traces: Traces, counts: dict[str, int]) -> None:
     """What else says it, and what hangs on the turns that do; counted."""
-    asked = named | _asked(traces, list(dict.fromkeys(one.id for one in traces.around if not one.since)))
-    for table, block in _OF_TRACES:
+    asked = named | _asked(traces, list(dict.fromkeys(_ids((*traces.around, *traces.former)))))
+    # The lists know the stripped memories by words that are gone: without them, these count as just changed.
+    for table, block in (("postings", "postings"), *_OF_TRACES):
         counts[table] = counts.get(table, 0) + (await conn.execute(_ERASING[block], asked)).rowcount
     for block in ("unsupported", "formerly_unsupported", "fewer_signals", "forget_values", "recalled"):
         await conn.execute(_ERASING[block], asked)
@@ -148,6 +149,7 @@ async def _untrace(conn: Connection, named: dict[str, Any], traces: Traces, coun
     if asked["ids"]:
         await conn.execute(_ERASING["bump"], asked | {"count": len(asked["ids"])})
         await conn.execute(_ERASING["retold"], asked)
+        await conn.execute(_ERASING["empty_postings"], asked)
     await conn.execute(_ERASING["app"])
     counts["jobs"] = (await conn.execute(_ERASING["jobs_of_turns"], asked)).rowcount
     await conn.execute(_ERASING["eraser"])

@@ -25,6 +25,7 @@ from muniment.memory.records import (
     evolve,
 )
 from muniment.memory.rules.fingerprints import repeats
+from muniment.memory.stores import erasing
 from muniment.memory.stores.large import index_name
 from tests.engine import NOON, engine, note, said, scope
 from tests.erasing import all_rows, commit, everything, forgotten, kept, rows
@@ -116,6 +117,11 @@ async def test_a_memory_is_erased_with_all_that_says_it(database_url: str) -> No
         assert await memory.export(scope("cem")) == told
         with pytest.raises(NotFound):
             await memory.erase(scope(), id_)
+
+
+def test_no_table_is_left_out(database_url: str) -> None:
+    """Every table with a space is erased with it, but the receipts and the tenant's books."""
+    assert set(rows(database_url, scope())) == {*erasing._OF_SPACE, "erasures", "spend", "spend_days"}
 
 
 async def test_a_user_is_erased_and_nobody_else(database_url: str) -> None:

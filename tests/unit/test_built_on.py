@@ -1,0 +1,83 @@
+"""What says a statement that is to be erased, and what only speaks of the same thing."""
+
+from uuid import UUID, uuid4
+
+import pytest
+from hypothesis import given, strategies as st
+
+from muniment.memory.records import Kind, MemoryId, Revision, TurnId
+from muniment.memory.rules.built_on import says, states, touched
+from muniment.memory.upkeep import Stated
+
+WALNUTS = "User is allergic to walnuts"
+VERA = "User's sister Vera teaches the cello in Lyon"
+words = st.lists(
+    st.sampled_from(["harbour", "ferry", "lantern", "copper", "maple", "violin", "river", "stone"]), max_size=60
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "text", "said"),
+    [
+        (WALNUTS, "I am allergic to walnuts.", True),
+        (WALNUTS, "Hello!\nBecause you're allergic to walnuts, no pesto for you.", True),
+        (WALNUTS, "Walnuts are nuts.", False),
+        (WALNUTS, "", False),
+        (VERA, "My sister Vera teaches cello, in Lyon, did you know?", True),
+        (VERA, "In Lyon there is a cello school.", False),
+        ("The user wants to ship v1 by September", "On 2026-05-04 the user decided to ship v1 by September", True),
+        ("用户对花生过敏", "我对花生过敏", True),
+        ("用户对花生过敏", "我对海鲜过敏", False),
+        ("", "anything", False),
+    ],
+)
+def test_what_says_it(statement: str, text: str, said: bool) -> None:
+    """In any person and order, in a sentence of a longer text; not by a word alone."""
+    assert says([statement], text) is said
+    assert says(["User keeps bees", statement], text) is said
+
+
+@pytest.mark.parametrize(
+    ("statement", "other", "same"),
+    [
+        (WALNUTS, "The user is allergic to walnuts and pears", True),
+        (VERA, "User's sister Vera teaches the cello in Paris", False),
+        ("User's budget is 50 euros a week", "User's budget is 80 euros a week", False),
+        ("User likes tea", "User likes coffee", False),
+    ],
+)
+def test_what_states_it(statement: str, other: str, same: bool) -> None:
+    """A statement that differs in a name or a number is another one, and stays."""
+    assert states([statement], other) is same
+
+
+@given(before=words, after=words)
+def test_it_is_found_in_any_text(before: list[str], after: list[str]) -> None:
+    """Whatever stands around it, and however long that is."""
+    text = " ".join([*before, "I am allergic to walnuts", *after])
+    assert says([WALNUTS], text)
+    assert says([WALNUTS], f"{'harbour ' * 5_000}{text}")
+    assert not says([WALNUTS], " ".join(before + after))
+
+
+@pytest.mark.parametrize("kind", ["semantic", "episodic", "procedural", "insight"])
+@given(turns=st.sets(st.integers(0, 5)), own=st.sets(st.integers(0, 5)))
+def test_what_was_made_of_its_turns(kind: Kind, turns: set[int], own: set[int]) -> None:
+    """An insight goes with any of the turns that it rests on; other statements of a turn stay."""
+    ids = [TurnId(UUID(int=n + 1)) for n in range(6)]
+    one = Stated(id=MemoryId(uuid4()), since=Revision(0), kind=kind, text="User keeps bees",
+                 turns=tuple(ids[n] for n in sorted(own)))  # fmt: skip
+    found = touched([WALNUTS], frozenset(ids[n] for n in turns), one)
+    assert found == ("text" if kind == "insight" and turns & own else None)
+
+
+def test_what_says_it_around_the_text() -> None:
+    """The text stays where only the words around it say it."""
+    one = Stated(
+        id=MemoryId(uuid4()),
+        since=Revision(0),
+        kind="semantic",
+        text="User keeps bees",
+        context="I am allergic to walnuts",
+    )
+    assert touched([WALNUTS], frozenset(), one) == "context"
