@@ -139,8 +139,10 @@ async def test_a_scrub_waits_for_who_still_sees_it(database_url: str, monkeypatc
     """Rows that a transaction still sees would be written anew with the rest: nothing is said to be scrubbed then."""
     monkeypatch.setattr(scrubbing, "_WAIT_SECONDS", 0.01)
     async with engine(database_url) as memory:
+        await memory.learn(scope(), said("I am allergic to walnuts"))
         with psycopg.connect(database_url) as other:
             other.execute("set transaction isolation level repeatable read")
-            other.execute("select count(*) from muniment.spaces")
+            other.execute("select count(*) from pg_catalog.pg_class")
+            await memory.erase_space(scope())
             with pytest.raises(Conflict, match="still sees"):
                 await memory.scrub()
