@@ -36,8 +36,8 @@ MODES = ("rules", "model")
 MODEL = "scripted"
 PRICE = Price(input=0.25, output=2.0)  # of a small model, per million tokens
 START = datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
-LATER, NIGHT = timedelta(hours=12), timedelta(days=1)
-NIGHTS = 13  # at most: on the 14th what was checked on the first is checked again
+LATER, NIGHT = timedelta(hours=12), timedelta(hours=1)  # all of it changed "in the last 72 hours", as after an import
+NIGHTS = 60  # at most
 LIFTED = 1_000_000  # pairs of a night, in place of a day's cap
 EVERYTHING = 1_000_000
 LABELS: tuple[doubles.Label, ...] = ("same", "supersedes", "different")
@@ -106,7 +106,7 @@ async def _nights(memory: Memory, clock: FixedClock, world: doubles.World) -> di
     before = await _content(memory, scope)
     runs: list[Run] = []
     started = perf_counter()
-    while len(runs) < NIGHTS and (not runs or runs[-1].seen):
+    while len(runs) < NIGHTS and not _rested(runs):
         clock.advance(NIGHT.total_seconds())
         run = await memory.consolidate(scope, limit=LIFTED)
         if run is None or run.status != "done":
@@ -130,6 +130,11 @@ async def _nights(memory: Memory, clock: FixedClock, world: doubles.World) -> di
     }
 
 
+def _rested(runs: Sequence[Run]) -> bool:
+    """Whether the last night had nothing to do and has come no further than the one before."""
+    return len(runs) > 1 and not runs[-1].seen and runs[-1].surveyed == runs[-2].surveyed
+
+
 async def _content(memory: Memory, scope: Scope) -> bytes:
     """What `muniment export --content` writes."""
     rows = await memory.export(scope, content=True)
@@ -142,7 +147,8 @@ def quality(world: doubles.World, after: Sequence[Record]) -> dict[str, Any]:
     by_id = {one.id: one for one in after}
     last = {said[one.text].text: said[_root(one, by_id).text] for one in after}
     gone = [(said[one.text], last[one.text]) for one in after if one.state == "superseded"]
-    wrong = [(one, stays) for one, stays in gone if "different" in (_relation(one, stays))]
+    wrong = [(one, stays) for one, stays in gone if stays.beside(one) == "different"]
+    wrong.sort(key=lambda both: both[0].person == both[1].person)  # the worst first
     rooted = Counter(stays.group for one, stays in gone if one.group == stays.group)
     doubled = [one for one in world.later if one.role == "double"]
     changed = [one for one in world.later if one.role == "change"]
@@ -162,11 +168,6 @@ def quality(world: doubles.World, after: Sequence[Record]) -> dict[str, Any]:
         "wrong_persons": sum(one.person != stays.person for one, stays in wrong),
         "wrong_pairs": [[one.text, stays.text] for one, stays in wrong[:20]],
     }  # fmt: skip
-
-
-def _relation(one: doubles.Said, stays: doubles.Said) -> doubles.Label:
-    """What stays is to what has gone: it says the same, or it has the later value of the same."""
-    return stays.beside(one)
 
 
 def _by_kind(doubled: Sequence[doubles.Said], rooted: Counter[str]) -> dict[str, list[int]]:

@@ -17,7 +17,7 @@ from muniment.memory.rules import words
 from muniment.memory.rules.judge import another_time, attribute, judge, one_subject
 from muniment.memory.rules.merge import alike
 from muniment.memory.rules.reading import read
-from muniment.memory.rules.restated import corrected, of_two_people, same_words
+from muniment.memory.rules.restated import corrected, of_two_people, same_words, unrelated
 from muniment.memory.rules.wording import apart, contrast, names_differ, of_another, same_slot, swapped
 from muniment.memory.sections import Profile
 from muniment.memory.upkeep import Finding, Gained, Judgement, Members, Pair, RunId, Step
@@ -100,9 +100,13 @@ def _stands(pair: Pair) -> bool:
     new, old = pair.newer, pair.older
     if old.pinned or TRUST_RANK[new.trust] < TRUST_RANK[old.trust]:
         return True
-    if _one_attribute(pair) or judge(_again(new), old) == "supersedes":
-        return False
     left, right = read(new.text), read(old.text)
+    if _one_attribute(pair):
+        return False
+    if unrelated(left, right):
+        return True
+    if judge(_again(new), old) == "supersedes":
+        return False
     other = contrast(left, right) or swapped(left, right) or names_differ(left, right)
     return other and not same_slot(left, right)
 

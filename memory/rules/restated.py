@@ -47,6 +47,13 @@ def corrected(new: Reading, old: Reading) -> bool:
     return new.corrects and len(gone) <= (0 if new.figures else 1)
 
 
+def unrelated(a: Reading, b: Reading) -> bool:
+    """Whether the two have no word in common but names, numbers and light ones: neither can be what has become of the other."""
+    names = a.names | b.names | frozenset(filter(None, (a.lead, b.lead))) | _USER
+    mine, theirs = ({one for one in _heavy(each) if one not in names} for each in (a, b))
+    return not mine & theirs
+
+
 def _of_user(one: Reading) -> bool:
     return bool(_USER & set(one.said)) or "用户" in one.text
 

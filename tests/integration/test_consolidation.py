@@ -97,6 +97,24 @@ async def test_an_undone_run_leaves_no_trace_in_the_content(database_url: str) -
             await memory.undo_consolidation(scope("ben"), run.id)
 
 
+async def test_runs_over_the_same_memory_are_undone_the_last_one_first(database_url: str) -> None:
+    """What another run did and took back stands in nobody's way; what it did and did not take back does."""
+    async with engine(database_url) as memory:
+        third = note(f"{TWINS[0]}!", pinned=True)
+        await memory.ingest(ANA, [note(TWINS[0], importance=4), note(TWINS[1], tags=("garden",))])
+        before = [evolve(one, rev=Revision(0)) for one in await active(memory)]
+        first = await memory.consolidate(ANA)
+        await memory.ingest(ANA, [third])
+        second = await memory.consolidate(ANA)
+        assert first is not None
+        assert second is not None
+        assert (first.same, second.same) == (1, 1)
+        assert (await memory.undo_consolidation(ANA, second.id)).left == 0
+        assert (await memory.undo_consolidation(ANA, first.id)).left == 0
+        after = [evolve(one, rev=Revision(0)) for one in await active(memory) if one.text != third.text]
+        assert after == before
+
+
 async def test_every_script_is_compared_in_its_own_way(database_url: str) -> None:
     """An embedder that knows no Chinese has Chinese compared by its words, and what a cosine says does not count."""
     tuned = settings(database_url)

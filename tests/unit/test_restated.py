@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.rules.reading import read
-from muniment.memory.rules.restated import corrected, of_two_people, same_words
+from muniment.memory.rules.restated import corrected, of_two_people, same_words, unrelated
 
 
 @pytest.mark.parametrize(
@@ -58,3 +58,10 @@ def test_the_user_is_nobody_else(other: str, does: str) -> None:
     """What somebody does the user does not, whatever the words; the user's own is the user's."""
     mine, theirs = read(f"The user {does}"), read(f"{other} {does}")
     assert of_two_people(mine, theirs) is of_two_people(theirs, mine) is ("user" not in other)
+
+
+def test_what_shares_no_word_takes_nothing_s_place() -> None:
+    """A name and a year are no common matter; one word is."""
+    goat, lesson = read("Selma has a hedgehog in 2026"), read("Selma taught two children in 2026")
+    assert unrelated(goat, lesson)
+    assert not unrelated(goat, read("Selma gave her hedgehog to Theo"))

@@ -122,16 +122,20 @@ select r.from_id, r.to_id, r.strength from muniment.relations r
 where r.space_id = %(space)s and (r.from_id = any(%(ids)s) or r.to_id = any(%(ids)s))
 
 -- name: changed_by (each memory as it is, with the first of its former versions that the run has made; `alone`: every
--- change since is the run's, and no other memory says by now what the former one says)
+-- change since is the run's, or of another run and taken back, and no other memory says by now what the former one says)
 with touched as materialized (
-  select j.memory_id, min(j.rev) as first, max(j.rev) as last, count(*) as times,
-    jsonb_agg(j.meta order by j.rev) as metas
+  select j.memory_id, min(j.rev) as first, jsonb_agg(j.meta order by j.rev) as metas
   from muniment.journal j where j.space_id = %(space)s and j.meta ->> 'run' = %(run_id)s::text and j.action = 'MERGE'
   group by j.memory_id
 )
-select 'now' as part, t.metas, t.last = m.rev and t.times = (
-    select count(*) from muniment.journal j
-    where j.space_id = %(space)s and j.memory_id = t.memory_id and j.rev >= t.first) as alone, {{read.columns}}
+select 'now' as part, t.metas, not exists (
+    select from muniment.journal j
+    where j.space_id = %(space)s and j.memory_id = t.memory_id and j.rev > t.first
+      and j.meta ->> 'run' is distinct from %(run_id)s::text
+      and not exists (
+        select from muniment.journal u
+        where u.space_id = %(space)s and u.memory_id = t.memory_id and u.rev >= j.rev and u.action = 'RESTORE'
+          and u.meta ->> 'undo' = coalesce(j.meta ->> 'undo', j.meta ->> 'run'))) as alone, {{read.columns}}
 from touched t join muniment.memories m on m.space_id = %(space)s and m.memory_id = t.memory_id
 union all
 select 'before', null, v.stable_key is null or not exists (
