@@ -57,7 +57,7 @@ class Members:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What a run changed of one memory: as it was before and as it is now, with the `meta` of the journal's lines."""
+    """What a run changed of one memory: as it was before and as it is now, with the `meta` of the journal's lines and their `rev`."""
 
     before: Memory
     now: Memory

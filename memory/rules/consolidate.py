@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Literal
 from uuid import UUID
 
@@ -241,11 +242,13 @@ def taken_back(steps: Sequence[Step], run: RunId) -> tuple[tuple[Change, ...], t
         for one in alone
     )
     edges: dict[tuple[MemoryId, MemoryId], Gained] = {}
-    for one in alone:
-        for other, now, former in (edge for meta in one.metas for edge in meta.get("edges", ())):
-            low, high = sorted((one.now.id, MemoryId(UUID(other))))
-            first = edges.get((low, high))
-            edges[low, high] = Gained(low=low, high=high, now=now, before=first.before if first else former)
+    told = sorted(
+        ((meta["rev"], one.now.id, meta.get("edges", ())) for one in alone for meta in one.metas), key=itemgetter(0)
+    )
+    for stays, (other, now, former) in ((id_, edge) for _, id_, gained in told for edge in gained):
+        low, high = sorted((stays, MemoryId(UUID(other))))
+        first = edges.get((low, high))
+        edges[low, high] = Gained(low=low, high=high, now=now, before=first.before if first else former)
     return changes, tuple(edges.values())
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from random import Random
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -12,8 +15,9 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput, Conflict, NotFound
 from muniment.memory.models.fakes import FixedClock
 from muniment.memory.models.scripted import ScriptedOpenAI, structured
-from muniment.memory.records import Memory as Record, Query, Revision, evolve
-from tests.engine import NOON, engine, note, scope, settings
+from muniment.memory.plan import Change, Relation, WritePlan
+from muniment.memory.records import Candidate, Fact, Memory as Record, Query, Revision, TurnId, evolve
+from tests.engine import NOON, engine, note, said, scope, settings
 
 ANA = scope(thread="")
 TWINS = ("The user waters the tomatoes on the balcony", "The user waters the tomatoes on the balcony.")
@@ -142,7 +146,7 @@ async def test_a_model_is_asked_by_the_page_and_held_to_the_guards(database_url:
             {"pairs": [{"pair": one["pair"], "verdict": "same"} for one in pairs if "figs" not in str(one)]}
         )
 
-    said = [
+    told = [
         "The user goes to the harbour for a swim every morning", "Every morning the user takes a swim at the harbour",
         "The user paid 40 euros for the old bicycle", "The user paid 60 euros for the old bicycle",
         "The user grows figs in a big pot", "In a pot the user has lots of figs, a big one",
@@ -150,7 +154,7 @@ async def test_a_model_is_asked_by_the_page_and_held_to_the_guards(database_url:
     with ScriptedOpenAI(reply) as server:
         tuned = settings(database_url, MUNIMENT_MODEL="m", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="k")
         async with engine(database_url, tuned=tuned) as memory:
-            await memory.ingest(ANA, [note(one) for one in said])
+            await memory.ingest(ANA, [note(one) for one in told])
             run = await memory.consolidate(ANA)
             assert run is not None
             assert (run.status, run.requests, run.same, run.unanswered) == ("done", 1, 1, 1)
@@ -161,7 +165,7 @@ async def test_a_model_is_asked_by_the_page_and_held_to_the_guards(database_url:
             assert sum("euros" in one for one in left) == 2
             again = await memory.consolidate(ANA)
             assert again is not None
-            assert [[one["earlier"]["text"] for one in page] for page in asked[1:]] == [[said[4]]]
+            assert [[one["earlier"]["text"] for one in page] for page in asked[1:]] == [[told[4]]]
 
 
 @pytest.mark.parametrize(("fail", "status", "reason"), [("server_error", "failed", "ModelUnavailable")])
@@ -246,6 +250,94 @@ async def test_a_chain_ends_in_one_memory(database_url: str) -> None:
         header = (await memory.brief(thread, "supervisor", "tomatoes")).header
         assert header.splitlines()[1:] == [f"- ↔merged: Combined 3 notes about {TWINS[0]}!"]
         gone = await memory.list(ANA, states=("superseded",))
-        said = await memory.why_not(ANA, "supervisor", gone[0].id, Query(text="tomatoes"))
-        assert said.reason == "superseded"
-        assert str(gone[0].superseded_by) in said.said
+        why = await memory.why_not(ANA, "supervisor", gone[0].id, Query(text="tomatoes"))
+        assert why.reason == "superseded"
+        assert str(gone[0].superseded_by) in why.said
+
+
+async def test_a_space_of_every_kind_is_the_same_to_the_byte_after_the_undo(database_url: str) -> None:
+    """Pins, tags, trusts, times, edges of several strengths, chains and corrections: undoing the run brings all of it back, and
+    what was added meanwhile stays."""
+    random = Random(7)
+    things = ("tomatoes", "bees", "boats", "violins")
+
+    def one(n: int) -> Candidate:
+        text = f"The user looks after the {things[n % 4]} of the village{'.' * random.randint(0, 1)}"
+        when = NOON if random.random() < 0.3 else None
+        return note(text, importance=random.randint(1, 5), pinned=random.random() < 0.3, event_time=when,
+                    trust=random.choice(("user", "agent")), tags=tuple(random.sample("xyz", 2)))  # fmt: skip
+
+    async with engine(database_url) as memory:
+        await memory.ingest(ANA, [one(n) for n in range(24)])
+        known = await active(memory)
+        rev = (await memory.status(ANA))["rev"]
+        edges = tuple(
+            Relation(a=a.id, b=b.id, strength=round(random.random(), 4))
+            for a, b in (random.sample(known, 2) for _ in range(40))
+        )
+        touched = Change(action="LINK", before=known[0], after=known[0])
+        await memory.house.store.commit(
+            WritePlan(scope=ANA, expects=rev, node="worker", at=NOON, changes=(touched,), relations=edges)
+        )
+        before = await memory.export(ANA, content=True)
+        run = await memory.consolidate(ANA)
+        assert run is not None
+        assert run.same > 10
+        assert await memory.export(ANA, content=True) != before
+        assert len(await active(memory)) < len(known)
+        undone = await memory.undo_consolidation(ANA, run.id)
+        assert undone.left == 0
+        assert json.dumps(await memory.export(ANA, content=True)) == json.dumps(before)
+
+
+async def test_an_undo_leaves_what_has_changed_since(database_url: str) -> None:
+    """A survivor that was changed after the run stays as it is, what gave way to it comes back, and both are counted."""
+    async with engine(database_url) as memory:
+        await memory.ingest(ANA, [note(TWINS[0], importance=4), note(TWINS[1])])
+        run = await memory.consolidate(ANA)
+        assert run is not None
+        (heir,) = await active(memory)
+        await memory.pin(ANA, heir.id)
+        undone = await memory.undo_consolidation(ANA, run.id)
+        assert (undone.restored, undone.left) == (1, 1)
+        now = {one.id: one for one in await active(memory)}
+        assert len(now) == 2
+        assert now[heir.id].pinned
+
+
+async def test_an_undo_takes_nobodys_key(database_url: str) -> None:
+    """Where another memory has by now the stable key of one that gave way, that one stays superseded."""
+    home = Fact(kind="identity", predicate="lives_in", object="Porto", single=True)
+    async with engine(database_url) as memory:
+        first = Candidate(text="The user lives in Porto", category="activity", fact=home, turns=(TurnId(uuid4()),))
+        await memory.ingest(ANA, [first])
+        plain = evolve(
+            first, text="The user lives in Porto.", fact=None, trust="user", pinned=True, turns=(TurnId(uuid4()),)
+        )
+        await memory.ingest(ANA, [plain])
+        run = await memory.consolidate(ANA)
+        assert run is not None
+        assert run.same == 1
+        await memory.ingest(ANA, [evolve(first, text="Porto is where the user lives", turns=(TurnId(uuid4()),))])
+        undone = await memory.undo_consolidation(ANA, run.id)
+        assert (undone.restored, undone.left) == (1, 1)
+        keys = [one.stable_key for one in await active(memory) if one.stable_key]
+        assert len(keys) == len(set(keys))
+
+
+async def test_writers_and_a_consolidation_do_not_overwrite_each_other(database_url: str) -> None:
+    """Writers of another process come between its steps: all of theirs is there, no revision is missing, and it ends."""
+    async with engine(database_url) as memory, engine(database_url) as other:
+        await memory.ingest(ANA, [note(f"The user rides the number {n // 2} tram{'.' * (n % 2)}") for n in range(30)])
+
+        async def writing() -> None:
+            for n in range(15):
+                await other.learn(ANA, said(f"My goal is to climb {n} hills."))
+
+        run, _ = await asyncio.gather(memory.consolidate(ANA), writing())
+        assert run is not None
+        assert run.status == "done"
+        assert run.same == 15
+        lines = await memory.history(ANA, limit=1000)
+        assert [one.rev for one in lines] == list(range(len(lines), 0, -1))
+        assert sum("tram" in one for one in await texts(memory)) == 15

@@ -229,7 +229,12 @@ def test_whatever_is_decided_nothing_is_lost_and_all_of_it_can_be_taken_back(kno
             assert TRUST_RANK[heir.trust] >= TRUST_RANK[before.trust] or before.trust != "user"
     lines = {one.id: [change for change in table.changes if change.after.id == one.id] for one in known}
     steps = [
-        Step(before=one, now=now[one.id], metas=tuple(change.meta for change in lines[one.id]), alone=True)
+        Step(
+            before=one,
+            now=now[one.id],
+            metas=tuple(change.meta | {"rev": n} for n, change in enumerate(lines[one.id])),
+            alone=True,
+        )
         for one in known
         if lines[one.id]
     ]

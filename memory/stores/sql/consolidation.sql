@@ -124,7 +124,8 @@ where r.space_id = %(space)s and (r.from_id = any(%(ids)s) or r.to_id = any(%(id
 -- name: changed_by (each memory as it is, with the first of its former versions that the run has made; `alone`: every
 -- change since is the run's, or of another run and taken back, and no other memory says by now what the former one says)
 with touched as materialized (
-  select j.memory_id, min(j.rev) as first, jsonb_agg(j.meta order by j.rev) as metas
+  select j.memory_id, min(j.rev) as first,
+    jsonb_agg(j.meta || jsonb_build_object('rev', j.rev) order by j.rev) as metas
   from muniment.journal j where j.space_id = %(space)s and j.meta ->> 'run' = %(run_id)s::text and j.action = 'MERGE'
   group by j.memory_id
 )
