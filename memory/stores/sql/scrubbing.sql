@@ -13,7 +13,7 @@ select pg_current_xact_id()::text as id
 
 -- name: watched (who began before and may still look at what is gone)
 select count(*) as others from pg_catalog.pg_stat_activity
-where pid <> pg_backend_pid() and backend_xmin is not null and age(backend_xmin) > age(%(id)s::xid)
+where pid <> pg_backend_pid() and coalesce(datname, current_database()) = current_database() and backend_xmin is not null and age(backend_xmin) > age(%(id)s::xid)
 
 -- name: patience
 set lock_timeout = '60s'
