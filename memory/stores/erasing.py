@@ -91,7 +91,8 @@ class Erasures(Indexes):
         await self._unindexed(scope)
         async with self._erasing(scope) as (conn, named):
             counts = {}
-            for table in _OF_SPACE:
+            # Of a space that is not there nothing is; one that is founded at this moment comes after the erasure.
+            for table in _OF_SPACE if named["rev"] is not None else ():
                 counts[table] = (await conn.execute(_ERASING[f"all_{table}"], named)).rowcount
             await conn.execute(_ERASING["app"])
             counts["jobs"] = (await conn.execute(_ERASING["jobs"], named)).rowcount
@@ -119,7 +120,7 @@ class Erasures(Indexes):
             await conn.execute(_ERASING["eraser"])
             named: dict[str, Any] = {"space": scope.space}
             row = await (await conn.execute(_ERASING["lock"], named)).fetchone()
-            yield conn, named | {"rev": row["rev"] if row else 0}
+            yield conn, named | {"rev": row["rev"] if row else None}
 
 
 async def _remove(

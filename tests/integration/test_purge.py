@@ -12,7 +12,7 @@ from muniment.memory.pages import STATES, Listing
 from muniment.memory.plan import Change, WritePlan
 from muniment.memory.records import Query, Revision, evolve
 from tests.engine import NOON, engine, scope
-from tests.erasing import LATER, everything, forgotten, kept, rows
+from tests.erasing import LATER, commit, everything, forgotten, kept, rows
 
 
 def lines(history: object) -> list[tuple[int, str, str]]:
@@ -140,3 +140,20 @@ async def test_lists_of_a_large_space_lose_it(database_url: str) -> None:
             assert ids[0] not in {hit.memory.id for hit in answer.hits}
             await store.index(scope(), 1, anew=True)
         await store.unindex(scope())
+
+
+async def test_what_it_replaced_is_replaced_by_nothing(database_url: str) -> None:
+    """A memory that had to go for it, and its former version, name no memory that is not there."""
+    async with engine(database_url) as memory:
+        heir, former = await kept(memory, "The cello is sold"), await kept(memory, "The cello is rented")
+        held = await memory.get(scope(), former)
+        gone = evolve(held, state="superseded", superseded_by=heir)
+        await commit(memory, scope(), Change(action="UPDATE", before=held, after=gone))
+        await commit(memory, scope(), Change(action="UPDATE", before=gone, after=evolve(gone, pinned=True)))
+        await memory.forget(scope(), heir)
+        await memory.house.store.purge(scope(), [heir], LATER)
+        assert (await memory.get(scope(), former)).superseded_by is None
+        assert (await memory.get(scope(), former, as_of=Revision(3))).superseded_by is None
+        verdict = await memory.why_not(scope(), "supervisor", former, Query(text="cello"))
+        assert verdict.reason == "superseded"
+        assert str(heir) not in str([row for row in await memory.export(scope()) if row["type"] != "journal"])
