@@ -86,7 +86,7 @@ async def test_the_server_has_a_worker(database_url: str, monkeypatch: pytest.Mo
             monkeypatch.setenv("MUNIMENT_MODEL", "m")
             async with checkpointer():
                 async with asyncio.timeout(20):
-                    while await memory.waiting():
+                    while "extract" in await memory.waiting():
                         await asyncio.sleep(0.05)
     assert len(model.requests) == 1
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import operator
+import random
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any
 
 import pytest
+from langchain_core.messages import HumanMessage
 from langgraph.graph import START, StateGraph
-from langgraph.types import interrupt
+from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
-from muniment.graph.checkpointer import PooledSaver, open_saver
-from muniment.graph.janitor import Freed, delete_threads, prune, threads_of
+from muniment.graph import janitor, tables
+from muniment.graph.checkpointer import PooledSaver, checkpointer, open_saver
+from muniment.graph.janitor import Freed, delete_threads, prune, sizes, threads_of, tidy
+from muniment.memory.errors import Conflict, NoCheckpoint
 from muniment.memory.records import Scope
+from muniment.memory.settings import Settings
+from muniment.nodes.state import Input, Who
 from tests.graph.conftest import Talk
 
 
@@ -115,3 +121,146 @@ async def test_threads_of_an_owner_are_found_and_deleted(talk: Callable[..., Tal
     assert min(gone.values()) > 0
     assert (await threads_of(saver, ana), await threads_of(saver, bo)) == ([], ["c"])
     assert not (await here.graph.aget_state(here.config("a"))).values
+
+
+async def test_an_interrupt_is_answered_after_it(saver: PooledSaver) -> None:
+    """What a thread waits for is of its newest checkpoint, and stays, though everything else goes."""
+    graph = adder(saver, asks=True)
+    await graph.ainvoke(Sum(total=0), at("a"))
+    assert (await prune(saver, keep=1)).checkpoints == 2
+    waiting = await graph.aget_state(at("a"))
+    assert [one.value for one in waiting.interrupts] == ["how much?"]
+    assert await graph.ainvoke(Command(resume=5), at("a")) == {"total": 6, "once": ["from the first run"]}
+
+
+async def test_the_supervisor_goes_on(talk: Callable[..., Talk], saver: PooledSaver) -> None:
+    """The next turn knows the conversation, a fork and a replay from what is kept work, one from what is gone is refused."""
+    here = talk(None, saver)
+    for number in range(6):
+        await here.say(f"I own {number} bikes.")
+    points = await history(here.graph, "a")
+    gone = points[-1].config
+    await prune(saver, keep=12)
+    ends = [one for one in await history(here.graph, "a") if not one.next]
+    assert len((await here.say("I own a boat."))["messages"]) == 14
+    fork = await here.graph.ainvoke(
+        Input(messages=[HumanMessage("I own a car.")]), ends[1].config, context=Who(user="ana")
+    )
+    assert [one.text for one in fork["messages"][-4::2]] == ["I own 4 bikes.", "I own a car."]
+    before = next(one for one in await history(here.graph, "a") if one.next == ("context",))
+    again = await here.graph.ainvoke(None, before.config, context=Who(user="ana"))
+    assert again["messages"][-2].text == before.values["messages"][-1].text
+    had = await rows(saver)
+    for said in (None, Input(messages=[HumanMessage("I own a car.")])):
+        with pytest.raises(NoCheckpoint, match="old ones are pruned"):
+            await here.graph.ainvoke(said, gone, context=Who(user="ana"))
+    assert await rows(saver) == had
+    assert not (await here.graph.aget_state(gone)).values
+
+
+async def test_runs_go_on_beside_it(database_url: str) -> None:
+    """Eight threads speak while two janitors prune to one checkpoint, again and again: no turn and no value is lost."""
+    async with open_saver(database_url) as one, open_saver(database_url) as other:
+        talking = True
+
+        async def sweep(saver: PooledSaver) -> int:
+            removed = 0
+            while talking:
+                try:
+                    removed += (await prune(saver, keep=1)).checkpoints
+                except Conflict:
+                    await asyncio.sleep(0.005)
+            return removed
+
+        sweepers = [asyncio.create_task(sweep(saver)) for saver in (one, other)]
+        modes = ("sync", "async", "exit", "sync", "async", "exit", "sync", "async")
+
+        async def speak(number: int) -> None:
+            graph = adder(one, pause=0.002)
+            for _ in range(6):
+                await graph.ainvoke(Sum(total=0), at(str(number)), durability=modes[number])
+
+        await asyncio.gather(*(speak(number) for number in range(8)))
+        talking = False
+        assert sum(await asyncio.gather(*sweepers)) > 8
+        for number in range(8):
+            state = await adder(one).aget_state(at(str(number)))
+            assert state.values == {"total": 12, "once": ["from the first run"]}
+            assert state.next == ()
+
+
+async def test_a_run_from_a_checkpoint_that_goes_meanwhile(saver: PooledSaver) -> None:
+    """It keeps all its values, also those that it did not write itself."""
+    await adder(saver).ainvoke(Sum(total=0), at("a"))
+    start = (await history(adder(saver), "a"))[1]
+    await adder(saver).ainvoke(Sum(total=0), at("a"))
+    await adder(saver).aupdate_state(at("a"), Sum(once=["something else"]))
+    running = asyncio.create_task(
+        adder(saver, pause=0.3).ainvoke(Sum(total=10), start.config, durability="exit")
+    )  # fmt: skip
+    await asyncio.sleep(0.1)
+    await prune(saver, keep=1)
+    await running
+    state = await adder(saver).aget_state(at("a"))
+    assert state.values == {"total": 13, "once": ["from the first run"]}
+
+
+async def test_threads_nobody_touches_go_as_a_whole(saver: PooledSaver, settings: Settings) -> None:
+    """Rows of all tables; a thread that was touched stays, and without a limit all do."""
+    graph = adder(saver)
+    await graph.ainvoke(Sum(total=0), at("old"))
+    async with saver.cursor() as cursor:
+        await cursor.execute(
+            """update checkpoints set checkpoint = checkpoint || '{"ts": "2026-01-02T00:00:00+00:00"}'"""
+        )
+    await graph.ainvoke(Sum(total=0), at("new"))
+    assert await prune(saver, keep=100) == Freed()
+    freed = await prune(saver, keep=100, days=30)
+    assert (freed.threads, freed.whole) == (1, 1)
+    assert [one.thread for one in (await sizes(saver, 9)).largest] == ["new"]
+    async with saver.cursor() as cursor:
+        await cursor.execute(
+            "select distinct thread_id from checkpoint_blobs union select thread_id from checkpoint_writes"
+        )
+        assert await cursor.fetchall() == [{"thread_id": "new"}]
+
+
+async def test_one_janitor_at_a_time_and_once_in_an_interval(saver: PooledSaver, settings: Settings) -> None:
+    """The second is told, the one that comes by itself lets it be."""
+    await adder(saver).ainvoke(Sum(total=0), at("a"))
+    async with saver.cursor() as cursor, cursor.connection.transaction():
+        await cursor.execute(tables.ALONE, (janitor._LOCK,))
+        with pytest.raises(Conflict):
+            await prune(saver, keep=1)
+        assert await tidy(saver, settings) is None
+    assert [one is None for one in await asyncio.gather(*(tidy(saver, settings) for _ in range(4)))].count(False) == 1
+    assert await tidy(saver, settings) is None
+    soon = settings.model_copy(update={"session_ledger": settings.session_ledger.model_copy(
+        update={"cleanup_interval_seconds": 0.000001})})  # fmt: skip
+    assert await tidy(saver, soon) is not None
+
+
+async def test_the_server_has_a_janitor(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes by itself, by the settings."""
+    async with open_saver(database_url) as saver:
+        for _ in range(12):
+            await adder(saver).ainvoke(Sum(total=0), at("a"))
+        had = (await rows(saver))["checkpoints"]
+    monkeypatch.setenv("MUNIMENT_DATABASE_URL", database_url)
+    async with checkpointer() as served:
+        async with asyncio.timeout(10):
+            while (await rows(served))["checkpoints"] == had:
+                await asyncio.sleep(0.02)
+        assert (await rows(served))["checkpoints"] == 20
+
+
+async def test_thirty_turns_take_little(talk: Callable[..., Talk], saver: PooledSaver) -> None:
+    """18 kB of text that hardly compress: less than 0.3 MB after the janitor, as 60 kB in 100 turns have to take 1 MB."""
+    here, chance = talk(None, saver), random.Random(7)
+    for _ in range(30):
+        words = ("".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 9))) for _ in range(120))
+        await here.say(" ".join(words)[:600])
+    had = (await sizes(saver, 1)).bytes
+    await prune(saver, keep=here.settings.checkpoints.keep)
+    (left,) = (await sizes(saver, 1)).largest
+    assert left.bytes < 300_000 < had
