@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any
 from uuid import UUID
 
@@ -203,10 +204,14 @@ def _say(run: Run, currency: str) -> None:
             f"{run.requests:,} requests to {run.model}: {run.input_tokens:,} + {run.output_tokens:,} tokens, "
             f"{run.micros / _MICROS:.4f} {currency}."
         )
+    if run.status == "waiting":
+        screen.say(f"{len(run.asked):,} pairs are with the model's batch endpoint; `muniment work` fetches its answer.")
     if run.dry:
         screen.say("Nothing was changed (--dry-run).")
     elif run.same or run.superseded:
-        screen.say(f"To take it back: muniment consolidate --user {run.scope.owner} --undo {str(run.id)[:_SHORT]}")
+        screen.say(
+            f"To take it back: muniment consolidate --user {quote(run.scope.owner)} --undo {str(run.id)[:_SHORT]}"
+        )
     if run.status in ("failed", "over_budget"):
         screen.complain(_why(run))
 

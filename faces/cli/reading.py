@@ -210,7 +210,7 @@ def _told(entry: JournalEntry) -> str:
     if heir := entry.meta.get("into"):
         return f"{entry.text}  (superseded by {str(heir)[:SHORT_ID]})"
     if gone := entry.meta.get("from"):
-        return f"{entry.text}  (in place of {str(gone)[:SHORT_ID]}, too)"
+        return f"{entry.text}  (also stands for {str(gone)[:SHORT_ID]})"
     decided = entry.meta.get("consent")
     if not decided:
         return entry.text
