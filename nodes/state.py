@@ -20,7 +20,7 @@ from muniment.memory.records import Scope, Turn
 
 ANYONE = "me"
 IDS = frozenset(
-    {"asked", "at", "to_learn", "to_record", "to_confirm", "was_asked", "told_at"}
+    {"asked", "at", "to_learn", "to_record", "to_confirm", "was_asked", "told_at", "run", "portions", "findings"}
 )  # of the state: what holds ids and times, no text
 _NAME_CHARS = 500
 _MEMORY = (

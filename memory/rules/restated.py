@@ -6,16 +6,19 @@ and came from anywhere both are most likely meant: here a word more is a word th
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
 from muniment.memory.rules import words
+from muniment.memory.rules.chinese_words import SURNAMES
 from muniment.memory.rules.reading import Reading
 from muniment.memory.rules.reading_words import NUMBERS, SAME
 from muniment.memory.rules.text import vocabulary
 from muniment.memory.rules.wording import same_slot
 
 _USER = frozenset({"user", "i", "my", "me"})
+_NAME_ZH = re.compile(rf"[{SURNAMES}][\u4e00-\u9fff]")
 _LIGHT = vocabulary(
     """
     a an the is are was were be been being has have had do does did of to in on at by for from with it its that this there
@@ -26,8 +29,12 @@ _DENYING = vocabulary("not no never doesn't don't didn't isn't aren't wasn't can
 
 
 def of_two_people(a: Reading, b: Reading) -> bool:
-    """Whether one statement is about the user and the other is not: what a friend does the user does not."""
-    return _of_user(a) != _of_user(b)
+    """Whether one statement is about the user and the other is not, or each begins with a Chinese name of its own: what a
+    friend does neither the user does nor another friend. Names of the alphabetic scripts are known by their capitals."""
+    if _of_user(a) != _of_user(b):
+        return True
+    mine, theirs = _lead_zh(a), _lead_zh(b)
+    return bool(mine and theirs) and mine not in b.text and theirs not in a.text
 
 
 def same_words(a: Reading, b: Reading) -> bool:
@@ -52,6 +59,12 @@ def unrelated(a: Reading, b: Reading) -> bool:
     names = a.names | b.names | frozenset(filter(None, (a.lead, b.lead))) | _USER
     mine, theirs = ({one for one in _heavy(each) if one not in names} for each in (a, b))
     return not mine & theirs
+
+
+def _lead_zh(one: Reading) -> str:
+    """The surname and the character after it that a text begins with; now and then it is a word like 周末."""
+    found = _NAME_ZH.match(one.text)
+    return found.group() if found else ""
 
 
 def _of_user(one: Reading) -> bool:

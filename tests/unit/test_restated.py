@@ -60,6 +60,14 @@ def test_the_user_is_nobody_else(other: str, does: str) -> None:
     assert of_two_people(mine, theirs) is of_two_people(theirs, mine) is ("user" not in other)
 
 
+@pytest.mark.parametrize(("a", "b", "two"), [
+    ("王芳会说法语", "李强会说法语", True), ("王芳会说法语", "王芳会讲法语", False), ("李强的姐姐是王芳", "王芳是李强的姐姐", False),
+])  # fmt: skip
+def test_chinese_names_are_told_apart(a: str, b: str, two: bool) -> None:
+    """By how a text begins, unless the other one has that name, too."""
+    assert of_two_people(read(a), read(b)) is of_two_people(read(b), read(a)) is two
+
+
 def test_what_shares_no_word_takes_nothing_s_place() -> None:
     """A name and a year are no common matter; one word is."""
     goat, lesson = read("Selma has a hedgehog in 2026"), read("Selma taught two children in 2026")

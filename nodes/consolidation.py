@@ -1,0 +1,200 @@
+"""The steps of a consolidation as nodes: begin, survey, then check and apply a prompt's worth at a time, and end.
+
+The state names memories by their ids and runs by their records, so that a checkpoint can go on where a process has died:
+what it was about is read again, and what was done already is known from the run's record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+from uuid import UUID
+
+from langchain_core.runnables import RunnableConfig
+from langgraph.runtime import Runtime
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict  # Pydantic refuses typing's own on Python 3.11, and the server needs a schema
+
+from muniment.memory.engine import Memory
+from muniment.memory.errors import BadInput, NotFound
+from muniment.memory.records import Memory as Record, MemoryId, Scope, evolve
+from muniment.memory.settings import Settings
+from muniment.memory.upkeep import Finding, Judgement, Pair, Run
+from muniment.nodes.state import Who, scope
+
+_RUN: TypeAdapter[Run] = TypeAdapter(Run)
+_BUSY = "Another consolidation of this memory is under way, or one has died less than its lease ago: nothing was done."
+
+
+class Ordered(TypedDict, total=False):
+    """What a caller may say: whose memory, how many pairs in place of the day's, and whether to write nothing."""
+
+    user: str
+    tenant: str
+    limit: int
+    dry_run: bool
+
+
+class Twins(TypedDict, total=False):
+    """A pair of memories by their ids, the earlier one first, and what it was found to be."""
+
+    older: str
+    newer: str
+    sim: float
+    judgement: Judgement
+    source: Literal["rules", "model"]
+
+
+class Night(Ordered, total=False):
+    """A consolidation on its way."""
+
+    run: dict[str, Any] | None  # its record so far; None when another one is under way
+    portions: list[list[Twins]]  # what is yet to be checked, a prompt's worth each
+    findings: list[Twins]  # of the portion that was checked last
+    shown: list[dict[str, Any]]  # the same with the texts, for people
+    told: str  # what it came to, in one sentence
+
+
+async def begin(
+    state: Night, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> Night:
+    """Open a run of the space, unless there is one. Raises BadInput, Denied, StoreError."""
+    said: dict[str, Any] = dict(state)  # by whoever called: of any type
+    limit, dry = said.get("limit"), said.get("dry_run") or False
+    if not (limit is None or type(limit) is int) or not isinstance(dry, bool):
+        raise BadInput("input: limit is a whole number, dry_run true or false")
+    run = await memory.begin_run(_who(state, runtime, config, settings), dry=dry, limit=limit)
+    told = _BUSY if run is None else ""
+    return Night(run=None if run is None else _row(run), portions=[], findings=[], shown=[], told=told)
+
+
+async def survey(
+    state: Night, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> Night:
+    """Find the pairs to check. Raises Denied, Conflict, StoreError."""
+    run = _run(state, _who(state, runtime, config, settings))
+    surveyed, portions = await memory.survey_run(run)
+    return Night(run=_row(surveyed), portions=[[_twins(one) for one in some] for some in portions])
+
+
+async def check(
+    state: Night, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> Night:
+    """Look at one portion: by the rules, or with the model. Raises Denied, StoreError."""
+    who = _who(state, runtime, config, settings)
+    pairs = await _pairs(memory, who, state["portions"][0])
+    run, findings = await memory.check_run(_run(state, who), pairs)
+    return Night(
+        run=_row(run),
+        portions=state["portions"][1:],
+        findings=[Twins(**_twins(one.pair) | {"judgement": one.judgement, "source": one.source}) for one in findings],
+        shown=[_shown(one) for one in findings],
+    )
+
+
+async def apply(
+    state: Night, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> Night:
+    """Do what was found, all or nothing, and once. Raises Denied, Conflict, StoreError."""
+    who = _who(state, runtime, config, settings)
+    run = _run(state, who)
+    done = await _ahead(memory, who, run)
+    if done is None:
+        pairs = await _pairs(memory, who, state["findings"])
+        by_ids = {(one.older.id, one.newer.id): one for one in pairs}
+        findings = [
+            Finding(pair=pair, judgement=one["judgement"], source=one["source"])
+            for one in state["findings"]
+            if (pair := by_ids.get((_id(one["older"]), _id(one["newer"]))))
+        ]
+        done = await memory.apply_run(run, findings)
+    return Night(run=_row(done), findings=[])
+
+
+async def end(
+    state: Night, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> Night:
+    """Close the record, or hand what is left to ask to a batch endpoint. Raises Denied, Conflict, StoreError."""
+    who = _who(state, runtime, config, settings)
+    run = _run(state, who)
+    over = await _ahead(memory, who, run)
+    if over is None or (over.ended_at is None and over.status != "waiting"):
+        over = await memory.end_run(run)
+    return Night(run=_row(over), told=_sentence(over))
+
+
+def begun(state: Night) -> Literal["survey", "__end__"]:
+    """Whether there is a run to go on with."""
+    return "survey" if state.get("run") else "__end__"
+
+
+def left(state: Night) -> Literal["check", "end"]:
+    """Whether there is more to check."""
+    run = state.get("run") or {}
+    return "check" if state.get("portions") and run.get("status") == "running" else "end"
+
+
+def _who(state: Night, runtime: Runtime[Who], config: RunnableConfig, settings: Settings) -> Scope:
+    """Whose memory it is, without what differs from turn to turn; an authenticated user has no other's."""
+    said: dict[str, Any] = dict(state)
+    given: Who | None = runtime.context  # a run without a context has none, whatever LangGraph's types say
+    user, tenant = said.get("user") or (given or Who()).user, said.get("tenant") or (given or Who()).tenant
+    if not isinstance(user, str) or not (tenant is None or isinstance(tenant, str)):
+        raise BadInput("input: user and tenant are texts")
+    found = scope(runtime.override(context=Who(user=user, tenant=tenant)), config, settings.tenant)
+    return Scope(tenant=found.tenant, owner=found.owner, owner_type=found.owner_type)
+
+
+def _row(run: Run) -> dict[str, Any]:
+    row: dict[str, Any] = _RUN.dump_python(run, mode="json", exclude={"scope"})
+    return row
+
+
+def _run(state: Night, who: Scope) -> Run:
+    """The run of the state. Whose it is is not taken from the state."""
+    return evolve(_RUN.validate_python((state.get("run") or {}) | {"scope": who}), scope=who)
+
+
+async def _ahead(memory: Memory, who: Scope, run: Run) -> Run | None:
+    """The run's record, when it is further than the state: a process has died between the two."""
+    for one in [] if run.dry else await memory.consolidations(who, 1):
+        if one.id == run.id and (one.ended_at or one.status != run.status or _seen(one) > _seen(run)):
+            return evolve(one, limit=run.limit)
+    return None
+
+
+def _seen(run: Run) -> int:
+    return run.checked + run.outdated
+
+
+async def _pairs(memory: Memory, who: Scope, twins: Sequence[Twins]) -> list[Pair]:
+    """The pairs as their memories are by now, without those of which one is gone."""
+    known: dict[MemoryId, Record | None] = {}
+    for id_ in {_id(one[side]) for one in twins for side in ("older", "newer")}:
+        try:
+            known[id_] = await memory.get(who, id_)
+        except NotFound:
+            known[id_] = None
+    both = [(known[_id(one["older"])], known[_id(one["newer"])], one["sim"]) for one in twins]
+    return [Pair(older=older, newer=newer, sim=sim) for older, newer, sim in both if older and newer]
+
+
+def _id(text: str) -> MemoryId:
+    return MemoryId(UUID(text))
+
+
+def _twins(pair: Pair) -> Twins:
+    return Twins(older=str(pair.older.id), newer=str(pair.newer.id), sim=pair.sim)
+
+
+def _shown(finding: Finding) -> dict[str, Any]:
+    pair = finding.pair
+    return {"earlier": pair.older.text, "later": pair.newer.text, "near": round(pair.sim, 2),
+            "verdict": finding.judgement, "by": finding.source}  # fmt: skip
+
+
+def _sentence(run: Run) -> str:
+    if run.status == "waiting":
+        return f"{len(run.asked)} pairs are with the batch endpoint: a worker collects the answers (muniment work)."
+    made = f"{run.checked} pairs checked: {run.same} merged, {run.superseded} superseded, {run.distinct} different"
+    why = f"; it has ended early ({run.reason})" if run.status in ("failed", "over_budget") else ""
+    return f"{made}{why}." + (" Nothing was changed (dry_run)." if run.dry else "")

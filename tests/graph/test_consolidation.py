@@ -1,0 +1,196 @@
+"""A consolidation as a graph: the same as in one call, step by step, and it goes on where a process has died."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph.state import CompiledStateGraph
+
+from muniment.graph.checkpointer import open_saver
+from muniment.graph.consolidation import build
+from muniment.memory import bootstrap
+from muniment.memory.engine import Memory
+from muniment.memory.errors import BadInput
+from muniment.memory.models.fakes import FixedClock, HashEmbedder
+from muniment.memory.models.scripted import structured
+from muniment.memory.models.scripted_batches import ScriptedBatches
+from muniment.memory.records import Scope
+from muniment.memory.settings import Settings
+from muniment.memory.upkeep import Run
+from muniment.nodes.consolidation import Night, Ordered
+from muniment.nodes.state import Who
+from tests.engine import note
+
+Graph = CompiledStateGraph[Night, Who, Ordered, Night]
+SAID = [
+    *("The user waters the tomatoes", "The user waters the tomatoes.", "Rosa mended the lamp in the attic yesterday"),
+    *("Lamp in the attic mended again thanks to Rosa", "Theo sold the boat in spring", "In spring the boat was sold, says Theo"),
+]  # fmt: skip
+
+
+def answer(body: dict[str, Any]) -> str:
+    """A model for which the lamps are one, and nothing else is."""
+    pairs = json.loads(body["messages"][-1]["content"])["pairs"]
+    lamps = [all("lamp" in one[side]["text"].lower() for side in ("earlier", "later")) for one in pairs]
+    return structured(
+        {"pairs": [{"pair": n, "verdict": "same" if yes else "different"} for n, yes in enumerate(lamps, 1)]}
+    )
+
+
+@asynccontextmanager
+async def served(settings: Settings, clock: FixedClock) -> AsyncIterator[tuple[Memory, Settings]]:
+    """An engine whose model is at a scripted server."""
+    with ScriptedBatches(answer) as server:
+        told = {"chat_model": "tiny-1", "base_url": server.base_url}
+        tuned = settings.model_copy(update=told)
+        async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=clock) as memory:
+            yield memory, tuned
+
+
+async def tell(memory: Memory, *owners: str) -> None:
+    for owner in owners:
+        await memory.ingest(Scope(owner=owner), [note(text) for text in SAID])
+
+
+def thread() -> Any:
+    return {"configurable": {"thread_id": str(uuid4())}}
+
+
+def figures(run: Run) -> dict[str, Any]:
+    """A record without what is of its own: id, space and time."""
+    names = ("status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "requests",
+             "input_tokens", "output_tokens", "duplicates_before", "duplicates_after", "model", "prompt", "surveyed")  # fmt: skip
+    return {name: getattr(run, name) for name in names}
+
+
+async def test_the_graph_comes_to_the_same_as_one_call(settings: Settings, clock: FixedClock) -> None:
+    """Equal records and equal memories; every step is there to be seen, with the texts, and the state is JSON."""
+    async with served(settings, clock) as (memory, tuned):
+        await tell(memory, "ana", "ben")
+        graph = build(memory, tuned).compile(checkpointer=InMemorySaver())
+        steps = [one async for one in graph.astream(Ordered(user="ana"), thread(), stream_mode="updates")]
+        whole = await memory.consolidate(Scope(owner="ben"))
+        assert whole is not None
+        (record,) = await memory.consolidations(Scope(owner="ana"))
+        assert figures(record) == figures(whole)
+        assert (record.same, record.requests) == (2, 1)
+        texts = [sorted(one.text for one in await memory.list(Scope(owner=owner))) for owner in ("ana", "ben")]
+        assert texts[0] == texts[1]
+        assert len(texts[0]) == 4
+        assert [name for one in steps for name in one] == ["begin", "survey", "check", "apply", "check", "apply", "end"]
+        shown = [pair for one in steps for pair in one.get("check", {}).get("shown", ())]
+        assert {"same"} < {pair["verdict"] for pair in shown}
+        assert {pair["by"] for pair in shown} == {"rules", "model"}
+        assert "2 merged" in steps[-1]["end"]["told"]
+        json.dumps(steps)
+
+
+@pytest.mark.parametrize("stop", ["survey", "check", "apply"])
+async def test_it_goes_on_where_a_process_has_died(
+    database_url: str, settings: Settings, clock: FixedClock, stop: str
+) -> None:
+    """Another process, with the checkpoint alone, ends it as if nothing had happened; the model is asked once."""
+    async with served(settings, clock) as (memory, tuned), open_saver(database_url) as saver:
+        await tell(memory, "ana", "ben")
+        config = thread()
+        await (
+            build(memory, tuned)
+            .compile(checkpointer=saver, interrupt_after=[stop])
+            .ainvoke(Ordered(user="ana"), config)
+        )
+        (open_,) = await memory.consolidations(Scope(owner="ana"))
+        assert open_.status == "running"
+        async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=clock) as other:
+            state = await build(other, tuned).compile(checkpointer=saver).ainvoke(None, config)
+            assert state["run"]["status"] == "done"
+            whole = await other.consolidate(Scope(owner="ben"))
+            (record,) = await other.consolidations(Scope(owner="ana"))
+        assert whole is not None
+        assert figures(record) == figures(whole)
+
+
+@pytest.mark.parametrize("step", ["apply", "end"])
+async def test_a_step_whose_checkpoint_was_lost_is_not_done_twice(
+    settings: Settings, clock: FixedClock, step: str
+) -> None:
+    """The database knows more than the checkpoint: the step is taken from there."""
+    async with served(settings, clock) as (memory, tuned):
+        await tell(memory, "ana", "ben")
+        saver, config = InMemorySaver(), thread()
+        graph: Graph = build(memory, tuned).compile(checkpointer=saver)
+        await (
+            build(memory, tuned)
+            .compile(checkpointer=saver, interrupt_before=[step])
+            .ainvoke(Ordered(user="ana"), config)
+        )
+        before = await graph.aget_state(config)
+        await build(memory, tuned).compile(checkpointer=saver, interrupt_after=[step]).ainvoke(None, config)
+        state = await graph.ainvoke(None, before.config)
+        whole = await memory.consolidate(Scope(owner="ben"))
+        (record,) = await memory.consolidations(Scope(owner="ana"))
+        assert whole is not None
+        assert figures(record) == figures(whole)
+        assert state["run"]["status"] == "done"
+
+
+async def test_a_dry_run_writes_nothing(settings: Settings, clock: FixedClock) -> None:
+    """No memory and no record; the verdicts are in the state."""
+    async with served(settings, clock) as (memory, tuned):
+        await tell(memory, "ana")
+        state = await build(memory, tuned).compile().ainvoke(Ordered(user="ana", dry_run=True))
+        assert state["run"]["same"] == 2
+        assert len(await memory.list(Scope(owner="ana"))) == len(SAID)
+        assert await memory.consolidations(Scope(owner="ana")) == []
+
+
+async def test_a_space_that_is_busy_is_told_so(settings: Settings, clock: FixedClock) -> None:
+    """One run at a time: the second graph ends at its first step."""
+    async with served(settings, clock) as (memory, tuned):
+        await tell(memory, "ana")
+        graph = build(memory, tuned).compile()
+        await memory.begin_run(Scope(owner="ana"))
+        state = await graph.ainvoke(Ordered(user="ana"))
+        assert state["run"] is None
+        assert "under way" in state["told"]
+
+
+@pytest.mark.parametrize(
+    "said", [{"limit": "7"}, {"limit": 0}, {"limit": True}, {"dry_run": "no"}, {"user": 7}, {"user": " "}]
+)
+async def test_what_is_not_valid_is_refused(memory: Memory, settings: Settings, said: Any) -> None:
+    """By name, before anything is begun."""
+    with pytest.raises(BadInput, match=next(iter(said))):
+        await build(memory, settings).compile().ainvoke(said)
+
+
+async def test_a_batch_ends_the_graph_and_not_the_run(settings: Settings, clock: FixedClock) -> None:
+    """What the rules are sure of is done, the rest waits at the endpoint for a worker."""
+    night = settings.consolidation.model_copy(update={"batch": True})
+    async with served(settings.model_copy(update={"consolidation": night}), clock) as (memory, tuned):
+        await tell(memory, "ana")
+        state = await build(memory, tuned).compile().ainvoke(Ordered(user="ana"))
+        assert (state["run"]["status"], state["run"]["same"]) == ("waiting", 1)
+        assert "batch endpoint" in state["told"]
+
+
+async def test_nobody_goes_on_with_the_run_of_another(memory: Memory, settings: Settings, clock: FixedClock) -> None:
+    """Whose memory it is comes from who asks, at every step, not from the state."""
+    await tell(memory, "ana", "eve")
+    config = thread()
+    saver = InMemorySaver()
+    await (
+        build(memory, settings)
+        .compile(checkpointer=saver, interrupt_before=["apply"])
+        .ainvoke(Ordered(user="ana"), config)
+    )
+    graph = build(memory, settings).compile(checkpointer=saver)
+    await graph.aupdate_state(config, {"user": "eve"})
+    with pytest.raises(Exception, match="run"):
+        await graph.ainvoke(None, config)
+    assert len(await memory.list(Scope(owner="ana"))) == len(await memory.list(Scope(owner="eve"))) == len(SAID)
