@@ -47,6 +47,10 @@ class _Turnstile(asyncio.Lock):
         return None
 
 
+class _ParentGone(Exception):
+    """What a checkpoint shares with its parent may be gone with it."""
+
+
 class PooledSaver(AsyncPostgresSaver):
     """The official saver without its lock: each call has a connection of the pool to itself, so none waits for another.
 
@@ -117,14 +121,18 @@ class PooledSaver(AsyncPostgresSaver):
         where = config["configurable"]
         if not (parent := where.get("checkpoint_id")):
             return await super().aput(config, checkpoint, metadata, new_versions)
-        async with _translated(), self._pool.connection() as conn, conn.pipeline(), conn.transaction():
-            held = await conn.execute(tables.HOLD_PARENT, (where["thread_id"], where["checkpoint_ns"], parent))
-            if await held.fetchone() is None:
-                if metadata.get("counters_since_delta_snapshot"):
-                    raise StoreError("The checkpoint that this run started from was removed while it ran.")
-                new_versions = checkpoint["channel_versions"]
-            official = AsyncPostgresSaver(conn, serde=self.serde)
-            return await official.aput(config, checkpoint, metadata, new_versions)
+        try:
+            async with _translated(), self._pool.connection() as conn, conn.pipeline(), conn.transaction():
+                # Asked first and read last: in a pipeline the answer costs no round trip of its own.
+                held = await conn.execute(tables.HOLD_PARENT, (where["thread_id"], where["checkpoint_ns"], parent))
+                official = AsyncPostgresSaver(conn, serde=self.serde)
+                saved = await official.aput(config, checkpoint, metadata, new_versions)
+                await _still_held(held)
+                return saved
+        except _ParentGone:
+            if metadata.get("counters_since_delta_snapshot"):
+                raise StoreError("The checkpoint that this run started from was removed while it ran.") from None
+            return await super().aput(config, checkpoint, metadata, checkpoint["channel_versions"])
 
     def _safe(self, channel: str, value: Any) -> Any:
         return value if channel in IDS else safe(value, self._redact)
@@ -133,6 +141,11 @@ class PooledSaver(AsyncPostgresSaver):
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
         async with _translated(), super()._cursor(pipeline=pipeline) as cursor:
             yield cursor
+
+
+async def _still_held(parent: AsyncCursor[DictRow]) -> None:
+    if await parent.fetchone() is None:
+        raise _ParentGone
 
 
 @asynccontextmanager
