@@ -13,10 +13,12 @@ import pytest
 
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput, Conflict, NotFound
+from muniment.memory.flows import consolidate as consolidation
 from muniment.memory.models.fakes import FixedClock
 from muniment.memory.models.scripted import ScriptedOpenAI, structured
 from muniment.memory.plan import Change, Relation, WritePlan
 from muniment.memory.records import Candidate, Fact, Memory as Record, Query, Revision, TurnId, evolve
+from muniment.memory.upkeep import Finding
 from tests.engine import NOON, engine, note, said, scope, settings
 
 ANA = scope(thread="")
@@ -78,8 +80,9 @@ async def test_a_pair_is_not_looked_at_twice(database_url: str) -> None:
 
 
 async def test_an_undone_run_leaves_no_trace_in_the_content(database_url: str) -> None:
-    """After its undo every memory and edge is what it was, and the next night does not do it again."""
-    async with engine(database_url) as memory:
+    """After its undo every memory and edge is what it was, and no night of the next two weeks does it again."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
         await memory.ingest(
             ANA, [note(TWINS[0], importance=4), note(TWINS[1]), note("The user likes tomatoes on bread")]
         )
@@ -87,11 +90,13 @@ async def test_an_undone_run_leaves_no_trace_in_the_content(database_url: str) -
         run = await memory.consolidate(ANA)
         assert run is not None
         assert run.same == 1
+        clock.advance(10 * 86_400)
         undone = await memory.undo_consolidation(ANA, run.id)
         assert (undone.restored, undone.left) == (2, 0)
         assert [evolve(one, rev=Revision(0)) for one in await active(memory)] == [
             evolve(one, rev=Revision(0)) for one in before
         ]
+        clock.advance(10 * 86_400)
         again = await memory.consolidate(ANA)
         assert again is not None
         assert again.same == 0
@@ -155,11 +160,13 @@ async def test_a_model_is_asked_by_the_page_and_held_to_the_guards(database_url:
         tuned = settings(database_url, MUNIMENT_MODEL="m", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="k")
         async with engine(database_url, tuned=tuned) as memory:
             await memory.ingest(ANA, [note(one) for one in told])
-            run = await memory.consolidate(ANA)
+            found: list[Finding] = []
+            run = await memory.consolidate(ANA, tell=found.extend)
             assert run is not None
             assert (run.status, run.requests, run.same, run.unanswered) == ("done", 1, 1, 1)
             assert run.input_tokens > 0
             assert run.prompt == "consolidate-1"
+            assert {one.judgement for one in found if "euros" in one.pair.newer.text} == {"different"}
             left = await texts(memory)
             assert len(left) == 5
             assert sum("euros" in one for one in left) == 2
@@ -341,3 +348,37 @@ async def test_writers_and_a_consolidation_do_not_overwrite_each_other(database_
         lines = await memory.history(ANA, limit=1000)
         assert [one.rev for one in lines] == list(range(len(lines), 0, -1))
         assert sum("tram" in one for one in await texts(memory)) == 15
+
+
+async def test_where_a_survey_looks(database_url: str) -> None:
+    """What changed since it was last compared; else what changed lately, is important, or among the most retrieved; with
+    partners of the same category and kind that share a word or a number, and changed within `partner_days`."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        house = memory.house
+
+        def twice(text: str, **more: Any) -> list[Candidate]:
+            return [note(text, **more), note(f"{text}.", **more)]
+
+        told = [*twice("The user waters tomatoes"), *twice("The user keeps bees", importance=3)]
+        told += [*twice("The user mends a violin"), *twice("The user follows how-to steps")]
+        told += [note("The user plants beans"), note("The user plants beans", "projects")]
+        await memory.ingest(ANA, told)
+        with psycopg.connect(database_url) as admin:
+            admin.execute("update muniment.memories set access_count = 3 where text like '%violin'")
+            admin.execute("update muniment.memories set kind = 'procedural' where text like '%steps%'")
+        rev = Revision((await memory.status(ANA))["rev"])
+
+        async def seen(since: int, **bounds: Any) -> set[str]:
+            told = evolve(consolidation._bounds(house), **bounds)
+            found = await house.store.survey(ANA, told, 100, since=Revision(since))
+            return {one.older.text.rstrip(".").split()[-1] for one in found.pairs if one.sim > 0.8}
+
+        assert await seen(0) == await seen(rev) == {"tomatoes", "bees", "violin"}
+        clock.advance(80 * 3_600)
+        assert await seen(0) == {"tomatoes", "bees", "violin"}
+        assert await seen(rev) == {"bees", "violin"}
+        assert await seen(rev, importance=4, retrieved=0.0) == set()
+        assert len(await seen(rev, pool=1)) == 1
+        clock.advance(90 * 86_400)
+        assert await seen(0) == set()
