@@ -82,7 +82,8 @@ def test_hard_forgetting(talked: str, muniment: Muniment, environment: dict[str,
     assert threads(environment) == 2
     ben = muniment("list", "--user", "ben", "--json").json["memories"]
     assert ["walnut" in one["text"] for one in ben] == [True]
-    assert muniment("erase", "--user", "ben", "--yes").code == 0
+    scrubbed = muniment("erase", "--user", "ben", "--yes", "--scrub")
+    assert (scrubbed.code, " tables rewritten; " in scrubbed.out) == (0, True)
     assert "walnut" not in held(environment)
     assert threads(environment) == 1
     assert muniment("show", talked, "--user", "ana").code == 4
