@@ -26,6 +26,12 @@ def waiting(state: State, who: Scope, acts: Sequence[Turn]) -> list[Acted]:
     return [*state.get("acts", ()), *map(_packed, marked(state, who, acts))][-_RECENT:]
 
 
+def latest(state: State) -> datetime:
+    """When the last of what this turn has said or done was: what is done next is later, however the clock stands."""
+    acts = [_EPOCH + one["at"] * _STEP for one in state.get("acts", ())]
+    return max([datetime.fromisoformat(state["at"]), *acts])
+
+
 def done(acts: Sequence[Acted], who: Scope) -> list[Turn]:
     """The uses that wait, as turns of the ledger."""
     return [

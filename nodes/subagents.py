@@ -10,7 +10,7 @@ from muniment.memory.errors import ModelError
 from muniment.memory.ports import ChatMessage, ChatModel
 from muniment.memory.settings import Settings
 from muniment.nodes import past
-from muniment.nodes.acting import waiting
+from muniment.nodes.acting import latest, waiting
 from muniment.nodes.dialogue import converse, failed
 from muniment.nodes.state import Report, State, Who, speaker
 from muniment.nodes.tools import Toolbox
@@ -33,7 +33,8 @@ async def subagent(
     if handoff is None:
         return place
     key = " ".join([*state.get("asked", ())[-1:], str(state.get("handoffs", 0))])
-    toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=agent, as_of=place["as_of"], turn=key)
+    toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=agent, as_of=place["as_of"], turn=key,
+                      since=latest(state))  # fmt: skip
     messages = [ChatMessage(role="system", content=instructions), ChatMessage(role="user", content=handoff["task"])]
     try:
         outcome = await converse(memory.meter(who, model), messages, toolbox, settings.model.tool_rounds)

@@ -12,7 +12,7 @@ from muniment.memory.errors import ModelError
 from muniment.memory.ports import ChatMessage, ChatModel
 from muniment.memory.settings import Settings
 from muniment.nodes import dialogue, offline, past
-from muniment.nodes.acting import waiting
+from muniment.nodes.acting import latest, waiting
 from muniment.nodes.dialogue import converse, prompt
 from muniment.nodes.state import State, Task, Who, asked, speaker
 from muniment.nodes.tools import Toolbox
@@ -40,6 +40,7 @@ async def supervisor(
     if model is None or state.get("refused") or not text.strip():
         return Command(goto="episodic", update=place | _unasked(state, text, configured=model is not None))
     toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=NAME, as_of=place["as_of"], turn=str(said[-1].id),
+                      since=latest(state),
                       colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else ())  # fmt: skip
     try:
         outcome = await _ask(state, memory.meter(who, model), settings, instructions, toolbox)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from muniment.memory import wire
@@ -92,6 +92,7 @@ class Toolbox:
     as_of: int | None = None  # the revision that the turn reads, None for the last one
     recalled: list[int] = field(default_factory=list)  # fingerprints of what was found, to be told from what is said
     turn: str = ""  # the message that is answered, which tells the uses of one turn from those of another
+    since: datetime | None = None  # when what came before was
     acts: list[Turn] = field(default_factory=list)  # what was used, as the ledger has it
 
     @property
@@ -127,9 +128,9 @@ class Toolbox:
 
     def _note(self, call: ToolCall, result: str, *, ok: bool) -> None:
         key = f"{self.turn} {self.agent} {call.id} {len(self.acts)}"
-        before = self.acts[-1].at + timedelta(microseconds=1) if self.acts else self.memory.now()
-        use = Use(key=key, name=call.name, arguments=call.arguments, result=result, ok=ok, agent=self.agent,
-                  at=max(before, self.memory.now()))  # fmt: skip
+        before, now = self.acts[-1].at if self.acts else self.since, self.memory.now()
+        at = max(now, before + timedelta(microseconds=1)) if before else now
+        use = Use(key=key, name=call.name, arguments=call.arguments, result=result, ok=ok, agent=self.agent, at=at)
         self.acts.append(self.memory.act(self.scope, use))
 
     async def _use(self, call: ToolCall) -> str:

@@ -23,7 +23,12 @@ _CHECKS = re.compile(
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{2,}|[\u3400-\u9fff]+")
-_IDLE = vocabulary("get set run call make list read write file tool use api the data item new")
+_IDLE = vocabulary(
+    """
+    get set run call make list read write file tool use api the data item new search find fetch query create update delete
+    send check open load save start stop web add show look test
+    """
+)
 _EXTENSION = re.compile(r"\.([a-z][a-z0-9]{1,4})\b")
 _REASON_CODE = re.compile(r"HTTP \d{3}|exit code \d+|\b[A-Z]\w*(?:Error|Exception|Timeout)\b")
 RUN = "Run: "
@@ -170,11 +175,23 @@ def _overcome(acts: Sequence[tuple[Act, Verdict]], place: int) -> bool:
 
 def _akin(a: Act, b: Act) -> bool:
     """Whether two uses serve one goal: the same tool, one of a similar name, or the same thing that is worked on."""
-    return a.name == b.name or bool(_named(a) & _named(b)) or bool(_values(a) & _values(b))
+    return _tool(a) == _tool(b) or bool(_named(a) & _named(b)) or bool(_values(a) & _values(b))
+
+
+def _tool(act: Act) -> str:
+    """What was used: of a shell, the program that was run in it."""
+    command = _command(act)
+    return f"{act.name} {next(iter(command.split()), '')}" if command else act.name
+
+
+def _command(act: Act) -> str | None:
+    """What a shell was told to run; None of any other tool."""
+    told = next((one for name in _COMMANDS if isinstance(one := act.arguments.get(name), str)), None)
+    return told if _SHELLS.fullmatch(act.name) else None
 
 
 def _named(act: Act) -> frozenset[str]:
-    return frozenset(word.lower() for word in _WORD.findall(act.name)) - _IDLE
+    return frozenset() if _command(act) else frozenset(map(str.lower, _WORD.findall(act.name))) - _IDLE
 
 
 def _values(act: Act) -> frozenset[str]:
@@ -200,17 +217,16 @@ def _done_over(acts: Sequence[tuple[Act, Verdict]], place: int) -> Act | None:
     """The failure of another tool upon which a use was made anew, of the same thing in another way; None of any other use."""
     act, broken = acts[place][0], None
     for later, verdict in acts[place + 1 :]:
-        if verdict == "failed" and later.name != act.name:
+        if verdict == "failed" and _tool(later) != _tool(act):
             broken = later
-        elif verdict != "failed" and broken and later.name == act.name and _call(later) != _call(act):
+        elif verdict != "failed" and broken and _tool(later) == _tool(act) and _call(later) != _call(act):
             return broken if _values(later) & _values(act) else None
     return None
 
 
 def step(act: Act) -> str:
     """A use of a tool as what to do."""
-    command = next((act.arguments[one] for one in _COMMANDS if isinstance(act.arguments.get(one), str)), None)
-    if command and _SHELLS.fullmatch(act.name):
+    if command := _command(act):
         return f"{RUN}{_shown(command, _COMMAND)}"
     with_ = f" with {told}" if (told := ", ".join(_told(act))) else ""
     return (

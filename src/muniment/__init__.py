@@ -8,6 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from muniment.memory.acts import Use
     from muniment.memory.bootstrap import open_memory
     from muniment.memory.engine import Memory
     from muniment.memory.errors import (
@@ -68,6 +69,7 @@ __all__ = [
     "StoreError",
     "StoreFull",
     "TooLarge",
+    "Use",
     "WrongEmbedder",
     "load_settings",
     "open_memory",
@@ -80,6 +82,7 @@ _HOMES = {
     "Query": ("muniment.memory.records", "Query"),
     "Scope": ("muniment.memory.records", "Scope"),
     "Settings": ("muniment.memory.settings", "Settings"),
+    "Use": ("muniment.memory.acts", "Use"),
     "load_settings": ("muniment.memory.settings", "load"),
 }
 

@@ -361,6 +361,19 @@ def test_what_failed_too_early_is_said_to_be() -> None:
     assert not path.wished
 
 
+def test_a_shell_is_no_tool_by_itself() -> None:
+    """A search that found nothing is not overcome by listing a folder; the program that failed has to succeed."""
+    lines: list[Line] = [
+        DEPLOYMENT[0],
+        ("bash", {"command": "grep -r TODO"}, "exit code: 1"),
+        ("bash", {"command": "ls"}, "exit code: 0"),
+    ]
+    assert not rules.paths(session(lines), failures=1)
+    found: Line = ("bash", {"command": "grep -ri todo"}, "a.py\nexit code: 0")
+    [path] = rules.paths(session([*lines, found]), failures=1)
+    assert path.procedure.steps == ("Run: ls", "Run: grep -ri todo")
+
+
 def test_so_many_failures_are_wanted() -> None:
     """With two wanted, one is not enough; a wish needs none."""
     assert not rules.paths(session(PDF), failures=2)
