@@ -79,7 +79,15 @@ def read(turn: Turn) -> Act | None:
     except (ValueError, RecursionError):  # redaction may have taken a quotation mark with it
         arguments = {}
     ok = None if not {OK, ERROR} & {*turn.tags} else ERROR not in turn.tags
-    return Act(turn=turn.id, name=call["name"], arguments=arguments, result=result, at=turn.at, ok=ok, agent=turn.actor)
+    return Act(
+        turn=turn.id,
+        name=call["name"],
+        arguments=arguments,
+        result=_shortened(result),
+        at=turn.at,
+        ok=ok,
+        agent=turn.actor,
+    )
 
 
 def _safe(value: Any, redact: Callable[[str], str], depth: int = 0) -> Any:

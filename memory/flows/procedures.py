@@ -8,6 +8,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 from uuid import uuid4
 
 from muniment.memory.errors import Conflict, ModelError
@@ -179,14 +180,15 @@ async def _change(
     kept, _ = validate(said, categories=frozenset(house.categories), max_chars=house.settings.procedures.chars)
     if kept is None:
         return None
-    old = _same(house, one.told, known, near)
+    old = _same(house, one, known, near)
     if old is None:
         where = evolve(scope, agent=one.path.agent)
         return Change(action="ADD", after=fresh(kept, MemoryId(uuid4()), where, now), vector=one.vector, band="new")
     before = parse(old.text)
     if before is None or (old.event_time is not None and old.event_time > one.path.at):
         return None  # edited by hand, or a later success is known
-    both = _fitted(house, united(one.told, before)) or one.told
+    told = one.told if one.path.asked else evolve(one.told, goal=before.goal)  # its beginning may be out of sight
+    both = _fitted(house, united(told, before)) or told
     text = render(both)
     after = evolve(
         old,
@@ -209,14 +211,18 @@ async def _change(
     )
 
 
-def _same(house: House, told: Procedure, known: Sequence[Memory], near: Sequence[Neighbour]) -> Memory | None:
-    """The active procedure with the same goal: by its words, or by its vector where one goal only says more than the other.
+def _same(house: House, one: _Found, known: Sequence[Memory], near: Sequence[Neighbour]) -> Memory | None:
+    """The active procedure of the same work or the same goal: by the turns it rests on, by its words, or by its vector where
+    one goal only says more than the other.
 
     A vector alone does not tell a deployment to staging from one to production."""
-    current = {one.id: one for one in known if one.state == "active"}
-    goals = [(one, found.goal) for one in current.values() if (found := parse(one.text)) is not None]
-    by_words = next((one for one, goal in goals if same_goal(goal, told.goal)), None)
-    if by_words is not None:
-        return by_words
+    worked = {act.turn for act, _ in one.path.acts}
+    active = [memory for memory in known if memory.state == "active"]
+    goals = [(memory, found.goal) for memory in active if (found := parse(memory.text)) is not None]
     sure = {item.memory.id for item in near if item.sim >= house.profile.auto}
-    return next((one for one, goal in goals if one.id in sure and part_of(goal, told.goal)), None)
+    looks = (
+        (memory for memory, _ in goals if worked & set(memory.turns)),
+        (memory for memory, goal in goals if same_goal(goal, one.told.goal)),
+        (memory for memory, goal in goals if memory.id in sure and part_of(goal, one.told.goal)),
+    )
+    return next(chain.from_iterable(looks), None)

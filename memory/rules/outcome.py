@@ -23,7 +23,7 @@ _HTTP = re.compile(
     r"""\b(?:HTTP(?:/\d(?:\.\d)?)?(?:[ _]?status)?(?:[ _]?code)?|status_?code)["']?\s*[:= ]\s*([1-5]\d\d)\b""",
     re.IGNORECASE,
 )
-_THROWN = re.compile(r"^\s*(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Timeout))\b\s*(?:[:(].*)?$", re.MULTILINE)
+_THROWN = re.compile(r"^[ \t]*(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Timeout))\b\s*(?:[:(].*)?$", re.MULTILINE)
 _TRACED = re.compile(r"^Traceback \(most recent call last\)|^panic: |^Exception in thread ", re.MULTILINE)
 _FAILED = re.compile(
     r"^\W*(?:(?:fatal\s+|an?\s+)?error|exception|failed|failure|fatal)\b(?:\s*[:：!(]|\s+(?:to|while|in|at)\b|\s*$)"

@@ -12,6 +12,8 @@ from muniment.memory.rules.procedure import tidy
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _SENTENCE = re.compile(r"(?:[^.!?。！？\n]|\.(?=[\w/]))+[.!?。！？]*")
 _LONGEST = 120  # characters of a goal
+_SENTENCE_CHARS = 400
+_EDGE = 3_000  # characters of a long message, at both ends
 _ALIKE = 0.5
 
 _OPENING = (
@@ -28,6 +30,12 @@ _KEEP = r"(?:save|store|keep|record|note(?:\s+down)?|write\s+down|memori[sz]e|do
 _WORK = (
     r"(?:did|do|made|make|got|get|fixed|solved|resolved|built|handled|managed|converted|deployed|released|exported|uploaded|parsed|installed|configured"
     r"|set\s+up|finished|achieved|recovered|repaired|completed|delivered|migrated|shipped|pulled)"
+)
+# What no wish is without: most messages are done with after one look.
+_HINT = re.compile(
+    r"\bhow\s+(?:we|you|this|that|it)\b|\bas\s+an?\b|step|procedure|workflow|process|path|sequence|playbook|runbook|recipe|how-?to|solution|approach"
+    r"|checklist|skill|guide|怎么|如何|怎样|步骤|流程|做法|方法|过程|操作|顺序|清单",
+    re.IGNORECASE,
 )
 _ASKED = (
     re.compile(
@@ -142,12 +150,14 @@ class Wish:
 
 def wish(text: str) -> Wish | None:
     """The wish to keep how something was done, in a person's own words; a question after it is none."""
+    if not _HINT.search(text):
+        return None
     return next((found for one in _sentences(text) if (found := _wish(one)) is not None), None)
 
 
 def rest(text: str) -> str:
     """The text without such wishes: what else it says; the same text where it holds none."""
-    for sentence in [*_sentences(text)]:
+    for sentence in [*_sentences(text)] if _HINT.search(text) else ():
         if _wish(sentence) is not None:
             more = _MORE.search(sentence)
             text = text.replace(sentence, more["more"] if more else " ")
@@ -199,4 +209,7 @@ def _wish(sentence: str) -> Wish | None:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    return (found.group() for found in _SENTENCE.finditer(text))
+    """The sentences that may say something of a path: a very long one says something else, and what a person says of a long
+    paste stands before it or after it."""
+    near = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
+    return (found.group() for found in _SENTENCE.finditer(near) if len(found.group()) <= _SENTENCE_CHARS)

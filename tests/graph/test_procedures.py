@@ -84,6 +84,9 @@ async def test_what_the_agents_use_is_recorded(talk: Callable[..., Talk], memory
         ("supervisor", ["ok"], "tool"),
         ("planner", ["error"], "tool"),
     ]
+    [asked, *_] = await ledger(memory, "user", "tool")
+    assert asked["role"] == "user"
+    assert len({str(row["at"]) for row in (asked, *found)}) == 3
     assert found[0]["text"] == 'memory_query {"query": "marathon"}\n1 found'
     assert found[1]["text"].startswith('memory_query {"query": "training", "categories": ["profile"]}\nError: ')
     assert state["acts"] == []
@@ -203,8 +206,9 @@ async def test_a_use_survives_the_checkpoint(
             patch.setattr(Memory, "record", down)
             uses = used(1, "parse_pdf", "12 tables", path="scan.pdf", password="hunter22")
             await hand(ana, [*uses, HumanMessage("Fine.")])
-        state = await ana.say("Are you there?")
-    assert state["at"] == "2026-05-04T12:34:05.123456+00:00"
+        await ana.say("Are you there?")
+        state = await ana.say("Still there?")
+    assert state["told_at"] == state["at"] == "2026-05-04T12:34:05.123456+00:00"
     [row] = await ledger(memory, "tool")
     assert "hunter22" not in row["text"]
     assert str(row["at"]).startswith("2026-05-04T12:34:05.12345")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -81,6 +82,7 @@ NOTHING: dict[str, list[Line]] = {
     "the same again": [PDF[0], ("fetch", {"u": "x"}, "timed out", False), ("fetch", {"u": "x"}, "got it", True)],
     "a look into memory": PARSER[:5],
     "another goal": [*PARSER[:2], ("user", "Book the train to Lisbon"), ("book_train", {"to": "Lisbon"}, "ok", True)],
+    "the last use reports nothing": [*PARSER, ("save_tables", {"path": "scan.pdf"}, "twelve of them")],
     "nobody says that it succeeded": [*PARSER[:2], ("parse_pdf", {"path": "scan.pdf", "engine": "ocr"}, "many words")],
 }
 
@@ -151,6 +153,8 @@ async def test_what_was_forgotten_is_not_learned_again(memory: Memory) -> None:
     await memory.forget(scope(), known.id)
     await memory.learn_path(scope())
     assert not await procedures(memory)
+    more: list[Line] = [("check_tables", {"path": "scan.pdf"}, "ok", True)]
+    assert await learned(memory, more, start=NOON + timedelta(minutes=2)) == []
     await learned(memory, PARSER, thread="B", start=NOON + timedelta(minutes=5))
     assert len(await procedures(memory)) == 1
 
@@ -172,7 +176,7 @@ async def test_only_planner_and_executor_read_it(memory: Memory) -> None:
 
 async def test_it_is_no_fact_and_no_episode(memory: Memory) -> None:
     """A wish is no statement of the person, a tool's turn none either; what is kept by hand has to be a procedure."""
-    turns = session([*PARSER, ("user", "记住我们是怎么做的"), THANKS])
+    turns = session([*PARSER, ("user", "记住我们是怎么做的"), ("user", "Save the steps for next time."), THANKS])
     await memory.record(scope(), turns)
     for turn in turns:
         receipt = await memory.learn(scope(), turn)
@@ -189,6 +193,22 @@ async def test_it_is_no_fact_and_no_episode(memory: Memory) -> None:
     ]
     receipt = await memory.keep(scope(), wrong)
     assert receipt.refused == ("not in the form of a procedure", "a procedure in the category 'goals'")
+
+
+async def test_extraction_sees_no_tools(database_url: str) -> None:
+    """A model that reads what a person says is shown no output of a tool, and may not file anything as a procedure."""
+    fact = {"statement": "The user builds boats", "kind": "experience", "predicate": "did", "object": "boats",
+            "category": "procedural", "importance": 2, "confidence": 0.9, "turns": [2]}  # fmt: skip
+    async with told(database_url, structured({"facts": [fact]})) as (memory, server):
+        turns = session([*PARSER, ("user", "I build boats."), PARSER[1]])
+        await memory.record(scope(), turns)
+        await memory.extract(scope(), turns[6].id)
+        shown = json.loads(server.requests[-1].body["messages"][1]["content"])
+        assert {one["role"] for one in shown["conversation"]} == {"user"}
+        assert "procedural" not in shown["categories"]
+        assert [one.category for one in await memory.list(scope())] != ["procedural"]
+        await memory.reflect(scope())
+        assert "parse_pdf" not in str(server.requests[-1].body["messages"][1])
 
 
 async def test_secrets_and_orders_stay_out(memory: Memory) -> None:
@@ -248,6 +268,10 @@ async def test_denied_work_is_not_learned(database_url: str) -> None:
         ]
         assert await learned(memory, private) == []  # type: ignore[arg-type]
         assert {row["role"] for row in await memory.export(scope()) if row["type"] == "turn"} == {"user"}
+    async with engine(database_url, clock=after()) as memory:
+        await memory.record(scope(thread="B"), session(private, thread="B"))  # type: ignore[arg-type]
+        memory.house.settings = tuned.model_copy(update={"redact": rules})
+        assert (await memory.learn_path(scope(thread="B"))).skipped == "no path that succeeded"
 
 
 @asynccontextmanager
@@ -335,6 +359,20 @@ async def test_two_workers_make_one(database_url: str) -> None:
         await asyncio.gather(*(memory.learn_path(scope()) for memory in (one, other, one, other)))
         assert len(await procedures(one)) == 1
         assert len(await one.history(scope())) == 1
+
+
+async def test_work_that_goes_on_is_one_procedure(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Looked at twice, the second time when its beginning is out of sight: the same memory with more steps and its goal."""
+    await learned(memory, PARSER)
+    [first] = await procedures(memory)
+    more: list[Line] = [("check_tables", {"path": "scan.pdf"}, '{"valid": true}')]
+    await memory.record(scope(), session(more, start=NOON + timedelta(minutes=2)))
+    monkeypatch.setattr("muniment.memory.flows.procedures._TURNS", 4)
+    await memory.learn_path(scope())
+    [second] = await procedures(memory)
+    assert second.id == first.id
+    assert second.text.splitlines()[0] == PARSER_TOLD.splitlines()[0]
+    assert "2. Check with check_tables (path=scan.pdf)" in second.text
 
 
 async def test_the_caps_of_the_day_hold(database_url: str) -> None:
