@@ -8,9 +8,10 @@ from typing import Any, TypeAlias
 
 from muniment.memory import acts
 from muniment.memory.acts import Use
+from muniment.memory.engine import Memory
 from muniment.memory.models.fakes import FixedClock
-from muniment.memory.records import Role, Turn
-from tests.engine import NOON
+from muniment.memory.records import Memory as Record, Role, Turn
+from tests.engine import NOON, scope
 
 Line: TypeAlias = "tuple[str, str] | tuple[str, dict[str, Any], str] | tuple[str, dict[str, Any], str, bool]"
 
@@ -96,3 +97,15 @@ def session(
 def after(minutes: float = 10) -> FixedClock:
     """A clock that stands some minutes after noon."""
     return FixedClock(NOON + timedelta(minutes=minutes))
+
+
+async def procedures(memory: Memory, owner: str = "ana") -> Sequence[Record]:
+    return [one for one in await memory.list(scope(owner)) if one.kind == "procedural"]
+
+
+async def learned(memory: Memory, lines: Sequence[Line], *, owner: str = "ana", **more: Any) -> list[str]:
+    """What is known after a session."""
+    where = scope(owner, more.get("thread", "A"))
+    await memory.record(where, session(lines, **more))
+    await memory.learn_path(where)
+    return [one.text for one in await procedures(memory, owner)]
