@@ -92,11 +92,7 @@ class PooledSaver(AsyncPostgresSaver):
         found, where = await super().aget_tuple(config), config["configurable"]
         wanted = where.get("checkpoint_id")
         if found is None and wanted and _OF_A_RUN in where and not where.get("checkpoint_ns"):
-            raise NoCheckpoint(
-                "The thread has no checkpoint of this id, or has none any more: old ones are pruned. "
-                "Go on from its end, or from one that its history shows.",
-                thread=str(where["thread_id"]), checkpoint=str(wanted),
-            )  # fmt: skip
+            raise _gone(where)
         return found
 
     def stored(self, channel: str, value: Any) -> Any:
@@ -132,6 +128,9 @@ class PooledSaver(AsyncPostgresSaver):
         except _ParentGone:
             if metadata.get("counters_since_delta_snapshot"):
                 raise StoreError("The checkpoint that this run started from was removed while it ran.") from None
+            # An update of a checkpoint that is gone: LangGraph has found nothing, and begun anew.
+            if metadata.get("source") == "update" and set(new_versions) == set(checkpoint["channel_versions"]):
+                raise _gone(where) from None
             return await super().aput(config, checkpoint, metadata, checkpoint["channel_versions"])
 
     def _safe(self, channel: str, value: Any) -> Any:
@@ -141,6 +140,14 @@ class PooledSaver(AsyncPostgresSaver):
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
         async with _translated(), super()._cursor(pipeline=pipeline) as cursor:
             yield cursor
+
+
+def _gone(where: dict[str, Any]) -> NoCheckpoint:
+    return NoCheckpoint(
+        "The thread has no checkpoint of this id, or has none any more: old ones are pruned. "
+        "Go on from its end, or from one that its history shows.",
+        thread=str(where["thread_id"]), checkpoint=str(where["checkpoint_id"]),
+    )  # fmt: skip
 
 
 async def _still_held(parent: AsyncCursor[DictRow]) -> None:

@@ -36,12 +36,15 @@ async def migrate(source: Saver, target: Saver, told: Told | None = None) -> Cop
     What is there already stays as it is, so that it can be done again after an interruption. Raises CopyDiffers, which names
     the thread and the checkpoint, for one that does not read as in the source, or that is there with another content."""
     places = [(one.config["configurable"], one.checkpoint["id"]) async for one in source.alist(None)]
+    known = {id_ for _, id_ in places}
     checkpoints = writes = there = 0
     for where, id_ in sorted(places, key=lambda one: (str(one[0]["thread_id"]), one[1])):
         config = _config(where["thread_id"], where.get("checkpoint_ns", ""), id_)
         saved = await source.aget_tuple(config)
         if saved is None:  # gone since it was listed
             continue
+        if _parent(saved) not in known:
+            saved = saved._replace(parent_config=None)  # gone before: pruned by whoever had it
         if await _is_there(target, saved):
             there += 1
         else:
