@@ -199,7 +199,12 @@ async def _find(memory: Memory, scope: Scope, typed: str) -> UUID:
 
 def _say(run: Run, currency: str) -> None:
     screen.say(_counts(run))
-    if run.requests:
+    if run.status == "waiting":
+        screen.say(
+            f"{len(run.asked):,} pairs are with the batch endpoint of {run.model}: a worker collects the answers when they are "
+            f"there (muniment work), at most {run.micros / _MICROS:.4f} {currency}."
+        )
+    elif run.requests:
         screen.say(
             f"{run.requests:,} requests to {run.model}: {run.input_tokens:,} + {run.output_tokens:,} tokens, "
             f"{run.micros / _MICROS:.4f} {currency}."

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import subprocess
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
+from threading import Event
 from typing import Any
 from uuid import UUID
 
@@ -14,16 +18,20 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
+from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
 from muniment.memory.errors import ModelRateLimited, NotReady
 from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.fakes import FixedClock
+from muniment.memory.models.clock import SystemClock
+from muniment.memory.models.fakes import FixedClock, HashEmbedder
 from muniment.memory.models.scripted import structured
 from muniment.memory.models.scripted_batches import ScriptedBatches
 from muniment.memory.plan import Job
+from muniment.memory.ports import Clock
 from muniment.memory.records import Memory as Record
 from muniment.memory.upkeep import Run
-from tests.engine import NOON, engine, note, scope, settings
+from tests.engine import NOON, note, scope, settings
+from tests.faces.conftest import PROGRAM
 
 ANA = scope(thread="")
 WHERE = {
@@ -89,6 +97,15 @@ class Place:
 
 
 @asynccontextmanager
+async def place_at(url: str, config: Path, server: ScriptedBatches, clock: Clock) -> AsyncIterator[Memory]:
+    """An engine whose model is at the server."""
+    model = OpenAIChat("tiny-1", api_key=SecretStr("k"), base_url=server.base_url, timeout_seconds=2, max_retries=0)
+    tuned = settings(url, MUNIMENT_CONFIG=str(config))
+    async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=clock, model=model) as memory:
+        yield memory
+
+
+@asynccontextmanager
 async def place(
     url: str, folder: Path, *, config: str = CONFIG, things: int = 8, **script: Any
 ) -> AsyncIterator[Place]:
@@ -96,9 +113,7 @@ async def place(
     file.write_text(config)
     clock = FixedClock(NOON)
     with ScriptedBatches(judge, **script) as server:
-        model = OpenAIChat("tiny-1", api_key=SecretStr("k"), base_url=server.base_url, timeout_seconds=2, max_retries=0)
-        tuned = settings(url, MUNIMENT_CONFIG=str(file))
-        async with engine(url, tuned=tuned, model=model, clock=clock) as memory:
+        async with place_at(url, file, server, clock) as memory:
             if things:
                 await memory.ingest(ANA, [note(text) for thing in THINGS[:things] for text in told(thing)])
             yield Place(memory, server, clock)
@@ -275,3 +290,43 @@ def _deaf(method: str, path: str) -> None:
     """The batch is made, and the connection is lost before it is told."""
     if (method, path) == ("POST", "/v1/batches"):
         raise ConnectionResetError
+
+
+def test_a_process_that_is_killed_between_asking_and_noting_the_name_asks_once(
+    database_url: str, tmp_path: Path
+) -> None:
+    """Kill -9 when the batch is made and nobody knows its name: another process finds it, and does what it says."""
+    made, go_on = Event(), Event()
+
+    def hold(method: str, path: str) -> None:
+        if (method, path) == ("POST", "/v1/batches") and not made.is_set():
+            made.set()
+            go_on.wait(30)
+
+    async def prepare() -> None:
+        async with place_at(database_url, file, server, SystemClock()) as memory:
+            await memory.ingest(ANA, [note(text) for thing in THINGS[:3] for text in told(thing)])
+
+    async def finish() -> tuple[Run, int]:
+        async with place_at(database_url, file, server, SystemClock()) as memory:
+            (run,) = await memory.consolidations(ANA)
+            assert (run.status, run.batch, len(run.asked)) == ("waiting", None, 3)
+            await memory.perform(Job(name="collect", scope=ANA, key=str(run.id)))
+            return (await memory.consolidations(ANA))[0], len(await memory.list(ANA))
+
+    file = tmp_path / "batch.yaml"
+    file.write_text(CONFIG)
+    with ScriptedBatches(judge, hold=hold) as server:
+        asyncio.run(prepare())
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("MUNIMENT_")} | {
+            "MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_CONFIG": str(file),
+            "MUNIMENT_MODEL": "tiny-1", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.base_url,
+        }  # fmt: skip
+        night = subprocess.Popen([PROGRAM, "consolidate", "--user", "ana", "--json"], env=environment)
+        assert made.wait(30)
+        night.kill()
+        night.wait()
+        go_on.set()
+        over, left = asyncio.run(finish())
+        assert len(server.batches) == 1
+    assert (over.status, over.same, left) == ("done", 3, 3)
