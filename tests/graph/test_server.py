@@ -122,6 +122,20 @@ async def travel(client: LangGraphClient) -> None:
         assert (state["as_of"] == state["rev"] == asked["rev"]) is (memory == "then")
 
 
+async def night(client: LangGraphClient) -> None:
+    """The consolidation is served beside the supervisor, with its steps and its form."""
+    (found,) = await client.assistants.search(graph_id="consolidation")
+    schemas = await client.assistants.get_schemas(found["assistant_id"])
+    assert set((schemas["input_schema"] or {})["properties"]) == {"user", "tenant", "limit", "dry_run"}
+    steps = [
+        name
+        async for event in client.runs.stream(None, "consolidation", input={"user": "eve"}, stream_mode="updates")
+        for name in event.data or {}
+        if event.event == "updates"
+    ]
+    assert (steps[0], steps[-1]) == ("begin", "end")
+
+
 async def tell(client: LangGraphClient) -> None:
     a, b, c = [(await client.threads.create())["thread_id"] for _ in range(3)]
     first = await say(client, a, "ana", STORY)
@@ -135,11 +149,14 @@ async def tell(client: LangGraphClient) -> None:
     assert "Lisbon" in again["messages"][-1]["content"]
     stranger = await say(client, c, "bob", "Which marathon am I training for?")
     assert (stranger["header"], stranger["bullets"], stranger["stable"]) == ("", [], "")
-    schemas = await client.assistants.get_schemas((await client.assistants.search())[0]["assistant_id"])
+    schemas = await client.assistants.get_schemas(
+        (await client.assistants.search(graph_id="supervisor"))[0]["assistant_id"]
+    )
     assert schemas["input_schema"]
     assert set((schemas["context_schema"] or {})["properties"]) == {"user", "tenant", "thread", "project", "memory"}
     assert "now - memory as it is" in json.dumps(schemas["context_schema"])
     await travel(client)
+    await night(client)
     denied = await client.runs.wait(
         b, "supervisor", input=said("Hello."), context={"user": "bob"},
         raise_error=False,

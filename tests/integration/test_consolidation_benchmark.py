@@ -1,0 +1,76 @@
+"""The benchmark of consolidation on a small space: it plants what it says, and tells a right merge from a wrong one."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+
+import pytest
+
+from benchmarks import consolidation, doubles
+from muniment.memory.records import Memory as Record, MemoryId, Scope, evolve
+from muniment.memory.rules.merge import fresh
+from tests.engine import NOON
+
+
+def records(world: doubles.World) -> list[Record]:
+    return [fresh(one.candidate, MemoryId(one.candidate.turns[0]), Scope(owner="x"), NOON) for one in world.said]
+
+
+@pytest.mark.parametrize("half", doubles.HALVES)
+def test_the_same_seed_makes_the_same_space(half: str) -> None:
+    """So many of each kind, no text twice, and of any two it is known what they are to each other."""
+    world, again = doubles.world(half, 400, 3), doubles.world(half, 400, 3)
+    assert [one.candidate for one in world.said] == [one.candidate for one in again.said]
+    assert [one.text for one in world.said] != [one.text for one in doubles.world(half, 400, 4).said]
+    roles = [one.role for one in world.said]
+    assert [roles.count(role) for role in ("base", "double", "change", "miss")] == [244, 60, 16, 80]
+    assert len({one.text for one in world.said}) == 400
+    pairs = [later.beside(earlier) for later in world.later for earlier in world.earlier]
+    assert (pairs.count("same"), pairs.count("supersedes")) == (60, 16)
+    assert all(a.person == b.person for a, b in combinations(world.said, 2) if b.beside(a) != "different")
+
+
+def test_the_halves_have_no_statement_in_common() -> None:
+    """What the rules were made better on is not what they are measured on."""
+    tune, held_out = [{one.text for one in doubles.world(half, 400, 3).said} for half in doubles.HALVES]
+    assert not tune & held_out
+
+
+def test_a_wrong_merge_is_seen() -> None:
+    """A double merged the right way counts; one of two people merged is the worst there is, and is named first."""
+    world = doubles.world("tune", 400, 3)
+    known = {world.said[n].text: one for n, one in enumerate(records(world))}
+    double = next(one for one in world.later if one.role == "double")
+    base = next(one for one in world.earlier if one.group == double.group)
+    stranger = next(one for one in world.earlier if one.person != double.person)
+    before = consolidation.quality(world, list(known.values()))
+    assert (before["doubles_merged"], before["changes_superseded"], before["wrong"]) == (0, 0, 0)
+    gone = evolve(known[base.text], state="superseded", superseded_by=known[double.text].id)
+    right = consolidation.quality(world, [*(known | {base.text: gone}).values()])
+    assert (right["doubles_merged"], right["wrong"]) == (1, 0)
+    gone = evolve(known[base.text], state="superseded", superseded_by=known[stranger.text].id)
+    wrong = consolidation.quality(world, [*(known | {base.text: gone}).values()])
+    assert (wrong["doubles_merged"], wrong["wrong"], wrong["wrong_persons"]) == (0, 1, 1)
+    assert wrong["wrong_pairs"] == [[base.text, stranger.text]]
+
+
+def test_a_tiny_run(cluster_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """By the rules and by a model that never errs: nothing wrong, nothing left, and all of it taken back to the byte."""
+    monkeypatch.setenv("MUNIMENT_DATABASE_URL", cluster_url)
+    monkeypatch.setenv("MUNIMENT_EMBEDDER", "hash-256")
+    assert consolidation.main(["--memories", "160", "--half", "tune", "--errors", "0", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["halves"]["tune"]
+    for one in found.values():
+        assert (one["wrong"], one["wrong_persons"], one["undone_exactly"], one["duplicates_after"]) == (0, 0, True, 0)
+    assert 0 < found["rules"]["doubles_merged"] < found["model"]["doubles_merged"]
+    assert found["model"]["requests"] > 0
+    assert found["rules"]["requests"] == 0
+
+
+def test_what_cannot_be_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """Too few memories, or a share that is none."""
+    for wrong in (["--memories", "3"], ["--errors", "2"]):
+        with pytest.raises(SystemExit):
+            consolidation.main(wrong)
+    assert "wanted" in capsys.readouterr().err
