@@ -19,6 +19,14 @@ from muniment.memory.rules.wording import same_slot
 
 _USER = frozenset({"user", "i", "my", "me"})
 _NAME_ZH = re.compile(rf"[{SURNAMES}][\u4e00-\u9fff]")
+_SOMEBODY = re.compile(r"(?:the user's|my) (?:\w+ )?(?P<who>\w{2,}(?:er|or|ist|ian|ant|man|woman|ess))\b")
+_THINGS = vocabulary(
+    """
+    after another boiler car charger colour computer cooker dinner dishwasher door elevator floor former freezer heater letter
+    mirror monitor motor number order other paper plant power printer projector restaurant router server shoulder summer
+    supper toaster tower trailer water weather winter
+    """
+)
 _LIGHT = vocabulary(
     """
     a an the is are was were be been being has have had do does did of to in on at by for from with it its that this there
@@ -29,9 +37,9 @@ _DENYING = vocabulary("not no never doesn't don't didn't isn't aren't wasn't can
 
 
 def of_two_people(a: Reading, b: Reading) -> bool:
-    """Whether one statement is about the user and the other is not, or each begins with a Chinese name of its own: what a
-    friend does neither the user does nor another friend. Names of the alphabetic scripts are known by their capitals."""
-    if _of_user(a) != _of_user(b):
+    """Whether one statement is about the user and the other is not, or about somebody of the user's that the other does not
+    name, or each begins with a Chinese name of its own: what a friend does neither the user does nor another friend. Names of the alphabetic scripts are known by their capitals."""
+    if _of_user(a) != _of_user(b) or _owned(a) - set(b.said) or _owned(b) - set(a.said):
         return True
     mine, theirs = _lead_zh(a), _lead_zh(b)
     return bool(mine and theirs) and mine not in b.text and theirs not in a.text
@@ -59,6 +67,12 @@ def unrelated(a: Reading, b: Reading) -> bool:
     names = a.names | b.names | frozenset(filter(None, (a.lead, b.lead))) | _USER
     mine, theirs = ({one for one in _heavy(each) if one not in names} for each in (a, b))
     return not mine & theirs
+
+
+def _owned(one: Reading) -> frozenset[str]:
+    """What the user's somebody is called whom a text begins with: a word for a person, as far as its ending tells."""
+    found = _SOMEBODY.match(one.text)
+    return frozenset({found["who"]}) if found and found["who"] not in _THINGS else frozenset()
 
 
 def _lead_zh(one: Reading) -> str:

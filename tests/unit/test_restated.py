@@ -68,6 +68,19 @@ def test_chinese_names_are_told_apart(a: str, b: str, two: bool) -> None:
     assert of_two_people(read(a), read(b)) is of_two_people(read(b), read(a)) is two
 
 
+@pytest.mark.parametrize(("a", "b", "two"), [
+    ("The user's tutor has a goat", "The user has a goat", True),
+    ("The user's new dentist lives in Graz", "The user lives in Graz", True),
+    ("The user's tutor's name is Theo", "Theo is the user's tutor", False),
+    ("The user's home is in Graz", "The user lives in Graz", False),
+    ("The user's printer is broken", "The user has a broken printer", False),
+    ("The user never eats olives", "The user does not eat olives", False),
+])  # fmt: skip
+def test_somebody_of_the_user_s_is_not_the_user(a: str, b: str, two: bool) -> None:
+    """Whatever they are to the user, as long as the word is one for a person; a thing of the user's is the user's."""
+    assert of_two_people(read(a), read(b)) is of_two_people(read(b), read(a)) is two
+
+
 def test_what_shares_no_word_takes_nothing_s_place() -> None:
     """A name and a year are no common matter; one word is."""
     goat, lesson = read("Selma has a hedgehog in 2026"), read("Selma taught two children in 2026")
