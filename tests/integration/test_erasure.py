@@ -159,6 +159,9 @@ async def test_a_user_is_erased_and_nobody_else(database_url: str) -> None:
         assert all_rows(database_url)[str(mine.space)] == [receipt]
         await memory.learn(mine, said("I am allergic to walnuts"))
         assert [one.rev for one in await memory.list(mine)] == [1]
+        await memory.seen(mine, Revision(7))  # by a run that began before the erasure
+        await memory.remember(mine, "I keep bees")
+        assert "bees" in (await memory.brief(mine, "supervisor", "hello")).header
         for who in others:
             await memory.house.store.unindex(who)
 

@@ -19,9 +19,9 @@ on conflict (space_id, turn_id) do nothing
 -- name: apply (more changes of the same plan)
 select muniment.apply_changes(%(space)s, %(memories)s, %(embeddings)b, %(words)b, %(lines)s, %(fresh)s)
 
--- name: seen
+-- name: seen (not more than there is: a space that was erased begins anew)
 insert into muniment.thread_revision (space_id, thread_id, rev)
-select %(space)s, %(thread)s, %(rev)s from muniment.spaces where space_id = %(space)s
+select %(space)s, %(thread)s, least(%(rev)s, rev) from muniment.spaces where space_id = %(space)s
 on conflict (space_id, thread_id) do update set rev = greatest(thread_revision.rev, excluded.rev)
 
 -- name: track
