@@ -241,7 +241,7 @@ async def test_denied_work_is_not_learned(database_url: str) -> None:
     rules = tuned.redact.model_copy(update={"deny_paths": ("*/private/*",)})
     async with engine(database_url, tuned=tuned.model_copy(update={"redact": rules}), clock=after()) as memory:
         private = [
-            tuple({"path": "x/private/scan.pdf"} if isinstance(part, dict) else part for part in line)
+            tuple(part | {"path": "x/private/scan.pdf"} if isinstance(part, dict) else part for part in line)
             for line in PARSER
         ]
         assert await learned(memory, private) == []  # type: ignore[arg-type]
