@@ -19,7 +19,8 @@ RunStatus = Literal["running", "waiting", "done", "over_budget", "failed", "inte
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """Two active memories of one kind that may say the same: `sim` is their cosine in [-1, 1]."""
+    """Two active memories of one kind that may say the same: `sim` is the cosine of their vectors in [-1, 1], or of their
+    words where the embedder does not know the script."""
 
     older: Memory
     newer: Memory  # the later to be said, see `rules.consolidate.ordered`

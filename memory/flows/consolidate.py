@@ -215,12 +215,13 @@ async def _decided(
 async def _ask(house: House, run: Run, asked: Question) -> tuple[Run, tuple[Finding, ...]]:
     """A prompt's worth of findings; a run that may not or cannot ask any more says so by its status."""
     run = evolve(run, prompt=asked.prompt, model=run.model or (house.model.name if house.model else None))
+    before = run.requests
     try:
         answer = await spend.ask(house, run.scope, "consolidate", asked.messages, form=asked.form)
         run = paid(house, run, answer)
         found = answered(house, asked.pairs, answer.message.content)
     except BadModelAnswer:
-        return evolve(run, unanswered=run.unanswered + len(asked.pairs)), ()
+        return evolve(run, requests=before + 1, unanswered=run.unanswered + len(asked.pairs)), ()
     except OverBudget as error:
         return evolve(run, status="over_budget", reason=type(error).__name__), ()
     except ModelError as error:

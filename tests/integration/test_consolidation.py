@@ -175,9 +175,19 @@ async def test_a_model_is_asked_by_the_page_and_held_to_the_guards(database_url:
             assert [[one["earlier"]["text"] for one in page] for page in asked[1:]] == [[told[4]]]
 
 
-@pytest.mark.parametrize(("fail", "status", "reason"), [("server_error", "failed", "ModelUnavailable")])
-async def test_a_model_that_fails_ends_the_run(database_url: str, fail: Any, status: str, reason: str) -> None:
-    """What the rules were sure of before stays, the record says what kind of failure it was, and another run can begin."""
+@pytest.mark.parametrize(
+    ("fail", "status", "reason", "unanswered"),
+    [
+        ("server_error", "failed", "ModelUnavailable", 0),
+        ("cut_off", "done", None, 1),
+        ("wrong_schema", "done", None, 1),
+    ],
+)
+async def test_a_model_that_fails_or_talks_nonsense(
+    database_url: str, fail: Any, status: str, reason: str | None, unanswered: int
+) -> None:
+    """What the rules were sure of stays; one that fails ends the run, which says how, and another run can begin; an answer
+    that cannot be used leaves its pairs without one."""
     with ScriptedOpenAI("?", fail=[fail] * 9) as server:
         tuned = settings(database_url, MUNIMENT_MODEL="m", OPENAI_BASE_URL=server.base_url, OPENAI_API_KEY="k")
         async with engine(database_url, tuned=tuned) as memory:
@@ -185,7 +195,8 @@ async def test_a_model_that_fails_ends_the_run(database_url: str, fail: Any, sta
                                                            "In a pot the user has lots of figs, a big one")])  # fmt: skip
             run = await memory.consolidate(ANA)
             assert run is not None
-            assert (run.status, run.reason, run.same) == (status, reason, 1)
+            assert (run.status, run.reason, run.same, run.unanswered) == (status, reason, 1, unanswered)
+            assert run.requests == unanswered
             assert await memory.consolidate(ANA) is not None
 
 

@@ -21,8 +21,8 @@ with space as materialized (
 ), pool as materialized (
   select {{seen}} from muniment.memories m
   where {{active}} and (m.updated_at >= %(recent)s or m.importance >= %(importance)s
-    or m.memory_id = any(array(select memory_id from retrieved)) or m.memory_id = any(array(select memory_id from changed)))
-  order by m.memory_id = any(array(select memory_id from changed)) desc, m.updated_at desc, m.memory_id
+    or m.memory_id in (select memory_id from retrieved) or m.memory_id in (select memory_id from changed))
+  order by (m.memory_id in (select memory_id from changed)) desc, m.updated_at desc, m.memory_id
   limit %(pool)s
 ), partner as materialized (
   select {{seen}} from muniment.memories m
