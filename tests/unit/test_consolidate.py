@@ -10,9 +10,21 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from muniment.memory.errors import BadExtraction
-from muniment.memory.records import TRUST_RANK, Fact, Memory, MemoryId, Trust, TurnId, evolve
+from muniment.memory.records import (
+    TRUST_RANK,
+    Delta,
+    Fact,
+    JournalEntry,
+    Memory,
+    MemoryId,
+    Revision,
+    Trust,
+    TurnId,
+    evolve,
+)
 from muniment.memory.rules import pair_answers
 from muniment.memory.rules.consolidate import Board, duplicates, held, near, ordered, taken_back, verdict
+from muniment.memory.rules.render import header
 from muniment.memory.settings import load
 from muniment.memory.upkeep import Finding, Judgement, Members, Pair, RunId, Step
 from tests.engine import NOON
@@ -264,3 +276,26 @@ def test_an_answer_is_read_pair_by_pair() -> None:
     assert pair_answers.shown([one])["pairs"][0]["earlier"] == {
         "text": "The user likes tea", "said": "2026-05-04", "when": "2026-05-04",
     }  # fmt: skip
+
+
+def test_a_run_is_told_in_one_line_of_each_pair() -> None:
+    """A thread reads of what stays: an update where it outdates the other one, else a merge with the number of notes; of what
+    a run did and its undoing took back it reads nothing."""
+    ids = [MemoryId(uuid4()) for _ in range(4)]
+
+    def entry(n: int, of: int, action: Any = "MERGE", **meta: Any) -> JournalEntry:
+        return JournalEntry(rev=Revision(n), memory_id=ids[of], action=action, ts=NOON, category="goals",
+                            text=f"text {of}", meta=meta)  # fmt: skip
+
+    def told(*entries: JournalEntry) -> list[str]:
+        delta = Delta(since=Revision(0), rev=entries[-1].rev, entries=entries)
+        return header(delta, SETTINGS.categories, 9).splitlines()[1:]
+
+    merged = entry(1, 0, run="r", why="same", notes=2, **{"from": "b"}), entry(2, 1, run="r", why="same", into="a")
+    updated = entry(3, 2, run="r", why="supersedes", notes=2, **{"from": "d"}), entry(4, 3, run="r", into="c")
+    assert told(*merged, *updated) == ["- ↑updated: [Goals] text 2", "- ↔merged: Combined 2 notes about text 0"]
+    again = entry(5, 0, run="s", why="same", notes=3, **{"from": "e"})
+    assert told(*merged, again) == ["- ↔merged: Combined 4 notes about text 0"]
+    back = entry(6, 0, "RESTORE", undo="r", stayed=True), entry(7, 1, "RESTORE", undo="r")
+    assert told(*merged, *back) == []
+    assert told(*back) == ["- +restored: [Goals] text 1"]
