@@ -6,7 +6,7 @@ import os
 import pty
 import select
 import subprocess
-from time import monotonic
+from time import monotonic, sleep
 
 import psycopg
 import pytest
@@ -132,3 +132,21 @@ def test_a_person_is_asked(talked: str, environment: dict[str, str]) -> None:
     no = typed(environment, "erase", "--user", "ana", said="yes\n")
     assert (no.code, "All of it will be gone" in no.out, "Nothing was changed." in no.out) == (0, True, True)
     assert held(environment) == before
+
+
+def test_killed_in_the_middle(talked: str, muniment: Muniment, environment: dict[str, str]) -> None:
+    """Killed when the threads are gone and the memory is not, the same command goes on; until then the memory is whole."""
+    command = ["forget", talked, "--hard", "--yes", "--user", "ana", "--json"]
+    before = threads(environment)
+    with psycopg.connect(environment["MUNIMENT_DATABASE_URL"]) as admin:
+        admin.execute("select from muniment.spaces for no key update")  # a writer that takes its time
+        with subprocess.Popen([PROGRAM, *command], env=environment, stdout=subprocess.DEVNULL) as running:
+            end = monotonic() + 40
+            while threads(environment) == before and monotonic() < end:
+                sleep(0.05)
+            running.kill()
+    assert threads(environment) < before
+    assert muniment("show", talked, "--user", "ana").code == 0
+    done = muniment(*command)
+    assert (done.code, done.json["counts"]["memories"]) == (0, 1)
+    assert muniment("show", talked, "--user", "ana").code == 4
