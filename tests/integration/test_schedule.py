@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import random
+import signal
+import subprocess
 import time
 from collections import Counter
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
@@ -17,11 +23,12 @@ from muniment.memory.errors import StoreDown
 from muniment.memory.flows.tend import Rounds
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.plan import JobName, Outcome
-from muniment.memory.records import Scope
+from muniment.memory.plan import Change, JobName, Outcome, WritePlan
+from muniment.memory.records import Memory as Record, MemoryId, Revision, Scope
 from muniment.memory.rules.rounds import slot, stagger
 from muniment.memory.settings import Settings
 from tests.engine import NOON, engine, note, said, scope, settings
+from tests.faces.conftest import PROGRAM
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 EVERY, SPREAD = DAY, 6 * HOUR
@@ -207,3 +214,44 @@ async def test_every_slot_has_its_round(database_url: str) -> None:
         worker.stop()
         await running
     assert [outcome.job.name for outcome in heard[:2]] == ["round", "round"]
+
+
+@pytest.mark.timeout(150)
+async def test_killed_while_tending(database_url: str, tmp_path: Path) -> None:
+    """Kill -9 at random moments of the night shift: in the end every memory is forgotten once, and every old turn gone."""
+    spaces, each = [scope(f"o{n}") for n in range(12)], 40
+    (vector,) = await HashEmbedder().documents(["-"])
+    async with engine(database_url) as memory:
+        for who in spaces:
+            made = [Record(id=MemoryId(uuid4()), kind="episodic", category="activity",
+                           text=f"note {n}", created_at=NOON, updated_at=NOON) for n in range(each)]  # fmt: skip
+            changes = tuple(Change(action="ADD", after=one, vector=vector) for one in made)
+            plan = WritePlan(scope=who, expects=Revision(0), node="face", at=NOON, changes=changes)
+            await memory.house.store.commit(plan)
+            await memory.record(who, [said(f"Hello {n}!") for n in range(3)])
+    quick = tmp_path / "quick.yaml"
+    quick.write_text(
+        "jobs: {stalled_seconds: 1}\nsession_ledger: {cleanup_interval_seconds: 1}\nforgetting: {untouched_days: 1}\n"
+    )
+    environment = os.environ | {"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_HOME": str(tmp_path),
+                   "MUNIMENT_CONFIG": str(quick)}  # fmt: skip
+    left = "select count(*) from muniment.spaces where tended_at is null"
+    busy = "select count(*) from jobs.procrastinate_jobs where task_name = 'tend' and status = 'doing'"
+    command = [PROGRAM, "work", "-n", "2"]
+    with subprocess.Popen(command, env=environment) as doomed:
+        while ask(database_url, busy) == [(0,)]:
+            assert doomed.poll() is None
+            time.sleep(0.005)
+        time.sleep(random.uniform(0, 0.1))
+        doomed.send_signal(signal.SIGKILL)
+    assert ask(database_url, left) != [(0,)]
+    with subprocess.Popen(command, env=environment) as steady:
+        while ask(database_url, left) != [(0,)]:
+            assert steady.poll() is None
+            time.sleep(0.05)
+        steady.send_signal(signal.SIGTERM)
+    assert ask(database_url, left) == [(0,)]
+    twice = "select count(*), count(distinct memory_id) from muniment.journal where action = 'TTL'"
+    assert ask(database_url, twice) == [(len(spaces) * each,) * 2]
+    assert ask(database_url, "select count(*) from muniment.memories where state <> 'soft_deleted'") == [(0,)]
+    assert ask(database_url, "select count(*) from muniment.turns") == [(0,)]
