@@ -33,7 +33,9 @@ def migrate(as_json: AsJson = False) -> None:
 
 
 def status(user: User = ME, as_json: AsJson = False) -> None:
-    """Show the database, the embedder and what a user's memory holds. Starts nothing.
+    """Show the database, the embedder and what a user's memory holds, and when it was last tended. Starts nothing.
+
+    `tended_next` is when something in it is due; a worker (muniment work) does it in the round after that.
 
     For example:
 

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 from weakref import WeakValueDictionary
@@ -154,8 +154,16 @@ class House:
         self.resaid.cache_clear()
 
     async def status(self, scope: Scope) -> dict[str, Any]:
-        """What `Store.status` tells, with the owner."""
-        return {"user": scope.owner, "tenant": scope.tenant, "space": str(scope.space)} | await self.store.status(scope)
+        """What `Store.status` tells, with the owner, and when the space was and will be tended."""
+        told = await self.store.status(scope)
+        upto, last, due = (told.pop(name, None) for name in ("tended_rev", "tended_at", "tend_at"))
+        every = timedelta(hours=self.settings.consolidation.every_hours)
+        changed = () if upto == told["rev"] else (last + every if last else self.clock.now(),)
+        ahead = min([*filter(None, [due]), *changed], default=None) if upto is not None else None
+        tended = {
+            name: at and at.isoformat(timespec="seconds") for name, at in (("tended", last), ("tended_next", ahead))
+        }
+        return {"user": scope.owner, "tenant": scope.tenant, "space": str(scope.space)} | told | tended
 
 
 def unwanted(house: House, scope: Scope, turn: Turn | None = None) -> str | None:

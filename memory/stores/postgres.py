@@ -43,7 +43,7 @@ from muniment.memory.stores.search import Searches
 from muniment.memory.stores.spending import Spending
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.switch import Switches
-from muniment.memory.stores.tending import Tendings, wake
+from muniment.memory.stores.tending import STANDING, Tendings, wake
 
 _WRITE, _READ = blocks("write"), blocks("read")
 _NARROWED: tuple[LiteralString, ...] = (
@@ -196,8 +196,9 @@ class PostgresStore(
         async with self._reading(scope, None) as conn:
             rev = one(await (await conn.execute(_READ["rev"], space)).fetchone())
             counts = one(await (await conn.execute(_READ["counts"], space)).fetchone())
+            standing = await (await conn.execute(STANDING, space)).fetchone() or {}
             version = conn.info.server_version
-        return rev | counts | {"postgres": f"{version // 10000}.{version % 10000}", "embedder": self._model}
+        return rev | counts | standing | {"postgres": f"{version // 10000}.{version % 10000}", "embedder": self._model}
 
     async def spaces(self) -> AsyncIterator[Scope]:
         """See `Store.spaces`."""

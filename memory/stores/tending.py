@@ -19,6 +19,7 @@ from muniment.memory.stores.sql import blocks
 from muniment.memory.upkeep import Due, Terms
 
 _TENDING, _READ = blocks("tending"), blocks("read")
+STANDING = _TENDING["standing"]
 _LOCK = 0x6D756E69726F756E  # a round: one at a time in a database
 _PAGE = 5_000
 _TURNS = 1_000

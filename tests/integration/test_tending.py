@@ -300,6 +300,25 @@ async def test_a_turn_is_not_missed_that_is_being_recorded(
     assert standing(database_url)[2] == NOON + 14 * DAYS
 
 
+async def test_the_status_says_when(memory: Memory, clock: FixedClock) -> None:
+    """When the space was tended, and when it will be: at once, by its changes, by what is due, or never."""
+
+    async def told() -> list[str | None]:
+        status = await memory.status(WHO)
+        return [status["tended"], status["tended_next"]]
+
+    assert await told() == [None, None]
+    (one,) = await kept(memory, "The lamp is brass")
+    assert await told() == [None, NOON.isoformat()]
+    await memory.tend(WHO)
+    assert await told() == [NOON.isoformat(), (NOON + 60 * DAYS).isoformat()]
+    await memory.pin(WHO, one)
+    assert await told() == [NOON.isoformat(), (NOON + DAYS).isoformat()]
+    clock.advance(91 * DAY)
+    await memory.tend(WHO)
+    assert await told() == [clock.now().isoformat(), None]
+
+
 def counts(url: str, ids: Sequence[MemoryId]) -> list[tuple[int, datetime | None]]:
     found = {
         id_: (count, at)
