@@ -14,6 +14,7 @@ from benchmarks import (
     embedding,
     importing,
     latency,
+    nightly,
     prompts,
     recall,
     replies,
@@ -29,7 +30,7 @@ def main(files: Sequence[str]) -> int:
     if not files:
         print("recall, ablation, silence: left out; give a LoCoMo file: python -m benchmarks FILE", file=sys.stderr)
     of_files = [(one, [file]) for file in files for one in (recall, ablation, silence)]
-    others = (bands, conversation, prompts, latency, embedding, writing, importing, checkpoints, consolidation, replies)
+    others = (bands, conversation, prompts, latency, embedding, writing, importing, checkpoints, consolidation, nightly, replies)
     worst = 0
     for one, argv in [*of_files, *((one, []) for one in others)]:
         worst = max(worst, one.main(argv))

@@ -18,7 +18,19 @@ import numpy as np
 import psycopg
 import pytest
 
-from benchmarks import ablation, embedding, importing, latency, plot, recall, replies, silence, synthetic, writing
+from benchmarks import (
+    ablation,
+    embedding,
+    importing,
+    latency,
+    nightly,
+    plot,
+    recall,
+    replies,
+    silence,
+    synthetic,
+    writing,
+)
 
 TOPICS = [
     "Rosa repaired the old lighthouse lamp with copper wire", "my violin teacher moved to Ghent",
@@ -312,6 +324,15 @@ def test_importing_measures_imports_beside_copy(server: str, capsys: pytest.Capt
         rates = [rate / found["imports"][one]["memories_s"] for one in beside]
         assert [found[f"{name}_ratio"], found[f"{name}_ratio_rows"]] == pytest.approx(rates, rel=0.05, abs=0.002)
     assert (found["stream"]["memories"], found["stream"]["memories_s"] > 0) == (600, True)
+
+
+def test_a_night_touches_only_what_has_changed(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A small town: every space the first night, none in a night without a change, then those that have changed."""
+    assert nightly.main(["--memories", "40", "--spaces", "10", "--changed", "0.2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["changed"], found["tended"], found["first_night"]["spaces"]) == (2, 2, 10)
+    assert 0 < found["round_seconds"] < found["seconds"]
+    assert 0 < found["peak_rss_before_mb"] <= found["peak_rss_after_mb"]
 
 
 @pytest.mark.parametrize(("command", "lines"), [(["benchmarks.latency", "--users", "500"], 1), (["benchmarks"], 2)])
