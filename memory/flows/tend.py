@@ -51,12 +51,12 @@ async def tend(house: House, scope: Scope) -> Tended:
     """See `Memory.tend`. Every step can be taken again: what is done already is not due any more."""
     await house.flush(scope)  # what was retrieved here counts before anything is forgotten
     now, terms = house.clock.now(), house.terms
-    forgotten = await _forget_all(house, scope, now)
-    purged = await _purge_all(house, scope, now)
+    due, forgotten = await _forget_all(house, scope, now)
+    due, purged = await _purge_all(house, scope, due, now)
     turns = await house.store.clean(scope, now - terms.turns, now - terms.events)
-    due = await _look(house, scope, now)
     run, seen = await _consolidate(house, scope, due)
-    due = await _look(house, scope, now)
+    if run is not None:
+        due = await _look(house, scope, now)
     await house.store.tended(scope, seen, now, due.again, terms)
     return Tended(forgotten=forgotten, purged=purged, turns=turns, run=run)
 
@@ -69,7 +69,8 @@ async def _consolidate(house: House, scope: Scope, due: Due) -> tuple[Run | None
     return run, run.surveyed if run is not None and run.status == "done" else None
 
 
-async def _forget_all(house: House, scope: Scope, now: datetime) -> int:
+async def _forget_all(house: House, scope: Scope, now: datetime) -> tuple[Due, int]:
+    """What is due when nothing is to be forgotten any more, and how many were."""
     forgotten, attempt = 0, 0
     while (due := await _look(house, scope, now)).forget:
         try:
@@ -78,17 +79,18 @@ async def _forget_all(house: House, scope: Scope, now: datetime) -> int:
             attempt += 1
             if attempt == house.settings.write.attempts:
                 raise
-    return forgotten
+    return due, forgotten
 
 
-async def _purge_all(house: House, scope: Scope, now: datetime) -> int:
+async def _purge_all(house: House, scope: Scope, due: Due, now: datetime) -> tuple[Due, int]:
     purged = 0
-    while ids := (await _look(house, scope, now)).purge:
-        gone = (await house.store.purge(scope, ids, now)).counts.get("memories", 0)
+    while due.purge:
+        gone = (await house.store.purge(scope, due.purge, now)).counts.get("memories", 0)
+        due = await _look(house, scope, now)
         if not gone:
             break  # restored at this very moment
         purged += gone
-    return purged
+    return due, purged
 
 
 async def _look(house: House, scope: Scope, now: datetime) -> Due:
