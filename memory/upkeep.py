@@ -287,7 +287,7 @@ class Tending(Protocol):
     ) -> None:
         """Note that the space was tended and when something in it is due next: `again`, or what of the ledger is before it.
 
-        `seen`: the revision that was looked at, None when not to the end. What tending changed itself counts as looked at;
+        `seen`: the revision that was looked at, None when not to the end. What a consolidation changed counts as looked at;
         the first change of anybody else after it makes the space due again."""
         ...
 

@@ -214,6 +214,37 @@ async def test_what_tending_changes_is_tended(memory: Memory, clock: FixedClock,
     assert standing(database_url)[1] == due.rev
 
 
+async def test_what_is_consolidated_is_tended(memory: Memory, database_url: str) -> None:
+    """Two that say the same are one in the morning, and the space is not due because of that."""
+    await memory.ingest(WHO, [note("The green door is locked at night"), note("The green door is locked at night.")])
+    done = await memory.tend(WHO)
+    assert done.run
+    assert (done.run.status, done.run.same) == ("done", 1)
+    rev, tended, _ = standing(database_url)
+    assert rev == tended > 2
+    assert (await memory.tend(WHO)).run is None
+
+
+async def test_a_day_that_was_too_short(memory: Memory, clock: FixedClock, database_url: str) -> None:
+    """Where the day's pairs did not suffice the space stays due, and the next night goes on."""
+    told = memory.house.settings.consolidation.model_copy(update={"per_day": 1})
+    memory.house.settings = memory.house.settings.model_copy(update={"consolidation": told})
+    texts = [f"The green door is locked {when}" for when in ("at night", "by day")]
+    await memory.ingest(WHO, [note(one + end) for one in texts for end in ("", ".")])
+    nights = 0
+    while True:
+        done = await memory.tend(WHO)
+        nights += 1
+        rev, tended, _ = standing(database_url)
+        if rev == tended:
+            break
+        assert done.run
+        assert done.run.checked == 1
+        assert nights < 10
+        clock.advance(DAY)
+    assert nights > 1
+
+
 async def test_the_ledger_is_kept_for_days(memory: Memory, clock: FixedClock, database_url: str) -> None:
     """Old turns go, and much later events and looks; every memory stays, with the session and the turns it names."""
     (text,) = ("I want to learn sailing.",)

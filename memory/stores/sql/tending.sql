@@ -29,12 +29,12 @@ select (select min(purge_at) from muniment.memories where space_id = %(space)s a
 -- name: hold (what is being recorded is waited for: it refers to this row)
 select rev from muniment.spaces where space_id = %(space)s for update
 
--- name: tended (own are the changes that forgetting, purging and consolidating make)
+-- name: tended (what a consolidation has changed is known to it)
 update muniment.spaces set tended_at = %(at)s,
   tended_rev = case when %(seen)s::bigint is null then tended_rev else coalesce((
     select min(j.rev) - 1 from muniment.journal j
     where j.space_id = %(space)s and j.rev > %(seen)s
-      and not (j.node = 'worker' and (j.action = 'TTL' or j.meta ? 'run' or j.meta ->> 'why' = 'purge'))), rev) end,
+      and not (j.node = 'worker' and j.meta ? 'run')), rev) end,
   tend_at = (
     select min(least(case when e.at > %(at)s then e.at else %(at)s + %(later)s::interval end, timestamptz '9998-12-31'))
     from (
