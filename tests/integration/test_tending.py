@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -273,6 +273,17 @@ async def test_the_ledger_is_kept_for_days(memory: Memory, clock: FixedClock, da
     assert not again.replayed
 
 
+async def test_a_look_stays_as_long_as_its_turn(memory: Memory, database_url: str) -> None:
+    """However few days looks are kept: a turn that is still there must not be looked at, and paid for, once more."""
+    turn, store = said("I want to learn sailing."), memory.house.store
+    await memory.learn(WHO, turn)
+    looks = "select count(*) from muniment.extractions"
+    assert await store.clean(WHO, NOON, NOON + DAYS) == 0
+    assert ask(database_url, looks) == [(1,)]
+    assert await store.clean(WHO, NOON + DAYS, NOON + DAYS) == 1
+    assert ask(database_url, looks) == [(0,)]
+
+
 async def test_a_turn_that_a_job_wants_stays(database_url: str, clock: FixedClock) -> None:
     """However old it is, whether its job waits or runs; the space is looked at again the next day."""
     tuned = settings(database_url, MUNIMENT_MODEL="none", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
@@ -348,74 +359,3 @@ async def test_the_status_says_when(memory: Memory, clock: FixedClock) -> None:
     clock.advance(91 * DAY)
     await memory.tend(WHO)
     assert await told() == [clock.now().isoformat(), None]
-
-
-def counts(url: str, ids: Sequence[MemoryId]) -> list[tuple[int, datetime | None]]:
-    found = {
-        id_: (count, at)
-        for id_, count, at in ask(url, "select memory_id, access_count, last_accessed_at from muniment.memories")
-    }
-    return [found[one] for one in ids]
-
-
-async def test_what_is_retrieved_is_counted(memory: Memory, clock: FixedClock, database_url: str) -> None:
-    """Once written with the flush, then not for a while, at last at the end; never a revision; not what is always shown."""
-    tea, door = await kept(memory, "The teahouse opens at nine", "The green door is locked")
-    (name,) = await kept(memory, "Ana was born in Porto", category="profile")
-    rev = standing(database_url)[0]
-
-    async def look() -> None:
-        found = await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?", top_k=1))
-        assert [hit.memory.id for hit in found.hits] == [tea]
-
-    await look()
-    await memory.brief(WHO, "supervisor", "When does the teahouse open?")
-    assert counts(database_url, [tea]) == [(0, None)]
-    await memory.flush(WHO)
-    assert counts(database_url, [tea, door, name]) == [(2, NOON), (0, None), (0, None)]
-    for seconds, count in ((599, 2), (1, 4), (1, 4)):
-        clock.advance(seconds)
-        await look()
-        await memory.flush(WHO)
-        assert counts(database_url, [tea])[0][0] == count
-    await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?", as_of=Revision(rev)))
-    await memory.close()
-    assert counts(database_url, [tea]) == [(5, clock.now())]
-    assert standing(database_url)[0] == rev
-    assert ask(database_url, "select count(*) from muniment.memory_versions") == [(0,)]
-
-
-async def test_counting_waits_for_no_writer(memory: Memory, database_url: str) -> None:
-    """What another transaction holds is left out and counted later; the rest is written at once."""
-    tea, door = await kept(memory, "The teahouse opens at nine", "The teahouse has a green door")
-    await memory.query(WHO, "supervisor", Query(text="What is the teahouse like, when does it open?"))
-    async with await psycopg.AsyncConnection.connect(database_url) as writer:
-        await writer.execute("update muniment.memories set importance = 4 where memory_id = %s", (tea,))
-        await asyncio.wait_for(memory.flush(WHO), 2)
-        assert [count for count, _ in counts(database_url, [tea, door])] == [0, 1]
-        await writer.commit()
-    await memory.flush(WHO)
-    assert [count for count, _ in counts(database_url, [tea, door])] == [1, 1]
-
-
-async def test_counting_writes_itself_when_there_is_much(
-    memory: Memory, database_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A reader that never flushes loses little, and waits for nothing."""
-    monkeypatch.setattr("muniment.memory.flows.touch._FULL", 1)
-    (tea,) = await kept(memory, "The teahouse opens at nine")
-    await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?"))
-    for _ in range(100):
-        await asyncio.sleep(0.02)
-        if counts(database_url, [tea])[0][0]:
-            return
-    pytest.fail("it was not written")
-
-
-async def test_what_was_retrieved_is_not_forgotten(memory: Memory, clock: FixedClock) -> None:
-    """The count need not be written yet, where the same process tends."""
-    tea, door = await kept(memory, "The teahouse opens at nine", "The green door is locked")
-    clock.advance(60 * DAY)
-    await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?", top_k=1))
-    assert (await memory.tend(WHO)).forgotten == 1
-    assert [await state(memory, one) for one in (tea, door)] == ["active", "soft_deleted"]
