@@ -30,7 +30,19 @@ def main(files: Sequence[str]) -> int:
     if not files:
         print("recall, ablation, silence: left out; give a LoCoMo file: python -m benchmarks FILE", file=sys.stderr)
     of_files = [(one, [file]) for file in files for one in (recall, ablation, silence)]
-    others = (bands, conversation, prompts, latency, embedding, writing, importing, checkpoints, consolidation, nightly, replies)
+    others = (
+        bands,
+        conversation,
+        prompts,
+        latency,
+        embedding,
+        writing,
+        importing,
+        checkpoints,
+        consolidation,
+        nightly,
+        replies,
+    )
     worst = 0
     for one, argv in [*of_files, *((one, []) for one in others)]:
         worst = max(worst, one.main(argv))
