@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -70,8 +71,12 @@ async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
 
 def files(home: Path, word: str) -> list[str]:
     """The files of the server that hold a word, by the parts of their names that say what they are."""
-    paths = [path for path in sorted(home.rglob("*")) if path.is_file() and word.encode() in path.read_bytes()]
-    return ["/".join(path.relative_to(home).parts[-3:]) for path in paths]
+    found = []
+    for path in sorted(home.rglob("*")):
+        with suppress(FileNotFoundError):  # the server goes on
+            if path.is_file() and word.encode() in path.read_bytes():
+                found.append("/".join(path.relative_to(home).parts[-3:]))
+    return found
 
 
 def dumped(url: str, word: str) -> list[str]:
