@@ -66,7 +66,7 @@ async def test_nothing_is_merged_across_persons(database_url: str) -> None:
 
 
 async def test_a_pair_is_not_looked_at_twice(database_url: str) -> None:
-    """What was checked is checked again only after `fingerprint_days`, and a day has its cap."""
+    """What was checked is checked again only after `fingerprint_days`."""
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         await memory.ingest(ANA, [note("The user went running on 3 May"), note("The user went running on 4 May")])
@@ -393,3 +393,29 @@ async def test_where_a_survey_looks(database_url: str) -> None:
         assert len(await seen(rev, pool=1)) == 1
         clock.advance(90 * 86_400)
         assert await seen(0) == set()
+
+
+async def test_a_day_has_its_cap(database_url: str) -> None:
+    """So many pairs of a user are checked a day (UTC), over all runs; a person may ask for more, and the next day has its own.
+    The space counts as compared only when nothing is left."""
+    clock = FixedClock(NOON)
+    tuned = settings(database_url)
+    tuned = tuned.model_copy(update={"consolidation": tuned.consolidation.model_copy(update={"per_day": 1})})
+    async with engine(database_url, clock=clock, tuned=tuned) as memory:
+        told = [
+            f"The user {done} the {thing}"
+            for done, thing in (("waters", "figs"), ("keeps", "bees"), ("mends", "boats"))
+        ]
+        await memory.ingest(ANA, [note(f"{one}{end}") for one in told for end in ("", ".")])
+
+        async def run(limit: int | None = None) -> tuple[int, int]:
+            done = await memory.consolidate(ANA, limit=limit)
+            assert done is not None
+            return done.same, done.surveyed
+
+        assert [await run(), await run()] == [(1, 0), (0, 0)]
+        assert await run(limit=1) == (1, 0)
+        clock.advance(12 * 3_600)
+        assert await run() == (1, 10)
+        with pytest.raises(BadInput, match="limit"):
+            await memory.consolidate(ANA, limit=0)
