@@ -192,18 +192,16 @@ async def open_saver(dsn: str, redact: Redact | None = None) -> AsyncIterator[Po
 
 @asynccontextmanager
 async def checkpointer() -> AsyncIterator[PooledSaver]:
-    """The saver of LangGraph's server, by the settings of this process, and beside it a worker for the background jobs,
-    when a model is configured, and the janitor: the server enters this once and stays inside. Raises BadConfig, StoreDown."""
+    """The saver of LangGraph's server, by the settings of this process, and beside it a worker for the background jobs and
+    the janitor: the server enters this once and stays inside. Raises BadConfig, StoreDown."""
     settings = load()
     async with (
         open_saver(await bootstrap.database(settings), bootstrap.redactor(settings)) as saver,
         tidying(saver, settings),
+        bootstrap.memory(settings) as memory,
+        bootstrap.working(settings, memory),
     ):
-        if settings.chat_model is None:
-            yield saver
-            return
-        async with bootstrap.memory(settings) as memory, bootstrap.working(settings, memory):
-            yield saver
+        yield saver
 
 
 async def _enter(conn: AsyncConnection[Any]) -> None:

@@ -91,11 +91,7 @@ async def worker(
 
 @asynccontextmanager
 async def working(settings: Settings, memory: Memory) -> AsyncIterator[None]:
-    """A worker beside what happens inside, when a model is configured. At the end it lets go at once: what it was doing
-    goes back to the queue."""
-    if memory.house.model is None:
-        yield
-        return
+    """A worker beside what happens inside. At the end it lets go at once: what it was doing goes back to the queue."""
     async with worker(settings, memory) as hired:
         running = asyncio.create_task(hired.run())
         try:

@@ -45,7 +45,8 @@ class Talk:
         model = bootstrap.chat_model(self.settings)
         if model is not None:
             self._open.push_async_callback(model.close)
-        await self._open.enter_async_context(bootstrap.working(self.settings, memory))
+        if model is not None:  # what needs none is no matter of the minutes that a chat lasts
+            await self._open.enter_async_context(bootstrap.working(self.settings, memory))
         await self._open.enter_async_context(tidying(saver, self.settings))
         self._graph = build(memory, model, self.settings).compile(checkpointer=saver)
         if not await settle(self._graph, self._config, self._who):
