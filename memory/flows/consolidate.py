@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, time, timedelta
 from typing import get_args
@@ -254,7 +255,16 @@ def _asks(house: House, pair: Pair) -> bool:
 
 async def _surveyed(house: House, run: Run) -> Survey:
     found = await house.store.survey(run.scope, _bounds(house), house.settings.consolidation.pairs, since=run.surveyed)
-    return evolve(found, pairs=tuple(one for one in found.pairs if rules.near(one, house.profile)))
+    near = tuple(one for one in found.pairs if rules.near(one, house.profile))
+    return evolve(found, pairs=near, whole=found.whole or _whole(found.pairs, near, house.settings.consolidation.pairs))
+
+
+def _whole(found: Sequence[Pair], near: Sequence[Pair], limit: int) -> bool:
+    """Whether no pair that is near was left out. Those that are not are never checked, and would be open for ever."""
+    waiting = [one for one in near if not one.checked]
+    counts = Counter(memory.id for one in waiting for memory in (one.older, one.newer))
+    room = sum(not one.checked for one in found) < limit or not waiting
+    return room and max(counts.values(), default=0) < _CLOSEST
 
 
 def _bounds(house: House) -> Bounds:
