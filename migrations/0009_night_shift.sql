@@ -176,3 +176,16 @@ begin
     on conflict (space_id, from_id, to_id) do update set strength = excluded.strength;
   end if;
 end $$;
+
+-- The queue is older than this file where the database is: what waits for its hour must not be walked past to find what is due.
+do $$
+begin
+  if to_regclass('jobs.procrastinate_jobs') is not null then
+    drop index if exists jobs.muniment_jobs_by_lock;
+    create index if not exists muniment_jobs_in_order on jobs.procrastinate_jobs (lock, priority desc, id)
+      where status = 'todo' and queue_name = 'extract';
+    create index if not exists muniment_jobs_by_time
+      on jobs.procrastinate_jobs (queue_name, (coalesce(scheduled_at, '-infinity'::timestamptz)))
+      where status = 'todo' and queue_name <> 'extract';
+  end if;
+end $$;

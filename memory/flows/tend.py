@@ -62,10 +62,16 @@ async def tend(house: House, scope: Scope) -> Tended:
 
 
 async def _consolidate(house: House, scope: Scope, due: Due) -> tuple[Run | None, Revision | None]:
-    """The consolidation of a space that has changed, and up to where the space was looked at; None for not to the end."""
+    """The consolidation of a space that has changed, and up to where the space was looked at; None for not to the end.
+
+    Raises Conflict while another run is under way, whose process may be gone: the space is tended once it is given up."""
     if due.rev == due.tended or not house.settings.consolidation.per_day:
         return None, due.rev
     run = await consolidate(house, scope)
+    if run is None:
+        last = await house.store.runs(scope, 1)
+        if last and last[0].status == "running":
+            raise Conflict("another run of the space is under way")
     return run, run.surveyed if run is not None and run.status == "done" else None
 
 

@@ -27,6 +27,7 @@ from muniment.memory.plan import Change, JobName, Outcome, WritePlan
 from muniment.memory.records import Memory as Record, MemoryId, Revision, Scope
 from muniment.memory.rules.rounds import slot, stagger
 from muniment.memory.settings import Settings
+from muniment.memory.stores import jobs
 from tests.engine import NOON, engine, note, said, scope, settings
 from tests.faces.conftest import PROGRAM
 
@@ -197,6 +198,33 @@ async def test_more_spaces_than_a_page(database_url: str, monkeypatch: pytest.Mo
         assert abs(waits[one.owner] - wanted) < 60
     assert min(waits.values()) <= 0
     assert max(waits.values()) > 600
+
+
+def reads(plan: Any) -> list[int]:
+    """The rows that each node of a plan gives or throws away."""
+    here = [plan.get("Actual Rows", 0) + plan.get("Rows Removed by Filter", 0)]
+    return here + [n for one in plan.get("Plans", ()) for n in reads(one)]
+
+
+async def test_what_waits_for_its_hour_is_not_read(database_url: str) -> None:
+    """Among thousands of spaces that are tended later in the night a worker finds the one that is due at once."""
+    async with engine(database_url) as memory:
+        number = await memory.house.store.enroll()
+        with psycopg.connect(database_url, autocommit=True) as admin:
+            admin.execute("""
+                insert into jobs.procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args, scheduled_at)
+                select 'tend', 'tend', n || ':tend:', n || ':tend:', '{"tenant": "t", "owner": "o", "owner_type": "user", "key": ""}',
+                  now() + case n when 3000 then '-1 minute' else '1 hour' end::interval from generate_series(1, 5000) n""")
+        named = {"worker": number, "names": ["tend", "extract"], "start": "", "end": None}
+        async with memory.house.store._connected() as conn, conn.transaction(force_rollback=True):  # type: ignore[attr-defined]
+            await conn.execute(jobs._JOBS["by_index"])
+            for name in ("take_in_order", "take_by_time"):
+                asked = "explain (analyze, format json) " + jobs._JOBS[name]
+                (told,) = (await (await conn.execute(asked, named)).fetchone()).values()
+                assert max(reads(told[0]["Plan"])) < 10, name
+        ticket = await memory.house.store.take(number, ["tend", "extract"])
+        assert ticket is not None
+        assert await memory.house.store.take(number, ["tend", "extract"]) is None
 
 
 async def test_every_slot_has_its_round(database_url: str) -> None:

@@ -225,6 +225,19 @@ async def test_what_is_consolidated_is_tended(memory: Memory, database_url: str)
     assert (await memory.tend(WHO)).run is None
 
 
+async def test_a_run_that_may_be_dead_is_waited_for(memory: Memory, database_url: str) -> None:
+    """While another run has its lease the job is tried again, and not done for the day; then the space is tended."""
+    await memory.ingest(WHO, [note("The green door is locked at night"), note("The green door is locked at night.")])
+    assert await memory.begin_run(WHO)
+    with pytest.raises(Conflict):
+        await memory.tend(WHO)
+    with psycopg.connect(database_url) as admin:
+        admin.execute("update muniment.consolidation_runs set leased_until = now() - interval '1 second'")
+    done = await memory.tend(WHO)
+    assert done.run
+    assert done.run.same == 1
+
+
 async def test_a_day_that_was_too_short(memory: Memory, clock: FixedClock, database_url: str) -> None:
     """Where the day's pairs did not suffice the space stays due, and the next night goes on."""
     told = memory.house.settings.consolidation.model_copy(update={"per_day": 1})

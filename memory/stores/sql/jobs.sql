@@ -17,7 +17,10 @@ end $$;
 -- The library notes each step of each job. Nobody reads it here, and a job that is tried for weeks would fill it.
 alter table procrastinate_jobs disable trigger procrastinate_trigger_status_events_insert_v1,
   disable trigger procrastinate_trigger_status_events_update_v1, disable trigger procrastinate_trigger_scheduled_events_v1;
-create index muniment_jobs_by_lock on procrastinate_jobs (lock, priority desc, id) where status = 'todo';
+create index muniment_jobs_in_order on procrastinate_jobs (lock, priority desc, id)
+  where status = 'todo' and queue_name = 'extract';
+create index muniment_jobs_by_time on procrastinate_jobs (queue_name, (coalesce(scheduled_at, '-infinity'::timestamptz)))
+  where status = 'todo' and queue_name <> 'extract';
 grant usage on schema jobs to muniment_app;
 grant select, insert, update, delete on all tables in schema jobs to muniment_app;
 grant usage, select on all sequences in schema jobs to muniment_app
@@ -36,8 +39,8 @@ update jobs.procrastinate_workers set last_heartbeat = now() where id = %(worker
 -- name: by_index (a queue's statistics are always old: without them the planner reads all of it and sorts)
 select set_config(name, 'off', true) from unnest(array['enable_seqscan', 'enable_bitmapscan', 'enable_sort']) as name
 
--- name: take (the library's own function looks at every job that waits, however many wait behind one another; this looks
--- at the first of each lock, from a random lock on, and stops at one that is due and whose lock nobody holds)
+-- name: take_in_order (turns. The library's own function looks at every job that waits, however many wait behind one another;
+-- this looks at the first of each lock, from a random lock on, and stops at one that is due and whose lock nobody holds)
 with recursive head as (
   ({{first}} and lock >= %(start)s and (%(end)s::text is null or lock < %(end)s) order by lock, priority desc, id limit 1)
   union all
@@ -48,13 +51,26 @@ update jobs.procrastinate_jobs set status = 'doing', worker_id = %(worker)s
 where id = (
   select mine.id from head, lateral (
     select id from jobs.procrastinate_jobs where id = head.id and status = 'todo' for update skip locked) mine
-  where head.queue_name = any(%(names)s::varchar[]) and coalesce(head.scheduled_at <= now(), true)
+  where 'extract' = any(%(names)s::varchar[]) and coalesce(head.scheduled_at <= now(), true)
     and (select 1 from jobs.procrastinate_jobs other where other.lock = head.lock and other.status = 'doing') is null
   limit 1)
 returning id, task_name, args, attempts
 
 -- name: first
-select lock, id, queue_name, scheduled_at from jobs.procrastinate_jobs where status = 'todo'
+select lock, id, scheduled_at from jobs.procrastinate_jobs where status = 'todo' and queue_name = 'extract'
+
+-- name: take_by_time (the others have a lock each: the one that has waited longest. What waits for its hour costs nothing,
+-- however much it is)
+update jobs.procrastinate_jobs set status = 'doing', worker_id = %(worker)s
+where id = (
+  select mine.id from unnest(%(names)s::varchar[]) name cross join lateral (
+    select id, coalesce(scheduled_at, '-infinity'::timestamptz) as due from jobs.procrastinate_jobs j
+    where j.status = 'todo' and j.queue_name <> 'extract' and j.queue_name = name
+      and coalesce(j.scheduled_at, '-infinity'::timestamptz) <= now()
+      and (select 1 from jobs.procrastinate_jobs other where other.lock = j.lock and other.status = 'doing') is null
+    order by coalesce(j.scheduled_at, '-infinity'::timestamptz) limit 1 for update skip locked) mine
+  order by mine.due limit 1)
+returning id, task_name, args, attempts
 
 -- name: done
 delete from jobs.procrastinate_jobs where id = %(id)s
