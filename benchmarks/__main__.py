@@ -14,11 +14,13 @@ from benchmarks import (
     embedding,
     importing,
     latency,
+    meanwhile,
     nightly,
     prompts,
     recall,
     replies,
     silence,
+    workers,
     writing,
 )
 
@@ -41,6 +43,8 @@ def main(files: Sequence[str]) -> int:
         checkpoints,
         consolidation,
         nightly,
+        workers,
+        meanwhile,
         replies,
     )
     worst = 0

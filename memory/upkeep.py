@@ -304,8 +304,11 @@ class Tending(Protocol):
         """Count that memories were retrieved. Not a change; waits for no writer: those that one holds are returned."""
         ...
 
-    async def clean(self, scope: Scope, turns_before: datetime, events_before: datetime) -> int:
-        """Remove turns, and events and looks, that are older; not those that a job still wants. How many turns."""
+    async def clean(
+        self, scope: Scope, turns_before: datetime, events_before: datetime, checked_before: datetime
+    ) -> int:
+        """Remove turns, and events and looks, that are older; not those that a job still wants. How many turns. So go
+        what is noted of pairs that were checked before, and the records of runs that changed nothing."""
         ...
 
 

@@ -53,19 +53,21 @@ async def tend(house: House, scope: Scope) -> Tended:
     now, terms = house.clock.now(), house.terms
     due, forgotten = await _forget_all(house, scope, now)
     due, purged = await _purge_all(house, scope, due, now)
-    turns = await house.store.clean(scope, now - terms.turns, now - terms.events)
-    run, seen = await _consolidate(house, scope, due)
+    checked = max(terms.events, timedelta(days=house.settings.consolidation.fingerprint_days))
+    turns = await house.store.clean(scope, now - terms.turns, now - terms.events, now - checked)
+    run, seen = await _consolidate(house, scope, due, forgotten + purged)
     if run is not None:
         due = await _look(house, scope, now)
     await house.store.tended(scope, seen, now, due.again, terms)
     return Tended(forgotten=forgotten, purged=purged, turns=turns, run=run)
 
 
-async def _consolidate(house: House, scope: Scope, due: Due) -> tuple[Run | None, Revision | None]:
-    """The consolidation of a space that has changed, and up to where the space was looked at; None for not to the end.
+async def _consolidate(house: House, scope: Scope, due: Due, own: int) -> tuple[Run | None, Revision | None]:
+    """The consolidation of a space that has changed, but for `own` changes of this tending, and up to where the space was
+    looked at; None for not to the end.
 
     Raises Conflict while another run is under way, whose process may be gone: the space is tended once it is given up."""
-    if due.rev == due.tended or not house.settings.consolidation.per_day:
+    if due.rev - own == due.tended or not house.settings.consolidation.per_day:
         return None, due.rev
     run = await consolidate(house, scope)
     if run is None:

@@ -62,7 +62,9 @@ class Tendings(Sessions):
             await conn.execute(_TENDING["hold"], told)
             await conn.execute(_TENDING["tended"], told | {"turns": terms.turns, "events": terms.events})
 
-    async def clean(self, scope: Scope, turns_before: datetime, events_before: datetime) -> int:
+    async def clean(
+        self, scope: Scope, turns_before: datetime, events_before: datetime, checked_before: datetime
+    ) -> int:
         """See `Tending.clean`. In parts, each a transaction of its own."""
         gone = 0
         while True:
@@ -75,6 +77,8 @@ class Tendings(Sessions):
                 if len(stale) < _TURNS:
                     for name in ("drop_events", "drop_looks"):
                         await conn.execute(_TENDING[name], named | {"before": events_before})
+                    for name in ("drop_pairs", "drop_runs"):
+                        await conn.execute(_TENDING[name], named | {"before": checked_before})
                     return gone
 
     async def touch(self, scope: Scope, seen: Mapping[MemoryId, int], at: datetime) -> frozenset[MemoryId]:

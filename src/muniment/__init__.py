@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from muniment.memory.records import Filters, Query, Scope
     from muniment.memory.settings import Settings, load as load_settings
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 __all__ = [
     "BadConfig",

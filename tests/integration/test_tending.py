@@ -238,6 +238,20 @@ async def test_a_run_that_may_be_dead_is_waited_for(memory: Memory, database_url
     assert done.run.same == 1
 
 
+async def test_old_records_go(memory: Memory, clock: FixedClock, database_url: str) -> None:
+    """What was noted of pairs goes when they may be checked again, and so do records of runs that changed nothing."""
+    counted = "select (select count(*) from muniment.pair_fingerprints), array_agg(same order by started_at) from muniment.consolidation_runs"
+    for text in ("locked at night", "locked at night.", "painted in May", "opened by Mara"):
+        await memory.ingest(WHO, [note(f"The green door is {text}")])
+        await memory.tend(WHO)
+        clock.advance(DAY)
+    assert ask(database_url, counted)[0][1] == [0, 1, 0, 0]
+    assert ask(database_url, counted)[0][0] > 0
+    clock.advance(100 * DAY)
+    await memory.tend(WHO)
+    assert ask(database_url, counted) == [(0, [1, 0])]
+
+
 async def test_a_day_that_was_too_short(memory: Memory, clock: FixedClock, database_url: str) -> None:
     """Where the day's pairs did not suffice the space stays due, and the next night goes on."""
     told = memory.house.settings.consolidation.model_copy(update={"per_day": 1})
@@ -291,9 +305,9 @@ async def test_a_look_stays_as_long_as_its_turn(memory: Memory, database_url: st
     turn, store = said("I want to learn sailing."), memory.house.store
     await memory.learn(WHO, turn)
     looks = "select count(*) from muniment.extractions"
-    assert await store.clean(WHO, NOON, NOON + DAYS) == 0
+    assert await store.clean(WHO, NOON, NOON + DAYS, NOON) == 0
     assert ask(database_url, looks) == [(1,)]
-    assert await store.clean(WHO, NOON + DAYS, NOON + DAYS) == 1
+    assert await store.clean(WHO, NOON + DAYS, NOON + DAYS, NOON) == 1
     assert ask(database_url, looks) == [(0,)]
 
 

@@ -93,6 +93,15 @@ delete from muniment.events where space_id = %(space)s and ts < %(before)s
 delete from muniment.extractions e where space_id = %(space)s and at < %(before)s
   and not exists (select from muniment.turns t where t.space_id = %(space)s and t.turn_id = e.turn_id)
 
+-- name: drop_pairs (what was checked so long ago may be checked again)
+delete from muniment.pair_fingerprints where space_id = %(space)s and checked_at < %(before)s
+
+-- name: drop_runs (of those that changed nothing the last one stays: it knows how far the space was compared)
+delete from muniment.consolidation_runs r
+where r.space_id = %(space)s and r.ended_at < %(before)s and r.same + r.superseded = 0 and exists (
+  select from muniment.consolidation_runs o
+  where o.space_id = %(space)s and o.started_at > r.started_at and o.surveyed_rev >= r.surveyed_rev)
+
 -- name: alone
 select pg_try_advisory_xact_lock(%(lock)s) as mine
 
