@@ -43,7 +43,7 @@ async def test_a_turn_leaves_its_looks_for_later(settings: Settings, clock: Fixe
         who = Scope(owner="ana")
         ruled = {one.text for one in await memory.list(who)}
         assert "The user is allergic to dust" in ruled
-        held = await memory.house.store.take(await memory.house.store.enroll(), names("extract", "reflect"))
+        held = await memory.house.store.take(await memory.house.store.enroll(), names("extract"))
         assert held is not None
         await memory.perform(held.job)
         await memory.perform(Job(name="reflect", scope=who, key="2026-05-04"))

