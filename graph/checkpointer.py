@@ -196,7 +196,7 @@ async def checkpointer() -> AsyncIterator[PooledSaver]:
     the janitor: the server enters this once and stays inside. Raises BadConfig, StoreDown."""
     settings = load()
     async with (
-        open_saver(await bootstrap.database(settings), bootstrap.redactor(settings)) as saver,
+        open_saver(await bootstrap.threads_database(settings), bootstrap.redactor(settings)) as saver,
         tidying(saver, settings),
         bootstrap.memory(settings) as memory,
         bootstrap.working(settings, memory),

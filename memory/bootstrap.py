@@ -169,6 +169,12 @@ async def database(settings: Settings) -> str:
     return dsn
 
 
+async def threads_database(settings: Settings) -> str:
+    """The address of the database that has the checkpoints of threads: the same, unless another is named. Raises StoreDown."""
+    url = settings.checkpoints_url
+    return url.get_secret_value() if url else await database(settings)
+
+
 async def migrate_database(settings: Settings) -> list[str]:
     """Apply the migrations that are not applied yet; their names."""
     return await migrate(await _address(settings))

@@ -44,6 +44,7 @@ from muniment.memory.yaml_file import KeyPath, YamlFile, meant, parse, read_file
 DEFAULT_EMBEDDER = "bge-small-en-v1.5-int8"
 HASH_EMBEDDER = "hash-256"
 OPENAI = "openai:"
+_DSN = "a postgresql:// URL or a key=value DSN"
 _SLUG = re.compile(r"[a-z][a-z0-9_]*")
 
 
@@ -76,6 +77,7 @@ class Settings(Part):
     jobs: Jobs
     home: Path
     database_url: SecretStr | None = None
+    checkpoints_url: SecretStr | None = None
     chat_model: str | None = None
     api_key: SecretStr | None = None
     base_url: str | None = None
@@ -121,7 +123,8 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         procedures=content.procedures,
         jobs=content.jobs,
         home=env.path("MUNIMENT_HOME") or Path(platformdirs.user_data_dir("muniment")),
-        database_url=env.secret("MUNIMENT_DATABASE_URL", _is_dsn, "a postgresql:// URL or a key=value DSN"),
+        database_url=env.secret("MUNIMENT_DATABASE_URL", _is_dsn, _DSN),
+        checkpoints_url=env.secret("MUNIMENT_CHECKPOINTS_URL", _is_dsn, _DSN),
         chat_model=env.text("MUNIMENT_MODEL"),
         api_key=env.secret("OPENAI_API_KEY", _is_one_word, "one word without spaces"),
         base_url=env.text("OPENAI_BASE_URL", _is_url, "an http:// or https:// URL"),

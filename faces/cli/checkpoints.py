@@ -187,7 +187,7 @@ async def _saver(settings: Settings, *, quiet: bool) -> AsyncIterator[PooledSave
     from muniment.memory import bootstrap  # noqa: PLC0415
 
     with screen.waiting("opening the database…", quiet=quiet):
-        address = await bootstrap.database(settings)
+        address = await bootstrap.threads_database(settings)
     async with open_saver(address, bootstrap.redactor(settings)) as saver:
         yield saver
 

@@ -91,7 +91,7 @@ async def _both(settings: Settings, *, quiet: bool) -> AsyncIterator[tuple[Memor
 
     async with (
         session.opened(settings, quiet=quiet) as memory,
-        open_saver(await bootstrap.database(settings), memory.redact) as saver,
+        open_saver(await bootstrap.threads_database(settings), memory.redact) as saver,
     ):
         yield memory, saver
 

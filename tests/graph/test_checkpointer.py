@@ -69,6 +69,24 @@ async def test_the_server_gets_it_by_the_settings(database_url: str, monkeypatch
         assert await saver.aget_tuple({"configurable": {"thread_id": "none", "checkpoint_ns": ""}}) is None
 
 
+async def test_checkpoints_may_live_elsewhere(
+    database_url: str, empty_database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a database of their own they are there, and not beside the memories."""
+    for name, value in {
+        "DATABASE_URL": database_url,
+        "CHECKPOINTS_URL": empty_database_url,
+        "EMBEDDER": "hash-256",
+    }.items():
+        monkeypatch.setenv(f"MUNIMENT_{name}", value)
+    async with checkpointer() as saver:
+        assert await saver.aget_tuple({"configurable": {"thread_id": "none", "checkpoint_ns": ""}}) is None
+    for url, there in ((empty_database_url, True), (database_url, False)):
+        with psycopg.connect(url) as conn:
+            found = conn.execute("select to_regclass('checkpoints.checkpoints') is not null").fetchone()
+            assert found == (there,)
+
+
 async def test_the_server_has_a_worker(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Inside, background jobs are done; those that want a model wait for one."""
     user = Scope(owner="ana")

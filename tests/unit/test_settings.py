@@ -250,7 +250,8 @@ def test_the_environment_is_read() -> None:
 def test_an_empty_variable_is_not_set() -> None:
     """Blank values mean the default, as if the variable were missing."""
     names = ("MUNIMENT_HOME", "MUNIMENT_DATABASE_URL", "MUNIMENT_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL",
-             "MUNIMENT_EMBEDDER", "MUNIMENT_EMBEDDER_FOLDER", "MUNIMENT_TENANT", "MUNIMENT_CONFIG")  # fmt: skip
+             "MUNIMENT_EMBEDDER", "MUNIMENT_EMBEDDER_FOLDER", "MUNIMENT_TENANT", "MUNIMENT_CONFIG",
+             "MUNIMENT_CHECKPOINTS_URL")  # fmt: skip
     assert load(dict.fromkeys(names, " ")) == load({})
 
 
@@ -258,6 +259,7 @@ def test_an_empty_variable_is_not_set() -> None:
     ("name", "value"),
     [
         ("MUNIMENT_DATABASE_URL", SECRET),
+        ("MUNIMENT_CHECKPOINTS_URL", SECRET),
         ("OPENAI_API_KEY", f"{SECRET} {SECRET}"),
         ("OPENAI_BASE_URL", f"ftp://{SECRET}"),
         ("MUNIMENT_EMBEDDER", "openai:"),
