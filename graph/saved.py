@@ -65,7 +65,9 @@ def _load(path: Path) -> dict[Any, Any]:
         raise BadInput(f"{path}: {error}") from None
     except OSError as error:
         raise BadInput(f"{path}: cannot be read ({error.strerror})") from error
-    except (pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
+    except (
+        pickle.UnpicklingError, EOFError, ValueError, TypeError, KeyError, IndexError, AttributeError, MemoryError, OverflowError,
+    ) as error:  # fmt: skip
         raise BadInput(f"{path}: is no pickle, or is damaged") from error
     if not isinstance(loaded, dict):
         raise BadInput(f"{path}: holds no dict")

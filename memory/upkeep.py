@@ -249,6 +249,10 @@ class Consolidating(Protocol):
         Raises Conflict when the space is no longer at `plan.expects`, or the run is no longer its space's own."""
         ...
 
+    async def give_up(self, run: Run, at: datetime) -> None:
+        """Close the record as `interrupted`, with what it says: its last step may have been written without an answer."""
+        ...
+
     async def runs(self, scope: Scope, limit: int, run: RunId | None = None) -> list[Run]:
         """The records of the space, newest first; or that one."""
         ...

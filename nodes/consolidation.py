@@ -47,6 +47,7 @@ class Twins(TypedDict, total=False):
 class Night(Ordered, total=False):
     """A consolidation on its way."""
 
+    space: str  # by which an erasure finds the thread
     run: dict[str, Any] | None  # its record so far; None when another one is under way
     portions: list[list[Twins]]  # what is yet to be checked, a prompt's worth each
     findings: list[Twins]  # of the portion that was checked last
@@ -62,9 +63,10 @@ async def begin(
     limit, dry = said.get("limit"), said.get("dry_run") or False
     if not (limit is None or type(limit) is int) or not isinstance(dry, bool):
         raise BadInput("input: limit is a whole number, dry_run true or false")
-    run = await memory.begin_run(_who(state, runtime, config, settings), dry=dry, limit=limit)
-    told = _BUSY if run is None else ""
-    return Night(run=None if run is None else _row(run), portions=[], findings=[], shown=[], told=told)
+    who = _who(state, runtime, config, settings)
+    run = await memory.begin_run(who, dry=dry, limit=limit)
+    told, row = (_BUSY, None) if run is None else ("", _row(run))
+    return Night(space=str(who.space), run=row, portions=[], findings=[], shown=[], told=told)
 
 
 async def survey(

@@ -170,8 +170,7 @@ async def end(house: House, run: Run, *, status: RunStatus | None = None, reason
 async def give_up(house: House, run: Run) -> None:
     """Close the record of a run that cannot go on; what it decided stays."""
     if not run.dry and run.ended_at is None:
-        over = evolve(run, status="interrupted", ended_at=house.clock.now())
-        await house.store.keep_run(over, _lease(house))
+        await house.store.give_up(run, house.clock.now())
 
 
 async def records(house: House, scope: Scope, limit: int) -> list[Run]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from operator import itemgetter
 from typing import Any, Literal
 from uuid import UUID
@@ -32,6 +33,13 @@ def ordered(a: Memory, b: Memory) -> tuple[Memory, Memory]:
     if a.event_time and b.event_time and a.event_time != b.event_time:
         return (a, b) if a.event_time < b.event_time else (b, a)
     return (a, b) if (a.updated_at, a.rev, a.id) < (b.updated_at, b.rev, b.id) else (b, a)
+
+
+def _said(one: Memory, other: Memory) -> datetime:
+    """When one of two was said: the time that it tells, if both tell one."""
+    return (
+        one.event_time if one.event_time and other.event_time and one.event_time != other.event_time else one.updated_at
+    )
 
 
 def near(pair: Pair, profile: Profile) -> bool:
@@ -162,6 +170,8 @@ class Board:
         older, newer = known.get(pair.older.id), known.get(pair.newer.id)
         if older is None or newer is None or not (_as_judged(older, pair.older) and _as_judged(newer, pair.newer)):
             return "outdated", finding
+        if finding.judgement == "supersedes" and _said(older, newer) > _said(newer, older):
+            return "outdated", finding  # the older one was said again since
         now = evolve(pair, older=older, newer=newer)
         judgement = held(finding.judgement, now, self.lasting)
         done = evolve(finding, pair=now, judgement=judgement)

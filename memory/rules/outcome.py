@@ -34,6 +34,12 @@ _FAILED = re.compile(
 _DONE = re.compile(
     r"^\W*(?:ok|success(?:ful(?:ly)?)?|succeeded|passed|accepted|done)\b|^\W*(?:成功|通过|完成)", re.IGNORECASE
 )
+# Anywhere in the line where an output comes to the point: no failure yet, but no success either.
+_TROUBLE = re.compile(
+    r"(?<!\b0 )(?<!\bno )(?<!\bwithout )\b(?:fail(?:ed|ures?|s|ing)?|errors?|unable|cannot|can't|could\s+not|couldn't|denied"
+    r"|refused|rejected|not\s+found|invalid|missing|aborted)\b|失败|错误|异常|无法|未能",
+    re.IGNORECASE,
+)
 _CODES = ("exit_code", "exitcode", "returncode", "return_code")
 _HTTPS = ("status_code", "http_status", "statuscode", "status", "code")
 _FLAGS = ("ok", "success", "succeeded", "valid", "accepted", "passed")
@@ -46,7 +52,7 @@ def judge(act: Act) -> Verdict:
     if act.ok is False:
         return "failed"
     found = _reported(act.result)
-    if found == "unknown" and act.ok:
+    if found == "unknown" and act.ok and not _TROUBLE.search(_edges(act.result)):
         return "ok"
     return found
 
@@ -76,8 +82,7 @@ def _reported(result: str) -> Verdict:
     ends = _ends(result)
     codes = [int(found) for found in _CODE.findall(ends)]
     statuses = [int(found) for found in _HTTP.findall(ends)]
-    lines = [one for one in ends.splitlines() if one.strip()]
-    edges = "\n".join(dict.fromkeys([*lines[:1], *lines[-1:]]))
+    edges = _edges(result)
     if any(codes) or any(one >= 400 for one in statuses) or _TRACED.search(result) or _THROWN.search(edges):
         return "failed"
     if _FAILED.search(edges):
@@ -85,6 +90,12 @@ def _reported(result: str) -> Verdict:
     if codes or any(200 <= one < 300 for one in statuses) or _DONE.search(ends):
         return "ok"
     return "unknown"
+
+
+def _edges(result: str) -> str:
+    """The first and the last line of an output that is no JSON object."""
+    lines = [] if _fields(result) else [one for one in _ends(result).splitlines() if one.strip()]
+    return "\n".join(dict.fromkeys([*lines[:1], *lines[-1:]]))
 
 
 def _of_fields(fields: dict[str, Any]) -> Verdict:

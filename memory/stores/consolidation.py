@@ -60,6 +60,11 @@ class Consolidations(Sessions):
                 await conn.execute(_BLOCKS["fingerprint"], named | {"at": at, "findings": _looked(findings)})
         return run
 
+    async def give_up(self, run: Run, at: datetime) -> None:
+        """See `Consolidating.give_up`."""
+        async with self._sending(run.scope) as conn:
+            await conn.execute(_BLOCKS["give_up"], {"space": run.scope.space, "run_id": run.id, "at": at})
+
     async def runs(self, scope: Scope, limit: int, run: RunId | None = None) -> list[Run]:
         """See `Consolidating.runs`."""
         asked = {"space": scope.space, "run_id": run, "limit": limit}

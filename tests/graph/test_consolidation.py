@@ -14,6 +14,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from muniment.graph.checkpointer import open_saver
 from muniment.graph.consolidation import build
+from muniment.graph.janitor import threads_of
 from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput
@@ -106,6 +107,7 @@ async def test_it_goes_on_where_a_process_has_died(
         )
         (open_,) = await memory.consolidations(Scope(owner="ana"))
         assert open_.status == "running"
+        assert await threads_of(saver, Scope(owner="ana").space) == [config["configurable"]["thread_id"]]
         async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=clock) as other:
             state = await build(other, tuned).compile(checkpointer=saver).ainvoke(None, config)
             assert state["run"]["status"] == "done"

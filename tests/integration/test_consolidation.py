@@ -197,6 +197,21 @@ async def test_one_run_of_a_space_at_a_time(database_url: str) -> None:
         assert {one.status for one in await memory.consolidations(ANA)} == {"done", "interrupted"}
 
 
+async def test_a_step_whose_answer_was_lost_stays_in_the_record(database_url: str) -> None:
+    """Whoever gives a run up after a step that was written, and does not know it, takes no count back."""
+    async with engine(database_url) as memory:
+        await memory.ingest(ANA, [note(one) for one in TWINS])
+        run = await memory.begin_run(ANA)
+        assert run is not None
+        run, portions = await memory.survey_run(run)
+        checked, findings = await memory.check_run(run, portions[0])
+        await memory.apply_run(checked, findings)
+        await consolidation.give_up(memory.house, run)
+        (record,) = await memory.consolidations(ANA)
+        assert (record.status, record.same, record.checked) == ("interrupted", 1, 1)
+        assert (await memory.undo_consolidation(ANA, run.id)).restored > 0
+
+
 async def test_a_chain_ends_in_one_memory(database_url: str) -> None:
     """Of three that say the same one stays; its line in the delta header is one, whatever was merged into it."""
     async with engine(database_url) as memory:

@@ -47,14 +47,23 @@ def act(result: str, ok: bool | None = None, name: str = "t", **arguments: Any) 
         ("失败：没有文件", True, "failed"),
         ("成功", None, "ok"),
         ("Passed: 12 checks", None, "ok"),
-        ("The article is about the error of judgement.\nIt failed in many ways.\nThe end.", True, "ok"),
-        ("How to handle HTTP errors: an essay\n" + "word " * 200 + "\nThe end", True, "ok"),
+        ("The article is about an odd judgement.\nIt failed in many ways.\nThe end.", True, "ok"),
+        ("=== 3 failed, 12 passed in 2.1s ===", True, "unknown"),
+        ("Conversion failed: no text layer", True, "unknown"),
+        ("Starting\nFile not found", True, "unknown"),
+        ("Unable to connect", True, "unknown"),
+        ("Invalid API key", True, "unknown"),
+        ("转换失败了", True, "unknown"),
+        ("Converted 12 pages, 0 failed, without errors", True, "ok"),
+        ("How to handle HTTP errors: an essay\n" + "word " * 200 + "\nThe end", True, "unknown"),
+        ("How to handle a storm: an essay\nIt is an error to run.\nThe end", True, "ok"),
         ("0 errors, 0 failures", True, "ok"),
         ("no error at all, it went well", None, "unknown"),
     ],
 )
 def test_what_a_tool_reports_decides(result: str, ok: bool | None, verdict: str) -> None:
-    """Status, exit code, HTTP status, an error at an edge of the output; what the output is about does not count."""
+    """Status, exit code, HTTP status, an error at an edge of the output; what is between does not count. A status that says
+    `ok` of whatever did not crash proves nothing where an edge speaks of trouble."""
     assert outcome.judge(act(result, ok)) == verdict
 
 

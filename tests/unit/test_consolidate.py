@@ -299,3 +299,17 @@ def test_a_run_is_told_in_one_line_of_each_pair() -> None:
     back = entry(6, 0, "RESTORE", undo="r", stayed=True), entry(7, 1, "RESTORE", undo="r")
     assert told(*merged, *back) == []
     assert told(*back) == ["- +restored: [Goals] text 1"]
+
+
+def test_what_was_said_again_is_not_outdated_by_what_came_between() -> None:
+    """Berlin, Munich, Berlin: after the two Berlins are one, Munich supersedes nothing."""
+    first = memory("The user lives in Berlin, the capital of Germany", fact=fact("lives_in", "Berlin", single=True))
+    between = memory("The user lives in Munich", at=NOON + timedelta(days=1))
+    again = memory("The user lives in Berlin", at=LATER)
+    table = board(first, between, again)
+    assert table.take(found(pair(first, between), "supersedes"))[0] in ("superseded", "distinct")
+    table = board(first, between, again)
+    assert table.take(found(pair(first, again), "same"))[0] == "same"
+    assert table.members.memories[first.id].state == "active"
+    assert table.take(found(pair(first, between), "supersedes"))[0] == "outdated"
+    assert table.members.memories[first.id].state == "active"

@@ -76,7 +76,11 @@ m.memory_id, m.kind, m.category, case when m.embedding_model = %(model)s then m.
 
 -- name: given_up
 update muniment.consolidation_runs set status = 'interrupted', ended_at = greatest(now(), started_at), batch = null, asked = null
-where space_id = %(space)s and ended_at is null and leased_until < now()
+where space_id = %(space)s and ended_at is null and leased_until < now() and status <> 'waiting'
+
+-- name: give_up
+update muniment.consolidation_runs set status = 'interrupted', ended_at = greatest(%(at)s, started_at)
+where space_id = %(space)s and run_id = %(run_id)s and ended_at is null
 
 -- name: begin (what the space's runs have compared so far goes on with this one)
 insert into muniment.consolidation_runs (space_id, run_id, status, started_at, leased_until, from_rev, surveyed_rev)

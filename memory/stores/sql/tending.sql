@@ -98,7 +98,7 @@ delete from muniment.pair_fingerprints where space_id = %(space)s and checked_at
 
 -- name: drop_runs (of those that changed nothing the last one stays: it knows how far the space was compared)
 delete from muniment.consolidation_runs r
-where r.space_id = %(space)s and r.ended_at < %(before)s and r.same + r.superseded = 0 and exists (
+where r.space_id = %(space)s and r.ended_at < %(before)s and r.same + r.superseded = 0 and r.status = 'done' and exists (
   select from muniment.consolidation_runs o
   where o.space_id = %(space)s and o.started_at > r.started_at and o.surveyed_rev >= r.surveyed_rev)
 
