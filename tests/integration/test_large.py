@@ -7,7 +7,7 @@ from uuid import UUID, uuid5
 import numpy as np
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings as hypothesis_settings, strategies as st
 
 from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.looks import Found, Search, Weights
@@ -216,19 +216,20 @@ async def test_the_closest_are_found(store: PostgresStore) -> None:
         Filters(agent_id="lone"), Filters(actor_id="Mira"), Filters(importance_min=5, importance_max=1),
     ]),
 )  # fmt: skip
+@example(seed=61969, text="banel", allowed=["goals", "tasks"], filters=Filters())  # a word that many have alike
 async def test_an_answer_is_that_of_a_scan(
     store: PostgresStore, seed: int, text: str, allowed: list[str], filters: Filters
 ) -> None:
-    """With any filter and allowlist both ways find the same best but for two of ten - of many that have a word alike only so
-    many are looked at -, with the same cosine, and nothing but what may be read; without a filter words weigh the same."""
+    """With any filter and allowlist both ways find the same best, with the same cosine, and nothing but what may be read; a
+    search without a filter also sees the same weight of every word."""
     asked, who = search(text, near(seed % TOPICS, np.random.default_rng(seed)), filters), reader(ANA, *allowed)
     seen, exact = await found(store, who, asked), await found(store, who, asked, by_index=False)
     passing = {one.id for one, _ in made("ana", COUNT) if fits(one, filters) and one.category in allowed}
-    assert {one.memory.id for one in seen} <= passing
+    assert passing >= {one.memory.id for one in seen}
     assert len(seen) == len(exact) == min(asked.candidates, len(passing))
     best, theirs = ranked(exact), {one.memory.id: one for one in seen}
     shared = [one for one in best[:10] if one.memory.id in theirs]
-    assert len(shared) >= min(10, len(best)) - 2
+    assert len(shared) >= min(10, len(best)) - 1
     for one in shared:
         assert theirs[one.memory.id].cosine == one.cosine
         if filters == Filters():
@@ -333,9 +334,8 @@ async def test_dropped_indexes_are_not_missed(changing: PostgresStore, own: str)
     await other.close()
     asked = search(WORDS[0], CENTRES[1])
     seen = (await changing.look(reader(ANA), asked)).found
-    assert changing._large == {BEN.space}
+    assert (len(seen), changing._large) == (24, {BEN.space})
     assert seen == (await changing.look(reader(ANA), asked)).found
-    assert len(seen) == 24
     with psycopg.connect(own) as admin:
         assert admin.execute("select distinct space_id from muniment.postings").fetchall() == [(BEN.space,)]
 

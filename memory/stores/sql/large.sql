@@ -49,7 +49,8 @@ changed as materialized (
 ), met as materialized (
   select memory_id from near
   union
-  (select h.memory_id from (select memory_id from hit order by score desc, memory_id) h{passing} limit {wide})
+  (select h.memory_id from (select memory_id, score from hit order by score desc) h{passing}
+   order by h.score desc fetch first {wide} rows with ties)
   union
   select u.memory_id from speaking s cross join unnest(s.memories) u (memory_id)
   where (select sum(df) from speaking) <= {few}
