@@ -346,7 +346,8 @@ CREATE TABLE muniment.consolidation_runs (
     batch text,
     asked jsonb,
     reason text,
-    CONSTRAINT consolidation_runs_status CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'done'::text, 'over_budget'::text, 'failed'::text, 'interrupted'::text, 'undone'::text])))
+    handed_at timestamp with time zone,
+    CONSTRAINT consolidation_runs_status CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'done'::text, 'over_budget'::text, 'failed'::text, 'interrupted'::text, 'cancelled'::text, 'undone'::text])))
 );
 
 ALTER TABLE ONLY muniment.consolidation_runs FORCE ROW LEVEL SECURITY;
