@@ -74,6 +74,7 @@ class WritePlan:
     proposals: tuple[Proposal, ...] = ()
     decisions: tuple[Consent, ...] = ()  # decided requests; one that is decided already is a `Conflict`
     jobs: tuple[Job, ...] = ()
+    rests_on: tuple[TurnId, ...] = ()  # turns of the ledger: one that is gone by now makes the plan a `Conflict`
     unread: bool = False  # a memory that was retrieved since it was read makes the plan a `Conflict`
 
 

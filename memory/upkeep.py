@@ -360,3 +360,7 @@ class Learning(Protocol):
     async def worked(self, scope: Scope, *, limit: int) -> list[Turn]:
         """The latest turns of the scope's thread by a person or a tool, oldest first; none without a thread."""
         ...
+
+    async def present(self, scope: Scope, turns: Sequence[TurnId]) -> frozenset[TurnId]:
+        """Those of the turns that are in the ledger."""
+        ...

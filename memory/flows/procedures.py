@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import chain
 from uuid import uuid4
 
-from muniment.memory.errors import Conflict, ModelError
+from muniment.memory.errors import ModelError
 from muniment.memory.flows import spend
+from muniment.memory.flows.attempts import committed
 from muniment.memory.flows.caps import Write, capped
 from muniment.memory.flows.house import House, safe_text, unwanted
 from muniment.memory.pages import STATES, Listing
@@ -30,7 +30,6 @@ _log = logging.getLogger(__name__)
 _TURNS = 300  # of a thread, that one look reads
 _KNOWN = 500  # procedures that it is compared with
 _RESTS_ON = 200  # turns of a procedure, the latest
-_JITTER_SECONDS = 0.005
 _FORM = AnswerForm(name="procedure", schema=path_answer.PROCEDURE, max_tokens=700)
 _WISHED, _WORKED = "wished", "worked"
 
@@ -42,6 +41,11 @@ class _Found:
     path: Path
     told: Procedure
     vector: Vector
+
+    @property
+    def probe(self) -> Probe:
+        """What its neighbours are looked for by."""
+        return Probe(vector=self.vector, kind="procedural")
 
 
 async def learn(house: House, scope: Scope) -> Receipt:
@@ -63,7 +67,7 @@ async def learn(house: House, scope: Scope) -> Receipt:
         return Receipt(rev=Revision(0), skipped=None if refused else "known", refused=refused)
     vectors = await house.embedder.documents([render(short) for _, short in fitting])
     some = [_Found(path=one, told=short, vector=vector) for (one, short), vector in zip(fitting, vectors, strict=True)]
-    return await _commit(house, scope, some)
+    return await committed(house, scope, partial(_meet, house, scope, some))
 
 
 async def perform(house: House, scope: Scope, key: str) -> Receipt:
@@ -132,31 +136,26 @@ def _fitted(house: House, told: Procedure) -> Procedure | None:
     return fit(safe, chars=rules.chars, steps=rules.steps)
 
 
-async def _commit(house: House, scope: Scope, found: Sequence[_Found]) -> Receipt:
-    """Meet, merge, commit; again with a fresh look when another writer was first."""
-    attempts = house.settings.write.attempts
-    async with house.turnstile(scope.space):
-        for attempt in range(attempts):
-            plan, refused = await _plan(house, scope, found)
-            if not plan.changes:
-                return Receipt(rev=plan.expects, refused=refused, skipped=None if refused else "known")
-            try:
-                return evolve(await house.store.commit(plan), refused=refused)
-            except Conflict:
-                if attempt == attempts - 1:
-                    raise
-                await asyncio.sleep(random.random() * _JITTER_SECONDS)  # noqa: S311 - not a secret
-    raise Conflict
+async def _meet(house: House, scope: Scope, found: Sequence[_Found]) -> tuple[WritePlan, tuple[str, ...]] | Receipt:
+    """The plan and what is refused of it, or the receipt where there is nothing to write."""
+    # The revision first: what another writer adds between the looks makes the plan outdated.
+    rev, near = await house.store.near(scope, [one.probe for one in found], house.settings.write.neighbours)
+    # While a model told it a path may have been erased; one that is erased from here on is refused by the commit.
+    there = await house.store.present(scope, [turn for one in found for turn in one.path.turns])
+    left = [(one, close) for one, close in zip(found, near, strict=True) if there.issuperset(one.path.turns)]
+    if not left:
+        return Receipt(rev=rev, skipped="erased meanwhile")
+    plan, refused = await _plan(house, scope, rev, left)
+    return (plan, refused) if plan.changes else Receipt(rev=rev, refused=refused, skipped=None if refused else "known")
 
 
-async def _plan(house: House, scope: Scope, found: Sequence[_Found]) -> tuple[WritePlan, tuple[str, ...]]:
+async def _plan(
+    house: House, scope: Scope, rev: Revision, found: Sequence[tuple[_Found, Sequence[Neighbour]]]
+) -> tuple[WritePlan, tuple[str, ...]]:
     now = house.clock.now()
-    probes = [Probe(vector=one.vector, kind="procedural") for one in found]
-    # The revision first: what another writer adds between the two looks makes the plan outdated.
-    rev, near = await house.store.near(scope, probes, house.settings.write.neighbours)
     known = {one.id: one for one in await _known(house, scope)}
     changes: dict[MemoryId, Change] = {}
-    for one, close in zip(found, near, strict=True):
+    for one, close in found:
         if any(_covers(memory, one.path) for memory in known.values()):
             continue
         change = await _change(house, scope, one, [*known.values()], close, now)
@@ -168,7 +167,8 @@ async def _plan(house: House, scope: Scope, found: Sequence[_Found]) -> tuple[Wr
             known[change.after.id] = change.after
     write = Write(scope=scope, node="worker", rev=rev, at=now)
     merged = await capped(house, write, Merged(changes=tuple(changes.values()), relations=()))
-    plan = WritePlan(scope=scope, expects=rev, node="worker", at=now, changes=merged.changes)
+    rests_on = tuple(turn for one, _ in found for turn in one.path.turns)
+    plan = WritePlan(scope=scope, expects=rev, node="worker", at=now, changes=merged.changes, rests_on=rests_on)
     return plan, merged.refused
 
 

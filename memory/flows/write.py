@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from uuid import uuid4
 
-from muniment.memory.errors import BadInput, Conflict, TooLarge
+from muniment.memory.errors import BadInput, TooLarge
 from muniment.memory.flows import consent, procedures
+from muniment.memory.flows.attempts import committed
 from muniment.memory.flows.caps import Write, capped
 from muniment.memory.flows.house import House, safe_text, unwanted
 from muniment.memory.flows.lifecycle import forgotten
@@ -25,7 +25,6 @@ from muniment.memory.rules.extract import extract
 from muniment.memory.rules.merge import Incoming, Merged, merge
 from muniment.memory.rules.validate import GUARD, validate
 
-_JITTER_SECONDS = 0.005
 _UNSAID = 1 / 3
 _KEY_CHARS = 500  # of a stable key; an entry of Postgres's index holds 2,704 bytes
 
@@ -220,30 +219,22 @@ async def settle(
             if one is not None and raw.text in found.asked
         ),
     )
-    done = await consent.corroborate(house, scope, await _commit(house, scope, draft), node)
+    done = await consent.corroborate(
+        house, scope, await committed(house, scope, partial(_meet, house, scope, draft)), node
+    )
     return evolve(
         done, refused=(looked.refused if looked else refused) + done.refused, repaired=looked.repaired if looked else ()
     )
 
 
-async def _commit(house: House, scope: Scope, draft: _Draft) -> Receipt:
-    """Near, merge, commit; again with a fresh look when another writer was first."""
-    attempts = house.settings.write.attempts
-    async with house.turnstile(scope.space):
-        for attempt in range(attempts):
-            plan, refused = await _plan(house, scope, draft)
-            if not plan.changes and not plan.proposals and (plan.extracted is None or plan.extracted.source == "rules"):
-                if refused:  # its words are not lost with it
-                    await house.store.record(scope, draft.turns, keep=house.terms.turns)
-                return Receipt(rev=plan.expects, refused=refused)
-            try:
-                return evolve(await house.store.commit(plan), refused=refused)
-            except Conflict:
-                if attempt == attempts - 1:
-                    raise
-                # Waiting longer each time would starve whoever lost: the winner of a round is done, not back in line.
-                await asyncio.sleep(random.random() * _JITTER_SECONDS)  # noqa: S311 - not a secret
-    raise Conflict
+async def _meet(house: House, scope: Scope, draft: _Draft) -> tuple[WritePlan, tuple[str, ...]] | Receipt:
+    """The plan and what is refused of it, or the receipt where there is nothing to write."""
+    plan, refused = await _plan(house, scope, draft)
+    if plan.changes or plan.proposals or (plan.extracted is not None and plan.extracted.source != "rules"):
+        return plan, refused
+    if refused:  # its words are not lost with it
+        await house.store.record(scope, draft.turns, keep=house.terms.turns)
+    return Receipt(rev=plan.expects, refused=refused)
 
 
 async def _plan(house: House, scope: Scope, draft: _Draft) -> tuple[WritePlan, tuple[str, ...]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from muniment.memory.ports import Latest, Passage
 from muniment.memory.records import Scope, Turn, TurnId
 from muniment.memory.stores import rows
@@ -43,3 +45,10 @@ class Extractions(Sessions):
         async with self._reading(scope, None) as conn:
             found = await (await conn.execute(_EXTRACT["worked"], asked)).fetchall()
         return [rows.spoken(row) for row in reversed(found)]
+
+    async def present(self, scope: Scope, turns: Sequence[TurnId]) -> frozenset[TurnId]:
+        """See `Learning.present`."""
+        asked = {"space": scope.space, "turns": list(turns)}
+        async with self._reading(scope, None) as conn:
+            found = await (await conn.execute(_EXTRACT["present"], asked)).fetchall()
+        return frozenset(row["turn_id"] for row in found)

@@ -18,7 +18,9 @@ _WRITE = blocks("write")
 
 def alone(plan: WritePlan) -> bool:
     """Whether the plan is one statement, and so a transaction by itself."""
-    return len(apart(plan.changes)) == 1 and not (plan.jobs or plan.proposals or plan.decisions or plan.unread)
+    return len(apart(plan.changes)) == 1 and not (
+        plan.jobs or plan.proposals or plan.decisions or plan.rests_on or plan.unread
+    )
 
 
 async def send(conn: Connection, plan: WritePlan, model: str) -> Receipt:
@@ -33,6 +35,9 @@ async def send(conn: Connection, plan: WritePlan, model: str) -> Receipt:
     await conn.execute(_WRITE["commit"], rows.committed(plan, first, model), prepare=True)
     for some in more:
         await conn.execute(_WRITE["apply"], rows.applied(plan, some, model))
+    if plan.rests_on:
+        # Who erases holds the space's row before anything else: what is there by now stays until this is committed.
+        await conn.execute(_WRITE["rests_on"], {"space": plan.scope.space, "turns": list(plan.rests_on)})
     if plan.unread:
         await unread(conn, plan)
     if plan.jobs:

@@ -25,6 +25,9 @@ where t.space_id = %(space)s and t.thread_id is not distinct from
   (select thread_id from muniment.turns where space_id = %(space)s order by at desc limit 1) and t.role <> 'tool'
 order by t.at desc, t.turn_id desc limit %(limit)s
 
+-- name: present
+select turn_id from muniment.turns where space_id = %(space)s and turn_id = any(%(turns)s)
+
 -- name: worked (the latest of what a person said and of what was done with tools in a thread)
 select {{turn}} from muniment.turns t
 where t.space_id = %(space)s and t.thread_id = %(thread)s and t.role in ('user', 'tool')

@@ -10,6 +10,10 @@ on conflict (space_id) do nothing
 select muniment.commit_plan(%(space)s, %(founding)s, %(expected)s, %(changes)s, %(memories)s, %(embeddings)b, %(words)b,
   %(lines)s, %(fresh)s, %(turns)s, %(extracted)s, %(relations)s)
 
+-- name: rests_on (a turn that is gone was erased, and nothing that was made of it is written)
+select muniment.refuse('40001', 'what was looked at has been erased') from unnest(%(turns)s::uuid[]) one (turn_id)
+where not exists (select from muniment.turns t where t.space_id = %(space)s and t.turn_id = one.turn_id) limit 1
+
 -- name: record
 insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled)
 select %(space)s, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled
