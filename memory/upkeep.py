@@ -26,14 +26,15 @@ class Pair:
     newer: Memory  # the later to be said, see `rules.consolidate.ordered`
     sim: float
     checked: bool = False  # within `consolidation.fingerprint_days`, at this distance
+    tries: int = 0  # how often a model was asked in vain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
-    """What a look at a pair came to, and who looked."""
+    """What a look at a pair came to, and who looked; None where a model was asked and gave no answer."""
 
     pair: Pair
-    judgement: Judgement
+    judgement: Judgement | None
     source: Source
 
 
@@ -90,7 +91,8 @@ class Run:
     """The record of one consolidation of one space. Numbers of pairs, tokens, and millionths of the currency.
 
     `seen` pairs were in the survey; of those `checked`, so many were found `same`, `superseded` or `distinct`; `outdated`
-    changed before the answer was there, `unanswered` got none. `duplicates_…`: pairs that the rules alone call the same."""
+    changed before the answer was there, `unanswered` got none; of these `shelved` were asked so often that they count as looked
+    at. `duplicates_…`: pairs that the rules alone call the same."""
 
     id: RunId
     scope: Scope
@@ -108,6 +110,7 @@ class Run:
     distinct: int = 0
     outdated: int = 0
     unanswered: int = 0
+    shelved: int = 0
     requests: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -133,6 +136,7 @@ class Asked:
     newer: MemoryId
     revs: tuple[Revision, Revision]
     sim: float
+    tries: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,6 +222,7 @@ class Bounds:
     partners: datetime
     most: int  # partners, the latest to change: what a survey costs is bounded in a space of any size
     checked: datetime
+    tries: int  # after which a pair without an answer counts as checked, too
     closest: int
     fallback: float
     worded: float

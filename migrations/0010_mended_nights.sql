@@ -4,3 +4,12 @@ alter table muniment.consolidation_runs add column handed_at timestamptz,
   drop constraint consolidation_runs_status,
   add constraint consolidation_runs_status check (status in
     ('running', 'waiting', 'done', 'over_budget', 'failed', 'interrupted', 'cancelled', 'undone'));
+
+-- A pair that a model was asked about in vain is noted, too, and how often: asked so often it counts as looked at, and its run
+-- says so. What a person has taken back is a source of its own: such a pair is left alone however near the two come.
+alter table muniment.pair_fingerprints add column tries smallint not null default 0,
+  drop constraint pair_fingerprints_judgement,
+  add constraint pair_fingerprints_judgement check (judgement in ('same', 'supersedes', 'different', 'unanswered')),
+  drop constraint pair_fingerprints_source,
+  add constraint pair_fingerprints_source check (source in ('rules', 'model', 'person'));
+alter table muniment.consolidation_runs add column shelved int not null default 0;

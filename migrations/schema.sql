@@ -347,6 +347,7 @@ CREATE TABLE muniment.consolidation_runs (
     asked jsonb,
     reason text,
     handed_at timestamp with time zone,
+    shelved integer DEFAULT 0 NOT NULL,
     CONSTRAINT consolidation_runs_status CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'done'::text, 'over_budget'::text, 'failed'::text, 'interrupted'::text, 'cancelled'::text, 'undone'::text])))
 );
 
@@ -493,9 +494,10 @@ CREATE TABLE muniment.pair_fingerprints (
     source text NOT NULL,
     run_id uuid NOT NULL,
     checked_at timestamp with time zone NOT NULL,
-    CONSTRAINT pair_fingerprints_judgement CHECK ((judgement = ANY (ARRAY['same'::text, 'supersedes'::text, 'different'::text]))),
+    tries smallint DEFAULT 0 NOT NULL,
+    CONSTRAINT pair_fingerprints_judgement CHECK ((judgement = ANY (ARRAY['same'::text, 'supersedes'::text, 'different'::text, 'unanswered'::text]))),
     CONSTRAINT pair_fingerprints_order CHECK ((low_id < high_id)),
-    CONSTRAINT pair_fingerprints_source CHECK ((source = ANY (ARRAY['rules'::text, 'model'::text])))
+    CONSTRAINT pair_fingerprints_source CHECK ((source = ANY (ARRAY['rules'::text, 'model'::text, 'person'::text])))
 );
 
 ALTER TABLE ONLY muniment.pair_fingerprints FORCE ROW LEVEL SECURITY;

@@ -40,7 +40,8 @@ class Twins(TypedDict, total=False):
     older: str
     newer: str
     sim: float
-    judgement: Judgement
+    tries: int
+    judgement: Judgement | None
     source: Literal["rules", "model"]
 
 
@@ -165,7 +166,7 @@ async def _ahead(memory: Memory, who: Scope, run: Run) -> Run | None:
 
 
 def _seen(run: Run) -> int:
-    return run.checked + run.outdated
+    return run.checked + run.outdated + run.unanswered
 
 
 async def _pairs(memory: Memory, who: Scope, twins: Sequence[Twins]) -> list[Pair]:
@@ -176,8 +177,12 @@ async def _pairs(memory: Memory, who: Scope, twins: Sequence[Twins]) -> list[Pai
             known[id_] = await memory.get(who, id_)
         except NotFound:
             known[id_] = None
-    both = [(known[_id(one["older"])], known[_id(one["newer"])], one["sim"]) for one in twins]
-    return [Pair(older=older, newer=newer, sim=sim) for older, newer, sim in both if older and newer]
+    both = [(known[_id(one["older"])], known[_id(one["newer"])], one) for one in twins]
+    return [
+        Pair(older=older, newer=newer, sim=one["sim"], tries=one.get("tries", 0))
+        for older, newer, one in both
+        if older and newer
+    ]
 
 
 def _id(text: str) -> MemoryId:
@@ -185,13 +190,13 @@ def _id(text: str) -> MemoryId:
 
 
 def _twins(pair: Pair) -> Twins:
-    return Twins(older=str(pair.older.id), newer=str(pair.newer.id), sim=pair.sim)
+    return Twins(older=str(pair.older.id), newer=str(pair.newer.id), sim=pair.sim, tries=pair.tries)
 
 
 def _shown(finding: Finding) -> dict[str, Any]:
     pair = finding.pair
     return {"earlier": pair.older.text, "later": pair.newer.text, "near": round(pair.sim, 2),
-            "verdict": finding.judgement, "by": finding.source}  # fmt: skip
+            "verdict": finding.judgement or "no answer", "by": finding.source}  # fmt: skip
 
 
 def _sentence(run: Run) -> str:

@@ -29,7 +29,7 @@ _PLAIN = (
     "status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "duplicates_before",
     "duplicates_after", "requests", "input_tokens", "output_tokens", "model", "prompt", "reason",
 )  # fmt: skip
-_CALLED = {"same": "same", "supersedes": "later supersedes earlier", "different": "different"}
+_CALLED = {None: "no answer", "same": "same", "supersedes": "later supersedes earlier", "different": "different"}
 
 
 def consolidate(

@@ -12,7 +12,7 @@ from muniment.memory.batches import BatchRequest
 from muniment.memory.errors import Conflict, ModelError, OverBudget
 from muniment.memory.flows import spend
 from muniment.memory.flows.house import House
-from muniment.memory.flows.questions import cut, question
+from muniment.memory.flows.questions import pages, question
 from muniment.memory.plan import Job, WritePlan
 from muniment.memory.records import Revision, evolve
 from muniment.memory.rules import cost
@@ -38,6 +38,7 @@ def put_off(run: Run, pairs: Sequence[Pair]) -> Run:
             newer=one.newer.id,
             revs=(one.older.rev, one.newer.rev),
             sim=one.sim,
+            tries=one.tries,
         )
         for n, one in enumerate(pairs, 1)
     )
@@ -62,7 +63,7 @@ async def submit(house: House, run: Run) -> Run:
     run, pairs = await _as_they_are(house, run)
     if not pairs:
         return run
-    questions = [question(some) for some in cut(pairs, house.settings.consolidation.per_prompt)]
+    questions = [question(some) for some in pages(house, pairs)]
     requests = [BatchRequest(id=f"{n}", messages=one.messages, form=one.form) for n, one in enumerate(questions)]
     try:
         held, charge = await spend.reserve(house, run.scope, "consolidate", requests, day(run))
@@ -106,7 +107,7 @@ async def _as_they_are(house: House, run: Run) -> tuple[Run, list[Pair]]:
     for one in run.asked:
         older, newer = members.get(one.older), members.get(one.newer)
         if older and newer and older.state == newer.state == "active":
-            pairs.append(Pair(older=older, newer=newer, sim=one.sim))
+            pairs.append(Pair(older=older, newer=newer, sim=one.sim, tries=one.tries))
     return evolve(run, asked=(), outdated=run.outdated + len(run.asked) - len(pairs)), pairs
 
 

@@ -74,7 +74,7 @@ async def _finish(
                   output_tokens=run.output_tokens, micros=run.micros)  # fmt: skip
     asked = max(1, run.requests)
     used = spend.batch_charges(house, held, collected.tokens, asked) if collected else [held]
-    told, findings = await _findings(house, run, collected or Collected())
+    told, findings = await _findings(house, run, collected or Collected(), asked_of=status is None)
     told = evolve(
         told,
         status="running",
@@ -91,8 +91,9 @@ async def _finish(
     await consolidate.end(house, evolve(told, batch=None), status=status or "done", reason=reason)
 
 
-async def _findings(house: House, run: Run, collected: Collected) -> tuple[Run, list[Finding]]:
-    """What the answers say of the pairs that are as they were shown, and the run with the others counted."""
+async def _findings(house: House, run: Run, collected: Collected, *, asked_of: bool) -> tuple[Run, list[Finding]]:
+    """What the answers say of the pairs that are as they were shown, and the run with the others counted. Unless `asked_of`
+    a model, nothing is said against a pair that has no answer."""
     ids = list({id_: None for one in run.asked for id_ in (one.older, one.newer)})
     members = (await house.store.members(run.scope, ids)).memories
     findings: list[Finding] = []
@@ -104,10 +105,10 @@ async def _findings(house: House, run: Run, collected: Collected) -> tuple[Run, 
             pair = _same(one, members)
             if pair is None:
                 outdated += 1
-            elif one.place not in said:
-                unanswered += 1
+            elif one.place in said or asked_of:
+                findings.append(Finding(pair=pair, judgement=said.get(one.place), source="model"))
             else:
-                findings.append(Finding(pair=pair, judgement=said[one.place], source="model"))
+                unanswered += 1
     return evolve(run, outdated=run.outdated + outdated, unanswered=run.unanswered + unanswered), findings
 
 
@@ -125,7 +126,7 @@ def _same(asked: Asked, members: dict[MemoryId, Memory]) -> Pair | None:
     older, newer = members.get(asked.older), members.get(asked.newer)
     if older is None or newer is None or (older.rev, newer.rev) != asked.revs:
         return None
-    return Pair(older=older, newer=newer, sim=asked.sim)
+    return Pair(older=older, newer=newer, sim=asked.sim, tries=asked.tries)
 
 
 async def _drop(batches: BatchModel, key: str) -> None:

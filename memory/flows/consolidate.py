@@ -16,11 +16,12 @@ from uuid import uuid4
 from muniment.memory.errors import BadInput, BadModelAnswer, Conflict, ModelError, OverBudget, StoreError
 from muniment.memory.flows import batch, spend
 from muniment.memory.flows.house import House
-from muniment.memory.flows.questions import Question, answered, cut, lasting, question
+from muniment.memory.flows.questions import Question, answered, cut, lasting, pages, question, unanswered
 from muniment.memory.plan import WritePlan
 from muniment.memory.ports import ChatAnswer
 from muniment.memory.records import MemoryId, Revision, Scope, evolve
 from muniment.memory.rules import consolidate as rules, cost
+from muniment.memory.rules.retry import unacceptable
 from muniment.memory.upkeep import Bounds, Finding, Pair, Run, RunId, RunStatus, Survey
 
 Tell = Callable[[Sequence[Finding]], None]
@@ -86,7 +87,7 @@ async def survey(house: House, run: Run) -> tuple[Run, tuple[Pair, ...]]:
     upto = found.upto if found.whole else run.surveyed
     run = await _keep(house, evolve(run, seen=len(fresh), duplicates_before=before, upto=upto))
     verdicts = {id(one): rules.verdict(one, house.profile, lasting(house)) for one in fresh}
-    fresh.sort(key=lambda one: (verdicts[id(one)][0] == "different", not verdicts[id(one)][1], -one.sim))
+    fresh.sort(key=lambda one: (verdicts[id(one)][0] == "different", not verdicts[id(one)][1], one.tries, -one.sim))
     return run, tuple(fresh[: await _room(house, run)])
 
 
@@ -94,17 +95,16 @@ def portions(house: House, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], ...
     """The pairs as they are checked together: what goes to a model a prompt's worth at a time."""
     asked = [one for one in pairs if _asks(house, one)]
     sure = [one for one in pairs if not _asks(house, one)]
-    size = house.settings.consolidation.per_prompt
-    return (*cut(sure, _AT_ONCE), *cut(asked, size))
+    return (*cut(sure, _AT_ONCE), *pages(house, asked))
 
 
 async def check(house: House, run: Run, pairs: Sequence[Pair]) -> tuple[Run, tuple[Finding, ...]]:
-    """What each pair is found to be, by the rules where they are sure or there is no model, else by the model; a pair that
-    it gave no answer for is left out and counted. `over_budget` and `failed` runs have what was found before that.
+    """What each pair is found to be, by the rules where they are sure or there is no model, else by the model.
+    `over_budget` and `failed` runs have what was found before that.
 
     Where prompts go to a batch endpoint nobody waits: what the model has to be asked is noted in the run, until its end."""
     findings = [_by_rules(house, one) for one in pairs if not _asks(house, one)]
-    for some in cut([one for one in pairs if _asks(house, one)], house.settings.consolidation.per_prompt):
+    for some in pages(house, [one for one in pairs if _asks(house, one)]):
         if run.status != "running":
             break
         if batch.wanted(house, run):
@@ -150,7 +150,8 @@ async def end(house: House, run: Run, *, status: RunStatus | None = None, reason
     left = run.duplicates_before
     if run.same or run.superseded:
         left = rules.duplicates((await _surveyed(house, run)).pairs, house.profile, lasting(house))
-    whole = closing == "done" and not run.unanswered and run.checked + run.outdated >= run.seen
+    open_ = run.unanswered - run.shelved
+    whole = closing == "done" and not open_ and run.checked + run.outdated + run.shelved >= run.seen
     run = evolve(
         run,
         status=closing,
@@ -195,11 +196,13 @@ async def _decided(
             kept.append(held)
     done = evolve(
         run,
-        checked=run.checked + len(kept),
+        checked=run.checked + counts["same"] + counts["superseded"] + counts["distinct"],
         same=run.same + counts["same"],
         superseded=run.superseded + counts["superseded"],
         distinct=run.distinct + counts["distinct"],
         outdated=run.outdated + counts["outdated"],
+        unanswered=run.unanswered + counts["unanswered"] + counts["shelved"],
+        shelved=run.shelved + counts["shelved"],
     )
     plan = WritePlan(
         scope=run.scope,
@@ -215,18 +218,20 @@ async def _decided(
 async def _ask(house: House, run: Run, asked: Question) -> tuple[Run, tuple[Finding, ...]]:
     """A prompt's worth of findings; a run that may not or cannot ask any more says so by its status."""
     run = evolve(run, prompt=asked.prompt, model=run.model or (house.model.name if house.model else None))
-    before = run.requests
+    before, nothing = run.requests, unanswered(asked.pairs)
     try:
         answer = await spend.ask(house, run.scope, "consolidate", asked.messages, form=asked.form)
         run = paid(house, run, answer)
         found = answered(house, asked.pairs, answer.message.content)
     except BadModelAnswer:
-        return evolve(run, requests=before + 1, unanswered=run.unanswered + len(asked.pairs)), ()
+        return evolve(run, requests=before + 1), nothing
     except OverBudget as error:
         return evolve(run, status="over_budget", reason=type(error).__name__), ()
     except ModelError as error:
+        if unacceptable(error):  # one page; the others may be read
+            return evolve(run, requests=before + 1), nothing
         return evolve(run, status="failed", reason=type(error).__name__), ()
-    return evolve(run, unanswered=run.unanswered + len(asked.pairs) - len(found)), found
+    return run, found
 
 
 def paid(house: House, run: Run, answer: ChatAnswer) -> Run:
@@ -276,6 +281,7 @@ def _bounds(house: House) -> Bounds:
         partners=now - timedelta(days=told.partner_days),
         most=_PARTNERS,
         checked=now - timedelta(days=told.fingerprint_days),
+        tries=rules.TRIES,
         closest=_CLOSEST,
         fallback=profile.fallback,
         worded=_WORDED,

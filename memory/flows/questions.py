@@ -37,19 +37,30 @@ def question(pairs: Sequence[Pair]) -> Question:
 
 
 def answered(house: House, pairs: Sequence[Pair], content: str) -> tuple[Finding, ...]:
-    """What an answer says of the pairs of its prompt, as far as it may: see `rules.consolidate.held`. A pair without a
-    verdict is not among them. Raises BadExtraction when the answer is not in form."""
+    """What an answer says of the pairs of its prompt, as far as it may: see `rules.consolidate.held`. Raises BadExtraction
+    when the answer is not in form."""
     said = pair_answers.read(content, len(pairs))
     return tuple(
-        Finding(pair=one, judgement=rules.held(said[n], one, lasting(house)), source="model")
+        Finding(pair=one, judgement=rules.held(said[n], one, lasting(house)) if n in said else None, source="model")
         for n, one in enumerate(pairs, 1)
-        if n in said
     )
+
+
+def unanswered(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
+    """Of a prompt that had no answer, or none that can be used."""
+    return tuple(Finding(pair=one, judgement=None, source="model") for one in pairs)
 
 
 def lasting(house: House) -> frozenset[str]:
     """The categories that are always in context."""
     return frozenset(slug for slug, one in house.categories.items() if one.context == "all")
+
+
+def pages(house: House, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
+    """The pairs, a prompt's worth each. One that was asked in vain is asked by itself: what it shared a prompt with may have
+    had no answer because of it."""
+    fresh = cut([one for one in pairs if not one.tries], house.settings.consolidation.per_prompt)
+    return fresh + [(one,) for one in pairs if one.tries]
 
 
 def cut(pairs: Sequence[Pair], size: int) -> list[tuple[Pair, ...]]:

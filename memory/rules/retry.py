@@ -49,10 +49,13 @@ def again(error: Exception, attempts: int, now: datetime) -> Again:
     known = isinstance(error, ModelError | StoreError)
     if not known:
         seconds = min(LONGEST_SECONDS, _DEFECT_SECONDS * seconds)
-    # A request that the endpoint does not accept may be too long, or of a matter that it refuses to read.
-    unacceptable = type(error) is ModelError and "status" in error.data
-    own = isinstance(error, BadModelAnswer) or unacceptable or not known
+    own = isinstance(error, BadModelAnswer) or unacceptable(error) or not known
     return Again(at=now + timedelta(seconds=seconds), aside=own and attempts + 1 >= _PATIENCE)
+
+
+def unacceptable(error: Exception) -> bool:
+    """Whether the endpoint does not accept this request: it may be too long, or of a matter that it refuses to read."""
+    return type(error) is ModelError and "status" in error.data
 
 
 def soon(error: ModelError, attempt: int) -> float | None:

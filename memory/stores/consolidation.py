@@ -25,7 +25,7 @@ from muniment.memory.upkeep import Asked, Bounds, Finding, Gained, Members, Pair
 _BLOCKS, _READ = blocks("consolidation"), blocks("read")
 _KEPT = (
     "status", "ended_at", "to_rev", "surveyed", "upto", "model", "prompt", "seen", "checked", "same", "superseded", "distinct",
-    "outdated", "unanswered", "requests", "input_tokens", "output_tokens", "micros", "duplicates_before",
+    "outdated", "unanswered", "shelved", "requests", "input_tokens", "output_tokens", "micros", "duplicates_before",
     "duplicates_after", "batch", "reason",
 )  # fmt: skip
 
@@ -142,7 +142,7 @@ async def _untie(conn: Connection, scope: Scope, edge: Gained) -> None:
 
 def _pair(first: DictRow, second: DictRow) -> Pair:
     older, newer = ordered(rows.memory(first), rows.memory(second))
-    return Pair(older=older, newer=newer, sim=first["sim"], checked=first["checked"])
+    return Pair(older=older, newer=newer, sim=first["sim"], checked=first["checked"], tries=first["tries"])
 
 
 def _whole(pairs: Sequence[Pair], limit: int, closest: int) -> bool:
@@ -170,7 +170,7 @@ def _looked(findings: Sequence[Finding]) -> str:
                 "low_id": min(ids),
                 "high_id": max(ids),
                 "sim": one.pair.sim,
-                "judgement": one.judgement,
+                "judgement": one.judgement or "unanswered",
                 "source": one.source,
             }
             for one in findings

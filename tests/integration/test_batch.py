@@ -330,3 +330,21 @@ def test_a_process_that_is_killed_between_asking_and_noting_the_name_asks_once(
         over, left = asyncio.run(finish())
         assert len(server.batches) == 1
     assert (over.status, over.same, left) == ("done", 3, 3)
+
+
+async def test_a_pair_that_no_batch_answers_is_shelved_after_some(database_url: str, tmp_path: Path) -> None:
+    """From the second batch on it has a prompt of its own; a batch that was never made is no try."""
+    async with place(database_url, tmp_path, things=2, fate=lambda _: "missing", hold=_deaf) as here:
+        lost = await here.night()
+        here.server.batches.clear()
+        here.clock.advance(15 * 60)
+        assert (await here.collect(lost)).unanswered == 2
+        here.server.hold = lambda _method, _path: None
+        over = []
+        for _ in range(3):
+            here.clock.advance(86_400)
+            run = await here.night()
+            over.append((run.requests, (await here.collect(run)).shelved))
+        assert over == [(1, 0), (2, 0), (2, 2)]
+        here.clock.advance(86_400)
+        assert (await here.night()).seen == 0

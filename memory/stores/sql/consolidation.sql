@@ -30,6 +30,7 @@ with space as materialized (
 ), looked as materialized (
   select f.low_id, f.high_id, f.score::int as score from muniment.pair_fingerprints f
   where f.space_id = %(space)s and f.checked_at > %(checked)s
+    and (f.judgement <> 'unanswered' or f.tries >= %(tries)s)
 ), met as (
   select p.memory_id as a, c.memory_id as b, c.sim, c.checked
   from pool p cross join lateral (
@@ -59,7 +60,9 @@ from (
     case when (select count(*) from changed) < greatest(%(pool)s / 2, 1) then coalesce((select rev from space), 0)
       else (select max(rev) from changed) end as upto
 ) h left join (
-  select one.n, one.sim, one.checked, {{read.columns}}
+  select one.n, one.sim, one.checked, coalesce((
+      select f.tries from muniment.pair_fingerprints f where f.space_id = %(space)s
+        and (f.low_id, f.high_id, f.score) = (one.low, one.high, round(one.sim * 100)::int)), 0) as tries, {{read.columns}}
   from found one cross join lateral unnest(array[one.low, one.high]) id
   cross join lateral (select * from muniment.memories m where m.space_id = %(space)s and m.memory_id = id limit 1) m
 ) f on true
@@ -94,22 +97,24 @@ returning surveyed_rev
 update muniment.consolidation_runs set status = %(status)s, ended_at = %(ended_at)s, leased_until = now() + %(lease)s,
   to_rev = %(to_rev)s, surveyed_rev = %(surveyed)s, upto_rev = %(upto)s, model = %(model)s, prompt = %(prompt)s, seen = %(seen)s,
   checked = %(checked)s, same = %(same)s, superseded = %(superseded)s, distinct_pairs = %(distinct)s,
-  outdated = %(outdated)s, unanswered = %(unanswered)s, requests = %(requests)s, input_tokens = %(input_tokens)s,
+  outdated = %(outdated)s, unanswered = %(unanswered)s, shelved = %(shelved)s, requests = %(requests)s, input_tokens = %(input_tokens)s,
   output_tokens = %(output_tokens)s, micros = %(micros)s, duplicates_before = %(duplicates_before)s,
   duplicates_after = %(duplicates_after)s, batch = %(batch)s, asked = %(asked)s::jsonb, reason = %(reason)s
 where space_id = %(space)s and run_id = %(run_id)s and ended_at is null
 
 -- name: fingerprint
 insert into muniment.pair_fingerprints (
-  space_id, low_id, high_id, score, judgement, source, run_id, checked_at)
-select %(space)s, f.low_id, f.high_id, round(f.sim * 100)::int, f.judgement, f.source, %(run_id)s, %(at)s
+  space_id, low_id, high_id, score, judgement, source, run_id, checked_at, tries)
+select %(space)s, f.low_id, f.high_id, round(f.sim * 100)::int, f.judgement, f.source, %(run_id)s, %(at)s,
+  (f.judgement = 'unanswered')::int
 from jsonb_to_recordset(%(findings)s::jsonb) f (low_id uuid, high_id uuid, sim float8, judgement text, source text)
 on conflict (space_id, low_id, high_id, score) do update set
-  judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at
+  judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at,
+  tries = (pair_fingerprints.tries + 1) * excluded.tries
 
 -- name: runs
 select run_id as id, status, started_at, ended_at, from_rev, to_rev, surveyed_rev as surveyed, upto_rev as upto, model, prompt, seen, checked,
-  same, superseded, distinct_pairs as distinct, outdated, unanswered, requests, input_tokens, output_tokens, micros,
+  same, superseded, distinct_pairs as distinct, outdated, unanswered, shelved, requests, input_tokens, output_tokens, micros,
   duplicates_before, duplicates_after, batch, asked, reason
 from muniment.consolidation_runs
 where space_id = %(space)s and (%(run_id)s::uuid is null or run_id = %(run_id)s)
