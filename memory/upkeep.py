@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, Literal, NewType, Protocol
 from uuid import UUID
 
-from muniment.memory.plan import JobName, Source, WritePlan
+from muniment.memory.plan import Change, JobName, Source, WritePlan
 from muniment.memory.records import Kind, Memory, MemoryId, Revision, Scope, Turn, TurnId
 
 RunId = NewType("RunId", UUID)
@@ -75,6 +75,26 @@ class Gained:
     high: MemoryId
     now: float
     before: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrieved:
+    """What a memory got by a run of others' retrievals: how many, and when it was the last time, since and before."""
+
+    id: MemoryId
+    count: int
+    at: datetime | None
+    before: datetime | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reversal:
+    """What takes a run back; each of `apart` was made one by it, and is not to be again."""
+
+    changes: tuple[Change, ...]
+    edges: tuple[Gained, ...]
+    retrieved: tuple[Retrieved, ...]
+    apart: tuple[frozenset[MemoryId], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +271,8 @@ class Consolidating(Protocol):
     ) -> Run:
         """Write how far the run is, with what it decided: the record, the fingerprints and the plan in one transaction.
 
-        Raises Conflict when the space is no longer at `plan.expects`, or the run is no longer its space's own."""
+        What was retrieved goes over with a merge. Raises Conflict when the space is no longer at `plan.expects`, one of the
+        plan's memories was retrieved since, or the run is no longer its space's own."""
         ...
 
     async def give_up(self, run: Run, at: datetime) -> None:
@@ -278,9 +299,10 @@ class Consolidating(Protocol):
         """The space's revision, and what a run changed."""
         ...
 
-    async def undo_run(self, run: Run, plan: WritePlan, edges: Sequence[Gained]) -> None:
+    async def undo_run(self, run: Run, plan: WritePlan, back: Reversal) -> None:
         """Write that the run was undone, with the plan that does it; an edge that is still as the run has left it becomes
-        what it was. The run's pairs count as looked at and different from `plan.at` on. Raises Conflict."""
+        what it was, and what was retrieved since stays so. What is `apart` counts as looked at and different from `plan.at`
+        on, each with each and however near. Raises Conflict."""
         ...
 
 

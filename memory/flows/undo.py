@@ -8,7 +8,7 @@ from muniment.memory.errors import BadInput, Conflict, NotFound
 from muniment.memory.flows.house import House
 from muniment.memory.plan import WritePlan
 from muniment.memory.records import Scope, evolve
-from muniment.memory.rules.consolidate import taken_back
+from muniment.memory.rules.undo import taken_back
 from muniment.memory.upkeep import Run, RunId, Undone
 
 
@@ -19,16 +19,17 @@ async def undo(house: House, scope: Scope, run_id: UUID) -> Undone:
         for attempt in range(attempts):
             run = await _over(house, scope, RunId(run_id))
             rev, steps = await house.store.changed_by(scope, run.id)
-            changes, edges = taken_back(steps, run.id)
+            back = taken_back(steps, run.id)
             now = house.clock.now()
-            plan = WritePlan(scope=scope, expects=rev, node="face", at=now, changes=changes)
+            plan = WritePlan(scope=scope, expects=rev, node="face", at=now, changes=back.changes)
             try:
-                await house.store.undo_run(run, plan, edges)
+                await house.store.undo_run(run, plan, back)
             except Conflict:
                 if attempt == attempts - 1:
                     raise
             else:
-                return Undone(run=evolve(run, status="undone"), restored=len(changes), left=len(steps) - len(changes))
+                restored = len(back.changes)
+                return Undone(run=evolve(run, status="undone"), restored=restored, left=len(steps) - restored)
     raise Conflict
 
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from operator import itemgetter
 from typing import Any, Literal
-from uuid import UUID
 
 from muniment.memory.plan import Change, Relation
 from muniment.memory.records import TRUST_RANK, Candidate, Fact, Memory, MemoryId, Neighbour, evolve
@@ -22,7 +20,7 @@ from muniment.memory.rules.reading import read
 from muniment.memory.rules.restated import corrected, of_two_people, same_words, unrelated
 from muniment.memory.rules.wording import apart, contrast, names_differ, of_another, same_slot, swapped
 from muniment.memory.sections import Profile
-from muniment.memory.upkeep import Finding, Gained, Judgement, Members, Pair, RunId, Step
+from muniment.memory.upkeep import Finding, Judgement, Members, Pair, RunId
 
 Fate = Literal["same", "superseded", "distinct", "outdated", "unanswered", "shelved"]
 TRIES = 3  # in vain: one bad night is the endpoint's, and two may be; a pair that it does not answer then it will not
@@ -84,9 +82,16 @@ def held(judgement: Judgement, pair: Pair, lasting: Collection[str]) -> Judgemen
     return "different" if kept or _stands(pair) else "supersedes"
 
 
+def _covers(one: Memory, other: Memory) -> bool:
+    """Whether one is known wherever the other is: to all runs and agents, or to the same."""
+    return one.run_id in (None, other.run_id) and one.agent_id in (None, other.agent_id)
+
+
 def _of_another(pair: Pair) -> bool:
-    """Whether the two are of different persons, things or times."""
+    """Whether the two are of different persons, things or times, or neither is known wherever the other is."""
     new, old = pair.newer, pair.older
+    if not (_covers(new, old) or _covers(old, new)):
+        return True
     if new.actor_id and old.actor_id and new.actor_id != old.actor_id:
         return True
     if (new.kind, new.category) != (old.kind, old.category) or another_time(_again(new), old):
@@ -108,7 +113,7 @@ def _unlike(pair: Pair) -> bool:
 def _stands(pair: Pair) -> bool:
     """Whether the older one cannot be superseded by the newer."""
     new, old = pair.newer, pair.older
-    if old.pinned or TRUST_RANK[new.trust] < TRUST_RANK[old.trust]:
+    if old.pinned or TRUST_RANK[new.trust] < TRUST_RANK[old.trust] or not _covers(new, old):
         return True
     left, right = read(new.text), read(old.text)
     if _one_attribute(pair):
@@ -187,14 +192,14 @@ class Board:
     def _merge(self, stays: Memory, goes: Memory, why: Judgement, sim: float) -> None:
         near = round(min(sim, 1.0), 4)
         told: dict[str, Any] = {"run": str(self.run), "why": why}
-        heir = (
-            united(stays, goes) if why == "same" else evolve(stays, importance=max(stays.importance, goes.importance))
-        )
+        heir = needed(united(stays, goes) if why == "same" else stays, goes)
         gone = evolve(goes, state="superseded", superseded_by=stays.id)
         gained = self._tie(stays.id, goes.id)
         came = self.notes.get(goes.id, 1)
         self.notes[stays.id] = self.notes.get(stays.id, 1) + came
         meta = told | {"from": str(goes.id), "notes": came + 1} | ({"edges": gained} if gained else {})
+        if goes.access_count or goes.last_accessed_at:
+            meta["accessed"] = [goes.access_count, _told(heir.last_accessed_at), _told(stays.last_accessed_at)]
         for before, after, more in ((stays, heir, meta), (goes, gone, told | {"into": str(stays.id)})):
             self.changes.append(Change(action="MERGE", before=before, after=after, sim=near, meta=more))
             self.members.memories[after.id] = after
@@ -221,13 +226,14 @@ def _as_judged(now: Memory, then: Memory) -> bool:
 
 
 def _survivor(pair: Pair) -> tuple[Memory, Memory]:
-    """Of two that say the same the one that stays first: by trust, pin, fact, what it says, and time."""
+    """Of two that say the same the one that stays first: by where it is known, trust, pin, fact, what it says, and time."""
 
-    def worth(memory: Memory, late: int) -> tuple[int, bool, bool, int, int]:
-        said = read(memory.text)
-        return TRUST_RANK[memory.trust], memory.pinned, memory.fact is not None, len(said.words | said.figures), late
+    def worth(memory: Memory, other: Memory, late: int) -> tuple[bool, int, bool, bool, int, int]:
+        said = len((words := read(memory.text)).words | words.figures)
+        known = _covers(memory, other)
+        return known, TRUST_RANK[memory.trust], memory.pinned, memory.fact is not None, said, late
 
-    older, newer = worth(pair.older, 0), worth(pair.newer, 1)
+    older, newer = worth(pair.older, pair.newer, 0), worth(pair.newer, pair.older, 1)
     return (pair.newer, pair.older) if newer > older else (pair.older, pair.newer)
 
 
@@ -238,33 +244,21 @@ def united(stays: Memory, goes: Memory) -> Memory:
         turns=tuple(dict.fromkeys(stays.turns + goes.turns)),
         tags=tuple(dict.fromkeys(stays.tags + goes.tags)),
         trust=max(stays.trust, goes.trust, key=TRUST_RANK.__getitem__),
-        importance=max(stays.importance, goes.importance),
         pinned=stays.pinned or goes.pinned,
         updated_at=max(stays.updated_at, goes.updated_at),
         event_time=stays.event_time or goes.event_time,
     )
 
 
-def taken_back(steps: Sequence[Step], run: RunId) -> tuple[tuple[Change, ...], tuple[Gained, ...]]:
-    """The changes that make of each memory what it was before a run, and the edges that it got by it.
-
-    What anybody else has changed since is left as it is."""
-    alone = [one for one in steps if one.alone]
-    changes = tuple(
-        Change(action="RESTORE", before=one.now, after=one.before, meta={"undo": str(run)} | _stayed(one))
-        for one in alone
+def needed(stays: Memory, goes: Memory) -> Memory:
+    """What stays, as important and as much in use as both were."""
+    return evolve(
+        stays,
+        importance=max(stays.importance, goes.importance),
+        access_count=stays.access_count + goes.access_count,
+        last_accessed_at=max(filter(None, (stays.last_accessed_at, goes.last_accessed_at)), default=None),
     )
-    edges: dict[tuple[MemoryId, MemoryId], Gained] = {}
-    told = sorted(
-        ((meta["rev"], one.now.id, meta.get("edges", ())) for one in alone for meta in one.metas), key=itemgetter(0)
-    )
-    for stays, (other, now, former) in ((id_, edge) for _, id_, gained in told for edge in gained):
-        low, high = sorted((stays, MemoryId(UUID(other))))
-        first = edges.get((low, high))
-        edges[low, high] = Gained(low=low, high=high, now=now, before=first.before if first else former)
-    return changes, tuple(edges.values())
 
 
-def _stayed(step: Step) -> dict[str, Any]:
-    """What says of a memory that is restored that it was never gone."""
-    return {"stayed": True} if step.now.state == "active" else {}
+def _told(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()

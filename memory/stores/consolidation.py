@@ -20,7 +20,7 @@ from muniment.memory.stores import plans, rows
 from muniment.memory.stores.jobs import enqueue
 from muniment.memory.stores.pool import Connection, Sessions, one
 from muniment.memory.stores.sql import blocks
-from muniment.memory.upkeep import Asked, Bounds, Finding, Gained, Members, Pair, Run, RunId, Step, Survey
+from muniment.memory.upkeep import Asked, Bounds, Finding, Gained, Members, Pair, Reversal, Run, RunId, Step, Survey
 
 _BLOCKS, _READ = blocks("consolidation"), blocks("read")
 _KEPT = (
@@ -53,6 +53,7 @@ class Consolidations(Sessions):
                 raise Conflict("the run is over: another one has taken its place", lost=True)
             if plan is not None and plan.changes:
                 await plans.send(conn, plan, self._model)
+                await conn.execute(_BLOCKS["handed_over"], named | {"known": _accessed(plan)})
             elif plan is not None:
                 await enqueue(conn, plan.jobs)
             if findings:
@@ -117,7 +118,7 @@ class Consolidations(Sessions):
             _step(row, before[row["memory_id"]]) for row in found if row["part"] == "now" and row["memory_id"] in before
         ]
 
-    async def undo_run(self, run: Run, plan: WritePlan, edges: Sequence[Gained]) -> None:
+    async def undo_run(self, run: Run, plan: WritePlan, back: Reversal) -> None:
         """See `Consolidating.undo_run`."""
         named = {"space": run.scope.space, "run_id": run.id, "at": plan.at}
         try:
@@ -126,9 +127,14 @@ class Consolidations(Sessions):
                     raise Conflict("the run was undone meanwhile", lost=True)
                 if plan.changes:
                     await plans.send(conn, plan, self._model)
-                for edge in edges:
+                for edge in back.edges:
                     await _untie(conn, run.scope, edge)
-                await conn.execute(_BLOCKS["disowned"], named)
+                if back.retrieved:
+                    got = rows.packed([asdict(one) for one in back.retrieved])
+                    await conn.execute(_BLOCKS["given_back"], named | {"got": got})
+                pairs = [(id_, n) for n, some in enumerate(back.apart) for id_ in some]
+                apart = {"ids": [id_ for id_, _ in pairs], "groups": [n for _, n in pairs]}
+                await conn.execute(_BLOCKS["held_apart"], named | apart)
         except StoreError as error:
             if error.data.get("constraint") == "memories_by_key":  # a writer came between
                 raise Conflict from None
@@ -177,6 +183,19 @@ def _looked(findings: Sequence[Finding]) -> str:
             for ids in ((one.pair.older.id, one.pair.newer.id),)
         ]
     )
+
+
+def _accessed(plan: WritePlan) -> str:
+    """How often and when the memories of a plan were retrieved, before it and by it."""
+    before = {one.before.id: one.before for one in reversed(plan.changes) if one.before}
+    after = {one.after.id: one.after for one in plan.changes}
+    return rows.packed(
+        [
+            {"memory_id": id_, "had": one.access_count, "was": one.last_accessed_at,
+             "count": after[id_].access_count, "at": after[id_].last_accessed_at}
+            for id_, one in before.items()
+        ]
+    )  # fmt: skip
 
 
 def _asked(asked: Sequence[Asked]) -> str | None:

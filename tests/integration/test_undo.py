@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from datetime import timedelta
 from random import Random
+from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.models.fakes import FixedClock
 from muniment.memory.plan import Change, Relation, WritePlan
-from muniment.memory.records import Candidate, Fact, Revision, TurnId, evolve
+from muniment.memory.records import Candidate, Fact, MemoryId, Revision, Scope, TurnId, evolve
+from muniment.memory.upkeep import Members
 from tests.engine import NOON, engine, note, scope
 from tests.twins import ANA, TWINS, active
+
+DAY = 86_400
 
 
 async def test_an_undone_run_leaves_no_trace_in_the_content(database_url: str) -> None:
@@ -41,6 +48,87 @@ async def test_an_undone_run_leaves_no_trace_in_the_content(database_url: str) -
             await memory.undo_consolidation(ANA, run.id)
         with pytest.raises(NotFound):
             await memory.undo_consolidation(scope("ben"), run.id)
+
+
+@pytest.mark.parametrize("ends", [("", ".", "!"), ("", ".", "!", "...", "?!")])
+async def test_a_chain_that_was_undone_is_not_made_one_again(database_url: str, ends: tuple[str, ...]) -> None:
+    """Of those that became one by way of others no two do the next night, whoever was compared with whom, however near they
+    have come by then; and nothing that was taken back counts for the day."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        await memory.ingest(ANA, [note(f"{TWINS[0]}{end}") for end in ends])
+        before = await memory.export(ANA, content=True)
+        run = await memory.consolidate(ANA)
+        assert run is not None
+        assert (run.same, len(await active(memory))) == (len(ends) - 1, 1)
+        clock.advance(DAY)
+        assert (await memory.undo_consolidation(ANA, run.id)).left == 0
+        assert json.dumps(await memory.export(ANA, content=True)) == json.dumps(before)
+        with psycopg.connect(database_url) as admin:
+            admin.execute("update muniment.pair_fingerprints set score = score - 1 where source <> 'person'")
+        assert await memory.house.store.checked_since(ANA, clock.now()) == 0
+        for _ in range(2):
+            clock.advance(6 * DAY)
+            again = await memory.consolidate(ANA)
+            assert again is not None
+            assert (again.status, again.seen, again.same) == ("done", 0, 0)
+        assert json.dumps(await memory.export(ANA, content=True)) == json.dumps(before)
+
+
+async def test_one_of_a_chain_that_has_changed_since_is_not_made_one_again_either(database_url: str) -> None:
+    """The survivor is left as a person has made it; what comes back stays beside it."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        await memory.ingest(ANA, [note(f"{TWINS[0]}{end}") for end in ("", ".", "!")])
+        run = await memory.consolidate(ANA)
+        assert run is not None
+        await memory.pin(ANA, (await active(memory))[0].id)
+        undone = await memory.undo_consolidation(ANA, run.id)
+        assert (undone.restored, undone.left) == (2, 1)
+        clock.advance(DAY)
+        again = await memory.consolidate(ANA)
+        assert again is not None
+        assert (again.same, len(await active(memory))) == (0, 3)
+
+
+async def test_what_was_retrieved_goes_over_and_comes_back(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The heir of all has been retrieved as often as all were, and at the latest time; the undo gives each its
+    own back, but for what was retrieved since. A retrieval that comes between the look and the merge is not lost."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        await memory.ingest(ANA, [note(f"{TWINS[0]}{end}", pinned=not end) for end in ("", ".", "!")])
+        told = await active(memory)
+        times = [NOON + timedelta(days=n) for n in (3, 1, 2)]
+        for one, count, at in zip(told, (5, 2, 1), times, strict=True):
+            assert not await memory.house.store.touch(ANA, {one.id: count}, at)
+        before = {one.id: one for one in await memory.list(ANA)}
+        content = await memory.export(ANA, content=True)
+        clock.advance(5 * DAY)
+        run = await memory.begin_run(ANA)
+        assert run is not None
+        run, portions = await memory.survey_run(run)
+        run, findings = await memory.check_run(run, portions[0])
+        taken: list[Any] = []
+        members = memory.house.store.members
+
+        async def between(scope: Scope, ids: Sequence[MemoryId]) -> Members:
+            found = await members(scope, ids)
+            if not taken:
+                taken.append(await memory.house.store.touch(ANA, {told[1].id: 1}, NOON))
+            return found
+
+        monkeypatch.setattr(memory.house.store, "members", between)
+        run = await memory.end_run(await memory.apply_run(run, findings))
+        (heir,) = await active(memory)
+        assert (run.same, heir.access_count, heir.last_accessed_at) == (2, 9, times[0])
+        await memory.house.store.touch(ANA, {heir.id: 4}, clock.now())
+        await memory.undo_consolidation(ANA, run.id)
+        extra = {heir.id: 4, told[1].id: 1}
+        for now in await memory.list(ANA):
+            was = before[now.id]
+            assert now.access_count == was.access_count + extra.get(now.id, 0)
+            assert now.last_accessed_at == (clock.now() if now.id == heir.id else was.last_accessed_at)
+        assert json.dumps(await memory.export(ANA, content=True)) == json.dumps(content)
 
 
 async def test_runs_over_the_same_memory_are_undone_the_last_one_first(database_url: str) -> None:

@@ -23,8 +23,9 @@ from muniment.memory.records import (
     evolve,
 )
 from muniment.memory.rules import pair_answers
-from muniment.memory.rules.consolidate import Board, duplicates, held, near, ordered, taken_back, verdict
+from muniment.memory.rules.consolidate import Board, duplicates, held, near, ordered, verdict
 from muniment.memory.rules.render import header
+from muniment.memory.rules.undo import taken_back
 from muniment.memory.settings import load
 from muniment.memory.upkeep import Finding, Judgement, Members, Pair, RunId, Step
 from tests.engine import NOON
@@ -212,6 +213,10 @@ def memories(draw: st.DrawFn) -> Memory:
         pinned=draw(st.booleans()),
         importance=draw(st.integers(1, 5)),
         actor_id=draw(st.sampled_from([None, "ana", "ben"])),
+        run_id=draw(st.sampled_from([None, None, "r", "s"])),
+        agent_id=draw(st.sampled_from([None, None, "planner", "stylist"])),
+        access_count=draw(st.integers(0, 3)),
+        last_accessed_at=draw(st.sampled_from([None, NOON, LATER])),
         turns=(TurnId(uuid4()),),
     )
 
@@ -220,7 +225,7 @@ def memories(draw: st.DrawFn) -> Memory:
 @given(st.lists(memories(), min_size=2, max_size=5), st.data())
 def test_whatever_is_decided_nothing_is_lost_and_all_of_it_can_be_taken_back(known: list[Memory], data: Any) -> None:
     """A pin is never superseded, trust and importance never sink, no words of two people become one, each that gave way has
-    an heir, and taking back the steps gives the space as it was."""
+    an heir that is known wherever it was and as much in use, and taking back the steps gives the space as it was."""
     table = board(*known)
     for _ in range(4):
         older, newer = data.draw(st.permutations(known))[:2]
@@ -238,6 +243,10 @@ def test_whatever_is_decided_nothing_is_lost_and_all_of_it_can_be_taken_back(kno
             heir = now[after.superseded_by]
             assert {before.actor_id, heir.actor_id} != {"ana", "ben"}
             assert heir.pinned or not before.pinned
+            assert heir.run_id in (None, before.run_id)
+            assert heir.agent_id in (None, before.agent_id)
+            assert heir.access_count >= before.access_count
+            assert before.last_accessed_at is None or (heir.last_accessed_at or NOON) >= before.last_accessed_at
             assert TRUST_RANK[heir.trust] >= TRUST_RANK[before.trust] or before.trust != "user"
     lines = {one.id: [change for change in table.changes if change.after.id == one.id] for one in known}
     steps = [
@@ -250,8 +259,41 @@ def test_whatever_is_decided_nothing_is_lost_and_all_of_it_can_be_taken_back(kno
         for one in known
         if lines[one.id]
     ]
-    changes, _ = taken_back(steps, RUN)
-    assert now | {change.after.id: change.after for change in changes} == {one.id: one for one in known}
+    assert sum(one.access_count for one in now.values() if one.state == "active") == sum(
+        one.access_count for one in known
+    )
+    back = taken_back(steps, RUN)
+    assert now | {change.after.id: change.after for change in back.changes} == {one.id: one for one in known}
+    for one in back.retrieved:
+        assert (now[one.id].access_count - one.count, one.before) == next(
+            (former.access_count, former.last_accessed_at) for former in known if former.id == one.id
+        )
+        assert now[one.id].last_accessed_at == one.at
+    assert {id_ for some in back.apart for id_ in some} == {one.now.id for one in steps}
+
+
+@pytest.mark.parametrize("owner", ["run_id", "agent_id"])
+def test_what_is_known_in_general_is_not_lost_in_a_run_or_to_an_agent(owner: str) -> None:
+    """It survives what belongs to one, whatever else is for that; it is not superseded by it; two of different ones stay two."""
+    home = fact("lives_in", "Porto", single=True)
+    general = memory("The user lives in Porto", trust="agent", fact=home)
+    theirs = memory("The user lives in Porto.", at=LATER, pinned=True, **{owner: "a"})
+    for both in ((general, theirs), (evolve(theirs, updated_at=NOON), evolve(general, updated_at=LATER))):
+        table = board(*both)
+        assert table.take(found(pair(*both), "same"))[0] == "same"
+        assert [one.id for one in table.members.memories.values() if one.state == "active"] == [general.id]
+    moved = memory("The user lives in Braga", at=LATER, fact=fact("lives_in", "Braga", single=True))
+    for older, newer, judgement in ((general, {owner: "a"}, "different"), (theirs, {owner: "b"}, "different"),
+                                    (evolve(general, **{owner: "a"}), {owner: "a"}, "supersedes"),
+                                    (evolve(general, **{owner: "a"}), {}, "supersedes")):  # fmt: skip
+        assert held("supersedes", pair(older, evolve(moved, **newer)), LASTING) == judgement
+    assert verdict(pair(theirs, evolve(general, **{owner: "b"})), PROFILE, LASTING) == ("different", True)
+
+
+def test_two_that_each_know_something_of_their_own_stay_two() -> None:
+    """One of a run and one of an agent: neither is known wherever the other is."""
+    of_run, of_agent = memory("The user likes tea", run_id="r"), memory("The user likes tea", agent_id="planner")
+    assert verdict(pair(of_run, of_agent), PROFILE, LASTING) == ("different", True)
 
 
 def test_near_is_by_meaning_or_by_words() -> None:

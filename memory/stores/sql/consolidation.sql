@@ -28,14 +28,17 @@ with space as materialized (
   select {{seen}} from muniment.memories m
   where {{active}} and m.updated_at >= %(partners)s order by m.updated_at desc, m.memory_id limit %(most)s
 ), looked as materialized (
-  select f.low_id, f.high_id, f.score::int as score from muniment.pair_fingerprints f
+  select f.low_id, f.high_id, f.score::int as score, f.source from muniment.pair_fingerprints f
   where f.space_id = %(space)s and f.checked_at > %(checked)s
     and (f.judgement <> 'unanswered' or f.tries >= %(tries)s)
 ), met as (
   select p.memory_id as a, c.memory_id as b, c.sim, c.checked
   from pool p cross join lateral (
-    select x.memory_id, x.sim, (least(p.memory_id, x.memory_id), greatest(p.memory_id, x.memory_id),
-        round(x.sim * 100)::int) in (select low_id, high_id, score from looked) as checked
+    select x.memory_id, x.sim,
+      (least(p.memory_id, x.memory_id), greatest(p.memory_id, x.memory_id), round(x.sim * 100)::int)
+        in (select low_id, high_id, score from looked)
+      or (least(p.memory_id, x.memory_id), greatest(p.memory_id, x.memory_id))
+        in (select low_id, high_id from looked where source = 'person') as checked
     from (
       select c.memory_id, c.words, c.counted, c.dated, c.asking, c.naming, p.odd or c.odd as odd,
         least(case when p.odd or c.odd then 1 - (c.words <=> p.words) else -(c.vector <#> p.vector) end, 1) as sim
@@ -121,7 +124,8 @@ where space_id = %(space)s and (%(run_id)s::uuid is null or run_id = %(run_id)s)
 order by started_at desc, run_id limit %(limit)s
 
 -- name: checked_since
-select count(*) as checked from muniment.pair_fingerprints where space_id = %(space)s and checked_at >= %(since)s
+select count(*) as checked from muniment.pair_fingerprints
+where space_id = %(space)s and checked_at >= %(since)s and source <> 'person'
 
 -- name: members
 select {{read.columns}} from muniment.memories m where m.space_id = %(space)s and m.memory_id = any(%(ids)s)
@@ -168,10 +172,32 @@ where space_id = %(space)s and from_id = %(low)s and to_id = %(high)s and streng
 update muniment.relations set strength = %(before)s
 where space_id = %(space)s and from_id = %(low)s and to_id = %(high)s and strength = %(now)s::real
 
--- name: undone (its pairs are not taken up again as long as a pair is not checked twice)
+-- name: undone
 update muniment.consolidation_runs set status = 'undone'
 where space_id = %(space)s and run_id = %(run_id)s and ended_at is not null and status <> 'undone'
 
--- name: disowned
-update muniment.pair_fingerprints set judgement = 'different', checked_at = %(at)s
-where space_id = %(space)s and run_id = %(run_id)s and judgement <> 'different'
+-- name: held_apart (what a person took back, each with each: at any distance, so none is noted)
+insert into muniment.pair_fingerprints (space_id, low_id, high_id, score, judgement, source, run_id, checked_at)
+select %(space)s, a.id, b.id, 0, 'different', 'person', %(run_id)s, %(at)s
+from unnest(%(ids)s::uuid[], %(groups)s::int[]) a (id, n)
+join unnest(%(ids)s::uuid[], %(groups)s::int[]) b (id, n) on b.n = a.n and a.id < b.id
+on conflict (space_id, low_id, high_id, score) do update set
+  judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at, tries = 0
+
+-- name: handed_over (what was retrieved since the plan was made would be lost: then it is made anew)
+with known as (
+  select * from jsonb_to_recordset(%(known)s::jsonb) k (memory_id uuid, had int, was timestamptz, count int, at timestamptz)
+), done as (
+  update muniment.memories m set access_count = k.count, last_accessed_at = k.at
+  from known k
+  where m.space_id = %(space)s and m.memory_id = k.memory_id and m.access_count = k.had
+    and m.last_accessed_at is not distinct from k.was
+  returning m.memory_id
+)
+select muniment.refuse('40001', 'retrieved meanwhile') where (select count(*) from done) < (select count(*) from known)
+
+-- name: given_back (what was retrieved since stays)
+update muniment.memories m set access_count = greatest(m.access_count - g.count, 0),
+  last_accessed_at = case when m.last_accessed_at is distinct from g.at then m.last_accessed_at else g.before end
+from jsonb_to_recordset(%(got)s::jsonb) g (id uuid, count int, at timestamptz, before timestamptz)
+where m.space_id = %(space)s and m.memory_id = g.id
