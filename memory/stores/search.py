@@ -28,7 +28,7 @@ from muniment.memory.stores.sql import blocks
 
 _READ, _SEARCH, _LARGE = blocks("read"), blocks("search"), blocks("large")
 # Where a large space is searched otherwise.
-_OPEN: tuple[LiteralString, ...] = ("met", "among", "scope", "df", "reached")
+_OPEN: tuple[LiteralString, ...] = ("met", "base", "posting", "scope", "df", "keyword", "reached")
 _FILTERS: tuple[LiteralString, ...] = (
     "agent_id", "run_id", "actor_id", "role", "category", "pinned", "importance_min", "importance_max",
     "updated_after", "updated_before",
@@ -205,6 +205,7 @@ def _statement(
     text = text.replace("{tied_then}", f" {_SEARCH['tied_then']}" if then else "")
     for name in _OPEN:
         text = text.replace(f"{{{name}}}", _SEARCH[name] if scan else _LARGE[name])
+    text = text.replace("{looked}", _SEARCH["looked"])
     text = text.replace("{passing}", f" {_LARGE['passing']}" if given else "")
     text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")
     text = text.replace("{narrowed}", "".join(" " + _SEARCH[f"by_{name}"] for name in given))

@@ -35,20 +35,18 @@ changed as materialized (
   ) o where total <= {most} or place = 1
 ), hit as materialized (
   select memory_id, sum(idf * weight) as score from (
-    select u.memory_id, c.idf, u.weight from list join chosen c using (n)
-    cross join lateral unnest(list.memories[:{most}], list.weights[:{most}]) u (memory_id, weight)
-    where u.memory_id not in (select memory_id from changed)
+    select memory_id, idf, weight from (
+      select idf, unnest(memories[:{most}]) as memory_id, unnest(weights[:{most}]) as weight from list join chosen using (n)) u
+    where memory_id not in (select memory_id from changed)
     union all
     select memory_id, idf, weight from fresh join chosen using (n)
   ) e group by memory_id
 ), near as materialized (
-  select m.memory_id from muniment.memories m
+  select {looked} from muniment.memories m
   where m.space_id = {at} and (select ok from entered) and m.state = 'active' and m.embedding_model = {model} and m.category = any(%(categories)s){narrowed}
     and (select set_config('hnsw.ef_search', greatest(100, least(400, n / 250))::int::text, true) from size) is not null
   order by m.embedding::halfvec({dimensions}) <#> %(vector)s limit {wide}
 ), met as materialized (
-  select memory_id from near
-  union
   (select h.memory_id from (select memory_id, score from hit order by score desc) h{passing}
    order by h.score desc fetch first {wide} rows with ties)
   union
@@ -62,9 +60,21 @@ changed as materialized (
  cross join lateral (
      select from muniment.memories m where m.space_id = %(space)s and m.memory_id = h.memory_id{narrowed} offset 0) m
 
--- name: among
-met c cross join lateral (
+-- name: base (what the index has found is not looked for again)
+select * from near
+  union all
+  select {looked} from met c cross join lateral (
     select * from muniment.memories where space_id = %(space)s and memory_id = c.memory_id offset 0) m
+  where c.memory_id not in (select memory_id from near) and {{search.scoped}}{narrowed}
+
+-- name: posting (the lists have said how many have a word)
+
+
+-- name: keyword (one product with all words, each as often as its IDF)
+select memory_id, standing, speaker, -(words <#> (
+      select ('{' || string_agg(dimension || ':' || idf, ',' order by dimension) || '}/1000000000')::sparsevec
+      from (select dimension, sum(idf) as idf from idf group by dimension) i)) / (select sum(idf) * %(highest)s from idf) as share
+  from base where words is not null
 
 -- name: scope
 select (select n from size) as n, count(name) = 1 as one_speaker, array_agg(name) filter (where name is not null) as speakers
