@@ -13,3 +13,7 @@ alter table muniment.pair_fingerprints add column tries smallint not null defaul
   drop constraint pair_fingerprints_source,
   add constraint pair_fingerprints_source check (source in ('rules', 'model', 'person'));
 alter table muniment.consolidation_runs add column shelved int not null default 0;
+
+-- A retrieval changes only what is counted of a memory. With room on its page that touches no index, nor a large space's HNSW,
+-- where it would otherwise be a new entry; as with the spaces, whose revision changes at every write.
+alter table muniment.memories set (fillfactor = 80);

@@ -202,7 +202,8 @@ CREATE TABLE muniment.memories (
     CONSTRAINT memories_kind CHECK ((kind = ANY (ARRAY['semantic'::text, 'episodic'::text, 'procedural'::text, 'insight'::text]))),
     CONSTRAINT memories_state CHECK ((state = ANY (ARRAY['active'::text, 'pending'::text, 'superseded'::text, 'soft_deleted'::text, 'rejected'::text]))),
     CONSTRAINT memories_trust CHECK ((trust = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
-);
+)
+WITH (fillfactor='80');
 ALTER TABLE ONLY muniment.memories ALTER COLUMN embedding SET STORAGE MAIN;
 ALTER TABLE ONLY muniment.memories ALTER COLUMN words SET STORAGE MAIN;
 ALTER TABLE ONLY muniment.memories ALTER COLUMN next_embedding SET STORAGE MAIN;

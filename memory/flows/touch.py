@@ -13,7 +13,9 @@ from muniment.memory.ports import Clock, Store
 from muniment.memory.records import MemoryId, Scope, SpaceId
 
 _QUIET = timedelta(minutes=10)  # a memory that was counted so lately waits
-_FULL = 500  # memories in the buffer from which it is written without being asked
+# So much is counted, or for so long, before it is written without being asked: a write of many costs as much as one of few,
+# and what a worker forgets after weeks has not to know of the last hour.
+_FULL, _LATE = 2_000, timedelta(hours=1)
 
 
 class Touches:
@@ -24,6 +26,7 @@ class Touches:
         self._seen: dict[Scope, Counter[MemoryId]] = {}
         self._at: dict[Scope, datetime] = {}
         self._written: dict[tuple[SpaceId, MemoryId], datetime] = {}
+        self._noted, self._since = 0, clock.now()
         self._emptying: asyncio.Task[None] | None = None
 
     def note(self, scope: Scope, ids: Iterable[MemoryId]) -> None:
@@ -32,9 +35,11 @@ class Touches:
         if not counted:
             return
         self._seen.setdefault(scope, Counter()).update(counted)
-        self._at[scope] = self._clock.now()
+        now = self._at[scope] = self._clock.now()
+        self._noted += len(counted)
         idle = self._emptying is None or self._emptying.done()
-        if idle and sum(map(len, self._seen.values())) >= _FULL:
+        if idle and (self._noted >= _FULL or not timedelta() <= now - self._since < _LATE):
+            self._noted, self._since = 0, now
             self._emptying = asyncio.create_task(self._empty())
 
     async def flush(self, scope: Scope, *, at_last: bool = False) -> None:

@@ -28,7 +28,7 @@ from muniment.memory.stores.sql import blocks
 
 _READ, _SEARCH, _LARGE = blocks("read"), blocks("search"), blocks("large")
 # Where a large space is searched otherwise.
-_OPEN: tuple[LiteralString, ...] = ("met", "base", "posting", "scope", "df", "keyword", "reached")
+_OPEN: tuple[LiteralString, ...] = ("met", "base", "scope", "df", "reached")
 _FILTERS: tuple[LiteralString, ...] = (
     "agent_id", "run_id", "actor_id", "role", "category", "pinned", "importance_min", "importance_max",
     "updated_after", "updated_before",

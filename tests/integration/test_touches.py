@@ -75,12 +75,14 @@ async def test_counting_waits_for_no_writer(memory: Memory, database_url: str) -
     assert [count for count, _ in counts(database_url, [tea, door])] == [1, 1]
 
 
-async def test_counting_writes_itself_when_there_is_much(
-    memory: Memory, database_url: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("full", "late"), [(1, 0), (2_000, 3_600), (2_000, -60)])
+async def test_counting_writes_itself_when_there_is_much_or_for_long(
+    memory: Memory, clock: FixedClock, database_url: str, monkeypatch: pytest.MonkeyPatch, full: int, late: int
 ) -> None:
-    """A reader that never flushes loses little, and waits for nothing."""
-    monkeypatch.setattr("muniment.memory.flows.touch._FULL", 1)
+    """A reader that never flushes loses little, and waits for nothing; neither does it when its clock was set back."""
+    monkeypatch.setattr("muniment.memory.flows.touch._FULL", full)
     (tea,) = await kept(memory, "The teahouse opens at nine")
+    clock.advance(late)
     await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?"))
     for _ in range(100):
         await asyncio.sleep(0.02)

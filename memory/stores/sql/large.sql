@@ -67,15 +67,6 @@ select * from near
     select * from muniment.memories where space_id = %(space)s and memory_id = c.memory_id offset 0) m
   where c.memory_id not in (select memory_id from near) and {{search.scoped}}{narrowed}
 
--- name: posting (the lists have said how many have a word)
-
-
--- name: keyword (one product with all words, each as often as its IDF)
-select memory_id, standing, speaker, -(words <#> (
-      select ('{' || string_agg(dimension || ':' || idf, ',' order by dimension) || '}/1000000000')::sparsevec
-      from (select dimension, sum(idf) as idf from idf group by dimension) i)) / (select sum(idf) * %(highest)s from idf) as share
-  from base where words is not null
-
 -- name: scope
 select (select n from size) as n, count(name) = 1 as one_speaker, array_agg(name) filter (where name is not null) as speakers
   from (select name from speaking union select speaker from late where speaker is not null) s

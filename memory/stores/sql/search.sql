@@ -4,18 +4,23 @@ with entered as materialized (
 ), space as materialized (
   {{space}}
 ), term as materialized (
-  select t.n, t.dimension, ('{' || t.dimension || ':1}/1000000000')::sparsevec as unit
+  select t.n, ('{' || t.dimension || ':1}/1000000000')::sparsevec as unit
   from unnest(%(words)s::int[]) with ordinality t (dimension, n)
 ), {met} base as materialized (
   {base}
-), {posting}scope as materialized (
+), posting as materialized (
+  select b.memory_id, b.standing, b.speaker, w.n, w.weight
+  from base b cross join lateral (select t.n, -(b.words <#> t.unit) as weight from term t offset 0) w
+  where b.words is not null and w.weight > 0
+), scope as materialized (
   {scope}
 ), idf as materialized (
-  select t.n, t.dimension, d.df,
-    ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5::float8) / (coalesce(d.df, 0) + 0.5::float8)) as idf
+  select t.n, d.df, ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5::float8) / (coalesce(d.df, 0) + 0.5::float8)) as idf
   from term t cross join scope c left join {df} d on d.n = t.n
 ), keyword as materialized (
-  {keyword}
+  select memory_id, min(standing) as standing, min(speaker) as speaker,
+    sum(idf * weight) / (select sum(idf) * %(highest)s from idf) as share
+  from posting join idf using (n) group by memory_id
 ), best as materialized (
   select memory_id from (
     (select memory_id, standing + {{boost}} as score from base where words is null
@@ -57,18 +62,6 @@ select {looked} from {source} where {{scoped}}{narrowed}
 -- name: looked (`words` only of what has one of the query)
 m.memory_id, {standing} as standing, {speaker} as speaker,{dense}
     case when m.words <#> (select {{heard}}) < 0 then m.words end as words
-
--- name: posting
-posting as materialized (
-  select b.memory_id, b.standing, b.speaker, w.n, w.weight
-  from base b cross join lateral (select t.n, -(b.words <#> t.unit) as weight from term t offset 0) w
-  where b.words is not null and w.weight > 0
-),
-
--- name: keyword
-select memory_id, min(standing) as standing, min(speaker) as speaker,
-    sum(idf * weight) / (select sum(idf) * %(highest)s from idf) as share
-  from posting join idf using (n) group by memory_id
 
 -- name: scope
 select n, speakers, cardinality(speakers) = 1 as one_speaker from (
