@@ -309,9 +309,10 @@ class Memory:
         """The last step: the run's record as it stays. Raises Conflict, StoreError."""
         return await consolidation.end(self.house, run)
 
-    async def consolidations(self, scope: Scope, limit: int = 20) -> Sequence[Run]:
-        """The records of the space's consolidations, newest first. Raises BadInput for a limit that cannot be."""
-        return await consolidation.records(self.house, scope, limit)
+    async def consolidations(self, scope: Scope, limit: int = 20, *, run: UUID | None = None) -> Sequence[Run]:
+        """The records of the space's consolidations, the one under way and then the newest first; or that one, if there is
+        such a one. Raises BadInput for a limit that cannot be."""
+        return await consolidation.records(self.house, scope, limit, run)
 
     async def undo_consolidation(self, scope: Scope, run: UUID) -> Undone:
         """Make of what a consolidation changed what it was, but for what has changed since. Raises NotFound, BadInput for

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Literal, NewType, Protocol
+from typing import Literal, NewType, Protocol
 from uuid import UUID
 
-from muniment.memory.plan import Change, JobName, Source, WritePlan
+from muniment.memory.plan import JobName, Source, WritePlan
 from muniment.memory.records import Kind, Memory, MemoryId, Revision, Scope, Turn, TurnId
+from muniment.memory.reversal import Reversal, Step
 
 RunId = NewType("RunId", UUID)
 _START = Revision(0)
@@ -55,46 +56,6 @@ class Members:
     rev: Revision
     memories: dict[MemoryId, Memory] = field(default_factory=dict)
     edges: dict[tuple[MemoryId, MemoryId], float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """What a run changed of one memory: as it was before and as it is now, with the `meta` of the journal's lines and their `rev`."""
-
-    before: Memory
-    now: Memory
-    metas: tuple[dict[str, Any], ...]
-    alone: bool  # nobody else has changed it since, and no other memory has its stable key by now
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gained:
-    """An edge that a memory got from another by a run: its strength since, and before, None where there was none."""
-
-    low: MemoryId
-    high: MemoryId
-    now: float
-    before: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieved:
-    """What a memory got by a run of others' retrievals: how many, and when it was the last time, since and before."""
-
-    id: MemoryId
-    count: int
-    at: datetime | None
-    before: datetime | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reversal:
-    """What takes a run back; each of `apart` was made one by it, and is not to be again."""
-
-    changes: tuple[Change, ...]
-    edges: tuple[Gained, ...]
-    retrieved: tuple[Retrieved, ...]
-    apart: tuple[frozenset[MemoryId], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,7 +241,7 @@ class Consolidating(Protocol):
         ...
 
     async def runs(self, scope: Scope, limit: int, run: RunId | None = None) -> list[Run]:
-        """The records of the space, newest first; or that one."""
+        """The records of the space: the one that is under way, then the newest first; or that one."""
         ...
 
     async def survey(self, scope: Scope, bounds: Bounds, limit: int, *, since: Revision) -> Survey:
@@ -289,6 +250,10 @@ class Consolidating(Protocol):
 
     async def members(self, scope: Scope, ids: Sequence[MemoryId]) -> Members:
         """These memories as they are now, with their edges."""
+        ...
+
+    async def compared(self, scope: Scope) -> tuple[Revision, bool]:
+        """Up to which revision the space's runs have compared it, and whether anybody else has changed it since."""
         ...
 
     async def checked_since(self, scope: Scope, since: datetime) -> int:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, time, timedelta
 from typing import get_args
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from muniment.memory.errors import BadInput, BadModelAnswer, Conflict, ModelError, OverBudget, StoreError
 from muniment.memory.flows import batch, spend
@@ -72,8 +72,7 @@ async def begin(house: House, scope: Scope, *, dry: bool = False, limit: int | N
     if not rev:
         return evolve(run, status="done", ended_at=now)
     if dry:
-        last = await house.store.runs(owner, 1)
-        return evolve(run, surveyed=last[0].surveyed if last else Revision(0))
+        return evolve(run, surveyed=(await house.store.compared(owner))[0])
     return await house.store.begin_run(run, _lease(house))
 
 
@@ -174,11 +173,11 @@ async def give_up(house: House, run: Run) -> None:
         await house.store.give_up(run, house.clock.now())
 
 
-async def records(house: House, scope: Scope, limit: int) -> list[Run]:
+async def records(house: House, scope: Scope, limit: int, run: UUID | None) -> list[Run]:
     """See `Memory.consolidations`."""
     if not 1 <= limit <= _MOST:
         raise BadInput(f"limit: 1 to {_MOST:,} wanted")
-    return await house.store.runs(_owner(scope), limit)
+    return await house.store.runs(_owner(scope), limit, None if run is None else RunId(run))
 
 
 async def _decided(

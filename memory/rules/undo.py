@@ -10,7 +10,8 @@ from uuid import UUID
 
 from muniment.memory.plan import Change
 from muniment.memory.records import MemoryId
-from muniment.memory.upkeep import Gained, Retrieved, Reversal, RunId, Step
+from muniment.memory.reversal import Gained, Retrieved, Reversal, Step
+from muniment.memory.upkeep import RunId
 
 
 def taken_back(steps: Sequence[Step], run: RunId) -> Reversal:

@@ -15,12 +15,13 @@ from psycopg.rows import DictRow
 from muniment.memory.errors import Conflict, StoreError
 from muniment.memory.plan import WritePlan
 from muniment.memory.records import MemoryId, Revision, Scope, evolve
+from muniment.memory.reversal import Gained, Reversal, Step
 from muniment.memory.rules.consolidate import ordered
 from muniment.memory.stores import plans, rows
 from muniment.memory.stores.jobs import enqueue
 from muniment.memory.stores.pool import Connection, Sessions, one
 from muniment.memory.stores.sql import blocks
-from muniment.memory.upkeep import Asked, Bounds, Finding, Gained, Members, Pair, Reversal, Run, RunId, Step, Survey
+from muniment.memory.upkeep import Asked, Bounds, Finding, Members, Pair, Run, RunId, Survey
 
 _BLOCKS, _READ = blocks("consolidation"), blocks("read")
 _KEPT = (
@@ -99,6 +100,12 @@ class Consolidations(Sessions):
                 memories={row["memory_id"]: rows.memory(row) for row in await found.fetchall()},
                 edges={(row["from_id"], row["to_id"]): row["strength"] for row in await tied.fetchall()},
             )
+
+    async def compared(self, scope: Scope) -> tuple[Revision, bool]:
+        """See `Consolidating.compared`."""
+        async with self._reading(scope, None) as conn:
+            found = one(await (await conn.execute(_BLOCKS["compared"], {"space": scope.space})).fetchone())
+        return Revision(found["upto"]), found["changed"]
 
     async def checked_since(self, scope: Scope, since: datetime) -> int:
         """See `Consolidating.checked_since`."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 from langgraph.checkpoint.memory import InMemorySaver
@@ -117,12 +117,17 @@ async def test_it_goes_on_where_a_process_has_died(
         assert figures(record) == figures(whole)
 
 
+@pytest.mark.parametrize("back", [0, 2 * 86_400])
 @pytest.mark.parametrize("step", ["apply", "end"])
 async def test_a_step_whose_checkpoint_was_lost_is_not_done_twice(
-    settings: Settings, clock: FixedClock, step: str
+    settings: Settings, clock: FixedClock, step: str, back: int
 ) -> None:
-    """The database knows more than the checkpoint: the step is taken from there."""
+    """The database knows more than the checkpoint: the step is taken from there, whatever the clock said meanwhile."""
     async with served(settings, clock) as (memory, tuned):
+        for owner in ("ana", "ben") if back else ():
+            await memory.ingest(Scope(owner=owner), [note("The user reads a book about bees")])
+            assert await memory.consolidate(Scope(owner=owner))
+        clock.advance(-back)
         await tell(memory, "ana", "ben")
         saver, config = InMemorySaver(), thread()
         graph: Graph = build(memory, tuned).compile(checkpointer=saver)
@@ -135,7 +140,7 @@ async def test_a_step_whose_checkpoint_was_lost_is_not_done_twice(
         await build(memory, tuned).compile(checkpointer=saver, interrupt_after=[step]).ainvoke(None, config)
         state = await graph.ainvoke(None, before.config)
         whole = await memory.consolidate(Scope(owner="ben"))
-        (record,) = await memory.consolidations(Scope(owner="ana"))
+        (record,) = await memory.consolidations(Scope(owner="ana"), run=UUID(state["run"]["id"]))
         assert whole is not None
         assert figures(record) == figures(whole)
         assert state["run"]["status"] == "done"

@@ -197,6 +197,28 @@ async def test_one_run_of_a_space_at_a_time(database_url: str) -> None:
         assert {one.status for one in await memory.consolidations(ANA)} == {"done", "interrupted"}
 
 
+async def test_a_clock_that_was_set_back_hides_no_run(database_url: str) -> None:
+    """The run that is under way comes first among the records, and a dry run goes on from what was compared, whichever run
+    the clock calls the newest."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        await memory.ingest(ANA, [note(TWINS[0])])
+        first = await memory.consolidate(ANA)
+        assert first is not None
+        clock.advance(-2 * 86_400)
+        await memory.ingest(ANA, [note(TWINS[1])])
+        open_ = await memory.begin_run(ANA)
+        assert open_ is not None
+        assert [one.id for one in await memory.consolidations(ANA)] == [open_.id, first.id]
+        assert [one.id for one in await memory.consolidations(ANA, run=first.id)] == [first.id]
+        open_, _ = await memory.survey_run(open_)
+        over = await memory.end_run(evolve(open_, seen=0))
+        assert over.surveyed > first.surveyed
+        dry = await memory.begin_run(ANA, dry=True)
+        assert dry is not None
+        assert dry.surveyed == over.surveyed
+
+
 async def test_a_step_whose_answer_was_lost_stays_in_the_record(database_url: str) -> None:
     """Whoever gives a run up after a step that was written, and does not know it, takes no count back."""
     async with engine(database_url) as memory:

@@ -22,12 +22,13 @@ from muniment.memory.records import (
     TurnId,
     evolve,
 )
+from muniment.memory.reversal import Step
 from muniment.memory.rules import pair_answers
 from muniment.memory.rules.consolidate import Board, duplicates, held, near, ordered, verdict
 from muniment.memory.rules.render import header
 from muniment.memory.rules.undo import taken_back
 from muniment.memory.settings import load
-from muniment.memory.upkeep import Finding, Judgement, Members, Pair, RunId, Step
+from muniment.memory.upkeep import Finding, Judgement, Members, Pair, RunId
 from tests.engine import NOON
 
 SETTINGS = load({"HOME": "/nonexistent"})

@@ -115,13 +115,19 @@ on conflict (space_id, low_id, high_id, score) do update set
   judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at,
   tries = (pair_fingerprints.tries + 1) * excluded.tries
 
--- name: runs
+-- name: runs (the one that is under way first, whatever the clock says)
 select run_id as id, status, started_at, ended_at, from_rev, to_rev, surveyed_rev as surveyed, upto_rev as upto, model, prompt, seen, checked,
   same, superseded, distinct_pairs as distinct, outdated, unanswered, shelved, requests, input_tokens, output_tokens, micros,
   duplicates_before, duplicates_after, batch, asked, reason
 from muniment.consolidation_runs
 where space_id = %(space)s and (%(run_id)s::uuid is null or run_id = %(run_id)s)
-order by started_at desc, run_id limit %(limit)s
+order by ended_at is not null, started_at desc, run_id limit %(limit)s
+
+-- name: compared (what a consolidation changes itself it knows)
+select c.upto, exists (
+    select from muniment.journal j where j.space_id = %(space)s and j.rev > c.upto
+      and not (j.node = 'worker' and j.meta ? 'run')) as changed
+from (select coalesce(max(surveyed_rev), 0) as upto from muniment.consolidation_runs where space_id = %(space)s) c
 
 -- name: checked_since
 select count(*) as checked from muniment.pair_fingerprints
