@@ -11,6 +11,8 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langgraph.types import Send
 
+from muniment.memory import named
+
 Redact = Callable[[str], str]
 # An id is no text: now and then the digits of one would pass for a card or a phone number.
 _ID = re.compile(r"(?:[a-z_]{1,20}-+){0,3}[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:-\d+)?", re.IGNORECASE)
@@ -26,22 +28,34 @@ _OF_A_MESSAGE = (
 )
 
 
-def safe(value: Any, redact: Redact) -> Any:
-    """The value with every text redacted: in messages, collections and dataclasses; ids and keys stay. It is not changed."""
+def safe(value: Any, redact: Redact, *, hide: bool = False, whose: str = "") -> Any:
+    """The value with every text redacted: in messages, collections and dataclasses; ids and keys stay. It is not changed.
+
+    `hide`: it stands under the name of a secret; `whose`: it may be the arguments of this program."""
     if isinstance(value, str):
-        return value if len(value) <= _ID_CHARS and _ID.fullmatch(value) else redact(value)
+        return _of_a_text(value, redact, hide=hide)
     if isinstance(value, BaseMessage):
         return _of_a_message(value, redact)
     if isinstance(value, dict):
-        return {key: safe(one, redact) for key, one in value.items()}
+        held = named.hidden(value, hide=hide)
+        whose = named.program(value)
+        return {key: safe(one, redact, hide=key in held, whose=whose) for key, one in value.items()}
+    if isinstance(value, list) and not hide:
+        return [safe(one, redact) for one in named.argued(value, redact, whose)]
     if isinstance(value, list | set | frozenset):
-        return type(value)(safe(one, redact) for one in value)
+        return type(value)(safe(one, redact, hide=hide) for one in value)
     if isinstance(value, tuple):
-        parts = [safe(one, redact) for one in value]
+        parts = [safe(one, redact, hide=hide) for one in value]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if isinstance(value, BaseException):
         return redact(repr(value))  # what the serializer would make of it
-    return _of_fields(value, redact)
+    return named.number(value) if hide and isinstance(value, int | float) else _of_fields(value, redact)
+
+
+def _of_a_text(text: str, redact: Redact, *, hide: bool) -> str:
+    if hide:
+        return named.concealed(text, redact)
+    return text if len(text) <= _ID_CHARS and _ID.fullmatch(text) else named.told(text, redact)
 
 
 def _of_a_message(value: BaseMessage, redact: Redact) -> BaseMessage:

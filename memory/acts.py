@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from muniment.memory import named
 from muniment.memory.records import Turn, TurnId
 
 OK, ERROR = "ok", "error"  # tags of a turn: what the tool itself reports of its use
@@ -18,7 +19,6 @@ _NOT_IN_A_NAME = re.compile(r"[^\w.:/-]+")
 _PATHS = ("path", "file_path", "filepath", "file", "filename", "url", "uri")
 _VALUE, _ARGUMENTS = 300, 1_200  # characters of one argument, and of all
 _RESULT_HEAD, _RESULT_TAIL = 800, 400  # an error is told at the beginning or at the end
-_NESTED = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +51,19 @@ class Use:
 
 def turn(use: Use, *, session: str, thread: str | None, redact: Callable[[str], str]) -> Turn:
     """The use as a turn for the ledger. Secrets leave before anything is cut: a half of one is not known as one."""
-    safe = _safe(use.arguments, redact)
-    named = use.path or next((one for name in _PATHS if isinstance(one := use.arguments.get(name), str) and one), None)
+    safe = named.safe(use.arguments, redact)
+    path = use.path or next((one for name in _PATHS if isinstance(one := use.arguments.get(name), str) and one), None)
     status = () if use.ok is None else (OK if use.ok else ERROR,)
     name = _NOT_IN_A_NAME.sub("_", redact(use.name)).strip("_")[:80] or "tool"
     return Turn.make(
         session=session,
         key=use.key,
         role="tool",
-        text=f"{name} {_arguments(safe)}\n{_shortened(redact(use.result))}".rstrip(),
+        text=f"{name} {_arguments(safe)}\n{_shortened(named.safe(use.result, redact))}".rstrip(),
         at=use.at,
         thread=thread,
         actor=use.agent,
-        path=named,
+        path=path,
         tags=(*use.tags, *status),
     )
 
@@ -88,23 +88,6 @@ def read(turn: Turn) -> Act | None:
         ok=ok,
         agent=turn.actor,
     )
-
-
-def _safe(value: Any, redact: Callable[[str], str], depth: int = 0) -> Any:
-    if isinstance(value, str):
-        return redact(value)
-    if isinstance(value, Mapping) and depth < _NESTED:
-        return {redact(str(key)): _named(str(key), one, redact, depth) for key, one in value.items()}
-    if isinstance(value, list | tuple) and depth < _NESTED:
-        return [_safe(one, redact, depth + 1) for one in value]
-    return value if isinstance(value, int | float | bool) or value is None else redact(str(value))
-
-
-def _named(key: str, value: Any, redact: Callable[[str], str], depth: int) -> Any:
-    """A value may be a secret by its name alone."""
-    if isinstance(value, str) and value and redact(pair := f"{key}: {value}") != pair:
-        return redact(pair).removeprefix(f"{key}: ")
-    return _safe(value, redact, depth + 1)
 
 
 def _arguments(safe: Mapping[str, Any]) -> str:

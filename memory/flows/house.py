@@ -7,10 +7,11 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakValueDictionary
 
+from muniment.memory import named
 from muniment.memory.batches import BatchModel
 from muniment.memory.errors import BadConfig
 from muniment.memory.flows.touch import Touches
@@ -179,12 +180,8 @@ def safe_text(house: House, text: str) -> str:
 
 
 def safe_value(house: House, value: Any) -> Any:
-    """A JSON value with every text in it, keys too, as it may be stored, embedded and logged."""
-    if isinstance(value, str):
-        return safe_text(house, value)
-    if isinstance(value, Mapping):
-        return {safe_text(house, key): safe_value(house, one) for key, one in value.items()}
-    return [safe_value(house, one) for one in value] if isinstance(value, list | tuple) else value
+    """A JSON value with every text in it, names too, as it may be stored, embedded and logged."""
+    return named.safe(value, partial(safe_text, house))
 
 
 def redactor_of(rules: Redact | None) -> Callable[[str], str]:

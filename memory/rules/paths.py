@@ -31,6 +31,7 @@ _IDLE = vocabulary(
 )
 _EXTENSION = re.compile(r"\.([a-z][a-z0-9]{1,4})\b")
 _REASON_CODE = re.compile(r"HTTP \d{3}|exit code \d+|\b[A-Z]\w*(?:Error|Exception|Timeout)\b")
+_SECRET = re.compile(r"\[redacted:\w+\]")
 RUN = "Run: "
 _VALUE, _COMMAND = 60, 120  # characters
 _HIDDEN = "…"
@@ -242,8 +243,8 @@ def _told(act: Act) -> Iterator[str]:
 
 def _shown(value: str, most: int) -> str:
     """A value as far as it may be told: no secret, no order, nothing long."""
-    flat = tidy(value)
-    return _HIDDEN if not flat or len(flat) > most or "[redacted:" in flat or suspect.instructs(flat) else flat
+    flat = _SECRET.sub(_HIDDEN, tidy(value))
+    return _HIDDEN if not flat or len(flat) > most or suspect.instructs(flat) else flat
 
 
 def _avoided(acts: Sequence[tuple[Act, Verdict]], kept: Sequence[Act]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from muniment.memory.rules.shell import leaks
 from muniment.memory.rules.text import vocabulary
 
 Span = tuple[int, int, str]
@@ -24,7 +25,7 @@ _JWT = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:
 _BEARER = re.compile(
     r"(?i)" + _EDGE + r"(?:bearer|basic|(?<=: )token)[ \t]{1,4}(" + _DIGIT_SOON + r"[A-Za-z0-9._~+/=-]{16,})"
 )
-_URL = re.compile(r"://[^\s:/@]{0,64}:([^\s@/]{1,128})@")
+_URL = re.compile(r"://[^\s:/@]{0,64}:([^\s/?#\"'<>]{1,128})@")
 _PEM = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_BODY = re.compile(r"\s*(?:[A-Za-z0-9+/=\\]{16,}\s*)*")
 
@@ -43,6 +44,7 @@ _SECRET = re.compile(
     r"[ \t]{1,4}(?:still[ \t]|now[ \t])?)|[ \t]{0,4}[:=：][ \t]{0,4})" + _VALUE
 )
 _PW = re.compile(r"(?i)" + _EDGE + r"pw[ \t]{0,4}[:=：][ \t]{0,4}" + _VALUE)
+_FOLDER = re.compile(r"/|~|[A-Za-z]:\\")
 # Where the words around it prove little, a value with a digit among its letters does.
 _MIXED = r"(?!\[redacted:)((?=[!-~]{0,40}?[0-9])(?=[!-~]{0,40}?[A-Za-z])[!-~]{6,200})"
 _SECRET_NEAR = (
@@ -91,7 +93,7 @@ _PHONE_DIGITS = range(7, 16)
 
 def redact(text: str, *, email: bool, phone: bool, patterns: tuple[re.Pattern[str], ...]) -> tuple[str, int]:
     """The text with `[redacted:kind]` where a secret stood, and how many stood there. Linear in the text."""
-    spans = [*_secrets(text), *_accounts(text)]
+    spans = [*_secrets(text), *_accounts(text), *((*span, "password") for span in leaks(text))]
     if email:
         spans.extend((*found.span(), "email") for found in _EMAIL.finditer(text))
     if phone:
@@ -130,6 +132,8 @@ def _value(text: str, found: re.Match[str], group: int, *, loose: bool) -> Itera
     if text[start - 1] not in "\"'":
         while end > start and text[end - 1] in ".,;!?)":
             end -= 1
+    if found.group()[:3].casefold() == "pwd" and _FOLDER.match(text, start):
+        return  # where one works, as a shell names it
     if end > start and not (loose and text[start:end].casefold() in _NOT_A_SECRET):
         yield start, end, "password"
 

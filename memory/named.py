@@ -1,0 +1,252 @@
+"""What is secret by its name: a password, a token, a key, wherever in a value it stands and however short it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+Redact = Callable[[str], str]
+MARK = "[redacted:password]"
+_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
+_NESTED = 24
+_NAME_CHARS, _JSON_CHARS = 120, 200_000
+_PROGRAMS = ("command", "cmd", "program", "executable", "binary")
+_NAMES = ("name", "key", "field", "header", "variable", "env", "param", "parameter", "label", "id")
+_VALUES = ("value", "val", "values", "data", "text", "content", "default", "string")
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_SECRET = _set(
+    """
+    password passwords passwd passwds passphrase passphrases passcode pwd pw pass secret secrets token auth authorization
+    authentication credential credentials creds cred apikey apikeys apitoken bearer jwt otp totp cvv cvc pin cookie cookies
+    oauth privatekey secretkey accesskey passkey
+    """
+)
+_TOGETHER = ("password", "passwd", "passphrase", "passcode", "secret", "token", "apikey", "pwd", "credentials", "credential",
+             "secretkey", "accesskey", "privatekey")  # fmt: skip
+_BEFORE_PASS = _set("db user root admin my ssh smtp ftp sftp http https mail imap pop redis pg pgsql mysql mongo store key src dest proxy sudo login web"
+                    " app api wifi wlan vpn ldap rdp vnc svn hg git http cert ca truststore keystore")  # fmt: skip
+_BEFORE_KEY = _set(
+    """
+    api access secret private signing encryption decryption master auth account shared service subscription license licence
+    deploy deployment ssh webhook session app application client storage function functions admin root wrapping server
+    hmac aes rsa crypto cipher wifi license activation recovery write read openai anthropic stripe aws azure gcp google
+    """
+)
+# After a secret's name: what is told of it. Before it: what makes it another thing.
+_ABOUT = _set(
+    """
+    count counts type types url urls uri uris endpoint endpoints length len size sizes limit limits max min maximum minimum budget
+    usage expiry expires expired expiration expire ttl age lifetime name names id ids file files path paths dir folder directory
+    policy policies rule rules required enabled disabled method methods mode modes provider providers scheme strategy status
+    state states version versions field fields label hint format algorithm through rate rates ratio percent percentage ok index
+    position used remaining user users username login email scope scopes role roles permission permissions audience issuer
+    realm host port server sock socket db database backend backends manager store stored time date at count created updated
+    rotation rotated strength complexity reset change changed valid validated invalid exists present missing set unset needed
+    ref reference arn alias owner group kind source per second seconds minutes hours days ms number num total threshold list
+    lists class stdin prompt header_name template description title page link level levels result results required optional
+    retries attempts failures errors error message help example regex pattern script callback handler function middleware module
+    """
+)  # fmt: skip
+_OF_A_SECRET = _set(
+    """
+    type types kind url uri endpoint name names id ids user username login email host port realm issuer audience scope scopes role
+    roles method mode provider scheme source algorithm format enabled disabled required status state version expires expiry expired
+    expiration ttl count length created updated path file folder description title tags labels permissions
+    """
+)
+_NO_TOKEN = _set(
+    """
+    max min num n total prompt input output completion reasoning cached context budget page next previous prev continuation
+    stop eos bos pad unk mask sep cls special sync count generated new_token used remaining per first last start end cursor
+    paging pagination pages nft erc ring
+    """
+)
+_NO_PASS = _set("first second third single multi two one dry render test low high band boarding season ski last next num max min by over under"
+                " forward backward did will can should")  # fmt: skip
+_OPEN = _set(
+    """
+    none null nil true false yes no on off required optional basic bearer digest oauth oauth2 anonymous default prompt ask env
+    file keyring vault unset missing invalid expired valid ok enabled disabled token password secret passwd pass auth apikey
+    api_key jwt ntlm kerberos negotiate mtls saml oidc iam string text str redacted hidden masked empty changeme placeholder
+    failed passed passing denied granted success succeeded interactive manual automatic auto inherit public noauth
+    """
+)
+_REFERENCE = re.compile(
+    r"\$[A-Za-z_]\w*|\$\{.*\}|\$\(.*\)|%[A-Za-z_]+%|\{\{.*\}\}|\{[A-Za-z_][\w.]*\}|<[^<>]{1,60}>|[*xX•.…]{1,}|-|@\S+|\[redacted:\w+\]\S*"
+    r"|(?:env|file|vault|op|secretsmanager|ssm|arn|gcp-sm|aws-sm|keyring):\S+|(?:os\.environ|os\.getenv|process\.env|getenv)\b.*"
+    r"|(?:~|\.{1,2})/\S*|/[\w.-]+/[\w./-]*|[A-Za-z]:\\\S*"
+)  # fmt: skip
+_LOOSE = frozenset({"token", "auth", "pass", "authorization", "authentication", "oauth", "bearer", "jwt", "pw"})
+_FOLDER = re.compile(r"/|~|[A-Za-z]:\\")
+_LONG_NUMBER, _SHORT_NUMBER = 10**5, 100
+
+
+@lru_cache(maxsize=4_096)
+def secret(name: str) -> bool:
+    """Whether a value of this name is a secret: `DB_PASS`, `clientSecret`, `x-api-key`; not `token_count`, not `author`."""
+    words = _words(name)
+    return any(_is_secret(words, n) and not _ABOUT & {*words[n + 1 :]} for n in range(len(words)))
+
+
+def plain(value: str) -> bool:
+    """Whether a value of a secret's name says nothing secret: a reference to it, a path, or a word about it."""
+    bare = value.strip().strip("\"'")
+    return not bare or bare.casefold() in _OPEN or bool(_REFERENCE.fullmatch(bare))
+
+
+def safe(value: Any, redact: Redact) -> Any:
+    """A JSON value without secrets: each text redacted, names too, and what is secret by its name in any depth, in lists of
+    arguments, in pairs of a name and a value, and in texts that are JSON themselves."""
+    return _safe(value, redact, "", hide=False, depth=0)
+
+
+def told(text: str, redact: Redact) -> str:
+    """A text without secrets, also where it is JSON."""
+    return _text(text, redact, 0)
+
+
+def concealed(text: str, redact: Redact) -> str:
+    """A text that is secret by its name, as far as it is one."""
+    return _hidden_text(text, redact, 0)
+
+
+def number(value: float) -> float | str:
+    """A number that is secret by its name, unless it is too small to be one."""
+    return MARK if not isinstance(value, bool) and abs(value) >= _SHORT_NUMBER else value
+
+
+def hidden(held: Mapping[Any, Any], *, hide: bool = False) -> frozenset[Any]:
+    """The names in an object whose values are secret: by themselves, in an object of a secret's name and a value, and with
+    `hide` all that do not only tell of a secret, such as its type."""
+    found = {name for name, one in held.items() if isinstance(name, str) and secret(name) and not _open(name, one)}
+    by_name = any(isinstance(one := held.get(name), str) and secret(one) for name in _NAMES)
+    found |= {name for name in held if by_name and str(name).lower() in _VALUES}
+    return frozenset(found | {name for name, one in held.items() if hide and not _telling(str(name), one)})
+
+
+def program(held: Mapping[Any, Any]) -> str:
+    """The program that an object of a command and its arguments names; empty where it names none."""
+    return next((one for name in _PROGRAMS if isinstance(one := held.get(name), str) and len(one.split()) == 1), "")
+
+
+def argued(parts: Sequence[Any], redact: Redact, whose: str = "") -> list[Any]:
+    """The parts of a command line, or of any list: an option gives its name to the text that follows it."""
+    if len(parts) == 2 and isinstance(parts[0], str) and isinstance(parts[1], str) and secret(parts[0]):
+        return [parts[0], concealed(parts[1], redact)]
+    whose = whose or (parts[0] if parts and isinstance(parts[0], str) else "")
+    before = ["", *parts]
+    return [
+        _argument(whose, last if isinstance(last, str) else "", one, redact) if isinstance(one, str) else one
+        for last, one in zip(before[:-1], parts, strict=True)
+    ]
+
+
+def _is_secret(words: Sequence[str], n: int) -> bool:
+    word, before = words[n], words[n - 1] if n else ""
+    if word in ("token", "tokens", "cookie", "cookies"):
+        return before not in _NO_TOKEN and (word != "tokens" or before in _BEFORE_KEY | {"refresh", "bearer"})
+    if word == "pass":
+        return before not in _NO_PASS
+    if word in ("key", "keys"):
+        return before in _BEFORE_KEY
+    if word in ("word", "phrase", "code"):
+        return before == "pass"
+    if word.endswith("pass") and word != "pass":
+        return word.removesuffix("pass") in _BEFORE_PASS
+    return word in _SECRET or word.endswith(_TOGETHER)
+
+
+def _safe(value: Any, redact: Redact, whose: str, *, hide: bool, depth: int) -> Any:
+    if isinstance(value, str):
+        return _hidden_text(value, redact, depth) if hide else _text(value, redact, depth)
+    if isinstance(value, Mapping) and depth < _NESTED:
+        return dict(_members(value, redact, hide=hide, depth=depth))
+    if isinstance(value, list | tuple) and depth < _NESTED:
+        return _listed(value, redact, whose, hide=hide, depth=depth)
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int | float):
+        return number(value) if hide else value
+    return redact(str(value))
+
+
+def _members(held: Mapping[Any, Any], redact: Redact, *, hide: bool, depth: int) -> Iterator[tuple[str, Any]]:
+    secrets = hidden(held, hide=hide)
+    whose = program(held)
+    for name, one in held.items():
+        yield redact(str(name)), _safe(one, redact, whose, hide=name in secrets, depth=depth + 1)
+
+
+def _open(name: str, value: Any) -> bool:
+    """Whether a value is more likely none: a count under the name of a token (`pass: 12`), a folder under `pwd`."""
+    if isinstance(value, int | float):
+        return bool(_LOOSE & {*_words(name)}) and abs(value) < _LONG_NUMBER
+    return name.lower().endswith("pwd") and isinstance(value, str) and bool(_FOLDER.match(value))
+
+
+def _telling(name: str, value: Any) -> bool:
+    """Whether a value inside a secret only tells of it, such as its type."""
+    return not isinstance(value, Mapping | list | tuple) and bool(_OF_A_SECRET & {*_words(name)[-1:]})
+
+
+def _words(name: str) -> list[str]:
+    return [one.lower() for one in _WORD.findall(name[:_NAME_CHARS])]
+
+
+def _listed(value: Sequence[Any], redact: Redact, whose: str, *, hide: bool, depth: int) -> list[Any]:
+    told = value if hide else argued(value, redact, whose)
+    return [_safe(one, redact, whose, hide=hide, depth=depth + 1) for one in told]
+
+
+def _argument(whose: str, last: str, text: str, redact: Redact) -> str:
+    """A part of a command line without what is secret by the part before it or by the program; other secrets stay."""
+    if last.startswith("-") and "=" not in last and not text.startswith("-") and secret(last.lstrip("-")):
+        return text if plain(text) else MARK
+    if not (last.startswith("-") or text.startswith("-")):
+        return text
+    quoted = f"'{text}'" if re.search(r"\s", text) and "'" not in text else text
+    for before in (f"{whose} {last} ", f"{whose} "):
+        line = redact(before + quoted)
+        if line.startswith(before) and line != before + quoted:
+            found = line.removeprefix(before)
+            return found.strip("'") if quoted is not text else found
+    return text
+
+
+def _hidden_text(text: str, redact: Redact, depth: int) -> str:
+    if plain(text):
+        return text
+    scheme, _, rest = text.strip().partition(" ")
+    if rest and scheme.casefold() in _OPEN:
+        return f"{scheme} {rest if plain(rest) else MARK}"
+    found = _parsed(text)
+    if found is not None and depth < _NESTED:
+        return json.dumps(_safe(found, redact, "", hide=True, depth=depth + 1), ensure_ascii=False)
+    return MARK
+
+
+def _text(text: str, redact: Redact, depth: int) -> str:
+    found = _parsed(text)
+    if found is None or depth >= _NESTED:
+        return redact(text)
+    made = _safe(found, redact, "", hide=False, depth=depth + 1)
+    return redact(text) if made == found else redact(json.dumps(made, ensure_ascii=False))
+
+
+def _parsed(text: str) -> Any:
+    """What a text is that is JSON: an object or a list; None for any other."""
+    if len(text) > _JSON_CHARS or text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict | list) else None
