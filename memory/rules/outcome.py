@@ -40,6 +40,25 @@ _TROUBLE = re.compile(
     r"|refused|rejected|not\s+found|invalid|missing|aborted)\b|失败|错误|异常|无法|未能",
     re.IGNORECASE,
 )
+# What sends a reader somewhere or has something done: an address, a pipe, a command in marks, a verb that begins a clause.
+_VERBS = (
+    r"(?:re-?run|run|use|install|execute|call|visit|download|open|fetch|load|go\s+to|navigate|click|paste|copy|type|enter|send|post|mail|contact"
+    r"|curl|wget|pip3?|npm|npx|sudo|git|apt(?:-get)?|brew|eval|exec|import|source|apply|upload|forward|transfer|switch\s+to|retry\s+with|try)"
+)
+_DIRECTS = re.compile(
+    r"\w://|\bwww\.|\b[\w-]+(?:\.[\w-]+)+/\S|[|`]|\$\(|&&|<\(|\b(?:mailto|data|javascript):"
+    rf"|(?:^|[.:;,!?()\[\]\"'*>=–—-]\s*|\b(?:please|then|and|or|now|just|first|instead|must|should|shall|can|could|may|might|you|try|kindly|simply|always|never"
+    r"|(?:need|needs|have|has|want|got|try|remember|how|required|necessary|recommended|advised)\s+to|(?:fix|solve|resolve|avoid|continue|proceed|help|repair|retry|work|do)"
+    rf"(?:\s+(?:this|that|it|so))?)\s+){_VERBS}(?:\s*:|\s+(?!failed\b|error\b|timed\b|limit\b|aborted\b|denied\b|expired\b|not\b|is\b|was\b)\S)"
+    rf"|\b(?:to|by)\s+(?:running|using|installing|executing|calling|visiting|downloading|opening)\b"
+    r"|请|(?:^|[，。：；,:;!！（(])\s*(?:先|再|然后|应该?|需要?|必须|可以?|务必|立即|马上)?(?:重新)?(?:运行|执行|使用|安装|调用|访问|下载|打开|点击|输入|复制|发送|转发|改用)(?!失败|超时|错误|出错|异常|被|时|中|不|受|次数|过)",
+    re.IGNORECASE,
+)
+# What a system itself says when it could not: no order, though it begins with a verb.
+_OPENED = re.compile(
+    r"(?:open|exec|fork/exec) [\w./~ -]{1,60}: (?:no such file or directory|permission denied|is a directory|file exists|too many open files)"
+)
+_PLAIN_NAME = re.compile(r"[A-Z][A-Za-z0-9]{2,47}")
 _CODES = ("exit_code", "exitcode", "returncode", "return_code")
 _HTTPS = ("status_code", "http_status", "statuscode", "status", "code")
 _FLAGS = ("ok", "success", "succeeded", "valid", "accepted", "passed")
@@ -63,16 +82,24 @@ def reason(act: Act) -> str:
     told = next((one for name in _TOLD if isinstance(one := fields.get(name), str) and one.strip()), "")
     codes = [f"HTTP {found[1]}" for found in [_HTTP.search(_ends(act.result))] if found and found[1] >= "400"]
     codes += [f"exit code {found[1]}" for found in [_CODE.search(_ends(act.result))] if found and found[1] != "0"]
-    thrown = _THROWN.findall(act.result)
+    thrown = [one for one in _THROWN.findall(act.result) if _PLAIN_NAME.fullmatch(one)]
     line = told or _line(act.result)
     short = " ".join(clean(line).split()).strip(" .;")
-    if not short or suspect.instructs(short) or suspect.instructs(act.result):
+    if not short or _directs(short) or suspect.instructs(act.result):
         # The sentence may be a part of an order: only what has a form of its own is told.
         return next(iter([*codes, *thrown[-1:]]), "failed")
     if codes and _CODE.fullmatch(short):
         return codes[0]
     text = f"{codes[0]}, {short}" if codes and codes[0].lower() not in short.lower() else short
     return text if len(text) <= _REASON else text[: _REASON - 1] + "…"
+
+
+def _directs(reason: str) -> bool:
+    """Whether a reason tells its reader what to do, or where to go."""
+    if _OPENED.fullmatch(reason):
+        return False
+    odd = any(not _PLAIN_NAME.fullmatch(one) for one in _THROWN.findall(reason))
+    return odd or bool(_DIRECTS.search(reason)) or suspect.instructs(reason)
 
 
 def _reported(result: str) -> Verdict:
