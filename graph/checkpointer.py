@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
+from langgraph.runtime import Runtime
 from psycopg import AsyncConnection, AsyncCursor, DataError, OperationalError
 from psycopg.errors import DiskFull
 from psycopg.rows import DictRow, dict_row
@@ -20,9 +21,9 @@ from muniment.graph import tables
 from muniment.graph.janitor import tidying
 from muniment.graph.redaction import Redact, safe
 from muniment.memory import bootstrap
-from muniment.memory.errors import BadInput, NoCheckpoint, StoreDown, StoreError, StoreFull
-from muniment.memory.settings import load
-from muniment.nodes.state import IDS
+from muniment.memory.errors import BadInput, Denied, NoCheckpoint, StoreDown, StoreError, StoreFull
+from muniment.memory.settings import Settings, load
+from muniment.nodes.state import IDS, Who, scope
 
 SCHEMA = "checkpoints"
 _SETUP_LOCK = 0x6D756E696D656E74  # the advisory lock of whoever makes the tables: "muniment"
@@ -56,10 +57,11 @@ class PooledSaver(AsyncPostgresSaver):
 
     What it stores is redacted: LangGraph saves a message before any node has seen it."""
 
-    def __init__(self, pool: Pool, redact: Redact) -> None:
+    def __init__(self, pool: Pool, redact: Redact, tenant: str | None = None) -> None:
         super().__init__(conn=pool)
         self.lock = _Turnstile()
         self._pool = pool
+        self._tenant = tenant
         self._redact = lru_cache(_KNOWN_TEXTS)(redact)
 
     async def aput(
@@ -76,7 +78,7 @@ class PooledSaver(AsyncPostgresSaver):
             name: self._safe(name, one) if name in new_versions or isinstance(one, str) else one
             for name, one in checkpoint["channel_values"].items()
         }
-        told["metadata"] = safe(config.get("metadata", {}), self._redact)
+        told["metadata"] = safe(config.get("metadata", {}), self._redact) | self._of_whom(config)
         return await self._after(told, held, safe(metadata, self._redact), new_versions)
 
     async def aput_writes(
@@ -133,6 +135,18 @@ class PooledSaver(AsyncPostgresSaver):
                 raise _gone(where) from None
             return await super().aput(config, checkpoint, metadata, checkpoint["channel_versions"])
 
+    def _of_whom(self, config: RunnableConfig) -> dict[str, str]:
+        """Whose run this is, for a checkpoint that comes before the step that writes it into the state."""
+        runtime = config["configurable"].get(_OF_A_RUN)
+        if not isinstance(runtime, Runtime) or not isinstance(runtime.context, Who):
+            return {}
+        if (tenant := self._tenant or runtime.context.tenant) is None:
+            return {}
+        try:
+            return {"space": str(scope(runtime, config, tenant).space)}
+        except (Denied, BadInput):  # which the first step tells
+            return {}
+
     def _safe(self, channel: str, value: Any) -> Any:
         return value if channel in IDS else safe(value, self._redact)
 
@@ -168,10 +182,11 @@ async def _translated() -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def open_saver(dsn: str, redact: Redact | None = None) -> AsyncIterator[PooledSaver]:
+async def open_saver(dsn: str, redact: Redact | None = None, tenant: str | None = None) -> AsyncIterator[PooledSaver]:
     """A saver for concurrent use over a pool of its own; makes its tables if need be. Raises StoreDown.
 
-    Without a `redact` it takes out what is a secret under any settings."""
+    Without a `redact` it takes out what is a secret under any settings. `tenant` is the one of whoever names none: with it
+    an erasure also finds a thread whose first turn was cut short."""
     pool: Pool = AsyncConnectionPool(
         dsn, min_size=1, max_size=_CONNECTIONS, open=False, timeout=_CONNECT_SECONDS, configure=_enter,
         check=AsyncConnectionPool.check_connection, name="checkpoints",
@@ -185,9 +200,23 @@ async def open_saver(dsn: str, redact: Redact | None = None) -> AsyncIterator[Po
         await pool.close()
         raise StoreDown("The database of the checkpoints cannot be reached.") from error
     try:
-        yield PooledSaver(pool, redact or bootstrap.redactor())
+        yield PooledSaver(pool, redact or bootstrap.redactor(), tenant)
     finally:
         await pool.close()
+
+
+@asynccontextmanager
+async def open_savers(settings: Settings, redact: Redact | None = None) -> AsyncIterator[list[PooledSaver]]:
+    """Savers of all places that may hold checkpoints: where the settings keep them and, where that is a database of its own,
+    the memory's, if threads were kept there before. Raises BadConfig, StoreDown."""
+    address = await bootstrap.threads_database(settings)
+    async with AsyncExitStack() as stack:
+        savers = [await stack.enter_async_context(open_saver(address, redact, settings.tenant))]
+        if settings.checkpoints_url:
+            before = await bootstrap.database(settings)
+            if not await bootstrap.one_database(address, before) and await _is_place(before):
+                savers.append(await stack.enter_async_context(open_saver(before, redact, settings.tenant)))
+        yield savers
 
 
 @asynccontextmanager
@@ -196,7 +225,7 @@ async def checkpointer() -> AsyncIterator[PooledSaver]:
     the janitor: the server enters this once and stays inside. Raises BadConfig, StoreDown."""
     settings = load()
     async with (
-        open_saver(await bootstrap.threads_database(settings), bootstrap.redactor(settings)) as saver,
+        open_saver(await bootstrap.threads_database(settings), bootstrap.redactor(settings), settings.tenant) as saver,
         tidying(saver, settings),
         bootstrap.memory(settings) as memory,
         bootstrap.working(settings, memory),
@@ -207,6 +236,15 @@ async def checkpointer() -> AsyncIterator[PooledSaver]:
 async def _enter(conn: AsyncConnection[Any]) -> None:
     """The saver's SQL names no schema."""
     await conn.execute(f"set search_path to {SCHEMA}")
+
+
+async def _is_place(dsn: str) -> bool:
+    """Whether a database has the saver's tables."""
+    async with (
+        _translated(),
+        await AsyncConnection[DictRow].connect(dsn, autocommit=True, row_factory=dict_row) as conn,
+    ):
+        return await _true(conn, f"select to_regclass('{SCHEMA}.checkpoints') is not null as yes")
 
 
 async def _make(conn: AsyncConnection[DictRow]) -> None:
@@ -222,10 +260,15 @@ async def _make(conn: AsyncConnection[DictRow]) -> None:
         await AsyncPostgresSaver(conn).setup()
         if not await _true(conn, "select to_regclass('janitor') is not null as yes"):
             await conn.execute(tables.JANITOR)
+        if await _true(conn, tables.NEEDS_INDEX, tables.SPACES):
+            await conn.execute(tables.DROP_INDEX)
+            await conn.execute(tables.SPACES_INDEX)
+        if await _true(conn, tables.NEEDS_THREADS):
+            await conn.execute(tables.THREADS)
     finally:
         await conn.execute(f"select pg_advisory_unlock({_SETUP_LOCK})")
 
 
-async def _true(conn: AsyncConnection[DictRow], question: Any) -> bool:
-    row = await (await conn.execute(question)).fetchone()
+async def _true(conn: AsyncConnection[DictRow], question: Any, *given: str) -> bool:
+    row = await (await conn.execute(question, given)).fetchone()
     return bool(row and row["yes"])

@@ -1,17 +1,19 @@
-"""The checkpoints of what is erased: a thread in which it was said, or that holds it, goes as a whole."""
+"""Removal for good of what memory holds and of the checkpoints that hold it: a thread goes as a whole."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, LiteralString
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 
-from muniment.graph.janitor import threads_of
+from muniment.graph.janitor import delete_threads, threads_of
 from muniment.graph.turn import thread_key
-from muniment.memory.records import SpaceId
+from muniment.memory.engine import Memory
+from muniment.memory.records import MemoryId, Scope, SpaceId
+from muniment.memory.upkeep import Erasure, Traces
 
 if TYPE_CHECKING:
     from muniment.graph.checkpointer import PooledSaver
@@ -28,6 +30,40 @@ union
 select thread_id from checkpoints c where thread_id = any(%(threads)s) and exists (
   select from said where position(btrim(to_jsonb(said.text)::text, '"') in c.checkpoint::text || c.metadata::text) > 0)
 """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """What was removed: memory's receipt, and rows of the savers' tables by their names."""
+
+    receipt: Erasure
+    checkpoints: dict[str, int]
+
+
+async def erase(
+    memory: Memory,
+    savers: Sequence[PooledSaver],
+    scope: Scope,
+    memory_id: MemoryId | None = None,
+    traces: Traces | None = None,
+) -> Erased:
+    """Remove a memory for good, or of None all of a space, with the checkpoints of the threads that hold it, wherever these
+    are kept. `traces`, when they are known already.
+
+    The checkpoints go first: as long as the memory is there, whoever was interrupted finds them again. Raises NotFound,
+    Conflict, StoreDown."""
+    found = traces or await memory.traces(scope, memory_id)
+    counts: dict[str, int] = {}
+    for saver in savers:
+        if memory_id is None:
+            held = [*(thread_key(scope.space, one) for one in found.threads), *await threads_of(saver, scope.space)]
+        else:
+            texts = (*found.texts, *found.derived)
+            held = await holding(saver, scope.space, found.threads, texts, lambda text: memory.said_in(found, text))
+        for table, count in (await delete_threads(saver, held)).items():
+            counts[table] = counts.get(table, 0) + count
+    done = await (memory.erase_space(scope) if memory_id is None else memory.erase(scope, memory_id))
+    return Erased(receipt=done, checkpoints={name: count for name, count in counts.items() if count})
 
 
 async def holding(

@@ -98,16 +98,24 @@ async def delete_threads(saver: Tables, threads: Iterable[str]) -> dict[str, int
 
 
 async def threads_of(saver: Tables, space: SpaceId) -> list[str]:
-    """The threads of the supervisor that belong to a space."""
+    """The threads of our graphs that belong to a space."""
     async with saver.cursor() as cursor:
         await cursor.execute(tables.THREADS_OF, {"space": str(space)})
+        return [str(row["thread_id"]) for row in await cursor.fetchall()]
+
+
+async def all_threads(saver: Tables) -> list[str]:
+    """The threads that there are, of whatever graph."""
+    async with saver.cursor() as cursor:
+        await cursor.execute(tables.ALL_THREADS)
         return [str(row["thread_id"]) for row in await cursor.fetchall()]
 
 
 async def sizes(saver: Tables, limit: int, space: SpaceId | None = None) -> Sizes:
     """The largest threads of a space, or of all."""
     async with saver.cursor() as cursor:
-        await cursor.execute(tables.SIZES, {"space": str(space) if space else None, "limit": limit})
+        wanted = {"space": str(space), "limit": limit}
+        await cursor.execute(tables.SIZES_OF if space else tables.SIZES, wanted)
         found = await cursor.fetchall()
     if not found:
         return Sizes()

@@ -98,15 +98,32 @@ select (select count(*) from a) as checkpoints, (select count(*) from b) as chec
   (select count(*) from c) as checkpoint_writes
 """
 
-# The supervisor writes into each checkpoint whose thread it is.
-_OF_SPACE: LiteralString = "checkpoint -> 'channel_values' ->> 'space' = %(space)s"
+# The supervisor writes into each checkpoint whose thread it is, and the saver beside those of before its first step.
+_SPACE: LiteralString = "coalesce(checkpoint -> 'channel_values' ->> 'space', metadata ->> 'space')"
 
-THREADS_OF: LiteralString = f"select distinct thread_id from checkpoints where {_OF_SPACE} order by thread_id"
+SPACES = "checkpoints_space_idx"
 
-SIZES: LiteralString = f"""
-with wanted as (
-  select distinct thread_id from checkpoints where %(space)s::text is null or {_OF_SPACE}
-), parts as (
+# As the saver makes its own: concurrently, because the table may be large and somebody talking.
+SPACES_INDEX: LiteralString = f"create index concurrently checkpoints_space_idx on checkpoints (({_SPACE}), thread_id)"
+
+# Only the owner may make it, and without it everything is found, too.
+NEEDS_INDEX: LiteralString = """
+select pg_has_role(relowner, 'usage') and not coalesce(
+  (select indisvalid from pg_index where indexrelid = to_regclass(%s)), false) as yes
+from pg_class where oid = to_regclass('checkpoints')
+"""
+
+# Of one that was interrupted, a part that nobody uses.
+DROP_INDEX: LiteralString = "drop index concurrently if exists checkpoints_space_idx"
+
+THREADS_OF: LiteralString = f"""
+select distinct thread_id from checkpoints where {_SPACE} = %(space)s order by thread_id
+"""
+
+ALL_THREADS: LiteralString = "select distinct thread_id from checkpoints"
+
+_SIZES: LiteralString = f"""
+, parts as (
   select thread_id, {_CHECKPOINT} as bytes, 1 as checkpoints, checkpoint ->> 'ts' as at
   from checkpoints natural join wanted
   union all
@@ -117,6 +134,31 @@ with wanted as (
 select thread_id as thread, sum(checkpoints) as checkpoints, sum(bytes)::bigint as bytes, min(at) as oldest, max(at) as newest,
   count(*) over () as threads, (sum(sum(bytes)) over ())::bigint as total
 from parts group by thread_id order by bytes desc, thread_id limit %(limit)s
+"""
+
+SIZES_OF: LiteralString = f"with wanted as materialized ({THREADS_OF}) {_SIZES}"
+
+SIZES: LiteralString = f"with wanted as ({ALL_THREADS}) {_SIZES}"
+
+# Each thread of the supervisor as it is now; whose it is is told by the space, a hash of tenant and owner.
+THREADS: LiteralString = f"""
+create view supervisor_checkpoints as
+select c.checkpoint_id::uuid as id, {_SPACE} as user_id, c.thread_id,
+  c.checkpoint || jsonb_build_object('metadata', c.metadata) as checkpoint_data,
+  first.at as created_at, (c.checkpoint ->> 'ts')::timestamptz as updated_at
+from checkpoints c cross join lateral (
+  select (f.checkpoint ->> 'ts')::timestamptz as at from checkpoints f
+  where f.thread_id = c.thread_id and f.checkpoint_ns = '' order by f.checkpoint_id limit 1
+) first
+where {_SPACE} is not null and c.checkpoint_ns = '' and not exists (
+  select from checkpoints l
+  where l.thread_id = c.thread_id and l.checkpoint_ns = '' and l.checkpoint_id > c.checkpoint_id)
+"""
+
+NEEDS_THREADS: LiteralString = """
+select pg_has_role(relowner, 'usage') and has_schema_privilege(relnamespace, 'create')
+  and to_regclass('supervisor_checkpoints') is null as yes
+from pg_class where oid = to_regclass('checkpoints')
 """
 
 ALONE: LiteralString = "select pg_try_advisory_xact_lock(%s) as yes"

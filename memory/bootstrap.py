@@ -19,9 +19,10 @@ from muniment.memory.flows.work import Told, Worker
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.ports import ChatModel, Clock, Embedder
 from muniment.memory.settings import DEFAULT_EMBEDDER, HASH_EMBEDDER, OPENAI, Settings, load
-from muniment.memory.stores import server
+from muniment.memory.stores import scrubbing, server
 from muniment.memory.stores.migrate import migrate
 from muniment.memory.stores.postgres import PostgresStore
+from muniment.memory.upkeep import Scrubbed
 
 _NO_KEY = SecretStr("none")  # local endpoints want no key, the client wants one
 
@@ -172,7 +173,23 @@ async def database(settings: Settings) -> str:
 async def threads_database(settings: Settings) -> str:
     """The address of the database that has the checkpoints of threads: the same, unless another is named. Raises StoreDown."""
     url = settings.checkpoints_url
-    return url.get_secret_value() if url else await database(settings)
+    if url is None:
+        return await database(settings)
+    await scrubbing.restore(url.get_secret_value())
+    return url.get_secret_value()
+
+
+async def scrub(settings: Settings, told: Callable[[int], None] | None = None) -> Scrubbed:
+    """Rewrite the files of the database, and of that of the checkpoints where it is another, without the rows that are gone;
+    `told` hears of each table. May be repeated. Raises Denied, Conflict, StoreDown, StoreError."""
+    dsn, threads = await database(settings), await threads_database(settings)
+    done = await scrubbing.scrub(dsn, told)
+    return done if await one_database(dsn, threads) else done + await scrubbing.scrub(threads, told)
+
+
+async def one_database(dsn: str, other: str) -> bool:
+    """Whether two addresses are of one database. Raises StoreDown."""
+    return dsn == other or await scrubbing.same(dsn, other)
 
 
 async def migrate_database(settings: Settings) -> list[str]:

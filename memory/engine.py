@@ -234,8 +234,8 @@ class Memory:
         return await erase.traces(self.house, scope, memory_id)
 
     def said_in(self, traces: Traces, text: str) -> bool:
-        """Whether a text says what the traces are of."""
-        return says(traces.texts, text)
+        """Whether a text says what the traces are of, or what goes with it."""
+        return says((*traces.texts, *traces.derived), text)
 
     async def erase(self, scope: Scope, memory_id: MemoryId) -> Erasure:
         """Remove a memory for good, with all of its traces but the checkpoints, which are its caller's to remove before.
@@ -248,7 +248,8 @@ class Memory:
         return await erase.erase_space(self.house, scope)
 
     async def scrub(self) -> Scrubbed:
-        """Rewrite the database's files without the rows that are gone: long, and with its tables locked meanwhile.
+        """Rewrite the database's files without the rows that are gone: long, and with its tables locked meanwhile. That of the
+        checkpoints, where it is another one, is `bootstrap.scrub`'s.
 
         Raises Denied for a role that may not, Conflict while an older transaction still sees what is gone."""
         return await erase.scrub(self.house)

@@ -179,7 +179,8 @@ class Traces:
     former: tuple[Stated, ...] = ()  # former texts of others that say it
     around: tuple[Stated, ...] = ()  # others that say it in the words around them only
     texts: tuple[str, ...] = field(default=(), repr=False)
-    prints: tuple[int, ...] = field(default=(), repr=False)  # of these texts, as turns keep them of what was recalled
+    derived: tuple[str, ...] = field(default=(), repr=False)  # texts of others that go with it
+    prints: tuple[int, ...] = field(default=(), repr=False)  # of all these texts, as turns keep what was recalled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,6 +218,16 @@ class Scrubbed:
     tables: int
     statistics: bool  # what the planner remembers of the columns
     log: bool  # the write-ahead log of before is gone; else only time overwrites it
+    held: int = 0  # dead rows that somebody still sees, and that were written anew with the rest: scrub again
+
+    def __add__(self, other: Scrubbed) -> Scrubbed:
+        """As if two databases were one."""
+        return Scrubbed(
+            tables=self.tables + other.tables,
+            statistics=self.statistics and other.statistics,
+            log=self.log and other.log,
+            held=self.held + other.held,
+        )
 
 
 class Consolidating(Protocol):

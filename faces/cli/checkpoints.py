@@ -12,6 +12,7 @@ import typer
 
 from muniment.faces.cli import options, screen, session
 from muniment.faces.cli.options import AsJson
+from muniment.memory.errors import BadInput
 from muniment.memory.records import Scope
 from muniment.memory.settings import Settings, load
 
@@ -89,14 +90,23 @@ def prune(
 
 @checkpoints.command("migrate")
 def migrate(
-    source: Annotated[Path, typer.Argument(metavar="FILE_OR_FOLDER", help="Where an in-memory saver was left.")],
+    source: Annotated[
+        Path | None, typer.Argument(metavar="FILE_OR_FOLDER", help="Where an in-memory saver was left.")
+    ] = None,
+    former: Annotated[
+        bool,
+        typer.Option("--former", help="From the memory's database, where they were before MUNIMENT_CHECKPOINTS_URL."),
+    ] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="With --former: there they go when all are copied and compared.")
+    ] = False,
     allow: Annotated[
         list[str] | None,
         typer.Option("--allow", metavar="MODULE.CLASS", help="A class of yours that values may have; may be repeated."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy the threads of an in-memory saver into the database: every checkpoint, in order, each read again and compared.
+    """Copy the threads of another saver into the database: every checkpoint, in order, each read again and compared.
 
     The source is the folder `.langgraph_api` that `langgraph dev` leaves where it has no checkpointer of its own, or a file:
     the pickle of {"storage": dict(saver.storage), "writes": dict(saver.writes), "blobs": dict(saver.blobs)}. A pickle
@@ -104,18 +114,27 @@ def migrate(
     and LangChain's classes, and those of --allow. Secrets are taken out on the way, as from every checkpoint.
     It may be interrupted and done again: what is there already is compared and left alone.
 
+    When you have given the checkpoints a database of their own (MUNIMENT_CHECKPOINTS_URL), --former brings the threads
+    there. End the processes that still have the former settings before --remove; `muniment scrub` then clears the files.
+
     For example:
 
       muniment checkpoints migrate .langgraph_api
 
+      muniment checkpoints migrate --former --remove
+
       muniment checkpoints migrate saver.pickle --allow my_agent.state.Plan
     """
+    if (source is not None) is former or (remove and not former):
+        raise BadInput("give a file or folder, or --former, with which --remove may go")
     settings = load()
 
     async def work() -> dict[str, int]:
         # LangGraph and the database's driver: nothing for `--help` to wait for.
         from muniment.graph import migration, saved  # noqa: PLC0415
 
+        if source is None:
+            return await _from_former(settings, remove=remove, quiet=as_json)
         found = saved.read(source, allow or ())
         total = sum(len(one) for spaces in found.storage.values() for one in spaces.values())
         async with _saver(settings, quiet=as_json) as saver:
@@ -128,7 +147,8 @@ def migrate(
         return
     there = f" {copied['there']:,} were there already." if copied["there"] else ""
     screen.say(f"Copied and compared {_many(copied['checkpoints'], 'checkpoint')} with {_many(copied['writes'], 'write')}; "
-               f"{_many(copied['threads'], 'thread')} in all.{there}")  # fmt: skip
+               f"{_many(copied['threads'], 'thread')} in all.{there}"
+               f"{' They are gone where they were.' if remove else ''}")  # fmt: skip
 
 
 def sizes(
@@ -165,6 +185,25 @@ def sizes(
     screen.whisper(f"{_many(found.threads, 'thread')}, {_size(found.bytes)} in all")
 
 
+async def _from_former(settings: Settings, *, remove: bool, quiet: bool) -> dict[str, int]:
+    # LangGraph and the database's driver: nothing for `--help` to wait for.
+    from muniment.graph import janitor, migration  # noqa: PLC0415
+    from muniment.graph.checkpointer import open_savers  # noqa: PLC0415
+    from muniment.memory import bootstrap  # noqa: PLC0415
+
+    async with open_savers(settings, bootstrap.redactor(settings)) as savers:
+        if len(savers) == 1:
+            raise BadInput("--former: the checkpoints have no database of their own (MUNIMENT_CHECKPOINTS_URL), or the memory's "
+                           "database never had any")  # fmt: skip
+        target, source = savers
+        there = await janitor.all_threads(source)
+        with screen.progress("copying", None, quiet=quiet) as told:
+            copied = await migration.migrate(source, target, told)
+        if remove:
+            await janitor.delete_threads(source, there)
+        return asdict(copied)
+
+
 @asynccontextmanager
 async def tidied(settings: Settings, *, once: bool) -> AsyncIterator[None]:
     """The janitor beside what happens inside, or, `once`, before it; either only when it is due."""
@@ -188,7 +227,7 @@ async def _saver(settings: Settings, *, quiet: bool) -> AsyncIterator[PooledSave
 
     with screen.waiting("opening the database…", quiet=quiet):
         address = await bootstrap.threads_database(settings)
-    async with open_saver(address, bootstrap.redactor(settings)) as saver:
+    async with open_saver(address, bootstrap.redactor(settings), settings.tenant) as saver:
         yield saver
 
 

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from muniment.faces.cli import screen, session
+from muniment.faces.cli import screen, scrubbing, session
 from muniment.faces.cli.options import AsJson
-from muniment.memory.errors import BadInput
+from muniment.faces.cli.scrubbing import Yes
+from muniment.memory.errors import MunimentError
 from muniment.memory.records import MemoryId, Scope
 from muniment.memory.settings import Settings, load
-from muniment.memory.upkeep import Erasure, Scrubbed, Traces
+from muniment.memory.upkeep import Traces
 
 if TYPE_CHECKING:
     from muniment.graph.checkpointer import PooledSaver
+    from muniment.graph.erasing import Erased
     from muniment.memory.engine import Memory
 
 _SHOWN = 10
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Without asking; a program has to say so.")]
 Scrub = Annotated[
     bool,
     typer.Option(
         "--scrub",
-        help="Then rewrite the database's files without what was removed: every table is locked meanwhile, which takes "
-        "minutes where there is much; wants the role that made the tables.",
+        help="Then rewrite the database's files without what was removed, as `muniment scrub`: every table is locked "
+        "meanwhile, which takes minutes where there is much; wants the role that made the tables.",
     ),
 ]
 
@@ -53,85 +53,75 @@ def erase(
     """
     settings = load()
     scope = session.scope_of(settings, user)
-    _asking(yes=yes, as_json=as_json)
+    scrubbing.asking(yes=yes, as_json=as_json, why="this cannot be undone")
 
-    async def work() -> dict[str, Any] | None:
-        async with _both(settings, quiet=as_json) as (memory, saver):
+    async def work() -> Erased | None:
+        async with _both(settings, quiet=as_json) as (memory, savers):
             traces = await memory.traces(scope)
             if not yes and not _named(user, await memory.status(scope), traces):
                 return None
-            return await _erased(memory, saver, scope, traces, None, scrub=scrub, quiet=as_json)
+            return await _erased(memory, savers, scope, traces, None, quiet=as_json)
 
-    _show(session.run(work()), as_json=as_json, none="There is nothing of this user.")
+    _finish(settings, session.run(work()), scrub=scrub, as_json=as_json, none="There is nothing of this user.")
 
 
 def hard(memory_id: str, user: str, *, yes: bool, scrub: bool, as_json: bool) -> None:
     """`forget --hard`."""
     settings = load()
     scope = session.scope_of(settings, user)
-    _asking(yes=yes, as_json=as_json)
+    scrubbing.asking(yes=yes, as_json=as_json, why="this cannot be undone")
 
-    async def work() -> dict[str, Any] | None:
-        async with _both(settings, quiet=as_json) as (memory, saver):
+    async def work() -> Erased | None:
+        async with _both(settings, quiet=as_json) as (memory, savers):
             id_ = await session.find(memory, scope, memory_id)
             with screen.waiting("looking for what says it…", quiet=as_json):
                 traces = await memory.traces(scope, id_)
             if not yes and not _agreed(traces):
                 return None
-            return await _erased(memory, saver, scope, traces, id_, scrub=scrub, quiet=as_json)
+            return await _erased(memory, savers, scope, traces, id_, quiet=as_json)
 
-    _show(session.run(work()), as_json=as_json, none="There is no such memory.")
+    _finish(settings, session.run(work()), scrub=scrub, as_json=as_json, none="There is no such memory.")
 
 
 @asynccontextmanager
-async def _both(settings: Settings, *, quiet: bool) -> AsyncIterator[tuple[Memory, PooledSaver]]:
+async def _both(settings: Settings, *, quiet: bool) -> AsyncIterator[tuple[Memory, list[PooledSaver]]]:
     # The graph's libraries are slow to import, and no other command of this file's neighbours wants them.
-    from muniment.graph.checkpointer import open_saver  # noqa: PLC0415
-    from muniment.memory import bootstrap  # noqa: PLC0415
+    from muniment.graph.checkpointer import open_savers  # noqa: PLC0415
 
-    async with (
-        session.opened(settings, quiet=quiet) as memory,
-        open_saver(await bootstrap.threads_database(settings), memory.redact) as saver,
-    ):
-        yield memory, saver
+    async with session.opened(settings, quiet=quiet) as memory, open_savers(settings, memory.redact) as savers:
+        yield memory, savers
 
 
 async def _erased(
-    memory: Memory,
-    saver: PooledSaver,
-    scope: Scope,
-    traces: Traces,
-    memory_id: MemoryId | None,
-    *,
-    scrub: bool,
-    quiet: bool,
-) -> dict[str, Any]:
-    """The checkpoints first: as long as the memory is there, the same command finds them again."""
-    from muniment.graph.erasing import holding  # noqa: PLC0415 - as above
-    from muniment.graph.janitor import delete_threads, threads_of  # noqa: PLC0415 - as above
+    memory: Memory, savers: list[PooledSaver], scope: Scope, traces: Traces, memory_id: MemoryId | None, *, quiet: bool
+) -> Erased:
+    from muniment.graph import erasing  # noqa: PLC0415 - as above
 
     with screen.waiting("erasing…", quiet=quiet):
-        threads = await holding(
-            saver,
-            scope.space,
-            traces.threads,
-            traces.texts,
-            None if memory_id is None else lambda text: memory.said_in(traces, text),
-        )
-        if memory_id is None:
-            threads = sorted({*threads, *await threads_of(saver, scope.space)})
-        counts = await delete_threads(saver, threads)
-        done = await (memory.erase_space(scope) if memory_id is None else memory.erase(scope, memory_id))
-    told = _told(done, counts)
-    if scrub:
-        with screen.waiting("rewriting the database's files…", quiet=quiet):
-            told["scrubbed"] = _scrubbed(await memory.scrub())
-    return told
+        return await erasing.erase(memory, savers, scope, memory_id, traces)
 
 
-def _asking(*, yes: bool, as_json: bool) -> None:
-    if not yes and (as_json or not (screen.interactive() and sys.stdin.isatty())):
-        raise BadInput("this cannot be undone, and nobody is there to ask: say --yes")
+def _finish(settings: Settings, done: Erased | None, *, scrub: bool, as_json: bool, none: str) -> None:
+    """Show the receipt and then scrub: it is there whatever comes of that."""
+    if done is None:
+        return
+    told = _told(done)
+    if not as_json:
+        _show(told, none)
+    try:
+        if scrub:
+            told["scrubbed"] = scrubbing.scrubbed(settings, quiet=as_json)
+    except MunimentError as error:
+        error.data["receipt"] = told
+        raise
+    except KeyboardInterrupt:
+        if as_json:
+            screen.show_json(told)
+        raise
+    if as_json:
+        screen.show_json(told)
+    elif scrub:
+        scrubbing.show(told["scrubbed"])
 
 
 def _named(user: str, status: dict[str, Any], traces: Traces) -> bool:
@@ -159,28 +149,15 @@ def _no() -> bool:
     return False
 
 
-def _told(done: Erasure, checkpoints: dict[str, int]) -> dict[str, Any]:
-    counts = done.counts | {name: count for name, count in checkpoints.items() if count}
-    return {"id": str(done.id), "what": done.what, "at": done.at.isoformat(), "counts": counts}
+def _told(done: Erased) -> dict[str, Any]:
+    receipt = done.receipt
+    counts = receipt.counts | done.checkpoints
+    return {"id": str(receipt.id), "what": receipt.what, "at": receipt.at.isoformat(), "counts": counts}
 
 
-def _scrubbed(done: Scrubbed) -> dict[str, Any]:
-    return {"tables": done.tables, "statistics": done.statistics, "log": done.log}
-
-
-def _show(told: dict[str, Any] | None, *, as_json: bool, none: str) -> None:
-    if told is None:
-        return
-    if as_json:
-        screen.show_json(told)
-        return
+def _show(told: dict[str, Any], none: str) -> None:
     if not told["counts"]:
         screen.say(none)
-    else:
-        screen.say(f"Erased. Receipt {told['id']}, {told['at']}:")
-        screen.show_fields({name: f"{count:,}" for name, count in told["counts"].items()})
-    if scrubbed := told.get("scrubbed"):
-        log = "the write-ahead log of before is gone" if scrubbed["log"] else (
-            "the write-ahead log still holds what was written before, until Postgres uses its files again"
-        )  # fmt: skip
-        screen.say(f"{scrubbed['tables']} tables rewritten; {log}.")
+        return
+    screen.say(f"Erased. Receipt {told['id']}, {told['at']}:")
+    screen.show_fields({name: f"{count:,}" for name, count in told["counts"].items()})

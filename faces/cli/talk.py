@@ -40,7 +40,11 @@ class Talk:
         Raises BadConfig, StoreDown."""
         memory = await self._open.enter_async_context(bootstrap.memory(self.settings))
         saver = await self._open.enter_async_context(
-            open_saver(await bootstrap.threads_database(self.settings), bootstrap.redactor(self.settings))
+            open_saver(
+                await bootstrap.threads_database(self.settings),
+                bootstrap.redactor(self.settings),
+                self.settings.tenant,
+            )
         )
         model = bootstrap.chat_model(self.settings)
         if model is not None:

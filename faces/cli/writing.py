@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from muniment.faces.cli import erasing, screen, session
+from muniment.faces.cli import erasing, screen, scrubbing, session
 from muniment.faces.cli.options import ME, AsJson, Id, User, words
 from muniment.memory import wire
 from muniment.memory.errors import BadInput
@@ -74,7 +74,7 @@ def forget(
     memory_id: Id,
     user: User = ME,
     hard: Annotated[bool, typer.Option("--hard", help="For good, with all that says it elsewhere.")] = False,
-    yes: erasing.Yes = False,
+    yes: scrubbing.Yes = False,
     scrub: erasing.Scrub = False,
     as_json: AsJson = False,
 ) -> None:

@@ -5,18 +5,30 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from dataclasses import dataclass, field
 from uuid import UUID
 
 from muniment.memory.errors import Conflict
 from muniment.memory.flows import insights, lifecycle
 from muniment.memory.flows.house import House
 from muniment.memory.records import MemoryId, Revision, Scope, Turn, TurnId
-from muniment.memory.rules.built_on import says, touched
+from muniment.memory.rules.built_on import echoes, says, touched
 from muniment.memory.rules.fingerprints import prints, repeats
 from muniment.memory.upkeep import Erasure, Scrubbed, Stated, Traces
 
 _PAGE = 100
 _NONE = UUID(int=0)
+
+
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """Other memories that go; former texts of those that stay; what is said only around a text that stays; and all texts
+    that go with these."""
+
+    gone: list[Stated] = field(default_factory=list)
+    former: list[Stated] = field(default_factory=list)
+    around: list[Stated] = field(default_factory=list)
+    texts: dict[str, None] = field(default_factory=dict)
 
 
 async def traces(house: House, scope: Scope, memory_id: MemoryId | None) -> Traces:
@@ -27,24 +39,28 @@ async def traces(house: House, scope: Scope, memory_id: MemoryId | None) -> Trac
     await lifecycle.get(house, scope, memory_id)
     own = await _own(house, scope, memory_id)
     texts = tuple(dict.fromkeys(one.text for one in own))
-    recalled, threads = prints(texts), set()
-    turns = {turn: None for one in own for turn in one.turns}
-    async for turn in _ledger(house, scope):
-        if turn.id in turns or says(texts, turn.text):
-            turns[turn.id] = None
-        if turn.thread and any(repeats(text, turn.recalled) for text in texts):
-            threads.add(turn.thread)
-    built_on, former, around = await _built_on(house, scope, memory_id, texts, frozenset(turns))
-    ids = (memory_id, *(one.id for one in built_on))
+    turns, threads = {turn: None for one in own for turn in one.turns}, set()
+    fresh, derived = texts, dict[str, None]()
+    while fresh:  # what goes with it was shown and repeated elsewhere, too
+        async for turn in _ledger(house, scope):
+            if echoes(fresh, turn) if derived else says(fresh, turn.text):
+                turns[turn.id] = None
+            if turn.thread and any(repeats(text, turn.recalled) for text in fresh):
+                threads.add(turn.thread)
+        others = await _others(house, scope, memory_id, texts, frozenset(turns))
+        fresh = tuple(text for text in others.texts if text not in derived and text not in texts)
+        derived |= dict.fromkeys(fresh)
+    ids = (memory_id, *(one.id for one in others.gone))
     return Traces(
         rev=rev,
         threads=await house.store.threads(scope, ids, tuple(turns)) | threads,
         turns=tuple(turns),
-        built_on=built_on,
-        former=former,
-        around=around,
+        built_on=tuple(others.gone),
+        former=tuple(others.former),
+        around=tuple(others.around),
         texts=texts,
-        prints=recalled,
+        derived=tuple(derived),
+        prints=tuple({one for text in (*texts, *derived) for one in prints([text])}),
     )
 
 
@@ -88,25 +104,20 @@ async def _own(house: House, scope: Scope, memory_id: MemoryId) -> list[Stated]:
     return own
 
 
-async def _built_on(
+async def _others(
     house: House, scope: Scope, memory_id: MemoryId, texts: tuple[str, ...], turns: frozenset[TurnId]
-) -> tuple[tuple[Stated, ...], tuple[Stated, ...], tuple[Stated, ...]]:
-    """Other memories that go; former texts of those that stay; and what is said only around a text that stays."""
-    gone: list[Stated] = []
-    former: list[Stated] = []
-    around: list[Stated] = []
+) -> _Others:
+    found = _Others()
     async for one in _stated(house, scope, MemoryId(_NONE)):
         part = None if one.id == memory_id else touched(texts, turns, one)
-        if part == "text":
-            (former if one.since else gone).append(one)
+        of_gone = bool(found.gone) and found.gone[-1].id == one.id  # its former texts come after it
+        if of_gone or part == "text":
+            found.texts[one.text] = None
+            if not of_gone:
+                (found.former if one.since else found.gone).append(one)
         elif part == "context":
-            around.append(one)
-    whole = {one.id for one in gone}
-    return (
-        tuple(gone),
-        tuple(one for one in former if one.id not in whole),
-        tuple(one for one in around if one.id not in whole),
-    )
+            found.around.append(one)
+    return found
 
 
 async def _stated(house: House, scope: Scope, start: MemoryId) -> AsyncGenerator[Stated, None]:

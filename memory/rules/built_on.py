@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from muniment.memory.records import TurnId
+from muniment.memory.records import Turn, TurnId
 from muniment.memory.rules import words
 from muniment.memory.rules.fingerprints import prints, repeats
 from muniment.memory.upkeep import Stated
@@ -21,6 +21,13 @@ _STEM, _ENDING = 3, 2  # letters
 def says(statements: Sequence[str], text: str) -> bool:
     """Whether a text, however long, says most of one of the statements, in whatever person and order."""
     return any(_near(one, text) and _says(one, text) for one in statements)
+
+
+def echoes(statements: Sequence[str], turn: Turn) -> bool:
+    """Whether a turn is a reply that repeats one of the statements because memory had put it before the model."""
+    return turn.role == "assistant" and any(
+        repeats(one, turn.recalled) and says((one,), turn.text) for one in statements
+    )
 
 
 def states(statements: Sequence[str], text: str) -> bool:

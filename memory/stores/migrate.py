@@ -17,6 +17,7 @@ import psycopg
 
 from muniment.memory.errors import BadConfig, Conflict, EditedMigration
 from muniment.memory.stores import jobs
+from muniment.memory.stores.scrubbing import put_back
 from muniment.memory.stores.translate import translated
 
 NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
@@ -61,6 +62,7 @@ async def migrate(dsn: str, folder: Traversable | None = None) -> list[str]:
                 await _apply(conn, step)
             if folder is None:
                 await jobs.ensure(conn)
+                await put_back(conn)
     return [step.name for step in todo]
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 from psycopg import AsyncConnection, sql
+from psycopg.errors import Diagnostic
 from psycopg.rows import DictRow, dict_row
 
 from muniment.memory.errors import Conflict, Denied
@@ -18,6 +21,11 @@ from muniment.memory.upkeep import Scrubbed
 _SCRUB = blocks("scrubbing")
 _WAITS, _WAIT_SECONDS = 20, 0.5
 _SEGMENTS = 100  # of the log that are passed over, at most: 16 MB each
+_LOCK = 0x7363727562  # the advisory lock of the one scrub of a database: "scrub"
+_CONNECT_SECONDS = 10
+_NUMBER = re.compile(r"\d+")
+
+Told = Callable[[int], None]
 
 
 class Scrubs(Sessions):
@@ -25,63 +33,145 @@ class Scrubs(Sessions):
 
     async def scrub(self) -> Scrubbed:
         """See `Erasing.scrub`. What was interrupted is done again."""
-        async with self._owning() as conn:
-            may = one(await (await conn.execute(_SCRUB["may"])).fetchone())
-            if not may["tables"]:
-                raise Denied(
-                    "only the role that owns the tables may write them anew: scrub with the role that migrates"
-                )
-            await _unwatched(conn)
-            tables = await (await conn.execute(_SCRUB["tables"])).fetchall()
-            for row in tables:
-                name = sql.Identifier(row["schema"], row["name"])
-                await conn.execute(sql.SQL("vacuum (full, analyze) {}").format(name))
-            if not may["all"]:
-                return Scrubbed(tables=len(tables), statistics=False, log=False)
-            # The commonest values of each column are kept for the planner, as they are.
-            await conn.execute("vacuum full pg_catalog.pg_statistic")
-            return Scrubbed(tables=len(tables), statistics=True, log=await _renewed(conn))
-
-    @asynccontextmanager
-    async def _owning(self) -> AsyncIterator[Connection]:
-        """A connection in the role that made the schema, outside any transaction."""
         await self._ready()
-        with translated("writing the tables anew"):
-            async with await AsyncConnection[DictRow].connect(
-                await self._address(), autocommit=True, row_factory=dict_row
-            ) as conn:
-                await conn.execute(_SCRUB["patience"])
-                yield conn
+        return await scrub(await self._address())
+
+
+async def scrub(dsn: str, told: Told | None = None) -> Scrubbed:
+    """Rewrite one database: what of the memory, its jobs and the checkpoints is in it. `told` hears of each table.
+
+    Raises Denied for a role that does not own the tables, Conflict while another process scrubs, an older transaction still sees
+    what is gone, or a table is not let go."""
+    async with _owning(dsn) as conn:
+        may = one(await (await conn.execute(_SCRUB["may"])).fetchone())
+        if not may["tables"]:
+            raise Denied("only the role that owns the tables may write them anew: scrub with the role that migrates")
+        if not one(await (await conn.execute(_SCRUB["alone"], (_LOCK,))).fetchone())["yes"]:
+            raise Conflict("another process is writing the database's files anew at this moment")
+        if may["all"]:
+            await put_back(conn)
+        await _unwatched(conn)
+        tables = [sql.Identifier(row["schema"], row["name"]) for row in
+                  await (await conn.execute(_SCRUB["tables"])).fetchall()]  # fmt: skip
+        if may["all"]:  # the commonest values of each column are kept for the planner, as they are
+            tables.append(sql.Identifier("pg_catalog", "pg_statistic"))
+        held = 0
+        for name in tables:
+            held += await _rewritten(conn, name)
+            if told is not None:
+                told(1)
+        log = may["all"] and await _renewed(conn)
+        return Scrubbed(tables=len(tables) - may["all"], statistics=may["all"], log=log, held=held)
+
+
+async def same(dsn: str, other: str) -> bool:
+    """Whether two addresses are of one database."""
+    found = []
+    for address in (dsn, other):
+        async with _owning(address) as conn:
+            found.append(await (await conn.execute(_SCRUB["place"])).fetchone())
+    return found[0] == found[1]
+
+
+async def restore(dsn: str) -> None:
+    """As `put_back`, of one database."""
+    with translated("the database of the checkpoints"):
+        async with await AsyncConnection.connect(dsn, autocommit=True, connect_timeout=_CONNECT_SECONDS) as conn:
+            await put_back(conn)
+
+
+async def put_back(conn: AsyncConnection[Any]) -> None:
+    """Undo what a scrub that was killed has left behind in the server's settings. Does nothing for who may not."""
+    if await (await conn.execute(_SCRUB["left"])).fetchone() and await (await conn.execute(_SCRUB["ours"])).fetchone():
+        await _execute(conn, "keep_again", "reload")
+
+
+@asynccontextmanager
+async def _owning(dsn: str) -> AsyncIterator[Connection]:
+    """A connection in the role that made the schema, outside any transaction."""
+    with translated("writing the tables anew"):
+        async with await AsyncConnection[DictRow].connect(dsn, autocommit=True, row_factory=dict_row) as conn:
+            await _execute(conn, "patience", "named")
+            yield conn
 
 
 async def _unwatched(conn: Connection) -> None:
     """Wait until nobody sees what is gone any more: until then it would be written anew, too."""
     now = one(await (await conn.execute(_SCRUB["now"])).fetchone())
     for _ in range(_WAITS):
-        if not one(await (await conn.execute(_SCRUB["watched"], now)).fetchone())["others"]:
+        found = one(await (await conn.execute(_SCRUB["watched"], now)).fetchone())
+        if not any(found.values()):
             return
         await asyncio.sleep(_WAIT_SECONDS)
-    raise Conflict("a transaction that began earlier still sees what was erased: scrub again when it has ended")
+    raise Conflict(
+        f"{', '.join(_WATCHERS[name] for name, count in found.items() if count)} still sees what was erased: scrub again "
+        "when that has ended",
+        **found,
+    )
+
+
+_WATCHERS = {
+    "transactions": "a transaction that began earlier",
+    "prepared": "a prepared transaction (pg_prepared_xacts)",
+    "slots": "a replication slot (pg_replication_slots)",
+}
+
+
+async def _rewritten(conn: Connection, name: sql.Identifier) -> int:
+    """Write a table anew; how many of its dead rows had to be taken along. Postgres says it by the way, to any role."""
+    said: list[str] = []
+
+    def hear(notice: Diagnostic) -> None:
+        if notice.severity_nonlocalized == "INFO" and notice.message_detail:
+            said.append(notice.message_detail)
+
+    conn.add_notice_handler(hear)
+    try:
+        await conn.execute(sql.SQL("vacuum (full, analyze, verbose) {}").format(name))
+    finally:
+        conn.remove_notice_handler(hear)
+    # "0 dead row versions cannot be removed yet.", in whatever language
+    return int(number.group()) if said and (number := _NUMBER.search(said[0])) else 0
 
 
 async def _renewed(conn: Connection) -> bool:
     """Whether the log has no segment of before: they are removed, and those that wait for their use are written over."""
     before = one(await (await conn.execute(_SCRUB["segment"])).fetchone())
-    ours = not one(await (await conn.execute(_SCRUB["set"])).fetchone())["yes"]
+    ours = not await _some(conn, "set")
     if ours:
         await _execute(conn, "keep_none", "reload")
+    clean = 0
     try:
-        for _ in range(_SEGMENTS):
-            await _execute(conn, "next_segment")
-            if not one(await (await conn.execute(_SCRUB["ahead"])).fetchone())["some"]:
-                break
-        await _execute(conn, "point", "next_segment", "point")
+        for _ in range(_WAITS):
+            await _into_a_new_one(conn)
+            await _execute(conn, "point")
+            left = await _some(conn, "behind", before) or await _some(conn, "ahead")
+            # Twice: the server's processes read their settings when they come to it, and until then a segment of before
+            # may have been renamed to the one that is written now.
+            clean = 0 if left else clean + 1
+            if clean > 1:
+                return True
+            if left:
+                await asyncio.sleep(_WAIT_SECONDS)
+        return False
     finally:
         if ours:
             await _execute(conn, "keep_again", "reload")
-    return not one(await (await conn.execute(_SCRUB["behind"], before)).fetchone())["some"]
 
 
-async def _execute(conn: Connection, *names: str) -> None:
+async def _into_a_new_one(conn: Connection) -> None:
+    """Write over the segments that wait to be used again, and go on in one that never was."""
+    for _ in range(_SEGMENTS):
+        ahead = await _some(conn, "ahead")
+        await _execute(conn, "next_segment")
+        if not ahead:
+            return
+
+
+async def _some(conn: Connection, name: str, given: dict[str, Any] | None = None) -> bool:
+    return bool(one(await (await conn.execute(_SCRUB[name], given)).fetchone())["some"])
+
+
+async def _execute(conn: AsyncConnection[Any], *names: str) -> None:
     for name in names:
         await conn.execute(_SCRUB[name])

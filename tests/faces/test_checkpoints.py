@@ -112,6 +112,21 @@ def test_threads_of_an_in_memory_saver_are_brought_in(muniment: Muniment, tmp_pa
     assert muniment("stats", "checkpoints", "--json").json["threads"] == 2
 
 
+def test_threads_follow_into_a_database_of_their_own(muniment: Muniment, empty_database_url: str) -> None:
+    """Copied, compared, and with `--remove` gone where they were; the conversation goes on. Without such a database: refused."""
+    assert muniment("checkpoints", "migrate").code == 2
+    refused = muniment("checkpoints", "migrate", "--former")
+    assert (refused.code, "MUNIMENT_CHECKPOINTS_URL" in refused.err) == (2, True)
+    talk(muniment, "ana", 2)
+    moved = {"MUNIMENT_CHECKPOINTS_URL": empty_database_url}
+    first = muniment("checkpoints", "migrate", "--former", "--json", **moved).json
+    assert (first["threads"], first["checkpoints"], first["there"]) == (1, 12, 0)
+    again = muniment("checkpoints", "migrate", "--former", "--remove", **moved)
+    assert again.out.endswith("12 were there already. They are gone where they were.\n")
+    assert muniment("stats", "checkpoints", "--json").json["threads"] == 0
+    assert muniment("stats", "checkpoints", "--user", "ana", "--json", **moved).json["largest"][0]["checkpoints"] == 12
+
+
 def test_a_pickle_cannot_run_anything(muniment: Muniment, tmp_path: Path) -> None:
     """What it would call is named and not called."""
     done = tmp_path / "done"

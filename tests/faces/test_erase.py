@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import pty
 import select
 import subprocess
+from pathlib import Path
 from time import monotonic, sleep
 
 import psycopg
 import pytest
 
+from muniment.memory.stores import scrubbing, server
+from muniment.memory.stores.migrate import migrate
 from tests.faces.conftest import PROGRAM, Muniment, Outcome
 
 SAID = "I am allergic to walnuts.\nWhat may I eat?\n"
 
 
-def held(environment: dict[str, str]) -> str:
-    """All that the database holds, as one text; the bytes of the checkpoints as they are."""
-    with psycopg.connect(environment["MUNIMENT_DATABASE_URL"]) as admin:
+def held(environment: dict[str, str], which: str = "DATABASE") -> str:
+    """All that a database holds, as one text; the bytes of the checkpoints as they are."""
+    with psycopg.connect(environment[f"MUNIMENT_{which}_URL"]) as admin:
         tables = admin.execute("""
             select n.nspname || '.' || c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
             where c.relkind = 'r' and n.nspname in ('muniment', 'jobs', 'checkpoints')""").fetchall()
@@ -92,6 +97,52 @@ def test_hard_forgetting(talked: str, muniment: Muniment, environment: dict[str,
     assert (again.code, again.json["error"]["type"]) == (4, "NotFound")
 
 
+def test_checkpoints_in_two_places(muniment: Muniment, environment: dict[str, str], empty_database_url: str) -> None:
+    """Threads that were left in the memory's database, and those in one of their own, are erased from both; both are scrubbed."""
+    assert muniment("chat", "--user", "ana", "--thread", "A", said=SAID).code == 0
+    environment["MUNIMENT_CHECKPOINTS_URL"] = empty_database_url
+    for user in ("ana", "ben"):
+        assert muniment("chat", "--user", user, "--thread", "B", said=SAID).code == 0
+    before = [tables_of(url) for url in (environment["MUNIMENT_DATABASE_URL"], empty_database_url)]
+    (row,) = muniment("list", "--user", "ana", "--json").json["memories"]
+    done = muniment("forget", row["id"], "--hard", "--yes", "--scrub", "--user", "ana", "--json")
+    assert (done.code, done.json["scrubbed"]["held"], done.json["scrubbed"]["tables"] > 25) == (0, 0, True)
+    assert "checkpoints" in done.json["counts"]
+    after = [tables_of(url) for url in (environment["MUNIMENT_DATABASE_URL"], empty_database_url)]
+    assert not any(set(one.items()) & set(other.items()) for one, other in zip(before, after, strict=True))
+    assert threads(environment) == 0
+    assert muniment("erase", "--user", "ben", "--yes").code == 0
+    assert "walnut" not in held(environment) + held(environment, "CHECKPOINTS")
+
+
+def tables_of(url: str) -> dict[str, int]:
+    """The tables of the checkpoints by the numbers of their files."""
+    with psycopg.connect(url) as admin:
+        return dict(
+            admin.execute("""select relname, relfilenode from pg_class
+            where relkind = 'r' and relnamespace = 'checkpoints'::regnamespace""").fetchall()
+        )
+
+
+def test_a_scrub_can_be_done_at_any_time(
+    talked: str, muniment: Muniment, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When the one of an erasure fails its receipt is told all the same, and `scrub` does what is left, as often as wanted."""
+    monkeypatch.setattr(scrubbing, "_WAIT_SECONDS", 0.01)
+    assert muniment("scrub").code == 2
+    with psycopg.connect(environment["MUNIMENT_DATABASE_URL"]) as other:
+        other.execute("set transaction isolation level repeatable read")
+        other.execute("select count(*) from pg_catalog.pg_class")
+        done = muniment("forget", talked, "--hard", "--scrub", "--yes", "--user", "ana", "--json")
+        assert (done.code, done.json["error"]["type"], done.json["error"]["transactions"]) == (6, "Conflict", 1)
+        assert done.json["error"]["receipt"]["counts"]["memories"] == 1
+        told = muniment("erase", "--user", "ben", "--scrub", "--yes")
+        assert (told.code, "Erased. Receipt " in told.out, "scrub again" in told.err) == (6, True, True)
+    assert muniment("scrub", "--yes", "--json").json["held"] == 0
+    again = muniment("scrub", "--yes")
+    assert (again.code, " tables rewritten; " in again.out) == (0, True)
+
+
 def test_a_user_begins_anew(talked: str, muniment: Muniment, environment: dict[str, str]) -> None:
     """Nothing of the user is left but the receipt, in text as in JSON; what is said next is the first revision."""
     done = muniment("erase", "--user", "ana", "--yes")
@@ -150,3 +201,48 @@ def test_killed_in_the_middle(talked: str, muniment: Muniment, environment: dict
     done = muniment(*command)
     assert (done.code, done.json["counts"]["memories"]) == (0, 1)
     assert muniment("show", talked, "--user", "ana").code == 4
+
+
+def recycles(admin: psycopg.Connection[tuple[str]]) -> bool:
+    row = admin.execute("show wal_recycle").fetchone()
+    return row == ("on",)
+
+
+@pytest.mark.timeout(60)
+async def test_a_scrub_that_is_killed_leaves_nothing_for_ever(home: Path, environment: dict[str, str]) -> None:
+    """Killed while the server keeps no segment of its log, it leaves that so; whoever comes next puts it back, but not what
+    somebody else has set, nor what another scrub still wants."""
+    url = await server.ensure(home, fsync=False)
+    del environment["MUNIMENT_DATABASE_URL"]
+    environment["MUNIMENT_HOME"] = str(home)
+    await migrate(url)
+    with psycopg.connect(url, autocommit=True) as admin:
+        for _ in range(5):
+            with subprocess.Popen([PROGRAM, "scrub", "--yes"], env=environment, stdout=subprocess.DEVNULL) as running:
+                while running.poll() is None and recycles(admin):
+                    pass
+                running.kill()
+            if not recycles(admin):
+                break
+        assert not recycles(admin)
+        with psycopg.connect(url, application_name="muniment scrub", autocommit=True) as other:
+            await migrate(url)
+            assert not recycles(other)
+        while (
+            admin.execute("select from pg_stat_activity where application_name = 'muniment scrub'").fetchone()
+            is not None
+        ):
+            sleep(0.05)
+        assert not recycles(admin)
+        await migrate(url)
+        sleep(0.1)
+        assert recycles(admin)
+        admin.execute("alter system set wal_recycle = off")
+        admin.execute("select pg_reload_conf()")
+        done = await asyncio.to_thread(
+            subprocess.run, [PROGRAM, "scrub", "--yes", "--json"], env=environment, check=True, capture_output=True
+        )
+        assert json.loads(done.stdout)["log"] is True
+        await migrate(url)
+        sleep(0.1)
+        assert not recycles(admin)

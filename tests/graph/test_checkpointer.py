@@ -53,6 +53,27 @@ async def test_a_thread_survives_a_restart(talk: Callable[..., Talk], database_u
     assert [message.type for message in state["messages"]] == ["human", "ai", "human", "ai"]
 
 
+async def test_the_threads_as_a_view(talk: Callable[..., Talk], database_url: str) -> None:
+    """A row for each thread of somebody: its newest checkpoint, and from when to when it went; by an index for one user."""
+    async with open_saver(database_url) as saver:
+        here = talk(saver=saver)
+        for thread in ("a", "a", "b"):
+            await here.say("I own a bike.", thread=thread)
+        await here.say("I own a boat.", thread="c", user="ben")
+        newest = (await here.graph.aget_state(here.config("a"))).config["configurable"]["checkpoint_id"]
+        space = str(Scope(owner="ana").space)
+        async with saver.cursor() as cursor:
+            await cursor.execute("select * from supervisor_checkpoints where user_id = %s order by thread_id", (space,))
+            first, second = await cursor.fetchall()
+            await cursor.execute("set enable_seqscan = off")  # of twenty rows it reads all
+            await cursor.execute("explain select * from supervisor_checkpoints where user_id = %s", (space,))
+            plan = str(await cursor.fetchall())
+    assert (str(first["id"]), first["thread_id"], second["thread_id"]) == (newest, "a", "b")
+    assert first["checkpoint_data"]["channel_values"]["space"] == space
+    assert first["created_at"] < first["updated_at"] < second["updated_at"]
+    assert "checkpoints_space_idx" in plan
+
+
 async def test_many_threads_at_once(talk: Callable[..., Talk], database_url: str) -> None:
     """More turns at once than the pool has connections all end, each in its own thread."""
     async with open_saver(database_url) as saver:

@@ -3,11 +3,16 @@
 from collections.abc import Callable
 
 import psycopg
+import pytest
+from langchain_core.messages import HumanMessage
 
 from muniment.graph.checkpointer import open_saver
-from muniment.graph.erasing import holding
+from muniment.graph.erasing import erase, holding
+from muniment.graph.janitor import threads_of
 from muniment.graph.turn import thread_key
+from muniment.memory.errors import Denied
 from muniment.memory.records import Scope
+from muniment.nodes.state import Input, Who
 from tests.graph.conftest import Talk
 
 ANA, BEN = Scope(owner="ana"), Scope(owner="ben")
@@ -37,3 +42,25 @@ async def test_threads_that_hold_it(database_url: str, talk: Callable[..., Talk]
         named = await holding(saver, ANA.space, ("early", "a", "b"))
         assert set(named) == {"early", *(thread_key(ANA.space, name) for name in ("early", "a", "b"))}
         assert await holding(saver, BEN.space, (), traces.texts) == ["b"]
+
+
+async def test_a_first_turn_that_was_cut_short(database_url: str, talk: Callable[..., Talk]) -> None:
+    """Its thread is its speaker's, who may be the one whom nobody named a tenant for; what is said into somebody else's thread
+    makes that nobody's but the owner's."""
+    async with open_saver(database_url, tenant=talk().settings.tenant) as saver:
+        speaking = talk(saver=saver)
+        said = Input(messages=[HumanMessage("I am allergic to walnuts.")])
+        for user, thread in (("ana", "cut"), ("ben", "other"), (None, "nobody")):
+            await speaking.graph.ainvoke(
+                said, speaking.config(thread), context=Who(user=user) if user else None, interrupt_before=["context"]
+            )
+        assert await threads_of(saver, ANA.space) == ["cut"]
+        assert await holding(saver, ANA.space, (), (), lambda text: "allergic to walnuts" in text) == ["cut"]
+        assert await threads_of(saver, Scope(owner="me").space) == []
+        await speaking.say("Good morning to you.", thread="anas")
+        with pytest.raises(Denied):
+            await speaking.say("Hello, here is Ben.", thread="anas", user="ben")
+        assert await threads_of(saver, BEN.space) == ["other"]
+        assert (await erase(speaking.memory, [saver], ANA)).checkpoints["checkpoints"] > 2
+        assert await threads_of(saver, ANA.space) == []
+        assert await threads_of(saver, BEN.space) == ["other"]

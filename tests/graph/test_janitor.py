@@ -6,8 +6,10 @@ import asyncio
 import operator
 import random
 from collections.abc import AsyncIterator, Callable
+from hashlib import md5
 from typing import Annotated, Any
 
+import psycopg
 import pytest
 from langchain_core.messages import HumanMessage
 from langgraph.graph import START, StateGraph
@@ -121,6 +123,32 @@ async def test_threads_of_an_owner_are_found_and_deleted(talk: Callable[..., Tal
     assert min(gone.values()) > 0
     assert (await threads_of(saver, ana), await threads_of(saver, bo)) == ([], ["c"])
     assert not (await here.graph.aget_state(here.config("a"))).values
+
+
+MANY = """
+insert into checkpoints.checkpoints (thread_id, checkpoint_ns, checkpoint_id, checkpoint, metadata)
+select 't' || n % 500, '', lpad(n::text, 9, '0'), jsonb_build_object('channel_values',
+  jsonb_build_object('space', md5((n % 500)::text), 'text', repeat(md5(n::text), 20))), '{}' from generate_series(1, 5000) n"""
+
+
+async def test_a_space_is_found_by_an_index(database_url: str) -> None:
+    """Its threads and their sizes, without a look at the others'; an index whose making was interrupted is made anew."""
+    async with open_saver(database_url):
+        pass
+    with psycopg.connect(database_url, autocommit=True) as admin:
+        admin.execute(MANY)
+        admin.execute("""
+            update pg_index set indisvalid = false where indexrelid = 'checkpoints.checkpoints_space_idx'::regclass""")
+    async with open_saver(database_url) as saver, saver.cursor() as cursor:
+        await cursor.execute("vacuum analyze checkpoints")
+        asked = {"space": md5(b"7").hexdigest(), "limit": 5}
+        for statement in (tables.THREADS_OF, tables.SIZES_OF):
+            await cursor.execute(f"explain {statement}", asked)
+            plan = "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
+            assert "checkpoints_space_idx" in plan
+            assert "Seq Scan on checkpoints" not in plan
+        await cursor.execute(tables.THREADS_OF, asked)
+        assert await cursor.fetchall() == [{"thread_id": "t7"}]
 
 
 async def test_an_interrupt_is_answered_after_it(saver: PooledSaver) -> None:

@@ -87,6 +87,38 @@ async def test_what_says_it_is_found(database_url: str) -> None:
             await memory.traces(scope("ben"), id_)
 
 
+async def test_what_was_made_of_it_is_looked_for_too(database_url: str) -> None:
+    """The threads that were shown only an insight that goes, or what it said before, and the reply that repeats it; a person
+    who says so has said it."""
+    async with engine(database_url) as memory:
+        id_, mine = await lived(memory), scope()
+        (before,) = [one for one in await memory.list(mine) if one.text == "The user plans ahead"]
+        now = evolve(before, text="Looks far into the future")
+        await commit(memory, mine, Change(action="UPDATE", before=before, after=now, vector=hash_vector(now.text)))
+        shown = memory.fingerprints("[goals] The user plans ahead")
+        echo = Turn.make(session="E", key="e", role="assistant", text="You plan ahead, so book now.", at=NOON, thread="E",
+                         recalled=shown)  # fmt: skip
+        asked = Turn.make(session="F", key="f", role="user", text="What now?", at=NOON, thread="F", recalled=shown)
+        own = evolve(said("I plan ahead", thread="G"), recalled=shown)
+        late = Turn.make(session="H", key="h", role="user", text="And now?", at=NOON, thread="H",
+                         recalled=memory.fingerprints("[goals] Looks far into the future"))  # fmt: skip
+        await memory.record(mine, [echo, asked, own, late])
+        found = await memory.traces(mine, id_)
+        assert found.threads == {"A", "B", "C", "E", "F", "G", "H"}
+        assert {echo.id, asked.id, own.id} & set(found.turns) == {echo.id}
+        assert {"The user plans ahead", "Looks far into the future"} <= set(found.derived)
+        assert memory.said_in(found, "You plan ahead.")
+        assert not memory.said_in(found, "The user likes order")
+        await memory.erase(mine, id_)
+        assert "Looks far" not in everything(database_url, but=())
+        with psycopg.connect(database_url) as admin:
+            left: dict[str, list[int]] = dict(
+                admin.execute("select thread_id, recalled from muniment.turns").fetchall()
+            )
+        assert "E" not in left
+        assert not any(repeats("The user plans ahead", left[thread]) for thread in ("F", "G"))
+
+
 async def test_a_memory_is_erased_with_all_that_says_it(database_url: str) -> None:
     """No table says it any more; what has nothing to do with it stays, without the turns that are gone."""
     async with engine(database_url) as memory:
@@ -196,16 +228,17 @@ async def test_what_was_asked_about_what_is_erased_is_not_kept(database_url: str
 async def test_writers_during_an_erasure(database_url: str) -> None:
     """Each of many writers has written whole, before or after it, or was told that it has not; no half space is left."""
     async with engine(database_url) as memory, engine(database_url) as other:
-        await memory.learn(scope(), said("I have a boat called Wave"))
+        await memory.learn(scope(), said("I want to learn Wave"))
         erased = asyncio.Event()
 
         async def write(n: int) -> None:
             last = False
-            while not last:
-                last = erased.is_set()
+            while not last:  # until it has written what comes after the erasures
+                over = erased.is_set()
                 with suppress(Conflict):
-                    await (memory if n % 2 else other).learn(scope(), said(f"I have a cat called {uuid4().hex}"))
+                    await (memory if n % 2 else other).learn(scope(), said(f"I want to learn {uuid4().hex}"))
                     await (other if n % 2 else memory).record(scope(), [said(f"turn {n}")])
+                    last = over
 
         writing = [asyncio.create_task(write(n)) for n in range(4)]
         for _ in range(3):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -12,12 +13,16 @@ import pytest
 from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from psycopg.conninfo import make_conninfo
+from psycopg.rows import DictRow, dict_row
+from psycopg.sql import Identifier
 
-from muniment.graph.checkpointer import open_saver
-from muniment.graph.erasing import holding
-from muniment.graph.janitor import delete_threads
+from muniment.graph.checkpointer import open_saver, open_savers
+from muniment.graph.consolidation import build as consolidation
+from muniment.graph.erasing import erase
+from muniment.graph.janitor import threads_of
 from muniment.graph.supervisor import build
 from muniment.graph.turn import thread_key
+from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
 from muniment.memory.errors import Conflict, Denied
 from muniment.memory.models.fakes import hash_vector
@@ -27,6 +32,7 @@ from muniment.memory.rules import words
 from muniment.memory.stores import place, scrubbing, server
 from muniment.memory.stores.migrate import migrate
 from muniment.memory.stores.postgres import PostgresStore
+from muniment.memory.stores.sql import blocks
 from muniment.nodes.state import Input, Who
 from tests.engine import NOON, engine, note, said, scope, settings
 from tests.erasing import LATER, commit, kept
@@ -37,36 +43,66 @@ OWNER = "owner-of-quillonberry"
 
 async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
     """A user in whose space a word is everywhere; the id of what says it."""
-    async with open_saver(url) as saver:
+    async with open_saver(url, tenant=who.tenant) as saver:
         graph = build(memory, None, memory.house.settings).compile(checkpointer=saver)
-        for thread, text in (("A", f"I am allergic to {word}."), ("B", "What am I allergic to?")):
-            config = RunnableConfig(configurable={"thread_id": thread_key(who.space, thread)})
-            await graph.ainvoke(
-                Input(messages=[HumanMessage(text)]), config, context=Who(user=who.owner, thread=thread)
-            )
-    held = next(one for one in await memory.list(who) if word in one.text and one.kind == "semantic")
-    turn = said(f"Yes, I am still allergic to {word}", key="again")
+        for thread, text in (("A", f"I want to grow {word} jam."), ("B", "What do I want to grow?")):
+            await say(graph, who, thread, text)
+        held = next(one for one in await memory.list(who) if word in one.text and one.kind == "semantic")
+        short = await say(graph, who, "cut", f"I told you: I want to grow {word} jam!", interrupt_before=["context"])
+        assert "space" not in short
+        dread = Record(id=MemoryId(uuid4()), kind="insight", category="goals", text=f"Dreads breakfast for {word} in it",
+                       created_at=NOON, updated_at=NOON, turns=held.turns)  # fmt: skip
+        rev = await commit(memory, who, Change(action="ADD", after=dread, vector=hash_vector(dread.text)))
+        await memory.seen(evolve(who, thread="C", session="C"), rev)
+        recalled = await say(graph, who, "C", "Who dreads breakfast?")
+        assert [line for line in recalled["bullets"] if word in line] == [f"[goals] {dread.text}"]
+        assert [name for name, value in recalled.items() if held.text in str(value)] == []
+        twin = evolve(held, id=MemoryId(uuid4()), text=f"{held.text}.", stable_key=None, turns=())
+        await commit(memory, who, Change(action="ADD", after=twin, vector=hash_vector(twin.text)))
+        night = consolidation(memory, memory.house.settings).compile(checkpointer=saver)
+        shown = await night.ainvoke({"user": who.owner, "dry_run": True}, at(who, "night"))
+        assert word in str(shown["shown"])
+    again = said(f"Yes, I still want to grow {word} jam", key="again")
     reply = Turn.make(
-        session="A", key="r", role="assistant", text=f"So you are allergic to {word}.", at=NOON, thread="A"
+        session="A",
+        key="r",
+        role="assistant",
+        text=f"So you want to grow {word} jam.",
+        at=NOON,
+        thread="A",
     )
-    await memory.record(who, [turn, reply])
-    episode = await kept(memory, f"The user said to be allergic to {word}", who)
-    made = Record(id=MemoryId(uuid4()), kind="insight", category="goals", text=f"Fears {word}", created_at=NOON,
-                  updated_at=NOON, turns=held.turns)  # fmt: skip
-    now = evolve(held, text=f"User is allergic to {word} since May", context=f"allergic to {word}, said Ana")
+    await memory.record(who, [again, reply])
+    episode = await kept(memory, f"The user said to want to grow {word} jam", who)
+    now = evolve(
+        held,
+        text=f"User wants to grow {word} jam since May",
+        context=f"wants to grow {word} jam, said Ana",
+    )
     await commit(
         memory, who,
-        Change(action="ADD", after=made, vector=hash_vector(made.text)),
         Change(action="UPDATE", before=held, after=now, meta={"why": "same", "was": held.text}),
         relations=(Relation(a=held.id, b=episode, strength=0.9),),
-        proposals=(Proposal(field="city", value=word, memory=held.id, turns=(turn.id,), expires_at=LATER),),
+        proposals=(Proposal(field="city", value=word, memory=held.id, turns=(again.id,), expires_at=LATER),),
     )  # fmt: skip
-    await memory.ingest(who, [evolve(note("Vera teaches there"), context=f"I am allergic to {word}")])
-    await memory.house.store.enqueue([Job(name="extract", scope=who, key=str(turn.id))])
+    await memory.ingest(who, [evolve(note("Vera teaches there"), context=f"I want to grow {word} jam")])
+    await memory.house.store.enqueue([Job(name="extract", scope=who, key=str(again.id))])
     await memory.track(who, OpsEvent(node="face", op="search", status="ok", ts=NOON, memory_id=held.id))
     await memory.flush(who)
     await memory.house.store.index(who, 1)
     return held.id
+
+
+def at(who: Scope, thread: str) -> RunnableConfig:
+    return RunnableConfig(configurable={"thread_id": thread_key(who.space, thread)})
+
+
+async def say(graph: Any, who: Scope, thread: str, text: str, **how: Any) -> dict[str, Any]:
+    """One turn; the state after it."""
+    whose = Who(user=who.owner, thread=thread)
+    state: dict[str, Any] = await graph.ainvoke(
+        Input(messages=[HumanMessage(text)]), at(who, thread), context=whose, **how
+    )
+    return state
 
 
 def files(home: Path, word: str) -> list[str]:
@@ -86,14 +122,6 @@ def dumped(url: str, word: str) -> list[str]:
     return [line for line in told.splitlines() if word in line]
 
 
-async def forgotten(memory: Memory, url: str, who: Scope, id_: MemoryId | None) -> None:
-    """As the command does it: the threads' checkpoints first."""
-    traces = await memory.traces(who, id_)
-    async with open_saver(url) as saver:
-        await delete_threads(saver, await holding(saver, who.space, traces.threads, traces.texts))
-    await (memory.erase_space(who) if id_ is None else memory.erase(who, id_))
-
-
 @pytest.mark.timeout(60)
 async def test_no_file_holds_what_was_erased(home: Path) -> None:
     """A memory of one user and all of another: before, their word is in tables, statistics and log; then nowhere, while
@@ -110,12 +138,15 @@ async def test_no_file_holds_what_was_erased(home: Path) -> None:
         assert dumped(url, GONE)
         assert {name.split("/")[-2] for name in before} >= {"pg_wal"}
         assert len(before) > 5
-        await forgotten(memory, url, scope("ana"), ids["ana"])
-        await forgotten(memory, url, scope(OWNER), None)
+        async with open_savers(memory.house.settings, memory.redact) as savers:
+            assert len(await threads_of(savers[0], scope("ana").space)) == 5
+            await erase(memory, savers, scope("ana"), ids["ana"])
+            assert await threads_of(savers[0], scope("ana").space) == []
+            await erase(memory, savers, scope(OWNER))
         assert dumped(url, GONE) == []
         assert files(home, GONE)
-        done = await memory.scrub()
-        assert (done.statistics, done.log) == (True, True)
+        done = await bootstrap.scrub(memory.house.settings)
+        assert (done.statistics, done.log, done.held) == (True, True, 0)
         assert done.tables > 20
         assert files(home, GONE) == []
         assert files(home, STAYS)
@@ -151,3 +182,67 @@ async def test_a_scrub_waits_for_who_still_sees_it(database_url: str, monkeypatc
             await memory.erase_space(scope())
             with pytest.raises(Conflict, match="still sees"):
                 await memory.scrub()
+
+
+async def test_who_sees_nothing_of_others_waits_for_them(database_url: str) -> None:
+    """A role that may not see what another's session does is told all the same that it still looks."""
+    mine, other = (f"{name}_{uuid4().hex}" for name in ("mine", "other"))
+    with psycopg.connect(database_url, autocommit=True) as admin:
+        for name in (mine, other):
+            admin.execute(f"create role {name} login password 'secret'")
+        admin.execute(f"grant {admin.info.user} to {mine}")
+        url = make_conninfo(database_url, user=mine, password="secret")
+        try:
+            with psycopg.connect(make_conninfo(database_url, user=other, password="secret")) as watching:
+                watching.execute("set transaction isolation level repeatable read")
+                watching.execute("select count(*) from pg_catalog.pg_class")
+                admin.execute("select pg_current_xact_id()")
+                with psycopg.connect(url) as looking:
+                    now = looking.execute(blocks("scrubbing")["now"]).fetchone()
+                    assert now
+                    asked = {"id": now[0]}
+                    assert looking.execute(blocks("scrubbing")["watched"], asked).fetchone() == (1, 0, 0)
+            done = await scrubbing.scrub(url)
+            assert (done.statistics, done.log, done.held) == (False, False, 0)
+        finally:
+            for name in (mine, other):
+                admin.execute(f"drop role {name}")
+
+
+async def test_dead_rows_that_are_taken_along_are_counted(database_url: str) -> None:
+    """Whoever still sees them, and whether it can be known who: Postgres says how many there were."""
+    async with await psycopg.AsyncConnection[DictRow].connect(
+        database_url, autocommit=True, row_factory=dict_row
+    ) as conn:
+        await conn.execute("create table seen as select * from generate_series(1, 9) n")
+        with psycopg.connect(database_url) as other:
+            other.execute("set transaction isolation level repeatable read")
+            other.execute("select count(*) from pg_catalog.pg_class")
+            await conn.execute("delete from seen where n < 4")
+            assert await scrubbing._rewritten(conn, Identifier("seen")) == 3
+        assert await scrubbing._rewritten(conn, Identifier("seen")) == 0
+
+
+def test_ids_of_transactions_begin_anew(database_url: str) -> None:
+    """Who began before is told from who began after when the ids have more than 32 bits, too."""
+    with psycopg.connect(database_url, autocommit=True) as admin:
+        now = admin.execute(blocks("scrubbing")["now"]).fetchone()
+        assert now
+        for epoch in (0, 1, 5):
+            later = {"id": str(int(now[0]) + epoch * 2**32)}
+            assert admin.execute(blocks("scrubbing")["watched"], later).fetchone() == (0, 0, 0)
+        with psycopg.connect(database_url) as other:
+            other.execute("set transaction isolation level repeatable read")
+            other.execute("select 1")
+            later = {"id": str(int(now[0]) + 2**32 + 10)}
+            assert admin.execute(blocks("scrubbing")["watched"], later).fetchone() == (1, 0, 0)
+
+
+async def test_one_scrub_at_a_time(database_url: str) -> None:
+    """Another one in the same database is refused."""
+    with psycopg.connect(database_url) as other:
+        other.execute("select pg_advisory_lock(%s)", (scrubbing._LOCK,))
+        with pytest.raises(Conflict, match="another process"):
+            await scrubbing.scrub(database_url)
+        assert await scrubbing.same(database_url, f"{database_url} connect_timeout=9")
+        assert not await scrubbing.same(database_url, make_conninfo(database_url, dbname="postgres"))

@@ -8,27 +8,53 @@ select rolsuper as all, not exists (
   where n.nspname in ('muniment', 'jobs', 'checkpoints') and c.relkind = 'r' and not pg_has_role(c.relowner, 'usage')) as tables
 from pg_catalog.pg_roles where rolname = current_user
 
+-- name: alone
+select pg_try_advisory_lock(%s) as yes
+
+-- name: place (the same for two addresses of one database)
+select current_database() as name, pg_postmaster_start_time() as started
+
 -- name: now
 select pg_current_xact_id()::text as id
 
--- name: watched (who began before and may still look at what is gone)
-select count(*) as others from pg_catalog.pg_stat_activity
-where pid <> pg_backend_pid() and coalesce(datname, current_database()) = current_database() and backend_xmin is not null and age(backend_xmin) > age(%(id)s::xid)
+-- name: watched (who began before and may still look at what is gone; ids of 64 bits, since those of 32 begin anew)
+with began as (select age(%(id)s::xid8::xid) as ago)
+select (
+  select count(*) from pg_catalog.pg_stat_activity, began
+  where pid <> pg_backend_pid() and coalesce(datname, current_database()) = current_database() and age(backend_xmin) > ago
+) as transactions, (
+  select count(*) from pg_catalog.pg_prepared_xacts, began where database = current_database() and age(transaction) > ago
+) as prepared, (
+  select count(*) from pg_catalog.pg_replication_slots, began
+  where coalesce(database, current_database()) = current_database() and (age(xmin) > ago or age(catalog_xmin) > ago)
+) as slots
 
 -- name: patience
 set lock_timeout = '60s'
 
+-- name: named (whoever finds what a scrub has left behind knows by this that none is under way)
+set application_name = 'muniment scrub'
+
 -- name: point
 checkpoint
 
--- name: keep_none (a segment of the log that nobody needs is removed, not used again with its old bytes in it)
-alter system set wal_recycle = off
+-- name: keep_none (a segment of the log that nobody needs is removed, not used again with its old bytes in it; nobody else spells it so)
+alter system set wal_recycle = 'OfF'
+
+-- name: left (a quick look, for anybody)
+select true as yes from pg_catalog.pg_roles
+where rolname = current_user and rolsuper and not current_setting('wal_recycle')::boolean
+
+-- name: ours
+select true as yes from pg_catalog.pg_file_settings
+where name = 'wal_recycle' and setting = 'OfF' and not exists (
+  select from pg_catalog.pg_stat_activity where application_name = 'muniment scrub' and pid <> pg_backend_pid())
 
 -- name: keep_again
 alter system reset wal_recycle
 
 -- name: set (whether somebody else has decided that)
-select exists (select from pg_catalog.pg_file_settings where name = 'wal_recycle' and sourcefile like '%%postgresql.auto.conf') as yes
+select exists (select from pg_catalog.pg_file_settings where name = 'wal_recycle' and sourcefile like '%%postgresql.auto.conf') as some
 
 -- name: reload
 select pg_reload_conf()
@@ -40,7 +66,7 @@ select pg_walfile_name(pg_current_wal_lsn()) as name
 select pg_logical_emit_message(false, 'muniment', 'scrub'), pg_switch_wal()
 
 -- name: ahead (segments that wait to be used again, with what was in them)
-select count(*) as some from pg_catalog.pg_ls_waldir() where name ~ '^[0-9A-F]{24}$' and name > pg_walfile_name(pg_current_wal_lsn())
+select count(*) > 0 as some from pg_catalog.pg_ls_waldir() where name ~ '^[0-9A-F]{24}$' and name > pg_walfile_name(pg_current_wal_lsn())
 
 -- name: behind
-select count(*) as some from pg_catalog.pg_ls_waldir() where name ~ '^[0-9A-F]{24}$' and name <= %(name)s
+select count(*) > 0 as some from pg_catalog.pg_ls_waldir() where name ~ '^[0-9A-F]{24}$' and name <= %(name)s
