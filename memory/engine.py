@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Any, Self
@@ -25,6 +25,7 @@ from muniment.memory.flows import (
     recall,
     spend,
     stats,
+    sweep,
     switch,
     tend,
     transfer,
@@ -55,7 +56,7 @@ from muniment.memory.records import (
 from muniment.memory.rules.built_on import says
 from muniment.memory.rules.fingerprints import prints
 from muniment.memory.switching import Tally
-from muniment.memory.upkeep import Erasure, Finding, Pair, Run, Scrubbed, Tended, Traces, Undone
+from muniment.memory.upkeep import Erasure, Finding, Pair, Run, Scrubbed, Tended, Traces, Undone, Visit
 
 Progress = Callable[[int], None]
 
@@ -288,6 +289,13 @@ class Memory:
         while another run is under way. `dry` writes nothing; `limit` pairs in place of `consolidation.per_day`; `tell` is
         called with what was found. A model that fails ends the run by its status. Raises BadInput, StoreError."""
         return await consolidation.consolidate(self.house, scope, dry=dry, limit=limit, tell=tell)
+
+    def consolidate_each(
+        self, scopes: Iterable[Scope], *, dry: bool = False, limit: int | None = None, unchanged: bool = False
+    ) -> AsyncIterator[Visit]:
+        """`consolidate` one space after another, telling of each as soon as it is done. One in which somebody else is at work is
+        passed over, and one that has not changed since it was compared, unless `unchanged`. Raises BadInput, StoreError."""
+        return sweep.consolidate_each(self.house, scopes, dry=dry, limit=limit, unchanged=unchanged)
 
     async def begin_run(self, scope: Scope, *, dry: bool = False, limit: int | None = None) -> Run | None:
         """The first step of `consolidate`: a run, None while another one is under way. Raises BadInput, StoreError."""

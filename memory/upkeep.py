@@ -108,6 +108,16 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """One space of many: its run, or why there is none. `busy`: somebody else is at work there; `waiting`: its last run waits
+    for a batch endpoint; `unchanged`: what there is was compared."""
+
+    scope: Scope
+    run: Run | None = None
+    skipped: Literal["unchanged", "busy", "waiting"] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """A pair in a prompt that is with a batch endpoint: which prompt, which place in it, and what was shown."""
 

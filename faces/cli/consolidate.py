@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 from uuid import UUID
 
 import typer
@@ -15,7 +16,7 @@ from muniment.memory import wire
 from muniment.memory.errors import BadInput, Conflict, NotFound
 from muniment.memory.records import Scope
 from muniment.memory.settings import Settings, load
-from muniment.memory.upkeep import Finding, Run, Undone
+from muniment.memory.upkeep import Finding, Run, Undone, Visit
 
 if TYPE_CHECKING:
     from muniment.memory.engine import Memory
@@ -26,9 +27,17 @@ _SHORT = 8
 _MICROS = 1_000_000
 _FAILED = 1  # the exit code of a model that failed
 _PLAIN = (
-    "status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "duplicates_before",
-    "duplicates_after", "requests", "input_tokens", "output_tokens", "model", "prompt", "reason",
+    "status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "shelved", "duplicates_before",
+    "duplicates_after", "requests", "input_tokens", "output_tokens", "model", "prompt", "batch", "reason",
 )  # fmt: skip
+_SUMS = (
+    "checked", "same", "superseded", "unanswered", "requests", "asked", "unchanged", "waiting", "busy", "over_budget", "failed",
+)  # fmt: skip
+_SKIPPED = {"waiting": "its last run waits for a batch endpoint.", "busy": "another run is at work there."}
+_BESIDES = {
+    "unanswered": "without an answer", "unchanged": "unchanged since the last run", "waiting": "waiting for a batch endpoint",
+    "busy": "under way elsewhere", "over_budget": "for which the budget was used up", "failed": "for which the model failed",
+}  # fmt: skip
 _CALLED = {None: "no answer", "same": "same", "supersedes": "later supersedes earlier", "different": "different"}
 
 
@@ -46,6 +55,12 @@ def consolidate(
     undo: Annotated[
         str | None, typer.Option(metavar="RUN", help="Take back what a run did: its id, or the beginning of it.")
     ] = None,
+    unchanged: Annotated[
+        bool,
+        typer.Option(
+            "--unchanged", help="With --all or --tenant: those, too, who have not changed since their last run."
+        ),
+    ] = False,
     runs: Annotated[bool, typer.Option("--runs", help="Show the latest runs.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -55,6 +70,10 @@ def consolidate(
     lost, and a run can be undone. Pairs are looked at closest first, by the rules where they are sure and else by the
     model, if one is configured (MUNIMENT_MODEL). Words of two people, two numbers, a thing and its denial are
     never made one. A pair that was looked at is left alone for consolidation.fingerprint_days.
+
+    --all and --tenant T look at one user after another, and pass over those in whose memory nothing has changed since it was
+    compared, and those where another run is at work. With consolidation.batch a run waits for the model's answers, and
+    `muniment work` collects them.
 
     --dry-run asks the model, too, and costs what that costs. --undo makes of every memory what it was before the run, but
     of those that have changed since.
@@ -66,6 +85,8 @@ def consolidate(
       muniment consolidate --user ana
 
       muniment consolidate --user ana --undo 3fa1
+
+      muniment consolidate --all
     """
     settings = load()
     many = everybody or tenant is not None
@@ -75,6 +96,8 @@ def consolidate(
         raise BadInput("--undo and --runs stand alone")
     if many and (undo is not None or runs):
         raise BadInput("--undo and --runs are about one user: give --user")
+    if unchanged and not many:
+        raise BadInput("--unchanged goes with --all or --tenant: one user's memory is looked at in any case")
     scope = session.scope_of(settings, user or ME)
     if undo is not None:
         _undo(settings, scope, undo, as_json=as_json)
@@ -82,7 +105,7 @@ def consolidate(
         _runs(settings, scope, as_json=as_json)
     elif many:
         only = None if tenant is None else name(tenant, "--tenant")
-        session.run(_everybody(settings, only, dry=dry_run, limit=limit, as_json=as_json))
+        session.run(_everybody(settings, only, dry=dry_run, limit=limit, unchanged=unchanged, as_json=as_json))
     else:
         _one(settings, scope, dry=dry_run, limit=limit, as_json=as_json)
 
@@ -90,7 +113,7 @@ def consolidate(
 def _one(settings: Settings, scope: Scope, *, dry: bool, limit: int | None, as_json: bool) -> None:
     found: list[Finding] = []
 
-    async def work() -> Run | None:
+    async def work() -> Run:
         async with session.opened(settings, quiet=as_json) as memory:
             with screen.progress("pairs", None, quiet=as_json) as move:
 
@@ -98,14 +121,10 @@ def _one(settings: Settings, scope: Scope, *, dry: bool, limit: int | None, as_j
                     found.extend(some)
                     move(len(some))
 
-                return await memory.consolidate(scope, dry=dry, limit=limit, tell=tell)
+                run = await memory.consolidate(scope, dry=dry, limit=limit, tell=tell)
+            return run or await _another(settings, memory, scope)
 
     run = session.run(work())
-    if run is None:
-        raise Conflict(
-            f"another consolidation of {scope.owner!r} is under way: wait for it (see muniment consolidate --runs); one whose "
-            f"process has died is given up after {settings.consolidation.lease_minutes:g} minutes"
-        )
     if as_json:
         screen.show_json(_row(run) | ({"pairs": [_pair(one) for one in found]} if dry else {}))
     else:
@@ -116,41 +135,83 @@ def _one(settings: Settings, scope: Scope, *, dry: bool, limit: int | None, as_j
         raise typer.Exit(_FAILED)
 
 
-async def _everybody(settings: Settings, tenant: str | None, *, dry: bool, limit: int | None, as_json: bool) -> None:
+async def _another(settings: Settings, memory: Memory, scope: Scope) -> NoReturn:
+    """Say which run the space has instead. Raises Conflict."""
+    run = next(iter(await memory.consolidations(scope, 1)), None)
+    if run is not None and run.status == "waiting":
+        raise Conflict(
+            f"the consolidation {str(run.id)[:_SHORT]} of {scope.owner!r} waits for the model's answers about "
+            f"{_pairs(len(run.asked))}: a worker collects them when they are there (muniment work); nothing was done"
+        )
+    raise Conflict(
+        f"another consolidation of {scope.owner!r} is under way: wait for it (see {_shows(scope)}); one whose "
+        f"process has died is given up after {settings.consolidation.lease_minutes:g} minutes"
+    )
+
+
+async def _everybody(
+    settings: Settings, tenant: str | None, *, dry: bool, limit: int | None, unchanged: bool, as_json: bool
+) -> None:
     """Space by space: each has its line as soon as it is done, so that an interruption loses no word of what was."""
-    done: list[Run] = []
-    busy = 0
+    total = Counter[str]()
     async with session.opened(settings, quiet=as_json) as memory:
         spaces = await memory.spaces(tenant)
+        several = len({one.tenant for one in spaces}) > 1
         with screen.progress("spaces", len(spaces), quiet=as_json) as move:
-            for scope in spaces:
-                run = await memory.consolidate(scope, dry=dry, limit=limit)
+            async for visit in memory.consolidate_each(spaces, dry=dry, limit=limit, unchanged=unchanged):
                 move(1)
-                if run is None:
-                    busy += 1
-                    continue
-                done.append(run)
+                total += _counted(visit)
                 if as_json:
-                    screen.show_json(_row(run))
-                elif run.seen:
-                    screen.say(f"{run.scope.owner}: {_counts(run)}")
-    total = {key: sum(getattr(one, key) for one in done) for key in ("checked", "same", "superseded", "requests")}
-    failed = sum(one.status in ("failed", "over_budget") for one in done)
+                    _emit(visit)
+                else:
+                    _mention(visit, several=several)
+    sums = {key: total[key] for key in _SUMS}
     if as_json:
-        screen.show_json({"spaces": len(spaces), "busy": busy, "failed": failed, **total})
+        screen.show_json({"spaces": len(spaces), "dry_run": dry, **sums})
     else:
-        screen.say(
-            f"{len(spaces):,} spaces, {total['checked']:,} pairs checked, {total['same']:,} merged, "
-            f"{total['superseded']:,} superseded{_besides(busy, failed)}."
-        )
-    if failed:
+        screen.say(_sum(len(spaces), total) + (" Nothing was changed (--dry-run)." if dry else ""))
+    if total["failed"] or total["over_budget"]:
         raise typer.Exit(_FAILED)
 
 
-def _besides(busy: int, failed: int) -> str:
-    return (f"; {busy:,} under way elsewhere" if busy else "") + (
-        f"; the model failed for {failed:,}" if failed else ""
+def _counted(visit: Visit) -> Counter[str]:
+    """What a visit adds to the totals."""
+    run = visit.run
+    if run is None:
+        return Counter({visit.skipped or "busy": 1})
+    counts = Counter({key: getattr(run, key) for key in ("checked", "same", "superseded", "unanswered", "requests")})
+    if run.status in ("failed", "over_budget", "waiting"):
+        counts[run.status] = 1
+    counts["asked"] = len(run.asked)
+    return counts
+
+
+def _emit(visit: Visit) -> None:
+    """A visit as a line of JSON; of what has not changed there is nothing to say."""
+    if visit.run is not None:
+        screen.show_json(_row(visit.run))
+    elif visit.skipped != "unchanged":
+        screen.show_json({"user": visit.scope.owner, "tenant": visit.scope.tenant, "skipped": visit.skipped})
+
+
+def _mention(visit: Visit, *, several: bool) -> None:
+    """A visit that came to something as a line of text."""
+    who = f"{visit.scope.tenant}/{visit.scope.owner}" if several else visit.scope.owner
+    run = visit.run
+    if run is None:
+        if visit.skipped in _SKIPPED:
+            screen.say(f"{who}: {_SKIPPED[visit.skipped]}")
+    elif run.seen:
+        screen.say(f"{who}: {_counts(run)}" + (f" {_waits(run)}." if run.status == "waiting" else ""))
+
+
+def _sum(spaces: int, total: Counter[str]) -> str:
+    said = "1 space" if spaces == 1 else f"{spaces:,} spaces"
+    checked = (
+        f"{said}, {_pairs(total['checked'])} checked, {total['same']:,} merged, {total['superseded']:,} superseded"
     )
+    besides = [f"{total[key]:,} {words}" for key, words in _BESIDES.items() if total[key]]
+    return "; ".join([checked, *besides]) + "."
 
 
 def _undo(settings: Settings, scope: Scope, typed: str, *, as_json: bool) -> None:
@@ -163,8 +224,9 @@ def _undo(settings: Settings, scope: Scope, typed: str, *, as_json: bool) -> Non
         told = {"user": scope.owner, "run": str(undone.run.id)}
         screen.show_json(told | {"restored": undone.restored, "left": undone.left})
         return
-    left = f"; {undone.left:,} changed since and were left as they are" if undone.left else ""
-    screen.say(f"{undone.restored:,} memories are what they were before the run{left}.")
+    left = f"; {undone.left:,} changed since and left as found" if undone.left else ""
+    done = "1 memory is what it was" if undone.restored == 1 else f"{undone.restored:,} memories are what they were"
+    screen.say(f"{done} before the run{left}.")
 
 
 def _runs(settings: Settings, scope: Scope, *, as_json: bool) -> None:
@@ -187,11 +249,13 @@ async def _find(memory: Memory, scope: Scope, typed: str) -> UUID:
     """The run whose id begins so. Raises BadInput, NotFound."""
     wanted = typed.strip().lower()
     if len(wanted) < session.SHORTEST_ID or set(wanted) - set("0123456789abcdef-"):
-        raise BadInput(f"--undo: {screen.one_line(typed)!r} is no run: `muniment consolidate --runs` shows their ids")
+        raise BadInput(f"--undo: {screen.one_line(typed)!r} is no run: `{_shows(scope)}` shows their ids")
     found = [one.id for one in await memory.consolidations(scope, _KNOWN) if str(one.id).startswith(wanted)]
     if not found:
-        raise NotFound(f"no run of {scope.owner!r} has an id that begins with {wanted}; `muniment consolidate --runs` shows "
-                       "them, and `muniment list --state all` what there is")  # fmt: skip
+        way = screen.WAYS_OUT[NotFound]  # what is said of anything that is not there; here the runs are meant
+        raise NotFound(
+            f"no run of {scope.owner!r} has an id that begins with {wanted}; {way}, and `{_shows(scope)}` the runs"
+        )
     if len(found) > 1:
         raise BadInput(f"--undo: {wanted} is ambiguous: {', '.join(map(str, found))}")
     return found[0]
@@ -200,25 +264,34 @@ async def _find(memory: Memory, scope: Scope, typed: str) -> UUID:
 def _say(run: Run, currency: str) -> None:
     screen.say(_counts(run))
     if run.status == "waiting":
+        cost = f" They cost at most {run.micros / _MICROS:.4f} {currency}." if run.micros else ""
         screen.say(
-            f"{len(run.asked):,} pairs are with the batch endpoint of {run.model}: a worker collects the answers when they are "
-            f"there (muniment work), at most {run.micros / _MICROS:.4f} {currency}."
+            f"{_waits(run)} of {run.model}: a worker collects the answers when they are there (muniment work).{cost}"
         )
     elif run.requests:
-        screen.say(
-            f"{run.requests:,} requests to {run.model}: {run.input_tokens:,} + {run.output_tokens:,} tokens, "
-            f"{run.micros / _MICROS:.4f} {currency}."
-        )
-    if run.status == "waiting":
-        screen.say(f"{len(run.asked):,} pairs are with the model's batch endpoint; `muniment work` fetches its answer.")
+        cost = f", {run.micros / _MICROS:.4f} {currency}" if run.micros else ""
+        asked = "1 request" if run.requests == 1 else f"{run.requests:,} requests"
+        screen.say(f"{asked} to {run.model}: {run.input_tokens:,} + {run.output_tokens:,} tokens{cost}.")
     if run.dry:
         screen.say("Nothing was changed (--dry-run).")
-    elif run.same or run.superseded:
+    elif (run.same or run.superseded) and run.status != "waiting":
         screen.say(
             f"To take it back: muniment consolidate --user {quote(run.scope.owner)} --undo {str(run.id)[:_SHORT]}"
         )
     if run.status in ("failed", "over_budget"):
         screen.complain(_why(run))
+
+
+def _waits(run: Run) -> str:
+    return f"{_pairs(len(run.asked))} {'is' if len(run.asked) == 1 else 'are'} with the batch endpoint"
+
+
+def _shows(scope: Scope) -> str:
+    return f"muniment consolidate --user {quote(scope.owner)} --runs"
+
+
+def _pairs(count: int) -> str:
+    return "1 pair" if count == 1 else f"{count:,} pairs"
 
 
 def _why(run: Run) -> str:
@@ -234,21 +307,21 @@ def _counts(run: Run) -> str:
         return "No pair of memories is to be looked at."
     parts = [f"{run.same:,} merged", f"{run.superseded:,} superseded", f"{run.distinct:,} different"]
     parts += [f"{run.outdated:,} changed meanwhile"] if run.outdated else []
-    parts += [f"{run.unanswered:,} without an answer"] if run.unanswered else []
+    shelved = f" ({run.shelved:,} too often: left alone for a while)" if run.shelved else ""
+    parts += [f"{run.unanswered:,} without an answer{shelved}"] if run.unanswered else []
     after = (
         ""
         if run.duplicates_after is None
         else f" Duplicates by the rules: {run.duplicates_before} before, {run.duplicates_after} after."
     )
-    pairs = "1 pair" if run.seen == 1 else f"{run.seen:,} pairs"
-    return f"{pairs} found, {run.checked:,} checked: {', '.join(parts)}.{after}"
+    return f"{_pairs(run.seen)} found, {run.checked:,} checked: {', '.join(parts)}.{after}"
 
 
 def _row(run: Run) -> dict[str, Any]:
     told = {key: getattr(run, key) for key in _PLAIN}
     times = {"started_at": run.started_at, "ended_at": run.ended_at, "from_rev": run.from_rev, "to_rev": run.to_rev}
     head = {"user": run.scope.owner, "tenant": run.scope.tenant, "run": None if run.dry else run.id, "dry_run": run.dry}
-    return dict(wire.plain(head | told | times)) | {"money": run.micros / _MICROS}
+    return dict(wire.plain(head | told | times)) | {"asked": len(run.asked), "money": run.micros / _MICROS}
 
 
 def _line(run: Run) -> list[Any]:

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from muniment.memory.models.scripted import ScriptedOpenAI, structured
+from muniment.memory.models.scripted_batches import ScriptedBatches
 from tests.faces.conftest import PROGRAM, Muniment
 
 ROWS = (
@@ -21,6 +22,9 @@ ROWS = (
     "The user reads a book about bees",
     "The user waters the tomatoes on the balcony.",
 )
+
+
+DOUBTFUL = ("The user paints the old boat in the harbour", "The old boat in the harbour gets its paint by the user")
 
 
 @pytest.fixture
@@ -78,19 +82,72 @@ def test_shown_done_and_taken_back(muniment: Muniment, twins: Callable[..., None
 
 
 def test_everybody_of_a_tenant(muniment: Muniment, twins: Callable[..., None]) -> None:
-    """Each space that had something has a line, and the last line has the sum; another tenant is not touched."""
+    """Each space that had something has a line, and the last line has the sum; another tenant is not touched. Whose memory has
+    not changed since is looked at only when asked."""
     for user in ("ana", "ben"):
         twins(user)
     told = muniment("consolidate", "--tenant", "default").out.splitlines()
     assert [line.split(":")[0] for line in told[:2]] == ["ana", "ben"]
     assert told[2] == "2 spaces, 2 pairs checked, 2 merged, 0 superseded."
     assert muniment("consolidate", "--tenant", "other").out.startswith("0 spaces")
-    assert [one["checked"] for one in muniment("consolidate", "--all", "--json").lines[:2]] == [0, 0]
+    (total,) = muniment("consolidate", "--all", "--json").lines
+    assert (total["spaces"], total["unchanged"], total["checked"]) == (2, 2, 0)
+    *rows, total = muniment("consolidate", "--all", "--unchanged", "--json").lines
+    assert [one["checked"] for one in rows] == [0, 0]
+    assert total["unchanged"] == 0
+    assert muniment("remember", "I live in Porto", "--user", "ben").code == 0
+    told = muniment("consolidate", "--all").out.splitlines()
+    assert told[-1].endswith("; 1 unchanged since the last run.")
+
+
+def test_what_waits_is_told_once_and_holds_up_nobody(
+    muniment: Muniment, twins: Callable[..., None], tmp_path: Path, database_url: str
+) -> None:
+    """What a person and a program see of a run whose answers take a day, of one beside it, and of everybody's meanwhile."""
+    config = tmp_path / "batch.yaml"
+    config.write_text("consolidation: {batch: true}")
+    for user in ("ana", "ben", "cat"):
+        twins(user, *DOUBTFUL)
+    with ScriptedBatches(lambda _: "?", polls=9) as model:
+        asking = {"MUNIMENT_MODEL": "tiny-1", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model.base_url,
+                  "MUNIMENT_CONFIG": str(config)}  # fmt: skip
+        said = muniment("consolidate", "--user", "ana", **asking)
+        assert said.code == 0
+        assert said.out.count("batch endpoint") == 1
+        assert "1 pair is with the batch endpoint of tiny-1" in said.out
+        assert "--undo" not in said.out
+        (row,) = muniment("consolidate", "--user", "ana", "--runs", "--json").json["runs"]
+        assert (row["status"], row["asked"], row["batch"]) == ("waiting", 1, "batch_1")
+        beside = muniment("consolidate", "--user", "ana", **asking)
+        assert (beside.code, f"the consolidation {row['run'][:8]} of 'ana' waits" in beside.err) == (6, True)
+        assert "minutes" not in beside.err
+        with psycopg.connect(database_url) as admin:
+            admin.execute("""insert into muniment.consolidation_runs (space_id, run_id, status, started_at, leased_until, from_rev)
+                             select space_id, gen_random_uuid(), 'running', now(), now() + '1 hour', 0 from muniment.spaces
+                             where owner_id = 'ben'""")  # fmt: skip
+        busy = muniment("consolidate", "--user", "ben", **asking)
+        assert (busy.code, "is given up after 3 minutes" in busy.err) == (6, True)
+        everybody = muniment("consolidate", "--all", **asking).out.splitlines()
+        assert everybody[0] == "ana: its last run waits for a batch endpoint."
+        assert everybody[1] == "ben: another run is at work there."
+        assert everybody[2].endswith("1 pair is with the batch endpoint.")
+        assert everybody[3] == (
+            "3 spaces, 1 pair checked, 1 merged, 0 superseded; 2 waiting for a batch endpoint; 1 under way elsewhere."
+        )
+        *rows, total = muniment("consolidate", "--all", "--json", **asking).lines
+        assert [one["skipped"] for one in rows] == ["waiting", "busy", "waiting"]
+        assert (total["waiting"], total["busy"], total["asked"]) == (2, 1, 0)
 
 
 @pytest.mark.parametrize(
     "options",
-    [("--user", "a", "--all"), ("--undo", "abcd", "--runs"), ("--undo", "abcd", "--all"), ("--limit", "0")],
+    [
+        ("--user", "a", "--all"),
+        ("--undo", "abcd", "--runs"),
+        ("--undo", "abcd", "--all"),
+        ("--limit", "0"),
+        ("--unchanged",),
+    ],
 )
 def test_what_makes_no_sense_is_refused(muniment: Muniment, options: tuple[str, ...]) -> None:
     """Options that contradict each other are bad input, and nothing is done."""
@@ -114,9 +171,7 @@ def test_a_process_that_ends_between_two_steps_loses_nothing(
         go_on.wait(30)
         return structured({"pairs": [{"pair": 1, "verdict": "different"}]})
 
-    twins(
-        "ana", "The user paints the old boat in the harbour", "The old boat in the harbour gets its paint by the user"
-    )
+    twins("ana", *DOUBTFUL)
     with ScriptedOpenAI(reply) as model:
         asking = {"MUNIMENT_MODEL": "m", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model.base_url}
         command = [PROGRAM, "consolidate", "--user", "ana"]
