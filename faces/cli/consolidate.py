@@ -40,27 +40,30 @@ _BESIDES = {
 }  # fmt: skip
 _CALLED = {None: "no answer", "same": "same", "supersedes": "later supersedes earlier", "different": "different"}
 
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=1, help="Check at most so many pairs, whatever the day has left (consolidation.per_day)."
+    ),
+]
+Unchanged = Annotated[
+    bool,
+    typer.Option(
+        "--unchanged", help="With --all or --tenant: those, too, whose memory has not changed since its last run."
+    ),
+]
+
 
 def consolidate(
     user: Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Whose memory; else me.")] = None,
     tenant: Annotated[str | None, typer.Option("--tenant", metavar="T", help="Everybody's of this tenant.")] = None,
     everybody: Annotated[bool, typer.Option("--all", help="Everybody's, of every tenant.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done; change nothing.")] = False,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, help="Check at most so many pairs, whatever the day has left (consolidation.per_day)."
-        ),
-    ] = None,
+    limit: Limit = None,
     undo: Annotated[
         str | None, typer.Option(metavar="RUN", help="Take back what a run did: its id, or the beginning of it.")
     ] = None,
-    unchanged: Annotated[
-        bool,
-        typer.Option(
-            "--unchanged", help="With --all or --tenant: those, too, who have not changed since their last run."
-        ),
-    ] = False,
+    unchanged: Unchanged = False,
     runs: Annotated[bool, typer.Option("--runs", help="Show the latest runs.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -90,14 +93,13 @@ def consolidate(
     """
     settings = load()
     many = everybody or tenant is not None
-    if sum((user is not None, tenant is not None, everybody)) > 1:
-        raise BadInput("--user, --tenant and --all: give one of them")
-    if sum((undo is not None, runs, dry_run or limit is not None)) > 1:
-        raise BadInput("--undo and --runs stand alone")
-    if many and (undo is not None or runs):
-        raise BadInput("--undo and --runs are about one user: give --user")
-    if unchanged and not many:
-        raise BadInput("--unchanged goes with --all or --tenant: one user's memory is looked at in any case")
+    _agree(
+        whose=sum((user is not None, tenant is not None, everybody)),
+        what=sum((undo is not None, runs, dry_run or limit is not None)),
+        past=undo is not None or runs,
+        many=many,
+        unchanged=unchanged,
+    )
     scope = session.scope_of(settings, user or ME)
     if undo is not None:
         _undo(settings, scope, undo, as_json=as_json)
@@ -108,6 +110,18 @@ def consolidate(
         session.run(_everybody(settings, only, dry=dry_run, limit=limit, unchanged=unchanged, as_json=as_json))
     else:
         _one(settings, scope, dry=dry_run, limit=limit, as_json=as_json)
+
+
+def _agree(*, whose: int, what: int, past: bool, many: bool, unchanged: bool) -> None:
+    """Refuse options that contradict each other. Raises BadInput."""
+    if whose > 1:
+        raise BadInput("--user, --tenant and --all: give one of them")
+    if what > 1:
+        raise BadInput("--undo and --runs stand alone")
+    if many and past:
+        raise BadInput("--undo and --runs are about one user: give --user")
+    if unchanged and not many:
+        raise BadInput("--unchanged goes with --all or --tenant: one user's memory is looked at in any case")
 
 
 def _one(settings: Settings, scope: Scope, *, dry: bool, limit: int | None, as_json: bool) -> None:
