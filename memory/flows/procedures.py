@@ -21,10 +21,12 @@ from muniment.memory.ports import AnswerForm, ChatMessage, Probe
 from muniment.memory.prompts import prompt
 from muniment.memory.records import Memory, MemoryId, Neighbour, Revision, Scope, Turn, Vector, evolve
 from muniment.memory.rules import path_answer, procedure_words, suspect
+from muniment.memory.rules.goals import goals, part_of, reworded, same_goal, same_steps, worded
 from muniment.memory.rules.merge import Merged, fresh
 from muniment.memory.rules.paths import Path, candidate, paths, working
-from muniment.memory.rules.procedure import Procedure, fit, parse, part_of, render, same_goal, united
+from muniment.memory.rules.procedure import Procedure, fit, parse, render, united
 from muniment.memory.rules.validate import validate
+from muniment.memory.rules.words import has_cjk
 
 _log = logging.getLogger(__name__)
 _TURNS = 300  # of a thread, that one look reads
@@ -180,14 +182,16 @@ async def _change(
     kept, _ = validate(said, categories=frozenset(house.categories), max_chars=house.settings.procedures.chars)
     if kept is None:
         return None
-    old = _same(house, one, known, near)
+    old = _same(house, one, known, near) or await _reworded(house, one, known)
     if old is None:
         where = evolve(scope, agent=one.path.agent)
         return Change(action="ADD", after=fresh(kept, MemoryId(uuid4()), where, now), vector=one.vector, band="new")
     before = parse(old.text)
     if before is None or (old.event_time is not None and old.event_time > one.path.at):
         return None  # edited by hand, or a later success is known
-    told = one.told if one.path.asked else evolve(one.told, goal=before.goal)  # its beginning may be out of sight
+    goal = worded(one.told.goal, before.goal) if same_steps(one.told, before) else one.told.goal
+    # Of work that nobody has asked for in sight, the beginning may be out of sight.
+    told = evolve(one.told, goal=goal if one.path.asked else before.goal)
     both = _fitted(house, united(told, before)) or told
     text = render(both)
     after = evolve(
@@ -218,11 +222,29 @@ def _same(house: House, one: _Found, known: Sequence[Memory], near: Sequence[Nei
     A vector alone does not tell a deployment to staging from one to production."""
     worked = {act.turn for act, _ in one.path.acts}
     active = [memory for memory in known if memory.state == "active"]
-    goals = [(memory, found.goal) for memory in active if (found := parse(memory.text)) is not None]
+    said = [(memory, found.goal) for memory in active if (found := parse(memory.text)) is not None]
     sure = {item.memory.id for item in near if item.sim >= house.profile.auto}
     looks = (
-        (memory for memory, _ in goals if worked & set(memory.turns)),
-        (memory for memory, goal in goals if same_goal(goal, one.told.goal)),
-        (memory for memory, goal in goals if memory.id in sure and part_of(goal, one.told.goal)),
+        (memory for memory, _ in said if worked & set(memory.turns)),
+        (memory for memory, goal in said if any(same_goal(known, one.told.goal) for known in goals(goal))),
+        (memory for memory, goal in said if memory.id in sure and part_of(goal, one.told.goal)),
     )
     return next(chain.from_iterable(looks), None)
+
+
+async def _reworded(house: House, one: _Found, known: Sequence[Memory]) -> Memory | None:
+    """The active procedure of the same steps whose goal says the same in another wording."""
+    active = [(memory, found) for memory in known if memory.state == "active" and (found := parse(memory.text))]
+    for memory, found in active if one.path.asked else ():
+        wordings = [wording for wording in goals(found.goal) if reworded(wording, one.told.goal)]
+        if wordings and same_steps(found, one.told) and await _close(house, one.told.goal, wordings):
+            return memory
+    return None
+
+
+async def _close(house: House, goal: str, wordings: Sequence[str]) -> bool:
+    """Whether a goal is near one of its wordings, where the embedder knows the script."""
+    if "cjk" not in house.profile.scripts and any(map(has_cjk, (goal, *wordings))):
+        return True
+    asked, *vectors = await house.embedder.documents([goal, *wordings])
+    return max(float(asked @ vector) for vector in vectors) >= house.profile.check

@@ -15,12 +15,9 @@ TAG = "path"
 _LINES = (160, 110, 80, 50)  # characters of a line: the first of these with which everything has room
 _AVOIDED = 4
 _LEAST_STEPS = 1
-_ALIKE = 0.6  # of the words of two goals
 _GOAL, _STEPS, _AVOID, _AGAIN = "Goal: ", "Steps:", "Avoid:", "Again: "
 _STEP = re.compile(r"(?P<number>[1-9]\d?)\. (?P<text>\S.*)")
 _ITEM = re.compile(r"- (?P<text>\S.*)")
-# What differs from one time to the next: files, addresses, versions, numbers.
-_PARTICULAR = re.compile(r"\S*(?:[/\\@]|\.\w)\S*|\S*\d\S*")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,20 +73,6 @@ def fit(procedure: Procedure, *, chars: int, steps: int) -> Procedure | None:
     return None
 
 
-def same_goal(a: str, b: str) -> bool:
-    """Whether two goals are one, though of another file, version or number: most of their other words are the same."""
-    left, right = _content(a), _content(b)
-    if not left or not right:
-        return words.fold(a) == words.fold(b)
-    return len(left & right) >= _ALIKE * len(left | right)
-
-
-def part_of(a: str, b: str) -> bool:
-    """Whether one of two goals says all that the other says, two words at least."""
-    left, right = _content(a), _content(b)
-    return min(len(left), len(right)) > 1 and (left <= right or right <= left)
-
-
 def united(new: Procedure, old: Procedure) -> Procedure:
     """The newer path with what failed on the way to either; what succeeds now is no longer to be avoided."""
     taken = {words.fold(step) for step in new.steps}
@@ -125,7 +108,3 @@ def _within(one: Procedure, most: int, avoided: int, *, again: bool) -> Procedur
 def _cut(text: str, most: int) -> str:
     flat = tidy(text)
     return flat if len(flat) <= most else flat[: most - 1].rstrip() + "…"
-
-
-def _content(goal: str) -> frozenset[str]:
-    return words.lexeme_set(_PARTICULAR.sub(" ", goal)) or words.lexeme_set(goal)

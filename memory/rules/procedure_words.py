@@ -93,7 +93,7 @@ _NEXT_TIME = re.compile(
     re.IGNORECASE,
 )
 
-_VERBS = (
+VERBS = (
     r"(?:add|analy[sz]e|apply|archive|assemble|backup|back\s+up|book|bring|build|calculate|check|clean|clone|collect|combine|compare|compile|compress|compute|configure"
     r"|connect|convert|copy|create|crop|debug|decode|decrypt|delete|deliver|deploy|diagnose|download|draft|encode|encrypt|enable|export|extract|fetch|fill|find"
     r"|fix|format|generate|get|import|index|insert|inspect|install|integrate|load|make|merge|migrate|mount|move|open|optimi[sz]e|order|package|parse|patch|ping|plan|plot"
@@ -104,7 +104,7 @@ _VERBS = (
 _REQUEST = re.compile(
     _OPENING
     + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|(?:i|we)(?:'d|\s+would)?\s+(?:like|need|want|have)\s+(?:you\s+)?(?:to\s+)?|let's\s+|let\s+us\s+|you\s+need\s+to\s+)?(?:please\s+|now\s+|first\s+|then\s+|try\s+to\s+)*"
-    r"(?:help\s+(?:me|us)\s+(?:to\s+)?)?(?P<goal>" + _VERBS + r"\s+\S.+)$",
+    r"(?:help\s+(?:me|us)\s+(?:to\s+)?)?(?P<goal>" + VERBS + r"\s+\S.+)$",
     re.IGNORECASE,
 )
 _REQUEST_ZH = re.compile(

@@ -140,6 +140,56 @@ async def test_other_goals_stay_apart(memory: Memory) -> None:
     ]
 
 
+async def test_two_wordings_of_a_goal_are_one_procedure(memory: Memory) -> None:
+    """The same steps, asked for in other words and for another file: one procedure under both; a third wording finds it."""
+    await learned(memory, PARSER)
+    [first] = await procedures(memory)
+    wordings = ("Pull the tables from the new scan.pdf", "Pull the tables out of invoice.pdf")
+    for n, wording in enumerate(wordings, 1):
+        file = wording.split()[-1]
+        again: list[Line] = [
+            ("user", wording),
+            ("parse_pdf", {"path": file, "engine": "old"}, "exit code: 2"),
+            ("parse_pdf", {"path": file, "engine": "ocr", "dpi": 300}, "12 tables", True),
+        ]
+        await learned(memory, again, thread=f"T{n}", start=NOON + timedelta(minutes=2 * n))
+    [known] = await procedures(memory)
+    assert known.id == first.id
+    assert known.text.splitlines()[0] == ("Goal: Pull the tables out of invoice.pdf / Extract the tables from scan.pdf")
+    assert known.text.splitlines()[2] == "1. Call parse_pdf with path=invoice.pdf, engine=ocr, dpi=300"
+    assert [one.action for one in await memory.history(scope(), known.id)] == ["UPDATE", "MERGE", "ADD"]
+
+
+KIN: dict[str, tuple[str, list[Line]]] = {
+    "other steps": ("Pull the tables from the scan.pdf", [*PARSER[1:5], ("parse_pdf", {"path": "scan.pdf", "engine": "cloud"}, "ok", True)]),
+    "another goal": ("Archive every mail of scan.pdf by its sender", PARSER[1:]),
+    "more steps": ("Pull the tables from the scan.pdf", [*PARSER[1:], ("check_tables", {"path": "scan.pdf"}, '{"valid": true}')]),
+    "another number": ("Pull the tables from the scan.pdf",
+                       [*PARSER[1:5], ("parse_pdf", {"path": "scan.pdf", "engine": "ocr", "dpi": 600}, "ok", True)]),
+}  # fmt: skip
+
+
+async def test_procedures_of_other_steps_or_goals_are_two(memory: Memory) -> None:
+    """A close goal reached in another way, or the same way to another goal."""
+    for name, (wording, lines) in KIN.items():
+        await learned(memory, PARSER, owner=name)
+        later = NOON + timedelta(minutes=5)
+        found = await learned(memory, [("user", wording), *lines], owner=name, thread="B", start=later)
+        assert len(found) == 2, name
+
+
+async def test_two_wordings_in_chinese(memory: Memory) -> None:
+    """By their words where the embedder does not know the script; other words in it are another goal."""
+    for wording, count in (("把报告转换成PDF格式", 1), ("把这份报告转成PDF格式", 1), ("翻译合同全文", 2)):
+        lines: list[Line] = [
+            ("user", wording),
+            ("convert", {"to": "png"}, "HTTP 415"),
+            ("convert", {"to": "pdf"}, "ok", True),
+        ]
+        await learned(memory, lines, thread=wording, start=NOON + timedelta(minutes=len(wording) / 2))
+        assert len(await procedures(memory)) == count
+
+
 async def test_what_was_forgotten_is_not_learned_again(memory: Memory) -> None:
     """The turns are still there; a new success is another matter."""
     await learned(memory, PARSER)

@@ -1,0 +1,117 @@
+"""What procedures are for: whether two goals are one, in whatever words, and whether two procedures do the same."""
+
+from __future__ import annotations
+
+import re
+
+from muniment.memory.rules import words
+from muniment.memory.rules.procedure import Procedure
+from muniment.memory.rules.procedure_words import VERBS
+
+_ALIKE = 0.6  # of the words of two goals
+_OR = " / "  # between the wordings of a goal
+_CHARS = 160  # of all wordings
+_MARKS = ".,:;!?()[]\"'"
+# What differs from one time to the next: files, addresses, versions, numbers.
+_PARTICULAR = re.compile(r"\S*(?:[/\\@]|\.\w)\S*|\S*\d\S*")
+# What is done, in whatever words, and words that say no more of what it is done to.
+_DOING = re.compile(
+    rf"^\W*(?:{VERBS}|get|got|take|turn|change|put|bring|grab|obtain|pull|hand|give|deal)\b"
+    r"|\b(?:out|over|off|every|all|each|whole|new|file|format|version)\b"
+    r"|转换|转成|转为|换成|改成|变成|改为|做成|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修好|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|运行|检查|测试|配置|下载"
+    r"|更新|创建|恢复|整理|提取|发给|交给|抽取|抽出|取出|拿出|弄成|格式|这[份个些]|那[份个些]|新的?|全部|所有|一下|[把将从里中成为的了到]",
+    re.IGNORECASE,
+)
+
+_OPPOSED = tuple(
+    tuple(map(words.lexeme_set, pair.split("/")))
+    for pair in [
+        "enable/disable",
+        "start/stop",
+        "stop/restart",
+        "install/uninstall",
+        "install/remove",
+        "add/remove",
+        "add/delete",
+        "create/delete",
+        "open/close",
+        "mount/unmount",
+        "encrypt/decrypt",
+        "encode/decode",
+        "compress/unpack",
+        "zip/unzip",
+        "upload/download",
+        "import/export",
+        "upgrade/downgrade",
+        "push/pull",
+        "lock/unlock",
+        "connect/disconnect",
+        "attach/detach",
+        "allow/block",
+        "grant/revoke",
+        "show/hide",
+        "increase/decrease",
+        "read/write",
+        "deploy/rollback",
+        "backup/restore",
+    ]
+)
+
+
+def same_goal(a: str, b: str) -> bool:
+    """Whether two goals are one, though of another file, version or number: most of their other words are the same, and not
+    each names a thing that the other does not."""
+    left, right = _content(a), _content(b)
+    if not left or not right:
+        return words.fold(a) == words.fold(b)
+    return len(left & right) >= _ALIKE * len(left | right) and (left <= right or right <= left or reworded(a, b))
+
+
+def reworded(a: str, b: str) -> bool:
+    """Whether two goals are of the same things, though one says in another way what is done to them, or says more.
+
+    Staging is not production: a thing that only one of two goals names, while the other names another, keeps them apart."""
+    left, right = (_content(_DOING.sub(" ", goal)) for goal in (a, b))
+    return bool(left and right) and (left <= right or right <= left) and not _opposed(a, b)
+
+
+def _opposed(a: str, b: str) -> bool:
+    left, right = words.lexeme_set(a), words.lexeme_set(b)
+    return any((one <= left and other <= right) or (one <= right and other <= left) for one, other in _OPPOSED)
+
+
+def part_of(a: str, b: str) -> bool:
+    """Whether one of two goals says all that the other says, two words at least."""
+    left, right = _content(a), _content(b)
+    return min(len(left), len(right)) > 1 and (left <= right or right <= left)
+
+
+def goals(goal: str) -> list[str]:
+    """The wordings of a goal, the newest first: the same steps may be asked for in several."""
+    return goal.split(_OR)
+
+
+def worded(new: str, old: str) -> str:
+    """A goal in its new wording and the earlier ones that differ from it, as far as they have room."""
+    kept = [new, *(one for one in goals(old) if not same_goal(one, new) and not part_of(one, new))]
+    while len(_OR.join(kept)) > _CHARS and len(kept) > 1:
+        kept.pop()
+    return _OR.join(kept)
+
+
+def same_steps(a: Procedure, b: Procedure) -> bool:
+    """Whether two procedures do the same, in order, but for the files and numbers that their own goals name."""
+    return _bare_steps(a) == _bare_steps(b)
+
+
+def _bare_steps(one: Procedure) -> list[str]:
+    named = sorted({found.strip(_MARKS) for found in _PARTICULAR.findall(one.goal)} - {""}, key=len, reverse=True)
+    steps = [words.fold(step) for step in one.steps]
+    for particular in map(words.fold, named):
+        steps = [re.sub(rf"(?<![\w.-]){re.escape(particular)}(?![\w-])", "…", step) for step in steps]
+    return steps
+
+
+def _content(goal: str) -> frozenset[str]:
+    """The words of a goal but for what differs from one time to the next."""
+    return words.lexeme_set(_PARTICULAR.sub(" ", goal)) or words.lexeme_set(goal)
