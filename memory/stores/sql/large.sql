@@ -8,25 +8,21 @@ changed as materialized (
   from changed c cross join lateral (
     select * from muniment.memories where space_id = %(space)s and memory_id = c.memory_id offset 0) m
   where m.state = 'active' and m.category = any(%(categories)s){narrowed}
+), posted as materialized (
+  select p.dimension, p.df, p.memories, p.weights from muniment.postings p
+  where p.space_id = %(space)s and (select ok from entered) and p.category = any(%(categories)s) and p.dimension = any(
+    array(select 0 union all select * from unnest(%(words)s::int[])
+      union all select muniment.speaker_dimension(name) from unnest(%(speakers)s::text[]) name))
 ), list as materialized (
-  select t.n, p.df, p.memories, p.weights
-  from unnest(%(words)s::int[]) with ordinality t (dimension, n)
-  cross join lateral (
-    select * from muniment.postings
-    where space_id = %(space)s and (select ok from entered) and dimension = t.dimension and category = any(%(categories)s) offset 0) p
+  select t.n, p.df, p.memories, p.weights from posted p join unnest(%(words)s::int[]) with ordinality t (dimension, n) using (dimension)
 ), speaking as materialized (
-  select t.name, p.df, p.memories
-  from unnest(%(speakers)s::text[]) t (name)
-  cross join lateral (
-    select * from muniment.postings where space_id = %(space)s and (select ok from entered) and dimension = muniment.speaker_dimension(t.name)
-      and category = any(%(categories)s) offset 0) p
+  select t.name, p.df, p.memories from posted p join unnest(%(speakers)s::text[]) t (name) on p.dimension = muniment.speaker_dimension(t.name)
 ), fresh as materialized (
   select l.memory_id, t.n, -(l.words <#> t.unit) as weight from late l cross join term t where l.words <#> t.unit < 0
 ), heard as materialized (
   select n, sum(df) as df from (select n, df from list union all select n, 1 from fresh) d group by n
 ), size as materialized (
-  select coalesce(sum(p.df), 0) + (select count(*) from late) as n from muniment.postings p
-  where p.space_id = %(space)s and (select ok from entered) and p.dimension = 0 and p.category = any(%(categories)s)
+  select coalesce(sum(df), 0) + (select count(*) from late) as n from posted where dimension = 0
 ), chosen as materialized (
   select n, idf from (
     select h.n, ln(1 + (greatest(s.n, h.df) + %(background)s - h.df + 0.5::float8) / (h.df + 0.5::float8)) as idf,
