@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
@@ -196,3 +197,66 @@ def test_a_process_that_ends_between_two_steps_loses_nothing(
     with psycopg.connect(database_url) as admin:
         found = admin.execute("select count(*) from muniment.journal where action = 'MERGE'").fetchone()
     assert found == (2,)
+
+
+@pytest.mark.parametrize(
+    ("table", "when"), [("pair_fingerprints", "insert"), ("consolidation_runs", "update")], ids=["apply", "end"]
+)
+def test_a_process_that_is_killed_within_a_step_leaves_it_whole_or_undone(
+    muniment: Muniment,
+    twins: Callable[..., None],
+    environment: dict[str, str],
+    database_url: str,
+    tmp_path: Path,
+    table: str,
+    when: str,
+) -> None:
+    """Kill -9 while the database is about to write what was decided, or that the run is over: changes, record and
+    fingerprints are all there or none is; the next run goes on, nothing is done twice, and all of it can be taken back."""
+
+    def rows() -> tuple[int, int, int]:
+        found = admin.execute(
+            """select (select count(*) from muniment.journal where action = 'MERGE') / 2,
+                 (select count(*) from muniment.pair_fingerprints where judgement = 'same'),
+                 (select coalesce(sum(same), 0) from muniment.consolidation_runs)"""
+        ).fetchone()
+        assert found is not None
+        return found
+
+    twins("ana")
+    before, after = tmp_path / "before", tmp_path / "after"
+    assert muniment("export", "--user", "ana", "--content", str(before)).code == 0
+    with psycopg.connect(database_url, autocommit=True) as admin:
+        admin.execute(
+            f"""create function public.hold() returns trigger language plpgsql as
+                $$begin perform pg_advisory_xact_lock(4711); return new; end$$;
+                create trigger hold before {when} on muniment.{table} for each row
+                {"" if table == "pair_fingerprints" else "when (new.ended_at is not null)"} execute function public.hold();
+                select pg_advisory_lock(4711)"""
+        )
+        running = subprocess.Popen([PROGRAM, "consolidate", "--user", "ana"], env=environment, stdout=subprocess.PIPE)
+        try:
+            held = "select count(*) from pg_locks where locktype = 'advisory' and objid = 4711 and not granted"
+            until = time.monotonic() + 20
+            while admin.execute(held).fetchone() == (0,) and running.poll() is None and time.monotonic() < until:
+                time.sleep(0.02)
+            assert admin.execute(held).fetchone() == (1,)
+            assert rows() == ((0, 0, 0) if table == "pair_fingerprints" else (1, 1, 1))
+        finally:
+            running.kill()
+            running.communicate(timeout=20)
+        admin.execute("select pg_advisory_unlock(4711)")
+        while admin.execute(
+            "select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+        ).fetchone() != (0,):
+            time.sleep(0.02)
+        assert len(set(rows())) == 1
+        admin.execute("update muniment.consolidation_runs set leased_until = now()")
+        assert muniment("consolidate", "--user", "ana").code == 0
+        assert rows() == (1, 1, 1)
+    runs = muniment("consolidate", "--user", "ana", "--runs", "--json").json["runs"]
+    assert {one["status"] for one in runs} <= {"done", "interrupted"}
+    (did,) = [one["run"] for one in runs if one["same"]]
+    assert muniment("consolidate", "--user", "ana", "--undo", did).code == 0
+    assert muniment("export", "--user", "ana", "--content", str(after)).code == 0
+    assert after.read_bytes() == before.read_bytes()

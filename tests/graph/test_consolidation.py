@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID, uuid4
@@ -45,9 +45,11 @@ def answer(body: dict[str, Any]) -> str:
 
 
 @asynccontextmanager
-async def served(settings: Settings, clock: FixedClock) -> AsyncIterator[tuple[Memory, Settings]]:
+async def served(
+    settings: Settings, clock: FixedClock, reply: Callable[[dict[str, Any]], str] = answer
+) -> AsyncIterator[tuple[Memory, Settings]]:
     """An engine whose model is at a scripted server."""
-    with ScriptedBatches(answer) as server:
+    with ScriptedBatches(reply) as server:
         told = {"chat_model": "tiny-1", "base_url": server.base_url}
         tuned = settings.model_copy(update=told)
         async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=clock) as memory:
@@ -65,7 +67,7 @@ def thread() -> Any:
 
 def figures(run: Run) -> dict[str, Any]:
     """A record without what is of its own: id, space and time."""
-    names = ("status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "requests",
+    names = ("status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "shelved", "requests",
              "input_tokens", "output_tokens", "duplicates_before", "duplicates_after", "model", "prompt", "surveyed")  # fmt: skip
     return {name: getattr(run, name) for name in names}
 
@@ -154,6 +156,23 @@ async def test_a_dry_run_writes_nothing(settings: Settings, clock: FixedClock) -
         assert state["run"]["same"] == 2
         assert len(await memory.list(Scope(owner="ana"))) == len(SAID)
         assert await memory.consolidations(Scope(owner="ana")) == []
+
+
+async def test_a_pair_that_gets_no_answer_is_known_by_its_tries(settings: Settings, clock: FixedClock) -> None:
+    """The state carries how often it was asked in vain, and the graph shelves it as the call does."""
+    async with served(settings, clock, lambda _: "?") as (memory, tuned):
+        await tell(memory, "ana", "ben")
+        graph = build(memory, tuned).compile(checkpointer=InMemorySaver())
+        for night in range(1, 4):
+            state = await graph.ainvoke(Ordered(user="ana"), thread())
+            whole = await memory.consolidate(Scope(owner="ben"))
+            (record, *_) = await memory.consolidations(Scope(owner="ana"))
+            assert whole is not None
+            assert figures(record) == figures(whole)
+            assert record.unanswered > 0
+            assert record.shelved == (record.unanswered if night == 3 else 0)
+            assert night > 1 or "no answer" in json.dumps(state)
+            clock.advance(86_400)
 
 
 async def test_a_space_that_is_busy_is_told_so(settings: Settings, clock: FixedClock) -> None:
