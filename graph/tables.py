@@ -98,8 +98,9 @@ select (select count(*) from a) as checkpoints, (select count(*) from b) as chec
   (select count(*) from c) as checkpoint_writes
 """
 
-# The supervisor writes into each checkpoint whose thread it is, and the saver beside those of before its first step.
-_SPACE: LiteralString = "coalesce(checkpoint -> 'channel_values' ->> 'space', metadata ->> 'space')"
+# The supervisor writes into each checkpoint whose thread it is, and the saver beside it whose run has saved it.
+_OWNER: LiteralString = "checkpoint -> 'channel_values' ->> 'space'"
+_SPACE: LiteralString = f"coalesce({_OWNER}, metadata ->> 'space')"
 
 SPACES = "checkpoints_space_idx"
 
@@ -116,8 +117,13 @@ from pg_class where oid = to_regclass('checkpoints')
 # Of one that was interrupted, a part that nobody uses.
 DROP_INDEX: LiteralString = "drop index concurrently if exists checkpoints_space_idx"
 
+# A thread without an owner yet is of whoever spoke first; who speaks in another's and is refused has none.
 THREADS_OF: LiteralString = f"""
-select distinct thread_id from checkpoints where {_SPACE} = %(space)s order by thread_id
+select distinct thread_id from checkpoints c
+where {_SPACE} = %(space)s and ({_OWNER} = %(space)s or not exists (
+  select from (select checkpoint_id, {_OWNER} as owner, {_SPACE} as space from checkpoints o where o.thread_id = c.thread_id) o
+  where o.space <> %(space)s and (o.owner is not null or o.checkpoint_id < c.checkpoint_id)))
+order by thread_id
 """
 
 ALL_THREADS: LiteralString = "select distinct thread_id from checkpoints"

@@ -35,6 +35,7 @@ class _Point:
     input: bool
     noted: bool  # made by a node that wrote down where it ran
     space: str | None
+    speaker: str | None  # whose run saved it, where the saver writes that down
     asked: tuple[str, ...]
     rev: int | None
 
@@ -104,11 +105,17 @@ class _Line:
 
 async def owner(state: State, runtime: Runtime[Who], config: RunnableConfig) -> str | None:
     """Whose thread this is, None of a new one. Where a run starts from before its first turn, the thread's other
-    checkpoints say it: a stranger could otherwise begin there, learn what its owner said, and take the thread."""
+    checkpoints say it: a stranger could otherwise begin there, learn what its owner said, and take the thread. Of one
+    whose first turn was cut short it is whoever spoke first."""
     line = _line(runtime, config)
     if "space" in state or line is None:
         return state.get("space")
-    return await anext((one.space async for one in line.points() if one.space), None)
+    first: str | None = None
+    async for one in line.points():
+        if one.space:
+            return one.space
+        first = one.speaker or first
+    return first
 
 
 async def begin(state: State, runtime: Runtime[Who], config: RunnableConfig, ids: Sequence[str]) -> State:
@@ -168,7 +175,7 @@ def _line(runtime: Runtime[Who], config: RunnableConfig) -> _Line | None:
 
 def _point(saved: CheckpointTuple) -> _Point:
     values, parent = saved.checkpoint["channel_values"], saved.parent_config
-    step = int(saved.metadata.get("step", 0))
+    step, told = int(saved.metadata.get("step", 0)), dict[str, Any](saved.metadata)
     return _Point(
         id=saved.checkpoint["id"],
         parent=str(parent["configurable"]["checkpoint_id"]) if parent else None,
@@ -176,6 +183,7 @@ def _point(saved: CheckpointTuple) -> _Point:
         input=saved.metadata.get("source") == "input",
         noted=values.get("step") == step,
         space=values.get("space"),
+        speaker=told.get("space"),
         asked=tuple(values.get("asked") or ()),
         rev=values.get("rev"),
     )

@@ -57,6 +57,9 @@ async def test_a_first_turn_that_was_cut_short(database_url: str, talk: Callable
         assert await threads_of(saver, ANA.space) == ["cut"]
         assert await holding(saver, ANA.space, (), (), lambda text: "allergic to walnuts" in text) == ["cut"]
         assert await threads_of(saver, Scope(owner="me").space) == []
+        with pytest.raises(Denied):
+            await speaking.say("Good morning.", thread="cut", user="ben")
+        assert await speaking.memory.list(BEN) == []
         await speaking.say("Good morning to you.", thread="anas")
         with pytest.raises(Denied):
             await speaking.say("Hello, here is Ben.", thread="anas", user="ben")

@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
+from muniment.memory.records import Scope
 from tests.graph.conftest import STORY
 
 ROOT = Path(__file__).parents[2]
@@ -83,8 +85,9 @@ async def say(client: LangGraphClient, thread: str, user: str, text: str) -> dic
 
 
 @pytest.mark.timeout(120)
-async def test_the_story_on_a_real_server(address: str) -> None:
+async def test_the_story_on_a_real_server(address: str, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two threads of one user share a memory, told once; another user has none; the schemas fill a form."""
+    monkeypatch.setenv("MUNIMENT_DATABASE_URL", database_url)
     async with get_client(url=address) as client:
         await tell(client)
 
@@ -136,6 +139,21 @@ async def night(client: LangGraphClient) -> None:
     assert (steps[0], steps[-1]) == ("begin", "end")
 
 
+async def cut_short(client: LangGraphClient) -> None:
+    """Whose a thread is stands beside its first checkpoint, before any step; deleted there, its checkpoints are gone."""
+    thread = (await client.threads.create())["thread_id"]
+    await client.runs.wait(
+        thread, "supervisor", input=said("Hello."), context={"user": "ana"}, interrupt_before=["context"]
+    )
+    (first,) = (await client.threads.get_history(thread))[-1:]
+    assert (first["metadata"] or {})["space"] == str(Scope(owner="ana").space)
+    assert "space" not in first["values"]
+    await client.threads.delete(thread)
+    with psycopg.connect(os.environ["MUNIMENT_DATABASE_URL"]) as admin:
+        left = admin.execute("select count(*) from checkpoints.checkpoints where thread_id = %s", (thread,)).fetchone()
+    assert left == (0,)
+
+
 async def tell(client: LangGraphClient) -> None:
     a, b, c = [(await client.threads.create())["thread_id"] for _ in range(3)]
     first = await say(client, a, "ana", STORY)
@@ -162,6 +180,7 @@ async def tell(client: LangGraphClient) -> None:
         raise_error=False,
     )  # fmt: skip
     assert "Denied" in json.dumps(denied)
+    await cut_short(client)
     nobody = await client.runs.wait(None, "supervisor", input=said("What is my name?"))
     assert isinstance(nobody, dict)
     assert nobody["stable"] == ""

@@ -95,6 +95,9 @@ async def test_what_was_made_of_it_is_looked_for_too(database_url: str) -> None:
         (before,) = [one for one in await memory.list(mine) if one.text == "The user plans ahead"]
         now = evolve(before, text="Looks far into the future")
         await commit(memory, mine, Change(action="UPDATE", before=before, after=now, vector=hash_vector(now.text)))
+        goats = await memory.get(mine, await kept(memory, "The user keeps goats", category="goals"))
+        now = evolve(goats, text="User is allergic to walnuts and figs")
+        await commit(memory, mine, Change(action="UPDATE", before=goats, after=now, vector=hash_vector(now.text)))
         shown = memory.fingerprints("[goals] The user plans ahead")
         echo = Turn.make(session="E", key="e", role="assistant", text="You plan ahead, so book now.", at=NOON, thread="E",
                          recalled=shown)  # fmt: skip
@@ -106,7 +109,7 @@ async def test_what_was_made_of_it_is_looked_for_too(database_url: str) -> None:
         found = await memory.traces(mine, id_)
         assert found.threads == {"A", "B", "C", "E", "F", "G", "H"}
         assert {echo.id, asked.id, own.id} & set(found.turns) == {echo.id}
-        assert {"The user plans ahead", "Looks far into the future"} <= set(found.derived)
+        assert {"The user plans ahead", "Looks far into the future", "The user keeps goats"} <= set(found.derived)
         assert memory.said_in(found, "You plan ahead.")
         assert not memory.said_in(found, "The user likes order")
         await memory.erase(mine, id_)
