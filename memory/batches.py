@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Protocol
 
 from muniment.memory.errors import ModelError
@@ -37,11 +38,13 @@ class BatchModel(Protocol):
     def name(self) -> str: ...
 
     async def submit(self, key: str, requests: Sequence[BatchRequest]) -> str:
-        """Hand the prompts over; the endpoint's name of the batch. Twice is two batches: `find` knows one by its key."""
+        """Hand the prompts over; the endpoint's name of the batch. Twice is two batches: `find` knows one by its key.
+
+        An error with `sent=False`, or a status, has made none, and has left no file as far as that can be known."""
         ...
 
-    async def find(self, key: str) -> str | None:
-        """The endpoint's name of the batch that was submitted with this key; None when there is none."""
+    async def find(self, key: str, since: datetime | None = None) -> str | None:
+        """The endpoint's name of the batch that was submitted with this key, not before `since`; None when there is none."""
         ...
 
     async def collect(self, batch: str) -> Collected | None:
@@ -56,4 +59,8 @@ class BatchModel(Protocol):
 
     async def forget(self, batch: str) -> None:
         """Remove the batch's files at the endpoint, as far as it lets them be removed."""
+        ...
+
+    async def tidy(self, key: str) -> None:
+        """Remove what was uploaded for a batch of this key that was never made."""
         ...

@@ -42,6 +42,7 @@ from muniment.memory.records import (
 )
 from muniment.memory.switching import Switching
 from muniment.memory.upkeep import Consolidating, Erasing, Learning, Tending
+from muniment.memory.waiting import Waiting
 
 
 class Clock(Protocol):
@@ -189,7 +190,7 @@ class Happened:
     episodes: tuple[Memory, ...] = ()
 
 
-class Store(Queue, Switching, Consolidating, Erasing, Learning, Tending, Protocol):
+class Store(Queue, Switching, Consolidating, Waiting, Erasing, Learning, Tending, Protocol):
     """Everything the engine asks of a database. Every method is one transaction."""
 
     async def open(self, *, any_model: bool = False) -> None:

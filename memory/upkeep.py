@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from typing import Literal, NewType, Protocol
 from uuid import UUID
 
-from muniment.memory.plan import JobName, Source, WritePlan
+from muniment.memory.plan import JobName, Settlement, Source, WritePlan
 from muniment.memory.records import Kind, Memory, MemoryId, Revision, Scope, Turn, TurnId
 from muniment.memory.reversal import Reversal, Step
 
 RunId = NewType("RunId", UUID)
 _START = Revision(0)
 Judgement = Literal["same", "supersedes", "different"]
-RunStatus = Literal["running", "waiting", "done", "over_budget", "failed", "interrupted", "undone"]
+RunStatus = Literal["running", "waiting", "done", "over_budget", "failed", "interrupted", "cancelled", "undone"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +98,8 @@ class Run:
     micros: int = 0
     duplicates_before: int | None = None
     duplicates_after: int | None = None
-    batch: str | None = None  # the endpoint's name of what is being waited for
+    batch: str | None = None  # the endpoint's name of what is being waited for, or not yet removed there
+    handed: datetime | None = None  # when it was to be handed over
     asked: tuple[Asked, ...] = ()
     reason: str | None = None  # of a status that is not the usual: a class of error, never its message
     dry: bool = False  # nothing of it was written, this record neither
@@ -249,12 +250,20 @@ class Consolidating(Protocol):
         ...
 
     async def keep_run(
-        self, run: Run, lease: timedelta, plan: WritePlan | None = None, findings: Sequence[Finding] = ()
+        self,
+        run: Run,
+        lease: timedelta,
+        plan: WritePlan | None = None,
+        findings: Sequence[Finding] = (),
+        *,
+        settled: Sequence[Settlement] | None = None,
     ) -> Run:
         """Write how far the run is, with what it decided: the record, the fingerprints and the plan in one transaction.
+        `settled`: the run has waited for a batch until now, and this becomes of the money that it held.
 
         What was retrieved goes over with a merge. Raises Conflict when the space is no longer at `plan.expects`, one of the
-        plan's memories was retrieved since, or the run is no longer its space's own."""
+        plan's memories was retrieved since, the run is no longer its space's own, or it waits and should not, or the other
+        way round: somebody else has handed it over, or collected it."""
         ...
 
     async def give_up(self, run: Run, at: datetime) -> None:

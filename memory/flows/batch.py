@@ -6,17 +6,19 @@ the run's id, or a run of which nothing was asked."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, date, timedelta
 
-from muniment.memory.batches import BatchRequest
+from muniment.memory.batches import BatchModel, BatchRequest
 from muniment.memory.errors import Conflict, ModelError, OverBudget
 from muniment.memory.flows import spend
 from muniment.memory.flows.house import House
-from muniment.memory.flows.questions import pages, question
-from muniment.memory.plan import Job, WritePlan
-from muniment.memory.records import Revision, evolve
+from muniment.memory.flows.questions import Question, pages, question
+from muniment.memory.plan import Charge, Job
+from muniment.memory.records import evolve
 from muniment.memory.rules import cost
-from muniment.memory.upkeep import Asked, Pair, Run
+from muniment.memory.upkeep import Asked, Pair, Run, RunStatus
+from muniment.memory.waiting import Draft
 
 _FIRST_LOOK = timedelta(minutes=2)
 _BEYOND = timedelta(days=1)  # the lease of what waits: nobody gives it up before its own time is over
@@ -52,51 +54,103 @@ def lease(house: House) -> timedelta:
 
 def day(run: Run) -> date:
     """The day (UTC) whose budget pays for what the run has asked."""
-    return run.started_at.astimezone(UTC).date()
+    return (run.handed or run.started_at).astimezone(UTC).date()
+
+
+def late(house: House, run: Run) -> timedelta:
+    """How long ago the run's questions were handed over. A clock that was far ahead then does not make them new for ever."""
+    waited = house.clock.now() - (run.handed or run.started_at)
+    return waited if waited > -_BEYOND else lease(house)
+
+
+def held(run: Run) -> Charge:
+    """What is reserved for a run that waits."""
+    return Charge(purpose="consolidate", model=run.model or "", input_tokens=run.input_tokens,
+                  output_tokens=run.output_tokens, micros=run.micros)  # fmt: skip
+
+
+def come_to_nothing(run: Run, status: RunStatus, reason: str | None = None) -> Run:
+    """A run that waited, when nothing was answered and nothing was paid for."""
+    return evolve(run, status=status, reason=reason or run.reason, requests=0, input_tokens=0, output_tokens=0, micros=0,
+                  unanswered=run.unanswered + len(run.asked), asked=())  # fmt: skip
 
 
 async def submit(house: House, run: Run) -> Run:
     """Hand over what the run has noted to ask: it is `waiting`, `over_budget`, or `failed`, or `running` with nothing left
-    to ask. As long as it waits its tokens and money are what is reserved. Raises Conflict, StoreError."""
+    to ask; or it was called off meanwhile, and is over. As long as it waits its tokens and money are what is reserved.
+    Raises Conflict, StoreError."""
     if house.batches is None:
         return evolve(run, asked=(), status="failed", reason="ModelUnavailable")
     run, pairs = await _as_they_are(house, run)
     if not pairs:
         return run
-    questions = [question(some) for some in pages(house, pairs)]
-    requests = [BatchRequest(id=f"{n}", messages=one.messages, form=one.form) for n, one in enumerate(questions)]
     try:
-        held, charge = await spend.reserve(house, run.scope, "consolidate", requests, day(run))
-    except OverBudget as error:
-        return evolve(run, status="over_budget", reason=type(error).__name__)
+        run, requests = await _reserved(house, house.batches.name, run, pairs)
     except ModelError as error:
         return evolve(run, status="failed", reason=type(error).__name__)
-    run = evolve(
-        run,
-        status="waiting",
-        model=house.batches.name,
-        prompt=questions[0].prompt,
-        requests=len(held),
-        input_tokens=charge.input_tokens,
-        output_tokens=charge.output_tokens,
-        micros=charge.micros,
-        asked=tuple(
-            one
-            for request, asked in zip(held, questions, strict=False)
-            for one in (evolve(each, request=request.id) for each in put_off(evolve(run, asked=()), asked.pairs).asked)
-        ),
-        reason=OverBudget.__name__ if len(held) < len(requests) else None,
-    )
-    run = await _expect(house, run)
+    if run.status != "waiting":
+        return run
     try:
-        run = evolve(run, batch=await house.batches.submit(str(run.id), held))
+        name = await house.batches.submit(str(run.id), requests)
     except ModelError as error:
         if not cost.unbilled(error):
             return run  # it may have arrived all the same: whoever collects looks for it
-        await spend.settle_batch(house, run.scope, day(run), charge, ())
-        return evolve(run, status="failed", reason=type(error).__name__, requests=0, input_tokens=0, output_tokens=0,
-                      micros=0, unanswered=run.unanswered + len(run.asked))  # fmt: skip
-    return await house.store.keep_run(run, lease(house))
+        given_back = spend.settlement(day(run), held(run), ())
+        failed = come_to_nothing(run, "failed", type(error).__name__)
+        return await house.store.keep_run(failed, ended_soon(house), settled=given_back)
+    return await _named(house, house.batches, run, name)
+
+
+def ended_soon(house: House) -> timedelta:
+    """How long a run that waits no more is its space's own, until it is over."""
+    return timedelta(minutes=house.settings.consolidation.lease_minutes)
+
+
+async def _reserved(house: House, model: str, run: Run, pairs: Sequence[Pair]) -> tuple[Run, tuple[BatchRequest, ...]]:
+    """The run as it waits, with the money that it holds and the job that will collect, and the prompts that the day can
+    pay for; `over_budget` when that is none. Written before anything is asked. Raises ModelUnavailable, Conflict, StoreError.
+
+    Money is reserved without a budget, too: the answers may come when there is one."""
+    questions = [question(some) for some in pages(house, pairs)]
+    asked = [BatchRequest(id=f"{n}", messages=one.messages, form=one.form) for n, one in enumerate(questions)]
+    offers = [spend.estimated(house, model, "consolidate", one) for one in asked]
+    tokens, micros = spend.limits(house, model)
+    now = house.clock.now()
+    first = evolve(run, status="waiting", model=model, prompt=questions[0].prompt, handed=now, asked=())
+    drafts = _drafts(first, questions, offers)
+    await house.settle(run.scope)  # what the tenant owes counts before there is more
+    job = Job(name="collect", scope=run.scope, key=str(run.id), at=now + _FIRST_LOOK)
+    waiting = await house.store.hand_over(drafts, lease(house), job, day(first), tokens, micros)
+    if waiting is None:
+        return evolve(run, status="over_budget", reason=OverBudget.__name__), ()
+    return waiting, tuple(one for one, _ in offers[: waiting.requests])
+
+
+def _drafts(run: Run, questions: Sequence[Question], offers: Sequence[tuple[BatchRequest, Charge]]) -> list[Draft]:
+    """The run with one prompt more each time."""
+    drafts: list[Draft] = []
+    for (request, charge), one in zip(offers, questions, strict=True):
+        shown = tuple(evolve(each, request=request.id) for each in put_off(evolve(run, asked=()), one.pairs).asked)
+        total = cost.together(held(run), charge)
+        run = evolve(run, requests=len(drafts) + 1, input_tokens=total.input_tokens, output_tokens=total.output_tokens,
+                     micros=total.micros, asked=run.asked + shown,
+                     reason=OverBudget.__name__ if len(drafts) + 1 < len(offers) else None)  # fmt: skip
+        drafts.append(Draft(charge=charge, run=run))
+    return drafts
+
+
+async def _named(house: House, batches: BatchModel, run: Run, name: str) -> Run:
+    """The run with the name of its batch. One that was called off meanwhile is over, and so is its batch."""
+    try:
+        return await house.store.keep_run(evolve(run, batch=name), lease(house), settled=())
+    except Conflict as error:
+        if not error.data.get("lost"):
+            raise
+    with suppress(ModelError):  # the job does the same, as often as it takes
+        await batches.cancel(name)
+        await batches.forget(name)
+    (over,) = await house.store.runs(run.scope, 1, run.id)
+    return over
 
 
 async def _as_they_are(house: House, run: Run) -> tuple[Run, list[Pair]]:
@@ -109,18 +163,3 @@ async def _as_they_are(house: House, run: Run) -> tuple[Run, list[Pair]]:
         if older and newer and older.state == newer.state == "active":
             pairs.append(Pair(older=older, newer=newer, sim=one.sim, tries=one.tries))
     return evolve(run, asked=(), outdated=run.outdated + len(run.asked) - len(pairs)), pairs
-
-
-async def _expect(house: House, run: Run) -> Run:
-    """Write what is about to be asked, and the job that will collect it, in one transaction."""
-    at = house.clock.now()
-    job = Job(name="collect", scope=run.scope, key=str(run.id), at=at + _FIRST_LOOK)
-    for _ in range(house.settings.write.attempts):
-        rev = (await house.store.members(run.scope, ())).rev
-        plan = WritePlan(scope=run.scope, expects=Revision(rev), node="worker", at=at, jobs=(job,))
-        try:
-            return await house.store.keep_run(run, lease(house), plan)
-        except Conflict as error:
-            if error.data.get("lost"):
-                raise
-    raise Conflict

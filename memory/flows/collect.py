@@ -1,99 +1,171 @@
-"""The job that waits for a batch of questions about pairs, for days and across restarts, and does what the answers say."""
+"""The job that waits for a batch of questions about pairs, for days and across restarts, and does what the answers say.
+
+Its steps: answers and money in one transaction, the end of the run, the endpoint's files. Each is found undone by the next
+process, if this one dies, and none is done twice."""
 
 from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from uuid import UUID
 
 from muniment.memory.batches import BatchModel, Collected
-from muniment.memory.errors import BadExtraction, BatchFailed, ModelError, ModelTimeout, NotReady
+from muniment.memory.errors import (
+    BadExtraction,
+    BatchFailed,
+    ModelError,
+    ModelTimeout,
+    ModelUnavailable,
+    NotReady,
+    OverBudget,
+)
 from muniment.memory.flows import consolidate, spend
-from muniment.memory.flows.batch import day, lease
+from muniment.memory.flows.batch import come_to_nothing, day, ended_soon, held, late, lease
 from muniment.memory.flows.house import House
-from muniment.memory.plan import Charge
 from muniment.memory.records import Memory, MemoryId, Scope, evolve
 from muniment.memory.rules import pair_answers
-from muniment.memory.upkeep import Asked, Finding, Judgement, Pair, Run, RunId, RunStatus
+from muniment.memory.upkeep import Asked, Finding, Judgement, Pair, Run, RunId
 
 _log = logging.getLogger(__name__)
 _CANCELLING = timedelta(hours=1)  # what was answered before a batch was cancelled comes within so long
 
 
 async def perform(house: House, scope: Scope, key: str) -> None:
-    """The job `collect`: see `Memory.perform`. Raises NotReady until there is an answer, or none will come."""
-    if house.batches is None:
-        raise NotReady
+    """The job `collect`: see `Memory.perform`. Raises NotReady until there is an answer, or none will come; then ModelError
+    until nothing of the batch is at the endpoint any more."""
     run = next(iter(await house.store.runs(scope, 1, RunId(UUID(key)))), None)
     if run is None:
-        await _drop(house.batches, key)  # its space was erased meanwhile
-    elif run.status == "running":
-        await consolidate.end(house, evolve(run, batch=None))  # a process has died between the answers and the end
-    elif run.status == "waiting":
-        await _collect(house, house.batches, run)
+        if house.batches is not None:
+            await _drop(house.batches, key)  # its space was erased meanwhile
+        return
+    if run.status == "waiting":
+        run = await _collect(house, run)
+    if run.ended_at is None:
+        run = await consolidate.end(house, run)
+    await tidy(house, run)
 
 
-async def _collect(house: House, batches: BatchModel, run: Run) -> None:
-    late = house.clock.now() - run.started_at
-    name = run.batch or await batches.find(str(run.id))
-    if name is None:
-        if late < timedelta(minutes=house.settings.consolidation.lease_minutes):
-            raise NotReady
-        # Its process has died before it could ask, or the endpoint has never heard it.
-        await _finish(house, run, Collected(), "interrupted")
+async def give_up(house: House, scope: Scope) -> bool:
+    """End the run of a space whose answers nobody has come for, though all its time is over; whether there was one."""
+    run = next(iter(await house.store.runs(scope, 1)), None)  # the one that is not over, if there is one
+    if run is None or run.status != "waiting" or late(house, run) < lease(house):
+        return False
+    _log.warning("a run has waited for a batch endpoint for too long, and is given up")
+    await consolidate.end(house, await _unknown(house, run, ModelUnavailable))
+    return True
+
+
+async def tidy(house: House, run: Run) -> None:
+    """Let nothing of a run that is over be at the endpoint. Raises NotReady while a batch is being cancelled, ModelError; but
+    after its days nobody tries any more."""
+    if house.batches is None:
         return
-    if run.batch is None:
-        run = await house.store.keep_run(evolve(run, batch=name), lease(house))
     try:
-        collected = await batches.collect(name)
-    except BatchFailed as error:
-        await _finish(house, run, Collected(), "failed", type(error).__name__)
-        return
-    patience = timedelta(days=house.settings.consolidation.batch_days)
-    if collected is None:
-        if late >= patience:
-            await batches.cancel(name)
-        if late < patience + _CANCELLING:
-            raise NotReady
-        await _finish(house, run, None, "failed", ModelTimeout.__name__)
-        return
-    await _finish(house, run, collected)
-    try:
-        await batches.forget(name)
-    except ModelError as error:
+        await _tidied(house, house.batches, run)
+    except (ModelError, NotReady) as error:
+        if late(house, run) < lease(house):
+            raise
         _log.warning("the files of a batch could not be removed: %s", type(error).__name__)
 
 
-async def _finish(
-    house: House, run: Run, collected: Collected | None, status: RunStatus | None = None, reason: str | None = None
-) -> None:
-    """Do what the answers say, settle what they cost, and end the run. Without `collected` nobody knows what it has cost."""
-    held = Charge(purpose="consolidate", model=run.model or "", input_tokens=run.input_tokens,
-                  output_tokens=run.output_tokens, micros=run.micros)  # fmt: skip
-    asked = max(1, run.requests)
-    used = spend.batch_charges(house, held, collected.tokens, asked) if collected else [held]
-    told, findings = await _findings(house, run, collected or Collected(), asked_of=status is None)
+async def _tidied(house: House, batches: BatchModel, run: Run) -> None:
+    name = run.batch or await batches.find(str(run.id), _since(run))
+    if name is None:
+        await batches.tidy(str(run.id))
+        return
+    if run.status in ("cancelled", "failed", "interrupted"):
+        await batches.cancel(name)
+    if run.status == "cancelled" and run.batch is not None:
+        await _paid_late(house, batches, run, run.batch)
+    await batches.forget(name)
+    await house.store.let_go(run, ())
+
+
+async def _paid_late(house: House, batches: BatchModel, run: Run, name: str) -> None:
+    """What was answered before a batch was called off is paid for, once. Raises NotReady until that is known."""
+    collected = Collected()
+    with suppress(BatchFailed):
+        found = await batches.collect(name)
+        if found is None:
+            raise NotReady
+        collected = found
+    used = spend.batch_charges(house, held(come_to_nothing(run, run.status)), collected.tokens, 1)
+    await house.store.let_go(run, spend.settlement(day(run), None, used))
+
+
+async def _collect(house: House, run: Run) -> Run:
+    """The run with what was answered done and paid for. Raises NotReady, ModelError while there is time."""
+    over = late(house, run) >= timedelta(days=house.settings.consolidation.batch_days) + _CANCELLING
+    try:
+        if house.batches is None:
+            raise ModelUnavailable("no batch endpoint is configured (MUNIMENT_MODEL)")
+        return await _answered(house, house.batches, run, over=over)
+    except ModelError as error:
+        if over:
+            return await _unknown(house, run, type(error))
+        if house.batches is not None:
+            raise
+    if run.id not in house.waits_in_vain:
+        house.waits_in_vain.add(run.id)
+        _log.warning("a batch waits at an endpoint, and this process has none to ask (MUNIMENT_MODEL)")
+    raise NotReady
+
+
+async def _answered(house: House, batches: BatchModel, run: Run, *, over: bool) -> Run:
+    name = run.batch or await batches.find(str(run.id), _since(run))
+    if name is None:
+        if late(house, run) < ended_soon(house):
+            raise NotReady
+        # Its process has died before it could ask, or the endpoint has never heard it.
+        given_back = spend.settlement(day(run), held(run), ())
+        return await house.store.keep_run(come_to_nothing(run, "interrupted"), ended_soon(house), settled=given_back)
+    if run.batch is None:
+        run = await house.store.keep_run(evolve(run, batch=name), lease(house), settled=())
+    try:
+        collected = await batches.collect(name)
+    except BatchFailed as error:
+        failed = come_to_nothing(run, "failed", type(error).__name__)
+        given_back = spend.settlement(day(run), held(run), ())
+        return await house.store.keep_run(failed, ended_soon(house), settled=given_back)
+    if collected is None:
+        if late(house, run) >= timedelta(days=house.settings.consolidation.batch_days):
+            await batches.cancel(name)
+        if not over:
+            raise NotReady
+        return await _unknown(house, run, ModelTimeout)
+    return await _done(house, run, collected)
+
+
+async def _done(house: House, run: Run, collected: Collected) -> Run:
+    """Do what the answers say and settle what they cost, all or nothing."""
+    used = spend.batch_charges(house, held(run), collected.tokens, max(1, run.requests))
+    told, findings = await _findings(house, run, collected)
     told = evolve(
         told,
-        status="running",
+        # Of all that there was to ask, it may have asked what the day could pay for.
+        status="over_budget" if run.reason == OverBudget.__name__ else "running",
         asked=(),
-        requests=len(used) if collected else run.requests,
+        requests=len(used),
         input_tokens=sum(one.input_tokens for one in used),
         output_tokens=sum(one.output_tokens for one in used),
         micros=sum(one.micros for one in used),
     )
-    told = await consolidate.apply(house, told, findings)
-    await spend.settle_batch(house, run.scope, day(run), held, used)
-    if status is None and run.reason is not None:
-        status = "over_budget"  # of all that there was to ask, this was what the day could pay for
-    await consolidate.end(house, evolve(told, batch=None), status=status or "done", reason=reason)
+    return await consolidate.apply(house, told, findings, settled=spend.settlement(day(run), held(run), used))
 
 
-async def _findings(house: House, run: Run, collected: Collected, *, asked_of: bool) -> tuple[Run, list[Finding]]:
-    """What the answers say of the pairs that are as they were shown, and the run with the others counted. Unless `asked_of`
-    a model, nothing is said against a pair that has no answer."""
+async def _unknown(house: House, run: Run, why: type[ModelError]) -> Run:
+    """The run without its answers, when nobody can say what they have cost: what was reserved stays charged."""
+    failed = evolve(come_to_nothing(run, "failed", why.__name__), requests=run.requests, input_tokens=run.input_tokens,
+                    output_tokens=run.output_tokens, micros=run.micros)  # fmt: skip
+    settled = spend.settlement(day(run), held(run), [held(run)])
+    return await house.store.keep_run(failed, ended_soon(house), settled=settled)
+
+
+async def _findings(house: House, run: Run, collected: Collected) -> tuple[Run, list[Finding]]:
+    """What the answers say of the pairs that are as they were shown, and the run with the others counted. Nothing is said
+    against a pair for which there was no time."""
     ids = list({id_: None for one in run.asked for id_ in (one.older, one.newer)})
     members = (await house.store.members(run.scope, ids)).memories
     findings: list[Finding] = []
@@ -101,6 +173,7 @@ async def _findings(house: House, run: Run, collected: Collected, *, asked_of: b
     for request, shown in groupby(run.asked, key=lambda one: one.request):
         pairs = list(shown)
         said = _said(collected, request, len(pairs))
+        asked_of = not isinstance(collected.failures.get(request), ModelTimeout)
         for one in pairs:
             pair = _same(one, members)
             if pair is None:
@@ -129,9 +202,14 @@ def _same(asked: Asked, members: dict[MemoryId, Memory]) -> Pair | None:
     return Pair(older=older, newer=newer, sim=asked.sim, tries=asked.tries)
 
 
+def _since(run: Run) -> datetime:
+    return run.handed or run.started_at
+
+
 async def _drop(batches: BatchModel, key: str) -> None:
     """End a batch that nobody waits for any more."""
     found = await batches.find(key)
     if found is not None:
         await batches.cancel(found)
         await batches.forget(found)
+    await batches.tidy(key)

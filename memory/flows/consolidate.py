@@ -17,7 +17,7 @@ from muniment.memory.errors import BadInput, BadModelAnswer, Conflict, ModelErro
 from muniment.memory.flows import batch, spend
 from muniment.memory.flows.house import House
 from muniment.memory.flows.questions import Question, answered, cut, lasting, pages, question, unanswered
-from muniment.memory.plan import WritePlan
+from muniment.memory.plan import Settlement, WritePlan
 from muniment.memory.ports import ChatAnswer
 from muniment.memory.records import MemoryId, Revision, Scope, evolve
 from muniment.memory.rules import consolidate as rules, cost
@@ -114,9 +114,11 @@ async def check(house: House, run: Run, pairs: Sequence[Pair]) -> tuple[Run, tup
     return run, tuple(findings)
 
 
-async def apply(house: House, run: Run, findings: Sequence[Finding]) -> Run:
+async def apply(
+    house: House, run: Run, findings: Sequence[Finding], *, settled: Sequence[Settlement] | None = None
+) -> Run:
     """Do what was found, in one transaction with the run's record: what changed meanwhile is left alone and counted
-    `outdated`. Raises Conflict when another run has taken this one's place."""
+    `outdated`. `settled`: see `Consolidating.keep_run`. Raises Conflict when another run has taken this one's place."""
     attempts = house.settings.write.attempts
     ids = list({memory.id: None for one in findings for memory in (one.pair.older, one.pair.newer)})
     async with house.turnstile(run.scope.space):
@@ -125,7 +127,7 @@ async def apply(house: House, run: Run, findings: Sequence[Finding]) -> Run:
             if run.dry:
                 return done
             try:
-                return await house.store.keep_run(done, _lease(house), plan, kept)
+                return await house.store.keep_run(done, _lease(house), plan, kept, settled=settled)
             except Conflict as error:
                 if error.data.get("lost") or attempt == attempts - 1:
                     raise
@@ -140,7 +142,7 @@ async def end(house: House, run: Run, *, status: RunStatus | None = None, reason
         return run
     if run.asked and status is None and run.status == "running":
         run = await batch.submit(house, run)
-        if run.status == "waiting":
+        if run.status == "waiting" or run.ended_at is not None:
             return run
     if run.dry:
         return evolve(run, status="done" if run.status == "running" else run.status, ended_at=house.clock.now())
@@ -161,7 +163,6 @@ async def end(house: House, run: Run, *, status: RunStatus | None = None, reason
         duplicates_after=left,
         limit=None,
         upto=Revision(0),
-        batch=None,
         asked=(),
     )
     return await house.store.keep_run(run, _lease(house))

@@ -24,6 +24,7 @@ from muniment.memory.rules.redact import redact
 from muniment.memory.rules.text import clean
 from muniment.memory.sections import Category, Profile, Redact
 from muniment.memory.settings import Settings
+from muniment.memory.upkeep import RunId
 
 _BUFFERED = 200
 _RESAID = 1_000
@@ -54,6 +55,7 @@ class House:
         self.patterns = tuple(re.compile(one) for one in settings.redact.patterns)
         self.reflecting: dict[SpaceId, date] = {}  # the day on which insights were last asked for, in this process
         self.written: dict[SpaceId, tuple[datetime, int, int]] = {}  # day, revision and changes when last counted
+        self.waits_in_vain: set[RunId] = set()  # batches that this process has no endpoint for; said once each
         self._turnstiles: WeakValueDictionary[SpaceId, asyncio.Lock] = WeakValueDictionary()
         self.terms = terms(settings.forgetting, settings.session_ledger, settings.categories)
         self.touches = Touches(store, clock)

@@ -51,32 +51,21 @@ async def ask(
     raise AssertionError  # counting does not end
 
 
-async def reserve(
-    house: House, scope: Scope, purpose: Purpose, requests: Sequence[BatchRequest], day: date
-) -> tuple[tuple[BatchRequest, ...], Charge]:
-    """Of the prompts of a batch those that the budget of the day allows, in order and redacted, and what is charged for
-    them until it is known what they cost. Raises OverBudget when there is none, ModelUnavailable.
+def estimated(house: House, model: str, purpose: Purpose, request: BatchRequest) -> tuple[BatchRequest, Charge]:
+    """A prompt of a batch as it may leave, redacted, and what it may cost."""
+    safe = evolve(request, messages=tuple(_safe(house, message) for message in request.messages))
+    most = (request.form and request.form.max_tokens) or house.settings.model.max_output_tokens
+    return safe, cost.estimate(purpose, model, _texts(safe.messages, (), request.form), most, _batch_prices(house))
 
-    It is charged without a budget, too: the answers may come when there is one."""
-    if house.batches is None:
-        raise ModelUnavailable("no model is configured (MUNIMENT_MODEL)")
-    held: list[BatchRequest] = []
-    total = cost.charge(purpose, house.batches.name, 0, 0, {})
-    for one in requests:
-        safe = evolve(one, messages=tuple(_safe(house, message) for message in one.messages))
-        most = (one.form and one.form.max_tokens) or house.settings.model.max_output_tokens
-        guess = cost.estimate(
-            purpose, house.batches.name, _texts(safe.messages, (), one.form), most, _batch_prices(house)
-        )
-        try:
-            await _charged(house, scope, day, guess)
-        except OverBudget:
-            if not held:
-                raise
-            break
-        held.append(safe)
-        total = cost.together(total, guess)
-    return tuple(held), total
+
+def limits(house: House, model: str) -> tuple[int | None, int | None]:
+    """What a day may cost in tokens, and in millionths of the currency; None for no limit. Raises ModelUnavailable."""
+    spend = house.settings.spend
+    micros = None if spend.daily_money is None else round(spend.daily_money * 1_000_000)
+    if micros is not None and model not in spend.prices:
+        # It would cost nothing, and the budget would never end.
+        raise ModelUnavailable(f"a budget in money wants a price of the model {model!r} (spend.prices)", sent=False)
+    return spend.daily_tokens, micros
 
 
 def batch_charges(house: House, held: Charge, tokens: Mapping[str, tuple[int, int]], asked: int) -> list[Charge]:
@@ -89,12 +78,10 @@ def batch_charges(house: House, held: Charge, tokens: Mapping[str, tuple[int, in
     ]
 
 
-async def settle_batch(house: House, scope: Scope, day: date, held: Charge, used: Sequence[Charge]) -> None:
-    """Replace what was reserved for a batch by what its answers cost, line by line."""
-    house.owe(scope, Settlement(day=day, reserved=held))
-    for one in used:
-        house.owe(scope, Settlement(day=day, used=one))
-    await _settle(house, scope)
+def settlement(day: date, held: Charge | None, used: Sequence[Charge]) -> list[Settlement]:
+    """What was reserved for a batch, if anything is, replaced by what its answers cost, line by line."""
+    given_back = [Settlement(day=day, reserved=held)] if held else []
+    return [*given_back, *(Settlement(day=day, used=one) for one in used)]
 
 
 def _batch_prices(house: House) -> dict[str, Price]:
@@ -162,16 +149,10 @@ async def _reserve(house: House, scope: Scope, day: date, guess: Charge) -> Char
 
 
 async def _charged(house: House, scope: Scope, day: date, guess: Charge) -> None:
-    spend = house.settings.spend
-    micros = None if spend.daily_money is None else round(spend.daily_money * 1_000_000)
-    if micros is not None and guess.model not in spend.prices:
-        # It would cost nothing, and the budget would never end.
-        raise ModelUnavailable(
-            f"a budget in money wants a price of the model {guess.model!r} (spend.prices)", sent=False
-        )
+    tokens, micros = limits(house, guess.model)
     try:
         await house.settle(scope)
-        if await house.store.reserve(scope, day, guess, spend.daily_tokens, micros):
+        if await house.store.reserve(scope, day, guess, tokens, micros):
             return
     except StoreError as error:
         # A budget that cannot be read cannot be kept to.

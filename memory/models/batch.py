@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
 from typing import Any
 
 import openai
@@ -16,11 +17,14 @@ from muniment.memory.errors import BadModelAnswer, BatchFailed, ModelError, Mode
 from muniment.memory.models.chat import OpenAIChat, Usage
 from muniment.memory.models.openai_client import translated
 from muniment.memory.records import evolve
+from muniment.memory.rules.cost import unbilled
 
 _KEY = "muniment"  # what our name of a batch is called in its metadata
 _OVER = frozenset({"completed", "expired", "cancelled"})
-_LOOKED_THROUGH = 500  # batches of the account, the newest first
-_PAGE = 100
+_PAGE = 100  # batches of the account, the newest first
+_FILES = 1_000
+_MARGIN = timedelta(days=2)  # by which clocks may differ
+_REFUSED = frozenset({400, 403, 404, 405, 409, 422, 501})
 _UNKNOWN = 404
 _LATE = frozenset({"batch_expired", "batch_cancelled"})
 _FINE = 200
@@ -67,26 +71,35 @@ class OpenAIBatches:
             for one in requests
         ]
         content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
-        with _translated(self.name):
-            file = await self._client.files.create(file=(f"{key}.jsonl", content, "application/jsonl"), purpose="batch")
-            made = await self._client.batches.create(
-                input_file_id=file.id,
-                endpoint="/v1/chat/completions",
-                completion_window="24h",
-                metadata={_KEY: key},
-            )
-            return _known(made).id
+        file = await self._upload(key, content)
+        try:
+            with _translated(self.name):
+                made = await self._client.batches.create(
+                    input_file_id=file,
+                    endpoint="/v1/chat/completions",
+                    completion_window="24h",
+                    metadata={_KEY: key},
+                )
+                return _known(made).id
+        except ModelError as error:
+            if unbilled(error):  # else the batch may be there, and want its file
+                with suppress(ModelError):
+                    await self._remove(file)
+            raise
 
-    async def find(self, key: str) -> str | None:
+    async def find(self, key: str, since: datetime | None = None) -> str | None:
         """See `BatchModel.find`. Raises ModelError."""
-        looked = 0
+        seen: set[str] = set()
+        older = 0
         with _translated(self.name):
             async for one in self._client.batches.list(limit=_PAGE):
                 if (one.metadata or {}).get(_KEY) == key:
                     return one.id
-                looked += 1
-                if looked == _LOOKED_THROUGH:
+                older = older + 1 if since and one.created_at < (since - _MARGIN).timestamp() else 0
+                # The newest come first, more or less; and an endpoint that knows no pages begins anew.
+                if older == _PAGE or one.id in seen:
                     break
+                seen.add(one.id)
         return None
 
     async def collect(self, batch: str) -> Collected | None:
@@ -121,9 +134,51 @@ class OpenAIBatches:
         """See `BatchModel.forget`. Raises ModelError."""
         found = await self._look(batch)
         for file in (found.input_file_id, found.output_file_id, found.error_file_id) if found else ():
-            # One that is gone is forgotten; and not every endpoint lets files be deleted.
-            with suppress(ModelError), _translated(self.name):
-                await self._client.files.delete(file) if file else None
+            if file:
+                await self._remove(file)
+
+    async def tidy(self, key: str) -> None:
+        """See `BatchModel.tidy`. Raises ModelError."""
+        seen: set[str] = set()
+        mine = []
+        try:
+            with _translated(self.name):
+                async for one in self._client.files.list(purpose="batch", limit=_FILES):
+                    if one.id in seen:
+                        break
+                    seen.add(one.id)
+                    if one.filename == _file_of(key):
+                        mine.append(one.id)
+        except ModelError as error:
+            if error.data.get("status") not in _REFUSED:
+                raise
+        for file in mine:
+            await self._remove(file)
+
+    async def _upload(self, key: str, content: bytes) -> str:
+        """The endpoint's name of a new file. Raises ModelError with `sent=False`: without a file there is no batch."""
+        try:
+            with _translated(self.name):
+                file = await self._client.files.create(
+                    file=(_file_of(key), content, "application/jsonl"), purpose="batch"
+                )
+                if not isinstance(file.id, str):
+                    raise openai.OpenAIError
+                return file.id
+        except ModelError as error:
+            error.data["sent"] = False
+            with suppress(ModelError):
+                await self.tidy(key)  # it may be there all the same
+            raise
+
+    async def _remove(self, file: str) -> None:
+        """Delete a file. One that is gone is deleted; and not every endpoint lets files be deleted. Raises ModelError."""
+        try:
+            with _translated(self.name):
+                await self._client.files.delete(file)
+        except ModelError as error:
+            if error.data.get("status") not in _REFUSED:
+                raise
 
     async def _look(self, batch: str) -> Batch | None:
         try:
@@ -168,6 +223,11 @@ def _lines(content: str) -> Iterator[_Line]:
         # A line that cannot be read names no request: that one got no answer.
         with suppress(ValidationError):
             yield _Line.model_validate_json(text)
+
+
+def _file_of(key: str) -> str:
+    """How a file is called that is uploaded for the batch of this key."""
+    return f"{key}.jsonl"
 
 
 def _usage(body: dict[str, Any]) -> Usage:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from muniment.memory.models.scripted import Fail, Handler, Reply, Request, ScriptedOpenAI, wrong
 
@@ -59,6 +59,7 @@ class ScriptedBatches(ScriptedOpenAI):
     ) -> None:
         super().__init__(reply, **more)
         self.files: dict[str, bytes] = {}
+        self.names: dict[str, str] = {}  # what the files are called
         self.batches: dict[str, Ordered] = {}
         self.polls, self.ends, self.fate, self.hold = polls, ends, fate, hold
         self._numbers = count(1)
@@ -72,29 +73,38 @@ class ScriptedBatches(ScriptedOpenAI):
         fail, refusal = self.begin(request)
         if refusal is not None:
             return refusal[0], json.dumps(refusal[1]).encode(), fail
-        _, kind, name, part, *_ = [*urlsplit(request.path).path.partition("/v1")[2].split("/"), "", "", ""]
+        url = urlsplit(request.path)
+        asked = dict(parse_qsl(url.query))
+        _, kind, name, part, *_ = [*url.path.partition("/v1")[2].split("/"), "", "", ""]
         if kind == "files":
-            found = self._of_files(method, name, part, raw)
+            found = self._of_files(method, name, part, raw, asked)
         else:
-            found = self._of_batches(method, name, part, request.body)
+            found = self._of_batches(method, name, part, request.body, asked)
         self.hold(method, request.path)
         if found is None:
             return 404, json.dumps(wrong("no such object", "not_found")).encode(), fail
         return 200, found if isinstance(found, bytes) else json.dumps(found).encode(), fail
 
-    def _of_files(self, method: str, name: str, part: str, raw: bytes) -> dict[str, Any] | bytes | None:
+    def _of_files(
+        self, method: str, name: str, part: str, raw: bytes, asked: dict[str, str]
+    ) -> dict[str, Any] | bytes | None:
         if method == "POST":
             # The one part of the form that is a file: between its own empty line and the last boundary.
-            found = re.search(rb'name="file".*?\r\n\r\n(.*?)\r\n--', raw, re.DOTALL)
-            return self._file(self._keep(found[1] if found else b""))
+            found = re.search(rb'name="file"; filename="([^"]*)".*?\r\n\r\n(.*?)\r\n--', raw, re.DOTALL)
+            named, content = (found[1].decode(), found[2]) if found else ("", b"")
+            return self._file(self._keep(content, named))
+        if not name:
+            return _page([self._file(one) for one in reversed(self.files)], asked)
         if name not in self.files:
             return None
         if method == "DELETE":
-            del self.files[name]
+            del self.files[name], self.names[name]
             return {"id": name, "object": "file", "deleted": True}
         return self.files[name] if part == "content" else self._file(name)
 
-    def _of_batches(self, method: str, name: str, part: str, body: dict[str, Any]) -> dict[str, Any] | None:
+    def _of_batches(
+        self, method: str, name: str, part: str, body: dict[str, Any], asked: dict[str, str]
+    ) -> dict[str, Any] | None:
         if method == "POST" and not name:
             number = f"batch_{len(self.batches) + 1}"
             made = Ordered(
@@ -106,8 +116,7 @@ class ScriptedBatches(ScriptedOpenAI):
             self.batches[number] = made
             return _shown(made)
         if not name:
-            newest = [_shown(one) for one in reversed(self.batches.values())]
-            return {"object": "list", "data": newest, "has_more": False}
+            return _page([_shown(one) for one in reversed(self.batches.values())], asked)
         found = self.batches.get(name)
         if found is None:
             return None
@@ -140,9 +149,9 @@ class ScriptedBatches(ScriptedOpenAI):
                 lines["error_file_id"].append(_line(request, None, code))
         batch.files = {name: self._keep(b"\n".join(some) + b"\n") for name, some in lines.items() if some}
 
-    def _keep(self, content: bytes) -> str:
+    def _keep(self, content: bytes, named: str = "") -> str:
         name = f"file-{next(self._numbers)}"
-        self.files[name] = content
+        self.files[name], self.names[name] = content, named or f"{name}.jsonl"
         return name
 
     def _file(self, name: str) -> dict[str, Any]:
@@ -151,7 +160,7 @@ class ScriptedBatches(ScriptedOpenAI):
             "object": "file",
             "bytes": len(self.files[name]),
             "created_at": int(time.time()),
-            "filename": f"{name}.jsonl",
+            "filename": self.names[name],
             "purpose": "batch",
             "status": "processed",
         }
@@ -182,6 +191,14 @@ class _Handler(Handler):
                 self.send(status, body[: len(body) // 2] if fail == "cut_off" else body)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client did not wait
+
+
+def _page(rows: list[dict[str, Any]], asked: dict[str, str]) -> dict[str, Any]:
+    """A part of a list: at most `limit` rows, those behind the one that is named as `after`."""
+    ids = [row["id"] for row in rows]
+    start = ids.index(asked["after"]) + 1 if asked.get("after") in ids else 0
+    end = start + int(asked.get("limit", 20))
+    return {"object": "list", "data": rows[start:end], "has_more": end < len(rows)}
 
 
 def _shown(batch: Ordered) -> dict[str, Any]:

@@ -54,8 +54,6 @@ def unbilled(error: MunimentError) -> bool:
     """Whether a failed request has surely cost nothing: it was never sent, or the endpoint refused to work on it.
 
     One that timed out, was cut off, or brought an answer that cannot be used, may be billed."""
-    if not isinstance(error, ModelError) or isinstance(error, ModelRateLimited):
+    if not isinstance(error, ModelError) or isinstance(error, ModelRateLimited) or error.data.get("sent") is False:
         return True
-    if isinstance(error, ModelTimeout):
-        return False
-    return isinstance(error.data.get("status"), int) or error.data.get("sent") is False
+    return isinstance(error.data.get("status"), int) and not isinstance(error, ModelTimeout)

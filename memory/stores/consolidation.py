@@ -13,13 +13,14 @@ from uuid import UUID
 from psycopg.rows import DictRow
 
 from muniment.memory.errors import Conflict, StoreError
-from muniment.memory.plan import WritePlan
+from muniment.memory.plan import Settlement, WritePlan
 from muniment.memory.records import MemoryId, Revision, Scope, evolve
 from muniment.memory.reversal import Gained, Reversal, Step
 from muniment.memory.rules.consolidate import ordered
 from muniment.memory.stores import plans, rows
 from muniment.memory.stores.jobs import enqueue
 from muniment.memory.stores.pool import Connection, Sessions, one
+from muniment.memory.stores.spending import settle
 from muniment.memory.stores.sql import blocks
 from muniment.memory.upkeep import Asked, Bounds, Finding, Members, Pair, Run, RunId, Survey
 
@@ -27,7 +28,7 @@ _BLOCKS, _READ = blocks("consolidation"), blocks("read")
 _KEPT = (
     "status", "ended_at", "to_rev", "surveyed", "upto", "model", "prompt", "seen", "checked", "same", "superseded", "distinct",
     "outdated", "unanswered", "shelved", "requests", "input_tokens", "output_tokens", "micros", "duplicates_before",
-    "duplicates_after", "batch", "reason",
+    "duplicates_after", "batch", "handed", "reason",
 )  # fmt: skip
 
 
@@ -44,14 +45,17 @@ class Consolidations(Sessions):
         return None if row is None else evolve(run, surveyed=Revision(row["surveyed_rev"]))
 
     async def keep_run(
-        self, run: Run, lease: timedelta, plan: WritePlan | None = None, findings: Sequence[Finding] = ()
+        self,
+        run: Run,
+        lease: timedelta,
+        plan: WritePlan | None = None,
+        findings: Sequence[Finding] = (),
+        *,
+        settled: Sequence[Settlement] | None = None,
     ) -> Run:
         """See `Consolidating.keep_run`."""
-        named = {"space": run.scope.space, "run_id": run.id, "lease": lease}
-        told = {name: getattr(run, name) for name in _KEPT} | {"asked": _asked(run.asked)}
         async with self._writing(run.scope) as conn:
-            if not (await conn.execute(_BLOCKS["keep"], named | told)).rowcount:
-                raise Conflict("the run is over: another one has taken its place", lost=True)
+            await keep(conn, run, lease, waited=settled is not None)
             if plan is not None and plan.changes:
                 await plans.send(conn, plan, self._model)
                 await conn.execute(_BLOCKS["handed_over"], named | {"known": _accessed(plan)})
@@ -59,7 +63,10 @@ class Consolidations(Sessions):
                 await enqueue(conn, plan.jobs)
             if findings:
                 at = plan.at if plan is not None else run.started_at
-                await conn.execute(_BLOCKS["fingerprint"], named | {"at": at, "findings": _looked(findings)})
+                named = {"space": run.scope.space, "run_id": run.id, "at": at, "findings": _looked(findings)}
+                await conn.execute(_BLOCKS["fingerprint"], named)
+            if settled:
+                await settle(conn, run.scope, settled)
         return run
 
     async def give_up(self, run: Run, at: datetime) -> None:
@@ -146,6 +153,14 @@ class Consolidations(Sessions):
             if error.data.get("constraint") == "memories_by_key":  # a writer came between
                 raise Conflict from None
             raise
+
+
+async def keep(conn: Connection, run: Run, lease: timedelta, *, waited: bool) -> None:
+    """Write the record of a run that is not over, and that waits for a batch or does not. Raises Conflict."""
+    named = {"space": run.scope.space, "run_id": run.id, "lease": lease, "waited": waited}
+    told = {name: getattr(run, name) for name in _KEPT} | {"asked": _asked(run.asked)}
+    if not (await conn.execute(_BLOCKS["keep"], named | told)).rowcount:
+        raise Conflict("the run is over: another one has taken its place", lost=True)
 
 
 async def _untie(conn: Connection, scope: Scope, edge: Gained) -> None:

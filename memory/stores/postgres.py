@@ -44,6 +44,7 @@ from muniment.memory.stores.spending import Spending
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.switch import Switches
 from muniment.memory.stores.tending import STANDING, Tendings, wake
+from muniment.memory.stores.waiting import Waitings
 
 _WRITE, _READ = blocks("write"), blocks("read")
 _NARROWED: tuple[LiteralString, ...] = (
@@ -62,6 +63,7 @@ class PostgresStore(
     Episodes,
     Consents,
     Consolidations,
+    Waitings,
     Tendings,
     Queues,
     Erasures,

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from datetime import UTC, date, datetime, time
 from typing import Any
 
+from psycopg import AsyncCursor
 from psycopg.rows import DictRow
 
 from muniment.memory.plan import Activity, Books, Charge, Count, Settlement, Spent, Yield
@@ -24,22 +25,14 @@ class Spending(Sessions):
 
     async def reserve(self, scope: Scope, day: date, charge: Charge, tokens: int | None, micros: int | None) -> bool:
         """See `Store.reserve`."""
-        wanted = {"tokens": charge.input_tokens + charge.output_tokens, "micros": charge.micros}
-        limits = {"most_tokens": tokens, "most_micros": micros}
         async with self._keeping(scope) as conn:
-            named = {"space": scope.tenancy, "day": day}
-            cursor = await conn.execute(_BOOKS["reserve"], named | wanted | limits)
+            cursor = await reserve(conn, scope, day, charge, tokens, micros)
         return cursor.rowcount > 0
 
     async def settle(self, scope: Scope, settlements: Sequence[Settlement]) -> None:
         """See `Store.settle`."""
         async with self._keeping(scope) as conn:
-            # In one order, or two writers would wait for each other.
-            for one in sorted(settlements, key=_order):
-                named = {"space": scope.tenancy, "day": one.day}
-                await conn.execute(_BOOKS["adjust"], named | _difference(one))
-                if one.used is not None:
-                    await conn.execute(_BOOKS["book"], named | asdict(one.used))
+            await settle(conn, scope, settlements)
 
     async def books(self, scope: Scope, since: date) -> Books:
         """See `Store.books`."""
@@ -80,6 +73,28 @@ class Spending(Sessions):
         async with self._connected() as conn, conn.pipeline(), conn.transaction():
             await conn.execute(_BOOKS["enter"], {"space": scope.tenancy})
             yield conn
+
+
+async def reserve(
+    conn: Connection, scope: Scope, day: date, charge: Charge, tokens: int | None, micros: int | None
+) -> AsyncCursor[DictRow]:
+    """Send what `Store.reserve` does, in the caller's transaction, which is in the books of the scope's tenant afterwards;
+    a row was touched unless the budget is used up."""
+    named = {"space": scope.tenancy, "day": day, "most_tokens": tokens, "most_micros": micros}
+    wanted = {"tokens": charge.input_tokens + charge.output_tokens, "micros": charge.micros}
+    await conn.execute(_BOOKS["enter"], {"space": scope.tenancy})
+    return await conn.execute(_BOOKS["reserve"], named | wanted)
+
+
+async def settle(conn: Connection, scope: Scope, settlements: Sequence[Settlement]) -> None:
+    """Send what `Store.settle` does, in the caller's transaction, which is in the books of the scope's tenant afterwards."""
+    await conn.execute(_BOOKS["enter"], {"space": scope.tenancy})
+    # In one order, or two writers would wait for each other.
+    for each in sorted(settlements, key=_order):
+        named = {"space": scope.tenancy, "day": each.day}
+        await conn.execute(_BOOKS["adjust"], named | _difference(each))
+        if each.used is not None:
+            await conn.execute(_BOOKS["book"], named | asdict(each.used))
 
 
 def _order(one: Settlement) -> tuple[date, str, str]:

@@ -81,7 +81,8 @@ m.memory_id, m.kind, m.category, case when m.embedding_model = %(model)s then m.
     -(m.words <#> '{3:1}/1000000000') as naming
 
 -- name: given_up
-update muniment.consolidation_runs set status = 'interrupted', ended_at = greatest(now(), started_at), batch = null, asked = null
+update muniment.consolidation_runs set status = case status when 'running' then 'interrupted' else status end,
+  ended_at = greatest(now(), started_at), asked = null
 where space_id = %(space)s and ended_at is null and leased_until < now() and status <> 'waiting'
 
 -- name: give_up
@@ -102,8 +103,9 @@ update muniment.consolidation_runs set status = %(status)s, ended_at = %(ended_a
   checked = %(checked)s, same = %(same)s, superseded = %(superseded)s, distinct_pairs = %(distinct)s,
   outdated = %(outdated)s, unanswered = %(unanswered)s, shelved = %(shelved)s, requests = %(requests)s, input_tokens = %(input_tokens)s,
   output_tokens = %(output_tokens)s, micros = %(micros)s, duplicates_before = %(duplicates_before)s,
-  duplicates_after = %(duplicates_after)s, batch = %(batch)s, asked = %(asked)s::jsonb, reason = %(reason)s
-where space_id = %(space)s and run_id = %(run_id)s and ended_at is null
+  duplicates_after = %(duplicates_after)s, batch = %(batch)s, asked = %(asked)s::jsonb, reason = %(reason)s,
+  handed_at = %(handed)s
+where space_id = %(space)s and run_id = %(run_id)s and ended_at is null and (status = 'waiting') = %(waited)s
 
 -- name: fingerprint
 insert into muniment.pair_fingerprints (
@@ -118,7 +120,7 @@ on conflict (space_id, low_id, high_id, score) do update set
 -- name: runs (the one that is under way first, whatever the clock says)
 select run_id as id, status, started_at, ended_at, from_rev, to_rev, surveyed_rev as surveyed, upto_rev as upto, model, prompt, seen, checked,
   same, superseded, distinct_pairs as distinct, outdated, unanswered, shelved, requests, input_tokens, output_tokens, micros,
-  duplicates_before, duplicates_after, batch, asked, reason
+  duplicates_before, duplicates_after, batch, handed_at as handed, asked, reason
 from muniment.consolidation_runs
 where space_id = %(space)s and (%(run_id)s::uuid is null or run_id = %(run_id)s)
 order by ended_at is not null, started_at desc, run_id limit %(limit)s

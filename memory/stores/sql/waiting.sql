@@ -1,0 +1,8 @@
+-- name: own (nobody ends the run, or hands it over, meanwhile)
+select run_id from muniment.consolidation_runs
+where space_id = %(space)s and run_id = %(run_id)s and ended_at is null and status <> 'waiting' for update
+
+-- name: let_go
+update muniment.consolidation_runs set batch = null, requests = requests + %(requests)s,
+  input_tokens = input_tokens + %(input_tokens)s, output_tokens = output_tokens + %(output_tokens)s, micros = micros + %(micros)s
+where space_id = %(space)s and run_id = %(run_id)s and ended_at is not null and batch is not null

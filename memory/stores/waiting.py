@@ -1,0 +1,54 @@
+"""Runs that wait for a batch endpoint, in Postgres: the money that they hold is written with their record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+
+from muniment.memory.errors import Conflict
+from muniment.memory.plan import Job, Settlement
+from muniment.memory.stores.consolidation import keep
+from muniment.memory.stores.jobs import enqueue
+from muniment.memory.stores.pool import Sessions
+from muniment.memory.stores.spending import reserve, settle
+from muniment.memory.stores.sql import blocks
+from muniment.memory.upkeep import Run
+from muniment.memory.waiting import Draft
+
+_BLOCKS, _WRITE = blocks("waiting"), blocks("write")
+
+
+class Waitings(Sessions):
+    """See `Waiting`."""
+
+    async def hand_over(
+        self, drafts: Sequence[Draft], lease: timedelta, job: Job, day: date, tokens: int | None, micros: int | None
+    ) -> Run | None:
+        """See `Waiting.hand_over`."""
+        scope, found = job.scope, None
+        named = {"space": scope.space, "run_id": drafts[0].run.id}
+        async with self._writing(scope) as conn:
+            if await (await conn.execute(_BLOCKS["own"], named)).fetchone() is None:
+                raise Conflict("the run is over: another one has taken its place", lost=True)
+            for draft in drafts:
+                if not (await reserve(conn, scope, day, draft.charge, tokens, micros)).rowcount:
+                    break
+                found = draft.run
+            if found is not None:
+                await conn.execute(_WRITE["enter"], {"space": scope.space})
+                await keep(conn, found, lease, waited=False)
+                await enqueue(conn, (job,))
+        return found
+
+    async def let_go(self, run: Run, used: Sequence[Settlement]) -> bool:
+        """See `Waiting.let_go`."""
+        charges = [one.used for one in used if one.used is not None]
+        named = {"space": run.scope.space, "run_id": run.id, "requests": len(charges)}
+        spent = {
+            name: sum(getattr(one, name) for one in charges) for name in ("input_tokens", "output_tokens", "micros")
+        }
+        async with self._writing(run.scope) as conn:
+            if not (await conn.execute(_BLOCKS["let_go"], named | spent)).rowcount:
+                return False
+            await settle(conn, run.scope, used)
+        return True
