@@ -287,7 +287,7 @@ class Consolidating(Protocol):
         ...
 
     async def checked_since(self, scope: Scope, since: datetime) -> int:
-        """How many pairs of the space were checked since then."""
+        """How many pairs of the space were checked within a day since then."""
         ...
 
     async def changed_by(self, scope: Scope, run: RunId) -> tuple[Revision, list[Step]]:

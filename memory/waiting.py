@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Protocol
 
-from muniment.memory.plan import Charge, Job, Settlement
+from muniment.memory.plan import Charge, Settlement
 from muniment.memory.upkeep import Run
 
 
@@ -23,10 +23,16 @@ class Waiting(Protocol):
     """The part of a store that knows of runs whose questions are with a batch endpoint."""
 
     async def hand_over(
-        self, drafts: Sequence[Draft], lease: timedelta, job: Job, day: date, tokens: int | None, micros: int | None
+        self,
+        drafts: Sequence[Draft],
+        lease: timedelta,
+        look: timedelta,
+        day: date,
+        tokens: int | None,
+        micros: int | None,
     ) -> Run | None:
         """Reserve what the prompts may cost, one by one, while the day's budget is not used up, and write the last of the
-        drafts that it goes for with the job that collects: in one transaction. None, and nothing written, when the budget
+        drafts that it goes for with the job that collects, `look` later: in one transaction. None, and nothing written, when the budget
         was used up before. Raises Conflict when the run is over, or waits already."""
         ...
 

@@ -14,7 +14,7 @@ from muniment.memory.errors import Conflict, ModelError, OverBudget
 from muniment.memory.flows import spend
 from muniment.memory.flows.house import House
 from muniment.memory.flows.questions import Question, pages, question
-from muniment.memory.plan import Charge, Job
+from muniment.memory.plan import Charge
 from muniment.memory.records import evolve
 from muniment.memory.rules import cost
 from muniment.memory.upkeep import Asked, Pair, Run, RunStatus
@@ -119,8 +119,7 @@ async def _reserved(house: House, model: str, run: Run, pairs: Sequence[Pair]) -
     first = evolve(run, status="waiting", model=model, prompt=questions[0].prompt, handed=now, asked=())
     drafts = _drafts(first, questions, offers)
     await house.settle(run.scope)  # what the tenant owes counts before there is more
-    job = Job(name="collect", scope=run.scope, key=str(run.id), at=now + _FIRST_LOOK)
-    waiting = await house.store.hand_over(drafts, lease(house), job, day(first), tokens, micros)
+    waiting = await house.store.hand_over(drafts, lease(house), _FIRST_LOOK, day(first), tokens, micros)
     if waiting is None:
         return evolve(run, status="over_budget", reason=OverBudget.__name__), ()
     return waiting, tuple(one for one, _ in offers[: waiting.requests])

@@ -17,7 +17,7 @@ from muniment.memory.errors import BadInput, BadModelAnswer, Conflict, ModelErro
 from muniment.memory.flows import batch, spend
 from muniment.memory.flows.house import House
 from muniment.memory.flows.questions import Question, answered, cut, lasting, pages, question, unanswered
-from muniment.memory.plan import Settlement, WritePlan
+from muniment.memory.plan import Charge, Settlement, WritePlan
 from muniment.memory.ports import ChatAnswer
 from muniment.memory.records import MemoryId, Revision, Scope, evolve
 from muniment.memory.rules import consolidate as rules, cost
@@ -223,8 +223,9 @@ async def _ask(house: House, run: Run, asked: Question) -> tuple[Run, tuple[Find
         answer = await spend.ask(house, run.scope, "consolidate", asked.messages, form=asked.form)
         run = paid(house, run, answer)
         found = answered(house, asked.pairs, answer.message.content)
-    except BadModelAnswer:
-        return evolve(run, requests=before + 1), nothing
+    except BadModelAnswer as error:
+        lost = spend.wasted(house, "consolidate", run.model or "", error)
+        return evolve(_charged(run, lost) if lost else run, requests=before + 1), nothing
     except OverBudget as error:
         return evolve(run, status="over_budget", reason=type(error).__name__), ()
     except ModelError as error:
@@ -238,10 +239,12 @@ def paid(house: House, run: Run, answer: ChatAnswer) -> Run:
     """The run with what an answer has cost."""
     prices = house.settings.spend.prices
     charge = cost.charge("consolidate", answer.model, answer.input_tokens, answer.output_tokens, prices)
+    return _charged(evolve(run, model=answer.model, requests=run.requests + 1), charge)
+
+
+def _charged(run: Run, charge: Charge) -> Run:
     return evolve(
         run,
-        model=answer.model,
-        requests=run.requests + 1,
         input_tokens=run.input_tokens + charge.input_tokens,
         output_tokens=run.output_tokens + charge.output_tokens,
         micros=run.micros + charge.micros,

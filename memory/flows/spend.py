@@ -92,6 +92,12 @@ def _batch_prices(house: House) -> dict[str, Price]:
     }
 
 
+def wasted(house: House, purpose: Purpose, model: str, error: MunimentError) -> Charge | None:
+    """What an answer has cost that was cut off, if it was counted."""
+    tokens: tuple[int, int] = error.data.get("tokens", (0, 0))
+    return cost.charge(purpose, model, *tokens, house.settings.spend.prices) if cost.credible(*tokens) else None
+
+
 async def _once(
     house: House,
     scope: Scope,
@@ -112,7 +118,7 @@ async def _once(
         if cost.credible(answer.input_tokens, answer.output_tokens):
             used = cost.charge(purpose, chosen.name, answer.input_tokens, answer.output_tokens, prices)
     except MunimentError as error:
-        used = None if cost.unbilled(error) else guess
+        used = None if cost.unbilled(error) else wasted(house, purpose, chosen.name, error) or guess
         raise
     finally:
         house.owe(scope, Settlement(day=day, reserved=held, used=used))

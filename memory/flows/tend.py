@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from muniment.memory.errors import Conflict, NotFound, StoreError
+from muniment.memory.flows import collect
 from muniment.memory.flows.consolidate import consolidate
 from muniment.memory.flows.house import House
 from muniment.memory.plan import Change, JobName, WritePlan
@@ -70,9 +71,11 @@ async def _consolidate(house: House, scope: Scope, due: Due, own: int) -> tuple[
     if due.rev - own == due.tended or not house.settings.consolidation.per_day:
         return None, due.rev
     run = await consolidate(house, scope)
+    if run is None and await collect.give_up(house, scope):
+        run = await consolidate(house, scope)
     if run is None:
-        last = await house.store.runs(scope, 1)
-        if last and last[0].status == "running":
+        last = next(iter(await house.store.runs(scope, 1)), None)  # the one that is not over, if there is one
+        if last is not None and last.ended_at is None and last.status != "waiting":
             raise Conflict("another run of the space is under way")
     return run, run.surveyed if run is not None and run.status == "done" else None
 
@@ -82,11 +85,15 @@ async def _forget_all(house: House, scope: Scope, now: datetime) -> tuple[Due, i
     forgotten, attempt = 0, 0
     while (due := await _look(house, scope, now)).forget:
         try:
-            forgotten += await _forget(house, scope, due, now)
+            gone = await _forget(house, scope, due, now)
         except Conflict:
             attempt += 1
             if attempt == house.settings.write.attempts:
                 raise
+            continue
+        if not gone:
+            break  # the database and the rule are not of one mind, and would not be the next time either
+        forgotten += gone
     return due, forgotten
 
 
@@ -117,6 +124,8 @@ async def _forget(house: House, scope: Scope, due: Due, now: datetime) -> int:
         return Change(action="TTL", before=memory, after=after, meta=forgetting.reason(memory, now))
 
     ripe = [memory for memory in due.forget if forgetting.forgettable(memory, house.terms, now)]
+    if not ripe:
+        return 0
     plan = WritePlan(scope=scope, expects=due.rev, node="worker", at=now, changes=tuple(map(gone, ripe)), unread=True)
     return len((await house.store.commit(plan)).changes)
 

@@ -54,13 +54,15 @@ class Touches:
             if todo:
                 held = await self._store.touch(scope, todo, at)
                 left.update({id_: todo[id_] for id_ in held})
-                self._written.update({(scope.space, id_): now for id_ in todo.keys() - held})
+                for id_ in todo.keys() - held:
+                    self._written.pop((scope.space, id_), None)  # the latest stay the last
+                    self._written[scope.space, id_] = now
         except BaseException:
             left.update(todo)
             raise
         finally:
             self._keep(scope, left)
-            self._written = {key: when for key, when in self._written.items() if now - when < _QUIET}
+            self._prune(now)
 
     async def close(self) -> None:
         """Write what there is. Raises StoreError."""
@@ -71,7 +73,15 @@ class Touches:
 
     def _lately(self, scope: Scope, id_: MemoryId, now: datetime) -> bool:
         written = self._written.get((scope.space, id_))
-        return written is not None and now - written < _QUIET
+        return written is not None and abs(now - written) < _QUIET
+
+    def _prune(self, now: datetime) -> None:
+        """Let go of what was written long ago, or by a clock that has been set back since: no more is looked at."""
+        while self._written:
+            first, written = next(iter(self._written.items()))
+            if abs(now - written) < _QUIET:
+                break
+            del self._written[first]
 
     def _keep(self, scope: Scope, left: Counter[MemoryId]) -> None:
         if left:

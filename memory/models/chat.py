@@ -164,7 +164,13 @@ class OpenAIChat:
             completion = _Completion.model_validate_json(content)
         except ValidationError as error:
             raise BadModelAnswer("The model's answer is not in the expected form.", model=self._model) from error
-        return self._accept(completion, formed=formed)
+        try:
+            return self._accept(completion, formed=formed)
+        except BadModelAnswer as error:
+            used = completion.usage or Usage()
+            if completion.choices[0].finish_reason == "length":  # whoever has worked to the limit is paid for it
+                error.data["tokens"] = used.prompt_tokens or 0, used.completion_tokens or 0
+            raise
 
     def _accept(self, completion: _Completion, *, formed: bool) -> ChatAnswer:
         """The first choice as a `ChatAnswer`; a cut-off text is an answer, a cut-off form or tool call is not."""

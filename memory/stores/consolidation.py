@@ -58,7 +58,8 @@ class Consolidations(Sessions):
             await keep(conn, run, lease, waited=settled is not None)
             if plan is not None and plan.changes:
                 await plans.send(conn, plan, self._model)
-                await conn.execute(_BLOCKS["handed_over"], named | {"known": _accessed(plan)})
+                named = {"space": run.scope.space, "run_id": run.id, "known": _accessed(plan)}
+                await conn.execute(_BLOCKS["handed_over"], named)
             elif plan is not None:
                 await enqueue(conn, plan.jobs)
             if findings:

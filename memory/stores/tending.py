@@ -26,6 +26,7 @@ _TURNS = 1_000
 _SLOTS = 1_000  # of a periodic job that are remembered
 _LATER = timedelta(hours=24)  # what could not be done now, because a job holds it, is looked at again then
 _FAR = timedelta(days=3_650)
+_AHEAD = timedelta(days=1)  # no clock that is right is so far ahead of another
 _NOWHERE = Scope(tenant="", owner="")  # a job of no space
 
 
@@ -94,6 +95,7 @@ class Tendings(Sessions):
         start = slot(now, spread)
         # Counted in slots: what was tended late in its slot does not slip to the slot after its next one.
         asked: dict[str, Any] = {"now": now, "edge": start + spread - every, "after": UUID(int=0), "limit": _PAGE}
+        asked["ahead"] = now + min(every, _AHEAD)
         count = 0
         async with self._connected() as conn, conn.transaction():
             if not one(await (await conn.execute(_TENDING["alone"], {"lock": _LOCK})).fetchone())["mine"]:

@@ -22,13 +22,20 @@ class Waitings(Sessions):
     """See `Waiting`."""
 
     async def hand_over(
-        self, drafts: Sequence[Draft], lease: timedelta, job: Job, day: date, tokens: int | None, micros: int | None
+        self,
+        drafts: Sequence[Draft],
+        lease: timedelta,
+        look: timedelta,
+        day: date,
+        tokens: int | None,
+        micros: int | None,
     ) -> Run | None:
         """See `Waiting.hand_over`."""
-        scope, found = job.scope, None
-        named = {"space": scope.space, "run_id": drafts[0].run.id}
+        scope, run_id = drafts[0].run.scope, drafts[0].run.id
+        found = None
         async with self._writing(scope) as conn:
-            if await (await conn.execute(_BLOCKS["own"], named)).fetchone() is None:
+            own = await (await conn.execute(_BLOCKS["own"], {"space": scope.space, "run_id": run_id})).fetchone()
+            if own is None:
                 raise Conflict("the run is over: another one has taken its place", lost=True)
             for draft in drafts:
                 if not (await reserve(conn, scope, day, draft.charge, tokens, micros)).rowcount:
@@ -37,7 +44,8 @@ class Waitings(Sessions):
             if found is not None:
                 await conn.execute(_WRITE["enter"], {"space": scope.space})
                 await keep(conn, found, lease, waited=False)
-                await enqueue(conn, (job,))
+                # By the queue's own clock: this one may be ahead.
+                await enqueue(conn, (Job(name="collect", scope=scope, key=str(run_id), at=own["now"] + look),))
         return found
 
     async def let_go(self, run: Run, used: Sequence[Settlement]) -> bool:

@@ -10,9 +10,11 @@ import subprocess
 import time
 from collections import Counter
 from datetime import datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
+from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
@@ -180,6 +182,56 @@ async def test_what_is_due(database_url: str) -> None:
         ask(database_url, "delete from jobs.procrastinate_jobs")
         assert [(await memory.tend(scope(owner))).forgotten for owner in ("ana", "ben", "cem")] == [1, 2, 1]
         assert await memory.enqueue_due() == 0
+
+
+@pytest.mark.parametrize("ahead", [365 * DAY, HOUR, -HOUR, -365 * DAY])
+async def test_a_clock_that_was_wrong_for_an_hour_stops_nothing(database_url: str, ahead: timedelta) -> None:
+    """Set forward, or back, and right again: a space that changes is tended within two days, and not in each slot; and what
+    was checked in a time that is yet to come takes nothing of the day's pairs."""
+    tuned = settings(database_url)
+    told = tuned.consolidation.model_copy(update={"per_day": 1})
+    clock = FixedClock(slot(NOON, SPREAD))
+    async with engine(database_url, clock=clock, tuned=tuned.model_copy(update={"consolidation": told})) as memory:
+        clock.advance(ahead.total_seconds())
+        await memory.ingest(scope(), [note("The door is locked at night"), note("The door is locked at night.")])
+        done = await memory.tend(scope())
+        assert done.run
+        assert done.run.same == 1
+        clock.advance(HOUR.total_seconds() - ahead.total_seconds())
+        tended = 0
+        for n in range(9):  # slots: two days and a bit
+            clock.advance(SPREAD.total_seconds())
+            await keep(memory, "ana", f"The lamp {n} is brass")
+            ask(database_url, "delete from jobs.procrastinate_jobs")
+            if await memory.enqueue_due():
+                await memory.tend(scope())
+                tended += 1
+        assert tended in (2, 3)
+        await memory.ingest(scope(), [note("The gate is painted in May"), note("The gate is painted in May.")])
+        clock.advance(DAY.total_seconds())
+        again = await memory.tend(scope())
+        assert again.run
+        assert again.run.checked == 1
+
+
+async def test_the_hour_of_a_change_of_clocks(database_url: str) -> None:
+    """Summer time ends in the database's zone and in the clock's: slots stay six hours apart, and each space has its day."""
+    clock = FixedClock(datetime(2026, 10, 24, 2, 0, tzinfo=ZoneInfo("Europe/Berlin")))
+    ((name,),) = ask(database_url, "select current_database()")
+    ask(database_url, f"alter database {name} set timezone = 'Europe/Berlin'")
+    async with engine(database_url, clock=clock) as memory:
+        slots: list[datetime] = []
+        tended = []
+        for _ in range(12):
+            await keep(memory, "ana", f"The lamp {len(slots)} is brass")
+            slots.append(slot(clock.now(), SPREAD))
+            ask(database_url, "delete from jobs.procrastinate_jobs")
+            if await memory.enqueue_due():
+                await memory.tend(scope())
+                tended.append(len(slots))
+            clock.advance(SPREAD.total_seconds())
+        assert {after - before for before, after in pairwise(slots)} == {SPREAD}
+        assert tended == [1, 5, 9]
 
 
 async def test_more_spaces_than_a_page(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,6 +160,17 @@ async def test_in_batches(memory: Memory, clock: FixedClock, database_url: str, 
     ) == [(8, 8)]
 
 
+async def test_what_only_the_database_calls_due_is_left(memory: Memory, clock: FixedClock, monkeypatch: Any) -> None:
+    """A rule that is not of one mind with the statement ends the search, and does not begin it again for ever."""
+    (dull,) = await kept(memory, "The kiosk sells blue umbrellas")
+    clock.advance(90 * DAY)
+    with monkeypatch.context() as patch:
+        patch.setattr("muniment.memory.rules.forgetting.forgettable", lambda *_: False)
+        assert (await asyncio.wait_for(memory.tend(WHO), 10)).forgotten == 0
+    assert await state(memory, dull) == "active"
+    assert (await memory.tend(WHO)).forgotten == 1
+
+
 async def test_what_is_touched_meanwhile_stays(memory: Memory, clock: FixedClock) -> None:
     """A change, or a retrieval alone, between the look and the plan: nothing is forgotten by what was seen before."""
     one, other = await kept(memory, "The attic has a red trunk", "The cellar has a green door")

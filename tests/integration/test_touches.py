@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
+from time import process_time
+from typing import cast
+from uuid import UUID
 
 import psycopg
 import pytest
 
 from muniment.memory.engine import Memory
+from muniment.memory.flows.touch import Touches
 from muniment.memory.models.fakes import FixedClock
-from muniment.memory.records import MemoryId, Query, Revision
-from tests.engine import NOON, engine
+from muniment.memory.ports import Store
+from muniment.memory.records import MemoryId, Query, Revision, Scope
+from tests.engine import NOON, engine, scope
 from tests.integration.test_tending import DAY, WHO, ask, kept, standing, state
 
 
@@ -89,6 +94,39 @@ async def test_counting_writes_itself_when_there_is_much_or_for_long(
         if counts(database_url, [tea])[0][0]:
             return
     pytest.fail("it was not written")
+
+
+async def test_a_clock_that_was_set_back_stops_no_counting(
+    memory: Memory, clock: FixedClock, database_url: str
+) -> None:
+    """What was written at a time that is yet to come was not lately."""
+    (tea,) = await kept(memory, "The teahouse opens at nine")
+    for minutes in (30, -30):
+        clock.advance(minutes * 60)
+        await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?", top_k=1))
+        await memory.flush(WHO)
+    assert counts(database_url, [tea])[0][0] == 2
+
+
+async def test_a_flush_looks_at_its_own_space() -> None:
+    """However many other spaces were written lately; and what was written long ago is let go of."""
+
+    class Desk:
+        async def touch(self, scope: Scope, seen: Mapping[MemoryId, int], at: datetime) -> frozenset[MemoryId]:
+            return frozenset()
+
+    clock = FixedClock(NOON)
+    touches = Touches(cast("Store", Desk()), clock)
+    start = process_time()
+    for n in range(8_000):
+        touches.note(scope(f"user {n}"), [MemoryId(UUID(int=n))])
+        await touches.flush(scope(f"user {n}"))
+    assert process_time() - start < 1.5
+    assert len(touches._written) == 8_000
+    clock.advance(600)
+    touches.note(scope(), [MemoryId(UUID(int=1))])
+    await touches.flush(scope())
+    assert len(touches._written) == 1
 
 
 async def test_what_was_retrieved_is_not_forgotten(memory: Memory, clock: FixedClock) -> None:

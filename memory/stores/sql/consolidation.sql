@@ -131,9 +131,10 @@ select c.upto, exists (
       and not (j.node = 'worker' and j.meta ? 'run')) as changed
 from (select coalesce(max(surveyed_rev), 0) as upto from muniment.consolidation_runs where space_id = %(space)s) c
 
--- name: checked_since
+-- name: checked_since (within a day: what a clock was ahead of counts when it has come)
 select count(*) as checked from muniment.pair_fingerprints
-where space_id = %(space)s and checked_at >= %(since)s and source <> 'person'
+where space_id = %(space)s and checked_at >= %(since)s and checked_at < %(since)s::timestamptz + interval '1 day'
+  and source <> 'person'
 
 -- name: members
 select {{read.columns}} from muniment.memories m where m.space_id = %(space)s and m.memory_id = any(%(ids)s)

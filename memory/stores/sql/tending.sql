@@ -108,10 +108,11 @@ select pg_try_advisory_xact_lock(%(lock)s) as mine
 -- name: app
 set local role muniment_app
 
--- name: due_spaces
+-- name: due_spaces (what was tended by a clock that was ahead has all its times from there)
 select space_id, tenant_id, owner_id, owner_type from muniment.spaces
 where space_id > %(after)s and (tend_at <= %(now)s
-  or ((rev > tended_rev or tended_at is null) and (tended_at is null or tended_at < %(edge)s)))
+  or ((rev > tended_rev or tended_at is null) and (tended_at is null or tended_at < %(edge)s))
+  or tended_at > %(ahead)s)
 order by space_id limit %(limit)s
 
 -- name: enqueue_due (counted by the queue's own clock)

@@ -1,5 +1,5 @@
 -- name: own (nobody ends the run, or hands it over, meanwhile)
-select run_id from muniment.consolidation_runs
+select now() as now from muniment.consolidation_runs
 where space_id = %(space)s and run_id = %(run_id)s and ended_at is null and status <> 'waiting' for update
 
 -- name: let_go
