@@ -11,6 +11,7 @@ from uuid import UUID
 from muniment.memory import acts
 from muniment.memory.acts import Use
 from muniment.memory.flows import (
+    cancel,
     consent,
     consolidate as consolidation,
     episodes,
@@ -327,6 +328,12 @@ class Memory:
         """Make of what a consolidation changed what it was, but for what has changed since. Raises NotFound, BadInput for
         one that is undone already or not over, Conflict, StoreError."""
         return await undo.undo(self.house, scope, run)
+
+    async def cancel_consolidation(self, scope: Scope, run: UUID) -> Run:
+        """Call off a run that waits for a batch endpoint: it is `cancelled`, what it held of the budget is free, the endpoint is
+        told to stop and its files go; where that cannot be done now a worker does it. One that is cancelled already is as it
+        is. Raises NotFound, BadInput for one that does not wait, Conflict, StoreError."""
+        return await cancel.cancel(self.house, scope, run)
 
     async def ingest(self, scope: Scope, candidates: Iterable[Candidate], progress: Progress | None = None) -> int:
         """Store candidates as they are, in batches; one that is there already (same turn) is left out. Returns new ones."""

@@ -46,6 +46,10 @@ Limit = Annotated[
         metavar="N", min=1, help="Check at most so many pairs, whatever the day has left (consolidation.per_day)."
     ),
 ]
+Undo = Annotated[
+    str | None, typer.Option(metavar="RUN", help="Take back what a run did: its id, or the beginning of it.")
+]
+Cancel = Annotated[str | None, typer.Option(metavar="RUN", help="Call off a run that waits for a batch endpoint.")]
 Unchanged = Annotated[
     bool,
     typer.Option(
@@ -60,9 +64,8 @@ def consolidate(
     everybody: Annotated[bool, typer.Option("--all", help="Everybody's, of every tenant.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done; change nothing.")] = False,
     limit: Limit = None,
-    undo: Annotated[
-        str | None, typer.Option(metavar="RUN", help="Take back what a run did: its id, or the beginning of it.")
-    ] = None,
+    undo: Undo = None,
+    cancel: Cancel = None,
     unchanged: Unchanged = False,
     runs: Annotated[bool, typer.Option("--runs", help="Show the latest runs.")] = False,
     as_json: AsJson = False,
@@ -89,20 +92,24 @@ def consolidate(
 
       muniment consolidate --user ana --undo 3fa1
 
+      muniment consolidate --user ana --cancel 3fa1
+
       muniment consolidate --all
     """
     settings = load()
     many = everybody or tenant is not None
     _agree(
         whose=sum((user is not None, tenant is not None, everybody)),
-        what=sum((undo is not None, runs, dry_run or limit is not None)),
-        past=undo is not None or runs,
+        what=sum((undo is not None, cancel is not None, runs, dry_run or limit is not None)),
+        past=undo is not None or cancel is not None or runs,
         many=many,
         unchanged=unchanged,
     )
     scope = session.scope_of(settings, user or ME)
     if undo is not None:
         _undo(settings, scope, undo, as_json=as_json)
+    elif cancel is not None:
+        _cancel(settings, scope, cancel, as_json=as_json)
     elif runs:
         _runs(settings, scope, as_json=as_json)
     elif many:
@@ -117,9 +124,9 @@ def _agree(*, whose: int, what: int, past: bool, many: bool, unchanged: bool) ->
     if whose > 1:
         raise BadInput("--user, --tenant and --all: give one of them")
     if what > 1:
-        raise BadInput("--undo and --runs stand alone")
+        raise BadInput("--undo, --cancel and --runs stand alone")
     if many and past:
-        raise BadInput("--undo and --runs are about one user: give --user")
+        raise BadInput("--undo, --cancel and --runs are about one user: give --user")
     if unchanged and not many:
         raise BadInput("--unchanged goes with --all or --tenant: one user's memory is looked at in any case")
 
@@ -155,7 +162,8 @@ async def _another(settings: Settings, memory: Memory, scope: Scope) -> NoReturn
     if run is not None and run.status == "waiting":
         raise Conflict(
             f"the consolidation {str(run.id)[:_SHORT]} of {scope.owner!r} waits for the model's answers about "
-            f"{_pairs(len(run.asked))}: a worker collects them when they are there (muniment work); nothing was done"
+            f"{_pairs(len(run.asked))}: a worker collects them when they are there (muniment work); nothing was done. "
+            f"To call it off: muniment consolidate --user {quote(scope.owner)} --cancel {str(run.id)[:_SHORT]}"
         )
     raise Conflict(
         f"another consolidation of {scope.owner!r} is under way: wait for it (see {_shows(scope)}); one whose "
@@ -231,7 +239,7 @@ def _sum(spaces: int, total: Counter[str]) -> str:
 def _undo(settings: Settings, scope: Scope, typed: str, *, as_json: bool) -> None:
     async def work() -> Undone:
         async with session.opened(settings, quiet=as_json) as memory:
-            return await memory.undo_consolidation(scope, await _find(memory, scope, typed))
+            return await memory.undo_consolidation(scope, await _find(memory, scope, typed, "--undo"))
 
     undone = session.run(work())
     if as_json:
@@ -241,6 +249,19 @@ def _undo(settings: Settings, scope: Scope, typed: str, *, as_json: bool) -> Non
     left = f"; {undone.left:,} changed since and left as found" if undone.left else ""
     done = "1 memory is what it was" if undone.restored == 1 else f"{undone.restored:,} memories are what they were"
     screen.say(f"{done} before the run{left}.")
+
+
+def _cancel(settings: Settings, scope: Scope, typed: str, *, as_json: bool) -> None:
+    async def work() -> Run:
+        async with session.opened(settings, quiet=as_json) as memory:
+            return await memory.cancel_consolidation(scope, await _find(memory, scope, typed, "--cancel"))
+
+    run = session.run(work())
+    if as_json:
+        screen.show_json(_row(run))
+        return
+    later = "" if run.batch is None else " The endpoint is not done with it yet: `muniment work` sees to it."
+    screen.say(f"The run is called off; its pairs are looked at another night.{later}")
 
 
 def _runs(settings: Settings, scope: Scope, *, as_json: bool) -> None:
@@ -259,11 +280,11 @@ def _runs(settings: Settings, scope: Scope, *, as_json: bool) -> None:
     screen.show_table(columns, [_line(one) for one in found])
 
 
-async def _find(memory: Memory, scope: Scope, typed: str) -> UUID:
+async def _find(memory: Memory, scope: Scope, typed: str, option: str) -> UUID:
     """The run whose id begins so. Raises BadInput, NotFound."""
     wanted = typed.strip().lower()
     if len(wanted) < session.SHORTEST_ID or set(wanted) - set("0123456789abcdef-"):
-        raise BadInput(f"--undo: {screen.one_line(typed)!r} is no run: `{_shows(scope)}` shows their ids")
+        raise BadInput(f"{option}: {screen.one_line(typed)!r} is no run: `{_shows(scope)}` shows their ids")
     found = [one.id for one in await memory.consolidations(scope, _KNOWN) if str(one.id).startswith(wanted)]
     if not found:
         way = screen.WAYS_OUT[NotFound]  # what is said of anything that is not there; here the runs are meant
@@ -271,7 +292,7 @@ async def _find(memory: Memory, scope: Scope, typed: str) -> UUID:
             f"no run of {scope.owner!r} has an id that begins with {wanted}; {way}, and `{_shows(scope)}` the runs"
         )
     if len(found) > 1:
-        raise BadInput(f"--undo: {wanted} is ambiguous: {', '.join(map(str, found))}")
+        raise BadInput(f"{option}: {wanted} is ambiguous: {', '.join(map(str, found))}")
     return found[0]
 
 

@@ -145,7 +145,7 @@ async def _named(house: House, batches: BatchModel, run: Run, name: str) -> Run:
     except Conflict as error:
         if not error.data.get("lost"):
             raise
-    with suppress(ModelError):  # the job does the same, as often as it takes
+    with suppress(ModelError):  # the job does the same as long as it is there
         await batches.cancel(name)
         await batches.forget(name)
     (over,) = await house.store.runs(run.scope, 1, run.id)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from muniment.memory.errors import Conflict
-from muniment.memory.flows import insights, lifecycle
+from muniment.memory.flows import cancel, insights, lifecycle
 from muniment.memory.flows.house import House
 from muniment.memory.records import MemoryId, Revision, Scope, Turn, TurnId
 from muniment.memory.rules.built_on import echoes, says, touched
@@ -84,6 +84,7 @@ async def erase(house: House, scope: Scope, memory_id: MemoryId) -> Erasure:
 
 async def erase_space(house: House, scope: Scope) -> Erasure:
     """See `Memory.erase_space`."""
+    await cancel.withdraw(house, scope)
     done = await house.store.erase_space(scope, house.clock.now())
     house.forgot(scope)
     return done

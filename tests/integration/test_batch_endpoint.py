@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from muniment.memory.errors import (
 )
 from muniment.memory.models.batch import OpenAIBatches
 from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.scripted_batches import Fate, ScriptedBatches
+from muniment.memory.models.scripted_batches import Fate, Ordered, ScriptedBatches
 from muniment.memory.ports import AnswerForm, ChatMessage
 
 FORM = AnswerForm(name="pairs", schema={"type": "object"}, max_tokens=50)
@@ -102,6 +103,21 @@ async def test_a_batch_is_found_again_by_its_key() -> None:
         await batches.submit("run-3", prompts())
         assert await batches.find("run-2") == name
         assert await batches.find("run-4") is None
+
+
+async def test_a_batch_is_found_among_thousands() -> None:
+    """However many the account has made since; but not beyond the time at which ours can have been made."""
+    async with endpoint() as (batches, server):
+        name = await batches.submit("run-1", prompts())
+        made = server.batches[name].created
+        for n in range(2, 1_300):
+            server.batches[f"batch_{n}"] = Ordered(id=f"batch_{n}", input_file="f", metadata={}, created=made + n)
+        assert await batches.find("run-1", datetime.fromtimestamp(made, UTC)) == name
+        assert len(server.requests) == 2 + 13
+        assert await batches.find("run-2") is None
+        server.requests.clear()
+        assert await batches.find("run-2", datetime.fromtimestamp(made, UTC) + timedelta(days=30)) is None
+        assert len(server.requests) == 1
 
 
 async def test_a_batch_can_be_cancelled_and_forgotten() -> None:
