@@ -22,7 +22,7 @@ from muniment.memory.ports import ChatAnswer
 from muniment.memory.records import MemoryId, Revision, Scope, evolve
 from muniment.memory.rules import consolidate as rules, cost
 from muniment.memory.rules.retry import unacceptable
-from muniment.memory.upkeep import Bounds, Finding, Pair, Run, RunId, RunStatus, Survey
+from muniment.memory.upkeep import Bounds, Finding, Judgement, Pair, Run, RunId, RunStatus, Survey
 
 Tell = Callable[[Sequence[Finding]], None]
 _PARTNERS = 20_000  # that each memory of the pool is compared with
@@ -77,7 +77,8 @@ async def begin(house: House, scope: Scope, *, dry: bool = False, limit: int | N
 
 
 async def survey(house: House, run: Run) -> tuple[Run, tuple[Pair, ...]]:
-    """The pairs that this run may check, those first that the rules would make one, then the closest."""
+    """The pairs that this run may check: those that the rules would make one, then those that they doubt, the closest first;
+    what they hold apart for sure is noted when the day has room for it."""
     if run.status != "running":
         return run, ()
     found = await _surveyed(house, run)
@@ -86,8 +87,13 @@ async def survey(house: House, run: Run) -> tuple[Run, tuple[Pair, ...]]:
     upto = found.upto if found.whole else run.surveyed
     run = await _keep(house, evolve(run, seen=len(fresh), duplicates_before=before, upto=upto))
     verdicts = {id(one): rules.verdict(one, house.profile, lasting(house)) for one in fresh}
-    fresh.sort(key=lambda one: (verdicts[id(one)][0] == "different", not verdicts[id(one)][1], one.tries, -one.sim))
+    fresh.sort(key=lambda one: (_turn(*verdicts[id(one)]), one.tries, -one.sim))
     return run, tuple(fresh[: await _room(house, run)])
+
+
+def _turn(judgement: Judgement, sure: bool) -> tuple[bool, bool]:
+    apart = judgement == "different"
+    return apart and sure, apart or not sure
 
 
 def portions(house: House, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], ...]:

@@ -136,5 +136,14 @@ async def test_a_pair_that_changes_is_another_question(database_url: str) -> Non
 async def test_pairs_that_were_asked_in_vain_count_for_the_day(database_url: str) -> None:
     """A request that was refused has cost a place among the day's pairs."""
     with Picky("mended") as server:
-        async with house(database_url, server, 2, FixedClock(NOON), per_day=3) as memory:
-            assert [(await night(memory)).unanswered for _ in range(2)] == [1, 0]
+        async with house(database_url, server, 2, FixedClock(NOON), per_day=2) as memory:
+            assert [(await night(memory)).unanswered for _ in range(2)] == [2, 0]
+
+
+async def test_a_day_is_not_used_up_by_what_can_come_to_nothing(database_url: str) -> None:
+    """What only a model can tell comes before the many pairs that the rules hold apart; these have their turn after it."""
+    with Picky() as server:
+        async with house(database_url, server, 6, FixedClock(NOON), per_day=6) as memory:
+            run = await night(memory)
+            assert run.seen > 20
+            assert (run.checked, run.same, run.distinct) == (6, 6, 0)
