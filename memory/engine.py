@@ -131,7 +131,8 @@ class Memory:
 
     async def query(self, scope: Scope, agent: str, query: Query) -> Answer:
         """`memory.query`: the best memories within the agent's allowlist. The budget holds for the JSON of bullets or of
-        full memories with the fence around it; an explanation comes on top. Raises Denied, BadInput."""
+        full memories with the fence around it; an explanation comes on top. How-to memory is looked into only where its
+        category is named. Raises Denied, BadInput."""
         return await recall.query(self.house, scope, agent, query)
 
     async def why_not(self, scope: Scope, agent: str, memory_id: MemoryId, query: Query) -> Verdict:

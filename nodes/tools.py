@@ -33,6 +33,8 @@ _FILTERS: Mapping[str, Mapping[str, Any]] = {
     "pinned": {"type": "boolean"}, "importance_min": _LEVEL, "importance_max": _LEVEL, "updated_after": _DATE,
     "updated_before": _DATE,
 }  # fmt: skip
+_BY_NAME = "procedural"
+_WHERE = f"Where to look; when left out everywhere but in {_BY_NAME}, which holds how something was done before"
 _COLLEAGUES = {
     "planner": "plans, priorities, deadlines, steps towards a goal",
     "stylist": "wording, tone and style of a text",
@@ -51,7 +53,7 @@ def parameters(settings: Settings, agent: str) -> dict[str, Any]:
             "query": {"type": "string", "description": "What to look for, in plain words"},
             "categories": {
                 "type": "array", "items": {"type": "string", "enum": sorted(settings.allowlists[agent])},
-                "description": "Where to look; everywhere when left out",
+                "description": _WHERE if _BY_NAME in settings.allowlists[agent] else "Where to look; everywhere when left out",
             },
             "filters": {"type": "object", "properties": dict(_FILTERS), "additionalProperties": False},
             "top_k": {"type": "integer", "minimum": 1, "maximum": limits.top_k, "default": recall.top_k},

@@ -18,6 +18,7 @@ from muniment.memory.ports import Sight
 from muniment.memory.records import Answer, Brief, Hit, Omission, Query, Reader, Returns, Revision, Scope, evolve
 from muniment.memory.rules import gate, render, wanted, words
 from muniment.memory.rules.pack import Piece, Whole, as_json, pack
+from muniment.memory.rules.procedure import CATEGORY
 from muniment.memory.rules.rank import Lens, rank, related, weights
 
 _MOST = 1_000  # candidates from which an answer is not looked for among more
@@ -82,7 +83,7 @@ async def read(house: House, reader: Reader, asked: Query, search: Search) -> Re
 
 async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revision | None) -> Brief:
     """See `Memory.brief`. One transaction: profile, changes and search are of the same revision."""
-    reader = Reader(scope=scope, allowed=house.allowed(agent))
+    reader = Reader(scope=scope, allowed=house.allowed(agent) - {CATEGORY})  # how-to memory is asked for, never told
     as_of = await asof.revision(house, scope, as_of)
     recall, lookback = house.settings.recall, timedelta(hours=house.settings.delta.lookback_hours)
     lasting = sorted(name for name in reader.allowed if house.categories[name].context == "all")
@@ -202,7 +203,8 @@ async def seen(house: House, scope: Scope, rev: Revision) -> None:
 
 
 def allow(house: House, agent: str, asked: Query, allowed: frozenset[str]) -> tuple[str, ...]:
-    """The categories to search. Raises BadInput for an unknown one, Denied for the whole request when one is denied."""
+    """The categories to search: without any named all but how-to memory. Raises BadInput for an unknown one, Denied for the
+    whole request when one is denied."""
     named = set(asked.categories) | ({asked.filters.category} if asked.filters.category else set())
     if unknown := named - set(house.categories):
         known = ", ".join(sorted(house.categories))
@@ -215,7 +217,7 @@ def allow(house: House, agent: str, asked: Query, allowed: frozenset[str]) -> tu
             denied=denied,
             allowed=permitted,
         )
-    return tuple(sorted(asked.categories or allowed))
+    return tuple(sorted(asked.categories or (allowed if CATEGORY in named else allowed - {CATEGORY})))
 
 
 async def prepare(house: House, asked: Query, categories: tuple[str, ...]) -> Search:

@@ -116,6 +116,8 @@ def _stretches(turns: Sequence[Turn]) -> list[_Stretch]:
             continue
         own = suspect.own(turn).text
         goal, wish = procedure_words.request(own), procedure_words.wish(own)
+        if goal is None and wish is None and not now.acts and now.goal is None:
+            goal = procedure_words.wanted(own)
         if goal and not (now.acts and procedure_words.goes_on(own, now.goal)):
             done.append(now)
             now = _Stretch(goal=goal)

@@ -31,6 +31,7 @@ _WORK = (
     r"(?:did|do|made|make|got|get|fixed|solved|resolved|built|handled|managed|converted|deployed|released|exported|uploaded|parsed|installed|configured"
     r"|set\s+up|finished|achieved|recovered|repaired|completed|delivered|migrated|shipped|pulled)"
 )
+_LATER = r"(?:for\s+(?:next\s+time|later|the\s+future|future\s+use)|next\s+time)"
 # What no wish is without: most messages are done with after one look.
 _HINT = re.compile(
     r"\bhow\s+(?:we|you|this|that|it)\b|\bas\s+an?\b|step|procedure|workflow|process|path|sequence|playbook|runbook|recipe|how-?to|solution|approach"
@@ -51,6 +52,12 @@ _ASKED = (
     re.compile(
         rf"{_OPENING}(?:(?:can|could|would|will)\s+you\s+)(?:please\s+)?(?:save|store|record|note(?:\s+down)?|write\s+down|memori[sz]e|document|capture)\s+"
         rf"(?:(?:this|that|it|all\s+(?:this|that))\s+(?:down\s+)?as\s+{_FORM}|{_WHAT}(?:\s+(?:down|as\s+{_FORM}))?)(?P<rest>[^?？]*)[?？]?\W*$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{_OPENING}(?:can|could|would|will)\s+you\s+(?:please\s+(?:remember|memori[sz]e|record|save)|(?:remember|memori[sz]e|record|save)(?=[^?？]*\b{_LATER}))"
+        rf"\s+(?:exactly\s+)?how\s+(?:(?:we|you)\s+(?:just\s+|finally\s+)?{_WORK}\b|(?:this|that|it)\s+was\s+(?:done|fixed|solved|made|resolved)\b)"
+        r"(?P<rest>[^?？]*)[?？]?\W*$",
         re.IGNORECASE,
     ),
     re.compile(
@@ -96,9 +103,9 @@ _NEXT_TIME = re.compile(
 VERBS = (
     r"(?:add|analy[sz]e|apply|archive|assemble|backup|back\s+up|book|bring|build|calculate|check|clean|clone|collect|combine|compare|compile|compress|compute|configure"
     r"|connect|convert|copy|create|crop|debug|decode|decrypt|delete|deliver|deploy|diagnose|download|draft|encode|encrypt|enable|export|extract|fetch|fill|find"
-    r"|fix|format|generate|get|import|index|insert|inspect|install|integrate|load|make|merge|migrate|mount|move|open|optimi[sz]e|order|package|parse|patch|ping|plan|plot"
-    r"|prepare|print|process|produce|publish|pull|push|read|rebuild|recover|refactor|release|remove|rename|render|repair|replace|reproduce|reset|resize|resolve|restart|restore"
-    r"|roll\s+(?:back|out)|rotate|run|scan|schedule|scrape|send|set\s+up|ship|sign|sort|split|start|stop|submit|summari[sz]e|switch|sync|tag|test|transcribe|transfer"
+    r"|figure\s+out|find\s+out|fix|format|generate|get|import|index|insert|inspect|install|integrate|investigate|load|look\s+into|make|merge|migrate|mount|move|open|optimi[sz]e|order|package|parse|patch|ping|plan|plot"
+    r"|prepare|print|process|produce|publish|pull|push|read|rebuild|recover|refactor|release|remove|rename|reduce|render|renew|repair|replace|reproduce|reset|resize|resolve|restart|restore"
+    r"|roll\s+(?:back|out)|rotate|run|scan|schedule|scrape|send|set\s+up|ship|sign|sort|split|start|stop|solve|sort\s+out|submit|summari[sz]e|switch|sync|tag|test|transcribe|transfer"
     r"|translate|trim|turn|unpack|update|upgrade|upload|validate|verify|write|zip)"
 )
 _REQUEST = re.compile(
@@ -106,6 +113,18 @@ _REQUEST = re.compile(
     + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|(?:i|we)(?:'d|\s+would)?\s+(?:like|need|want|have)\s+(?:you\s+)?(?:to\s+)?|let's\s+|let\s+us\s+|you\s+need\s+to\s+)?(?:please\s+|now\s+|first\s+|then\s+|try\s+to\s+)*"
     r"(?:help\s+(?:me|us)\s+(?:to\s+)?)?(?P<goal>" + VERBS + r"\s+\S.+)$",
     re.IGNORECASE,
+)
+# What is asked for in other words than an order: the goal of the work that follows it.
+_WANTED = (
+    re.compile(
+        _OPENING
+        + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|how\s+(?:do|can|could|should|would)\s+(?:i|we|you)\s+|(?:is|would)\s+it\s+(?:be\s+)?possible\s+to\s+"
+        r"|(?:i|we)(?:(?:'d|\s+would)\s+like|\s+need|\s+want)\s+(?:to\s+(?:have|see|get)\s+)?(?=(?:the|an?|all|some|every|each|my|our|these|those|this|that|\d+)\b))(?P<goal>\w.+)$",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"^[\s，,]*(?:(?:好的?|请问?|那么?|现在)[，,\s]*)*(?:能不能|能否|可不可以|可以|如何|怎么(?:才能|样)?|怎样(?:才能)?|(?:我们?)(?:想要?|需要|要|得)|帮我们?|麻烦你?)(?P<goal>\S.+)$"
+    ),
 )
 _REQUEST_ZH = re.compile(
     r"^[\s，,]*(?:(?:好的?|现在|那么?|请问?|麻烦你?|帮我们?|帮忙|能不能|能否|可以|你|我想要?|我需要|我们需要|我们要|需要|要|先|然后|接着)[，,\s]*)*"
@@ -166,13 +185,30 @@ def rest(text: str) -> str:
 
 def request(text: str) -> str | None:
     """What a person asks to be done, as a goal that says nothing of the person; None when the text asks for no work."""
+    before: str | None = None
     for sentence in _sentences(text):
         if _wish(sentence) is not None:
             continue
         found = (_REQUEST_ZH if _CJK.search(sentence) else _REQUEST).match(sentence.strip())
         goal = impersonal(found["goal"]) if found else None
+        if goal and before and _ANAPHOR.search(goal):
+            # "The portal refuses the file. Make it accept it." is no goal without its first half.
+            return impersonal(f"{before}: {goal[:1].lower()}{goal[1:]}") or goal
         if goal:
             return goal
+        before = impersonal(sentence)
+    return None
+
+
+def wanted(text: str) -> str | None:
+    """What a person asks for without an order, as a goal that says nothing of the person: a question, or a thing that is
+    wanted; None of any other text."""
+    for sentence in _sentences(text):
+        if _wish(sentence) is None:
+            for pattern in _WANTED:
+                found = pattern.match(sentence.strip())
+                if found and (goal := impersonal(found["goal"])):
+                    return goal
     return None
 
 

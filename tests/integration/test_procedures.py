@@ -13,7 +13,7 @@ from muniment.memory.acts import Use
 from muniment.memory.engine import Memory
 from muniment.memory.errors import Denied
 from muniment.memory.plan import Job
-from muniment.memory.records import Candidate, Query, Scope, TurnId, evolve
+from muniment.memory.records import Candidate, Filters, Query, Scope, TurnId, evolve
 from tests.engine import NOON, engine, said, scope, settings
 from tests.sessions import (
     DEPLOYMENT,
@@ -204,18 +204,39 @@ async def test_what_was_forgotten_is_not_learned_again(memory: Memory) -> None:
 
 
 async def test_only_planner_and_executor_read_it(memory: Memory) -> None:
-    """By naming the category; the supervisor sees it nowhere and may not name it."""
+    """By naming the category, else not even they; the supervisor sees it nowhere and may not name it."""
     await learned(memory, PARSER)
     asked = Query(text="Extract the tables from scan.pdf", threshold=0)
     for agent in ("planner", "executor"):
         named = Query(text=asked.text, categories=("procedural",), threshold=0)
         assert [hit.memory.text for hit in (await memory.query(scope(), agent, named)).hits] == [PARSER_TOLD]
+        filtered = Query(text=asked.text, filters=Filters(category="procedural"), threshold=0)
+        assert len((await memory.query(scope(), agent, filtered)).hits) == 1
+        assert not (await memory.query(scope(), agent, asked)).hits
+        [known] = await procedures(memory)
+        verdict = await memory.why_not(scope(), agent, known.id, asked)
+        assert (verdict.reason, verdict.facts["filter"]) == ("filtered", "categories")
     for agent in ("supervisor", "stylist", "researcher"):
         assert not (await memory.query(scope(), agent, asked)).hits
         with pytest.raises(Denied):
             await memory.query(scope(), agent, Query(text=asked.text, categories=("procedural",)))
-    brief = await memory.brief(scope(thread="new"), "supervisor", asked.text)
-    assert "parse_pdf" not in f"{brief.stable}{brief.header}{brief.moving}"
+    for agent in ("supervisor", "planner", "executor"):
+        brief = await memory.brief(scope(thread=f"new {agent}"), agent, asked.text)
+        assert "parse_pdf" not in f"{brief.stable}{brief.header}{brief.bullets}{brief.moving}"
+
+
+async def test_an_agent_of_procedures_alone(database_url: str) -> None:
+    """One that may read nothing else finds nothing and is told nothing, unless it names them."""
+    tuned = settings(database_url)
+    tuned = tuned.model_copy(update={"allowlists": {**tuned.allowlists, "robot": ("procedural",)}})
+    async with engine(database_url, tuned=tuned, clock=after()) as memory:
+        await learned(memory, PARSER)
+        await memory.remember(scope(), "I keep bees")
+        asked = Query(text="Extract the tables from scan.pdf", threshold=0)
+        assert not (await memory.query(scope(), "robot", asked)).hits
+        assert len((await memory.query(scope(), "robot", evolve(asked, categories=("procedural",)))).hits) == 1
+        brief = await memory.brief(scope(thread="new"), "robot", asked.text)
+        assert f"{brief.stable}{brief.header}{brief.moving}" == ""
 
 
 async def test_it_is_no_fact_and_no_episode(memory: Memory) -> None:

@@ -11,7 +11,7 @@ from muniment.memory.records import evolve
 from muniment.memory.rules import paths as rules
 from muniment.memory.rules.goals import goals, part_of, reworded, same_goal, same_steps, worded
 from muniment.memory.rules.procedure import Procedure, fit, parse, render, tidy, united
-from muniment.memory.rules.procedure_words import goes_on, request, rest, wish
+from muniment.memory.rules.procedure_words import goes_on, request, rest, wanted, wish
 from tests.engine import NOON
 from tests.sessions import DEPLOYMENT, PARSER, PDF, Line, session
 
@@ -167,11 +167,15 @@ WISHES = [
     "能把步骤记下来吗？",
     "记下这次的流程",
     "把整个流程保存下来吧",
+    "Nice one. Could you please remember how we did that for next time?",
+    "Can you remember how we fixed it next time?",
 ]
 NO_WISHES = [
     "do you remember how we did this?",
     "Remember how we did this?",
     "I remember how we did this.",
+    "Can you remember how we did this?",
+    "Could you remember how you fixed it?",
     "Do you still remember the steps?",
     "Don't save these steps.",
     "Never remember how we did this",
@@ -251,6 +255,8 @@ def test_a_wish_may_name_its_goal_and_say_more() -> None:
         ("I need you to parse the invoices because my boss wants them", "Parse the invoices"),
         ("Hi! Help me get the PDF delivered to the portal, please", "Get the PDF delivered to the portal"),
         ("帮我把报告转换成PDF格式", "把报告转换成PDF格式"),
+        ("The tax portal refuses my report.pdf. Make it accept it.", "The tax portal refuses the report.pdf: make it accept it"),
+        ("Can you figure out why the build is red and fix it?", "Figure out why the build is red and fix it"),
         ("请部署新版本到生产环境。", "部署新版本到生产环境"),
         ("What's the weather?", None),
         ("Tell me about Rome", None),
@@ -263,6 +269,43 @@ def test_a_wish_may_name_its_goal_and_say_more() -> None:
 def test_a_request_is_a_goal_without_the_person(text: str, goal: str | None) -> None:
     """An order to do some work; no question, no remark, nobody in it."""
     assert request(text) == goal
+
+
+@pytest.mark.parametrize(
+    ("text", "goal"),
+    [
+        ("I want the invoices from March in one PDF.", "The invoices from March in one PDF"),
+        ("How do I get rid of the red build?", "Get rid of the red build"),
+        ("Could you make sense of the crash in the importer?", "Make sense of the crash in the importer"),
+        ("怎么才能让构建重新通过？", "让构建重新通过"),
+        ("My mother is ill.", None),
+        ("I like the red ones", None),
+        ("Can you tell me about Rome?", None),
+        ("I want to be happy", None),
+        ("Remember how we did this", None),
+        ("Thanks, that is great", None),
+    ],
+)
+def test_what_is_wanted_is_a_goal_of_work(text: str, goal: str | None) -> None:
+    """A question or a thing that is wanted; nothing that a person says of anything else."""
+    assert wanted(text) == goal
+
+
+def test_work_that_a_question_began_is_for_what_was_asked() -> None:
+    """Where no order was given the goal is what was wanted, and what was said before it is not."""
+    lines: list[Line] = [
+        ("user", "My mother is ill."),
+        ("user", "I want the invoices from March in one PDF."),
+        ("merge_pdfs", {"folder": "march"}, "Error: encrypted file", False),
+        ("decrypt_pdf", {"path": "march/3.pdf"}, "ok", True),
+        ("merge_pdfs", {"folder": "march"}, "merged 12", True),
+        ("user", "Now check the totals."),
+        ("check_totals", {"folder": "march"}, "ok", True),
+    ]
+    [path] = rules.paths(session(lines), failures=1)
+    assert path.procedure.goal == "The invoices from March in one PDF"
+    assert path.procedure.steps[-1] == "Check with check_totals (folder=march)"
+    assert "mother" not in path.asked
 
 
 @pytest.mark.parametrize(
