@@ -22,9 +22,9 @@ from muniment.memory.records import (
     TurnId,
     evolve,
 )
-from muniment.memory.reversal import Step
+from muniment.memory.reversal import Gained, Step
 from muniment.memory.rules import pair_answers
-from muniment.memory.rules.consolidate import Board, duplicates, held, near, ordered, verdict
+from muniment.memory.rules.consolidate import TRIES, Board, duplicates, held, near, ordered, verdict
 from muniment.memory.rules.render import header
 from muniment.memory.rules.undo import taken_back
 from muniment.memory.settings import load
@@ -197,6 +197,34 @@ def test_edges_go_over_at_their_greatest_strength() -> None:
     }
     gained = {UUID(one): (now, before) for one, now, before in table.changes[0].meta["edges"]}
     assert gained == {strong.id: (0.9, 0.6), new.id: (0.7, None)}
+
+
+def test_an_edge_that_came_twice_goes_back_to_what_it_was_at_first() -> None:
+    """Two merges into one memory made the edge stronger twice; one of those that gave way is gone for good meanwhile."""
+    first, second, stays, other = (memory(text, at=NOON + timedelta(days=n)) for n, text in enumerate("abcd"))
+    low, high = min(stays.id, other.id), max(stays.id, other.id)
+    into = [{"rev": 3, "from": str(first.id), "edges": [[str(other.id), 0.5, 0.2]]},
+            {"rev": 5, "from": str(second.id), "edges": [[str(other.id), 0.9, 0.5]]}]  # fmt: skip
+    gone = evolve(second, state="superseded", superseded_by=stays.id)
+    steps = [
+        Step(before=stays, now=stays, metas=tuple(reversed(into)), alone=True),
+        Step(before=second, now=gone, metas=({"rev": 6, "into": str(stays.id)},), alone=False),
+    ]
+    back = taken_back(steps, RUN)
+    assert back.edges == (Gained(low=low, high=high, now=0.9, before=0.2),)
+    assert back.apart == (frozenset({stays.id, second.id}),)
+    assert [change.after for change in back.changes] == [stays]
+
+
+@pytest.mark.parametrize(("tries", "fate"), [(0, "unanswered"), (TRIES - 2, "unanswered"), (TRIES - 1, "shelved")])
+def test_a_pair_without_an_answer_is_left_as_it_is(tries: int, fate: str) -> None:
+    """It changes nothing, and counts against the pair only while its memories are what was asked about."""
+    old, new = memory("The user likes tea"), memory("The user likes tea", at=LATER)
+    asked = Finding(pair=evolve(pair(old, new), tries=tries), judgement=None, source="model")
+    table = board(old, new)
+    assert table.take(asked) == (fate, asked)
+    assert not table.changes
+    assert board(old, evolve(new, text="The user likes chai")).take(asked)[0] == "outdated"
 
 
 TEXTS = st.sampled_from(["The user likes tea", "The user likes tea.", "The user likes green tea", "The user has 2 cats",
