@@ -107,12 +107,12 @@ async def place_at(url: str, config: Path, server: ScriptedBatches, clock: Clock
 
 @asynccontextmanager
 async def place(
-    url: str, folder: Path, *, config: str = CONFIG, things: int = 8, **script: Any
+    url: str, folder: Path, *, config: str = CONFIG, things: int = 8, reply: Any = judge, **script: Any
 ) -> AsyncIterator[Place]:
     file = folder / "batch.yaml"
     file.write_text(config)
     clock = FixedClock(NOON)
-    with ScriptedBatches(judge, **script) as server:
+    with ScriptedBatches(reply, **script) as server:
         async with place_at(url, file, server, clock) as memory:
             if things:
                 await memory.ingest(ANA, [note(text) for thing in THINGS[:things] for text in told(thing)])

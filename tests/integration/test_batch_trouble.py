@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable
 from datetime import timedelta
@@ -17,12 +18,12 @@ import pytest
 from muniment.faces.cli.app import run as program
 from muniment.memory.errors import BadInput, Conflict, NotFound, NotReady
 from muniment.memory.models.fakes import ScriptedChat
-from muniment.memory.models.scripted import Fail
+from muniment.memory.models.scripted import Fail, structured
 from muniment.memory.plan import Job
 from muniment.memory.ports import ChatAnswer, ChatMessage
 from muniment.memory.upkeep import Run
 from tests.engine import NOON, engine, note
-from tests.integration.test_batch import ANA, CONFIG, THINGS, Place, place, place_at, told
+from tests.integration.test_batch import ANA, CONFIG, THINGS, Place, judge, place, place_at, told
 
 DAY = 86_400.0
 
@@ -107,6 +108,38 @@ async def test_files_that_cannot_be_removed_now_are_removed_later(database_url: 
         down.clear()
         await spotless(here, await here.collect(run))
         assert (await here.record(run)).same == 2
+
+
+async def test_half_of_the_answers(database_url: str, tmp_path: Path) -> None:
+    """One of two prompts comes back, and of its pairs the first half: that is done and paid for, nothing else is, and other
+    nights ask for the rest until nothing is left."""
+
+    def half(body: dict[str, Any]) -> str:
+        said = json.loads(judge(body))["pairs"]
+        return structured({"pairs": said[: (len(said) + 1) // 2] if scarce else said})
+
+    scarce = [True]
+    async with place(
+        database_url, tmp_path, reply=half, fate=lambda n: "missing" if n and scarce else "answered"
+    ) as here:
+        run = await here.night()
+        assert (run.requests, len(run.asked)) == (2, 8)
+        over = await here.collect(run)
+        assert (over.status, over.requests, over.same, over.unanswered) == ("done", 1, 3, 5)
+        assert len(await here.active()) == 13
+        await spotless(here, over)
+        scarce.clear()
+        nights = [over]
+        while sum(one.same for one in nights) < 8:
+            here.clock.advance(DAY)
+            nights.append(await here.collect(await here.night()))
+            assert len(nights) < 4
+        assert len(await here.active()) == 8
+        assert await here.spent() == (
+            sum(one.input_tokens + one.output_tokens for one in nights),
+            sum(one.micros for one in nights),
+        )
+        assert here.server.files == {}
 
 
 async def test_two_who_collect_at_once(database_url: str, tmp_path: Path) -> None:

@@ -6,20 +6,69 @@ import asyncio
 import os
 import signal
 from pathlib import Path
+from threading import Event
 
 import psycopg
+from pydantic import SecretStr
 
 from muniment.memory import bootstrap
 from muniment.memory.errors import StoreError
+from muniment.memory.models.chat import OpenAIChat
 from muniment.memory.models.fakes import HashEmbedder
+from muniment.memory.models.scripted_batches import ScriptedBatches
 from muniment.memory.plan import Job
 from muniment.memory.settings import load
 from muniment.memory.stores import server
 from tests.engine import note, scope
+from tests.integration.test_batch import ANA, CONFIG, THINGS, judge, told
 
 WHOSE = [scope(f"user {n}") for n in range(6)]
 DONE = "select count(*) filter (where status = 'done'), count(*) from muniment.consolidation_runs"
 MERGED = "select count(*) from muniment.memories where state = 'superseded'"
+
+
+async def test_a_database_that_is_killed_under_a_batch(home: Path, tmp_path: Path) -> None:
+    """Kill -9 of the server while a worker has the answers in its hands: it does what they say, and pays for them, once."""
+    came, go_on = Event(), Event()
+
+    def hold(method: str, path: str) -> None:
+        if method == "GET" and path.endswith("/content") and not came.is_set():
+            came.set()
+            go_on.wait(30)
+
+    file = tmp_path / "batch.yaml"
+    file.write_text(CONFIG)
+    tuned = load({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_CONFIG": str(file)})
+    with ScriptedBatches(judge, hold=hold) as endpoint:
+        model = OpenAIChat("tiny-1", api_key=SecretStr("k"), base_url=endpoint.base_url, max_retries=0)
+        async with (
+            bootstrap.memory(tuned, embedder=HashEmbedder(), model=model) as memory,
+            bootstrap.worker(tuned, memory, rounds=False) as hired,
+        ):
+            await memory.ingest(ANA, [note(text) for thing in THINGS[:3] for text in told(thing)])
+            run = await memory.consolidate(ANA)
+            assert run is not None
+            found = await server.running(home)
+            assert found is not None
+            address = await server.ensure(home)
+            with psycopg.connect(address) as admin:
+                admin.execute("update jobs.procrastinate_jobs set scheduled_at = now()")
+            working = asyncio.create_task(hired.run())
+            assert await asyncio.to_thread(came.wait, 20)
+            os.kill(found["pid"], signal.SIGKILL)
+            go_on.set()
+            await server.ensure(home)
+            async with asyncio.timeout(45):
+                while await memory.waiting():
+                    await asyncio.sleep(0.1)
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+            (over,) = await memory.consolidations(ANA)
+            assert (over.status, over.same, len(await memory.list(ANA))) == ("done", 3, 3)
+            books = await memory.books(ANA, 2)
+            assert [(one.requests, one.micros) for one in books.lines] == [(1, over.micros)]
+            assert list(books.days.values()) == [(over.input_tokens + over.output_tokens, over.micros)]
+            assert endpoint.files == {}
 
 
 async def test_a_database_that_is_killed_under_a_night(home: Path) -> None:

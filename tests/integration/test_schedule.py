@@ -139,6 +139,35 @@ async def test_two_workers_make_one_round(database_url: str) -> None:
     assert not any(outcome.failed for outcome in heard)
 
 
+def test_two_processes_tend_each_space_once(database_url: str, tmp_path: Path) -> None:
+    """Two schedulers begin at the same moment: one round, one run of each space, and of each two memories one, once."""
+
+    async def prepare() -> None:
+        async with bootstrap.memory(settings(database_url), embedder=HashEmbedder(), clock=SystemClock()) as memory:
+            for n in range(8):
+                twins = [note("The green door is locked at night"), note("The green door is locked at night.")]
+                await memory.ingest(scope(f"o{n}"), twins)
+
+    asyncio.run(prepare())
+    ask(database_url, "delete from muniment.turns")
+    quick = tmp_path / "quick.yaml"
+    quick.write_text("session_ledger: {cleanup_interval_seconds: 1}\n")
+    environment = os.environ | {"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_HOME": str(tmp_path),
+                   "MUNIMENT_CONFIG": str(quick)}  # fmt: skip
+    workers = [subprocess.Popen([PROGRAM, "work"], env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
+    end = time.monotonic() + 40
+    while ask(database_url, "select count(*) from muniment.spaces where tended_at is null") != [(0,)]:
+        assert time.monotonic() < end
+        time.sleep(0.3)
+    for worker in workers:
+        worker.send_signal(signal.SIGTERM)
+    assert [worker.wait(20) for worker in workers] == [0, 0]
+    runs = "select count(*), count(distinct space_id), sum(same) from muniment.consolidation_runs where status = 'done'"
+    assert ask(database_url, runs) == [(8, 8, 8)]
+    merged = "select count(*), count(distinct memory_id) from muniment.journal where action = 'MERGE'"
+    assert ask(database_url, merged) == [(16, 16)]
+
+
 async def test_a_round_waits_for_no_other(database_url: str) -> None:
     """While one process looks for what is due, another leaves it to that."""
     async with engine(database_url) as memory:
