@@ -169,10 +169,17 @@ def entry(one: JournalEntry) -> dict[str, Any]:
     return {key: plain(value) for key, value in asdict(one).items() if value not in (None, {})}
 
 
+# Of a procedure: what it says, whose it is, how to take it.
+_OF_A_PROCEDURE = frozenset(
+    {"id", "kind", "category", "text", "agent_id", "run_id", "tags", "importance", "pinned", "trust", "created_at",
+     "last_accessed_at", "score"}
+)  # fmt: skip
+
+
 def hit(one: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
-    """A hit as the tool returns it: a bullet `{id, category, text}` or the whole memory; explained with its score and
-    relevance, the score's parts, the channels that found it and its place in each, its own revision, and the hit that
-    brought it along."""
+    """A hit as the tool returns it: a bullet `{id, category, text}` or the whole memory, of a procedure its fields; explained
+    with its score and relevance, the score's parts, the channels that found it and its place in each, its own revision, and
+    the hit that brought it along."""
     if returns == "bullets":
         shown: dict[str, Any] = {
             "id": str(one.memory.id),
@@ -182,6 +189,9 @@ def hit(one: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
     else:
         shown = memory(one.memory) | {"score": round(one.score, 4)}
         shown.pop("context", None)
+        if one.memory.kind == "procedural":
+            # It is long, and each use of a tool is a turn of it: with all that is known of it no usual budget would hold one.
+            shown = {name: value for name, value in shown.items() if name in _OF_A_PROCEDURE}
     if explain:
         shown |= {
             "score": round(one.score, 4),

@@ -74,7 +74,7 @@ async def learn(house: House, scope: Scope) -> Receipt:
 
 async def perform(house: House, scope: Scope, key: str) -> Receipt:
     """The job `learn_path`; its key says why, and the thread."""
-    return await learn(house, evolve(scope, thread=key.partition(" ")[2], session=key.partition(" ")[2]))
+    return await learn(house, evolve(scope, thread=key.partition(" ")[2]))
 
 
 def later(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
@@ -184,7 +184,7 @@ async def _change(
         return None
     old = _same(house, one, known, near) or await _reworded(house, one, known)
     if old is None:
-        where = evolve(scope, agent=one.path.agent)
+        where = evolve(scope, agent=one.path.agent, session=one.path.session)
         return Change(action="ADD", after=fresh(kept, MemoryId(uuid4()), where, now), vector=one.vector, band="new")
     before = parse(old.text)
     if before is None or (old.event_time is not None and old.event_time > one.path.at):

@@ -47,6 +47,7 @@ class _Stretch:
     said: list[TurnId] = field(default_factory=list)
     words: list[str] = field(default_factory=list)
     acts: list[Act] = field(default_factory=list)
+    session: str | None = None
     wished: bool = False
 
 
@@ -59,6 +60,7 @@ class Path:
     asked: str  # the person's own words for it
     said: tuple[TurnId, ...]
     wished: bool  # a person asked for it to be kept
+    session: str | None = None  # in which it succeeded
 
     @property
     def at(self) -> datetime:
@@ -112,6 +114,7 @@ def _stretches(turns: Sequence[Turn]) -> list[_Stretch]:
         act = read(turn)
         if act is not None and act.name not in LOOKUPS:
             now.acts.append(act)
+            now.session = turn.session
         if turn.role != "user":
             continue
         own = suspect.own(turn).text
@@ -152,6 +155,7 @@ def _path(stretch: _Stretch, failures: int) -> Path | None:
         asked="\n".join(stretch.words),
         said=tuple(dict.fromkeys(stretch.said)),
         wished=stretch.wished,
+        session=stretch.session,
     )
 
 

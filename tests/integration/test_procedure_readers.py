@@ -7,12 +7,24 @@ from datetime import timedelta
 
 import pytest
 
+from muniment.memory import wire
 from muniment.memory.acts import Use
 from muniment.memory.engine import Memory
 from muniment.memory.errors import Denied
 from muniment.memory.records import Filters, Query, evolve
 from tests.engine import NOON, engine, said, scope, settings
-from tests.sessions import PARSER, PARSER_TOLD, Line, after, learned, procedures
+from tests.sessions import (
+    DEPLOYMENT,
+    DEPLOYMENT_TOLD,
+    PARSER,
+    PARSER_TOLD,
+    PDF,
+    PDF_TOLD,
+    Line,
+    after,
+    learned,
+    procedures,
+)
 
 
 @pytest.fixture
@@ -41,6 +53,18 @@ async def test_only_planner_and_executor_read_it(memory: Memory) -> None:
     for agent in ("supervisor", "planner", "executor"):
         brief = await memory.brief(scope(thread=f"new {agent}"), agent, asked.text)
         assert "parse_pdf" not in f"{brief.stable}{brief.header}{brief.bullets}{brief.moving}"
+
+
+async def test_a_whole_procedure_has_room(memory: Memory) -> None:
+    """Asked for in full, with the usual budget: the steps are there, the ids of the turns that they rest on are not."""
+    for lines, told in ((PARSER, PARSER_TOLD), (PDF, PDF_TOLD), (DEPLOYMENT, DEPLOYMENT_TOLD)):
+        owner = told[6:20]
+        await learned(memory, lines, owner=owner)
+        asked = Query(text=lines[0][1], categories=("procedural",), threshold=0, returns="full")  # type: ignore[arg-type]
+        [hit] = (await memory.query(scope(owner), "executor", asked)).hits
+        assert hit.memory.text == told
+        assert "turns" not in wire.hit(hit, "full")
+        assert hit.memory.turns
 
 
 async def test_an_agent_of_procedures_alone(database_url: str) -> None:

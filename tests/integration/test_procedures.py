@@ -11,7 +11,7 @@ import pytest
 from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
 from muniment.memory.plan import Job
-from muniment.memory.records import Candidate, Scope, TurnId
+from muniment.memory.records import Candidate, Scope, TurnId, evolve
 from tests.engine import NOON, engine, scope, settings
 from tests.sessions import (
     DEPLOYMENT,
@@ -241,9 +241,12 @@ async def test_work_is_looked_at_when_it_is_quiet(memory: Memory) -> None:
 async def test_a_job_knows_its_thread(memory: Memory) -> None:
     """Of two threads only the one that the job names is looked at; without one there is nothing to look at."""
     await memory.record(scope(thread="A"), session(PARSER))
-    await memory.record(scope(thread="with spaces"), session(PDF, thread="with spaces"))
+    await memory.record(
+        scope(thread="with spaces"), [evolve(one, session="s 7") for one in session(PDF, thread="with spaces")]
+    )
     await memory.perform(Job(name="learn_path", scope=scope(thread=""), key="worked with spaces"))
-    assert [one.text for one in await procedures(memory)] == [PDF_TOLD]
+    [known] = await procedures(memory)
+    assert (known.text, known.thread_id, known.session_id) == (PDF_TOLD, "with spaces", "s 7")
     assert (await memory.learn_path(Scope(owner="ana"))).skipped == "no thread"
 
 
