@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.runtime import Runtime
 from psycopg import AsyncConnection, AsyncCursor, DataError, OperationalError
-from psycopg.errors import DiskFull
+from psycopg.errors import DiskFull, LockNotAvailable
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
@@ -28,6 +28,7 @@ from muniment.nodes.state import IDS, Who, scope
 SCHEMA = "checkpoints"
 _SETUP_LOCK = 0x6D756E696D656E74  # the advisory lock of whoever makes the tables: "muniment"
 _SETUP_POLL_SECONDS = 0.05
+_PATIENCE_SECONDS = 3
 _CONNECT_SECONDS = 10.0
 _CONNECTIONS = 8
 _KNOWN_TEXTS = 4096  # a thread's messages are stored again with each of its checkpoints
@@ -261,12 +262,20 @@ async def _make(conn: AsyncConnection[DictRow]) -> None:
         if not await _true(conn, "select to_regclass('janitor') is not null as yes"):
             await conn.execute(tables.JANITOR)
         if await _true(conn, tables.NEEDS_INDEX, tables.SPACES):
-            await conn.execute(tables.DROP_INDEX)
-            await conn.execute(tables.SPACES_INDEX)
+            await _index(conn)
         if await _true(conn, tables.NEEDS_THREADS):
             await conn.execute(tables.THREADS)
     finally:
         await conn.execute(f"select pg_advisory_unlock({_SETUP_LOCK})")
+
+
+async def _index(conn: AsyncConnection[DictRow]) -> None:
+    """Make the index, unless somebody who looks for long, such as a dump, would have to be waited for: the next start does it."""
+    await conn.execute(f"set lock_timeout = '{_PATIENCE_SECONDS}s'")
+    with suppress(LockNotAvailable):
+        await conn.execute(tables.DROP_INDEX)
+        await conn.execute(tables.SPACES_INDEX)
+    await conn.execute("reset lock_timeout")
 
 
 async def _true(conn: AsyncConnection[DictRow], question: Any, *given: str) -> bool:

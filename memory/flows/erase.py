@@ -45,7 +45,8 @@ async def traces(house: House, scope: Scope, memory_id: MemoryId | None) -> Trac
         async for turn in _ledger(house, scope):
             if echoes(fresh, turn) if derived else says(fresh, turn.text):
                 turns[turn.id] = None
-            if turn.thread and any(repeats(text, turn.recalled) for text in fresh):
+            known = frozenset(turn.recalled)
+            if turn.thread and any(repeats(text, known) for text in fresh):
                 threads.add(turn.thread)
         others = await _others(house, scope, memory_id, texts, frozenset(turns))
         fresh = tuple(text for text in others.texts if text not in derived and text not in texts)

@@ -20,21 +20,25 @@ _STEM, _ENDING = 3, 2  # letters
 
 def says(statements: Sequence[str], text: str) -> bool:
     """Whether a text, however long, says most of one of the statements, in whatever person and order."""
-    return any(_near(one, text) and _says(one, text) for one in statements)
+    near = _near(statements, text)
+    if not near:
+        return False
+    pieces = [frozenset(prints([piece])) for piece in _pieces(text)]
+    sentences = [words.lexeme_set(sentence) for sentence in _SENTENCE.split(text)]
+    return any(_says(one, pieces, sentences) for one in near)
 
 
 def echoes(statements: Sequence[str], turn: Turn) -> bool:
     """Whether a turn is a reply that repeats one of the statements because memory had put it before the model."""
-    return turn.role == "assistant" and any(
-        repeats(one, turn.recalled) and says((one,), turn.text) for one in statements
-    )
+    known = frozenset(turn.recalled)
+    return turn.role == "assistant" and any(repeats(one, known) and says((one,), turn.text) for one in statements)
 
 
 def states(statements: Sequence[str], text: str) -> bool:
     """Whether a statement says the whole of one of these, and so is no other statement about the like."""
-    return any(
-        _share(one, text) >= _NEARLY_ALL and repeats(one, prints([text])) for one in statements if _near(one, text)
-    )
+    said = words.lexeme_set(text)
+    near = (one for one in _near(statements, text) if _share(one, said) >= _NEARLY_ALL)
+    return any(repeats(one, prints([text])) for one in near)
 
 
 def touched(statements: Sequence[str], turns: frozenset[TurnId], one: Stated) -> Literal["text", "context"] | None:
@@ -47,11 +51,11 @@ def touched(statements: Sequence[str], turns: frozenset[TurnId], one: Stated) ->
     return "context" if one.context and says(statements, one.context) else None
 
 
-def _says(statement: str, text: str) -> bool:
-    if any(repeats(statement, prints([piece])) for piece in _pieces(text)):
+def _says(statement: str, pieces: Sequence[frozenset[int]], sentences: Sequence[frozenset[str]]) -> bool:
+    if any(repeats(statement, piece) for piece in pieces):
         return True
     enough = len(words.lexeme_set(statement)) >= _FEW
-    return enough and any(_share(statement, sentence) >= _MOSTLY for sentence in _SENTENCE.split(text))
+    return enough and any(_share(statement, sentence) >= _MOSTLY for sentence in sentences)
 
 
 def _pieces(text: str) -> Iterator[str]:
@@ -62,12 +66,15 @@ def _pieces(text: str) -> Iterator[str]:
             yield " ".join(said[start : start + _AT_ONCE])
 
 
-def _share(statement: str, text: str) -> float:
+def _share(statement: str, text: frozenset[str]) -> float:
     said = words.lexeme_set(statement)
-    return len(said & words.lexeme_set(text)) / len(said) if said else 0.0
+    return len(said & text) / len(said) if said else 0.0
 
 
-def _near(statement: str, text: str) -> bool:
-    """A quick look: any word of the statement, without its ending. Most texts have none."""
+def _near(statements: Sequence[str], text: str) -> list[str]:
+    """A quick look: those of which the text has any word, without its ending. Most texts have none."""
     plain = words.fold(text)
-    return any(word[: max(_STEM, len(word) - _ENDING)] in plain for word in words.lexeme_set(statement))
+    return [
+        one for one in statements
+        if any(word[: max(_STEM, len(word) - _ENDING)] in plain for word in words.lexeme_set(one))
+    ]  # fmt: skip

@@ -36,13 +36,21 @@ def _of_line(line: str) -> tuple[int, ...]:
 
 def repeats(statement: str, recalled: Iterable[int]) -> bool:
     """Whether most of a statement is among what was recalled: its sequences, or all its words and some of their pairs."""
-    said, known = list(words.lexemes(statement)), frozenset(recalled)
-    if not said:
+    known, own = frozenset(recalled), _by_size(statement)
+    if not own:
         return False
-    alone, pairs, longest = (_share(said, size, known) for size in (1, 2, _LONGEST))
+    alone, pairs, longest = (len(one & known) / len(one) for one in own)
     # Of Chinese a word is a pair of characters already, and half of the pairs stand across two words.
     rearranged = (alone >= _NEARLY_ALL and pairs >= _SOME) or (words.has_cjk(statement) and alone >= _MOST_PAIRS)
     return longest >= _MOSTLY or rearranged
+
+
+@lru_cache(maxsize=4_096)
+def _by_size(statement: str) -> tuple[frozenset[int], ...]:
+    """The sequences of one word, of two, and of three. Kept, because a statement is looked for in many turns."""
+    said = list(words.lexemes(statement))
+    sizes = (1, 2, _LONGEST) if said else ()
+    return tuple(frozenset(_sequences(said, min(size, len(said)))) for size in sizes)
 
 
 def echoed(candidate: Candidate, turns: Sequence[Turn]) -> bool:
@@ -55,11 +63,6 @@ def echoed(candidate: Candidate, turns: Sequence[Turn]) -> bool:
     said = words.lexeme_set(candidate.text)
     own = [parts(turn).own for turn in turns if turn.id in candidate.turns]
     return len(said & words.lexeme_set("\n".join(own))) < _MOSTLY * len(said)
-
-
-def _share(said: Sequence[str], size: int, known: frozenset[int]) -> float:
-    own = set(_sequences(said, min(size, len(said))))
-    return len(own & known) / len(own)
 
 
 def _sequences(said: Sequence[str], size: int) -> Iterator[int]:

@@ -16,7 +16,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
-from muniment.graph import janitor, tables
+from muniment.graph import checkpointer as checkpoints, janitor, tables
 from muniment.graph.checkpointer import PooledSaver, checkpointer, open_saver
 from muniment.graph.janitor import Freed, delete_threads, prune, sizes, threads_of, tidy
 from muniment.memory.errors import Conflict, NoCheckpoint
@@ -131,14 +131,21 @@ select 't' || n % 500, '', lpad(n::text, 9, '0'), jsonb_build_object('channel_va
   jsonb_build_object('space', md5((n % 500)::text), 'text', repeat(md5(n::text), 20))), '{}' from generate_series(1, 5000) n"""
 
 
-async def test_a_space_is_found_by_an_index(database_url: str) -> None:
-    """Its threads and their sizes, without a look at the others'; an index whose making was interrupted is made anew."""
+async def test_a_space_is_found_by_an_index(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its threads and their sizes, without a look at the others'. Nobody's start waits for it while somebody looks for long, and
+    one whose making was interrupted is made anew."""
+    monkeypatch.setattr(checkpoints, "_PATIENCE_SECONDS", 0.1)
     async with open_saver(database_url):
         pass
-    with psycopg.connect(database_url, autocommit=True) as admin:
-        admin.execute(MANY)
-        admin.execute("""
-            update pg_index set indisvalid = false where indexrelid = 'checkpoints.checkpoints_space_idx'::regclass""")
+    with psycopg.connect(database_url) as dump, psycopg.connect(database_url, autocommit=True) as admin:
+        admin.execute("drop index checkpoints.checkpoints_space_idx")
+        dump.execute("set transaction isolation level repeatable read")
+        dump.execute("select count(*) from pg_catalog.pg_class")
+        async with open_saver(database_url):
+            admin.execute(MANY)
+        left = admin.execute("""
+            select indisvalid from pg_index where indexrelid = 'checkpoints.checkpoints_space_idx'::regclass""").fetchall()
+        assert left == [(False,)]
     async with open_saver(database_url) as saver, saver.cursor() as cursor:
         await cursor.execute("vacuum analyze checkpoints")
         asked = {"space": md5(b"7").hexdigest(), "limit": 5}

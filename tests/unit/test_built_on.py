@@ -1,12 +1,15 @@
 """What says a statement that is to be erased, and what only speaks of the same thing."""
 
+from datetime import UTC, datetime
+from typing import Literal
 from uuid import UUID, uuid4
 
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.records import Kind, MemoryId, Revision, TurnId
-from muniment.memory.rules.built_on import says, states, touched
+from muniment.memory.records import Kind, MemoryId, Revision, Turn, TurnId
+from muniment.memory.rules.built_on import echoes, says, states, touched
+from muniment.memory.rules.fingerprints import prints
 from muniment.memory.upkeep import Stated
 
 WALNUTS = "User is allergic to walnuts"
@@ -81,3 +84,17 @@ def test_what_says_it_around_the_text() -> None:
         context="I am allergic to walnuts",
     )
     assert touched([WALNUTS], frozenset(), one) == "context"
+
+
+def test_what_repeats_what_it_was_shown() -> None:
+    """A reply, if memory had put the statement before it; not what a person says, nor a reply about something else."""
+    shown = prints([f"[constraints] {WALNUTS}"])
+
+    def turn(role: Literal["user", "assistant"], text: str, recalled: tuple[int, ...] = shown) -> Turn:
+        at = datetime(2026, 5, 4, tzinfo=UTC)
+        return Turn.make(session="A", key=text, role=role, text=text, at=at, recalled=recalled)
+
+    assert echoes([VERA, WALNUTS], turn("assistant", "As you are allergic to walnuts, no pesto."))
+    assert not echoes([VERA, WALNUTS], turn("user", "As I am allergic to walnuts, no pesto."))
+    assert not echoes([VERA, WALNUTS], turn("assistant", "As you are allergic to walnuts, no pesto.", ()))
+    assert not echoes([VERA, WALNUTS], turn("assistant", "Good morning."))
