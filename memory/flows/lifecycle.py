@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from muniment.memory.errors import BadInput, Conflict, NotFound
+from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.flows import asof
+from muniment.memory.flows.attempts import committed
 from muniment.memory.flows.house import House
 from muniment.memory.pages import KINDS, STATES, TRUSTS, Listing, Page
 from muniment.memory.plan import Change, Receipt, WritePlan
@@ -108,16 +109,11 @@ def _paged(limit: int, offset: int) -> None:
 
 
 async def _change(house: House, scope: Scope, memory_id: MemoryId, step: Step) -> Receipt:
-    attempts = house.settings.write.attempts
-    for attempt in range(attempts):
+    async def make() -> tuple[WritePlan, tuple[str, ...]] | Receipt:
         rev, _ = await house.store.near(scope, (), 0)
         change = step(await get(house, scope, memory_id))
         if change is None:
             return Receipt(rev=rev)
-        plan = WritePlan(scope=scope, expects=Revision(rev), node="face", at=house.clock.now(), changes=(change,))
-        try:
-            return await house.store.commit(plan)
-        except Conflict:
-            if attempt == attempts - 1:
-                raise
-    raise Conflict
+        return WritePlan(scope=scope, expects=rev, node="face", at=house.clock.now(), changes=(change,)), ()
+
+    return await committed(house, scope, make)

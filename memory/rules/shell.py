@@ -18,7 +18,7 @@ _VALUE = rf"(?:\"(?P<double>[^\"\n]{{1,400}})\"|'(?P<single>[^'\n]{{1,400}})'|(?
 _NAMED = (
     re.compile(rf"{_EDGE}-{{0,2}}{_NAME}=(?!=){_VALUE}"),  # of a shell, a query, a form
     re.compile(rf"{_EDGE}--?{_NAME}[ \t]+{_VALUE}"),
-    re.compile(rf"\b(?:set|config|configure)[ \t](?:[^|;&\n]{{0,60}}?[ \t])??(?:[\w/@.-]*:)?{_NAME}[ \t]+{_VALUE}"),
+    re.compile(rf"\b(?:setx?|config|configure)[ \t](?:[^|;&\n]{{0,60}}?[ \t])??(?:[\w/@.-]*:)?{_NAME}[ \t]+{_VALUE}"),
 )
 _QUOTED = re.compile(
     rf"(?P<open>\\{{0,3}}[\"']){_NAME}(?P=open)\s{{0,8}}[:=]>?\s{{0,8}}"
@@ -52,6 +52,9 @@ def _given(programs: str, options: str, value: str = _WITHIN, space: str = r"(?:
 
 _USER = r"(?:\"[^\":\n]{0,80}:(?P<double>[^\"\n]{1,200})\"|'[^':\n]{0,80}:(?P<single>[^'\n]{1,200})'|[^\s\"':|;&]{0,80}:(?P<bare>[^\s\"'|;&]{1,200}))"
 _PROGRAMS = (
+    _given("curl|wget", "-b|--cookie|--header=Cookie:", r"[\"']?[^\s\"'|;&=]{1,80}=(?P<bare>[^\s\"'|;&]{1,400})"),
+    re.compile(rf"\bvault[ \t]+login[ \t]+{_WITHIN}"),
+    _given("ssh-keygen", "-[NP]"),
     _given(
         "curl|https?|xh|wget|aria2c", "-[a-zA-Z]{0,4}u|--user|--proxy-user|-[a-zA-Z]{0,4}U|-[a-zA-Z]{0,3}a|--auth", _USER
     ),
@@ -61,7 +64,7 @@ _PROGRAMS = (
     _given("sshpass|mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport|mongostat|clickhouse|psexec", "-p"),
     _given(r"(?:docker|podman|buildah|skopeo|nerdctl|helm[ \t]+registry|az|oc|cf|heroku|argocd|nuget|gcloud)[ \t]+login", "-p"),
     _given("redis-cli|valkey-cli|keydb-cli", "-a"),
-    _given("sqlcmd|bcp|osql|unzip|zip|isql|freebcp|tsql", "-P"),
+    _given("sqlcmd|bcp|osql|vault|ssh-keygen|unzip|zip|isql|freebcp|tsql", "-P"),
     _given("ldap(?:search|modify|add|delete|passwd|whoami|compare|modrdn)", "-w"),
     _given(r"openssl[ \t]+[\w-]+", "-k|-K"),
     _given("lftp", "-u", r"[^\s,|;&]{1,80},(?P<bare>[^\s|;&]{1,200})"),
@@ -71,9 +74,11 @@ _PROGRAMS = (
     _given("sqlplus|rman|expdp|impdp", "", r"[\w$.]{1,60}/(?P<bare>[^\s@|;&\"'/]{1,200})@", ""),
     _given("rabbitmqctl", "add_user|change_password", r"\S{1,80}[ \t]+[\"']?(?P<bare>[^\s\"'|;&]{1,200})", r"[ \t]+"),
 )  # fmt: skip
+_XML = re.compile(rf"<{_NAME}>[ \t]*(?P<bare>[^<>\n]{{1,400}}?)[ \t]*</(?P=name)>")
+_TOKEN_USER = re.compile(r"https?://(?P<bare>(?=[A-Za-z_-]{0,40}\d)(?=[\d_-]{0,40}[A-Za-z])[A-Za-z0-9_-]{16,200})@")
 _PROGRAM = re.compile(
     r"\b(?:curl|https?|xh|wget|aria2c|mysql|mariadb|mycli|7z|rar|unrar|sshpass|mongo|clickhouse|psexec|login|(?:redis|valkey|keydb)-cli|sqlcmd|bcp"
-    r"|osql|unzip|zip|isql|freebcp|tsql|ldap|openssl|lftp|smb|rpcclient|net|crackmapexec|[xw]freerdp|htpasswd|sqlplus|rman|expdp|impdp|rabbitmqctl"
+    r"|osql|vault|ssh-keygen|unzip|zip|isql|freebcp|tsql|ldap|openssl|lftp|smb|rpcclient|net|crackmapexec|[xw]freerdp|htpasswd|sqlplus|rman|expdp|impdp|rabbitmqctl"
     r"|echo|printf)|\bpass:"
 )
 _PIPED = re.compile(
@@ -96,10 +101,10 @@ _MOUNT = re.compile(r"(?:id|type|source|src|name|env)=")
 
 def leaks(text: str) -> Iterator[tuple[int, int]]:
     """Where in a text a secret stands. Linear in the text."""
-    for pattern in (*_PROGRAMS, _PIPED, _OPENSSL) if _PROGRAM.search(text) else ():
+    for pattern in (*_PROGRAMS, _PIPED, _OPENSSL, _TOKEN_USER) if _PROGRAM.search(text) else ():
         for found in pattern.finditer(text):
             yield from _whole(found)
-    for pattern in (*_NAMED, _LINE, _QUOTED, _HEADER, _LISTED) if _HINT.search(text) else ():
+    for pattern in (*_NAMED, _LINE, _QUOTED, _HEADER, _LISTED, _XML) if _HINT.search(text) else ():
         for found in pattern.finditer(text):
             if secret(found["name"]) and (pattern is not _LINE or _telling(found)):
                 yield from _named(found) if pattern in (*_NAMED, _LINE) else _whole(found)

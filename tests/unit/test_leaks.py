@@ -18,7 +18,7 @@ from muniment.memory.rules import paths
 from muniment.memory.rules.procedure import render
 from muniment.memory.rules.redact import redact
 from tests.engine import NOON
-from tests.leaks import CLEAN_AFTER, CLEAN_BEFORE, LEAKS_AFTER, LEAKS_BEFORE
+from tests.leaks import CLEAN_AFTER, CLEAN_BEFORE, CLEAN_LAST, LEAKS_AFTER, LEAKS_BEFORE, LEAKS_LAST
 
 hide = redactor_of(None)
 
@@ -30,7 +30,7 @@ def ledger(value: Any) -> str:
     return acts.turn(use, session="A", thread="A", redact=hide).text
 
 
-@pytest.mark.parametrize(("value", "held"), [*LEAKS_BEFORE, *LEAKS_AFTER], ids=str)
+@pytest.mark.parametrize(("value", "held"), [*LEAKS_BEFORE, *LEAKS_AFTER, *LEAKS_LAST], ids=str)
 def test_a_secret_is_in_no_ledger_and_no_checkpoint(value: Any, held: str) -> None:
     """Of a command line, an object, a header, a setting; the rest of it stays."""
     for told in (ledger(value), json.dumps(safe(value, hide), ensure_ascii=False)):
@@ -39,7 +39,7 @@ def test_a_secret_is_in_no_ledger_and_no_checkpoint(value: Any, held: str) -> No
     assert held in str(value) or json.dumps(held)[1:-1] in json.dumps(value)
 
 
-@pytest.mark.parametrize("value", [*CLEAN_BEFORE, *CLEAN_AFTER], ids=str)
+@pytest.mark.parametrize("value", [*CLEAN_BEFORE, *CLEAN_AFTER, *CLEAN_LAST], ids=str)
 def test_what_only_looks_like_a_secret_is_told(value: Any) -> None:
     """Counts, names of people, ports, folders, references to where a secret is kept."""
     assert "[redacted:" not in ledger(value)
