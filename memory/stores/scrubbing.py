@@ -21,6 +21,7 @@ from muniment.memory.upkeep import Scrubbed
 _SCRUB = blocks("scrubbing")
 _WAITS, _WAIT_SECONDS = 20, 0.5
 _SEGMENTS = 100  # of the log that are passed over, at most: 16 MB each
+_ROUNDS = 5  # of which each begins another: where a slot or an archive keeps the log, no number would do
 _LOCK = 0x7363727562  # the advisory lock of the one scrub of a database: "scrub"
 _CONNECT_SECONDS = 10
 _NUMBER = re.compile(r"\d+")
@@ -142,7 +143,7 @@ async def _renewed(conn: Connection) -> bool:
         await _execute(conn, "keep_none", "reload")
     clean = 0
     try:
-        for _ in range(_WAITS):
+        for _ in range(_ROUNDS):
             await _into_a_new_one(conn)
             await _execute(conn, "point")
             left = await _some(conn, "behind", before) or await _some(conn, "ahead")

@@ -246,3 +246,28 @@ async def test_one_scrub_at_a_time(database_url: str) -> None:
             await scrubbing.scrub(database_url)
         assert await scrubbing.same(database_url, f"{database_url} connect_timeout=9")
         assert not await scrubbing.same(database_url, make_conninfo(database_url, dbname="postgres"))
+
+
+@pytest.mark.timeout(60)
+async def test_what_else_holds_rows_and_log(home: Path) -> None:
+    """A prepared transaction, which no session shows, is waited for and named; a replication slot keeps the log, which is said."""
+    url = await server.ensure(home, fsync=False)
+    with psycopg.connect(url, autocommit=True) as admin:
+        admin.execute("alter system set max_prepared_transactions = 2")
+        admin.execute("alter system set wal_level = 'logical'")
+    await server.stop(home)
+    url = await server.ensure(home, fsync=False)
+    with psycopg.connect(url) as admin:
+        admin.execute("create table waits ()")
+        admin.execute("prepare transaction 'one'")
+    with psycopg.connect(url, autocommit=True) as admin:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(scrubbing, "_WAIT_SECONDS", 0.01)
+            with pytest.raises(Conflict, match="pg_prepared_xacts") as told:
+                await scrubbing.scrub(url)
+            assert told.value.data == {"transactions": 0, "prepared": 1, "slots": 0}
+            admin.execute("rollback prepared 'one'")
+            admin.execute("select pg_create_logical_replication_slot('two', 'pgoutput')")
+            assert not (await scrubbing.scrub(url)).log
+            admin.execute("select pg_drop_replication_slot('two')")
+        assert (await scrubbing.scrub(url)).log
