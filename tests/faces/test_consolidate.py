@@ -155,6 +155,23 @@ def test_what_makes_no_sense_is_refused(muniment: Muniment, options: tuple[str, 
     assert muniment("consolidate", *options).code == 2
 
 
+def test_what_the_model_never_answers_is_told_and_left_alone(muniment: Muniment, twins: Callable[..., None]) -> None:
+    """Three times it is without an answer, the last time for a while; a model that fails everybody is no success."""
+    twins("ana", *DOUBTFUL)
+    twins("ben", *DOUBTFUL)
+    with ScriptedOpenAI("?") as model:
+        asking = {"MUNIMENT_MODEL": "m", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model.base_url}
+        for _ in range(2):
+            assert "1 without an answer." in muniment("consolidate", "--user", "ana", **asking).out
+        third = muniment("consolidate", "--user", "ana", **asking).out
+        assert "1 without an answer (1 too often: left alone for a while)." in third
+        row = muniment("consolidate", "--user", "ana", "--runs", "--json").json["runs"][0]
+        assert (row["unanswered"], row["shelved"]) == (1, 1)
+        assert muniment("consolidate", "--user", "ana", **asking).out == "No pair of memories is to be looked at.\n"
+    failed = muniment("consolidate", "--all", **asking)
+    assert (failed.code, "1 unchanged since the last run; 1 for which the model failed." in failed.out) == (1, True)
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_process_that_ends_between_two_steps_loses_nothing(
     muniment: Muniment,
