@@ -24,6 +24,7 @@ from muniment.memory.ports import ChatAnswer, ChatMessage
 from muniment.memory.upkeep import Run
 from tests.engine import NOON, engine, note
 from tests.integration.test_batch import ANA, CONFIG, THINGS, Place, judge, place, place_at, told
+from tests.integration.test_batch_kills import HERE, STOP
 
 DAY = 86_400.0
 
@@ -156,8 +157,16 @@ async def test_two_who_collect_at_once(database_url: str, tmp_path: Path) -> Non
     ):
         run = await here.night()
         job = Job(name="collect", scope=ANA, key=str(run.id))
-        came = await asyncio.gather(here.memory.perform(job), other.perform(job), return_exceptions=True)
-        assert sorted(isinstance(one, Conflict) for one in came) == [False, True]
+        with psycopg.connect(database_url, autocommit=True) as conn:
+            # The first one cannot end the run before the second one has come to the same point.
+            ends = "when (old.ended_at is null and new.ended_at is not null)"
+            conn.execute(STOP.format(here=HERE, event="update on muniment.consolidation_runs", when=ends))
+            conn.execute("select pg_advisory_lock(%s)", (HERE,))
+            tasks = [asyncio.create_task(one.perform(job)) for one in (here.memory, other)]
+            done, left = await asyncio.wait(tasks, timeout=8, return_when=asyncio.FIRST_COMPLETED)
+            assert [type(one.exception()) for one in done] == [Conflict]
+            conn.execute("select pg_advisory_unlock(%s)", (HERE,))
+            await asyncio.gather(*left)
         over = await here.collect(run)
         assert (over.status, over.same, len(await here.active())) == ("done", 3, 3)
         (line,) = (await here.memory.books(ANA, 9)).lines

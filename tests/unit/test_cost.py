@@ -54,6 +54,7 @@ def test_an_estimate_holds_every_text_and_the_longest_answer(texts: list[str], a
         (ModelUnavailable(status=401), True),
         (ModelError(status=400), True),
         (ModelUnavailable(sent=False), True),
+        (ModelTimeout(sent=False), True),
         (BadInput("a tool's name"), True),
         (ModelUnavailable(sent=True), False),
         (ModelUnavailable(), False),
