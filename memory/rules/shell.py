@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from muniment.memory.named import plain, secret
 from muniment.memory.rules.text import vocabulary
 
-_HINT = re.compile(r"(?i)pass|pw|secret|token|auth|cred|key|cookie|jwt|otp|cv[vc]|\bpin|bearer")
+_HINTS = ("pass", "pw", "secret", "token", "auth", "cred", "key", "cookie", "jwt", "otp", "cvv", "cvc", "pin", "bearer")
 _HINTED = r"(?=[\w.-]{0,60}?(?i:pass|pwd|pw|secret|token|auth|cred|key|cookie|jwt|otp|cv[vc]|pin|bearer))"
 _NAME = _HINTED + r"(?P<name>[A-Za-z_][\w.-]{0,60})"
 _EDGE = r"(?<![A-Za-z0-9_.-])"
@@ -76,11 +76,13 @@ _PROGRAMS = (
 )  # fmt: skip
 _XML = re.compile(rf"<{_NAME}>[ \t]*(?P<bare>[^<>\n]{{1,400}}?)[ \t]*</(?P=name)>")
 _TOKEN_USER = re.compile(r"https?://(?P<bare>(?=[A-Za-z_-]{0,40}\d)(?=[\d_-]{0,40}[A-Za-z])[A-Za-z0-9_-]{16,200})@")
-_PROGRAM = re.compile(
-    r"\b(?:curl|https?|xh|wget|aria2c|mysql|mariadb|mycli|7z|rar|unrar|sshpass|mongo|clickhouse|psexec|login|(?:redis|valkey|keydb)-cli|sqlcmd|bcp"
-    r"|osql|vault|ssh-keygen|unzip|zip|isql|freebcp|tsql|ldap|openssl|lftp|smb|rpcclient|net|crackmapexec|[xw]freerdp|htpasswd|sqlplus|rman|expdp|impdp|rabbitmqctl"
-    r"|echo|printf)|\bpass:"
-)
+# What no such command is without, and no such name: most texts are done with after a look for these.
+_OF_PROGRAMS = vocabulary(
+    """
+    curl http xh wget aria2 mysql mariadb mycli 7z rar sshpass mongo clickhouse psexec login -cli sqlcmd bcp osql vault ssh-keygen
+    zip isql tsql ldap openssl lftp smb rpcclient crackmapexec freerdp htpasswd sqlplus rman expdp impdp rabbitmqctl echo printf pass:
+    """
+) | {"net "}
 _PIPED = re.compile(
     r"\b(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+)?[\"']?(?P<bare>[^\s\"'|;&$][^\"'|;&\n]{0,199}?)(?:\\n)?[\"']?[ \t]*\|[ \t]*"
     r"(?:sudo\b[^|;&\n]{0,60}-[a-zA-Z]*S|[^|;&\n]{0,120}--(?:password|passphrase|with-token|token)(?:-stdin|-fd)?\b|(?:sudo[ \t]+)?(?:chpasswd|passwd)\b)"
@@ -101,10 +103,17 @@ _MOUNT = re.compile(r"(?:id|type|source|src|name|env)=")
 
 def leaks(text: str) -> Iterator[tuple[int, int]]:
     """Where in a text a secret stands. Linear in the text."""
-    for pattern in (*_PROGRAMS, _PIPED, _OPENSSL, _TOKEN_USER) if _PROGRAM.search(text) else ():
-        for found in pattern.finditer(text):
-            yield from _whole(found)
-    for pattern in (*_NAMED, _LINE, _QUOTED, _HEADER, _LISTED, _XML) if _HINT.search(text) else ():
+    plain_case = text.lower()
+    if any(map(plain_case.__contains__, _OF_PROGRAMS)):
+        for pattern in (*_PROGRAMS, _PIPED, _OPENSSL, _TOKEN_USER):
+            for found in pattern.finditer(text):
+                yield from _whole(found)
+    if any(map(plain_case.__contains__, _HINTS)):
+        yield from _by_name(text)
+
+
+def _by_name(text: str) -> Iterator[tuple[int, int]]:
+    for pattern in (*_NAMED, _LINE, _QUOTED, _HEADER, _LISTED, _XML):
         for found in pattern.finditer(text):
             if secret(found["name"]) and (pattern is not _LINE or _telling(found)):
                 yield from _named(found) if pattern in (*_NAMED, _LINE) else _whole(found)
