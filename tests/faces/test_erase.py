@@ -220,7 +220,7 @@ async def test_a_scrub_that_is_killed_leaves_nothing_for_ever(home: Path, enviro
         for _ in range(5):
             with subprocess.Popen([PROGRAM, "scrub", "--yes"], env=environment, stdout=subprocess.DEVNULL) as running:
                 while running.poll() is None and recycles(admin):
-                    pass
+                    sleep(0.002)
                 running.kill()
             if not recycles(admin):
                 break
@@ -235,7 +235,9 @@ async def test_a_scrub_that_is_killed_leaves_nothing_for_ever(home: Path, enviro
             sleep(0.05)
         assert not recycles(admin)
         await migrate(url)
-        sleep(0.1)
+        end = monotonic() + 10
+        while not recycles(admin) and monotonic() < end:
+            sleep(0.05)
         assert recycles(admin)
         admin.execute("alter system set wal_recycle = off")
         admin.execute("select pg_reload_conf()")
