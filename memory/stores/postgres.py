@@ -185,11 +185,15 @@ class PostgresStore(
             return {TurnId(row["turn_id"]) for row in await cursor.fetchall()}
 
     async def track(self, scope: Scope, events: Sequence[OpsEvent], *, keep: timedelta | None = None) -> None:
-        """Write operational events."""
-        named = {"space": scope.space, "user": scope.owner, "events": rows.tracked(events)}
-        async with self._sending(scope, events[0].ts if events else None) as conn:
-            await conn.execute(_WRITE["track"], named)
-            if events and keep is not None:
+        """Write operational events. What was done in a space before it was erased is not written, nor founds it anew."""
+        if not events:
+            return
+        owner = {"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type}
+        named = {"space": scope.space, "events": rows.tracked(events), "at": max(event.ts for event in events)}
+        async with self._sending(scope) as conn:
+            await conn.execute(_WRITE["found_unless_erased"], named | owner)
+            await conn.execute(_WRITE["track"], named | owner)
+            if keep is not None:
                 await wake(conn, scope, min(event.ts for event in events), keep)
 
     async def status(self, scope: Scope) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 
 from muniment.memory.engine import Memory
 from muniment.memory.errors import Conflict, NotFound
-from muniment.memory.models.fakes import hash_vector
+from muniment.memory.models.fakes import FixedClock, hash_vector
 from muniment.memory.pages import STATES
 from muniment.memory.plan import Change, Extracted, Job, OpsEvent, WritePlan
 from muniment.memory.records import (
@@ -261,3 +261,19 @@ async def test_writers_during_an_erasure(database_url: str) -> None:
         assert whole == [(True,)]
         await memory.erase_space(scope())
         assert {row.split()[0] for row in all_rows(database_url)[str(scope().space)]} == {"muniment.erasures"}
+
+
+async def test_what_is_buffered_does_not_bring_it_back(database_url: str) -> None:
+    """A process that looked into a space before another erased it writes nothing of that; what it does later begins anew."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as reading, engine(database_url, clock=clock) as erasing_it:
+        await reading.ingest(scope(), [note("The user sails on Sundays")])
+        await reading.query(scope(), "supervisor", Query(text="When does the user sail?"))
+        clock.advance(60)
+        await erasing_it.erase_space(scope())
+        await reading.flush(scope())
+        assert not any(count for table, count in rows(database_url, scope()).items() if table != "erasures")
+        clock.advance(60)
+        await reading.query(scope(), "supervisor", Query(text="When does the user sail?"))
+        await reading.flush(scope())
+        assert (rows(database_url, scope())["spaces"], rows(database_url, scope())["events"]) == (1, 1)

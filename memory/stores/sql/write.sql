@@ -28,7 +28,19 @@ insert into muniment.thread_revision (space_id, thread_id, rev)
 select %(space)s, %(thread)s, least(%(rev)s, rev) from muniment.spaces where space_id = %(space)s
 on conflict (space_id, thread_id) do update set rev = greatest(thread_revision.rev, excluded.rev)
 
+-- name: erased_at
+(select max(e.at) from muniment.erasures e where e.space_id = %(space)s and e.what = 'user')
+
+-- name: found_unless_erased (what another process has buffered does not bring an erased space back)
+insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at)
+select %(space)s, %(tenant)s, %(owner)s, %(owner_type)s, 0, %(at)s
+where coalesce({{erased_at}} < %(at)s, true)
+on conflict (space_id) do nothing
+
 -- name: track
 insert into muniment.events (space_id, event_id, user_id, thread_id, node, op, status, memory_id, category, sim, ts)
-select %(space)s, gen_random_uuid(), %(user)s, thread_id, node, op, status, memory_id, category, sim, ts
-from jsonb_populate_recordset(null::muniment.events, %(events)s::jsonb)
+select %(space)s, gen_random_uuid(), %(owner)s, one.thread_id, one.node, one.op, one.status, one.memory_id, one.category,
+  one.sim, one.ts
+from jsonb_populate_recordset(null::muniment.events, %(events)s::jsonb) one
+where coalesce({{erased_at}} < one.ts, true)
+
