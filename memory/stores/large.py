@@ -84,7 +84,12 @@ class Indexes(Sessions):
                 # One worker: those that work in parallel share their memory, and a container has little of that kind.
                 await conn.execute("set max_parallel_maintenance_workers = 0")
                 await conn.execute(sql.SQL("set maintenance_work_mem = {}").format(_MEMORY))
-                yield conn
+                try:
+                    yield conn
+                finally:
+                    # The server ends a connection some time after it is closed: the next index would find its lock.
+                    if not conn.broken:
+                        await conn.execute(_LARGE["no_more"])
 
     @asynccontextmanager
     async def _inside(self, conn: Connection, scope: Scope) -> AsyncIterator[dict[str, Any]]:

@@ -258,7 +258,10 @@ def test_a_process_that_is_killed_within_a_step_leaves_it_whole_or_undone(
             while admin.execute(held).fetchone() == (0,) and running.poll() is None and time.monotonic() < until:
                 time.sleep(0.02)
             assert admin.execute(held).fetchone() == (1,)
-            assert rows() == ((0, 0, 0) if table == "pair_fingerprints" else (1, 1, 1))
+            told = admin.execute(
+                "select status, reason, seen, checked, outdated from muniment.consolidation_runs"
+            ).fetchall()
+            assert rows() == ((0, 0, 0) if table == "pair_fingerprints" else (1, 1, 1)), told
         finally:
             running.kill()
             running.communicate(timeout=20)

@@ -359,8 +359,10 @@ async def test_one_at_a_time(changing: PostgresStore, own: str) -> None:
         admin.execute("select pg_advisory_lock(hashtext('muniment index'))")
         with pytest.raises(Conflict):
             await changing.index(ANA, 100)
+        admin.execute("select pg_advisory_unlock(hashtext('muniment index'))")
     with pytest.raises(NotFound):
         await changing.index(scope("nobody"), 100)
+    assert (await changing.index(ANA, 100)).indexed
 
 
 async def test_the_worker_finds_what_has_grown(own: str) -> None:

@@ -278,7 +278,8 @@ async def test_a_question_passes_an_import() -> None:
     with ScriptedOpenAI(latency=lambda request: 1.0 if len(request.body["input"]) > 1 else 0.0) as server:
         async with embedder_at(server.base_url) as embedder:
             work = asyncio.create_task(embedder.documents([f"line {number}" for number in range(REQUEST_TEXTS * 6)]))
-            await asyncio.sleep(0.1)
+            while len(server.requests) < REQUESTS - 1:
+                await asyncio.sleep(0.01)
             await asyncio.wait_for(embedder.query("Who asks?"), 0.6)
             await work
     sent = [len(request.body["input"]) for request in server.requests]

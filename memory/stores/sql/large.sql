@@ -114,6 +114,9 @@ where i.indrelid = 'muniment.memories'::regclass and starts_with(c.relname, %(pr
 -- name: only (concurrent builds on one table wait for each other)
 select pg_try_advisory_lock(hashtext('muniment index')) as mine
 
+-- name: no_more
+select pg_advisory_unlock(hashtext('muniment index'))
+
 -- name: analyze (a table that has just been filled is planned for as an empty one)
 analyze muniment.memories (space_id, memory_id, state, category), muniment.postings, muniment.journal (space_id, rev, memory_id)
 
