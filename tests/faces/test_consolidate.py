@@ -216,6 +216,10 @@ def test_a_process_that_ends_between_two_steps_loses_nothing(
     assert found == (2,)
 
 
+def recorded(admin: psycopg.Connection) -> object:
+    return admin.execute("select status, reason, seen, checked, outdated from muniment.consolidation_runs").fetchall()
+
+
 @pytest.mark.parametrize(
     ("table", "when"), [("pair_fingerprints", "insert"), ("consolidation_runs", "update")], ids=["apply", "end"]
 )
@@ -258,10 +262,7 @@ def test_a_process_that_is_killed_within_a_step_leaves_it_whole_or_undone(
             while admin.execute(held).fetchone() == (0,) and running.poll() is None and time.monotonic() < until:
                 time.sleep(0.02)
             assert admin.execute(held).fetchone() == (1,)
-            told = admin.execute(
-                "select status, reason, seen, checked, outdated from muniment.consolidation_runs"
-            ).fetchall()
-            assert rows() == ((0, 0, 0) if table == "pair_fingerprints" else (1, 1, 1)), told
+            assert rows() == ((0, 0, 0) if table == "pair_fingerprints" else (1, 1, 1)), recorded(admin)
         finally:
             running.kill()
             running.communicate(timeout=20)
