@@ -216,6 +216,11 @@ def test_a_process_that_ends_between_two_steps_loses_nothing(
     assert found == (2,)
 
 
+# In this database: another test may hold its own process with the same number.
+HELD = """select count(*) from pg_locks l join pg_database d on d.oid = l.database
+  where d.datname = current_database() and l.locktype = 'advisory' and l.objid = 4711 and not l.granted"""
+
+
 def recorded(admin: psycopg.Connection) -> object:
     return admin.execute("select status, reason, seen, checked, outdated from muniment.consolidation_runs").fetchall()
 
@@ -257,11 +262,10 @@ def test_a_process_that_is_killed_within_a_step_leaves_it_whole_or_undone(
         )
         running = subprocess.Popen([PROGRAM, "consolidate", "--user", "ana"], env=environment, stdout=subprocess.PIPE)
         try:
-            held = "select count(*) from pg_locks where locktype = 'advisory' and objid = 4711 and not granted"
             until = time.monotonic() + 20
-            while admin.execute(held).fetchone() == (0,) and running.poll() is None and time.monotonic() < until:
+            while admin.execute(HELD).fetchone() == (0,) and running.poll() is None and time.monotonic() < until:
                 time.sleep(0.02)
-            assert admin.execute(held).fetchone() == (1,)
+            assert admin.execute(HELD).fetchone() == (1,)
             assert rows() == ((0, 0, 0) if table == "pair_fingerprints" else (1, 1, 1)), recorded(admin)
         finally:
             running.kill()
