@@ -20,6 +20,10 @@ from muniment.memory.rules.wording import same_slot
 _USER = frozenset({"user", "i", "my", "me"})
 _NAME_ZH = re.compile(rf"[{SURNAMES}][\u4e00-\u9fff]")
 _SOMEBODY = re.compile(r"(?:the user's|my) (?:\w+ )?(?P<who>\w{2,}(?:er|or|ist|ian|ant|man|woman|ess))\b")
+_WHOSE = re.compile(r"\b(?P<who>\w+)(?:['’]s|(?<=s)['’])(?!\w)")
+_NOBODY = vocabulary(
+    "it that this there here what who where when how let he she everyone everybody somebody someone today"
+)
 _THINGS = vocabulary(
     """
     after another boiler car charger colour computer cooker dinner dishwasher door elevator floor former freezer heater letter
@@ -38,11 +42,19 @@ _DENYING = vocabulary("not no never doesn't don't didn't isn't aren't wasn't can
 
 def of_two_people(a: Reading, b: Reading) -> bool:
     """Whether one statement is about the user and the other is not, or about somebody of the user's that the other does not
-    name, or each begins with a Chinese name of its own: what a friend does neither the user does nor another friend. Names of the alphabetic scripts are known by their capitals."""
+    name, or each is of what belongs to another, or begins with a Chinese name of its own: what a friend does or has neither
+    the user does nor another friend. Names of the alphabetic scripts are known by their capitals."""
+    whose, others = _possessors(a), _possessors(b)
+    if whose and others and not whose & others:
+        return True
     if _of_user(a) != _of_user(b) or _owned(a) - set(b.said) or _owned(b) - set(a.said):
         return True
     mine, theirs = _lead_zh(a), _lead_zh(b)
     return bool(mine and theirs) and mine not in b.text and theirs not in a.text
+
+
+def _possessors(one: Reading) -> set[str]:
+    return {found["who"] for found in _WHOSE.finditer(one.text)} - _NOBODY
 
 
 def same_words(a: Reading, b: Reading) -> bool:
