@@ -185,22 +185,22 @@ def _root(memory: Record, by_id: dict[MemoryId, Record]) -> Record:
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people."""
-    rows = [
-        [
-            half, mode, f"{one['doubles_merged']}/{one['doubles']}", f"{one['changes_superseded']}/{one['changes']}",
+    columns = [
+        (
+            f"{half}, {mode}", f"{one['doubles_merged']}/{one['doubles']}", f"{one['changes_superseded']}/{one['changes']}",
             f"{one['misses_merged']}/{one['misses']}", one["wrong"], one["wrong_persons"],
             f"{one['duplicates_before']} -> {one['duplicates_after']}",
             one["nights"], one["pairs"], one["requests"], one["tokens"], one["money"], one["seconds"],
             "yes" if one["undone_exactly"] else "NO",
-        ]
+        )
         for half, modes in found["halves"].items()
         for mode, one in modes.items()
     ]  # fmt: skip
-    names = ["half", "by", "doubles merged", "changes superseded", "near misses merged", "wrong", "across persons",
+    names = ["", "doubles merged", "changes superseded", "near misses merged", "wrong", "across persons",
              "duplicates", "nights", "pairs", "requests", "tokens", "money", "seconds", "undone"]  # fmt: skip
-    yield harness.grid(
-        f"{found['memories']} memories; the model is wrong about {found['errors']:.0%} of the pairs", names, rows
-    )
+    header, *rows = zip(names, *columns, strict=True)
+    title = f"{found['memories']} memories; the model is wrong about {found['errors']:.0%} of the pairs"
+    yield harness.grid(title, header, rows)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
