@@ -78,6 +78,11 @@ class Scope:
         """Where the tenant's own books are kept, such as what it spends."""
         return SpaceId(uuid5(_SPACES, self.tenant))
 
+    @property
+    def whose(self) -> Scope:
+        """The scope without what differs from turn to turn."""
+        return Scope(tenant=self.tenant, owner=self.owner, owner_type=self.owner_type)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:

@@ -41,12 +41,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Survey:
-    """The pairs of a space that may say the same, those yet to be checked first, then the closest, at one revision."""
+    """The pairs of a space that may say the same, those yet to be checked first, then the closest."""
 
-    rev: Revision
     pairs: tuple[Pair, ...] = ()
     upto: Revision = _START  # what changed up to there was compared
-    whole: bool = True  # no pair was left out because there are too many
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -143,8 +143,7 @@ def _who(state: Night, runtime: Runtime[Who], config: RunnableConfig, settings: 
     user, tenant = said.get("user") or (given or Who()).user, said.get("tenant") or (given or Who()).tenant
     if not isinstance(user, str) or not (tenant is None or isinstance(tenant, str)):
         raise BadInput("input: user and tenant are texts")
-    found = scope(runtime.override(context=Who(user=user, tenant=tenant)), config, settings.tenant)
-    return Scope(tenant=found.tenant, owner=found.owner, owner_type=found.owner_type)
+    return scope(runtime.override(context=Who(user=user, tenant=tenant)), config, settings.tenant).whose
 
 
 def _row(run: Run) -> dict[str, Any]:

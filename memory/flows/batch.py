@@ -21,7 +21,7 @@ from muniment.memory.upkeep import Asked, Pair, Run, RunStatus
 from muniment.memory.waiting import Draft
 
 _FIRST_LOOK = timedelta(minutes=2)
-_BEYOND = timedelta(days=1)  # the lease of what waits: nobody gives it up before its own time is over
+_BEYOND = timedelta(days=1)  # nobody gives up what waits before its own time is over
 _LATER = "later"
 
 
@@ -47,9 +47,19 @@ def put_off(run: Run, pairs: Sequence[Pair]) -> Run:
     return evolve(run, asked=run.asked + asked)
 
 
-def lease(house: House) -> timedelta:
-    """How long a run that waits is its space's own."""
+def lease(house: House, run: Run) -> timedelta:
+    """How long a run is its space's own, unless it is heard of."""
+    return patience(house) if run.status == "waiting" else soon(house)
+
+
+def patience(house: House) -> timedelta:
+    """After how long nobody waits for an endpoint any more."""
     return timedelta(days=house.settings.consolidation.batch_days) + _BEYOND
+
+
+def soon(house: House) -> timedelta:
+    """Within how long a process that is alive is heard of."""
+    return timedelta(minutes=house.settings.consolidation.lease_minutes)
 
 
 def day(run: Run) -> date:
@@ -60,7 +70,7 @@ def day(run: Run) -> date:
 def late(house: House, run: Run) -> timedelta:
     """How long ago the run's questions were handed over. A clock that was far ahead then does not make them new for ever."""
     waited = house.clock.now() - (run.handed or run.started_at)
-    return waited if waited > -_BEYOND else lease(house)
+    return waited if waited > -_BEYOND else patience(house)
 
 
 def held(run: Run) -> Charge:
@@ -69,10 +79,16 @@ def held(run: Run) -> Charge:
                   output_tokens=run.output_tokens, micros=run.micros)  # fmt: skip
 
 
-def come_to_nothing(run: Run, status: RunStatus, reason: str | None = None) -> Run:
-    """A run that waited, when nothing was answered and nothing was paid for."""
-    return evolve(run, status=status, reason=reason or run.reason, requests=0, input_tokens=0, output_tokens=0, micros=0,
-                  unanswered=run.unanswered + len(run.asked), asked=())  # fmt: skip
+async def without_answers(
+    house: House, run: Run, status: RunStatus, reason: str | None = None, *, paid: bool = False
+) -> Run:
+    """Note that a run waits no more and that nothing was answered: what it held is given back or, if it may have been `paid`,
+    stays charged. Raises Conflict, StoreError."""
+    over = evolve(run, status=status, reason=reason or run.reason, unanswered=run.unanswered + len(run.asked), asked=())
+    if not paid:
+        over = evolve(over, requests=0, input_tokens=0, output_tokens=0, micros=0)
+    settled = spend.settlement(day(run), held(run), [held(run)] if paid else ())
+    return await house.store.keep_run(over, lease(house, over), settled=settled)
 
 
 async def submit(house: House, run: Run) -> Run:
@@ -95,15 +111,8 @@ async def submit(house: House, run: Run) -> Run:
     except ModelError as error:
         if not cost.unbilled(error):
             return run  # it may have arrived all the same: whoever collects looks for it
-        given_back = spend.settlement(day(run), held(run), ())
-        failed = come_to_nothing(run, "failed", type(error).__name__)
-        return await house.store.keep_run(failed, ended_soon(house), settled=given_back)
+        return await without_answers(house, run, "failed", type(error).__name__)
     return await _named(house, house.batches, run, name)
-
-
-def ended_soon(house: House) -> timedelta:
-    """How long a run that waits no more is its space's own, until it is over."""
-    return timedelta(minutes=house.settings.consolidation.lease_minutes)
 
 
 async def _reserved(house: House, model: str, run: Run, pairs: Sequence[Pair]) -> tuple[Run, tuple[BatchRequest, ...]]:
@@ -119,7 +128,7 @@ async def _reserved(house: House, model: str, run: Run, pairs: Sequence[Pair]) -
     first = evolve(run, status="waiting", model=model, prompt=questions[0].prompt, handed=now, asked=())
     drafts = _drafts(first, questions, offers)
     await house.settle(run.scope)  # what the tenant owes counts before there is more
-    waiting = await house.store.hand_over(drafts, lease(house), _FIRST_LOOK, day(first), tokens, micros)
+    waiting = await house.store.hand_over(drafts, patience(house), _FIRST_LOOK, day(first), tokens, micros)
     if waiting is None:
         return evolve(run, status="over_budget", reason=OverBudget.__name__), ()
     return waiting, tuple(one for one, _ in offers[: waiting.requests])
@@ -141,7 +150,7 @@ def _drafts(run: Run, questions: Sequence[Question], offers: Sequence[tuple[Batc
 async def _named(house: House, batches: BatchModel, run: Run, name: str) -> Run:
     """The run with the name of its batch. One that was called off meanwhile is over, and so is its batch."""
     try:
-        return await house.store.keep_run(evolve(run, batch=name), lease(house), settled=())
+        return await house.store.keep_run(evolve(run, batch=name), lease(house, run), settled=())
     except Conflict as error:
         if not error.data.get("lost"):
             raise

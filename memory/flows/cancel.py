@@ -5,31 +5,30 @@ from __future__ import annotations
 from contextlib import suppress
 from uuid import UUID
 
-from muniment.memory.errors import BadInput, Conflict, ModelError, NotFound, NotReady
-from muniment.memory.flows import consolidate, spend
-from muniment.memory.flows.batch import come_to_nothing, day, ended_soon, held
+from muniment.memory.errors import BadInput, Conflict, ModelError, NotReady
+from muniment.memory.flows import consolidate
+from muniment.memory.flows.batch import without_answers
 from muniment.memory.flows.collect import tidy
 from muniment.memory.flows.house import House
 from muniment.memory.records import Scope, evolve
-from muniment.memory.upkeep import Run, RunId
+from muniment.memory.upkeep import Run
 
 
 async def cancel(house: House, scope: Scope, run_id: UUID) -> Run:
     """See `Memory.cancel_consolidation`."""
-    scope = Scope(tenant=scope.tenant, owner=scope.owner, owner_type=scope.owner_type)
-    run = await _called_off(house, scope, RunId(run_id))
+    run = await _called_off(house, scope, run_id)
     if run.ended_at is None:
         run = await consolidate.end(house, run)
     with suppress(ModelError, NotReady):  # the job that would have collected sees to it
         await tidy(house, run)
-    return await _record(house, scope, run.id)
+    return await consolidate.record(house, scope, run.id)
 
 
 async def withdraw(house: House, scope: Scope) -> None:
     """Call off what a space waits for that is going to be erased: nobody will come for it, and its texts do not stay there.
     Raises StoreError; an endpoint that cannot be reached holds up nothing."""
-    run = next(iter(await house.store.runs(scope, 1)), None)
-    if run is None or run.status != "waiting":
+    run = await consolidate.waiting(house, scope)
+    if run is None:
         return
     over = await cancel(house, scope, run.id)
     if house.batches is not None and over.batch is not None:
@@ -37,19 +36,17 @@ async def withdraw(house: House, scope: Scope) -> None:
             await house.batches.forget(over.batch)
 
 
-async def _called_off(house: House, scope: Scope, run_id: RunId) -> Run:
+async def _called_off(house: House, scope: Scope, run_id: UUID) -> Run:
     """The run as `cancelled`, with the money that it held given back. Raises NotFound, BadInput, Conflict."""
     for _ in range(house.settings.write.attempts):
-        run = await _record(house, scope, run_id)
+        run = await consolidate.record(house, scope, run_id)
         if run.status == "cancelled":
             return run
         if run.status != "waiting":
             raise BadInput(f"the consolidation {run_id} does not wait for a batch endpoint: it is {run.status}")
         name = run.batch or await _sought(house, run)
-        given_back = spend.settlement(day(run), held(run), ())
-        off = come_to_nothing(evolve(run, batch=name), "cancelled")
         with suppress(Conflict):  # it was collected at this very moment
-            return await house.store.keep_run(off, ended_soon(house), settled=given_back)
+            return await without_answers(house, evolve(run, batch=name), "cancelled")
     raise Conflict
 
 
@@ -59,10 +56,3 @@ async def _sought(house: House, run: Run) -> str | None:
         with suppress(ModelError):
             return await house.batches.find(str(run.id), run.handed)
     return None
-
-
-async def _record(house: House, scope: Scope, run_id: RunId) -> Run:
-    found = await house.store.runs(scope, 1, run_id)
-    if not found:
-        raise NotFound(f"no consolidation {run_id} in the space of {scope.owner!r}", id=str(run_id))
-    return found[0]

@@ -22,7 +22,7 @@ from muniment.memory.errors import (
     OverBudget,
 )
 from muniment.memory.flows import consolidate, spend
-from muniment.memory.flows.batch import come_to_nothing, day, ended_soon, held, late, lease
+from muniment.memory.flows.batch import day, held, late, lease, patience, soon, without_answers
 from muniment.memory.flows.house import House
 from muniment.memory.records import Memory, MemoryId, Scope, evolve
 from muniment.memory.rules import pair_answers
@@ -49,8 +49,8 @@ async def perform(house: House, scope: Scope, key: str) -> None:
 
 async def give_up(house: House, scope: Scope) -> bool:
     """End the run of a space whose answers nobody has come for, though all its time is over; whether there was one."""
-    run = next(iter(await house.store.runs(scope, 1)), None)  # the one that is not over, if there is one
-    if run is None or run.status != "waiting" or late(house, run) < lease(house):
+    run = await consolidate.waiting(house, scope)
+    if run is None or late(house, run) < patience(house):
         return False
     _log.warning("a run has waited for a batch endpoint for too long, and is given up")
     await consolidate.end(house, await _unknown(house, run, ModelUnavailable))
@@ -65,7 +65,7 @@ async def tidy(house: House, run: Run) -> None:
     try:
         await _tidied(house, house.batches, run)
     except (ModelError, NotReady) as error:
-        if late(house, run) < lease(house):
+        if late(house, run) < patience(house):
             raise
         _log.warning("the files of a batch could not be removed: %s", type(error).__name__)
 
@@ -91,7 +91,7 @@ async def _paid_late(house: House, batches: BatchModel, run: Run, name: str) -> 
         if found is None:
             raise NotReady
         collected = found
-    used = spend.batch_charges(house, held(come_to_nothing(run, run.status)), collected.tokens, 1)
+    used = spend.batch_charges(house, held(run), collected.tokens, 1)
     await house.store.let_go(run, spend.settlement(day(run), None, used))
 
 
@@ -116,19 +116,16 @@ async def _collect(house: House, run: Run) -> Run:
 async def _answered(house: House, batches: BatchModel, run: Run, *, over: bool) -> Run:
     name = run.batch or await batches.find(str(run.id), _since(run))
     if name is None:
-        if late(house, run) < ended_soon(house):
+        if late(house, run) < soon(house):
             raise NotReady
         # Its process has died before it could ask, or the endpoint has never heard it.
-        given_back = spend.settlement(day(run), held(run), ())
-        return await house.store.keep_run(come_to_nothing(run, "interrupted"), ended_soon(house), settled=given_back)
+        return await without_answers(house, run, "interrupted")
     if run.batch is None:
-        run = await house.store.keep_run(evolve(run, batch=name), lease(house), settled=())
+        run = await house.store.keep_run(evolve(run, batch=name), lease(house, run), settled=())
     try:
         collected = await batches.collect(name)
     except BatchFailed as error:
-        failed = come_to_nothing(run, "failed", type(error).__name__)
-        given_back = spend.settlement(day(run), held(run), ())
-        return await house.store.keep_run(failed, ended_soon(house), settled=given_back)
+        return await without_answers(house, run, "failed", type(error).__name__)
     if collected is None:
         if late(house, run) >= timedelta(days=house.settings.consolidation.batch_days):
             await batches.cancel(name)
@@ -157,10 +154,7 @@ async def _done(house: House, run: Run, collected: Collected) -> Run:
 
 async def _unknown(house: House, run: Run, why: type[ModelError]) -> Run:
     """The run without its answers, when nobody can say what they have cost: what was reserved stays charged."""
-    failed = evolve(come_to_nothing(run, "failed", why.__name__), requests=run.requests, input_tokens=run.input_tokens,
-                    output_tokens=run.output_tokens, micros=run.micros)  # fmt: skip
-    settled = spend.settlement(day(run), held(run), [held(run)])
-    return await house.store.keep_run(failed, ended_soon(house), settled=settled)
+    return await without_answers(house, run, "failed", why.__name__, paid=True)
 
 
 async def _findings(house: House, run: Run, collected: Collected) -> tuple[Run, list[Finding]]:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, time, timedelta
 from typing import get_args
 from uuid import UUID, uuid4
 
-from muniment.memory.errors import BadInput, BadModelAnswer, Conflict, ModelError, OverBudget, StoreError
+from muniment.memory.errors import BadInput, BadModelAnswer, Conflict, ModelError, NotFound, OverBudget, StoreError
 from muniment.memory.flows import batch, spend
 from muniment.memory.flows.house import House
 from muniment.memory.flows.questions import Question, answered, cut, lasting, pages, question, unanswered
@@ -22,7 +22,7 @@ from muniment.memory.ports import ChatAnswer
 from muniment.memory.records import MemoryId, Revision, Scope, evolve
 from muniment.memory.rules import consolidate as rules, cost
 from muniment.memory.rules.retry import unacceptable
-from muniment.memory.upkeep import Bounds, Finding, Judgement, Pair, Run, RunId, RunStatus, Survey
+from muniment.memory.upkeep import Bounds, Finding, Judgement, Pair, Run, RunId, RunStatus
 
 Tell = Callable[[Sequence[Finding]], None]
 _PARTNERS = 20_000  # that each memory of the pool is compared with
@@ -67,13 +67,13 @@ async def begin(house: House, scope: Scope, *, dry: bool = False, limit: int | N
         raise BadInput(f"limit: 1 to {_MOST:,} wanted")
     now = house.clock.now()
     rev, _ = await house.store.near(scope, (), 0)
-    owner = _owner(scope)
+    owner = scope.whose
     run = Run(id=RunId(uuid4()), scope=owner, status="running", started_at=now, from_rev=rev, dry=dry, limit=limit)
     if not rev:
         return evolve(run, status="done", ended_at=now)
     if dry:
         return evolve(run, surveyed=(await house.store.compared(owner))[0])
-    return await house.store.begin_run(run, _lease(house))
+    return await house.store.begin_run(run, batch.lease(house, run))
 
 
 async def survey(house: House, run: Run) -> tuple[Run, tuple[Pair, ...]]:
@@ -81,10 +81,9 @@ async def survey(house: House, run: Run) -> tuple[Run, tuple[Pair, ...]]:
     what they hold apart for sure is noted when the day has room for it."""
     if run.status != "running":
         return run, ()
-    found = await _surveyed(house, run)
-    fresh = [one for one in found.pairs if not one.checked]
-    before = rules.duplicates(found.pairs, house.profile, lasting(house))
-    upto = found.upto if found.whole else run.surveyed
+    near, upto = await _surveyed(house, run)
+    fresh = [one for one in near if not one.checked]
+    before = rules.duplicates(near, house.profile, lasting(house))
     run = await _keep(house, evolve(run, seen=len(fresh), duplicates_before=before, upto=upto))
     verdicts = {id(one): rules.verdict(one, house.profile, lasting(house)) for one in fresh}
     fresh.sort(key=lambda one: (_turn(*verdicts[id(one)]), one.tries, -one.sim))
@@ -133,36 +132,35 @@ async def apply(
             if run.dry:
                 return done
             try:
-                return await house.store.keep_run(done, _lease(house), plan, kept, settled=settled)
+                return await house.store.keep_run(done, batch.lease(house, done), plan, kept, settled=settled)
             except Conflict as error:
                 if error.data.get("lost") or attempt == attempts - 1:
                     raise
     raise Conflict
 
 
-async def end(house: House, run: Run, *, status: RunStatus | None = None, reason: str | None = None) -> Run:
-    """Close the run's record: `done`, unless it says or is told otherwise. Counts the duplicates that are left.
+async def end(house: House, run: Run) -> Run:
+    """Close the run's record: `done`, unless it says otherwise. Counts the duplicates that are left.
 
     With questions for a batch endpoint this hands them over instead, and the run waits (`flows.collect`)."""
     if run.ended_at is not None or run.status == "waiting":
         return run
-    if run.asked and status is None and run.status == "running":
+    if run.asked and run.status == "running":
         run = await batch.submit(house, run)
         if run.status == "waiting" or run.ended_at is not None:
             return run
+    closing: RunStatus = "done" if run.status == "running" else run.status
     if run.dry:
-        return evolve(run, status="done" if run.status == "running" else run.status, ended_at=house.clock.now())
-    closing: RunStatus = status or ("done" if run.status == "running" else run.status)
+        return evolve(run, status=closing, ended_at=house.clock.now())
     rev, _ = await house.store.near(run.scope, (), 0)
     left = run.duplicates_before
     if run.same or run.superseded:
-        left = rules.duplicates((await _surveyed(house, run)).pairs, house.profile, lasting(house))
+        left = rules.duplicates((await _surveyed(house, run))[0], house.profile, lasting(house))
     open_ = run.unanswered - run.shelved
     whole = closing == "done" and not open_ and run.checked + run.outdated + run.shelved >= run.seen
     run = evolve(
         run,
         status=closing,
-        reason=reason or run.reason,
         ended_at=house.clock.now(),
         to_rev=rev,
         surveyed=max(run.surveyed, run.upto) if whole else run.surveyed,
@@ -171,7 +169,7 @@ async def end(house: House, run: Run, *, status: RunStatus | None = None, reason
         upto=Revision(0),
         asked=(),
     )
-    return await house.store.keep_run(run, _lease(house))
+    return await house.store.keep_run(run, batch.lease(house, run))
 
 
 async def give_up(house: House, run: Run) -> None:
@@ -184,7 +182,21 @@ async def records(house: House, scope: Scope, limit: int, run: UUID | None) -> l
     """See `Memory.consolidations`."""
     if not 1 <= limit <= _MOST:
         raise BadInput(f"limit: 1 to {_MOST:,} wanted")
-    return await house.store.runs(_owner(scope), limit, None if run is None else RunId(run))
+    return await house.store.runs(scope.whose, limit, None if run is None else RunId(run))
+
+
+async def record(house: House, scope: Scope, run: UUID) -> Run:
+    """The record of one run. Raises NotFound."""
+    found = await house.store.runs(scope.whose, 1, RunId(run))
+    if not found:
+        raise NotFound(f"no consolidation {run} in the space of {scope.owner!r}", id=str(run))
+    return found[0]
+
+
+async def waiting(house: House, scope: Scope) -> Run | None:
+    """The run of the space that waits for a batch endpoint, if there is one."""
+    last = next(iter(await house.store.runs(scope.whose, 1)), None)  # the one that is not over, if there is one
+    return last if last is not None and last.status == "waiting" else None
 
 
 async def _decided(
@@ -266,10 +278,12 @@ def _asks(house: House, pair: Pair) -> bool:
     return house.model is not None and not rules.verdict(pair, house.profile, lasting(house))[1]
 
 
-async def _surveyed(house: House, run: Run) -> Survey:
-    found = await house.store.survey(run.scope, _bounds(house), house.settings.consolidation.pairs, since=run.surveyed)
+async def _surveyed(house: House, run: Run) -> tuple[tuple[Pair, ...], Revision]:
+    """The pairs that are near, and up to which revision the space is compared once all of them are checked."""
+    limit = house.settings.consolidation.pairs
+    found = await house.store.survey(run.scope, _bounds(house), limit, since=run.surveyed)
     near = tuple(one for one in found.pairs if rules.near(one, house.profile))
-    return evolve(found, pairs=near, whole=found.whole or _whole(found.pairs, near, house.settings.consolidation.pairs))
+    return near, found.upto if _whole(found.pairs, near, limit) else run.surveyed
 
 
 def _whole(found: Sequence[Pair], near: Sequence[Pair], limit: int) -> bool:
@@ -307,14 +321,5 @@ async def _room(house: House, run: Run) -> int:
     return max(0, house.settings.consolidation.per_day - done)
 
 
-def _owner(scope: Scope) -> Scope:
-    """The scope without what differs from turn to turn."""
-    return Scope(tenant=scope.tenant, owner=scope.owner, owner_type=scope.owner_type)
-
-
 async def _keep(house: House, run: Run) -> Run:
-    return run if run.dry else await house.store.keep_run(run, _lease(house))
-
-
-def _lease(house: House) -> timedelta:
-    return timedelta(minutes=house.settings.consolidation.lease_minutes)
+    return run if run.dry else await house.store.keep_run(run, batch.lease(house, run))

@@ -106,24 +106,24 @@ class House:
 
     async def track(self, scope: Scope, event: OpsEvent) -> None:
         """Buffer an event; a full buffer is written."""
-        events = self._events[_owner(scope)]
+        events = self._events[scope.whose]
         events.append(event)
         if len(events) >= _BUFFERED:
             await self._write(scope)
 
     def noticed(self, scope: Scope, hits: Iterable[Hit]) -> None:
         """Count that these were retrieved; written with a later `flush`."""
-        self.touches.note(_owner(scope), [hit.memory.id for hit in hits])
+        self.touches.note(scope.whose, [hit.memory.id for hit in hits])
 
     async def flush(self, scope: Scope) -> None:
         """Write the buffered events of a scope, what its tenant owes, and what was retrieved; all stays buffered when the
         database is down."""
         await self._write(scope)
-        await self.touches.flush(_owner(scope))
+        await self.touches.flush(scope.whose)
 
     async def _write(self, scope: Scope) -> None:
         await self.settle(scope)
-        owner = _owner(scope)
+        owner = scope.whose
         events = self._events.pop(owner, [])
         if not events:
             return
@@ -151,7 +151,7 @@ class House:
 
     def forgot(self, scope: Scope) -> None:
         """Let go of what this process holds of a space from which something was erased."""
-        self._events.pop(_owner(scope), None)
+        self._events.pop(scope.whose, None)
         self.reflecting.pop(scope.space, None)
         self.written.pop(scope.space, None)
         self.resaid.cache_clear()
@@ -196,11 +196,6 @@ def redactor_of(rules: Redact | None) -> Callable[[str], str]:
         return found if count else text
 
     return redacted
-
-
-def _owner(scope: Scope) -> Scope:
-    """The scope without what differs from turn to turn."""
-    return Scope(tenant=scope.tenant, owner=scope.owner, owner_type=scope.owner_type)
 
 
 def _tenant(scope: Scope) -> Scope:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable
 
 from muniment.memory.errors import Conflict
-from muniment.memory.flows.consolidate import consolidate
+from muniment.memory.flows.consolidate import consolidate, waiting
 from muniment.memory.flows.house import House
 from muniment.memory.records import Scope
 from muniment.memory.upkeep import Visit
@@ -28,6 +28,4 @@ async def _visit(house: House, scope: Scope, *, dry: bool, limit: int | None, un
         return Visit(scope=scope, skipped="busy")
     if run is not None:
         return Visit(scope=scope, run=run)
-    others = await house.store.runs(scope, 1)
-    waits = any(one.status == "waiting" for one in others)
-    return Visit(scope=scope, skipped="waiting" if waits else "busy")
+    return Visit(scope=scope, skipped="waiting" if await waiting(house, scope) else "busy")

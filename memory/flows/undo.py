@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from muniment.memory.errors import BadInput, Conflict, NotFound
+from muniment.memory.errors import BadInput, Conflict
+from muniment.memory.flows import consolidate
 from muniment.memory.flows.house import House
 from muniment.memory.plan import WritePlan
 from muniment.memory.records import Scope, evolve
 from muniment.memory.rules.undo import taken_back
-from muniment.memory.upkeep import Run, RunId, Undone
+from muniment.memory.upkeep import Run, Undone
 
 
 async def undo(house: House, scope: Scope, run_id: UUID) -> Undone:
@@ -17,7 +18,7 @@ async def undo(house: House, scope: Scope, run_id: UUID) -> Undone:
     attempts = house.settings.write.attempts
     async with house.turnstile(scope.space):
         for attempt in range(attempts):
-            run = await _over(house, scope, RunId(run_id))
+            run = await _over(house, scope, run_id)
             rev, steps = await house.store.changed_by(scope, run.id)
             back = taken_back(steps, run.id)
             now = house.clock.now()
@@ -33,13 +34,11 @@ async def undo(house: House, scope: Scope, run_id: UUID) -> Undone:
     raise Conflict
 
 
-async def _over(house: House, scope: Scope, run_id: RunId) -> Run:
+async def _over(house: House, scope: Scope, run_id: UUID) -> Run:
     """The run, if it can be undone. Raises NotFound, BadInput."""
-    found = await house.store.runs(scope, 1, run_id)
-    if not found:
-        raise NotFound(f"no consolidation {run_id} in the space of {scope.owner!r}", id=str(run_id))
-    if found[0].status == "undone":
+    run = await consolidate.record(house, scope, run_id)
+    if run.status == "undone":
         raise BadInput(f"the consolidation {run_id} is undone already")
-    if found[0].ended_at is None:
-        raise BadInput(f"the consolidation {run_id} is not over yet ({found[0].status})")
-    return found[0]
+    if run.ended_at is None:
+        raise BadInput(f"the consolidation {run_id} is not over yet ({run.status})")
+    return run

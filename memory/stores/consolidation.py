@@ -18,7 +18,6 @@ from muniment.memory.records import MemoryId, Revision, Scope, evolve
 from muniment.memory.reversal import Gained, Reversal, Step
 from muniment.memory.rules.consolidate import ordered
 from muniment.memory.stores import plans, rows
-from muniment.memory.stores.jobs import enqueue
 from muniment.memory.stores.pool import Connection, Sessions, one
 from muniment.memory.stores.spending import settle
 from muniment.memory.stores.sql import blocks
@@ -60,8 +59,6 @@ class Consolidations(Sessions):
                 await plans.send(conn, plan, self._model)
                 named = {"space": run.scope.space, "run_id": run.id, "known": _accessed(plan)}
                 await conn.execute(_BLOCKS["handed_over"], named)
-            elif plan is not None:
-                await enqueue(conn, plan.jobs)
             if findings:
                 at = plan.at if plan is not None else run.started_at
                 named = {"space": run.scope.space, "run_id": run.id, "at": at, "findings": _looked(findings)}
@@ -89,12 +86,7 @@ class Consolidations(Sessions):
             await conn.execute(_BLOCKS["expect"], asked)
             found = await (await conn.execute(_BLOCKS["survey"], asked)).fetchall()
         pairs = tuple(_pair(*both) for n, both in groupby(found, key=lambda row: row["n"]) if n is not None)
-        return Survey(
-            rev=Revision(found[0]["now"]),
-            upto=Revision(found[0]["upto"]),
-            pairs=pairs,
-            whole=_whole(pairs, limit, bounds.closest),
-        )
+        return Survey(upto=Revision(found[0]["upto"]), pairs=pairs)
 
     async def members(self, scope: Scope, ids: Sequence[MemoryId]) -> Members:
         """See `Consolidating.members`."""
@@ -172,15 +164,6 @@ async def _untie(conn: Connection, scope: Scope, edge: Gained) -> None:
 def _pair(first: DictRow, second: DictRow) -> Pair:
     older, newer = ordered(rows.memory(first), rows.memory(second))
     return Pair(older=older, newer=newer, sim=first["sim"], checked=first["checked"], tries=first["tries"])
-
-
-def _whole(pairs: Sequence[Pair], limit: int, closest: int) -> bool:
-    """Whether neither the survey nor one of its memories had more open pairs than were asked for."""
-    counts: dict[MemoryId, int] = {}
-    for pair in pairs:
-        for memory in (pair.older, pair.newer):
-            counts[memory.id] = counts.get(memory.id, 0) + (not pair.checked)
-    return sum(not pair.checked for pair in pairs) < limit and max(counts.values(), default=0) < closest
 
 
 def _step(row: DictRow, before: DictRow) -> Step:

@@ -6,7 +6,7 @@ m.space_id = %(space)s and m.state = 'active' and m.kind <> 'procedural'
   and (m.embedding_model = %(model)s or m.next_model = %(model)s)
 
 -- name: survey (S-37..S-40: from a pool of memories each one's nearest partners; the pool is bounded, and what a member
--- keeps of its partners. First the revision alone, then each pair as two rows, the pairs yet to be checked first)
+-- keeps of its partners. Each pair as two rows, the pairs yet to be checked first)
 with space as materialized (
   select s.rev from muniment.spaces s where s.space_id = %(space)s
 ), changed as materialized (
@@ -57,10 +57,9 @@ with space as materialized (
   select low, high, sim, checked, row_number() over (order by checked, sim desc, low, high) as n
   from pair order by n limit %(limit)s
 )
-select h.now, h.upto, f.*
+select h.upto, f.*
 from (
-  select coalesce((select rev from space), 0) as now,
-    case when (select count(*) from changed) < greatest(%(pool)s / 2, 1) then coalesce((select rev from space), 0)
+  select case when (select count(*) from changed) < greatest(%(pool)s / 2, 1) then coalesce((select rev from space), 0)
       else (select max(rev) from changed) end as upto
 ) h left join (
   select one.n, one.sim, one.checked, coalesce((
