@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from muniment.memory.named import folder
 from muniment.memory.rules.shell import leaks
 from muniment.memory.rules.text import vocabulary
 
@@ -44,7 +45,6 @@ _SECRET = re.compile(
     r"[ \t]{1,4}(?:still[ \t]|now[ \t])?)|[ \t]{0,4}[:=：][ \t]{0,4})" + _VALUE
 )
 _PW = re.compile(r"(?i)" + _EDGE + r"pw[ \t]{0,4}[:=：][ \t]{0,4}" + _VALUE)
-_FOLDER = re.compile(r"/|~|[A-Za-z]:\\")
 # Where the words around it prove little, a value with a digit among its letters does.
 _MIXED = r"(?!\[redacted:)((?=[!-~]{0,40}?[0-9])(?=[!-~]{0,40}?[A-Za-z])[!-~]{6,200})"
 _SECRET_NEAR = (
@@ -132,8 +132,8 @@ def _value(text: str, found: re.Match[str], group: int, *, loose: bool) -> Itera
     if text[start - 1] not in "\"'":
         while end > start and text[end - 1] in ".,;!?)":
             end -= 1
-    if found.group()[:3].casefold() == "pwd" and _FOLDER.match(text, start):
-        return  # where one works, as a shell names it
+    if folder(found.group()[:3], text[start:end]):
+        return
     if end > start and not (loose and text[start:end].casefold() in _NOT_A_SECRET):
         yield start, end, "password"
 

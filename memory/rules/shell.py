@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from muniment.memory.named import plain, secret
+from muniment.memory.named import folder, plain, secret
 from muniment.memory.rules.text import vocabulary
 
 _HINTS = ("pass", "pw", "secret", "token", "auth", "cred", "key", "cookie", "jwt", "otp", "cvv", "cvc", "pin", "bearer")
@@ -131,7 +131,7 @@ def _named(found: re.Match[str]) -> Iterator[tuple[int, int]]:
         return
     if value.isdigit() and len(value) < 6 and not re.search(r"(?i)password|passwd|pwd|secret|pin|otp|cv[vc]", name):
         return
-    if name.lower().endswith("pwd") and re.match(r"/|~|[A-Za-z]:\\", value):
+    if folder(name, value):
         return
     yield from _whole(found)
 
