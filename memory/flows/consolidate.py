@@ -13,8 +13,9 @@ from datetime import UTC, datetime, time, timedelta
 from typing import get_args
 from uuid import UUID, uuid4
 
-from muniment.memory.errors import BadInput, BadModelAnswer, Conflict, ModelError, NotFound, OverBudget, StoreError
+from muniment.memory.errors import BadInput, BadModelAnswer, ModelError, NotFound, OverBudget, StoreError
 from muniment.memory.flows import batch, spend
+from muniment.memory.flows.attempts import attempted
 from muniment.memory.flows.house import House
 from muniment.memory.flows.questions import Question, answered, cut, lasting, pages, question, unanswered
 from muniment.memory.plan import Charge, Settlement, WritePlan
@@ -124,19 +125,16 @@ async def apply(
 ) -> Run:
     """Do what was found, in one transaction with the run's record: what changed meanwhile is left alone and counted
     `outdated`. `settled`: see `Consolidating.keep_run`. Raises Conflict when another run has taken this one's place."""
-    attempts = house.settings.write.attempts
     ids = list({memory.id: None for one in findings for memory in (one.pair.older, one.pair.newer)})
+
+    async def keep() -> Run:
+        done, plan, kept = await _decided(house, run, findings, ids)
+        if run.dry:
+            return done
+        return await house.store.keep_run(done, batch.lease(house, done), plan, kept, settled=settled)
+
     async with house.turnstile(run.scope.space):
-        for attempt in range(attempts):
-            done, plan, kept = await _decided(house, run, findings, ids)
-            if run.dry:
-                return done
-            try:
-                return await house.store.keep_run(done, batch.lease(house, done), plan, kept, settled=settled)
-            except Conflict as error:
-                if error.data.get("lost") or attempt == attempts - 1:
-                    raise
-    raise Conflict
+        return await attempted(house, keep)
 
 
 async def end(house: House, run: Run) -> Run:

@@ -8,8 +8,8 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from muniment.memory.errors import Conflict
 from muniment.memory.flows import cancel, insights, lifecycle
+from muniment.memory.flows.attempts import attempted
 from muniment.memory.flows.house import House
 from muniment.memory.records import MemoryId, Revision, Scope, Turn, TurnId
 from muniment.memory.rules.built_on import echoes, says, touched
@@ -67,20 +67,16 @@ async def traces(house: House, scope: Scope, memory_id: MemoryId | None) -> Trac
 
 async def erase(house: House, scope: Scope, memory_id: MemoryId) -> Erasure:
     """See `Memory.erase`."""
-    attempts = house.settings.write.attempts
-    for attempt in range(attempts):
+
+    async def remove() -> tuple[Traces, Erasure]:
         found = await traces(house, scope, memory_id)
-        try:
-            done = await house.store.erase(scope, memory_id, found, house.clock.now())
-        except Conflict:
-            if attempt == attempts - 1:
-                raise
-            continue
-        house.forgot(scope)
-        if any(one.kind == "insight" for one in found.built_on):
-            await insights.later(house, scope)
-        return done
-    raise Conflict
+        return found, await house.store.erase(scope, memory_id, found, house.clock.now())
+
+    found, done = await attempted(house, remove)
+    house.forgot(scope)
+    if any(one.kind == "insight" for one in found.built_on):
+        await insights.later(house, scope)
+    return done
 
 
 async def erase_space(house: House, scope: Scope) -> Erasure:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from muniment.memory.errors import BadInput, Conflict
+from muniment.memory.errors import BadInput
 from muniment.memory.flows import consolidate
+from muniment.memory.flows.attempts import attempted
 from muniment.memory.flows.house import House
 from muniment.memory.plan import WritePlan
 from muniment.memory.records import Scope, evolve
@@ -15,23 +16,18 @@ from muniment.memory.upkeep import Run, Undone
 
 async def undo(house: House, scope: Scope, run_id: UUID) -> Undone:
     """See `Memory.undo_consolidation`."""
-    attempts = house.settings.write.attempts
+
+    async def restore() -> Undone:
+        run = await _over(house, scope, run_id)
+        rev, steps = await house.store.changed_by(scope, run.id)
+        back = taken_back(steps, run.id)
+        plan = WritePlan(scope=scope, expects=rev, node="face", at=house.clock.now(), changes=back.changes)
+        await house.store.undo_run(run, plan, back)
+        restored = len(back.changes)
+        return Undone(run=evolve(run, status="undone"), restored=restored, left=len(steps) - restored)
+
     async with house.turnstile(scope.space):
-        for attempt in range(attempts):
-            run = await _over(house, scope, run_id)
-            rev, steps = await house.store.changed_by(scope, run.id)
-            back = taken_back(steps, run.id)
-            now = house.clock.now()
-            plan = WritePlan(scope=scope, expects=rev, node="face", at=now, changes=back.changes)
-            try:
-                await house.store.undo_run(run, plan, back)
-            except Conflict:
-                if attempt == attempts - 1:
-                    raise
-            else:
-                restored = len(back.changes)
-                return Undone(run=evolve(run, status="undone"), restored=restored, left=len(steps) - restored)
-    raise Conflict
+        return await attempted(house, restore)
 
 
 async def _over(house: House, scope: Scope, run_id: UUID) -> Run:

@@ -131,7 +131,7 @@ class Consolidations(Sessions):
         try:
             async with self._writing(run.scope) as conn:
                 if not (await conn.execute(_BLOCKS["undone"], named)).rowcount:
-                    raise Conflict("the run was undone meanwhile", lost=True)
+                    raise Conflict("the run was undone meanwhile")
                 if plan.changes:
                     await plans.send(conn, plan, self._model)
                 for edge in back.edges:
