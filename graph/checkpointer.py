@@ -261,7 +261,7 @@ async def _make(conn: AsyncConnection[DictRow]) -> None:
         await AsyncPostgresSaver(conn).setup()
         if not await _true(conn, "select to_regclass('janitor') is not null as yes"):
             await conn.execute(tables.JANITOR)
-        if await _true(conn, tables.NEEDS_INDEX, tables.SPACES):
+        if await _true(conn, tables.NEEDS_INDEX):
             await _index(conn)
         if await _true(conn, tables.NEEDS_THREADS):
             await conn.execute(tables.THREADS)
@@ -278,6 +278,6 @@ async def _index(conn: AsyncConnection[DictRow]) -> None:
     await conn.execute("reset lock_timeout")
 
 
-async def _true(conn: AsyncConnection[DictRow], question: Any, *given: str) -> bool:
-    row = await (await conn.execute(question, given)).fetchone()
+async def _true(conn: AsyncConnection[DictRow], question: Any) -> bool:
+    row = await (await conn.execute(question)).fetchone()
     return bool(row and row["yes"])

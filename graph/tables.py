@@ -102,15 +102,13 @@ select (select count(*) from a) as checkpoints, (select count(*) from b) as chec
 _OWNER: LiteralString = "checkpoint -> 'channel_values' ->> 'space'"
 _SPACE: LiteralString = f"coalesce({_OWNER}, metadata ->> 'space')"
 
-SPACES = "checkpoints_space_idx"
-
 # As the saver makes its own: concurrently, because the table may be large and somebody talking.
 SPACES_INDEX: LiteralString = f"create index concurrently checkpoints_space_idx on checkpoints (({_SPACE}), thread_id)"
 
 # Only the owner may make it, and without it everything is found, too.
 NEEDS_INDEX: LiteralString = """
 select pg_has_role(relowner, 'usage') and not coalesce(
-  (select indisvalid from pg_index where indexrelid = to_regclass(%s)), false) as yes
+  (select indisvalid from pg_index where indexrelid = to_regclass('checkpoints_space_idx')), false) as yes
 from pg_class where oid = to_regclass('checkpoints')
 """
 

@@ -14,7 +14,7 @@ from muniment.memory.records import MemoryId, Scope, SpaceId
 
 _QUIET = timedelta(minutes=10)  # a memory that was counted so lately waits
 # So much is counted, or for so long, before it is written without being asked: a write of many costs as much as one of few,
-# and what a worker forgets after weeks has not to know of the last hour.
+# and forgetting, which counts in weeks, need not know of the last hour.
 _FULL, _LATE = 2_000, timedelta(hours=1)
 
 
