@@ -81,8 +81,8 @@ def consolidate(
     compared, and those where another run is at work. With consolidation.batch a run waits for the model's answers, and
     `muniment work` collects them.
 
-    --dry-run asks the model, too, and costs what that costs. --undo makes of every memory what it was before the run, but
-    of those that have changed since.
+    --dry-run asks the model, too, and costs what that costs. --undo makes of every memory what it was before the run,
+    except for those that have changed since.
 
     For example:
 
