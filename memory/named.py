@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from muniment.memory.rules.text import vocabulary
-
 Redact = Callable[[str], str]
 MARK = "[redacted:password]"
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
@@ -20,7 +18,11 @@ _NAMES = ("name", "key", "field", "header", "variable", "env", "param", "paramet
 _VALUES = ("value", "val", "values", "data", "text", "content", "default", "string")
 
 
-_SECRET = vocabulary(
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+_SECRET = _set(
     """
     password passwords passwd passwds passphrase passphrases passcode pwd pw pass secret secrets token auth authorization
     authentication credential credentials creds cred apikey apikeys apitoken bearer jwt otp totp cvv cvc pin cookie cookies
@@ -29,9 +31,9 @@ _SECRET = vocabulary(
 )
 _TOGETHER = ("password", "passwd", "passphrase", "passcode", "secret", "token", "apikey", "pwd", "credentials", "credential",
              "secretkey", "accesskey", "privatekey")  # fmt: skip
-_BEFORE_PASS = vocabulary("db user root admin my ssh smtp ftp sftp http https mail imap pop redis pg pgsql mysql mongo store key src dest proxy sudo login web"
-                           " app api wifi wlan vpn ldap rdp vnc svn hg git http cert ca truststore keystore")  # fmt: skip
-_BEFORE_KEY = vocabulary(
+_BEFORE_PASS = _set("db user root admin my ssh smtp ftp sftp http https mail imap pop redis pg pgsql mysql mongo store key src dest proxy sudo login web"
+                    " app api wifi wlan vpn ldap rdp vnc svn hg git http cert ca truststore keystore")  # fmt: skip
+_BEFORE_KEY = _set(
     """
     api access secret private signing encryption decryption master auth account shared service subscription license licence
     deploy deployment ssh webhook session app application client storage function functions admin root wrapping server
@@ -39,7 +41,7 @@ _BEFORE_KEY = vocabulary(
     """
 )
 # After a secret's name: what is told of it. Before it: what makes it another thing.
-_ABOUT = vocabulary(
+_ABOUT = _set(
     """
     count counts type types url urls uri uris endpoint endpoints length len size sizes limit limits max min maximum minimum budget
     usage expiry expires expired expiration expire ttl age lifetime name names id ids file files path paths dir folder directory
@@ -53,23 +55,23 @@ _ABOUT = vocabulary(
     retries attempts failures errors error message help example regex pattern script callback handler function middleware module
     """
 )  # fmt: skip
-_OF_A_SECRET = vocabulary(
+_OF_A_SECRET = _set(
     """
     type types kind url uri endpoint name names id ids user username login email host port realm issuer audience scope scopes role
     roles method mode provider scheme source algorithm format enabled disabled required status state version expires expiry expired
     expiration ttl count length created updated path file folder description title tags labels permissions
     """
 )
-_NO_TOKEN = vocabulary(
+_NO_TOKEN = _set(
     """
     max min num n total prompt input output completion reasoning cached context budget page next previous prev continuation
     stop eos bos pad unk mask sep cls special sync count generated new_token used remaining per first last start end cursor
     paging pagination pages nft erc ring
     """
 )
-_NO_PASS = vocabulary("first second third single multi two one dry render test low high band boarding season ski last next num max min by over under"
-                      " forward backward did will can should")  # fmt: skip
-_OPEN = vocabulary(
+_NO_PASS = _set("first second third single multi two one dry render test low high band boarding season ski last next num max min by over under"
+                " forward backward did will can should")  # fmt: skip
+_OPEN = _set(
     """
     none null nil true false yes no on off required optional basic bearer digest oauth oauth2 anonymous default prompt ask env
     file keyring vault unset missing invalid expired valid ok enabled disabled token password secret passwd pass auth apikey
