@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -26,6 +26,7 @@ _FILES = 1_000
 _MARGIN = timedelta(days=2)  # by which clocks may differ
 _REFUSED = frozenset({400, 403, 404, 405, 409, 422, 501})
 _UNKNOWN = 404
+_NOT_TO_BE_CANCELLED = frozenset({400, _UNKNOWN, 409})  # what is over, or was never there
 _LATE = frozenset({"batch_expired", "batch_cancelled"})
 _FINE = 200
 
@@ -122,13 +123,8 @@ class OpenAIBatches:
 
     async def cancel(self, batch: str) -> None:
         """See `BatchModel.cancel`. Raises ModelError."""
-        try:
-            with _translated(self.name):
-                await self._client.batches.cancel(batch)
-        except ModelError as error:
-            # What is over cannot be cancelled: 400, or 409.
-            if error.data.get("status") not in (400, _UNKNOWN, 409):
-                raise
+        with _translated(self.name, fine=_NOT_TO_BE_CANCELLED):
+            await self._client.batches.cancel(batch)
 
     async def forget(self, batch: str) -> None:
         """See `BatchModel.forget`. Raises ModelError."""
@@ -141,17 +137,13 @@ class OpenAIBatches:
         """See `BatchModel.tidy`. Raises ModelError."""
         seen: set[str] = set()
         mine = []
-        try:
-            with _translated(self.name):
-                async for one in self._client.files.list(purpose="batch", limit=_FILES):
-                    if one.id in seen:
-                        break
-                    seen.add(one.id)
-                    if one.filename == _file_of(key):
-                        mine.append(one.id)
-        except ModelError as error:
-            if error.data.get("status") not in _REFUSED:
-                raise
+        with _translated(self.name, fine=_REFUSED):
+            async for one in self._client.files.list(purpose="batch", limit=_FILES):
+                if one.id in seen:
+                    break
+                seen.add(one.id)
+                if one.filename == _file_of(key):
+                    mine.append(one.id)
         for file in mine:
             await self._remove(file)
 
@@ -173,12 +165,8 @@ class OpenAIBatches:
 
     async def _remove(self, file: str) -> None:
         """Delete a file. One that is gone is deleted; and not every endpoint lets files be deleted. Raises ModelError."""
-        try:
-            with _translated(self.name):
-                await self._client.files.delete(file)
-        except ModelError as error:
-            if error.data.get("status") not in _REFUSED:
-                raise
+        with _translated(self.name, fine=_REFUSED):
+            await self._client.files.delete(file)
 
     async def _look(self, batch: str) -> Batch | None:
         try:
@@ -208,13 +196,17 @@ class OpenAIBatches:
 
 
 @contextmanager
-def _translated(model: str) -> Iterator[None]:
-    """As for a chat, and an answer that is no JSON, of which the client says nothing of its own."""
-    with translated(model):
-        try:
-            yield
-        except ValueError:
-            raise BadModelAnswer(model=model) from None
+def _translated(model: str, *, fine: Collection[int] = ()) -> Iterator[None]:
+    """As for a chat, and an answer that is no JSON, of which the client says nothing of its own. These refusals are `fine`."""
+    try:
+        with translated(model):
+            try:
+                yield
+            except ValueError:
+                raise BadModelAnswer(model=model) from None
+    except ModelError as error:
+        if error.data.get("status") not in fine:
+            raise
 
 
 def _lines(content: str) -> Iterator[_Line]:
