@@ -57,7 +57,7 @@ from muniment.memory.records import (
 from muniment.memory.rules.built_on import says
 from muniment.memory.rules.fingerprints import prints
 from muniment.memory.switching import Tally
-from muniment.memory.upkeep import Erasure, Finding, Pair, Run, Scrubbed, Tended, Traces, Undone, Visit
+from muniment.memory.upkeep import Erasure, Finding, Pair, Run, Tended, Traces, Undone, Visit
 
 Progress = Callable[[int], None]
 
@@ -249,13 +249,6 @@ class Memory:
     async def erase_space(self, scope: Scope) -> Erasure:
         """Remove a space for good, as `erase`; nothing is counted where there is none. Raises Conflict, StoreError."""
         return await erase.erase_space(self.house, scope)
-
-    async def scrub(self) -> Scrubbed:
-        """Rewrite the database's files without the rows that are gone: long, and with its tables locked meanwhile. That of the
-        checkpoints, where it is another one, is `bootstrap.scrub`'s.
-
-        Raises Denied for a role that may not, Conflict while an older transaction still sees what is gone."""
-        return await erase.scrub(self.house)
 
     async def consents(self, scope: Scope, *, decided: bool = False) -> Sequence[Consent]:
         """The requests that wait for a person's yes, newest first; with `decided` all that there ever were.

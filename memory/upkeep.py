@@ -368,11 +368,6 @@ class Erasing(Protocol):
         """Remove a space: every row of every table, its jobs and its indexes. What the tenant spent stays, without a name."""
         ...
 
-    async def scrub(self) -> Scrubbed:
-        """Rewrite the database's files without the rows that are gone; tables are locked meanwhile. Raises Denied for a role
-        that does not own them, Conflict while an older transaction still sees what is gone."""
-        ...
-
 
 class Learning(Protocol):
     """The part of a store that knows what was done."""

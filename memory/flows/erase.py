@@ -14,7 +14,7 @@ from muniment.memory.flows.house import House
 from muniment.memory.records import MemoryId, Revision, Scope, Turn, TurnId
 from muniment.memory.rules.built_on import echoes, says, touched
 from muniment.memory.rules.fingerprints import prints, repeats
-from muniment.memory.upkeep import Erasure, Scrubbed, Stated, Traces
+from muniment.memory.upkeep import Erasure, Stated, Traces
 
 _PAGE = 100
 _NONE = UUID(int=0)
@@ -85,11 +85,6 @@ async def erase_space(house: House, scope: Scope) -> Erasure:
     done = await house.store.erase_space(scope, house.clock.now())
     house.forgot(scope)
     return done
-
-
-async def scrub(house: House) -> Scrubbed:
-    """See `Memory.scrub`."""
-    return await house.store.scrub()
 
 
 async def _own(house: House, scope: Scope, memory_id: MemoryId) -> list[Stated]:

@@ -38,7 +38,6 @@ from muniment.memory.stores.extractions import Extractions
 from muniment.memory.stores.jobs import Queues, enqueue
 from muniment.memory.stores.move import Moves
 from muniment.memory.stores.pool import one
-from muniment.memory.stores.scrubbing import Scrubs
 from muniment.memory.stores.search import Searches
 from muniment.memory.stores.spending import Spending
 from muniment.memory.stores.sql import blocks
@@ -67,7 +66,6 @@ class PostgresStore(
     Tendings,
     Queues,
     Erasures,
-    Scrubs,
 ):
     """Opens itself on first use."""
 

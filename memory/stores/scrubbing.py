@@ -13,7 +13,7 @@ from psycopg.errors import Diagnostic
 from psycopg.rows import DictRow, dict_row
 
 from muniment.memory.errors import Conflict, Denied
-from muniment.memory.stores.pool import Connection, Sessions, one
+from muniment.memory.stores.pool import Connection, one
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
 from muniment.memory.upkeep import Scrubbed
@@ -27,15 +27,6 @@ _CONNECT_SECONDS = 10
 _NUMBER = re.compile(r"\d+")
 
 Told = Callable[[int], None]
-
-
-class Scrubs(Sessions):
-    """See `Erasing.scrub`."""
-
-    async def scrub(self) -> Scrubbed:
-        """See `Erasing.scrub`. What was interrupted is done again."""
-        await self._ready()
-        return await scrub(await self._address())
 
 
 async def scrub(dsn: str, told: Told | None = None) -> Scrubbed:

@@ -32,7 +32,6 @@ from muniment.memory.records import Memory as Record, MemoryId, Scope, Turn, evo
 from muniment.memory.rules import words
 from muniment.memory.stores import place, scrubbing, server
 from muniment.memory.stores.migrate import migrate
-from muniment.memory.stores.postgres import PostgresStore
 from muniment.memory.stores.sql import blocks
 from muniment.nodes.state import Input, Who
 from tests.engine import NOON, engine, note, said, scope, settings
@@ -162,14 +161,8 @@ async def test_no_file_holds_what_was_erased(home: Path) -> None:
 
 async def test_who_does_not_own_the_tables_cannot_scrub(database_url: str) -> None:
     """The application's own role is told whose work it is."""
-
-    async def address() -> str:
-        return make_conninfo(database_url, options="-c role=muniment_app")
-
-    store = PostgresStore(address, model="hash-256")
     with pytest.raises(Denied, match="owns the tables"):
-        await store.scrub()
-    await store.close()
+        await scrubbing.scrub(make_conninfo(database_url, options="-c role=muniment_app"))
 
 
 async def test_a_scrub_waits_for_who_still_sees_it(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +175,7 @@ async def test_a_scrub_waits_for_who_still_sees_it(database_url: str, monkeypatc
             other.execute("select count(*) from pg_catalog.pg_class")
             await memory.erase_space(scope())
             with pytest.raises(Conflict, match="still sees"):
-                await memory.scrub()
+                await scrubbing.scrub(database_url)
 
 
 async def test_who_sees_nothing_of_others_waits_for_them(database_url: str) -> None:
