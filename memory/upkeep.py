@@ -27,7 +27,7 @@ class Pair:
     newer: Memory  # the later to be said, see `rules.consolidate.ordered`
     sim: float
     checked: bool = False  # within `consolidation.fingerprint_days`, at this distance
-    tries: int = 0  # how often a model was asked in vain
+    tries: int = 0  # on how many days a model was asked in vain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,7 @@ class Finding:
     pair: Pair
     judgement: Judgement | None
     source: Source
+    sure: bool = True  # what is not counts as looked at until there is a model to ask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -214,6 +215,7 @@ class Bounds:
     most: int  # partners, the latest to change: what a survey costs is bounded in a space of any size
     checked: datetime
     tries: int  # after which a pair without an answer counts as checked, too
+    asks: bool  # there is a model: what the rules doubted while there was none does not
     closest: int
     fallback: float
     worded: float
@@ -256,7 +258,8 @@ class Consolidating(Protocol):
         *,
         settled: Sequence[Settlement] | None = None,
     ) -> Run:
-        """Write how far the run is, with what it decided: the record, the fingerprints and the plan in one transaction.
+        """Write how far the run is, with what it decided: the record, the fingerprints and the plan in one transaction. The
+        record as it is then: of the findings without an answer those are `shelved` that had none on so many days.
         `settled`: the run has waited for a batch until now, and this becomes of the money that it held.
 
         What was retrieved goes over with a merge. Raises Conflict when the space is no longer at `plan.expects`, one of the
@@ -265,7 +268,8 @@ class Consolidating(Protocol):
         ...
 
     async def give_up(self, run: Run, at: datetime) -> None:
-        """Close the record as `interrupted`, with what it says: its last step may have been written without an answer."""
+        """Close the record as `interrupted`, with what it says: its last step may have been written without an answer. A run
+        that waits goes on."""
         ...
 
     async def runs(self, scope: Scope, limit: int, run: RunId | None = None) -> list[Run]:

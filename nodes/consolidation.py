@@ -41,8 +41,10 @@ class Twins(TypedDict, total=False):
     newer: str
     sim: float
     tries: int
+    revs: list[int]  # of the memories that were looked at
     judgement: Judgement | None
     source: Literal["rules", "model"]
+    sure: bool
 
 
 class Night(Ordered, total=False):
@@ -89,7 +91,10 @@ async def check(
     return Night(
         run=_row(run),
         portions=state["portions"][1:],
-        findings=[Twins(**_twins(one.pair) | {"judgement": one.judgement, "source": one.source}) for one in findings],
+        findings=[
+            Twins(**_twins(one.pair) | {"judgement": one.judgement, "source": one.source, "sure": one.sure})
+            for one in findings
+        ],
         shown=[_shown(one) for one in findings],
     )
 
@@ -105,11 +110,12 @@ async def apply(
         pairs = await _pairs(memory, who, state["findings"])
         by_ids = {(one.older.id, one.newer.id): one for one in pairs}
         findings = [
-            Finding(pair=pair, judgement=one["judgement"], source=one["source"])
+            Finding(pair=pair, judgement=one["judgement"], source=one["source"], sure=one.get("sure", True))
             for one in state["findings"]
-            if (pair := by_ids.get((_id(one["older"]), _id(one["newer"]))))
+            if (pair := by_ids.get((_id(one["older"]), _id(one["newer"])))) and one.get("revs") in (None, _revs(pair))
         ]
-        done = await memory.apply_run(run, findings)
+        changed = len(state["findings"]) - len(findings)  # since they were looked at, maybe in another process
+        done = await memory.apply_run(evolve(run, outdated=run.outdated + changed), findings)
     return Night(run=_row(done), findings=[])
 
 
@@ -189,7 +195,12 @@ def _id(text: str) -> MemoryId:
 
 
 def _twins(pair: Pair) -> Twins:
-    return Twins(older=str(pair.older.id), newer=str(pair.newer.id), sim=pair.sim, tries=pair.tries)
+    older, newer = str(pair.older.id), str(pair.newer.id)
+    return Twins(older=older, newer=newer, sim=pair.sim, tries=pair.tries, revs=_revs(pair))
+
+
+def _revs(pair: Pair) -> list[int]:
+    return [pair.older.rev, pair.newer.rev]
 
 
 def _shown(finding: Finding) -> dict[str, Any]:

@@ -107,12 +107,12 @@ async def submit(house: House, run: Run) -> Run:
     if run.status != "waiting":
         return run
     try:
-        name = await house.batches.submit(str(run.id), requests)
-    except ModelError as error:
-        if not cost.unbilled(error):
-            return run  # it may have arrived all the same: whoever collects looks for it
-        return await without_answers(house, run, "failed", type(error).__name__)
-    return await _named(house, house.batches, run, name)
+        return await _submitted(house, house.batches, run, requests)
+    except Conflict as error:
+        found = await house.store.runs(run.scope, 1, run.id) if error.data.get("lost") else ()
+        if not found:
+            raise  # it is gone with its space
+        return found[0]
 
 
 async def _reserved(house: House, model: str, run: Run, pairs: Sequence[Pair]) -> tuple[Run, tuple[BatchRequest, ...]]:
@@ -147,18 +147,21 @@ def _drafts(run: Run, questions: Sequence[Question], offers: Sequence[tuple[Batc
     return drafts
 
 
-async def _named(house: House, batches: BatchModel, run: Run, name: str) -> Run:
-    """The run with the name of its batch. One that was called off meanwhile is over, and so is its batch."""
+async def _submitted(house: House, batches: BatchModel, run: Run, requests: Sequence[BatchRequest]) -> Run:
+    """The run with the name of its batch, or `failed`. Raises Conflict when it was called off meanwhile; so is its batch then."""
+    try:
+        name = await batches.submit(str(run.id), requests)
+    except ModelError as error:
+        if not cost.unbilled(error):
+            return run  # it may have arrived all the same: whoever collects looks for it
+        return await without_answers(house, run, "failed", type(error).__name__)
     try:
         return await house.store.keep_run(evolve(run, batch=name), lease(house, run), settled=())
-    except Conflict as error:
-        if not error.data.get("lost"):
-            raise
-    with suppress(ModelError):  # the job does the same as long as it is there
-        await batches.cancel(name)
-        await batches.forget(name)
-    (over,) = await house.store.runs(run.scope, 1, run.id)
-    return over
+    except Conflict:
+        with suppress(ModelError):  # the job does the same as long as it is there
+            await batches.cancel(name)
+            await batches.forget(name)
+        raise
 
 
 async def _as_they_are(house: House, run: Run) -> tuple[Run, list[Pair]]:

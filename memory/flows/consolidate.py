@@ -54,7 +54,7 @@ async def consolidate(
         ended = True
     finally:
         # Given up in the open: the next one need not wait until the lease is over. What was handed over goes on.
-        if not ended and not run.asked:
+        if not ended:
             with contextlib.suppress(StoreError):
                 await asyncio.create_task(give_up(house, run))  # by itself: this task may be cancelled
     return run
@@ -217,8 +217,7 @@ async def _decided(
         superseded=run.superseded + counts["superseded"],
         distinct=run.distinct + counts["distinct"],
         outdated=run.outdated + counts["outdated"],
-        unanswered=run.unanswered + counts["unanswered"] + counts["shelved"],
-        shelved=run.shelved + counts["shelved"],
+        unanswered=run.unanswered + counts["unanswered"],
     )
     plan = WritePlan(
         scope=run.scope,
@@ -268,8 +267,8 @@ def _charged(run: Run, charge: Charge) -> Run:
 
 
 def _by_rules(house: House, pair: Pair) -> Finding:
-    judgement, _ = rules.verdict(pair, house.profile, lasting(house))
-    return Finding(pair=pair, judgement=judgement, source="rules")
+    judgement, sure = rules.verdict(pair, house.profile, lasting(house))
+    return Finding(pair=pair, judgement=judgement, source="rules", sure=sure or judgement != "different")
 
 
 def _asks(house: House, pair: Pair) -> bool:
@@ -303,6 +302,7 @@ def _bounds(house: House) -> Bounds:
         most=_PARTNERS,
         checked=now - timedelta(days=told.fingerprint_days),
         tries=rules.TRIES,
+        asks=house.model is not None,
         closest=_CLOSEST,
         fallback=profile.fallback,
         worded=_WORDED,

@@ -22,8 +22,8 @@ from muniment.memory.rules.wording import apart, contrast, names_differ, of_anot
 from muniment.memory.sections import Profile
 from muniment.memory.upkeep import Finding, Judgement, Members, Pair, RunId
 
-Fate = Literal["same", "superseded", "distinct", "outdated", "unanswered", "shelved"]
-TRIES = 3  # in vain: one bad night is the endpoint's, and two may be; a pair that it does not answer then it will not
+Fate = Literal["same", "superseded", "distinct", "outdated", "unanswered"]
+TRIES = 3  # nights in vain: one bad night is the endpoint's, and two may be; a pair that it does not answer then it will not
 _JUDGED = ("state", "text", "fact", "kind", "category", "actor_id")  # what a judgement rests on
 
 
@@ -177,7 +177,7 @@ class Board:
         if older is None or newer is None or not (_as_judged(older, pair.older) and _as_judged(newer, pair.newer)):
             return "outdated", finding
         if finding.judgement is None:
-            return ("shelved" if pair.tries + 1 >= TRIES else "unanswered"), finding
+            return "unanswered", finding
         if finding.judgement == "supersedes" and _said(older, newer) > _said(newer, older):
             return "outdated", finding  # the older one was said again since
         now = evolve(pair, older=older, newer=newer)

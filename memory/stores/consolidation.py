@@ -16,7 +16,7 @@ from muniment.memory.errors import Conflict, StoreError
 from muniment.memory.plan import Settlement, WritePlan
 from muniment.memory.records import MemoryId, Revision, Scope, evolve
 from muniment.memory.reversal import Gained, Reversal, Step
-from muniment.memory.rules.consolidate import ordered
+from muniment.memory.rules.consolidate import TRIES, ordered
 from muniment.memory.stores import plans, rows
 from muniment.memory.stores.pool import Connection, Sessions, one
 from muniment.memory.stores.spending import settle
@@ -61,8 +61,10 @@ class Consolidations(Sessions):
                 await conn.execute(_BLOCKS["handed_over"], named)
             if findings:
                 at = plan.at if plan is not None else run.started_at
-                named = {"space": run.scope.space, "run_id": run.id, "at": at, "findings": _looked(findings)}
-                await conn.execute(_BLOCKS["fingerprint"], named)
+                looked = {"at": at, "findings": _looked(findings), "tries": TRIES}
+                named = {"space": run.scope.space, "run_id": run.id} | looked
+                noted = one(await (await conn.execute(_BLOCKS["fingerprint"], named)).fetchone())
+                run = evolve(run, shelved=noted["shelved"])
             if settled:
                 await settle(conn, run.scope, settled)
         return run
@@ -182,7 +184,7 @@ def _looked(findings: Sequence[Finding]) -> str:
                 "low_id": min(ids),
                 "high_id": max(ids),
                 "sim": one.pair.sim,
-                "judgement": one.judgement or "unanswered",
+                "judgement": (one.judgement if one.sure else None) or "unanswered",
                 "source": one.source,
             }
             for one in findings

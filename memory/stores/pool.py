@@ -78,7 +78,7 @@ class Sessions:
         try:
             with translated():
                 async with pool.connection() as conn:
-                    _heed_cancellation()
+                    await _heed_cancellation()
                     try:
                         yield conn
                     finally:
@@ -164,10 +164,12 @@ async def _configure(conn: Connection) -> None:
     await conn.execute("set timezone = 'UTC'")
 
 
-def _heed_cancellation() -> None:
+async def _heed_cancellation() -> None:
     # The pool waits with asyncio.wait_for, which before Python 3.12 forgets a cancellation that arrives with the result.
     task = asyncio.current_task()
     if task is not None and task.cancelling():
+        # One that is yet to be delivered is so here: else it would end what is waited for while the task is left.
+        await asyncio.sleep(0)
         raise asyncio.CancelledError
 
 

@@ -26,6 +26,7 @@ _TURNS = 1_000
 _SLOTS = 1_000  # of a periodic job that are remembered
 _LATER = timedelta(hours=24)  # what could not be done now, because a job holds it, is looked at again then
 _FAR = timedelta(days=3_650)
+_HEIRS = 16  # one after another, that what was retrieved is handed on to
 _AHEAD = timedelta(days=1)  # no clock that is right is so far ahead of another
 _NOWHERE = Scope(tenant="", owner="")  # a job of no space
 
@@ -84,7 +85,7 @@ class Tendings(Sessions):
 
     async def touch(self, scope: Scope, seen: Mapping[MemoryId, int], at: datetime) -> frozenset[MemoryId]:
         """See `Tending.touch`."""
-        named = {"space": scope.space, "ids": list(seen), "counts": list(seen.values()), "at": at}
+        named = {"space": scope.space, "ids": list(seen), "counts": list(seen.values()), "at": at, "steps": _HEIRS}
         async with self._sending(scope) as conn:
             held = await conn.execute(_TENDING["touch"], named)
             return frozenset(MemoryId(found["memory_id"]) for found in await held.fetchall())

@@ -155,14 +155,18 @@ def test_what_makes_no_sense_is_refused(muniment: Muniment, options: tuple[str, 
     assert muniment("consolidate", *options).code == 2
 
 
-def test_what_the_model_never_answers_is_told_and_left_alone(muniment: Muniment, twins: Callable[..., None]) -> None:
-    """Three times it is without an answer, the last time for a while; a model that fails everybody is no success."""
+def test_what_the_model_never_answers_is_told_and_left_alone(
+    muniment: Muniment, twins: Callable[..., None], database_url: str
+) -> None:
+    """Three days it is without an answer, the last time for a while; a model that fails everybody is no success."""
     twins("ana", *DOUBTFUL)
     twins("ben", *DOUBTFUL)
     with ScriptedOpenAI("?") as model:
         asking = {"MUNIMENT_MODEL": "m", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model.base_url}
         for _ in range(2):
             assert "1 without an answer." in muniment("consolidate", "--user", "ana", **asking).out
+            with psycopg.connect(database_url) as admin:
+                admin.execute("update muniment.pair_fingerprints set checked_at = checked_at - interval '1 day'")
         third = muniment("consolidate", "--user", "ana", **asking).out
         assert "1 without an answer (1 too often: left alone for a while)." in third
         row = muniment("consolidate", "--user", "ana", "--runs", "--json").json["runs"][0]

@@ -21,7 +21,8 @@ from muniment.memory.errors import BadInput
 from muniment.memory.models.fakes import FixedClock, HashEmbedder
 from muniment.memory.models.scripted import structured
 from muniment.memory.models.scripted_batches import ScriptedBatches
-from muniment.memory.records import Scope
+from muniment.memory.plan import Change, WritePlan
+from muniment.memory.records import Revision, Scope, evolve
 from muniment.memory.settings import Settings
 from muniment.memory.upkeep import Run
 from muniment.nodes.consolidation import Night, Ordered
@@ -146,6 +147,28 @@ async def test_a_step_whose_checkpoint_was_lost_is_not_done_twice(
         assert whole is not None
         assert figures(record) == figures(whole)
         assert state["run"]["status"] == "done"
+
+
+async def test_what_has_changed_since_it_was_looked_at_is_left_alone(settings: Settings, clock: FixedClock) -> None:
+    """However long the graph has stood still before it does what was found: a memory that says something else by then is not
+    merged away, and the pair counts as outdated."""
+    ana = Scope(owner="ana")
+    async with served(settings, clock) as (memory, tuned):
+        await tell(memory, "ana")
+        saver, config = InMemorySaver(), thread()
+        await (
+            build(memory, tuned)
+            .compile(checkpointer=saver, interrupt_before=["apply"])
+            .ainvoke(Ordered(user="ana"), config)
+        )
+        told = next(one for one in await memory.list(ana) if one.text == SAID[1])
+        now = evolve(told, text="The user waters the roses")
+        plan = WritePlan(scope=ana, expects=Revision((await memory.status(ana))["rev"]), node="face", at=clock.now(),
+                         changes=(Change(action="UPDATE", before=told, after=now),))  # fmt: skip
+        await memory.house.store.commit(plan)
+        state = await build(memory, tuned).compile(checkpointer=saver).ainvoke(None, config)
+        assert (state["run"]["status"], state["run"]["same"], state["run"]["outdated"]) == ("done", 1, 1)
+        assert {SAID[0], now.text} < {one.text for one in await memory.list(ana)}
 
 
 async def test_a_dry_run_writes_nothing(settings: Settings, clock: FixedClock) -> None:

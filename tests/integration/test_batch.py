@@ -348,3 +348,15 @@ async def test_a_pair_that_no_batch_answers_is_shelved_after_some(database_url: 
         assert over == [(1, 0), (2, 0), (2, 2)]
         here.clock.advance(86_400)
         assert (await here.night()).seen == 0
+
+
+async def test_batches_of_one_day_are_one_try(database_url: str, tmp_path: Path) -> None:
+    """The day on which no answer was there counts, whenever it was asked for."""
+    async with place(database_url, tmp_path, things=2, fate=lambda _: "missing") as here:
+        over = []
+        for hours in (6, 1, 6, 24, 6, 12):
+            run = await here.night()
+            here.clock.advance(3_600)
+            over.append((run.requests, (await here.collect(run)).shelved))
+            here.clock.advance((hours - 1) * 3_600)
+        assert over == [(1, 0), (2, 0), (2, 0), (2, 0), (2, 2), (0, 0)]

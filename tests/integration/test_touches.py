@@ -17,8 +17,10 @@ from muniment.memory.flows.touch import Touches
 from muniment.memory.models.fakes import FixedClock
 from muniment.memory.ports import Store
 from muniment.memory.records import MemoryId, Query, Revision, Scope
-from tests.engine import NOON, engine, scope
+from tests.engine import NOON, engine, note, scope
 from tests.integration.test_tending import DAY, WHO, ask, kept, standing, state
+
+OWNER = Scope(owner=WHO.owner)
 
 
 @pytest.fixture
@@ -127,6 +129,51 @@ async def test_a_flush_looks_at_its_own_space() -> None:
     touches.note(scope(), [MemoryId(UUID(int=1))])
     await touches.flush(scope())
     assert len(touches._written) == 1
+
+
+async def test_what_gave_way_before_it_was_counted_counts_for_its_heir(
+    memory: Memory, clock: FixedClock, database_url: str
+) -> None:
+    """Also by way of another one, with the heir's own, and when a writer holds the heir; who comes back keeps what was counted
+    before, to the number."""
+    twins = [note(text) for text in ("The teahouse opens at nine", "The teahouse opens at nine.")]
+    await memory.ingest(WHO, twins)
+    both = [one.id for one in await memory.list(WHO)]
+    await memory.house.store.touch(WHO, dict(zip(both, (3, 5), strict=True)), NOON)
+    memory.house.touches.note(OWNER, [*both, both[0]])
+    first = await memory.consolidate(WHO)
+    await memory.ingest(WHO, [note("The teahouse opens at nine!", pinned=True)])
+    (last,) = {one.id for one in await memory.list(WHO)} - set(both)
+    memory.house.touches.note(OWNER, [last])
+    second = await memory.consolidate(WHO)
+    assert first
+    assert second
+    assert (first.same, second.same) == (1, 1)
+    assert [one.id for one in await memory.list(WHO)] == [last]
+    before = counts(database_url, [*both, last])
+    assert before[2] == (8, NOON)
+    clock.advance(60)
+    memory.house.touches.note(OWNER, [both[1]])
+    async with await psycopg.AsyncConnection.connect(database_url) as writer:
+        await writer.execute("update muniment.memories set importance = 4 where memory_id = %s", (last,))
+        await asyncio.wait_for(memory.flush(WHO), 2)
+        assert counts(database_url, [*both, last]) == before
+        await writer.commit()
+    await memory.flush(WHO)
+    assert counts(database_url, [*both, last]) == [*before[:2], (8 + 5, clock.now())]
+    for run in (second, first):
+        assert (await memory.undo_consolidation(WHO, run.id)).left == 0
+    assert [count for count, _ in counts(database_url, [*both, last])] == [3, 5, 5]
+
+
+async def test_a_circle_of_heirs_ends(memory: Memory, clock: FixedClock, database_url: str) -> None:
+    """A database that was edited by hand makes no flush run for ever; what is not there any more is let go of."""
+    tea, door = await kept(memory, "The teahouse opens at nine", "The green door is locked")
+    ask(database_url, "update muniment.memories set state = 'superseded', superseded_by = case memory_id when %s then %s::uuid "
+                      "else %s::uuid end", tea, door, tea)  # fmt: skip
+    memory.house.touches.note(OWNER, [tea, door, MemoryId(UUID(int=1))])
+    await asyncio.wait_for(memory.flush(WHO), 5)
+    assert sum(count for count, _ in counts(database_url, [tea, door])) == 2
 
 
 async def test_what_was_retrieved_is_not_forgotten(memory: Memory, clock: FixedClock) -> None:

@@ -117,6 +117,23 @@ async def test_a_pair_without_an_answer_is_asked_by_itself_and_shelved_after_som
             assert (fifth.unanswered, fifth.same, fifth.shelved) == (0, 1, 0)
 
 
+async def test_all_that_a_day_asks_in_vain_is_one_try(database_url: str) -> None:
+    """However often one evening asks, the pair has its three days; from the second time on it is asked by itself."""
+    clock = FixedClock(NOON)
+    with Picky("piano") as server:
+        async with house(database_url, server, 6, clock) as memory:
+            assert (await night(memory)).unanswered == 5
+            for times in (3, 2):
+                for _ in range(times):
+                    server.asked.clear()
+                    run = await night(memory)
+                    assert (run.status, run.unanswered, run.shelved) == ("done", 1, 0)
+                    assert set(server.asked) == {1}
+                clock.advance(DAY)
+            assert (await night(memory)).shelved == 1
+            assert (await night(memory)).seen == 0
+
+
 async def test_a_pair_that_changes_is_another_question(database_url: str) -> None:
     """What was asked in vain about other words does not count against the new ones."""
     clock = FixedClock(NOON)
@@ -138,6 +155,29 @@ async def test_pairs_that_were_asked_in_vain_count_for_the_day(database_url: str
     with Picky("mended") as server:
         async with house(database_url, server, 2, FixedClock(NOON), per_day=2) as memory:
             assert [(await night(memory)).unanswered for _ in range(2)] == [2, 0]
+
+
+async def test_what_the_rules_doubted_is_asked_when_there_is_a_model(database_url: str) -> None:
+    """Without one the space counts as compared, every night; a model that is configured later is asked about what they doubted,
+    not about what they are sure of, and what it said holds when it is gone again."""
+    clock = FixedClock(NOON)
+
+    async def alone() -> Run:
+        async with engine(database_url, clock=clock) as memory:
+            clock.advance(DAY)
+            return await night(memory)
+
+    with Picky() as server:
+        async with house(database_url, server, 6, clock):
+            first = await alone()
+            assert (first.same, first.distinct, first.surveyed) == (0, first.seen, first.to_rev)
+            assert first.seen > 20
+            assert (await alone()).seen == 0
+        async with house(database_url, server, 0, clock) as memory:
+            assert not (await memory.house.store.compared(ANA))[1]
+            run = await night(memory)
+            assert (run.seen, run.same, run.distinct, sum(server.asked)) == (6, 6, 0, 6)
+        assert (await alone()).seen == 0
 
 
 async def test_a_day_is_not_used_up_by_what_can_come_to_nothing(database_url: str) -> None:

@@ -216,13 +216,13 @@ def test_an_edge_that_came_twice_goes_back_to_what_it_was_at_first() -> None:
     assert [change.after for change in back.changes] == [stays]
 
 
-@pytest.mark.parametrize(("tries", "fate"), [(0, "unanswered"), (TRIES - 2, "unanswered"), (TRIES - 1, "shelved")])
-def test_a_pair_without_an_answer_is_left_as_it_is(tries: int, fate: str) -> None:
+@pytest.mark.parametrize("tries", [0, TRIES - 2, TRIES - 1])
+def test_a_pair_without_an_answer_is_left_as_it_is(tries: int) -> None:
     """It changes nothing, and counts against the pair only while its memories are what was asked about."""
     old, new = memory("The user likes tea"), memory("The user likes tea", at=LATER)
     asked = Finding(pair=evolve(pair(old, new), tries=tries), judgement=None, source="model")
     table = board(old, new)
-    assert table.take(asked) == (fate, asked)
+    assert table.take(asked) == ("unanswered", asked)
     assert not table.changes
     assert board(old, evolve(new, text="The user likes chai")).take(asked)[0] == "outdated"
 

@@ -30,7 +30,7 @@ with space as materialized (
 ), looked as materialized (
   select f.low_id, f.high_id, f.score::int as score, f.source from muniment.pair_fingerprints f
   where f.space_id = %(space)s and f.checked_at > %(checked)s
-    and (f.judgement <> 'unanswered' or f.tries >= %(tries)s)
+    and (f.judgement <> 'unanswered' or f.tries >= %(tries)s or f.source = 'rules' and not %(asks)s)
 ), met as (
   select p.memory_id as a, c.memory_id as b, c.sim, c.checked
   from pool p cross join lateral (
@@ -85,8 +85,8 @@ update muniment.consolidation_runs set status = case status when 'running' then 
 where space_id = %(space)s and ended_at is null and leased_until < now() and status <> 'waiting'
 
 -- name: give_up
-update muniment.consolidation_runs set status = 'interrupted', ended_at = greatest(%(at)s, started_at)
-where space_id = %(space)s and run_id = %(run_id)s and ended_at is null
+update muniment.consolidation_runs set status = 'interrupted', ended_at = greatest(%(at)s, started_at), asked = null
+where space_id = %(space)s and run_id = %(run_id)s and ended_at is null and status <> 'waiting'
 
 -- name: begin (what the space's runs have compared so far goes on with this one)
 insert into muniment.consolidation_runs (space_id, run_id, status, started_at, leased_until, from_rev, surveyed_rev)
@@ -106,15 +106,21 @@ update muniment.consolidation_runs set status = %(status)s, ended_at = %(ended_a
   handed_at = %(handed)s
 where space_id = %(space)s and run_id = %(run_id)s and ended_at is null and (status = 'waiting') = %(waited)s
 
--- name: fingerprint
-insert into muniment.pair_fingerprints (
-  space_id, low_id, high_id, score, judgement, source, run_id, checked_at, tries)
-select %(space)s, f.low_id, f.high_id, round(f.sim * 100)::int, f.judgement, f.source, %(run_id)s, %(at)s,
-  (f.judgement = 'unanswered')::int
-from jsonb_to_recordset(%(findings)s::jsonb) f (low_id uuid, high_id uuid, sim float8, judgement text, source text)
-on conflict (space_id, low_id, high_id, score) do update set
-  judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at,
-  tries = (pair_fingerprints.tries + 1) * excluded.tries
+-- name: fingerprint (however often a model was asked in vain on one day (UTC), that is one try; what is shelved now is counted)
+with noted as (
+  insert into muniment.pair_fingerprints (
+    space_id, low_id, high_id, score, judgement, source, run_id, checked_at, tries)
+  select %(space)s, f.low_id, f.high_id, round(f.sim * 100)::int, f.judgement, f.source, %(run_id)s, %(at)s,
+    (f.judgement = 'unanswered' and f.source = 'model')::int
+  from jsonb_to_recordset(%(findings)s::jsonb) f (low_id uuid, high_id uuid, sim float8, judgement text, source text)
+  on conflict (space_id, low_id, high_id, score) do update set
+    judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at,
+    tries = excluded.tries * greatest(1, pair_fingerprints.tries
+      + (pair_fingerprints.checked_at::date <> excluded.checked_at::date)::int)
+  returning judgement = 'unanswered' and tries >= %(tries)s as enough
+)
+update muniment.consolidation_runs set shelved = shelved + (select count(*) from noted where enough)
+where space_id = %(space)s and run_id = %(run_id)s returning shelved
 
 -- name: runs (the one that is under way first, whatever the clock says)
 select run_id as id, status, started_at, ended_at, from_rev, to_rev, surveyed_rev as surveyed, upto_rev as upto, model, prompt, seen, checked,

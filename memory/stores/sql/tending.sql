@@ -55,20 +55,29 @@ from unnest(%(ids)s::uuid[], %(read)s::timestamptz[]) r (memory_id, at)
 join muniment.memories m on m.space_id = %(space)s and m.memory_id = r.memory_id
 where m.last_accessed_at is distinct from r.at limit 1
 
--- name: touch (what a writer holds is left out, and named)
-with seen as (
-  select * from unnest(%(ids)s::uuid[], %(counts)s::int[]) s (memory_id, count)
+-- name: touch (what has given way meanwhile counts for its heir; what a writer holds is left out, and named)
+with recursive led as (
+  select s.memory_id as seen, m.memory_id, m.heir, s.count, 0 as steps
+  from unnest(%(ids)s::uuid[], %(counts)s::int[]) s (memory_id, count) cross join lateral ({{line}} s.memory_id limit 1) m
+  union all
+  select l.seen, m.memory_id, m.heir, l.count, l.steps + 1
+  from led l cross join lateral ({{line}} l.heir limit 1) m where l.steps < %(steps)s
+), stays as materialized (
+  select distinct on (seen) seen, memory_id, count from led order by seen, steps desc
 ), free as (
   select m.memory_id from muniment.memories m
-  where m.space_id = %(space)s and m.memory_id = any(%(ids)s) for no key update skip locked
+  where m.space_id = %(space)s and m.memory_id = any(array(select s.memory_id from stays s)) for no key update skip locked
 ), done as (
   update muniment.memories m set last_accessed_at = greatest(m.last_accessed_at, %(at)s), access_count = m.access_count + s.count
-  from free join seen s using (memory_id)
+  from free join (select memory_id, sum(count)::int as count from stays group by memory_id) s using (memory_id)
   where m.space_id = %(space)s and m.memory_id = free.memory_id
   returning m.memory_id
 )
-select memory_id from muniment.memories where space_id = %(space)s and memory_id = any(%(ids)s)
-except select memory_id from done
+select seen as memory_id from stays where memory_id not in (select memory_id from done)
+
+-- name: line
+select m.memory_id, case m.state when 'superseded' then m.superseded_by end as heir from muniment.memories m
+where m.space_id = %(space)s and m.memory_id =
 
 -- name: eraser
 set local role muniment_eraser
