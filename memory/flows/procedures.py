@@ -21,7 +21,7 @@ from muniment.memory.ports import AnswerForm, ChatMessage, Probe
 from muniment.memory.prompts import prompt
 from muniment.memory.records import Memory, MemoryId, Neighbour, Revision, Scope, Turn, Vector, evolve
 from muniment.memory.rules import path_answer, procedure_words, suspect
-from muniment.memory.rules.goals import goals, part_of, reworded, same_goal, same_steps, worded
+from muniment.memory.rules.goals import apart, exactly, goals, part_of, reaches, renewed, reworded, same_steps
 from muniment.memory.rules.merge import Merged, fresh
 from muniment.memory.rules.paths import Path, candidate, paths, working
 from muniment.memory.rules.procedure import Procedure, fit, parse, render, united
@@ -184,14 +184,14 @@ async def _change(
         return None
     old = _same(house, one, known, near) or await _reworded(house, one, known)
     if old is None:
-        where = evolve(scope, agent=one.path.agent, session=one.path.session)
+        # A how-to outlives the run that found it: what belongs to one is forgotten with it.
+        where = evolve(scope, agent=one.path.agent, session=one.path.session, run=None)
         return Change(action="ADD", after=fresh(kept, MemoryId(uuid4()), where, now), vector=one.vector, band="new")
     before = parse(old.text)
     if before is None or (old.event_time is not None and old.event_time > one.path.at):
         return None  # edited by hand, or a later success is known
-    goal = worded(one.told.goal, before.goal) if same_steps(one.told, before) else one.told.goal
     # Of work that nobody has asked for in sight, the beginning may be out of sight.
-    told = evolve(one.told, goal=goal if one.path.asked else before.goal)
+    told = evolve(one.told, goal=renewed(one.told.goal, before.goal) if one.path.asked else before.goal)
     both = _fitted(house, united(told, before)) or told
     text = render(both)
     after = evolve(
@@ -222,14 +222,22 @@ def _same(house: House, one: _Found, known: Sequence[Memory], near: Sequence[Nei
     A vector alone does not tell a deployment to staging from one to production."""
     worked = {act.turn for act, _ in one.path.acts}
     active = [memory for memory in known if memory.state == "active"]
-    said = [(memory, found.goal) for memory in active if (found := parse(memory.text)) is not None]
+    said = [(memory, found) for memory in active if (found := parse(memory.text)) is not None]
     sure = {item.memory.id for item in near if item.sim >= house.profile.auto}
+    reached = [(memory, found) for memory, found in said if reaches(one.told, found)]
     looks = (
         (memory for memory, _ in said if worked & set(memory.turns)),
-        (memory for memory, goal in said if any(same_goal(known, one.told.goal) for known in goals(goal))),
-        (memory for memory, goal in said if memory.id in sure and part_of(goal, one.told.goal)),
+        (memory for memory, found in reached if exactly(one.told.goal, found.goal)),
+        (memory for memory, _ in reached),
+        (memory for memory, found in said if memory.id in sure and _says(one.told.goal, found.goal)),
     )
     return next(chain.from_iterable(looks), None)
+
+
+def _says(new: str, old: str) -> bool:
+    """Whether a goal only says more, or less, than one of the wordings of another, and is apart from none."""
+    wordings = goals(old)
+    return any(part_of(one, new) for one in wordings) and not any(apart(one, new) for one in wordings)
 
 
 async def _reworded(house: House, one: _Found, known: Sequence[Memory]) -> Memory | None:
@@ -237,6 +245,8 @@ async def _reworded(house: House, one: _Found, known: Sequence[Memory]) -> Memor
     active = [(memory, found) for memory in known if memory.state == "active" and (found := parse(memory.text))]
     for memory, found in active if one.path.asked else ():
         wordings = [wording for wording in goals(found.goal) if reworded(wording, one.told.goal)]
+        if any(apart(wording, one.told.goal) for wording in goals(found.goal)):
+            continue
         if wordings and same_steps(found, one.told) and await _close(house, one.told.goal, wordings):
             return memory
     return None

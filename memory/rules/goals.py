@@ -64,14 +64,14 @@ def same_goal(a: str, b: str) -> bool:
     left, right = _content(a), _content(b)
     if not left or not right:
         return words.fold(a) == words.fold(b)
-    return len(left & right) >= _ALIKE * len(left | right) and (left <= right or right <= left or reworded(a, b))
+    return len(left & right) >= _ALIKE * len(left | right) and (_nested(a, b) or reworded(a, b))
 
 
 def reworded(a: str, b: str) -> bool:
     """Whether two goals are of the same things, though one says in another way what is done to them, or says more.
 
     Staging is not production: a thing that only one of two goals names, while the other names another, keeps them apart."""
-    left, right = (_content(_DOING.sub(" ", goal)) for goal in (a, b))
+    left, right = _things(a), _things(b)
     return bool(left and right) and (left <= right or right <= left) and not _opposed(a, b)
 
 
@@ -82,21 +82,49 @@ def _opposed(a: str, b: str) -> bool:
 
 def part_of(a: str, b: str) -> bool:
     """Whether one of two goals says all that the other says, two words at least."""
-    left, right = _content(a), _content(b)
-    return min(len(left), len(right)) > 1 and (left <= right or right <= left)
+    return min(len(_content(a)), len(_content(b))) > 1 and _nested(a, b)
+
+
+def apart(a: str, b: str) -> bool:
+    """Whether two goals have words in common, and each names a thing that the other does not: a release to staging, and one
+    to production."""
+    return bool(_content(a) & _content(b)) and not (_nested(a, b) or reworded(a, b))
+
+
+def reaches(new: Procedure, known: Procedure) -> bool:
+    """Whether a path leads to the goal of a known procedure: to one of its wordings, and apart from none.
+
+    What says less than is known, or that something else is done, may be of another thing: there the steps decide."""
+    wordings = goals(known.goal)
+    if any(apart(one, new.goal) for one in wordings):
+        return False
+    same = [one for one in wordings if same_goal(one, new.goal)]
+    sure = any(_nested(one, new.goal) and _things(one) <= _things(new.goal) for one in same)
+    return sure or (bool(same) and same_steps(new, known))
+
+
+def exactly(new: str, old: str) -> bool:
+    """Whether a goal has the words of one of the wordings of another."""
+    return any(_content(one) == _content(new) for one in goals(old))
 
 
 def goals(goal: str) -> list[str]:
-    """The wordings of a goal, the newest first: the same steps may be asked for in several."""
+    """The wordings of a goal, the newest first: the same work may be asked for in several."""
     return goal.split(_OR)
 
 
 def worded(new: str, old: str) -> str:
-    """A goal in its new wording and the earlier ones that differ from it, as far as they have room."""
-    kept = [new, *(one for one in goals(old) if not same_goal(one, new) and not part_of(one, new))]
+    """A goal in its new wording and the earlier ones that differ from it, as far as they have room: those that say least go
+    first. What contradicts the new one goes at once."""
+    kept = [new, *(one for one in goals(old) if not (same_goal(one, new) or part_of(one, new) or apart(one, new)))]
     while len(_OR.join(kept)) > _CHARS and len(kept) > 1:
-        kept.pop()
+        kept.remove(min(kept[1:], key=lambda one: len(_content(one))))
     return _OR.join(kept)
+
+
+def renewed(new: str, old: str) -> str:
+    """The goal of a procedure that was reached again: worded anew, unless a known wording says more of the same."""
+    return worded(next((one for one in goals(old) if _nested(new, one) and _things(new) < _things(one)), new), old)
 
 
 def same_steps(a: Procedure, b: Procedure) -> bool:
@@ -110,6 +138,16 @@ def _bare_steps(one: Procedure) -> list[str]:
     for particular in map(words.fold, named):
         steps = [re.sub(rf"(?<![\w.-]){re.escape(particular)}(?![\w-])", "…", step) for step in steps]
     return steps
+
+
+def _nested(a: str, b: str) -> bool:
+    left, right = _content(a), _content(b)
+    return left <= right or right <= left
+
+
+def _things(goal: str) -> frozenset[str]:
+    """The words of a goal for what something is done to."""
+    return _content(_DOING.sub(" ", goal))
 
 
 def _content(goal: str) -> frozenset[str]:

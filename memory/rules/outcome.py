@@ -31,13 +31,25 @@ _FAILED = re.compile(
     r"|\btimed\s+out\b|^\W*(?:错误|失败|异常|出错)\s*(?:[:：！!]|$)",
     re.IGNORECASE | re.MULTILINE,
 )
+# How those that check sum up: so many failed, and how many did not, or how long it took. Of another tool it may be what
+# the output is about.
+_SUMMED = re.compile(
+    r"\b[1-9]\d*\s+(?:failed|failures?|failing|errors?)\b(?=.*\b(?:pass(?:ed|ing)?|warnings?|in\s+[\d.]+\s*m?s)\b)"
+    r"|\bpass(?:ed|ing)\b.*\b[1-9]\d*\s+(?:failed|failures?|failing|errors?)\b|\bfailures[:=]\s*[1-9]"
+    r"|^found\s+[1-9]\d*\s+errors?\b(?:\.?\s*$|\s+in\s+\d+\s+(?:source\s+)?files?\b)|^(?-i:FAIL)(?=\s|$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_CHECKERS = re.compile(r"(?:^|[\s_.-])(?:py)?(?:tests?|lint|check|build|compile)(?=[\s_.:-]|$)", re.IGNORECASE)
+_SHELLS = re.compile(r"(?:\w+_)?(?:bash|shell|sh|terminal|exec|execute|cmd|command|run)(?:_\w+)?", re.IGNORECASE)
+_COMMANDS = ("command", "commands", "cmd", "script", "line")
 _DONE = re.compile(
-    r"^\W*(?:ok|success(?:ful(?:ly)?)?|succeeded|passed|accepted|done)\b|^\W*(?:成功|通过|完成)", re.IGNORECASE
+    r"^\W*(?:ok|success(?:ful(?:ly)?)?|succeeded|passed|accepted|done)\b(?!\W{0,3}[:=]\s*(?:false|no|0)\b)|^\W*(?:成功|通过|完成)",
+    re.IGNORECASE,
 )
 # Anywhere in the line where an output comes to the point: no failure yet, but no success either.
 _TROUBLE = re.compile(
     r"(?<!\b0 )(?<!\bno )(?<!\bwithout )\b(?:fail(?:ed|ures?|s|ing)?|errors?|unable|cannot|can't|could\s+not|couldn't|denied"
-    r"|refused|rejected|not\s+found|invalid|missing|aborted)\b|失败|错误|异常|无法|未能",
+    r"|refused|rejected|not\s+found|invalid|missing|aborted)\b|\bERR!|失败|错误|异常|无法|未能",
     re.IGNORECASE,
 )
 # What sends a reader somewhere or has something done: an address, a pipe, a command in marks, a verb that begins a clause.
@@ -58,12 +70,20 @@ _DIRECTS = re.compile(
 _OPENED = re.compile(
     r"(?:open|exec|fork/exec) [\w./~ -]{1,60}: (?:no such file or directory|permission denied|is a directory|file exists|too many open files)"
 )
+_FRAME = re.compile(r"^(?:E\s{2,}|[\s=#]|-{3,})+|(?:[\s=#]|-{3,})+$")  # of what a line says
 _PLAIN_NAME = re.compile(r"[A-Z][A-Za-z0-9]{2,47}")
-_CODES = ("exit_code", "exitcode", "returncode", "return_code")
-_HTTPS = ("status_code", "http_status", "statuscode", "status", "code")
+# The names of an object's members, without case and without what joins their words.
+_CODES = ("exitcode", "returncode", "errcode", "errno", "errorcode")
+_HTTPS = ("statuscode", "httpstatus", "status", "code")
 _FLAGS = ("ok", "success", "succeeded", "valid", "accepted", "passed")
-_BAD, _GOOD = ("error", "failed", "failure", "rejected"), ("ok", "success", "succeeded", "passed", "accepted", "done")
-_TOLD = ("error", "message", "detail", "reason", "stderr")
+_BAD = ("error", "failed", "failure", "fail", "rejected", "timeout")
+_GOOD = ("ok", "success", "succeeded", "passed", "accepted", "done")
+_TOLD = ("error", "errors", "message", "detail", "reason", "stderr", "errmsg", "msg", "text")
+_WRAPPED = ("result", "output", "response")
+_MEMBER = re.compile(
+    r"""(?P<open>[{\[])|(?P<close>[}\]])|(?P<colon>:)|(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<plain>[^\s{}\[\]:,"']+)"""
+)
+_PLAIN: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None}
 
 
 def judge(act: Act) -> Verdict:
@@ -71,19 +91,34 @@ def judge(act: Act) -> Verdict:
     if act.ok is False:
         return "failed"
     found = _reported(act.result)
+    if found == "unknown" and (command(act) or _CHECKERS.search(act.name)) and _SUMMED.search(_edges(act.result)):
+        return "failed"
     if found == "unknown" and act.ok and not _TROUBLE.search(_edges(act.result)):
         return "ok"
     return found
 
 
+def command(act: Act) -> str | None:
+    """What a shell was told to run; None of any other tool."""
+    if not _SHELLS.fullmatch(act.name):
+        return None
+    told = next((one for name in _COMMANDS if (one := act.arguments.get(name))), None)
+    if isinstance(told, list) and told and all(isinstance(one, str) for one in told):
+        # A shell within: `["bash", "-lc", "pytest -q"]`.
+        inner = len(told) > 2 and told[-2].startswith("-") and told[-2].endswith("c")
+        told = told[-1] if inner else (" && " if "commands" in act.arguments else " ").join(told)
+    return told if isinstance(told, str) else None
+
+
 def reason(act: Act) -> str:
     """Why it failed, in at most 80 characters and nothing that instructs: what a tool says is data."""
     fields = _fields(act.result)
-    told = next((one for name in _TOLD if isinstance(one := fields.get(name), str) and one.strip()), "")
-    codes = [f"HTTP {found[1]}" for found in [_HTTP.search(_ends(act.result))] if found and found[1] >= "400"]
+    statuses = [value for name in _HTTPS if isinstance(value := fields.get(name), int) and 400 <= value < 600]
+    statuses += [int(found[1]) for found in [_HTTP.search(_ends(act.result))] if found and found[1] >= "400"]
+    codes = [f"HTTP {one}" for one in statuses[:1]]
     codes += [f"exit code {found[1]}" for found in [_CODE.search(_ends(act.result))] if found and found[1] != "0"]
     thrown = [one for one in _THROWN.findall(act.result) if _PLAIN_NAME.fullmatch(one)]
-    line = told or _line(act.result)
+    line = _line(_said(fields) or act.result)
     short = " ".join(clean(line).split()).strip(" .;")
     if not short or _directs(short) or suspect.instructs(act.result):
         # The sentence may be a part of an order: only what has a form of its own is told.
@@ -126,28 +161,63 @@ def _edges(result: str) -> str:
 
 
 def _of_fields(fields: dict[str, Any]) -> Verdict:
-    """Of a JSON object: codes and flags that have a meaning by their names, and an error that is there."""
+    """Of an object: codes and flags that have a meaning by their names, and an error that is there; where it holds none of
+    these, of the object that it wraps."""
     signs: list[bool] = []
     signs += [value == 0 for name in _CODES if isinstance(value := fields.get(name), int)]
     signs += [value < 400 for name in _HTTPS if isinstance(value := fields.get(name), int) and 100 <= value < 600]
     signs += [value for name in _FLAGS if isinstance(value := fields.get(name), bool)]
+    signs += [not value for name in ("iserror",) if isinstance(value := fields.get(name), bool)]
     status = str(fields.get("status", "")).casefold()
     signs += [status in _GOOD] if status in (*_GOOD, *_BAD) else []
-    signs += [False for name in ("error", "errors", "is_error", "exception") if fields.get(name)]
+    signs += [False for name in ("error", "errors", "exception") if fields.get(name)]
     if not signs:
-        return "unknown"
+        inner = next((one for name in _WRAPPED if isinstance(one := fields.get(name), dict)), None)
+        return _of_fields(_members(inner)) if inner else "unknown"
     return "ok" if all(signs) else "failed"
 
 
+def _said(fields: dict[str, Any]) -> str:
+    """What an object says of itself that went wrong, or what it wraps says; empty where nothing does."""
+    told = [fields[name] for name in (*_TOLD, *_WRAPPED, "content") if fields.get(name)]
+    flat = [one[0] if isinstance(one, list) else one for one in told]
+    first = next((one for one in flat if isinstance(one, str) and one.strip()), "")
+    return first or next((found for one in flat if isinstance(one, dict) and (found := _said(_members(one)))), "")
+
+
 def _fields(result: str) -> dict[str, Any]:
-    """The output as a JSON object, its names in lower case; empty when it is none."""
+    """The members of an output that is an object, also of one that was cut or that Python printed; empty when it is none."""
     if not result.lstrip().startswith("{"):
         return {}
     try:
         found = json.loads(result)
     except (ValueError, RecursionError):
-        return {}
-    return {str(name).casefold(): value for name, value in found.items()} if isinstance(found, dict) else {}
+        found = _loose(result)
+    return _members(found)
+
+
+def _members(found: dict[str, Any]) -> dict[str, Any]:
+    return {str(name).casefold().replace("_", "").replace("-", ""): value for name, value in found.items()}
+
+
+def _loose(result: str) -> dict[str, Any]:
+    """The members of the outermost object whose values are no objects; of those that are, that they are not empty."""
+    found: dict[str, Any] = {}
+    depth, tokens = 0, [*_MEMBER.finditer(result)]
+    for name, mark, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        depth += (name.lastgroup == "open") - (name.lastgroup == "close")
+        if depth == 1 and name.lastgroup == "text" and mark.lastgroup == "colon":
+            found.setdefault(name.group()[1:-1], _value(value, result))
+    return found
+
+
+def _value(token: re.Match[str], result: str) -> Any:
+    said = token.group()
+    if token.lastgroup == "open":
+        return not result[token.end() :].lstrip().startswith(("}", "]"))
+    if token.lastgroup == "text":
+        return said[1:-1]
+    return int(said) if re.fullmatch(r"-?\d{1,9}", said) else _PLAIN.get(said.casefold(), said)
 
 
 def _ends(result: str) -> str:
@@ -156,7 +226,8 @@ def _ends(result: str) -> str:
 
 def _line(result: str) -> str:
     """The line that says what went wrong: the last error that was thrown, else the first line that says so, else the first."""
-    lines = [one.strip() for one in _ends(result).splitlines() if one.strip()]
+    lines = [bare for one in _ends(result).splitlines() if (bare := _FRAME.sub("", one))]
     thrown = [one for one in lines if _THROWN.match(one)]
-    said = [one for one in lines if _FAILED.search(one)]
-    return (thrown[-1:] or said[:1] or lines[:1] or [""])[0]
+    said = [one for one in lines if _FAILED.search(one) or _SUMMED.search(one)]
+    troubled = [one for one in lines if _TROUBLE.search(one)]
+    return (thrown[-1:] or said[:1] or troubled[:1] or lines[:1] or [""])[0]

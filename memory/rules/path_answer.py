@@ -15,7 +15,7 @@ from muniment.memory.errors import BadExtraction
 from muniment.memory.records import evolve
 from muniment.memory.rules import outcome, suspect, words
 from muniment.memory.rules.answers import find
-from muniment.memory.rules.paths import RUN, Path, step
+from muniment.memory.rules.paths import Path
 from muniment.memory.rules.procedure import Procedure, tidy
 from muniment.memory.rules.procedure_words import impersonal
 from muniment.memory.rules.text import vocabulary
@@ -124,7 +124,7 @@ def _calls(acts: Sequence[Act]) -> str:
 
 def _tells_of(act: Act, text: str) -> bool:
     """Whether a text names the tool, or gives the command that it was given."""
-    return act.name in text or (step(act).startswith(RUN) and step(act).removeprefix(RUN) in text)
+    return act.name in text or bool((told := outcome.command(act)) and tidy(told) in text)
 
 
 def _outputs(path: Path) -> str:

@@ -4,6 +4,7 @@ Only what tools report makes a path. What an assistant says - a how-to, a final 
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -12,12 +13,15 @@ from datetime import datetime
 from muniment.memory.acts import LOOKUPS, Act, read
 from muniment.memory.records import Candidate, Turn, TurnId
 from muniment.memory.rules import outcome, procedure_words, suspect
-from muniment.memory.rules.outcome import Verdict, judge
+from muniment.memory.rules.outcome import Verdict, command, judge
 from muniment.memory.rules.procedure import CATEGORY, TAG, Procedure, render, tidy
 from muniment.memory.rules.text import vocabulary
 
-_SHELLS = re.compile(r"(?:\w+_)?(?:bash|shell|sh|terminal|exec|execute|cmd|command|run)(?:_\w+)?", re.IGNORECASE)
-_COMMANDS = ("command", "cmd", "script", "line")
+_PLACES = vocabulary("host hostname server machine container cwd workdir working_dir working_directory dir directory")
+# What is useless when not told word for word.
+_EXACT = vocabulary(
+    "query sql statement code expression script command cmd line url uri path file_path selector pattern filter"
+)
 _CHECKS = re.compile(
     r"(?:check|verify|validate|lint|test|inspect|assert|confirm|health)(?=_|-|\.|$)|.*_(?:check|test|validate|status)$",
     re.IGNORECASE,
@@ -29,11 +33,14 @@ _IDLE = vocabulary(
     send check open load save start stop web add show look test
     """
 )
-_EXTENSION = re.compile(r"\.([a-z][a-z0-9]{1,4})\b")
+_EXTENSION = re.compile(r"(?<=\w)\.([a-z][a-z0-9]{1,4})(?![\w./(\[@:-])")
+_HOST = re.compile(
+    r"\b[a-z][\w+.-]*://[^\s/\"']*|\S+@[\w.-]+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|gov|edu|local|internal|example)\b"
+)
 _REASON_CODE = re.compile(r"HTTP \d{3}|exit code \d+|\b[A-Z]\w*(?:Error|Exception|Timeout)\b")
 _SECRET = re.compile(r"\[redacted:\w+\]")
 RUN = "Run: "
-_VALUE, _COMMAND = 60, 120  # characters
+_VALUE, _LONG = 60, 120  # characters
 _HIDDEN = "…"
 _ASKED_FOR, _FOUND = 4, 3  # importance
 _SURE, _LIKELY = 0.95, 0.85
@@ -187,18 +194,12 @@ def _akin(a: Act, b: Act) -> bool:
 
 def _tool(act: Act) -> str:
     """What was used: of a shell, the program that was run in it."""
-    command = _command(act)
-    return f"{act.name} {next(iter(command.split()), '')}" if command else act.name
-
-
-def _command(act: Act) -> str | None:
-    """What a shell was told to run; None of any other tool."""
-    told = next((one for name in _COMMANDS if isinstance(one := act.arguments.get(name), str)), None)
-    return told if _SHELLS.fullmatch(act.name) else None
+    told = command(act)
+    return f"{act.name} {next(iter(told.split()), '')}" if told else act.name
 
 
 def _named(act: Act) -> frozenset[str]:
-    return frozenset() if _command(act) else frozenset(map(str.lower, _WORD.findall(act.name))) - _IDLE
+    return frozenset() if command(act) else frozenset(map(str.lower, _WORD.findall(act.name))) - _IDLE
 
 
 def _values(act: Act) -> frozenset[str]:
@@ -206,7 +207,9 @@ def _values(act: Act) -> frozenset[str]:
 
 
 def _call(act: Act) -> tuple[str, str]:
-    return act.name, str(sorted(act.arguments.items(), key=lambda pair: pair[0]))
+    """What was done: of a shell the command, and where, not what an agent notes beside it."""
+    told = command(act)
+    return act.name, str([told, *_where(act)] if told else sorted(act.arguments.items(), key=lambda pair: pair[0]))
 
 
 def _kept(acts: Sequence[tuple[Act, Verdict]]) -> list[tuple[Act, Verdict]]:
@@ -233,44 +236,66 @@ def _done_over(acts: Sequence[tuple[Act, Verdict]], place: int) -> Act | None:
 
 def step(act: Act) -> str:
     """A use of a tool as what to do."""
-    if command := _command(act):
-        return f"{RUN}{_shown(command, _COMMAND)}"
-    with_ = f" with {told}" if (told := ", ".join(_told(act))) else ""
-    return (
-        f"Check with {act.name}{f' ({told})' if told else ''}" if _CHECKS.match(act.name) else f"Call {act.name}{with_}"
-    )
+    if told := command(act):
+        place = ", ".join(_where(act))
+        return f"{RUN}{_shown(told, _LONG)}{f' ({place})' if place else ''}"
+    with_ = ", ".join(_told(act))
+    if _CHECKS.match(act.name):
+        return f"Check with {act.name}{f' ({with_})' if with_ else ''}"
+    return f"Call {act.name}{f' with {with_}' if with_ else ''}"
+
+
+def _where(act: Act) -> Iterator[str]:
+    return (f"{name}={_shown(value, _VALUE)}" for name, value in _texts(act) if name in _PLACES)
 
 
 def _told(act: Act) -> Iterator[str]:
+    for name, value in _texts(act):
+        yield f"{tidy(name)}={_shown(value, _LONG if name in _EXACT else _VALUE)}"
+
+
+def _texts(act: Act) -> Iterator[tuple[str, str]]:
     for name, value in act.arguments.items():
-        if isinstance(value, str | int | float | bool):
-            yield f"{tidy(name)}={_shown(str(value), _VALUE)}"
+        if value is not None:
+            yield name, str(value) if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
 
 
 def _shown(value: str, most: int) -> str:
-    """A value as far as it may be told: no secret, no order, nothing long."""
+    """A value as far as it may be told: no secret, no order, of a long one that has to be exact the beginning."""
     flat = _SECRET.sub(_HIDDEN, tidy(value))
-    return _HIDDEN if not flat or len(flat) > most or suspect.instructs(flat) else flat
+    if not flat or suspect.instructs(flat):
+        return _HIDDEN
+    if len(flat) <= most:
+        return flat
+    return f"{flat[:most].rpartition(' ')[0] or flat[:most]} {_HIDDEN}" if most == _LONG else _HIDDEN
 
 
 def _avoided(acts: Sequence[tuple[Act, Verdict]], kept: Sequence[Act]) -> tuple[str, ...]:
     """What failed and why, the latest first; what succeeded in the same words later was too early, or upon something else."""
-    found: dict[str, None] = {}
+    found: dict[str, str] = {}
     blamed: set[TurnId] = set()
+    steps = {step(act) for act in kept}
     for n in reversed(range(len(acts))):
         act, verdict = acts[n]
         broken = _done_over(acts, n) if verdict != "failed" else None
         if broken is not None:
-            found.setdefault(f"{_bare(act)}: {broken.name} fails ({outcome.reason(broken)})")
+            found.setdefault(f"{_bare(act)}: {broken.name} fails", outcome.reason(broken))
             blamed.add(broken.turn)
     for act, verdict in reversed(acts):
         if verdict != "failed" or act.turn in blamed:
             continue
         place = next((n for n, one in enumerate(kept) if _call(one) == _call(act)), None)
-        before = next((one.name for one in reversed(kept[:place]) if one.at > act.at), None) if place else None
-        if place is None or before is not None:
-            found.setdefault(f"{_bare(act)}{f' before {before}' if before else ''} ({outcome.reason(act)})")
-    return tuple(found)
+        before = next((_brief(one) for one in reversed(kept[:place]) if one.at > act.at), None) if place else None
+        # What is told in the words of a step cannot be told to be avoided.
+        if before is not None or (place is None and step(act) not in steps):
+            found.setdefault(f"{_bare(act)}{f' before {before}' if before else ''}", outcome.reason(act))
+    return tuple(f"{what} ({why})" for what, why in found.items())
+
+
+def _brief(act: Act) -> str:
+    """A use by its name; of a shell, by its command."""
+    told = command(act)
+    return _shown(told, _LONG) if told else act.name
 
 
 def _bare(act: Act) -> str:
@@ -280,8 +305,8 @@ def _bare(act: Act) -> str:
 def _again(kept: Sequence[Act], failed: Sequence[Act]) -> str:
     """Where the path applies: the tools, the kinds of files, and how the failures showed."""
     names = list(dict.fromkeys(act.name for act in kept))[:4]
-    values = [str(value) for act in (*kept, *failed) for value in act.arguments.values() if isinstance(value, str)]
-    files = list(dict.fromkeys(f".{one}" for value in values for one in _EXTENSION.findall(value.lower())))[:3]
+    values = [value.lower() for act in (*kept, *failed) for _, value in _texts(act) if len(value) <= _LONG]
+    files = list(dict.fromkeys(f".{one}" for value in values for one in _EXTENSION.findall(_HOST.sub(" ", value))))[:3]
     signs = list(dict.fromkeys(sign for act in failed for sign in _REASON_CODE.findall(outcome.reason(act))))[:2]
     parts = [f"with {', '.join(names)}" + (f" on {', '.join(files)} files" if files else "")]
     return "; ".join([*parts, *([f"when {' or '.join(signs)} comes up"] if signs else [])])

@@ -18,7 +18,7 @@ _ALIKE = 0.5
 
 _OPENING = (
     r"^[\W_]*(?:(?:please|kindly|ok(?:ay)?|now|and|so|also|then|well|great|perfect|awesome|excellent|nice|good|cool|super|wonderful|fantastic|thanks"
-    r"|thank\s+you(?:\s+(?:so|very)\s+much)?|yes|it\s+works(?:\s+now)?|that\s+(?:worked|works)|hey|hi|hello|just|finally|done|next)\b[\s,.:;!–—-]*)*"
+    r"|thank\s+you(?:\s+(?:so|very)\s+much)?|yes|it\s+works(?:\s+now)?|that\s+(?:worked|works)|hey|hi|hello|just|finally|done|next|oh|by\s+the\s+way|btw|one\s+more\s+thing|before\s+(?:i|we)\s+(?:forget|go\s+on|move\s+on))\b[\s,.:;!–—-]*)*"
 )
 _WHAT = (
     r"(?:(?:(?:this|these|those|all\s+(?:of\s+)?(?:the|these|those)|our)\s+)(?:(?:exact|working|successful|whole|complete|entire|last)\s+)*"
@@ -34,14 +34,14 @@ _WORK = (
 _LATER = r"(?:for\s+(?:next\s+time|later|the\s+future|future\s+use)|next\s+time)"
 # What no wish is without: most messages are done with after one look.
 _HINT = re.compile(
-    r"\bhow\s+(?:we|you|this|that|it)\b|\bas\s+an?\b|step|procedure|workflow|process|path|sequence|playbook|runbook|recipe|how-?to|solution|approach"
+    r"\bhow\s+(?:we|you|this|that|it|to)\b|\bas\s+an?\b|step|procedure|workflow|process|path|sequence|playbook|runbook|recipe|how-?to|solution|approach"
     r"|checklist|skill|guide|怎么|如何|怎样|步骤|流程|做法|方法|过程|操作|顺序|清单",
     re.IGNORECASE,
 )
 _ASKED = (
     re.compile(
         rf"{_OPENING}(?:remember|memori[sz]e|note(?:\s+down)?|write\s+down|record|save)\s+(?:exactly\s+)?how\s+(?:(?:we|you)\s+(?:just\s+|finally\s+)?{_WORK}\b"
-        rf"|(?:this|that|it)\s+was\s+(?:done|fixed|solved|made|resolved)\b)(?P<rest>[^?？]*)$",
+        r"|(?:this|that|it)\s+was\s+(?:done|fixed|solved|made|resolved)\b|to\s+(?:do|fix|solve|handle|make|resolve)\s+(?:this|that|it)\b)(?P<rest>[^?？]*)$",
         re.IGNORECASE,
     ),
     re.compile(
@@ -66,7 +66,7 @@ _ASKED = (
     ),
 )
 _STEPS_ZH = r"(?:(?:操作|具体|完整|整个|全部|所有|成功)的?)*(?:步骤|流程|做法|方法|过程|操作|顺序|检查清单)"
-_NOW_ZH = r"^[\s，,。！!]*(?:(?:好的?|太好了|很好|谢谢|多谢|完美|成功了|搞定了|终于成功了|可以了|那么?|请|麻烦你?|帮我|你|现在|务必|一定要)[，,。！!\s]*)*"
+_NOW_ZH = r"^[\s，,。！!]*(?:(?:好的?|太好了|很好|谢谢|多谢|完美|成功了|搞定了|终于成功了|可以了|顺便说?|对了|(?:以后|下次)(?:都|就|也)*(?:这么|这样)[做办弄来]|那么?|请|麻烦你?|帮我|你|现在|务必|一定要)[，,。！!\s]*)*"
 _ASKED_ZH = (
     re.compile(
         _NOW_ZH
@@ -76,7 +76,7 @@ _ASKED_ZH = (
         _NOW_ZH
         + r"(?:能不能|能否|能|可以|可不可以)?把(?:我们|咱们|刚才|这次|这些|这个|上面|以上|的)*"
         + _STEPS_ZH
-        + r"(?:都|全部)?(?:记下来?|记住|记录(?:下来?|一下)?|保存(?:下来|起来|一下)?|存(?:下来|起来)|写下来)(?:作为流程|成流程|好)?(?:吗|吧|可以吗|好吗|行吗)?[。！!?？\s]*$"
+        + r"(?:都|全部)?(?:记下来?|记住|记一下|记录(?:下来?|一下)?|保存(?:下来|起来|一下)?|存(?:下来|起来)|写下来)(?:作为流程|成流程|好)?(?:吗|吧|可以吗|好吗|行吗)?[。！!?？\s]*$"
     ),
     re.compile(
         _NOW_ZH
@@ -101,17 +101,32 @@ _NEXT_TIME = re.compile(
 )
 
 VERBS = (
-    r"(?:add|analy[sz]e|apply|archive|assemble|backup|back\s+up|book|bring|build|calculate|check|clean|clone|collect|combine|compare|compile|compress|compute|configure"
-    r"|connect|convert|copy|create|crop|debug|decode|decrypt|delete|deliver|deploy|diagnose|download|draft|encode|encrypt|enable|export|extract|fetch|fill|find"
-    r"|figure\s+out|find\s+out|fix|format|generate|get|import|index|insert|inspect|install|integrate|investigate|load|look\s+into|make|merge|migrate|mount|move|open|optimi[sz]e|order|package|parse|patch|ping|plan|plot"
-    r"|prepare|print|process|produce|publish|pull|push|read|rebuild|recover|refactor|release|remove|rename|reduce|render|renew|repair|replace|reproduce|reset|resize|resolve|restart|restore"
-    r"|roll\s+(?:back|out)|rotate|run|scan|schedule|scrape|send|set\s+up|ship|sign|sort|split|start|stop|solve|sort\s+out|submit|summari[sz]e|switch|sync|tag|test|transcribe|transfer"
-    r"|translate|trim|turn|unpack|update|upgrade|upload|validate|verify|write|zip)"
+    r"(?:add|analy[sz]e|apply|approve|archive|assemble|assign|backup|back\s+up|benchmark|book|bring|build|bump|calculate|cancel|check|clean|clear|clone|close|collect|combine|commit|compare|compile|compress"
+    r"|compute|configure|connect|convert|copy|count|crawl|create|crop|debug|decode|decrypt|delete|deliver|deploy|diagnose|disable|document|download|draft|drop|edit|encode|encrypt|enable|export|extract|fetch"
+    r"|fill|find|figure\s+out|find\s+out|fix|format|generate|get|implement|import|improve|increase|index|insert|inspect|install|integrate|investigate|invite|lint|list|load|look\s+(?:into|up)|make|measure"
+    r"|merge|migrate|monitor|mount|move|notify|open|optimi[sz]e|order|package|parse|patch|ping|plan|plot|post|prepare|print|process|produce|profile|provision|publish|pull|purge|push|query|read|rebase"
+    r"|rebuild|recover|refactor|register|release|remove|rename|reduce|render|renew|repair|replace|reply|reproduce|reset|resize|resolve|restart|restore|revert|review|rewrite|roll\s+(?:back|out)|rotate|run|scan"
+    r"|schedule|scrape|search|send|set\s+up|share|ship|sign|sort|speed\s+up|spin\s+up|split|start|stop|solve|sort\s+out|submit|summari[sz]e|switch|sync|tag|test|train|transcribe|transfer"
+    r"|translate|trim|turn|unblock|unpack|update|upgrade|upload|validate|verify|write|zip)"
+)
+_VERBS_ZH = (
+    r"(?:转换|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修复|修改|提交|发送|生成|备份|迁移|升级|回滚|解析|安装|卸载|打包|运行|检查|测试|配置|下载|更新|创建|新建|删除|添加|增加|恢复|整理|提取|重启|启动|停止"
+    r"|查询?|统计|计算|分析|汇总|总结|搜索|抓取|爬取|编译|构建|调试|优化|清理|清空|推送|拉取|克隆|重命名|校验|验证|预订|预约|安排|续期|撰写|编写|设置|订阅|注册|关闭|开启|打开|读取|对比|比较)"
 )
 _REQUEST = re.compile(
     _OPENING
     + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|(?:i|we)(?:'d|\s+would)?\s+(?:like|need|want|have)\s+(?:you\s+)?(?:to\s+)?|let's\s+|let\s+us\s+|you\s+need\s+to\s+)?(?:please\s+|now\s+|first\s+|then\s+|try\s+to\s+)*"
     r"(?:help\s+(?:me|us)\s+(?:to\s+)?)?(?P<goal>" + VERBS + r"\s+\S.+)$",
+    re.IGNORECASE,
+)
+# "It is red, please fix it": the order after what it is about.
+_ASKED_FOR = re.compile(
+    r"[,;]\s+(?=(?:(?:so|and|then)\s+)?(?:please|can\s+you|could\s+you)\b)|[，；](?=请|帮我|麻烦)", re.IGNORECASE
+)
+# "Deploy it and then save the steps": the wish after the order.
+_AND_THEN = re.compile(
+    r"(?:[,;]\s*|\s+)(?:(?:and|then|afterwards)\s+){1,3}(?=(?:please\s+)?(?:save|store|keep|record|note|write|memori[sz]e|document|remember)\b)"
+    r"|[，；,;]\s*(?:(?:然后|并且?|最后|之后|接着|(?:完成|做完|弄完|搞定)[了之以]?后?)[，,]?)*(?=请?(?:把|记|保存))",
     re.IGNORECASE,
 )
 # What is asked for in other words than an order: the goal of the work that follows it.
@@ -129,13 +144,14 @@ _WANTED = (
 _REQUEST_ZH = re.compile(
     r"^[\s，,]*(?:(?:好的?|现在|那么?|请问?|麻烦你?|帮我们?|帮忙|能不能|能否|可以|你|我想要?|我需要|我们需要|我们要|需要|要|先|然后|接着)[，,\s]*)*"
     r"(?P<goal>(?:把|将).{2,60}?(?:转换?成|转为|改成|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修好|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|发给|交给).{0,40}"
-    r"|(?:转换|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|运行|检查|测试|配置|下载|更新|创建|恢复|整理|提取)\S.{1,60}?)[吧吗。！!?？\s]*$"
+    rf"|{_VERBS_ZH}(?!了|过)\S.{{1,60}}?)[吧吗。！!?？\s]*$"
 )
 _AGAIN = re.compile(
     r"^\W*(?:(?:no|ok(?:ay)?|hm+|but|and|please|well|then|sorry)\b[\s,.!]*)*(?:try|retry|again|still|once\s+more|instead|what\s+about|how\s+about|it\s+(?:still|failed|fails|does\s*n't|didn't)|that\s+(?:did\s*n't|didn't|failed)"
     r"|now|next|then|also|after\s+that|finally|and|continue|go\s+on|use|with)\b|^[\s，,]*(?:再|重试|重新|还是|继续|换|改用|然后|接着|下一步|最后|现在|那就)",
     re.IGNORECASE,
 )
+_THEM = re.compile(r"\bthem\b", re.IGNORECASE)
 _ANAPHOR = re.compile(
     r"\b(?:it|that|them|this|those|these|the\s+(?:result|output|file))\b|它|这个|那个|结果", re.IGNORECASE
 )
@@ -186,18 +202,23 @@ def rest(text: str) -> str:
 def request(text: str) -> str | None:
     """What a person asks to be done, as a goal that says nothing of the person; None when the text asks for no work."""
     before: str | None = None
-    for sentence in _sentences(text):
-        if _wish(sentence) is not None:
-            continue
-        found = (_REQUEST_ZH if _CJK.search(sentence) else _REQUEST).match(sentence.strip())
-        goal = impersonal(found["goal"]) if found else None
-        if goal and before and _ANAPHOR.search(goal):
+    for sentence in (part for one in _sentences(text) if _wish(one) is None for part in _ASKED_FOR.split(one)):
+        found = _ordered(sentence)
+        order = found["goal"] if found else ""
+        if before and _ANAPHOR.search(order):
             # "The portal refuses the file. Make it accept it." is no goal without its first half.
-            return impersonal(f"{before}: {goal[:1].lower()}{goal[1:]}") or goal
+            whole = f"{before}: {order[:1].lower()}{_THEM.sub('those', order[1:])}"
+            goal = impersonal(whole) or impersonal(order)
+        else:
+            goal = impersonal(order)
         if goal:
             return goal
         before = impersonal(sentence)
     return None
+
+
+def _ordered(sentence: str) -> re.Match[str] | None:
+    return (_REQUEST_ZH if _CJK.search(sentence) else _REQUEST).match(sentence.strip())
 
 
 def wanted(text: str) -> str | None:
@@ -246,6 +267,15 @@ def _wish(sentence: str) -> Wish | None:
 
 def _sentences(text: str) -> Iterator[str]:
     """The sentences that may say something of a path: a very long one says something else, and what a person says of a long
-    paste stands before it or after it."""
+    paste stands before it or after it. A wish in one breath with an order is a sentence of its own."""
     near = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
-    return (found.group() for found in _SENTENCE.finditer(near) if len(found.group()) <= _SENTENCE_CHARS)
+    for found in _SENTENCE.finditer(near):
+        sentence = found.group()
+        if len(sentence) > _SENTENCE_CHARS:
+            continue
+        then = next((one for one in _AND_THEN.finditer(sentence) if _wish(sentence[one.end() :]) is not None), None)
+        if then and _ordered(sentence[: then.start()]):
+            yield sentence[: then.start()]
+            yield sentence[then.end() :]
+        else:
+            yield sentence
