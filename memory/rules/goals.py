@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 from muniment.memory.rules import words
-from muniment.memory.rules.procedure import Procedure
+from muniment.memory.rules.procedure import OR, Procedure
 from muniment.memory.rules.procedure_words import VERBS
 
 _ALIKE = 0.6  # of the words of two goals
-_OR = " / "  # between the wordings of a goal
 _CHARS = 160  # of all wordings
 _MARKS = ".,:;!?()[]\"'"
 # What differs from one time to the next: files, addresses, versions, numbers.
@@ -99,7 +98,8 @@ def reaches(new: Procedure, known: Procedure) -> bool:
     if any(apart(one, new.goal) for one in wordings):
         return False
     same = [one for one in wordings if same_goal(one, new.goal)]
-    sure = any(_nested(one, new.goal) and _things(one) <= _things(new.goal) for one in same)
+    # Of Chinese the words are pairs of characters: few that are alike leave no room for another verb.
+    sure = any(_things(one) <= _things(new.goal) and (words.has_cjk(one) or _nested(one, new.goal)) for one in same)
     return sure or (bool(same) and same_steps(new, known))
 
 
@@ -110,16 +110,16 @@ def exactly(new: str, old: str) -> bool:
 
 def goals(goal: str) -> list[str]:
     """The wordings of a goal, the newest first: the same work may be asked for in several."""
-    return goal.split(_OR)
+    return goal.split(OR)
 
 
 def worded(new: str, old: str) -> str:
     """A goal in its new wording and the earlier ones that differ from it, as far as they have room: those that say least go
     first. What contradicts the new one goes at once."""
     kept = [new, *(one for one in goals(old) if not (same_goal(one, new) or part_of(one, new) or apart(one, new)))]
-    while len(_OR.join(kept)) > _CHARS and len(kept) > 1:
+    while len(OR.join(kept)) > _CHARS and len(kept) > 1:
         kept.remove(min(kept[1:], key=lambda one: len(_content(one))))
-    return _OR.join(kept)
+    return OR.join(kept)
 
 
 def renewed(new: str, old: str) -> str:

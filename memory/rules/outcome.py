@@ -36,7 +36,7 @@ _FAILED = re.compile(
 _SUMMED = re.compile(
     r"\b[1-9]\d*\s+(?:failed|failures?|failing|errors?)\b(?=.*\b(?:pass(?:ed|ing)?|warnings?|in\s+[\d.]+\s*m?s)\b)"
     r"|\bpass(?:ed|ing)\b.*\b[1-9]\d*\s+(?:failed|failures?|failing|errors?)\b|\bfailures[:=]\s*[1-9]"
-    r"|^found\s+[1-9]\d*\s+errors?\b(?:\.?\s*$|\s+in\s+\d+\s+(?:source\s+)?files?\b)|^(?-i:FAIL)(?=\s|$)",
+    r"|^found\s+[1-9]\d*\s+errors?\b(?:\.?\s*$|\s+in\s+\d+\s+(?:source\s+)?files?\b)|^(?-i:FAIL)(?=[\s:]|$)",
     re.IGNORECASE | re.MULTILINE,
 )
 _CHECKERS = re.compile(r"(?:^|[\s_.-])(?:py)?(?:tests?|lint|check|build|compile)(?=[\s_.:-]|$)", re.IGNORECASE)
@@ -79,7 +79,7 @@ _FLAGS = ("ok", "success", "succeeded", "valid", "accepted", "passed")
 _BAD = ("error", "failed", "failure", "fail", "rejected", "timeout")
 _GOOD = ("ok", "success", "succeeded", "passed", "accepted", "done")
 _TOLD = ("error", "errors", "message", "detail", "reason", "stderr", "errmsg", "msg", "text")
-_WRAPPED = ("result", "output", "response")
+_WRAPPED = ("result", "output", "response", "metadata")
 _MEMBER = re.compile(
     r"""(?P<open>[{\[])|(?P<close>[}\]])|(?P<colon>:)|(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<plain>[^\s{}\[\]:,"']+)"""
 )
@@ -172,8 +172,8 @@ def _of_fields(fields: dict[str, Any]) -> Verdict:
     signs += [status in _GOOD] if status in (*_GOOD, *_BAD) else []
     signs += [False for name in ("error", "errors", "exception") if fields.get(name)]
     if not signs:
-        inner = next((one for name in _WRAPPED if isinstance(one := fields.get(name), dict)), None)
-        return _of_fields(_members(inner)) if inner else "unknown"
+        inner = [_of_fields(_members(one)) for name in _WRAPPED if isinstance(one := fields.get(name), dict)]
+        return next((one for one in inner if one != "unknown"), "unknown")
     return "ok" if all(signs) else "failed"
 
 

@@ -34,13 +34,16 @@ _IDLE = vocabulary(
     """
 )
 _EXTENSION = re.compile(r"(?<=\w)\.([a-z][a-z0-9]{1,4})(?![\w./(\[@:-])")
+_OF_FILES = re.compile(
+    r"file|path|name|attach|doc|source|target|input|output|ur[li]|command|cmd|script|code", re.IGNORECASE
+)
 _HOST = re.compile(
     r"\b[a-z][\w+.-]*://[^\s/\"']*|\S+@[\w.-]+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|gov|edu|local|internal|example)\b"
 )
 _REASON_CODE = re.compile(r"HTTP \d{3}|exit code \d+|\b[A-Z]\w*(?:Error|Exception|Timeout)\b")
 _SECRET = re.compile(r"\[redacted:\w+\]")
 RUN = "Run: "
-_VALUE, _LONG = 60, 120  # characters
+_VALUE, _BESIDE, _LONG = 60, 80, 120  # characters
 _HIDDEN = "…"
 _ASKED_FOR, _FOUND = 4, 3  # importance
 _SURE, _LIKELY = 0.95, 0.85
@@ -265,9 +268,7 @@ def _shown(value: str, most: int) -> str:
     flat = _SECRET.sub(_HIDDEN, tidy(value))
     if not flat or suspect.instructs(flat):
         return _HIDDEN
-    if len(flat) <= most:
-        return flat
-    return f"{flat[:most].rpartition(' ')[0] or flat[:most]} {_HIDDEN}" if most == _LONG else _HIDDEN
+    return flat if len(flat) <= most else _cut(flat, most) if most == _LONG else _HIDDEN
 
 
 def _avoided(acts: Sequence[tuple[Act, Verdict]], kept: Sequence[Act]) -> tuple[str, ...]:
@@ -288,7 +289,8 @@ def _avoided(acts: Sequence[tuple[Act, Verdict]], kept: Sequence[Act]) -> tuple[
         before = next((_brief(one) for one in reversed(kept[:place]) if one.at > act.at), None) if place else None
         # What is told in the words of a step cannot be told to be avoided.
         if before is not None or (place is None and step(act) not in steps):
-            found.setdefault(f"{_bare(act)}{f' before {before}' if before else ''}", outcome.reason(act))
+            what = f"{_cut(_bare(act), _BESIDE)} before {_cut(before, _VALUE)}" if before else _bare(act)
+            found.setdefault(what, outcome.reason(act))
     return tuple(f"{what} ({why})" for what, why in found.items())
 
 
@@ -298,6 +300,12 @@ def _brief(act: Act) -> str:
     return _shown(told, _LONG) if told else act.name
 
 
+def _cut(text: str, most: int) -> str:
+    """The beginning of a text, in whole words where they are not too long."""
+    head = text[:most].rpartition(" ")[0]
+    return text if len(text) <= most else f"{head if 2 * len(head) > most else text[:most]} {_HIDDEN}"
+
+
 def _bare(act: Act) -> str:
     return step(act).removeprefix("Call ").removeprefix(RUN).removeprefix("Check with ")
 
@@ -305,7 +313,8 @@ def _bare(act: Act) -> str:
 def _again(kept: Sequence[Act], failed: Sequence[Act]) -> str:
     """Where the path applies: the tools, the kinds of files, and how the failures showed."""
     names = list(dict.fromkeys(act.name for act in kept))[:4]
-    values = [value.lower() for act in (*kept, *failed) for _, value in _texts(act) if len(value) <= _LONG]
+    told = [pair for act in (*kept, *failed) for pair in _texts(act)]
+    values = [value.lower() for name, value in told if _OF_FILES.search(name) and len(value) <= _LONG]
     files = list(dict.fromkeys(f".{one}" for value in values for one in _EXTENSION.findall(_HOST.sub(" ", value))))[:3]
     signs = list(dict.fromkeys(sign for act in failed for sign in _REASON_CODE.findall(outcome.reason(act))))[:2]
     parts = [f"with {', '.join(names)}" + (f" on {', '.join(files)} files" if files else "")]

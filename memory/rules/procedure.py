@@ -14,6 +14,7 @@ CATEGORY = "procedural"
 TAG = "path"
 _LINES = (160, 110, 80, 50)  # characters of a line: the first of these with which everything has room
 _AVOIDED = 4
+OR = " / "  # between the wordings of a goal
 _LEAST_STEPS = 1
 _GOAL, _STEPS, _AVOID, _AGAIN = "Goal: ", "Steps:", "Avoid:", "Again: "
 _STEP = re.compile(r"(?P<number>[1-9]\d?)\. (?P<text>\S.*)")
@@ -77,7 +78,7 @@ def united(new: Procedure, old: Procedure) -> Procedure:
     """The newer path with what failed on the way to either; what succeeds now is no longer to be avoided."""
     taken = {words.fold(step) for step in new.steps}
     both = dict.fromkeys([*new.avoid, *old.avoid])
-    kept = tuple(one for one in both if not any(words.fold(one).startswith(_bare(step)) for step in taken))
+    kept = tuple(one for one in both if not any(words.fold(one).startswith(f"{_bare(step)} (") for step in taken))
     return evolve(new, avoid=kept, again=new.again or old.again)
 
 
@@ -98,11 +99,19 @@ def _read(pattern: re.Pattern[str], lines: Sequence[str]) -> tuple[list[str], li
 
 def _within(one: Procedure, most: int, avoided: int, *, again: bool) -> Procedure:
     return Procedure(
-        goal=_cut(one.goal, most),
+        goal=_goal(one.goal, most) if avoided or again else _cut(one.goal, most),
         steps=tuple(_cut(step, most) for step in one.steps),
         avoid=tuple(_cut(item, most) for item in one.avoid[:avoided]),
         again=_cut(one.again, most) if again else "",
     )
+
+
+def _goal(goal: str, most: int) -> str:
+    """The wordings of a goal that have room, the first in any case: half a goal is known as no goal again."""
+    kept = goal.split(OR)
+    while len(kept) > 1 and len(OR.join(kept)) > most:
+        kept.pop()
+    return _cut(OR.join(kept), _LINES[0])
 
 
 def _cut(text: str, most: int) -> str:

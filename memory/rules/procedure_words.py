@@ -15,6 +15,7 @@ _LONGEST = 120  # characters of a goal
 _SENTENCE_CHARS = 400
 _EDGE = 3_000  # characters of a long message, at both ends
 _ALIKE = 0.5
+_FEW = 3  # words of a goal that is none by itself
 
 _OPENING = (
     r"^[\W_]*(?:(?:please|kindly|ok(?:ay)?|now|and|so|also|then|well|great|perfect|awesome|excellent|nice|good|cool|super|wonderful|fantastic|thanks"
@@ -126,7 +127,7 @@ _ASKED_FOR = re.compile(
 # "Deploy it and then save the steps": the wish after the order.
 _AND_THEN = re.compile(
     r"(?:[,;]\s*|\s+)(?:(?:and|then|afterwards)\s+){1,3}(?=(?:please\s+)?(?:save|store|keep|record|note|write|memori[sz]e|document|remember)\b)"
-    r"|[，；,;]\s*(?:(?:然后|并且?|最后|之后|接着|(?:完成|做完|弄完|搞定)[了之以]?后?)[，,]?)*(?=请?(?:把|记|保存))",
+    r"|[，；,;]\s*(?:(?:然后|并且?|最后|之后|接着|(?:完成|成功|做完|弄完|搞定)(?:[了之以]*后)?)[，,]?)*(?=请?(?:把|记|保存))",
     re.IGNORECASE,
 )
 # What is asked for in other words than an order: the goal of the work that follows it.
@@ -134,17 +135,27 @@ _WANTED = (
     re.compile(
         _OPENING
         + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|how\s+(?:do|can|could|should|would)\s+(?:i|we|you)\s+|(?:is|would)\s+it\s+(?:be\s+)?possible\s+to\s+"
-        r"|(?:i|we)(?:(?:'d|\s+would)\s+like|\s+need|\s+want)\s+(?:to\s+(?:have|see|get)\s+)?(?=(?:the|an?|all|some|every|each|my|our|these|those|this|that|\d+)\b))(?P<goal>\w.+)$",
+        r"|(?:i|we)(?:(?:'d|\s+would)\s+like|\s+need|\s+want)\s+(?:to\s+(?:have|see|get)\s+)?(?=(?:the|an?|all|some|every|each|my|our|these|those|this|that|\d+)\b))"
+        r"(?:help\s+(?:me|us)\s+(?:with\s+|to\s+)?)?(?P<goal>\w.+)$",
+        re.IGNORECASE,
+    ),
+    # An order by its form: a word that is no verb of another form, and a thing.
+    re.compile(
+        _OPENING
+        + r"(?P<goal>(?!(?:is|are|was|were|ha[sd]|have|do|did|can|could|will|would|may|what|which|who|when|how|why|where|not|and|or|but|with|for|from|in|into|on|at|to|by|of"
+        r"|about|after|before|like|love|hate|want|need|than|as|if|since|because|even|both|half|such|quite|remember|forget|got|made|bought|saw|met|took|gave|lost|found|built|sent"
+        r"|wrote|left|kept|told|said|sold|won|broke|ate|felt|heard|held|knew|paid|spent|taught|wore|thanks|\w+(?:ed|ing|ly|[^s]s))\b)[a-z]{3,}\s+(?:the|an?|all|every|each|this|these|those|my|our)\s+\w.+)$",
         re.IGNORECASE,
     ),
     re.compile(
         r"^[\s，,]*(?:(?:好的?|请问?|那么?|现在)[，,\s]*)*(?:能不能|能否|可不可以|可以|如何|怎么(?:才能|样)?|怎样(?:才能)?|(?:我们?)(?:想要?|需要|要|得)|帮我们?|麻烦你?)(?P<goal>\S.+)$"
     ),
+    re.compile(r"^[\s，,]*请?(?P<goal>给.{1,20}?[发写做打加建开换配]\S.+)$"),
 )
 _REQUEST_ZH = re.compile(
     r"^[\s，,]*(?:(?:好的?|现在|那么?|请问?|麻烦你?|帮我们?|帮忙|能不能|能否|可以|你|我想要?|我需要|我们需要|我们要|需要|要|先|然后|接着)[，,\s]*)*"
     r"(?P<goal>(?:把|将).{2,60}?(?:转换?成|转为|改成|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修好|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|发给|交给).{0,40}"
-    rf"|{_VERBS_ZH}(?!了|过)\S.{{1,60}}?)[吧吗。！!?？\s]*$"
+    rf"|{_VERBS_ZH}(?!过|.*了[。！!?？\s]*$)\S.{{1,60}}?)[吧吗。！!?？\s]*$"
 )
 _AGAIN = re.compile(
     r"^\W*(?:(?:no|ok(?:ay)?|hm+|but|and|please|well|then|sorry)\b[\s,.!]*)*(?:try|retry|again|still|once\s+more|instead|what\s+about|how\s+about|it\s+(?:still|failed|fails|does\s*n't|didn't)|that\s+(?:did\s*n't|didn't|failed)"
@@ -225,11 +236,14 @@ def wanted(text: str) -> str | None:
     """What a person asks for without an order, as a goal that says nothing of the person: a question, or a thing that is
     wanted; None of any other text."""
     for sentence in _sentences(text):
-        if _wish(sentence) is None:
-            for pattern in _WANTED:
-                found = pattern.match(sentence.strip())
-                if found and (goal := impersonal(found["goal"])):
-                    return goal
+        about = ""
+        for part in _ASKED_FOR.split(sentence) if _wish(sentence) is None else ():
+            found = next((one for pattern in _WANTED if (one := pattern.match(part.strip()))), None)
+            if found and (goal := impersonal(found["goal"])):
+                # "The disk is full, can you free some space?"
+                whole = about and len(words.lexeme_set(goal)) < _FEW and impersonal(f"{about}: {found['goal']}")
+                return whole or goal
+            about = impersonal(part) or ""
     return None
 
 

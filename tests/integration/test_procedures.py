@@ -158,6 +158,29 @@ async def test_two_wordings_of_a_goal_are_one_procedure(memory: Memory) -> None:
     assert [one.action for one in await memory.history(scope(), known.id)] == ["UPDATE", "MERGE", "ADD"]
 
 
+async def test_other_steps_keep_the_wordings(memory: Memory) -> None:
+    """One work under two wordings, reached in another way under one of them: it is found by the other one, too. The run in
+    which it was found does not take it along."""
+    ways = (("Extract", "ocr"), ("Pull", "ocr"), ("Pull", "cloud"), ("Extract", "ocr"))
+    for n, (verb, way) in enumerate(ways):
+        where = scope(thread=f"T{n}", run="r1")
+        lines: list[Line] = [
+            ("user", f"{verb} the tables from scan.pdf"),
+            ("parse_pdf", {"path": "scan.pdf", "engine": "fast"}, "exit code: 2"),
+            ("parse_pdf", {"path": "scan.pdf", "engine": way}, "12 tables", True),
+        ]
+        await memory.record(where, session(lines, thread=f"T{n}", start=NOON + timedelta(minutes=2 * n)))
+        await memory.learn_path(where)
+    [known] = await procedures(memory)
+    assert known.text.splitlines()[:3] == [
+        "Goal: Extract the tables from scan.pdf / Pull the tables from scan.pdf",
+        "Steps:",
+        "1. Call parse_pdf with path=scan.pdf, engine=ocr",
+    ]
+    assert [one.action for one in await memory.history(scope(), known.id)] == ["UPDATE", "UPDATE", "MERGE", "ADD"]
+    assert known.run_id is None
+
+
 KIN: dict[str, tuple[str, list[Line]]] = {
     "other steps": ("Pull the tables from the scan.pdf", [*PARSER[1:5], ("parse_pdf", {"path": "scan.pdf", "engine": "cloud"}, "ok", True)]),
     "another goal": ("Archive every mail of scan.pdf by its sender", PARSER[1:]),

@@ -44,6 +44,17 @@ def test_a_procedure_fits_or_is_refused(procedure: Procedure, chars: int, steps:
     assert parse(render(found)) == found
 
 
+def test_a_goal_is_whole_where_steps_are_short() -> None:
+    """Other wordings go before half of the first does: what is cut would not be known again."""
+    goal = "Convert the yearly report into the format that the tax portal accepts"
+    long = Procedure(
+        goal=f"{goal} / Turn the report into it", steps=("Call convert with " + "x" * 300,) * 8, avoid=("y" * 99,)
+    )
+    found = fit(long, chars=600, steps=9)
+    assert found is not None
+    assert found.goal == goal
+
+
 @given(st.text(max_size=300))
 def test_no_other_text_is_a_procedure(text: str) -> None:
     """A text that does not begin as one is none; reading never fails."""
