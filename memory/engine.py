@@ -190,6 +190,10 @@ class Memory:
         """One memory, whatever its state, as it is or was. Raises NotFound, BadInput for what cannot be read as of."""
         return await lifecycle.get(self.house, scope, memory_id, as_of)
 
+    async def members(self, scope: Scope, ids: Iterable[MemoryId]) -> Mapping[MemoryId, Record]:
+        """Several memories by their ids, whatever their state, as they are now; those that are not there are left out."""
+        return await lifecycle.members(self.house, scope, ids)
+
     async def related(self, scope: Scope, memory_id: MemoryId) -> Sequence[Neighbour]:
         """The active memories that an edge ties to this one, strongest first; `sim` is the edge's strength."""
         return await lifecycle.related(self.house, scope, memory_id)

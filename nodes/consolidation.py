@@ -6,6 +6,7 @@ what it was about is read again, and what was done already is known from the run
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, Literal
 from uuid import UUID
 
@@ -15,8 +16,8 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict  # Pydantic refuses typing's own on Python 3.11, and the server needs a schema
 
 from muniment.memory.engine import Memory
-from muniment.memory.errors import BadInput, NotFound
-from muniment.memory.records import Memory as Record, MemoryId, Scope, evolve
+from muniment.memory.errors import BadInput
+from muniment.memory.records import MemoryId, Scope, evolve
 from muniment.memory.settings import Settings
 from muniment.memory.upkeep import Finding, Judgement, Pair, Run
 from muniment.nodes.state import Who, scope
@@ -176,17 +177,12 @@ def _seen(run: Run) -> int:
 
 async def _pairs(memory: Memory, who: Scope, twins: Sequence[Twins]) -> list[Pair]:
     """The pairs as their memories are by now, without those of which one is gone."""
-    known: dict[MemoryId, Record | None] = {}
-    for id_ in {_id(one[side]) for one in twins for side in ("older", "newer")}:
-        try:
-            known[id_] = await memory.get(who, id_)
-        except NotFound:
-            known[id_] = None
-    both = [(known[_id(one["older"])], known[_id(one["newer"])], one) for one in twins]
+    ids = [(_id(one["older"]), _id(one["newer"])) for one in twins]
+    known = await memory.members(who, chain.from_iterable(ids))
     return [
-        Pair(older=older, newer=newer, sim=one["sim"], tries=one.get("tries", 0))
-        for older, newer, one in both
-        if older and newer
+        Pair(older=known[older], newer=known[newer], sim=one["sim"], tries=one.get("tries", 0))
+        for (older, newer), one in zip(ids, twins, strict=True)
+        if older in known and newer in known
     ]
 
 

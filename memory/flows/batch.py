@@ -11,7 +11,7 @@ from datetime import UTC, date, timedelta
 
 from muniment.memory.batches import BatchModel, BatchRequest
 from muniment.memory.errors import Conflict, ModelError, OverBudget
-from muniment.memory.flows import spend
+from muniment.memory.flows import lifecycle, spend
 from muniment.memory.flows.house import House
 from muniment.memory.flows.questions import Question, pages, question
 from muniment.memory.plan import Charge
@@ -166,8 +166,7 @@ async def _submitted(house: House, batches: BatchModel, run: Run, requests: Sequ
 
 async def _as_they_are(house: House, run: Run) -> tuple[Run, list[Pair]]:
     """The pairs to ask about as their memories are by now; those of which one has given way meanwhile are outdated."""
-    ids = list({id_: None for one in run.asked for id_ in (one.older, one.newer)})
-    members = (await house.store.members(run.scope, ids)).memories
+    members = await lifecycle.members(house, run.scope, (id_ for one in run.asked for id_ in (one.older, one.newer)))
     pairs = []
     for one in run.asked:
         older, newer = members.get(one.older), members.get(one.newer)

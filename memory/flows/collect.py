@@ -21,7 +21,7 @@ from muniment.memory.errors import (
     NotReady,
     OverBudget,
 )
-from muniment.memory.flows import consolidate, spend
+from muniment.memory.flows import consolidate, lifecycle, spend
 from muniment.memory.flows.batch import day, held, late, lease, patience, soon, without_answers
 from muniment.memory.flows.house import House
 from muniment.memory.records import Memory, MemoryId, Scope, evolve
@@ -160,8 +160,7 @@ async def _unknown(house: House, run: Run, why: type[ModelError]) -> Run:
 async def _findings(house: House, run: Run, collected: Collected) -> tuple[Run, list[Finding]]:
     """What the answers say of the pairs that are as they were shown, and the run with the others counted. Nothing is said
     against a pair for which there was no time."""
-    ids = list({id_: None for one in run.asked for id_ in (one.older, one.newer)})
-    members = (await house.store.members(run.scope, ids)).memories
+    members = await lifecycle.members(house, run.scope, (id_ for one in run.asked for id_ in (one.older, one.newer)))
     findings: list[Finding] = []
     outdated = unanswered = 0
     for request, shown in groupby(run.asked, key=lambda one: one.request):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 
 from muniment.memory.errors import BadInput, NotFound
@@ -29,6 +29,11 @@ async def get(house: House, scope: Scope, memory_id: MemoryId, as_of: Revision |
         at = "" if then is None else f" at revision {then}"
         raise NotFound(f"no memory {memory_id} in the space of {scope.owner!r}{at}", id=str(memory_id))
     return found
+
+
+async def members(house: House, scope: Scope, ids: Iterable[MemoryId]) -> dict[MemoryId, Memory]:
+    """See `Memory.members`."""
+    return (await house.store.members(scope, list(dict.fromkeys(ids)))).memories
 
 
 async def related(house: House, scope: Scope, memory_id: MemoryId) -> list[Neighbour]:
