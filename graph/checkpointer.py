@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.runtime import Runtime
 from psycopg import AsyncConnection, AsyncCursor, DataError, OperationalError
-from psycopg.errors import DiskFull, LockNotAvailable
+from psycopg.errors import DiskFull, InsufficientPrivilege, LockNotAvailable
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
@@ -178,13 +178,17 @@ async def _translated() -> AsyncIterator[None]:
         raise StoreFull from None
     except DataError:
         raise BadInput("A text has a NUL or half a character, which the database cannot store.") from None
+    except InsufficientPrivilege as error:
+        raise Denied(f"The database's role may not do this with the checkpoints: {error.diag.message_primary} "
+                     "(MUNIMENT_CHECKPOINTS_URL, or else MUNIMENT_DATABASE_URL, names it).", sqlstate=error.sqlstate) from None  # fmt: skip
     except (OperationalError, PoolTimeout, PoolClosed):
         raise StoreDown("The database of the checkpoints cannot be reached.") from None
 
 
 @asynccontextmanager
 async def open_saver(dsn: str, redact: Redact | None = None, tenant: str | None = None) -> AsyncIterator[PooledSaver]:
-    """A saver for concurrent use over a pool of its own; makes its tables if need be. Raises StoreDown.
+    """A saver for concurrent use over a pool of its own; makes its tables if need be. Raises StoreDown, and Denied for a role
+    that may not.
 
     Without a `redact` it takes out what is a secret under any settings. `tenant` is the one of whoever names none: with it
     an erasure also finds a thread whose first turn was cut short."""
@@ -194,13 +198,10 @@ async def open_saver(dsn: str, redact: Redact | None = None, tenant: str | None 
         kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
     )  # fmt: skip
     try:
-        await pool.open(wait=True, timeout=_CONNECT_SECONDS)
-        async with pool.connection() as conn:
-            await _make(conn)
-    except (OperationalError, PoolTimeout) as error:
-        await pool.close()
-        raise StoreDown("The database of the checkpoints cannot be reached.") from error
-    try:
+        async with _translated():
+            await pool.open(wait=True, timeout=_CONNECT_SECONDS)
+            async with pool.connection() as conn:
+                await _make(conn)
         yield PooledSaver(pool, redact or bootstrap.redactor(), tenant)
     finally:
         await pool.close()

@@ -13,7 +13,7 @@ import typer
 from muniment.faces.cli import screen, session
 from muniment.faces.cli.options import ME, AsJson, name
 from muniment.memory import wire
-from muniment.memory.errors import BadInput, Conflict, NotFound
+from muniment.memory.errors import BadInput, Conflict, ModelError, NotFound
 from muniment.memory.records import Scope
 from muniment.memory.settings import Settings, load
 from muniment.memory.upkeep import Finding, Run, Undone, Visit
@@ -150,7 +150,7 @@ def _one(settings: Settings, scope: Scope, *, dry: bool, limit: int | None, as_j
         screen.show_json(_row(run) | ({"pairs": [_pair(one) for one in found]} if dry else {}))
     else:
         if dry and found:
-            screen.show_table(("verdict", "by", "near", "earlier", "later"), [_shown(one) for one in found])
+            screen.show_table(("verdict", "by", "near", "earlier", "later"), [_shown(one) for one in found], texts=2)
         _say(run, settings.spend.currency)
     if run.status in ("failed", "over_budget"):
         raise typer.Exit(_FAILED)
@@ -276,8 +276,8 @@ def _runs(settings: Settings, scope: Scope, *, as_json: bool) -> None:
     if not found:
         screen.say(f"The memory of {scope.owner!r} was never consolidated.")
         return
-    columns = ("run", "started (UTC)", "status", "pairs", "checked", "merged", "superseded", "duplicates", "tokens")
-    screen.show_table(columns, [_line(one) for one in found])
+    rows = [_line(one, settings.spend.currency) for one in found]
+    screen.show_table(("run", "started (UTC)", "status", "what it came to"), rows)
 
 
 async def _find(memory: Memory, scope: Scope, typed: str, option: str) -> UUID:
@@ -304,9 +304,7 @@ def _say(run: Run, currency: str) -> None:
             f"{_waits(run)} of {run.model}: a worker collects the answers when they are there (muniment work).{cost}"
         )
     elif run.requests:
-        cost = f", {run.micros / _MICROS:.4f} {currency}" if run.micros else ""
-        asked = "1 request" if run.requests == 1 else f"{run.requests:,} requests"
-        screen.say(f"{asked} to {run.model}: {run.input_tokens:,} + {run.output_tokens:,} tokens{cost}.")
+        screen.say(_cost(run, currency))
     if run.dry:
         screen.say("Nothing was changed (--dry-run).")
     elif (run.same or run.superseded) and run.status != "waiting":
@@ -315,6 +313,13 @@ def _say(run: Run, currency: str) -> None:
         )
     if run.status in ("failed", "over_budget"):
         screen.complain(_why(run))
+
+
+def _cost(run: Run, currency: str) -> str:
+    """What was asked and used; of a run that waits, what is reserved."""
+    cost = f", {run.micros / _MICROS:.4f} {currency}" if run.micros else ""
+    asked = "1 request" if run.requests == 1 else f"{run.requests:,} requests"
+    return f"{asked} to {run.model}: {run.input_tokens:,} + {run.output_tokens:,} tokens{cost}."
 
 
 def _waits(run: Run) -> str:
@@ -333,7 +338,8 @@ def _why(run: Run) -> str:
     if run.status == "over_budget":
         return "the tenant's budget of the day is used up; the pairs that are left are looked at another day"
     return (
-        f"the model failed ({run.reason}); what was found before that is kept, and the rest is looked at another time"
+        f"the model failed ({run.reason}); what was found before that is kept, and the rest is looked at another time; "
+        f"{screen.WAYS_OUT[ModelError]}"
     )
 
 
@@ -359,10 +365,12 @@ def _row(run: Run) -> dict[str, Any]:
     return dict(wire.plain(head | told | times)) | {"asked": len(run.asked), "money": run.micros / _MICROS}
 
 
-def _line(run: Run) -> list[Any]:
-    duplicates = "" if run.duplicates_after is None else f"{run.duplicates_before} -> {run.duplicates_after}"
-    return [str(run.id)[:_SHORT], f"{run.started_at:%Y-%m-%d %H:%M}", run.status, run.seen, run.checked, run.same,
-            run.superseded, duplicates, f"{run.input_tokens + run.output_tokens:,}"]  # fmt: skip
+def _line(run: Run, currency: str) -> list[Any]:
+    parts = [_counts(run)] if run.seen or run.status == "done" else []
+    parts += [f"{_waits(run)}."] if run.status == "waiting" else []
+    parts += [_cost(run, currency)] if run.requests else []
+    parts += [f"Reason: {run.reason}."] if run.reason else []
+    return [str(run.id)[:_SHORT], f"{run.started_at:%Y-%m-%d %H:%M}", run.status, " ".join(parts)]
 
 
 def _shown(one: Finding) -> list[Any]:

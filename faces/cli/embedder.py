@@ -170,7 +170,7 @@ class _Steps:
             for one in differing[: self.show]
         ]
         if rows:
-            screen.show_table(("question", "overlap", "text", f"only {used}", f"only {following}"), rows)
+            screen.show_table(("question", "overlap", "text", f"only {used}", f"only {following}"), rows, texts=3)
 
     def _say(self, text: str) -> None:
         if not self.quiet:

@@ -140,16 +140,17 @@ def show_fields(fields: Mapping[str, Any]) -> None:
         say(f"{name:<{width}}  {one_line(str(value))}")
 
 
-def show_table(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A table where a person watches; piped, a line per row with tabs between the cells and no heading."""
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, texts: int = 1) -> None:
+    """A table where a person watches, the last `texts` columns wrapped; piped, a line per row with tabs between the cells
+    and no heading."""
     cells = [[one_line("" if cell is None else str(cell)) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in cells:
             say("\t".join(row))
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in columns:
-        table.add_column(name, no_wrap=name != columns[-1], overflow="fold")
+    for left, name in zip(range(len(columns), 0, -1), columns, strict=True):
+        table.add_column(name, no_wrap=left > texts, overflow="fold")
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
     Console(highlight=False).print(table)

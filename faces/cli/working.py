@@ -45,8 +45,9 @@ def work(
 
     Every six hours (session_ledger.cleanup_interval_seconds) one of the workers makes a round: it looks which users'
     memories have changed or have something due, and each of those is tended at a time of its own: what nobody needs is
-    forgotten (see "forgetting" in the settings), what was forgotten long ago is purged, and what was said longer than
-    session_ledger.retention_days ago leaves the ledger. With --once no round is made.
+    forgotten (see "forgetting" in the settings), what was forgotten long ago is purged, what was said longer than
+    session_ledger.retention_days ago leaves the ledger, and what has changed is consolidated, once in
+    consolidation.every_hours (see `muniment consolidate`). Checkpoints are pruned as often. With --once neither is done.
 
     For example:
 
@@ -69,7 +70,7 @@ async def _work(settings: Settings, *, drain: bool, most: int | None, as_json: b
     counts: Counter[str] = Counter()
 
     def told(outcome: Outcome) -> None:
-        counts["again" if outcome.again else "dropped" if outcome.failed else "done"] += 1
+        counts[_fate(outcome)] += 1
         if as_json:
             screen.show_json(_line(outcome))
         elif screen.interactive():
@@ -117,6 +118,12 @@ def _at_a_signal(stop: Callable[[], None]) -> None:
             loop.add_signal_handler(number, stop)
 
 
+def _fate(outcome: Outcome) -> str:
+    if outcome.again:
+        return "failed" if outcome.failed else "not_ready"
+    return "dropped" if outcome.failed else "done"
+
+
 def _line(outcome: Outcome) -> dict[str, Any]:
     return {
         "job": outcome.job.name,
@@ -140,8 +147,9 @@ def _sentence(outcome: Outcome) -> str:
 def _sum_up(counts: Counter[str], waiting: dict[str, dict[str, int]], *, as_json: bool) -> None:
     left = sum(sum(one.values()) for one in waiting.values())
     if as_json:
-        screen.show_json({"done": counts["done"], "failed": counts["again"], "dropped": counts["dropped"],
-                          "waiting": waiting})  # fmt: skip
+        fates = {one: counts[one] for one in ("done", "failed", "not_ready", "dropped")}
+        screen.show_json({**fates, "waiting": waiting})
         return
-    tried = f", {counts['again']} failed and will be tried again" if counts["again"] else ""
-    screen.say(f"{counts['done']} done{tried}, {left} waiting.")
+    tried = f", {counts['failed']} failed and will be tried again" if counts["failed"] else ""
+    early = f", {counts['not_ready']} not ready yet" if counts["not_ready"] else ""
+    screen.say(f"{counts['done']} done{tried}{early}, {left} waiting.")

@@ -1,7 +1,7 @@
 """A model, an embedder and a clock for tests and demos: no key, no network, the same answer each time.
 
 `ScriptedOpenAI` is a server on loopback that speaks OpenAI's protocol, so that what is tested is the real client over
-real HTTP. Point `MUNIMENT_BASE_URL` or a client at `server.base_url`:
+real HTTP. Point `OPENAI_BASE_URL` or a client at `server.base_url`:
 
     from muniment.testing import ScriptedOpenAI, structured
 
@@ -11,7 +11,8 @@ real HTTP. Point `MUNIMENT_BASE_URL` or a client at `server.base_url`:
         assert server.requests[-1].body["model"] == "tiny-1"
 
 `reply` is a text, a `tool_call(…)`, a list of them, or a function of the request's body; `latency` delays and `fail` or
-`fail_share` break answers; `unknown={"response_format"}` is an endpoint that knows no structured output. `ScriptedChat`
+`fail_share` break answers; `unknown={"response_format"}` is an endpoint that knows no structured output.
+`ScriptedBatches` has a batch endpoint, too: answers that come after so many looks, half of them, or none. `ScriptedChat`
 is a `ChatModel` in the process, `HashEmbedder` an embedder that needs no model, `FixedClock` a clock that stands still.
 """
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -47,6 +49,11 @@ def twins(muniment: Muniment, tmp_path: Path) -> Callable[..., None]:
     return fill
 
 
+def plain(shown: str) -> str:
+    """What a terminal shows, without its colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown)
+
+
 def listed(muniment: Muniment, user: str = "ana") -> list[str]:
     return sorted(one["text"] for one in muniment("list", "--user", user, "--json").json["memories"])
 
@@ -80,6 +87,36 @@ def test_shown_done_and_taken_back(muniment: Muniment, twins: Callable[..., None
     assert (twice.code, "is undone already" in twice.err) == (2, True)
     assert muniment("consolidate", "--user", "ana", "--undo", "0000").code == 4
     assert muniment("consolidate", "--user", "ana", "--undo", "x").code == 2
+
+
+def test_all_of_it_fits_a_terminal(
+    muniment: Muniment, twins: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In 80 columns a record loses none of its numbers, and the two texts of a pair have the same room: no word is broken."""
+    config = tmp_path / "prices.yaml"
+    config.write_text("spend: {prices: {tiny-1: {input: 2.0, output: 4.0}}}")
+    twins("ana", *DOUBTFUL)
+    verdict = structured({"pairs": [{"pair": 1, "verdict": "same"}]})
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    with ScriptedOpenAI(verdict) as model:
+        asking = {"MUNIMENT_MODEL": "tiny-1", "OPENAI_API_KEY": "k", "OPENAI_BASE_URL": model.base_url,
+                  "MUNIMENT_CONFIG": str(config), "COLUMNS": "80"}  # fmt: skip
+        shown = plain(muniment("consolidate", "--user", "ana", "--dry-run", **asking).out)
+        assert {"tomatoes", "balcony", "harbour"} <= set(shown.split())
+        assert muniment("consolidate", "--user", "ana", **asking).code == 0
+    (row,) = muniment("consolidate", "--user", "ana", "--runs", "--json").json["runs"]
+    told = plain(muniment("consolidate", "--user", "ana", "--runs", COLUMNS="80").out)
+    assert max(map(len, told.splitlines())) <= 80
+    words = " ".join(told.split())
+    tokens = f"{row['input_tokens']} + {row['output_tokens']} tokens, {row['money']:.4f} USD."
+    for part in (
+        row["run"][:8],
+        "2 pairs found, 2 checked: 2 merged",
+        "1 before, 0 after",
+        "1 request to tiny-1",
+        tokens,
+    ):
+        assert part in words
 
 
 def test_everybody_of_a_tenant(muniment: Muniment, twins: Callable[..., None]) -> None:
@@ -138,6 +175,12 @@ def test_what_waits_is_told_once_and_holds_up_nobody(
         *rows, total = muniment("consolidate", "--all", "--json", **asking).lines
         assert [one["skipped"] for one in rows] == ["waiting", "busy", "waiting"]
         assert (total["waiting"], total["busy"], total["asked"]) == (2, 1, 0)
+        with psycopg.connect(database_url) as admin:
+            admin.execute("update jobs.procrastinate_jobs set scheduled_at = now() where task_name = 'collect'")
+        worked = muniment("work", "--drain", "--json", **asking).lines
+        looks = [one for one in worked[:-1] if one["job"] == "collect"]
+        assert [(one["failed"], one["again"] is not None) for one in looks] == [(None, True)] * 2
+        assert worked[-1]["not_ready"] == 2
 
 
 @pytest.mark.parametrize(

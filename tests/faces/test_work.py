@@ -153,7 +153,7 @@ def test_drained(environment: dict[str, str], muniment: Muniment) -> None:
         drained = muniment("work", "--drain", "--concurrency", "2", **own)
         assert (drained.code, drained.out, drained.err) == (0, "11 done, 0 waiting.\n", "")
         again = muniment("work", "--drain", "--json", **own)
-        assert again.lines == [{"done": 0, "failed": 0, "dropped": 0, "waiting": {}}]
+        assert again.lines == [{"done": 0, "failed": 0, "not_ready": 0, "dropped": 0, "waiting": {}}]
     assert muniment("work", "--drain", "--once").code == 2
 
 
@@ -210,7 +210,7 @@ def test_leaving_gives_back_what_is_under_way(environment: dict[str, str]) -> No
         assert time.monotonic() - started < 5
         assert (process.returncode, err) == (0, b"")
         waiting = {"extract": {"due": 12, "later": 0, "running": 0}}
-        assert json.loads(out) == {"done": 0, "failed": 0, "dropped": 0, "waiting": waiting}
+        assert json.loads(out) == {"done": 0, "failed": 0, "not_ready": 0, "dropped": 0, "waiting": waiting}
 
 
 def test_the_chat_does_not_wait_for_a_slow_model(environment: dict[str, str]) -> None:
