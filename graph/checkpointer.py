@@ -90,11 +90,15 @@ class PooledSaver(AsyncPostgresSaver):
         await super().aput_writes(config, held, task_id, task_path)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """See `BaseCheckpointSaver.aget_tuple`. Raises NoCheckpoint for a run that is to go on from a checkpoint that is not
-        there any more: LangGraph would begin the thread anew."""
+        """See `BaseCheckpointSaver.aget_tuple`. With this call a run begins. Raises NoCheckpoint for one that is to go on from a
+        checkpoint that is not there any more, where LangGraph would begin the thread anew; Denied and BadInput for one of
+        somebody else in an owner's thread, before LangGraph saves what he says, or answers, and shows what is there."""
         found, where = await super().aget_tuple(config), config["configurable"]
-        wanted = where.get("checkpoint_id")
-        if found is None and wanted and _OF_A_RUN in where and not where.get("checkpoint_ns"):
+        if _OF_A_RUN not in where or where.get("checkpoint_ns"):
+            return found
+        if found is not None:
+            await self._admit(config, found)
+        elif where.get("checkpoint_id"):
             raise _gone(where)
         return found
 
@@ -136,17 +140,34 @@ class PooledSaver(AsyncPostgresSaver):
                 raise _gone(where) from None
             return await super().aput(config, checkpoint, metadata, checkpoint["channel_versions"])
 
+    async def _admit(self, config: RunnableConfig, found: CheckpointTuple) -> None:
+        owner = found.checkpoint["channel_values"].get("space")
+        if "asked" not in found.checkpoint["channel_values"]:  # before a turn of the supervisor, or another graph's
+            async with self.cursor() as cursor:
+                await cursor.execute(tables.OWNER, {"thread": config["configurable"]["thread_id"]})
+                row = await cursor.fetchone()
+            owner = row["space"] if row else None
+        if owner is not None and self._space(config) not in {None, owner}:
+            raise Denied("This thread belongs to another user.", space=owner)
+
     def _of_whom(self, config: RunnableConfig) -> dict[str, str]:
         """Whose run this is, for a checkpoint that comes before the step that writes it into the state."""
         runtime = config["configurable"].get(_OF_A_RUN)
-        if not isinstance(runtime, Runtime) or not isinstance(runtime.context, Who):
-            return {}
-        if (tenant := self._tenant or runtime.context.tenant) is None:
+        if not isinstance(runtime, Runtime) or runtime.context is None:  # of whatever graph
             return {}
         try:
-            return {"space": str(scope(runtime, config, tenant).space)}
+            space = self._space(config)
         except (Denied, BadInput):  # which the first step tells
             return {}
+        return {"space": space} if space else {}
+
+    def _space(self, config: RunnableConfig) -> str | None:
+        """The space of whoever runs, None when that cannot be known here. Raises Denied, BadInput."""
+        runtime = config["configurable"].get(_OF_A_RUN)
+        if not isinstance(runtime, Runtime) or not isinstance(runtime.context, Who | None):
+            return None
+        tenant = self._tenant or (runtime.context.tenant if runtime.context else None)
+        return str(scope(runtime, config, tenant).space) if tenant else None
 
     def _safe(self, channel: str, value: Any) -> Any:
         return value if channel in IDS else safe(value, self._redact)

@@ -24,7 +24,7 @@ def build(
     graph = StateGraph(State, context_schema=Who, input_schema=Input)
     before = partial(context.context, memory=memory, settings=settings)
     graph.add_node("context", before, destinations=context.NEXT)
-    graph.add_node("deny", context.deny)
+    graph.add_node("deny", partial(context.deny, settings=settings))
     graph.add_node("hotpath", partial(hotpath.hotpath, memory=memory, settings=settings))
     reply = partial(supervisor.supervisor, memory=memory, model=model, settings=settings,
                     instructions=prompts.load("supervisor"), colleagues=colleagues)  # fmt: skip

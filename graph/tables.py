@@ -124,6 +124,14 @@ where {_SPACE} = %(space)s and ({_OWNER} = %(space)s or not exists (
 order by thread_id
 """
 
+# Whose a thread of the supervisor is: the owner's, or of one without an owner yet whoever spoke first.
+OWNER: LiteralString = f"""
+select {_SPACE} as space from checkpoints
+where thread_id = %(thread)s and checkpoint_ns = '' and {_SPACE} is not null
+  and checkpoint -> 'channel_versions' ? case when {_OWNER} is null then 'messages' else 'asked' end
+order by {_OWNER} is null, checkpoint_id limit 1
+"""
+
 ALL_THREADS: LiteralString = "select distinct thread_id from checkpoints"
 
 _SIZES: LiteralString = f"""

@@ -22,15 +22,19 @@ NEXT = ("supervisor", "hotpath", "deny")
 async def context(
     state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> Command[Literal["supervisor", "hotpath", "deny"]]:
-    """Begin a turn: forget the last one's leavings and read memory. Raises Denied, BadInput (no valid user)."""
-    who = scope(runtime, config, settings.tenant)
+    """Begin a turn: forget the last one's leavings and read memory."""
     said = unanswered(state["messages"])
     owner = await past.owner(state, runtime, config)
-    if owner not in {None, str(who.space)}:
+    try:
+        who: Scope | None = scope(runtime, config, settings.tenant)
+    except (BadInput, Denied):  # which `deny` tells
+        who = None
+    if who is None or owner not in {None, str(who.space)}:
         # What a stranger said must not stay in the thread, where its owner's next turn would learn it.
         known = set(state.get("asked", ()))
-        strange = [RemoveMessage(id=one.id) for one in said if one.id and one.id not in known]
-        return Command(goto="deny", update={"space": owner, "messages": strange})
+        strange: list[Any] = [RemoveMessage(id=one.id) for one in said if one.id and one.id not in known]
+        left = State(messages=strange, step=past.here(config))  # nor set the owner's next turn back in time
+        return Command(goto="deny", update=left | State(space=owner) if owner else left)
     update = State(
         space=str(who.space), asked=[one.id for one in said if one.id], at=memory.now().isoformat(), writes=[],
         reports=[], handoff=None, handoffs=0, unread="", unwritten="", refused=False, rev=None, stable="", header="",
@@ -64,8 +68,9 @@ def _redacted(content: Any, memory: Memory) -> Any:
     ]  # fmt: skip
 
 
-async def deny(state: State) -> State:
-    """Raises Denied: the thread is somebody else's."""
+async def deny(state: State, runtime: Runtime[Who], config: RunnableConfig, *, settings: Settings) -> State:
+    """Raises Denied: the thread is somebody else's; or BadInput, where the run is of nobody."""
+    scope(runtime, config, settings.tenant)
     raise Denied("This thread belongs to another user.", space=state.get("space"))
 
 

@@ -72,8 +72,9 @@ class _Line:
                 return True
         return False
 
-    async def read(self, ids: Sequence[str]) -> int | None:
-        """The revision that was read for these messages when they were first asked from here; None when they were not."""
+    async def read(self, ids: Sequence[str] | None) -> int | None:
+        """The revision that was read for these messages, or of None for any, when they were first asked from here; None when
+        they were not."""
         id_ = self.start or await anext((one.id async for one in self.points()), None)
         while id_ is not None:
             saved = await self.saver.aget_tuple(self._whole(id_))
@@ -85,7 +86,7 @@ class _Line:
             id_ = origin.parent
         return None
 
-    async def _told(self, origin: _Point, ids: Sequence[str]) -> int | None:
+    async def _told(self, origin: _Point, ids: Sequence[str] | None) -> int | None:
         """The same of one checkpoint. A turn begins one step after it, two when its message was not taken in, three when
         it was not there."""
         line, found = {origin.id}, []
@@ -94,13 +95,18 @@ class _Line:
             made = [_point(one) async for one in self.saver.alist(self._whole(), filter=filter_)]
             after = [one for one in made if one.parent in line]
             line |= {one.id for one in after}
-            found += [one for one in after if one.asked == tuple(ids) and one.rev is not None]
+            found += [one for one in after if one.rev is not None and (ids is None or one.asked == tuple(ids))]
         return min(found, key=lambda one: one.id).rev if found else None
 
     def _whole(self, checkpoint: str | None = None) -> RunnableConfig:
         """The thread, or one checkpoint of it."""
         named = {"checkpoint_id": checkpoint} if checkpoint else {}
         return {"configurable": {"thread_id": self.thread, "checkpoint_ns": "", **named}}
+
+
+def here(config: RunnableConfig) -> int:
+    """The step at which a node runs."""
+    return int(config.get("metadata", {}).get("langgraph_step", 0))
 
 
 async def owner(state: State, runtime: Runtime[Who], config: RunnableConfig) -> str | None:
@@ -122,15 +128,19 @@ async def begin(state: State, runtime: Runtime[Who], config: RunnableConfig, ids
     """For the first node of a turn: the revision to read memory at, None for the last one, and the step.
 
     The same messages asked again are answered from what they were answered from; other messages, from what the checkpoint
-    knew: what its turn read, and wrote. A thread that was begun so stays there until it is asked for now."""
-    step, as_of = _step(config), state.get("as_of")
+    knew: what its turn read, and wrote; before the first turn, from what that turn read. A thread that was begun so stays
+    there until it is asked for now."""
+    step, as_of = here(config), state.get("as_of")
     if _now(runtime):
         return State(as_of=None, step=step)
     line = _line(runtime, config)
     gap = step != state.get("step", _BEFORE_ALL) + _NEXT_TURN
     if line and (line.start or gap) and await line.left():
-        read = await line.read(ids)
-        as_of = _known(state) if read is None else read
+        as_of = await line.read(ids)
+        if as_of is None:
+            as_of = _known(state)
+        if as_of is None:
+            as_of = await line.read(None)
     return State(as_of=as_of, step=step)
 
 
@@ -138,7 +148,7 @@ async def go_on(state: State, runtime: Runtime[Who], config: RunnableConfig, *, 
     """For a later node of a turn: the same, where what the turn has read already decides.
 
     `written`: after the hot path, when the turn's own changes are part of what the checkpoint knew."""
-    step, as_of = _step(config), state.get("as_of")
+    step, as_of = here(config), state.get("as_of")
     if _now(runtime):
         return State(as_of=None, step=step)
     gap = step != state.get("step", _BEFORE_ALL) + _NEXT_NODE
@@ -150,10 +160,6 @@ async def go_on(state: State, runtime: Runtime[Who], config: RunnableConfig, *, 
 def _now(runtime: Runtime[Who]) -> bool:
     given: Who | None = runtime.context  # a run without a context has none, whatever LangGraph's types say
     return given is not None and given.memory == "now"
-
-
-def _step(config: RunnableConfig) -> int:
-    return int(config.get("metadata", {}).get("langgraph_step", 0))
 
 
 def _known(state: State) -> int | None:

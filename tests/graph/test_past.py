@@ -15,7 +15,6 @@ from langgraph.types import Command, StateSnapshot
 from muniment.graph.checkpointer import open_saver
 from muniment.graph.supervisor import build
 from muniment.memory.engine import Memory
-from muniment.memory.errors import Denied
 from muniment.memory.models.fakes import FixedClock
 from muniment.memory.models.scripted import ScriptedOpenAI, tool_call
 from muniment.memory.records import Scope
@@ -187,6 +186,20 @@ async def test_an_edited_message_is_asked_of_the_same_memory(here: Talk) -> None
         assert [str(one.text) for one in state["messages"]][-2] == "In which city do I live?"
 
 
+@pytest.mark.parametrize("node", ["__start__", "context"])
+async def test_another_first_message(here: Talk, node: str) -> None:
+    """Before the first turn a checkpoint knows nothing: other words there are asked of what the first ones were asked of."""
+    await here.say("I live in Lisbon.", thread="b")
+    asked = await here.say(QUESTION)
+    await here.say("I moved to Porto.", thread="b")
+    await here.say("Thank you!")
+    at = [one async for one in here.graph.aget_state_history(here.config("a")) if one.next == (node,)][-1]
+    state = await fork(here, at, "In which city do I live?")
+    assert (knows(state), state["rev"], state["as_of"]) == ({"Lisbon"}, asked["rev"], asked["rev"])
+    assert knows(await here.say(QUESTION)) == {"Lisbon"}
+    assert knows(await fork(here, at, QUESTION, memory="now")) == {"Porto"}
+
+
 async def test_a_message_that_is_sent_again(here: Talk) -> None:
     """The same message, given once more to the checkpoint before its turn, is asked of what the turn had read."""
     await here.say("Good morning!")
@@ -302,33 +315,6 @@ async def test_what_memory_cannot_say_any_more(here: Talk, clock: FixedClock) ->
         Input(messages=[HumanMessage(QUESTION)]), here.config("a"), context=Who(user="ana", memory="now")
     )
     assert knows(back) == {"Porto"}
-
-
-@pytest.mark.parametrize("node", ["__start__", "context"])
-@pytest.mark.parametrize("named", [True, False])
-async def test_the_first_checkpoint_of_a_thread_is_its_owners(here: Talk, node: str, *, named: bool) -> None:
-    """From before anybody was read, a stranger's run is refused as any other: nothing is learned, the thread goes on."""
-    await here.say("I live in Lisbon.")
-    past = [one async for one in here.graph.aget_state_history(here.config("a"))]
-    config = next(one for one in past if one.next == (node,)).config
-    if not named:
-        await here.graph.aupdate_state(config, {"messages": [HumanMessage("I live in Faro.")]}, as_node="__start__")
-        config = here.config("a")
-    with pytest.raises(Denied):
-        await here.graph.ainvoke(None, config, context=Who(user="bo"))
-    assert await here.memory.list(Scope(owner="bo", tenant=here.settings.tenant)) == []
-    assert knows(await here.say(QUESTION)) == {"Lisbon"}
-
-
-@pytest.mark.parametrize("node", ["supervisor", "episodic", "worker"])
-async def test_a_turn_that_has_begun_is_its_owners(here: Talk, node: str) -> None:
-    """A stranger who goes on with it from wherever is refused: neither the message nor the reply becomes the stranger's."""
-    await here.say("I live in Lisbon.")
-    past = [one async for one in here.graph.aget_state_history(here.config("a"))]
-    at = next(one for one in past if node in one.next)
-    with pytest.raises(Denied):
-        await here.graph.ainvoke(None, at.config, context=Who(user="bo"))
-    assert list(await here.memory.export(Scope(owner="bo", tenant=here.settings.tenant))) == []
 
 
 QUERY = tool_call("memory_query", {"query": "city Lisbon Porto lives", "threshold": 0})

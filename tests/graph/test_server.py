@@ -175,11 +175,13 @@ async def tell(client: LangGraphClient) -> None:
     assert "now - memory as it is" in json.dumps(schemas["context_schema"])
     await travel(client)
     await night(client)
+    before = await client.threads.get_history(b)
     denied = await client.runs.wait(
         b, "supervisor", input=said("Hello."), context={"user": "bob"},
         raise_error=False,
     )  # fmt: skip
     assert "Denied" in json.dumps(denied)
+    assert await client.threads.get_history(b) == before
     await cut_short(client)
     nobody = await client.runs.wait(None, "supervisor", input=said("What is my name?"))
     assert isinstance(nobody, dict)

@@ -1,0 +1,159 @@
+"""Somebody else in an owner's thread: refused before anything of the run is saved or shown, whatever way it comes in."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import psycopg
+import pytest
+from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.types import Command
+
+from muniment.graph.checkpointer import PooledSaver, open_saver
+from muniment.graph.consolidation import build as consolidation
+from muniment.graph.supervisor import build
+from muniment.memory.engine import Memory
+from muniment.memory.errors import BadInput, Denied
+from muniment.memory.records import Scope
+from muniment.memory.settings import Settings
+from muniment.nodes.state import Input, Who
+from tests.graph.conftest import Talk
+from tests.graph.test_past import QUESTION, knows, saver as unguarded
+
+__all__ = ["unguarded"]  # without the tenant of whoever names none, and LangGraph's own: there the nodes refuse
+BO = Who(user="bo")
+SAID = Input(messages=[HumanMessage("I live in Faro.")])
+TAKEN: Command[str] = Command(update={"space": str(Scope(owner="bo").space)}, goto="supervisor")
+WAYS: dict[str, tuple[Any, Any, dict[str, Any], type[Exception]]] = {  # input, context, configurable, error
+    "says": (SAID, BO, {}, Denied),
+    "says without a name": (SAID, None, {}, Denied),
+    "says as the owner, logged in as another": (SAID, Who(user="ana"), {"langgraph_auth_user_id": "bo"}, Denied),
+    "says, logged in": (SAID, None, {"langgraph_auth_user_id": "bo"}, Denied),
+    "says as nobody": (SAID, Who(user=" "), {}, BadInput),
+    "goes on": (None, BO, {}, Denied),
+    "answers": (Command(resume="yes"), BO, {}, Denied),
+    "takes over": (TAKEN, BO, {}, Denied),
+}
+
+
+@pytest.fixture
+async def saver(database_url: str, settings: Settings) -> AsyncIterator[PooledSaver]:
+    """Ours, which knows the tenant of whoever names none."""
+    async with open_saver(database_url, tenant=settings.tenant) as opened:
+        yield opened
+
+
+@pytest.fixture
+async def here(memory: Memory, settings: Settings, saver: PooledSaver) -> Talk:
+    """Whose profile asks before it changes: the thread waits for an answer."""
+    talk = Talk(memory, settings, build(memory, None, settings, interrupts=True).compile(checkpointer=saver))
+    await talk.say("I own a bike.")
+    await talk.say("Call me Ana.")
+    assert (await talk.graph.aget_state(talk.config("a"))).next == ("consent",)
+    return talk
+
+
+def saved(url: str) -> list[Any]:
+    """All that the saver has."""
+    with psycopg.connect(url) as conn:
+        return [
+            conn.execute(f"select * from checkpoints.{table} t order by t::text").fetchall()
+            for table in ("checkpoints", "checkpoint_writes", "checkpoint_blobs")
+        ]
+
+
+@pytest.mark.parametrize("past", [False, True])
+async def test_nothing_is_saved_or_shown(here: Talk, database_url: str, *, past: bool) -> None:
+    """From the thread's end and from before its first turn: the owner finds the thread as it was left, and goes on."""
+    end = here.config("a")
+    first = [one async for one in here.graph.aget_state_history(end)][-1]
+    place = (first.config if past else end)["configurable"]
+    before = saved(database_url)
+    for way, (given, context, configurable, error) in WAYS.items():
+        run = here.graph.astream(
+            given, {"configurable": {**place, **configurable}}, context=context, stream_mode="values"
+        )
+        with pytest.raises(error):
+            await anext(run)
+        assert saved(database_url) == before, way
+    await here.graph.ainvoke(None, end, context=Who(user="ana"))
+    assert (await here.graph.aget_state(end)).next == ("consent",)
+    state = await here.say(QUESTION)
+    said = [str(one.text) for one in state["messages"] if one.type == "human"]
+    assert said == ["I own a bike.", "Call me Ana.", QUESTION]
+    (asked,) = await here.memory.consents(Scope(owner="ana", tenant=here.settings.tenant))
+    assert (asked.field, asked.decision) == ("preferred_name", "pending")
+
+
+async def test_a_first_turn_that_was_cut_short(here: Talk, database_url: str) -> None:
+    """Its words stay for whoever said them."""
+    said = Input(messages=[HumanMessage("I have a dog called Rex.")])
+    await here.graph.ainvoke(said, here.config("b"), context=Who(user="ana"), interrupt_before=["context"])
+    before = saved(database_url)
+    with pytest.raises(Denied):
+        await here.say("Good morning.", thread="b", user="bo")
+    assert saved(database_url) == before
+    state = await here.say("Good evening.", thread="b")
+    assert len([one for one in state["messages"] if one.type == "human"]) == 2
+    assert "Rex" in str(state["writes"])
+
+
+async def test_other_graphs_have_their_own_rules(memory: Memory, settings: Settings, saver: PooledSaver) -> None:
+    """The user of a consolidation is in its input, whoever has begun it: who goes on with it is no stranger."""
+    graph = consolidation(memory, settings).compile(checkpointer=saver)
+    config: Any = {"configurable": {"thread_id": "night"}}
+    await graph.ainvoke(
+        {"user": "ana"}, config, context=Who(user="one"), interrupt_before=["survey"], durability="sync"
+    )
+    state = await graph.ainvoke(None, config, context=Who(user="two"))
+    assert state["space"] == str(Scope(owner="ana", tenant=settings.tenant).space)
+    assert state["told"]
+
+
+@pytest.mark.parametrize("way", ["says as the owner, logged in as another", "says as nobody"])
+async def test_what_nobody_valid_has_said(talk: Callable[..., Talk], way: str) -> None:
+    """With any saver, it is gone from the thread before the owner's next turn could learn it."""
+    (given, context, configurable, error), here = WAYS[way], talk()
+    for thread, first in (("new", False), ("a", True)):
+        if first:
+            await here.say("Good morning!", thread=thread)
+        with pytest.raises(error):
+            await here.graph.ainvoke(given, here.config(thread, **configurable), context=context)
+        state = await here.say("Hello.", thread=thread)
+        assert "Faro" not in str(state["messages"])
+        assert state["writes"] == []
+
+
+@pytest.mark.parametrize("node", ["__start__", "context"])
+@pytest.mark.parametrize("named", [True, False])
+async def test_the_first_checkpoint_of_a_thread_is_its_owners(
+    talk: Callable[..., Talk], unguarded: BaseCheckpointSaver[Any], node: str, *, named: bool
+) -> None:
+    """From before anybody was read, a stranger's run is refused as any other: nothing is learned, the thread goes on."""
+    here = talk(None, unguarded)
+    await here.say("I live in Lisbon.")
+    past = [one async for one in here.graph.aget_state_history(here.config("a"))]
+    config = next(one for one in past if one.next == (node,)).config
+    if not named:
+        await here.graph.aupdate_state(config, {"messages": [HumanMessage("I live in Faro.")]}, as_node="__start__")
+        config = here.config("a")
+    with pytest.raises(Denied):
+        await here.graph.ainvoke(None, config, context=Who(user="bo"))
+    assert await here.memory.list(Scope(owner="bo", tenant=here.settings.tenant)) == []
+    assert knows(await here.say(QUESTION)) == {"Lisbon"}
+
+
+@pytest.mark.parametrize("node", ["supervisor", "episodic", "worker"])
+async def test_a_turn_that_has_begun_is_its_owners(
+    talk: Callable[..., Talk], unguarded: BaseCheckpointSaver[Any], node: str
+) -> None:
+    """A stranger who goes on with it from wherever is refused: neither the message nor the reply becomes the stranger's."""
+    here = talk(None, unguarded)
+    await here.say("I live in Lisbon.")
+    past = [one async for one in here.graph.aget_state_history(here.config("a"))]
+    at = next(one for one in past if node in one.next)
+    with pytest.raises(Denied):
+        await here.graph.ainvoke(None, at.config, context=Who(user="bo"))
+    assert list(await here.memory.export(Scope(owner="bo", tenant=here.settings.tenant))) == []
