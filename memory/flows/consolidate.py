@@ -55,8 +55,7 @@ async def consolidate(
     finally:
         # Given up in the open: the next one need not wait until the lease is over. What was handed over goes on.
         if not ended:
-            with contextlib.suppress(StoreError):
-                await asyncio.create_task(give_up(house, run))  # by itself: this task may be cancelled
+            await _called_off(house, run)
     return run
 
 
@@ -74,7 +73,11 @@ async def begin(house: House, scope: Scope, *, dry: bool = False, limit: int | N
         return evolve(run, status="done", ended_at=now)
     if dry:
         return evolve(run, surveyed=(await house.store.compared(owner))[0])
-    return await house.store.begin_run(run, batch.lease(house, run))
+    try:
+        return await house.store.begin_run(run, batch.lease(house, run))
+    except asyncio.CancelledError:
+        await _called_off(house, run)  # it may be there all the same, and nobody else knows of it
+        raise
 
 
 async def survey(house: House, run: Run) -> tuple[Run, tuple[Pair, ...]]:
@@ -174,6 +177,11 @@ async def give_up(house: House, run: Run) -> None:
     """Close the record of a run that cannot go on; what it decided stays."""
     if not run.dry and run.ended_at is None:
         await house.store.give_up(run, house.clock.now())
+
+
+async def _called_off(house: House, run: Run) -> None:
+    with contextlib.suppress(StoreError):
+        await asyncio.create_task(give_up(house, run))  # by itself: this task may be cancelled
 
 
 async def records(house: House, scope: Scope, limit: int, run: UUID | None) -> list[Run]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from time import perf_counter
 from typing import Any
 
 import psycopg
@@ -195,6 +196,21 @@ async def test_one_run_of_a_space_at_a_time(database_url: str) -> None:
         with pytest.raises(Conflict):
             await memory.apply_run(run, findings)
         assert {one.status for one in await memory.consolidations(ANA)} == {"done", "interrupted"}
+
+
+async def test_a_run_that_is_cancelled_while_it_begins_is_not_left_open(database_url: str) -> None:
+    """Wherever a cancellation falls, also upon the commit of the record, the next run need not wait for a lease."""
+    async with engine(database_url) as memory:
+        await memory.ingest(ANA, [note(one) for one in TWINS])
+        started = perf_counter()
+        await memory.consolidate(ANA, limit=5)
+        took = perf_counter() - started
+        for n in range(60):
+            run = asyncio.create_task(memory.consolidate(ANA, limit=5))
+            await asyncio.sleep(took * n / 200)
+            run.cancel()
+            await asyncio.gather(run, return_exceptions=True)
+            assert all(one.ended_at for one in await memory.consolidations(ANA, limit=100)), f"after {n} of 200"
 
 
 async def test_a_clock_that_was_set_back_hides_no_run(database_url: str) -> None:
