@@ -98,7 +98,7 @@ select (select count(*) from a) as checkpoints, (select count(*) from b) as chec
   (select count(*) from c) as checkpoint_writes
 """
 
-# The supervisor writes into each checkpoint whose thread it is, and the saver beside it whose run has saved it.
+# The supervisor writes into the state whose thread it is, and the saver into the metadata whose run it was.
 _OWNER: LiteralString = "checkpoint -> 'channel_values' ->> 'space'"
 _SPACE: LiteralString = f"coalesce({_OWNER}, metadata ->> 'space')"
 
@@ -112,10 +112,10 @@ select pg_has_role(relowner, 'usage') and not coalesce(
 from pg_class where oid = to_regclass('checkpoints')
 """
 
-# Of one that was interrupted, a part that nobody uses.
+# What is left of one that was interrupted.
 DROP_INDEX: LiteralString = "drop index concurrently if exists checkpoints_space_idx"
 
-# A thread without an owner yet is of whoever spoke first; who speaks in another's and is refused has none.
+# A thread that has no owner yet belongs to whoever spoke first; who speaks in another's, and is refused, does not own it.
 THREADS_OF: LiteralString = f"""
 select distinct thread_id from checkpoints c
 where {_SPACE} = %(space)s and ({_OWNER} = %(space)s or not exists (
@@ -152,7 +152,7 @@ SIZES_OF: LiteralString = f"with wanted as materialized ({THREADS_OF}) {_SIZES}"
 
 SIZES: LiteralString = f"with wanted as ({ALL_THREADS}) {_SIZES}"
 
-# Each thread of the supervisor as it is now; whose it is is told by the space, a hash of tenant and owner.
+# Each thread of the supervisor as it is now; `user_id` is its space, a hash of tenant and owner.
 THREADS: LiteralString = f"""
 create view supervisor_checkpoints as
 select c.checkpoint_id::uuid as id, {_SPACE} as user_id, c.thread_id,

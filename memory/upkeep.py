@@ -37,7 +37,7 @@ class Finding:
     pair: Pair
     judgement: Judgement | None
     source: Source
-    sure: bool = True  # what is not counts as looked at until there is a model to ask
+    sure: bool = True  # if not, the pair counts as looked at only as long as there is no model to ask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,7 +215,7 @@ class Bounds:
     most: int  # partners, the latest to change: what a survey costs is bounded in a space of any size
     checked: datetime
     tries: int  # after which a pair without an answer counts as checked, too
-    asks: bool  # there is a model: what the rules doubted while there was none does not
+    asks: bool  # there is a model: what the rules alone doubted does not count as checked
     closest: int
     fallback: float
     worded: float

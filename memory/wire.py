@@ -190,7 +190,7 @@ def hit(one: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
         shown = memory(one.memory) | {"score": round(one.score, 4)}
         shown.pop("context", None)
         if one.memory.kind == "procedural":
-            # It is long, and each use of a tool is a turn of it: with all that is known of it no usual budget would hold one.
+            # It is long and rests on many turns: with all its fields none would fit into the usual budget.
             shown = {name: value for name, value in shown.items() if name in _OF_A_PROCEDURE}
     if explain:
         shown |= {

@@ -141,7 +141,7 @@ async def _done(house: House, run: Run, collected: Collected) -> Run:
     told, findings = await _findings(house, run, collected)
     told = evolve(
         told,
-        # Of all that there was to ask, it may have asked what the day could pay for.
+        # It may have asked only as much as the day could pay for.
         status="over_budget" if run.reason == OverBudget.__name__ else "running",
         asked=(),
         requests=len(used),

@@ -190,7 +190,7 @@ async def _change(
     before = parse(old.text)
     if before is None or (old.event_time is not None and old.event_time > one.path.at):
         return None  # edited by hand, or a later success is known
-    # Of work that nobody has asked for in sight, the beginning may be out of sight.
+    # Where no request is in sight, the beginning of the work may be out of sight, too.
     told = evolve(one.told, goal=renewed(one.told.goal, before.goal) if one.path.asked else before.goal)
     both = _fitted(house, united(told, before)) or told
     text = render(both)

@@ -23,7 +23,7 @@ from muniment.memory.sections import Profile
 from muniment.memory.upkeep import Finding, Judgement, Members, Pair, RunId
 
 Fate = Literal["same", "superseded", "distinct", "outdated", "unanswered"]
-TRIES = 3  # nights in vain: one bad night is the endpoint's, and two may be; a pair that it does not answer then it will not
+TRIES = 3  # nights in vain: one or two may be the endpoint's fault, the third one is the pair's
 _JUDGED = ("state", "text", "fact", "kind", "category", "actor_id")  # what a judgement rests on
 
 

@@ -168,7 +168,7 @@ async def _heed_cancellation() -> None:
     # The pool waits with asyncio.wait_for, which before Python 3.12 forgets a cancellation that arrives with the result.
     task = asyncio.current_task()
     if task is not None and task.cancelling():
-        # One that is yet to be delivered is so here: else it would end what is waited for while the task is left.
+        # One that is yet to be delivered arrives here: else it would end what is awaited on the way out.
         await asyncio.sleep(0)
         raise asyncio.CancelledError
 

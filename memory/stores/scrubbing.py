@@ -21,7 +21,7 @@ from muniment.memory.upkeep import Scrubbed
 _SCRUB = blocks("scrubbing")
 _WAITS, _WAIT_SECONDS = 20, 0.5
 _SEGMENTS = 100  # of the log that are passed over, at most: 16 MB each
-_ROUNDS = 5  # of which each begins another: where a slot or an archive keeps the log, no number would do
+_ROUNDS = 5  # each begins a new segment; where a slot or an archive keeps the log, no number would do
 _LOCK = 0x7363727562  # the advisory lock of the one scrub of a database: "scrub"
 _CONNECT_SECONDS = 10
 _NUMBER = re.compile(r"\d+")

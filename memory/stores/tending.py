@@ -26,7 +26,7 @@ _TURNS = 1_000
 _SLOTS = 1_000  # of a periodic job that are remembered
 _LATER = timedelta(hours=24)  # what could not be done now, because a job holds it, is looked at again then
 _FAR = timedelta(days=3_650)
-_HEIRS = 16  # one after another, that what was retrieved is handed on to
+_HEIRS = 16  # steps from a memory that gave way to the one that stays
 _AHEAD = timedelta(days=1)  # no clock that is right is so far ahead of another
 _NOWHERE = Scope(tenant="", owner="")  # a job of no space
 
