@@ -46,6 +46,7 @@ async def scrub(dsn: str, told: Told | None = None) -> Scrubbed:
         tables = [sql.Identifier(row["schema"], row["name"]) for row in
                   await (await conn.execute(_SCRUB["tables"])).fetchall()]  # fmt: skip
         if may["all"]:  # the commonest values of each column are kept for the planner, as they are
+            await _execute(conn, "forget_statistics")
             tables.append(sql.Identifier("pg_catalog", "pg_statistic"))
         held = 0
         for name in tables:

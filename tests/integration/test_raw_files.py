@@ -125,7 +125,7 @@ def dumped(url: str, word: str) -> list[str]:
 @pytest.mark.timeout(60)
 async def test_no_file_holds_what_was_erased(home: Path) -> None:
     """A memory of one user and all of another: before, their word is in tables, statistics and log; then nowhere, while
-    what was never erased still is."""
+    what was never erased still is, until its user, the last one, goes, too."""
     url = await server.ensure(home, fsync=False)
     await migrate(url)
     async with engine(url, tuned=settings(url)) as memory:
@@ -157,6 +157,10 @@ async def test_no_file_holds_what_was_erased(home: Path) -> None:
                 "select count(*) from muniment.postings where dimension = %s", (dimension,)
             ).fetchone()
         assert lists == (0,)
+        async with open_savers(memory.house.settings, memory.redact) as savers:
+            await erase(memory, savers, scope("ben"))
+        await bootstrap.scrub(memory.house.settings)
+        assert files(home, STAYS) == []
 
 
 async def test_who_does_not_own_the_tables_cannot_scrub(database_url: str) -> None:

@@ -35,6 +35,11 @@ set lock_timeout = '60s'
 -- name: named (whoever finds what a scrub has left behind knows by this that none is under way)
 set application_name = 'muniment scrub'
 
+-- name: forget_statistics (of a table that has no rows any more `analyze` leaves them as they are)
+delete from pg_catalog.pg_statistic where starelid in (
+  select c.oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+  where n.nspname in ('muniment', 'jobs', 'checkpoints'))
+
 -- name: point
 checkpoint
 
