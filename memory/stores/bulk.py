@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -123,13 +124,20 @@ class Bulk(Sessions):
     async def bring(self, plan: WritePlan, parcels: Sequence[Parcel]) -> int:
         """See `Store.bring`. Raises BadInput when another active memory has the stable key of one of them."""
         try:
-            return await self._bring(plan, parcels)
+            added = await self._bring(plan, parcels)
         except StoreError as failed:
             if failed.data.get("constraint") == "memories_by_key":
                 raise BadInput("two memories that say the same, or one that is known already") from None
             if failed.data.get("sqlstate") == _STALE:
                 self._shapes = None
             raise
+        await self._measure()
+        return added
+
+    async def _measure(self) -> None:
+        with suppress(StoreError):  # what was written is written; autovacuum comes soon
+            async with self._calling(once=True) as conn:
+                await conn.execute(_BULK["measure"])
 
     async def _bring(self, plan: WritePlan, parcels: Sequence[Parcel]) -> int:
         shapes, scope, new = await self._shaped(), plan.scope, list(parcels)

@@ -46,6 +46,7 @@ class Moves(Bulk):
             if str(error.data.get("sqlstate") or "").startswith(_UNFIT):
                 raise BadInput(f"the rows are no export of a space: {error}") from None
             raise
+        await self._measure()
 
     async def _load(self, scope: Scope, dump: Dump, found: Sequence[Vector]) -> None:
         space, vector, shapes = {"space": scope.space}, iter(found), await self._shaped()

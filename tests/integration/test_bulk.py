@@ -14,9 +14,11 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput, ModelUnavailable, MunimentError
 from muniment.memory.models.fakes import HashEmbedder
 from muniment.memory.plan import Change, WritePlan
-from muniment.memory.records import Candidate, Fact, MemoryId, Revision, Scope, Turn, TurnId, Vector, evolve
+from muniment.memory.records import Candidate, Fact, MemoryId, Query, Revision, Scope, Turn, TurnId, Vector, evolve
 from muniment.memory.rules.merge import fresh
+from muniment.memory.stores.postgres import PostgresStore
 from tests.engine import NOON, engine, note, scope, statement
+from tests.integration.test_large import plans
 
 _RECORD = """
 insert into muniment.turns (space_id, turn_id, role, text, at, tags, recalled) values (%s, %s, 'user', 'Hi', now(), '{}', '{}')
@@ -88,6 +90,20 @@ async def test_an_import_restores_to_the_same_bytes(database_url: str) -> None:
         with psycopg.connect(database_url) as admin:
             found = [admin.execute(_BYTES, (scope(name).space,)).fetchall() for name in ("ana", "copy")]
         assert found[0] == found[1]
+
+
+async def test_a_search_is_planned_for_what_was_imported(database_url: str) -> None:
+    """Before autovacuum comes, too: what was found is looked up by its id, not among all of its category."""
+    with psycopg.connect(database_url, autocommit=True) as admin:
+        admin.execute("alter table muniment.memories set (autovacuum_enabled = false)")
+    async with engine(database_url) as memory:
+        await memory.ingest(scope(), [note(f"line {n}") for n in range(600)])
+        assert (await memory.query(scope(), "supervisor", Query(text="line 7"))).hits
+        store = memory.house.store
+        assert isinstance(store, PostgresStore)
+        nodes = await plans(store, None)
+    lookups = [str(one["Index Cond"]) for one in nodes if one.get("Index Name") == "memories_pk"]
+    assert [one for one in lookups if "memory_id" in one]
 
 
 async def test_statements_of_one_turn_are_taken_together(database_url: str) -> None:

@@ -48,3 +48,13 @@ insert into muniment.journal (space_id, rev, memory_id, action, new_ref, thread_
 select %(space)s, b.rev, b.memory_id, 'ADD', b.memory_id || '@' || b.rev, %(thread)s, %(node)s, %(actor)s, 'new', '{}',
   b.created_at
 from brought b
+
+-- name: measure (once in a table's life, before autovacuum does: until then a search is planned for as among a few memories.
+-- Who is not its owner is passed over)
+do $$ begin
+  set local role none;
+  if (select reltuples < 0 from pg_catalog.pg_class where oid = 'muniment.memories'::regclass)
+     and pg_relation_size('muniment.memories') > 500000 then
+    analyze muniment.memories (space_id, memory_id, state, category);
+  end if;
+end $$
