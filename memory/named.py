@@ -14,7 +14,21 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _NESTED = 24
 _NAME_CHARS, _JSON_CHARS = 120, 200_000
 _PROGRAMS = ("command", "cmd", "program", "executable", "binary")
-_NAMES = ("name", "key", "field", "header", "variable", "env", "param", "parameter", "label", "id")
+_NAMES = (
+    "name",
+    "key",
+    "field",
+    "header",
+    "variable",
+    "env",
+    "param",
+    "parameter",
+    "label",
+    "id",
+    "selector",
+    "element",
+    "locator",
+)
 _VALUES = ("value", "val", "values", "data", "text", "content", "default", "string")
 
 
@@ -86,6 +100,9 @@ _REFERENCE = re.compile(
 )  # fmt: skip
 _LOOSE = frozenset({"token", "auth", "pass", "authorization", "authentication", "oauth", "bearer", "jwt", "pw"})
 _FOLDER = re.compile(r"/|~|[A-Za-z]:\\")
+_ENTRY = re.compile(
+    r"\b(?:input|field|box|text_?box|entry)\b", re.IGNORECASE
+)  # "the password field": what is typed there is one
 _LONG_NUMBER, _SHORT_NUMBER = 10**5, 100
 
 
@@ -132,7 +149,7 @@ def hidden(held: Mapping[Any, Any], *, hide: bool = False) -> frozenset[Any]:
     """The names in an object whose values are secret: by themselves, in an object of a secret's name and a value, and with
     `hide` all that do not only tell of a secret, such as its type."""
     found = {name for name, one in held.items() if isinstance(name, str) and secret(name) and not _open(name, one)}
-    by_name = any(isinstance(one := held.get(name), str) and secret(one) for name in _NAMES)
+    by_name = any(isinstance(one := held.get(name), str) and secret(_ENTRY.sub("", one)) for name in _NAMES)
     found |= {name for name in held if by_name and str(name).lower() in _VALUES}
     return frozenset(found | {name for name, one in held.items() if hide and not _telling(str(name), one)})
 

@@ -172,6 +172,8 @@ CLEAN_AFTER: list[Any] = [
 ]
 # Written last of all. Of these secrets the rules that had met all of the above found nine in ten, and hid nothing of the clean.
 LEAKS_LAST: list[tuple[Any, str]] = [
+    ({"selector": "#password", "text": "Tr0ub4dor&3"}, "Tr0ub4dor&3"),
+    ({"element": "Password field", "text": "Tr0ub4dor&3"}, "Tr0ub4dor&3"),
     ({"command": "curl https://api.example.com -u 'ana:zq9'"}, "zq9"),
     ({"command": "curl -XPOST -u ana:zq9 -d @f https://x.example"}, "zq9"),
     ({"command": "curl --oauth2-bearer zq9 https://x.example"}, "zq9"),
@@ -233,6 +235,8 @@ LEAKS_LAST: list[tuple[Any, str]] = [
     ("set-cookie: auth=zq9; HttpOnly", "zq9"),
 ]
 CLEAN_LAST: list[Any] = [
+    {"element": "Forgot password link", "text": "Help me"},
+    {"selector": "#name", "text": "Ana"},
     {"command": "ls -p"},
     {"command": "nc -p 9000 -l"},
     {"command": "tar -p -xf a.tar"},

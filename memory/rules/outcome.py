@@ -41,7 +41,7 @@ _SUMMED = re.compile(
 )
 _CHECKERS = re.compile(r"(?:^|[\s_.-])(?:py)?(?:tests?|lint|check|build|compile)(?=[\s_.:-]|$)", re.IGNORECASE)
 _SHELLS = re.compile(r"(?:\w+_)?(?:bash|shell|sh|terminal|exec|execute|cmd|command|run)(?:_\w+)?", re.IGNORECASE)
-_COMMANDS = ("command", "commands", "cmd", "script", "line")
+_COMMANDS = ("command", "commands", "cmd", "script", "line")  # the last two may only name one
 _DONE = re.compile(
     r"^\W*(?:ok|success(?:ful(?:ly)?)?|succeeded|passed|accepted|done)\b(?!\W{0,3}[:=]\s*(?:false|no|0)\b)|^\W*(?:成功|通过|完成)",
     re.IGNORECASE,
@@ -102,7 +102,10 @@ def command(act: Act) -> str | None:
     """What a shell was told to run; None of any other tool."""
     if not _SHELLS.fullmatch(act.name):
         return None
-    told = next((one for name in _COMMANDS if (one := act.arguments.get(name))), None)
+    named = (
+        one for name in _COMMANDS if (one := act.arguments.get(name)) and (name in _COMMANDS[:3] or " " in str(one))
+    )
+    told = next(named, None)
     if isinstance(told, list) and told and all(isinstance(one, str) for one in told):
         # A shell within: `["bash", "-lc", "pytest -q"]`.
         inner = len(told) > 2 and told[-2].startswith("-") and told[-2].endswith("c")

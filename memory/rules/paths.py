@@ -20,7 +20,7 @@ from muniment.memory.rules.text import vocabulary
 _PLACES = vocabulary("host hostname server machine container cwd workdir working_dir working_directory dir directory")
 # What is useless when not told word for word.
 _EXACT = vocabulary(
-    "query sql statement code expression script command cmd line url uri path file_path selector pattern filter"
+    "query sql statement code expression script command cmd line url uri path file_path selector pattern filter args arguments argv"
 )
 _CHECKS = re.compile(
     r"(?:check|verify|validate|lint|test|inspect|assert|confirm|health)(?=_|-|\.|$)|.*_(?:check|test|validate|status)$",
@@ -286,7 +286,7 @@ def _avoided(acts: Sequence[tuple[Act, Verdict]], kept: Sequence[Act]) -> tuple[
         if verdict != "failed" or act.turn in blamed:
             continue
         place = next((n for n, one in enumerate(kept) if _call(one) == _call(act)), None)
-        before = next((_brief(one) for one in reversed(kept[:place]) if one.at > act.at), None) if place else None
+        before = next((_brief(one, act) for one in reversed(kept[:place]) if one.at > act.at), None) if place else None
         # What is told in the words of a step cannot be told to be avoided.
         if before is not None or (place is None and step(act) not in steps):
             what = f"{_cut(_bare(act), _BESIDE)} before {_cut(before, _VALUE)}" if before else _bare(act)
@@ -294,10 +294,10 @@ def _avoided(acts: Sequence[tuple[Act, Verdict]], kept: Sequence[Act]) -> tuple[
     return tuple(f"{what} ({why})" for what, why in found.items())
 
 
-def _brief(act: Act) -> str:
-    """A use by its name; of a shell, by its command."""
+def _brief(act: Act, other: Act) -> str:
+    """A use by the name of its tool where that tells it from another use; of a shell, by its command."""
     told = command(act)
-    return _shown(told, _LONG) if told else act.name
+    return _shown(told, _LONG) if told else _bare(act) if act.name == other.name else act.name
 
 
 def _cut(text: str, most: int) -> str:

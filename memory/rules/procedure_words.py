@@ -10,7 +10,9 @@ from muniment.memory.rules import suspect, words
 from muniment.memory.rules.procedure import tidy
 
 _CJK = re.compile(r"[\u3400-\u9fff]")
-_SENTENCE = re.compile(r"(?:[^.!?。！？\n]|\.(?=[\w/]))+[.!?。！？]*")
+_SENTENCE = re.compile(
+    r"(?:[^.!?。！？\n]|\.(?=[\w/])|(?<=\bMr|\bMs|\bDr|\bSt|\bvs)\.|(?<=\bMrs)\.|(?<=\bProf)\.)+[.!?。！？]*"
+)
 _LONGEST = 120  # characters of a goal
 _SENTENCE_CHARS = 400
 _EDGE = 3_000  # characters of a long message, at both ends
@@ -66,8 +68,8 @@ _ASKED = (
         re.IGNORECASE,
     ),
 )
-_STEPS_ZH = r"(?:(?:操作|具体|完整|整个|全部|所有|成功)的?)*(?:步骤|流程|做法|方法|过程|操作|顺序|检查清单)"
-_NOW_ZH = r"^[\s，,。！!]*(?:(?:好的?|太好了|很好|谢谢|多谢|完美|成功了|搞定了|终于成功了|可以了|顺便说?|对了|(?:以后|下次)(?:都|就|也)*(?:这么|这样)[做办弄来]|那么?|请|麻烦你?|帮我|你|现在|务必|一定要)[，,。！!\s]*)*"
+_STEPS_ZH = r"(?:(?:操作|处理|解决|排查|修复|部署|具体|完整|整个|全部|所有|成功)的?)*(?:步骤|流程|做法|方法|过程|操作|顺序|检查清单)"
+_NOW_ZH = r"^[\s，,。！!]*(?:(?:好的?|太好了|很好|谢谢|多谢|完美|成功了|不错|真棒|好了|辛苦了|搞定了|终于成功了|可以了|顺便说?|对了|(?:以后|下次)(?:都|就|也)*(?:这么|这样)[做办弄来]|那么?|请|麻烦你?|帮我|你|现在|务必|一定要)[，,。！!\s]*)*"
 _ASKED_ZH = (
     re.compile(
         _NOW_ZH
@@ -104,7 +106,7 @@ _NEXT_TIME = re.compile(
 VERBS = (
     r"(?:add|analy[sz]e|apply|approve|archive|assemble|assign|backup|back\s+up|benchmark|book|bring|build|bump|calculate|cancel|check|clean|clear|clone|close|collect|combine|commit|compare|compile|compress"
     r"|compute|configure|connect|convert|copy|count|crawl|create|crop|debug|decode|decrypt|delete|deliver|deploy|diagnose|disable|document|download|draft|drop|edit|encode|encrypt|enable|export|extract|fetch"
-    r"|fill|find|figure\s+out|find\s+out|fix|format|generate|get|implement|import|improve|increase|index|insert|inspect|install|integrate|investigate|invite|lint|list|load|look\s+(?:into|up)|make|measure"
+    r"|fill|find|figure\s+out|find\s+out|fix|format|generate|get|implement|import|improve|increase|index|insert|inspect|install|integrate|investigate|invite|lint|list|load|log\s+in(?:to)?|look\s+(?:into|up)|make|measure"
     r"|merge|migrate|monitor|mount|move|notify|open|optimi[sz]e|order|package|parse|patch|ping|plan|plot|post|prepare|print|process|produce|profile|provision|publish|pull|purge|push|query|read|rebase"
     r"|rebuild|recover|refactor|register|release|remove|rename|reduce|render|renew|repair|replace|reply|reproduce|reset|resize|resolve|restart|restore|revert|review|rewrite|roll\s+(?:back|out)|rotate|run|scan"
     r"|schedule|scrape|search|send|set\s+up|share|ship|sign|sort|speed\s+up|spin\s+up|split|start|stop|solve|sort\s+out|submit|summari[sz]e|switch|sync|tag|test|train|transcribe|transfer"
@@ -135,10 +137,14 @@ _WANTED = (
     re.compile(
         _OPENING
         + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|how\s+(?:do|can|could|should|would)\s+(?:i|we|you)\s+|(?:is|would)\s+it\s+(?:be\s+)?possible\s+to\s+"
-        r"|(?:i|we)(?:(?:'d|\s+would)\s+like|\s+need|\s+want)\s+(?:to\s+(?:have|see|get)\s+)?(?=(?:the|an?|all|some|every|each|my|our|these|those|this|that|\d+)\b))"
+        r"|(?:i|we)(?:(?:'d|\s+would)\s+like|\s+need|\s+want)\s+(?:to\s+(?:have|see|get)\s+)?(?=(?:the|an?|all|some|every|each|my|our|these|those|this|that|\d+|two|three|four|five|six|seven|eight|nine|ten|several)\b))"
         r"(?:help\s+(?:me|us)\s+(?:with\s+|to\s+)?)?(?P<goal>\w.+)$",
         re.IGNORECASE,
     ),
+    re.compile(
+        _OPENING + r"(?P<goal>why\s+(?:is|are|was|were|do|does|did|has|have|can|won|wouldn)\b.+)$", re.IGNORECASE
+    ),
+    re.compile(r"^[\s，,]*(?:(?:请问|那么?)[，,\s]*)*(?P<goal>(?:为什么|为何)\S.+)$"),
     # An order by its form: a word that is no verb of another form, and a thing.
     re.compile(
         _OPENING
@@ -162,6 +168,8 @@ _AGAIN = re.compile(
     r"|now|next|then|also|after\s+that|finally|and|continue|go\s+on|use|with)\b|^[\s，,]*(?:再|重试|重新|还是|继续|换|改用|然后|接着|下一步|最后|现在|那就)",
     re.IGNORECASE,
 )
+# "I get a 500": what is noticed is what the work is about.
+_NOTICED = re.compile(rf"{_OPENING}(?:i|we)\s+(?:keep\s+)?(?:get|have|see|got|getting|notice)\s+(?=\S)", re.IGNORECASE)
 _THEM = re.compile(r"\bthem\b", re.IGNORECASE)
 _ANAPHOR = re.compile(
     r"\b(?:it|that|them|this|those|these|the\s+(?:result|output|file))\b|它|这个|那个|结果", re.IGNORECASE
@@ -224,7 +232,7 @@ def request(text: str) -> str | None:
             goal = impersonal(order)
         if goal:
             return goal
-        before = impersonal(sentence)
+        before = impersonal(_NOTICED.sub("", sentence))
     return None
 
 

@@ -7,9 +7,11 @@ from itertools import combinations
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.goals import apart, goals, reaches, renewed
-from muniment.memory.rules.procedure import Procedure
+from muniment.memory.records import evolve
+from muniment.memory.rules.goals import apart, goals, part_of, reaches, renewed, reworded, same_goal, same_steps, worded
+from muniment.memory.rules.procedure import Procedure, tidy
 
+LINE = st.text(max_size=200).map(tidy).filter(bool)
 ORDERS = st.sampled_from(
     [
         f"{verb} release 2.{n} {place}".strip()
@@ -70,3 +72,74 @@ def test_wordings_outlive_other_steps() -> None:
     )
     assert renewed("Deploy release 2.5", "Deploy release 2.4 to production") == "Deploy release 2.4 to production"
     assert renewed("Deploy it to staging", "Deploy it to production") == "Deploy it to staging"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("Convert report.pdf into a format that the portal accepts", "Convert invoice.pdf into a format the portal accepts", True),
+        ("Deploy release 2.4 to production", "Deploy release 2.5 to production", True),
+        ("Deploy release 2.4 to production", "Deploy release 2.4 to staging", False),
+        ("把报告转换成PDF格式", "把新报告转换成PDF格式", True),
+        ("把报告转换成PDF格式", "部署新版本到生产环境", False),
+        ("Convert a.pdf", "Convert b.pdf", True),
+        ("Deploy the shop release to the production cluster", "Deploy the shop release to the staging cluster", False),
+        ("Upload the invoices to the tax portal", "Upload the receipts to the tax portal", False),
+        ("Upload the invoices to the tax portal", "Send the invoices to the tax portal", True),
+        ("2.4", "2.5", False),
+    ],
+)  # fmt: skip
+def test_goals_are_one_but_for_what_differs_each_time(a: str, b: str, same: bool) -> None:
+    """Files, versions and numbers do not count; another place to deploy to does."""
+    assert same_goal(a, b) is same
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "same"),
+    [
+        ("Extract the tables from scan.pdf", "Pull the tables out of invoice.pdf", True),
+        ("Deploy release 2.4 to production", "Roll out release 2.4 to production", True),
+        ("Run the nightly backup of the shop database", "Back up the shop database nightly", True),
+        ("把报告转换成PDF格式", "把这份报告改成PDF", True),
+        ("Deploy release 2.4 to production", "Deploy release 2.4 to staging", False),
+        ("Delete the old backups", "Delete the old logs", False),
+        ("Translate the contract to German", "Translate the contract to French", False),
+        ("Build the docs", "Release the app", False),
+        ("Enable the firewall", "Disable the firewall", False),
+        ("Deploy", "Deploy it", False),
+        ("把报告转换成PDF格式", "把合同转换成PDF格式", False),
+    ],
+)
+def test_a_goal_may_be_said_in_another_way(a: str, b: str, same: bool) -> None:
+    """What is done may be in other words, or more of them; what it is done to may not."""
+    assert reworded(a, b) is same
+
+
+def test_a_goal_may_be_a_part_of_another() -> None:
+    """One that only says more; not one of a single word, nor one that says something else."""
+    assert part_of("Deploy the release", "Deploy the new release to production")
+    assert not part_of("Deploy", "Deploy the release")
+    assert not part_of("Deploy to staging", "Deploy to production")
+
+
+def test_steps_are_the_same_but_for_what_the_goal_names() -> None:
+    """A file of the goal is another one each time; what is in no goal makes another procedure."""
+    scan = Procedure(goal="Read scan.pdf", steps=("Call parse with path=scan.pdf, host=prod-1",))
+    bill = Procedure(goal="Get at bill-2.pdf", steps=("Call  parse with path=bill-2.pdf, host=prod-1",))
+    other = Procedure(goal="Read scan.pdf", steps=("Call parse with path=scan.pdf, host=prod-2",))
+    assert same_steps(scan, evolve(bill, steps=("call parse with path=bill-2.pdf, host=prod-1",)))
+    assert not same_steps(scan, other)
+    assert not same_steps(scan, evolve(scan, steps=scan.steps * 2))
+
+
+@given(st.lists(LINE, min_size=1, max_size=5))
+def test_a_goal_keeps_its_wordings(wordings: list[str]) -> None:
+    """The newest first, each once, within a line; it is read back as they were."""
+    goal = ""
+    for one in wordings:
+        goal = worded(one, goal) if goal else one
+    first, *more = goals(goal)
+    assert goal.startswith(wordings[-1])
+    assert not any(same_goal(one, wordings[-1]) for one in more) or " / " in wordings[-1]
+    assert len(goal) <= 160 or goal == wordings[-1]
+    assert first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, strategies as st
 
 from muniment.memory.rules import outcome, paths as rules
 from muniment.memory.rules.procedure import render
@@ -66,6 +67,21 @@ CASES: dict[str, tuple[list[Line], str]] = {
         "2. Call http_get with url=https://api.shop.example/prices.json?page=1\nAvoid:\n"
         "- http_get with url=https://api.shop.example/prices.json?page=1 before sleep (HTTP 429, Too Many Requests)\n"
         "Again: with sleep, http_get on .json files; when HTTP 429 comes up"),
+    ),
+    "the same tool first in another way, and a trouble that was only noticed": (
+        [
+            ("user", "I get a 404 for the branch feature-x. Could you find out why and check it out?"),
+            ("git", {"args": "checkout feature-x"}, "error: Your local changes would be overwritten", False),
+            ("git", {"args": "stash"}, "Saved", True),
+            ("git", {"args": "checkout feature-x"}, "Switched to the branch", True),
+            ("npm_run", {"script": "build"}, "Finished", True),
+        ],
+        (
+            "Goal: A 404 for the branch feature-x: find out why and check it out\nSteps:\n1. Call git with args=stash\n"
+            "2. Call git with args=checkout feature-x\n3. Call npm_run with script=build\nAvoid:\n"
+            "- git with args=checkout feature-x before git with args=stash (error: Your local changes would be overwritten)\n"
+            "Again: with git, npm_run"
+        ),
     ),
     "the wish in one breath": (
         [("user", "帮我部署前端，然后把步骤记下来"), ("bash", {"command": "npm ci"}, "exit code: 0"), ("bash", {"command": "make up"}, "exit code: 0")],
@@ -143,3 +159,10 @@ def test_a_summary_of_failures_is_one_where_something_was_run(summary: str, verd
     assert outcome.judge(act(summary, True, "run_tests")) == verdict
     assert outcome.judge(act(summary, True, "bash", command="make")) == verdict
     assert outcome.judge(act(summary, True, "read_log")) == ("ok" if verdict == "ok" else "unknown")
+
+
+@given(st.text(alphabet="{}[]:,\"'\\ \nao1", max_size=80))
+def test_any_output_can_be_read(text: str) -> None:
+    """No output breaks the rules, however it was cut."""
+    assert outcome.judge(act("{" + text)) in ("ok", "failed", "unknown")
+    assert len(outcome.reason(act("{" + text))) <= 80
