@@ -166,7 +166,7 @@ def _run(state: Night, who: Scope) -> Run:
 async def _ahead(memory: Memory, who: Scope, run: Run) -> Run | None:
     """The run's record, when it is further than the state: a process has died between the two."""
     for one in [] if run.dry else await memory.consolidations(who, 1, run=run.id):
-        if one.ended_at or one.status != run.status or _seen(one) > _seen(run):
+        if one.ended_at or one.status not in ("running", run.status) or _seen(one) > _seen(run):
             return evolve(one, limit=run.limit)
     return None
 

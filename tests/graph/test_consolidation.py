@@ -19,7 +19,7 @@ from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput
 from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.models.scripted import structured
+from muniment.memory.models.scripted import Fails, structured
 from muniment.memory.models.scripted_batches import ScriptedBatches
 from muniment.memory.plan import Change, WritePlan
 from muniment.memory.records import Revision, Scope, evolve
@@ -47,10 +47,10 @@ def answer(body: dict[str, Any]) -> str:
 
 @asynccontextmanager
 async def served(
-    settings: Settings, clock: FixedClock, reply: Callable[[dict[str, Any]], str] = answer
+    settings: Settings, clock: FixedClock, reply: Callable[[dict[str, Any]], str] = answer, fail: Fails = None
 ) -> AsyncIterator[tuple[Memory, Settings]]:
     """An engine whose model is at a scripted server."""
-    with ScriptedBatches(reply) as server:
+    with ScriptedBatches(reply, fail=fail) as server:
         told = {"chat_model": "tiny-1", "base_url": server.base_url}
         tuned = settings.model_copy(update=told)
         async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=clock) as memory:
@@ -196,6 +196,30 @@ async def test_a_pair_that_gets_no_answer_is_known_by_its_tries(settings: Settin
             assert record.shelved == (record.unanswered if night == 3 else 0)
             assert night > 1 or "no answer" in json.dumps(state)
             clock.advance(86_400)
+
+
+@pytest.mark.parametrize("tokens", [None, 1])
+async def test_a_model_that_cannot_be_asked_ends_the_graph_too(
+    settings: Settings, clock: FixedClock, tokens: int | None
+) -> None:
+    """It is down, or the budget is used up: no other prompt is tried, and the record says why, as that of the call does."""
+    night = settings.consolidation.model_copy(update={"per_prompt": 5})
+    tight = {"consolidation": night, "spend": settings.spend.model_copy(update={"daily_tokens": tokens})}
+    fail: Fails = None if tokens else "server_error"
+    async with served(settings.model_copy(update=tight), clock, fail=fail) as (memory, tuned):
+        ana, ben = Scope(owner="ana"), Scope(owner="ben", tenant="beside")
+        for who in (ana, ben):
+            more = [note(text.replace("lamp", "clock").replace("boat", "sofa")) for text in SAID[2:]]
+            await memory.ingest(who, [*map(note, SAID), *more])
+        graph = build(memory, tuned).compile(checkpointer=InMemorySaver())
+        steps = [one async for one in graph.astream(Ordered(user="ana"), thread(), stream_mode="updates")]
+        whole = await memory.consolidate(ben)
+        (record,) = await memory.consolidations(ana)
+        assert whole is not None
+        assert figures(record) == figures(whole)
+        assert record.status == ("over_budget" if tokens else "failed")
+        assert record.requests == bool(tokens)
+        assert "ended early" in steps[-1]["end"]["told"]
 
 
 async def test_a_space_that_is_busy_is_told_so(settings: Settings, clock: FixedClock) -> None:
