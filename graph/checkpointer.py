@@ -13,7 +13,7 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.runtime import Runtime
 from psycopg import AsyncConnection, AsyncCursor, DataError, OperationalError
-from psycopg.errors import DiskFull, InsufficientPrivilege, LockNotAvailable
+from psycopg.errors import DiskFull, InsufficientPrivilege, InvalidSchemaName, LockNotAvailable, ReadOnlySqlTransaction
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
@@ -199,9 +199,11 @@ async def _translated() -> AsyncIterator[None]:
         raise StoreFull from None
     except DataError:
         raise BadInput("A text has a NUL or half a character, which the database cannot store.") from None
-    except InsufficientPrivilege as error:
-        raise Denied(f"The database's role may not do this with the checkpoints: {error.diag.message_primary} "
+    except (InsufficientPrivilege, InvalidSchemaName) as error:  # of a schema that one may not use nothing is said
+        raise Denied(f"The database's role may not use the checkpoints (schema {SCHEMA}): {error.diag.message_primary} "
                      "(MUNIMENT_CHECKPOINTS_URL, or else MUNIMENT_DATABASE_URL, names it).", sqlstate=error.sqlstate) from None  # fmt: skip
+    except ReadOnlySqlTransaction:
+        raise StoreError("The database of the checkpoints is read-only, as a replica is: name its primary.") from None
     except (OperationalError, PoolTimeout, PoolClosed):
         raise StoreDown("The database of the checkpoints cannot be reached.") from None
 

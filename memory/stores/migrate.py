@@ -56,7 +56,9 @@ async def migrate(dsn: str, folder: Traversable | None = None) -> list[str]:
     steps = await _steps(folder)
     with translated("migrate"):
         async with _connected(dsn) as conn, _alone(conn):
-            await conn.execute(BOOKS)
+            # Asked first: `if not exists` wants a primary, and the right to create, also where nothing is to be made.
+            if not await _begun(conn):
+                await conn.execute(BOOKS)
             todo = _todo(steps, await _recorded(conn))
             for step in todo:
                 await _apply(conn, step)
@@ -71,8 +73,7 @@ async def pending(dsn: str, folder: Traversable | None = None) -> list[str]:
     steps = await _steps(folder)
     with translated("pending migrations"):
         async with _connected(dsn) as conn:
-            found = await (await conn.execute("select to_regclass('public.schema_migrations') is not null")).fetchone()
-            recorded = await _recorded(conn) if found and found[0] else {}
+            recorded = await _recorded(conn) if await _begun(conn) else {}
     return [step.name for step in _todo(steps, recorded)]
 
 
@@ -95,6 +96,11 @@ async def _alone(conn: Connection) -> AsyncIterator[None]:
 
 async def _locked(conn: Connection) -> bool:
     row = await (await conn.execute("select pg_try_advisory_lock(%s)", (LOCK,))).fetchone()
+    return bool(row and row[0])
+
+
+async def _begun(conn: Connection) -> bool:
+    row = await (await conn.execute("select to_regclass('public.schema_migrations') is not null")).fetchone()
     return bool(row and row[0])
 
 

@@ -136,8 +136,11 @@ class Sessions:
     async def _check_embedder(self) -> None:
         named = {"model": self._model}
         async with self._connected() as conn, conn.transaction():
-            await conn.execute(_SWITCH["first"], named)
-            active = one(await (await conn.execute(_SWITCH["active"])).fetchone())["model"]
+            found = await (await conn.execute(_SWITCH["active"])).fetchone()
+            if found is None:
+                await conn.execute(_SWITCH["first"], named)
+                found = await (await conn.execute(_SWITCH["active"])).fetchone()
+            active = one(found)["model"]
         if active != self._model:
             raise wrong_embedder(active, self._model)
         self._checked = True

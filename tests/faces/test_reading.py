@@ -15,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from muniment.faces.cli.prose import ago
 from tests.faces.conftest import PROGRAM, Muniment
@@ -215,6 +216,27 @@ def test_explained(muniment: Muniment) -> None:
     assert re.search(r"relevance \d\.\d{3}, changed at revision 1$", told, re.MULTILINE)
     assert re.search(r"left out [0-9a-f]{8}: below threshold", told)
     assert "tokens, at revision 2" in told
+
+
+def test_where_nothing_can_be_written(muniment: Muniment, database_url: str) -> None:
+    """As on a replica: what only reads is answered, the rest is an error, and nothing has changed."""
+    muniment("remember", "Hand in the tax form", "--category", "tasks")
+    replica = {"MUNIMENT_DATABASE_URL": make_conninfo(database_url, options="-c default_transaction_read_only=on")}
+    reads = (
+        ("list",),
+        ("history",),
+        ("export",),
+        ("stats",),
+        ("status",),
+        ("consolidate", "--runs"),
+        ("consolidate", "--dry-run"),
+    )
+    for command in reads:
+        assert muniment(*command, **replica).out == muniment(*command).out, command
+    for command in (("remember", "Water the plants"), ("consolidate",), ("checkpoints", "prune")):
+        refused = muniment(*command, **replica)
+        assert (refused.code, "read-only" in refused.err) == (6, True), command
+    assert len(muniment("list", "--json").json["memories"]) == 1
 
 
 def terminal(environment: dict[str, str], *arguments: str, columns: int = 50) -> list[str]:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime
+from uuid import uuid4
 
 import psycopg
 import pytest
 from langgraph.checkpoint.conformance import checkpointer_test, validate
+from psycopg.conninfo import make_conninfo
 
 from muniment.graph.checkpointer import PooledSaver, checkpointer, open_saver
 from muniment.memory import bootstrap
-from muniment.memory.errors import StoreDown, StoreFull
+from muniment.memory.errors import Denied, StoreDown, StoreFull
 from muniment.memory.models.scripted import ScriptedOpenAI
 from muniment.memory.records import Scope, Turn
 from muniment.memory.settings import load
@@ -146,3 +148,20 @@ async def test_a_full_disk_is_not_a_lost_database(empty_database_url: str) -> No
         with pytest.raises(StoreFull):
             async with saver._cursor() as cursor:
                 await cursor.execute("do $$ begin raise exception using errcode = 'disk_full'; end $$")
+
+
+async def test_a_role_without_rights_is_told_so(empty_database_url: str) -> None:
+    """Before the tables are there as after: what it may not do is the message, and no other kind of error."""
+    role = f"stranger_{uuid4().hex}"
+    with psycopg.connect(empty_database_url, autocommit=True) as admin:
+        admin.execute(f"create role {role} login password 'secret'")
+        theirs = make_conninfo(empty_database_url, user=role, password="secret")
+        try:
+            for _ in range(2):
+                with pytest.raises(Denied, match="may not use the checkpoints"):
+                    async with open_saver(theirs):
+                        pass
+                async with open_saver(empty_database_url):
+                    pass
+        finally:
+            admin.execute(f"drop role {role}")
