@@ -47,7 +47,8 @@ def work(
     memories have changed or have something due, and each of those is tended at a time of its own: what nobody needs is
     forgotten (see "forgetting" in the settings), what was forgotten long ago is purged, what was said longer than
     session_ledger.retention_days ago leaves the ledger, and what has changed is consolidated, once in
-    consolidation.every_hours (see `muniment consolidate`). Checkpoints are pruned as often. With --once neither is done.
+    consolidation.every_hours (see `muniment consolidate`). Checkpoints are pruned every six hours, too. With --once none
+    of this is done.
 
     For example:
 

@@ -17,7 +17,7 @@ select current_database() as name, pg_postmaster_start_time() as started
 -- name: now
 select pg_current_xact_id()::text as id
 
--- name: watched (who began before and may still look at what is gone; ids of 64 bits, since those of 32 begin anew; what a slot holds of the catalogs only shows in the count)
+-- name: watched (who began before and may still look at what is gone; ids of 64 bits, since those of 32 begin anew)
 with began as (select age(%(id)s::xid8::xid) as ago)
 select (
   select count(*) from pg_catalog.pg_stat_activity, began
