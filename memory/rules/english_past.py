@@ -154,7 +154,7 @@ RULES: tuple[Rule, ...] = (
     rule(r"(?P<subject>(?:i've|i\s+have)\s+been\s+(?P<verb>[a-z]{2,14}ing))\s+(?P<value>.*\b(?:for\s+(?:(?:\w+\s+){1,4})(?:years?|months?|decades?)|since\s+(?:\d{4}|childhood|\w+\s+\d{4}|i\s+was\s+\w+))\b.*)$", _done),
     rule(AM + r"(?P<neg>not\s+)?(?:very\s+|pretty\s+|quite\s+)?(?P<how>(?:good|great|excellent|skilled|experienced|proficient|talented|bad|terrible)\s+(?:at|in|with))\s+(?P<value>.+)$", _skill),
     rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|can't\s+|cannot\s+)?(?:can\s+)?speak|" + AM + r"fluent\s+in)\s+(?P<value>.+)$", _speaks),
-    rule(r"my\s+(?P<value>[A-Z][a-z]+)\s+is\s+(?P<how>(?:" + ADV + r"|pretty\s+|quite\s+|not\s+|rather\s+|getting\s+)*(?:fluent|good|great|decent|basic|rusty|ok|okay|bad|poor|terrible|better)\b.*)$", _their_language),
+    rule(r"my\s+(?P<value>[A-Z][a-z]+)\s+is\s+(?P<how>" + ADV + r"(?:(?:pretty|quite|not|rather|getting)\s+" + ADV + r"){0,3}(?:fluent|good|great|decent|basic|rusty|ok|okay|bad|poor|terrible|better)\b.*)$", _their_language),
     rule(r"i\s+(?:can\s+)?" + ADV + r"play\s+(?P<value>(?:the\s+)?.{3,40})$", _plays),
     rule(r"i\s+" + ADV + r"(?:know|can)\s+(?P<how>how\s+to\s+)?(?P<value>.+)$", _knows),
     rule(r"i\s+grew\s+up\s+in\s+(?P<place>.{2,40})$", _grew_up),

@@ -70,7 +70,7 @@ _DIRECTS = re.compile(
 _OPENED = re.compile(
     r"(?:open|exec|fork/exec) [\w./~ -]{1,60}: (?:no such file or directory|permission denied|is a directory|file exists|too many open files)"
 )
-_FRAME = re.compile(r"^(?:E\s{2,}|[\s=#]|-{3,})+|(?:[\s=#]|-{3,})+$")  # of what a line says
+_FRAME = re.compile(r"^(?:E\s{2,}|[\s=#]|-{3,}+)+|(?:[\s=#]|-{3,}+)+$")  # of what a line says
 _PLAIN_NAME = re.compile(r"[A-Z][A-Za-z0-9]{2,47}")
 # The names of an object's members, without case and without what joins their words.
 _CODES = ("exitcode", "returncode", "errcode", "errno", "errorcode")

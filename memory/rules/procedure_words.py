@@ -21,7 +21,7 @@ _FEW = 3  # words of a goal that is none by itself
 
 _OPENING = (
     r"^[\W_]*(?:(?:please|kindly|ok(?:ay)?|now|and|so|also|then|well|great|perfect|awesome|excellent|nice|good|cool|super|wonderful|fantastic|thanks"
-    r"|thank\s+you(?:\s+(?:so|very)\s+much)?|yes|it\s+works(?:\s+now)?|that\s+(?:worked|works)|hey|hi|hello|just|finally|done|next|oh|by\s+the\s+way|btw|one\s+more\s+thing|before\s+(?:i|we)\s+(?:forget|go\s+on|move\s+on))\b[\s,.:;!–—-]*)*"
+    r"|thank\s+you(?:\s+(?:so|very)\s+much)?|yes|it\s+works|that\s+(?:worked|works)|hey|hi|hello|just|finally|done|next|oh|by\s+the\s+way|btw|one\s+more\s+thing|before\s+(?:i|we)\s+(?:forget|go\s+on|move\s+on))\b[\s,.:;!–—-]*)*"
 )
 _WHAT = (
     r"(?:(?:(?:this|these|those|all\s+(?:of\s+)?(?:the|these|those)|our)\s+)(?:(?:exact|working|successful|whole|complete|entire|last)\s+)*"
@@ -69,7 +69,7 @@ _ASKED = (
     ),
 )
 _STEPS_ZH = r"(?:(?:操作|处理|解决|排查|修复|部署|具体|完整|整个|全部|所有|成功)的?)*(?:步骤|流程|做法|方法|过程|操作|顺序|检查清单)"
-_NOW_ZH = r"^[\s，,。！!]*(?:(?:好的?|太好了|很好|谢谢|多谢|完美|成功了|不错|真棒|好了|辛苦了|搞定了|终于成功了|可以了|顺便说?|对了|(?:以后|下次)(?:都|就|也)*(?:这么|这样)[做办弄来]|那么?|请|麻烦你?|帮我|你|现在|务必|一定要)[，,。！!\s]*)*"
+_NOW_ZH = r"^[\s，,。！!]*(?:(?:好的?|太好了|很好|谢谢|多谢|完美|成功了|不错|真棒|好了|辛苦了|搞定了|终于成功了|可以了|顺便说?|对了|(?:以后|下次)(?:都|就|也)*(?:这么|这样)[做办弄来]|那么?|请|麻烦|帮我|你|现在|务必|一定要)[，,。！!\s]*)*"
 _ASKED_ZH = (
     re.compile(
         _NOW_ZH
@@ -129,7 +129,7 @@ _ASKED_FOR = re.compile(
 # "Deploy it and then save the steps": the wish after the order.
 _AND_THEN = re.compile(
     r"(?:[,;]\s*|\s+)(?:(?:and|then|afterwards)\s+){1,3}(?=(?:please\s+)?(?:save|store|keep|record|note|write|memori[sz]e|document|remember)\b)"
-    r"|[，；,;]\s*(?:(?:然后|并且?|最后|之后|接着|(?:完成|成功|做完|弄完|搞定)(?:[了之以]*后)?)[，,]?)*(?=请?(?:把|记|保存))",
+    r"|[，；,;]\s*(?:(?:然后|并且?|最后|之后|接着|(?:完成|成功|做完|弄完|搞定)(?:[了之以]*后)?+)[，,]?)*(?=请?(?:把|记|保存))",
     re.IGNORECASE,
 )
 # What is asked for in other words than an order: the goal of the work that follows it.
@@ -159,7 +159,7 @@ _WANTED = (
     re.compile(r"^[\s，,]*请?(?P<goal>给.{1,20}?[发写做打加建开换配]\S.+)$"),
 )
 _REQUEST_ZH = re.compile(
-    r"^[\s，,]*(?:(?:好的?|现在|那么?|请问?|麻烦你?|帮我们?|帮忙|能不能|能否|可以|你|我想要?|我需要|我们需要|我们要|需要|要|先|然后|接着)[，,\s]*)*"
+    r"^[\s，,]*(?:(?:好的?|现在|那么?|请问?|麻烦|帮我们?|帮忙|能不能|能否|可以|你|我想|我需要|我们需要|我们要|需要|要|先|然后|接着)[，,\s]*)*"
     r"(?P<goal>(?:把|将).{2,60}?(?:转换?成|转为|改成|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修好|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|发给|交给).{0,40}"
     rf"|{_VERBS_ZH}(?!过|.*了[。！!?？\s]*$)\S.{{1,60}}?)[吧吗。！!?？\s]*$"
 )
@@ -266,6 +266,7 @@ def goes_on(text: str, goal: str | None) -> bool:
 
 def impersonal(text: str) -> str | None:
     """A goal without the person in it; None when a pronoun is left, when it instructs the reader, or nothing is left."""
+    text = tidy(text)
     for pattern, word in _OWN:
         text = pattern.sub(word, text)
     bare = _POLITE.sub("", tidy(text).rstrip(" .!?。！？,，")).rstrip(" .!?。！？,，")
