@@ -1,0 +1,47 @@
+"""Texts that are made to be slow: no rule looks at them for long, for everybody else waits meanwhile."""
+
+from __future__ import annotations
+
+from time import process_time
+from uuid import UUID
+
+import pytest
+
+from muniment.memory.acts import Act
+from muniment.memory.records import Turn, TurnId
+from muniment.memory.rules import gate, outcome, procedure_words
+from muniment.memory.rules.extract import extract
+from tests.engine import NOON
+
+SAID = [
+    "我" + "刚" * 300,
+    "昨天" + "和aa才终于" * 50,
+    "麻烦你" * 60 + "步骤甲",
+    "我想要" * 60 + "甲",
+    "部署，然后" + "弄完之后" * 60 + "甲",
+    "It works now. " * 20 + "it works now " * 25 + "how we did it x",
+    "remember how we" + " " * 350 + "deploy it",
+]
+PUT_OUT = ["error |" + "-" * 300 + "+", "failed " + "= " * 200 + "x", "{" + '"a": {' * 100, "E   " * 150 + "x"]
+
+
+@pytest.mark.parametrize("text", SAID, ids=lambda one: str(one)[:12])
+def test_what_a_person_says_is_read_at_once(text: str) -> None:
+    """Words again and again that could be read in two ways, and much space between them."""
+    start = process_time()
+    extract(Turn.make(session="s", key="k", role="user", text=text, at=NOON))
+    gate.skip(text, "user")
+    procedure_words.wish(text)
+    procedure_words.request(text)
+    procedure_words.wanted(text)
+    assert process_time() - start < 2
+
+
+@pytest.mark.parametrize("result", PUT_OUT, ids=lambda one: str(one)[:12])
+def test_what_a_tool_puts_out_is_read_at_once(result: str) -> None:
+    """Rules of dashes, braces that are never closed."""
+    act = Act(turn=TurnId(UUID(int=1)), name="bash", result=result, at=NOON)
+    start = process_time()
+    outcome.judge(act)
+    outcome.reason(act)
+    assert process_time() - start < 2
