@@ -124,11 +124,12 @@ where {_SPACE} = %(space)s and ({_OWNER} = %(space)s or not exists (
 order by thread_id
 """
 
-# Whose a thread of the supervisor is: the owner's, or of one without an owner yet whoever spoke first.
+# Whose a thread of the supervisor is: the owner's, or of one without an owner yet whoever spoke first. No other
+# graph's thread has `asked`, or before it the way to the supervisor's first node.
 OWNER: LiteralString = f"""
 select {_SPACE} as space from checkpoints
 where thread_id = %(thread)s and checkpoint_ns = '' and {_SPACE} is not null
-  and checkpoint -> 'channel_versions' ? case when {_OWNER} is null then 'messages' else 'asked' end
+  and checkpoint -> 'channel_versions' ? case when {_OWNER} is null then 'branch:to:context' else 'asked' end
 order by {_OWNER} is null, checkpoint_id limit 1
 """
 

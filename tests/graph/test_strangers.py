@@ -7,8 +7,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from langchain_core.messages import HumanMessage
+from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import BaseCheckpointSaver
+from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 
 from muniment.graph.checkpointer import PooledSaver, open_saver
@@ -101,7 +102,8 @@ async def test_a_first_turn_that_was_cut_short(here: Talk, database_url: str) ->
 
 
 async def test_other_graphs_have_their_own_rules(memory: Memory, settings: Settings, saver: PooledSaver) -> None:
-    """The user of a consolidation is in its input, whoever has begun it: who goes on with it is no stranger."""
+    """The user of a consolidation is in its input, whoever has begun it: who goes on with it is no stranger. Nor is one of
+    several who talk in a thread of somebody's own graph."""
     graph = consolidation(memory, settings).compile(checkpointer=saver)
     config: Any = {"configurable": {"thread_id": "night"}}
     await graph.ainvoke(
@@ -110,6 +112,13 @@ async def test_other_graphs_have_their_own_rules(memory: Memory, settings: Setti
     state = await graph.ainvoke(None, config, context=Who(user="two"))
     assert state["space"] == str(Scope(owner="ana", tenant=settings.tenant).space)
     assert state["told"]
+    config = {"configurable": {"thread_id": "several"}}
+    talked = StateGraph(MessagesState, context_schema=Who)
+    talked.add_node("echo", lambda state: {"messages": [AIMessage(str(state["messages"][-1].text))]})
+    both = talked.add_edge(START, "echo").compile(checkpointer=saver)
+    for user in ("ana", "bo"):
+        state = await both.ainvoke({"messages": [HumanMessage(user)]}, config, context=Who(user=user))
+    assert [str(one.text) for one in state["messages"]] == ["ana", "ana", "bo", "bo"]
 
 
 @pytest.mark.parametrize("way", ["says as the owner, logged in as another", "says as nobody"])
