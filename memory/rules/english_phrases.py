@@ -21,7 +21,7 @@ _CUT = re.compile(
 )
 _CUT_KEEP_COMMAS = re.compile(_CUT.pattern.replace("[,.;:!?(–—]", "[;:!?(–—]"), re.IGNORECASE | re.DOTALL)
 _TRAILING = re.compile(
-    r"(?:[\s,]+(?:too|also|as\s+well|very\s+much|a\s+lot|so\s+much|a\s+bit|really|right\s+now|now|at\s+the\s+moment|these\s+days|nowadays|lately|currently|actually|though|anyway"
+    r"(?<![\s,])(?:[\s,]++(?:too|also|as\s+well|very\s+much|a\s+lot|so\s+much|a\s+bit|really|right\s+now|now|at\s+the\s+moment|these\s+days|nowadays|lately|currently|actually|though|anyway"
     r"|lol|haha+|btw|please|of\s+course|most\s+of\s+all|the\s+most|in\s+general|you\s+know|by\s+the\s+way|to\s+be\s+honest|tbh|ok|okay|again|at\s+all|after\s+all|more\s+than\s+anything))+$",
     re.IGNORECASE,
 )

@@ -20,6 +20,7 @@ SAID = [
     "我想要" * 60 + "甲",
     "部署，然后" + "弄完之后" * 60 + "甲",
     "my Ana is " + "rather both now " * 30 + "x",
+    "please" + " ," * 190 + " x",
     "It works now. " * 20 + "it works now " * 25 + "how we did it x",
     "remember how we" + " " * 350 + "deploy it",
 ]
