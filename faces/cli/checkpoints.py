@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 checkpoints = typer.Typer(help="Prune the state of threads, or bring it from another saver.", no_args_is_help=True)
 
 _KILO = 1000
-_DATE = 16  # of an ISO time: to the minute
+_DATE = 10  # of an ISO time: the day
 Thread = Annotated[str | None, typer.Option("--thread", "-t", metavar="T", help="Only this thread.")]
 Owner = Annotated[
     str | None,
@@ -179,8 +179,8 @@ def sizes(
         screen.show_json({"user": user, **asdict(found)})
         return
     screen.show_table(
-        ("thread", "checkpoints", "size", "oldest", "newest"),
-        [(one.thread, one.checkpoints, _size(one.bytes), one.oldest[:_DATE], one.newest[:_DATE]) for one in found.largest],
+        ("count", "size", "oldest", "newest", "thread"),
+        [(one.checkpoints, _size(one.bytes), one.oldest[:_DATE], one.newest[:_DATE], one.thread) for one in found.largest],
     )  # fmt: skip
     screen.whisper(f"{_many(found.threads, 'thread')}, {_size(found.bytes)} in all")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pickle
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ def talk(muniment: Muniment, user: str, turns: int, thread: str = "main") -> Non
     assert muniment("chat", "--json", "--user", user, "--thread", thread, said=said).code == 0
 
 
-def test_what_threads_take_and_what_can_go(muniment: Muniment) -> None:
-    """The largest first, a user's own by name; a dry run tells what a real one then frees."""
+def test_what_threads_take_and_what_can_go(muniment: Muniment, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The largest first, a user's own by name, whole in a terminal; a dry run tells what a real one then frees."""
     talk(muniment, "ana", 8)
     talk(muniment, "bo", 2)
     shown = muniment("stats", "checkpoints", "--json").json
@@ -32,6 +33,10 @@ def test_what_threads_take_and_what_can_go(muniment: Muniment) -> None:
     (own,) = muniment("stats", "checkpoints", "--user", "bo", "--json").json["largest"]
     assert own == shown["largest"][1]
     assert len(muniment("stats", "checkpoints", "--limit", "1").out.splitlines()) == 1
+    with monkeypatch.context() as watched:
+        watched.setattr(sys.stdout, "isatty", lambda: True)
+        lines = muniment("stats", "checkpoints", COLUMNS="80").out.splitlines()
+    assert [line.split()[-1] for line in lines[1:3]] == [one["thread"] for one in shown["largest"]]
 
     said = muniment("checkpoints", "prune", "--keep", "6", "--dry-run", "--json").json
     assert (said["threads"], said["checkpoints"]) == (2, 48)
