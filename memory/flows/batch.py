@@ -97,7 +97,7 @@ async def submit(house: House, run: Run) -> Run:
     Raises Conflict, StoreError."""
     if house.batches is None:
         return evolve(run, asked=(), status="failed", reason="ModelUnavailable")
-    run, pairs = await _as_they_are(house, run)
+    run, pairs = await as_they_are(house, run)
     if not pairs:
         return run
     try:
@@ -164,7 +164,7 @@ async def _submitted(house: House, batches: BatchModel, run: Run, requests: Sequ
         raise
 
 
-async def _as_they_are(house: House, run: Run) -> tuple[Run, list[Pair]]:
+async def as_they_are(house: House, run: Run) -> tuple[Run, list[Pair]]:
     """The pairs to ask about as their memories are by now; those of which one has given way meanwhile are outdated."""
     members = await lifecycle.members(house, run.scope, (id_ for one in run.asked for id_ in (one.older, one.newer)))
     pairs = []

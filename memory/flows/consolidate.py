@@ -110,16 +110,19 @@ async def check(house: House, run: Run, pairs: Sequence[Pair]) -> tuple[Run, tup
     """What each pair is found to be, by the rules where they are sure or there is no model, else by the model.
     `over_budget` and `failed` runs have what was found before that.
 
-    Where prompts go to a batch endpoint nobody waits: what the model has to be asked is noted in the run, until its end."""
+    Where prompts go to a batch endpoint nobody waits: what the model has to be asked is noted in the run, until its end.
+    Else it is asked about what is there by then: others of the run may have given way, and some may be erased meanwhile."""
     findings = [_by_rules(house, one) for one in pairs if not _asks(house, one)]
     for some in pages(house, [one for one in pairs if _asks(house, one)]):
         if run.status != "running":
             break
+        run = batch.put_off(run, some)
         if batch.wanted(house, run):
-            run = batch.put_off(run, some)
             continue
-        run, found = await _ask(house, run, question(some))
-        findings += found
+        run, left = await batch.as_they_are(house, run)
+        if left:
+            run, found = await _ask(house, run, question(left))
+            findings += found
     return run, tuple(findings)
 
 

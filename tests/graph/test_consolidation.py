@@ -216,9 +216,10 @@ async def test_a_model_that_cannot_be_asked_ends_the_graph_too(
         whole = await memory.consolidate(ben)
         (record,) = await memory.consolidations(ana)
         assert whole is not None
-        assert figures(record) == figures(whole)
-        assert record.status == ("over_budget" if tokens else "failed")
-        assert record.requests == bool(tokens)
+        # Which pairs came first, of those that are equally near, is a matter of their ids.
+        for name in ("status", "reason", "seen", "requests", "model", "prompt", "surveyed"):
+            assert getattr(record, name) == getattr(whole, name)
+        assert (record.status, record.requests) == (("over_budget", 1) if tokens else ("failed", 0))
         assert "ended early" in steps[-1]["end"]["told"]
 
 

@@ -17,6 +17,7 @@ from muniment.memory.models.scripted import ScriptedOpenAI, structured
 from muniment.memory.records import Candidate, Query, Revision, evolve
 from muniment.memory.upkeep import Finding
 from tests.engine import NOON, engine, note, said, scope, settings
+from tests.integration.test_unanswered import Picky, house
 from tests.twins import ANA, TWINS, active, texts
 
 
@@ -177,6 +178,26 @@ async def test_what_changes_meanwhile_is_left_alone(database_url: str) -> None:
         assert (run.same, run.outdated, run.checked) == (1, 1, 1)
         assert [one.pinned for one in await active(memory) if "beans" in one.text] == [True]
         assert len(await texts(memory)) == 2
+
+
+@pytest.mark.parametrize("how", ["forget", "erase"])
+async def test_a_model_is_not_asked_about_what_is_gone(database_url: str, how: str) -> None:
+    """What was forgotten or erased after the survey is in no prompt any more; the other pairs of its prompt are."""
+    with Picky() as server:
+        async with house(database_url, server, 12, FixedClock(NOON)) as memory:
+            run = await memory.begin_run(ANA)
+            assert run is not None
+            run, portions = await memory.survey_run(run)
+            first, *others = portions[-3:]  # before them come the pairs that the rules are sure of
+            run = await memory.apply_run(*await memory.check_run(run, first))
+            pair = others[0][0]
+            await getattr(memory, how)(ANA, pair.older.id)
+            for some in others:
+                run = await memory.apply_run(*await memory.check_run(run, some))
+            run = await memory.end_run(run)
+            assert (run.status, run.same, run.outdated, run.requests) == ("done", 11, 1, 3)
+            assert server.asked == [5, 4, 2]
+            assert pair.older.text not in str([one.body for one in server.requests])
 
 
 async def test_one_run_of_a_space_at_a_time(database_url: str) -> None:
