@@ -36,7 +36,7 @@ _FAILED = re.compile(
 _SUMMED = re.compile(
     r"\b[1-9]\d*\s+(?:failed|failures?|failing|errors?)\b(?=.*\b(?:pass(?:ed|ing)?|warnings?|in\s+[\d.]+\s*m?s)\b)"
     r"|\bpass(?:ed|ing)\b.*\b[1-9]\d*\s+(?:failed|failures?|failing|errors?)\b|\bfailures[:=]\s*[1-9]"
-    r"|^found\s+[1-9]\d*\s+errors?\b(?:\.?\s*$|\s+in\s+\d+\s+(?:source\s+)?files?\b)|^(?-i:FAIL)(?=[\s:]|$)",
+    r"|^found\s+[1-9]\d*\s+errors?\b(?:\.?\s*$|\s+in\s+\d+\s+(?:source\s+)?files?\b)|^(?-i:FAIL)(?=[\s:]|$)|^\[(?:error|fatal)\]",
     re.IGNORECASE | re.MULTILINE,
 )
 _CHECKERS = re.compile(r"(?:^|[\s_.-])(?:py)?(?:tests?|lint|check|build|compile)(?=[\s_.:-]|$)", re.IGNORECASE)
@@ -63,7 +63,7 @@ _DIRECTS = re.compile(
     r"|(?:need|needs|have|has|want|got|try|remember|how|required|necessary|recommended|advised)\s+to|(?:fix|solve|resolve|avoid|continue|proceed|help|repair|retry|work|do)"
     rf"(?:\s+(?:this|that|it|so))?)\s+){_VERBS}(?:\s*:|\s+(?!failed\b|error\b|timed\b|limit\b|aborted\b|denied\b|expired\b|not\b|is\b|was\b)\S)"
     rf"|\b(?:to|by)\s+(?:running|using|installing|executing|calling|visiting|downloading|opening)\b"
-    r"|请|(?:^|[，。：；,:;!！（(])\s*(?:先|再|然后|应该?|需要?|必须|可以?|务必|立即|马上)?(?:重新)?(?:运行|执行|使用|安装|调用|访问|下载|打开|点击|输入|复制|发送|转发|改用)(?!失败|超时|错误|出错|异常|被|时|中|不|受|次数|过)",
+    r"|请(?!求)|(?:^|[，。：；,:;!！（(])\s*(?:先|再|然后|应该?|需要?|必须|可以?|务必|立即|马上)?(?:重新)?(?:运行|执行|使用|安装|调用|访问|下载|打开|点击|输入|复制|发送|转发|改用)(?!失败|超时|错误|出错|异常|被|时|中|不|受|次数|过)",
     re.IGNORECASE,
 )
 # What a system itself says when it could not: no order, though it begins with a verb.

@@ -32,9 +32,10 @@ _FORM = r"(?:an?\s+)?(?:new\s+)?(?:procedure|workflow|how-?to|recipe|playbook|ru
 _KEEP = r"(?:save|store|keep|record|note(?:\s+down)?|write\s+down|memori[sz]e|document|capture|remember)"
 _WORK = (
     r"(?:did|do|made|make|got|get|fixed|solved|resolved|built|handled|managed|converted|deployed|released|exported|uploaded|parsed|installed|configured"
-    r"|set\s+up|finished|achieved|recovered|repaired|completed|delivered|migrated|shipped|pulled)"
+    r"|set\s+up|finished|achieved|recovered|repaired|completed|delivered|migrated|shipped|pulled|found|figured|worked|sorted|tested|ran|created|generated)"
 )
 _LATER = r"(?:for\s+(?:next\s+time|later|the\s+future|future\s+use)|next\s+time)"
+_LIKE = r"(?:(?:(?:i|we)(?:'d|\s+would)?\s+(?:like|want|need)\s+you\s+to|let's|make\s+sure\s+(?:you|to)|be\s+sure\s+to)\s+)?"
 # What no wish is without: most messages are done with after one look.
 _HINT = re.compile(
     r"\bhow\s+(?:we|you|this|that|it|to)\b|\bas\s+an?\b|step|procedure|workflow|process|path|sequence|playbook|runbook|recipe|how-?to|solution|approach"
@@ -43,12 +44,12 @@ _HINT = re.compile(
 )
 _ASKED = (
     re.compile(
-        rf"{_OPENING}(?:remember|memori[sz]e|note(?:\s+down)?|write\s+down|record|save)\s+(?:exactly\s+)?how\s+(?:(?:we|you)\s+(?:just\s+|finally\s+)?{_WORK}\b"
+        rf"{_OPENING}{_LIKE}(?:remember|memori[sz]e|note(?:\s+down)?|write\s+down|record|save)\s+(?:exactly\s+)?how\s+(?:(?:we|you)\s+(?:just\s+|finally\s+)?{_WORK}\b"
         r"|(?:this|that|it)\s+was\s+(?:done|fixed|solved|made|resolved)\b|to\s+(?:do|fix|solve|handle|make|resolve)\s+(?:this|that|it)\b)(?P<rest>[^?？]*)$",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"{_OPENING}{_KEEP}\s+(?:(?:this|that|it|all\s+(?:this|that))\s+(?:down\s+)?as\s+{_FORM}|{_WHAT}(?:\s+(?:down|as\s+{_FORM}))?)"
+        rf"{_OPENING}{_LIKE}{_KEEP}\s+(?:(?:this|that|it|all\s+(?:this|that))\s+(?:down\s+)?as\s+{_FORM}|{_WHAT}(?:\s+(?:down|as\s+{_FORM}))?)"
         r"(?P<rest>(?:\s+(?:we|you)\s+(?:just\s+)?(?:took|used|followed|did))?(?:[\s,]+(?:for|of|that|so|please|next|thanks|and)\b[^?？]*)?)[\s.!]*$",
         re.IGNORECASE,
     ),
@@ -114,7 +115,7 @@ VERBS = (
 )
 _VERBS_ZH = (
     r"(?:转换|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修复|修改|提交|发送|生成|备份|迁移|升级|回滚|解析|安装|卸载|打包|运行|检查|测试|配置|下载|更新|创建|新建|删除|添加|增加|恢复|整理|提取|重启|启动|停止"
-    r"|查询?|统计|计算|分析|汇总|总结|搜索|抓取|爬取|编译|构建|调试|优化|清理|清空|推送|拉取|克隆|重命名|校验|验证|预订|预约|安排|续期|撰写|编写|设置|订阅|注册|关闭|开启|打开|读取|对比|比较)"
+    r"|查询?|统计|计算|分析|汇总|总结|搜索|抓取|爬取|编译|构建|调试|优化|清理|清空|推送|拉取|克隆|重命名|校验|验证|预订|预约|安排|续期|撰写|编写|设置|订阅|注册|训练|关闭|开启|打开|读取|对比|比较)"
 )
 _REQUEST = re.compile(
     _OPENING
@@ -124,12 +125,13 @@ _REQUEST = re.compile(
 )
 # "It is red, please fix it": the order after what it is about.
 _ASKED_FOR = re.compile(
-    r"[,;]\s+(?=(?:(?:so|and|then)\s+)?(?:please|can\s+you|could\s+you)\b)|[，；](?=请|帮我|麻烦)", re.IGNORECASE
+    r"[,;]\s+(?=(?:(?:so|and|then)\s+)?(?:please|can\s+you|could\s+you)\b)|[，；](?=请|帮我|麻烦)|\s[–—]\s+",
+    re.IGNORECASE,
 )
 # "Deploy it and then save the steps": the wish after the order.
 _AND_THEN = re.compile(
     r"(?:[,;]\s*|\s+)(?:(?:and|then|afterwards)\s+){1,3}(?=(?:please\s+)?(?:save|store|keep|record|note|write|memori[sz]e|document|remember)\b)"
-    r"|[，；,;]\s*(?:(?:然后|并且?|最后|之后|接着|(?:完成|成功|做完|弄完|搞定)(?:[了之以]*后)?+)[，,]?)*(?=请?(?:把|记|保存))",
+    r"|[，；,;]\s*(?:(?:然后|并且?|最后|之后|接着|(?:完成|成功|搞定|[\u4e00-\u9fff]{1,3}[完好])(?:[了之以]*后)?+)[，,]?){0,3}(?=请?(?:把|记|保存))",
     re.IGNORECASE,
 )
 # What is asked for in other words than an order: the goal of the work that follows it.
@@ -142,7 +144,9 @@ _WANTED = (
         re.IGNORECASE,
     ),
     re.compile(
-        _OPENING + r"(?P<goal>why\s+(?:is|are|was|were|do|does|did|has|have|can|won|wouldn)\b.+)$", re.IGNORECASE
+        _OPENING
+        + r"(?P<goal>why\s+(?:is|are|was|were|do|does|did|has|have|can|won|wouldn)\b.+|(?:what|which|where|who|when)\s\S.+[?？]\W*)$",
+        re.IGNORECASE,
     ),
     re.compile(r"^[\s，,]*(?:(?:请问|那么?)[，,\s]*)*(?P<goal>(?:为什么|为何)\S.+)$"),
     # An order by its form: a word that is no verb of another form, and a thing.
@@ -161,7 +165,7 @@ _WANTED = (
 _REQUEST_ZH = re.compile(
     r"^[\s，,]*(?:(?:好的?|现在|那么?|请问?|麻烦|帮我们?|帮忙|能不能|能否|可以|你|我想|我需要|我们需要|我们要|需要|要|先|然后|接着)[，,\s]*)*"
     r"(?P<goal>(?:把|将).{2,60}?(?:转换?成|转为|改成|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修好|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|发给|交给).{0,40}"
-    rf"|{_VERBS_ZH}(?!过|.*了[。！!?？\s]*$)\S.{{1,60}}?)[吧吗。！!?？\s]*$"
+    rf"|(?:用.{{1,12}}?)?(?:重新)?{_VERBS_ZH}(?!过|.*了[。！!?？\s]*$)\S.{{1,60}}?)[吧吗。！!?？\s]*$"
 )
 _AGAIN = re.compile(
     r"^\W*(?:(?:no|ok(?:ay)?|hm+|but|and|please|well|then|sorry)\b[\s,.!]*)*(?:try|retry|again|still|once\s+more|instead|what\s+about|how\s+about|it\s+(?:still|failed|fails|does\s*n't|didn't)|that\s+(?:did\s*n't|didn't|failed)"

@@ -108,6 +108,7 @@ WISHES = [
     "Nice one. Could you please remember how we did that for next time?",
     "Can you remember how we fixed it next time?",
     "By the way, remember how to do this.",
+    "I'd like you to remember how we found it.",
     "不错，以后都这么做，把处理步骤保存下来",
 ]
 NO_WISHES = [
@@ -209,6 +210,9 @@ def test_a_wish_may_name_its_goal_and_say_more() -> None:
         ("Please update Mrs. Novak's address in the CRM", "Update Mrs. Novak's address in the CRM"),
         ("Can you figure out why the build is red and fix it?", "Figure out why the build is red and fix it"),
         ("请部署新版本到生产环境。", "部署新版本到生产环境"),
+        ("用新数据重新训练一下推荐模型", "用新数据重新训练一下推荐模型"),
+        ("The lag on the topic grows — get it back to normal", "The lag on the topic grows: get it back to normal"),
+        ("测试挂了", None),
         ("What's the weather?", None),
         ("Tell me about Rome", None),
         ("I like tea", None),
@@ -229,6 +233,8 @@ def test_a_request_is_a_goal_without_the_person(text: str, goal: str | None) -> 
         ("Reindex the search cluster", "Reindex the search cluster"),
         ("The disk of db-1 is full, can you free some space?", "The disk of db-1 is full: free some space"),
         ("Why is the build red?", "Why is the build red"),
+        ("Which clause covers late delivery in the contract?", "Which clause covers late delivery in the contract"),
+        ("What a day", None),
         ("Bought the tickets to Rome", None),
         ("Loves the red ones", None),
         ("How do I get rid of the red build?", "Get rid of the red build"),

@@ -147,6 +147,7 @@ def test_what_an_object_reports_is_read(text: str, ok: bool | None, verdict: str
         ("=== 3 failed, 12 passed in 2.1s ===", "failed"),
         ("Tests:  1 failed, 4 passed, 5 total", "failed"),
         ("FAIL\tacme/parser\t0.012s", "failed"),
+        ("[ERROR] Failed to execute goal compile", "failed"),
         ("Found 2 errors in 1 file (checked 5 source files)", "failed"),
         ("✖ 3 problems (3 errors, 0 warnings)", "failed"),
         ("test result: FAILED. 1 passed; 1 failed; 0 ignored", "failed"),
