@@ -81,7 +81,8 @@ _GOOD = ("ok", "success", "succeeded", "passed", "accepted", "done")
 _TOLD = ("error", "errors", "message", "detail", "reason", "stderr", "errmsg", "msg", "text")
 _WRAPPED = ("result", "output", "response", "metadata")
 _MEMBER = re.compile(
-    r"""(?P<open>[{\[])|(?P<close>[}\]])|(?P<colon>:)|(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|(?P<plain>[^\s{}\[\]:,"']+)"""
+    r"""(?P<open>[{\[])|(?P<close>[}\]])|(?P<colon>:)|(?P<text>"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)|(?P<plain>[^\s{}\[\]:,"']+)""",
+    re.DOTALL,
 )
 _PLAIN: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None}
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import assume, given, strategies as st
 
+from muniment.memory.records import evolve
 from muniment.memory.rules import paths as rules
 from muniment.memory.rules.procedure import Procedure, fit, parse, render, tidy, united
 from muniment.memory.rules.procedure_words import goes_on, request, rest, wanted, wish
@@ -83,6 +84,8 @@ def test_two_paths_are_united() -> None:
     assert united(new, old) == Procedure(
         goal="h", steps=("Call b",), avoid=("c with x=1 (failed)", "a (exit code 1)"), again="old"
     )
+    early = Procedure(goal="h", steps=("Call a", "Call b"), avoid=("b before a (failed)", "b with x=2 (failed)"))
+    assert united(early, evolve(old, avoid=("b (HTTP 500)",))).avoid == early.avoid
 
 
 WISHES = [

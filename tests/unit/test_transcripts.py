@@ -28,10 +28,11 @@ CASES: dict[str, tuple[list[Line], str]] = {
             ("ssh_exec", {"host": "search-1.acme.io", "command": "wiki reindex"}, "wiki: command not found", False),
             ("ssh_exec", {"host": "search-1.acme.io", "command": ["sh", "-c", "apt-get install wiki"]}, "ok", True),
             ("ssh_exec", {"host": "search-1.acme.io", "command": "wiki reindex"}, "done", True),
+            ("bash", {"command": "ping -c 1 search-1.acme.io"}, "64 bytes", True),
         ],
         ("Goal: Reindex the wiki on search-1.acme.io\nSteps:\n1. Run: apt-get install wiki (host=search-1.acme.io)\n"
-        "2. Run: wiki reindex (host=search-1.acme.io)\nAvoid:\n"
-        "- wiki reindex (host=search-1.acme.io) before apt-get install wiki (wiki: command not found)\nAgain: with ssh_exec"),
+        "2. Run: wiki reindex (host=search-1.acme.io)\n3. Run: ping -c 1 search-1.acme.io\nAvoid:\n"
+        "- wiki reindex (host=search-1.acme.io) before apt-get install wiki (wiki: command not found)\nAgain: with ssh_exec, bash"),
     ),
     "a statement in full, the same failure once": (
         [
@@ -83,6 +84,17 @@ CASES: dict[str, tuple[list[Line], str]] = {
             "Again: with git, npm_run"
         ),
     ),
+    "what failed differs in nothing that is told": (
+        [
+            ("user", "Write the readme"),
+            ("write_file", {"path": "README.md", "content": "x" * 200}, "HTTP 500", False),
+            ("write_file", {"path": "README.md", "content": "y" * 200}, "ok", True),
+        ],
+        (
+            "Goal: Write the readme\nSteps:\n1. Call write_file with path=README.md, content=…\n"
+            "Again: with write_file on .md files; when HTTP 500 comes up"
+        ),
+    ),
     "the wish in one breath": (
         [("user", "帮我部署前端，然后把步骤记下来"), ("bash", {"command": "npm ci"}, "exit code: 0"), ("bash", {"command": "make up"}, "exit code: 0")],
         "Goal: 部署前端\nSteps:\n1. Run: npm ci\n2. Run: make up\nAgain: with bash",
@@ -127,7 +139,7 @@ def test_a_transcript_is_told_as_a_person_would(name: str) -> None:
         ('{"error": {"message": "File too large", "code": 413}}', True, "failed", "File too large"),
         ('{"errcode": 40003, "errmsg": "invalid openid"}', True, "failed", "invalid openid"),
         ('{"errors": [{"message": "no such field"}]}', None, "failed", "no such field"),
-        ("success: false", True, "ok", "success: false"),
+        ("success: false", None, "unknown", "success: false"),
         (
             "src/a.ts(1,5): error TS2322: no number\nnpm ERR! code 2",
             True,
