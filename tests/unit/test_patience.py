@@ -23,8 +23,18 @@ SAID = [
     "please" + " ," * 190 + " x",
     "It works now. " * 20 + "it works now " * 25 + "how we did it x",
     "remember how we" + " " * 350 + "deploy it",
+    "部署，" + "做好好完好之后" * 50 + "甲",
+    "用" * 200 + "重新" * 80,
+    "I keep get " + "i have " * 45 + "what",
+    "what " + "— what is " * 35,
 ]
-PUT_OUT = ["error |" + "-" * 300 + "+", "failed " + "= " * 200 + "x", "{" + '"a": {' * 100, "E   " * 150 + "x"]
+PUT_OUT = [
+    "error |" + "-" * 300 + "+",
+    "failed " + "= " * 200 + "x",
+    "{" + '"a": {' * 100,
+    "E   " * 150 + "x",
+    "{" + '"\\' * 600,
+]
 
 
 @pytest.mark.parametrize("text", SAID, ids=lambda one: str(one)[:12])
