@@ -20,9 +20,9 @@ _CUT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _CUT_KEEP_COMMAS = re.compile(_CUT.pattern.replace("[,.;:!?(–—]", "[;:!?(–—]"), re.IGNORECASE | re.DOTALL)
-_TRAILING = re.compile(
+_FILLERS = re.compile(
     r"(?<![\s,])(?:[\s,]++(?:too|also|as\s+well|very\s+much|a\s+lot|so\s+much|a\s+bit|really|right\s+now|now|at\s+the\s+moment|these\s+days|nowadays|lately|currently|actually|though|anyway"
-    r"|lol|haha+|btw|please|of\s+course|most\s+of\s+all|the\s+most|in\s+general|you\s+know|by\s+the\s+way|to\s+be\s+honest|tbh|ok|okay|again|at\s+all|after\s+all|more\s+than\s+anything))+$",
+    r"|lol|haha+|btw|please|of\s+course|most\s+of\s+all|the\s+most|in\s+general|you\s+know|by\s+the\s+way|to\s+be\s+honest|tbh|ok|okay|again|at\s+all|after\s+all|more\s+than\s+anything)(?=[\s,]|$))++",
     re.IGNORECASE,
 )
 _NO_NAME = (
@@ -70,7 +70,10 @@ _NO_ENTITY = frozenset(["I", "I'm", "I've", "The", "A", "My", "On", "In", "At"])
 
 def trim(words: str) -> str:
     """The words up to a subordinate clause, less trailing fillers and punctuation."""
-    return _TRAILING.sub("", _CUT_KEEP_COMMAS.sub("", words).strip(" .,!~")).strip(" .,!~\"'")
+    said = _CUT_KEEP_COMMAS.sub("", words).strip(" .,!~")
+    # Looked for from the front, a run of fillers at a time: from the end each of them would be read again and again.
+    end = next((one.start() for one in _FILLERS.finditer(said) if one.end() == len(said)), None)
+    return said[:end].strip(" .,!~\"'")
 
 
 def tail(words: str) -> str:
