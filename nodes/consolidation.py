@@ -31,7 +31,7 @@ class Ordered(TypedDict, total=False):
 
     user: str
     tenant: str
-    limit: int
+    limit: int | None
     dry_run: bool
 
 
@@ -69,8 +69,8 @@ async def begin(
         raise BadInput("input: limit is a whole number, dry_run true or false")
     who = _who(state, runtime, config, settings)
     run = await memory.begin_run(who, dry=dry, limit=limit)
-    told, row = (_BUSY, None) if run is None else ("", _row(run))
-    return Night(space=str(who.space), run=row, portions=[], findings=[], shown=[], told=told)
+    found = Night(space=str(who.space), run=None, portions=[], findings=[], shown=[], told=_BUSY)
+    return _over(found) if run is None else found | Night(run=_row(run), told="")
 
 
 async def survey(
@@ -129,7 +129,7 @@ async def end(
     over = await _ahead(memory, who, run)
     if over is None or (over.ended_at is None and over.status != "waiting"):
         over = await memory.end_run(run)
-    return Night(run=_row(over), told=_sentence(over))
+    return _over(Night(run=_row(over), told=_sentence(over)))
 
 
 def begun(state: Night) -> Literal["survey", "__end__"]:
@@ -141,6 +141,11 @@ def left(state: Night) -> Literal["check", "end"]:
     """Whether there is more to check."""
     run = state.get("run") or {}
     return "check" if state.get("portions") and run.get("status") == "running" else "end"
+
+
+def _over(found: Night) -> Night:
+    """The end of a run. A channel keeps what it was told: the thread's next run would be of the same user, and as dry."""
+    return found | Night(user="", tenant="", limit=None, dry_run=False)
 
 
 def _who(state: Night, runtime: Runtime[Who], config: RunnableConfig, settings: Settings) -> Scope:

@@ -171,6 +171,22 @@ async def test_what_has_changed_since_it_was_looked_at_is_left_alone(settings: S
         assert {SAID[0], now.text} < {one.text for one in await memory.list(ana)}
 
 
+async def test_the_next_run_of_a_thread(settings: Settings, clock: FixedClock) -> None:
+    """It is of whoever it says, and writes: what was said to the one before is over with it, also where that found another."""
+    async with served(settings, clock) as (memory, tuned):
+        await tell(memory, "ana", "ben")
+        graph, config = build(memory, tuned).compile(checkpointer=InMemorySaver()), thread()
+        first = await graph.ainvoke(Ordered(user="ana", dry_run=True, limit=1), config)
+        assert (first["run"]["dry"], first["run"]["checked"]) == (True, 1)
+        held = await memory.begin_run(Scope(owner="ana"))
+        busy = await graph.ainvoke(Ordered(user="ana", limit=1), config)
+        assert (held is None, busy["run"]) == (False, None)
+        state = await graph.ainvoke(Ordered(dry_run=False), config, context=Who(user="ben"))
+        assert state["space"] == str(Scope(owner="ben").space)
+        assert state["run"]["checked"] > 1
+        assert state["run"]["same"]
+
+
 async def test_a_dry_run_writes_nothing(settings: Settings, clock: FixedClock) -> None:
     """No memory and no record; the verdicts are in the state."""
     async with served(settings, clock) as (memory, tuned):
