@@ -21,7 +21,7 @@ from muniment.memory.ports import AnswerForm, ChatMessage, Probe
 from muniment.memory.prompts import prompt
 from muniment.memory.records import Memory, MemoryId, Neighbour, Revision, Scope, Turn, Vector, evolve
 from muniment.memory.rules import path_answer, procedure_words, suspect
-from muniment.memory.rules.goals import apart, exactly, goals, part_of, reaches, renewed, reworded, same_steps
+from muniment.memory.rules.goals import apart, exactly, goals, reaches, renewed, reworded, same_steps
 from muniment.memory.rules.merge import Merged, fresh
 from muniment.memory.rules.paths import Path, candidate, paths, working
 from muniment.memory.rules.procedure import Procedure, fit, parse, render, united
@@ -229,15 +229,9 @@ def _same(house: House, one: _Found, known: Sequence[Memory], near: Sequence[Nei
         (memory for memory, _ in said if worked & set(memory.turns)),
         (memory for memory, found in reached if exactly(one.told.goal, found.goal)),
         (memory for memory, _ in reached),
-        (memory for memory, found in said if memory.id in sure and _says(one.told.goal, found.goal)),
+        (memory for memory, found in said if memory.id in sure and reaches(one.told, found, near=True)),
     )
     return next(chain.from_iterable(looks), None)
-
-
-def _says(new: str, old: str) -> bool:
-    """Whether a goal only says more, or less, than one of the wordings of another, and is apart from none."""
-    wordings = goals(old)
-    return any(part_of(one, new) for one in wordings) and not any(apart(one, new) for one in wordings)
 
 
 async def _reworded(house: House, one: _Found, known: Sequence[Memory]) -> Memory | None:

@@ -90,14 +90,15 @@ def apart(a: str, b: str) -> bool:
     return bool(_content(a) & _content(b)) and not (_nested(a, b) or reworded(a, b))
 
 
-def reaches(new: Procedure, known: Procedure) -> bool:
-    """Whether a path leads to the goal of a known procedure: to one of its wordings, and apart from none.
+def reaches(new: Procedure, known: Procedure, *, near: bool = False) -> bool:
+    """Whether a path leads to the goal of a known procedure: to one of its wordings, and apart from none. Of two whose meanings
+    are near, one goal may say much more than the other.
 
     What says less than is known, or that something else is done, may be of another thing: there the steps decide."""
     wordings = goals(known.goal)
     if any(apart(one, new.goal) for one in wordings):
         return False
-    same = [one for one in wordings if same_goal(one, new.goal)]
+    same = [one for one in wordings if same_goal(one, new.goal) or (near and part_of(one, new.goal))]
     # Of Chinese the words are pairs of characters: few that are alike leave no room for another verb.
     sure = any(_things(one) <= _things(new.goal) and (words.has_cjk(one) or _nested(one, new.goal)) for one in same)
     return sure or (bool(same) and same_steps(new, known))

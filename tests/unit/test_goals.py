@@ -63,6 +63,20 @@ def test_a_path_reaches_a_known_goal(new: str, known: str, same_way: bool, other
     assert reaches(Procedure(goal=new, steps=OTHER), found) is other_way
 
 
+def test_a_near_goal_may_say_much_more() -> None:
+    """Not less, but by the same steps, and nothing that contradicts a wording; without a near meaning none of it."""
+    short, long = (
+        Procedure(goal="Deploy the release", steps=ONE),
+        Procedure(goal="Deploy the shop release to the production cluster in Frankfurt", steps=OTHER),
+    )
+    assert reaches(long, short, near=True)
+    assert not reaches(long, short)
+    assert not reaches(short, long, near=True)
+    assert reaches(evolve(short, steps=OTHER), long, near=True)
+    both = evolve(short, goal="Deploy the release / Deploy the release to staging")
+    assert not reaches(long, both, near=True)
+
+
 def test_wordings_outlive_other_steps() -> None:
     """The newest first; one that says more of the same stays before one that says less."""
     both = renewed("Pull the tables out of b.pdf", "Extract the tables from a.pdf")
