@@ -15,20 +15,8 @@ _NESTED = 24
 _NAME_CHARS, _JSON_CHARS = 120, 200_000
 _PROGRAMS = ("command", "cmd", "program", "executable", "binary")
 _NAMES = (
-    "name",
-    "key",
-    "field",
-    "header",
-    "variable",
-    "env",
-    "param",
-    "parameter",
-    "label",
-    "id",
-    "selector",
-    "element",
-    "locator",
-)
+    "name", "key", "field", "header", "variable", "env", "param", "parameter", "label", "id", "selector", "element", "locator",
+)  # fmt: skip
 _VALUES = ("value", "val", "values", "data", "text", "content", "default", "string")
 
 
@@ -100,9 +88,8 @@ _REFERENCE = re.compile(
 )  # fmt: skip
 _LOOSE = frozenset({"token", "auth", "pass", "authorization", "authentication", "oauth", "bearer", "jwt", "pw"})
 _FOLDER = re.compile(r"/|~|[A-Za-z]:\\")
-_ENTRY = re.compile(
-    r"\b(?:input|field|box|text_?box|entry)\b", re.IGNORECASE
-)  # "the password field": what is typed there is one
+# What is typed into "the password field" is one.
+_ENTRY = re.compile(r"\b(?:input|field|box|text_?box|entry)\b", re.IGNORECASE)
 _LONG_NUMBER, _SHORT_NUMBER = 10**5, 100
 
 
