@@ -155,7 +155,7 @@ class _Steps:
         if stop:
             self._say(f"Compared only: {self.state}.")
             return True
-        if ask and least is None and screen.interactive() and sys.stdin.isatty() and not typer.confirm("Cut over?"):
+        if ask and least is None and screen.interactive() and sys.stdin.isatty() and not _agreed():
             self._say(f"Not switched: {self.state}.")
             return True
         return False
@@ -175,6 +175,11 @@ class _Steps:
     def _say(self, text: str) -> None:
         if not self.quiet:
             screen.say(text)
+
+
+def _agreed() -> bool:
+    with screen.asking():
+        return typer.confirm("Cut over?")
 
 
 @embedder.command("status")

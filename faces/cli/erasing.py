@@ -129,7 +129,8 @@ def _named(user: str, status: dict[str, Any], traces: Traces) -> bool:
         f"{user}: {status['memories']:,} memories, {status['turns']:,} turns, {len(traces.threads):,} threads. "
         "All of it will be gone for good."
     )
-    typed = typer.prompt("Type the user's name to go on", default="", show_default=False)
+    with screen.asking():
+        typed = typer.prompt("Type the user's name to go on", default="", show_default=False)
     return bool(typed == user) or _no()
 
 
@@ -141,7 +142,8 @@ def _agreed(traces: Traces) -> bool:
     if len(traces.built_on) > _SHOWN:
         screen.say(f"with it: {len(traces.built_on) - _SHOWN:,} more memories")
     screen.say(f"with it: {len(traces.turns):,} turns that say it, and the threads in which it was said or recalled")
-    return typer.confirm("This cannot be undone. Go on?") or _no()
+    with screen.asking():
+        return typer.confirm("This cannot be undone. Go on?") or _no()
 
 
 def _no() -> bool:

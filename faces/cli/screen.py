@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -103,6 +104,17 @@ def fail(error: BaseException, *, as_json: bool) -> int:
     else:
         complain(message(error))
     return exit_code(error)
+
+
+@contextmanager
+def asking() -> Iterator[None]:
+    """While somebody is asked inside an event loop: Ctrl-C ends the question at once. The loop would only note it and wait
+    for the answer."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def complain(text: str) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 from pathlib import Path
 from time import monotonic, sleep
@@ -38,7 +39,7 @@ def threads(environment: dict[str, str]) -> int:
 
 
 def typed(environment: dict[str, str], *arguments: str, said: str) -> Outcome:
-    """Run the program in a terminal and type, once it asks."""
+    """Run the program in a terminal and type, once it asks; of nothing to type, press Ctrl-C."""
     ours, theirs = pty.openpty()
     with subprocess.Popen(
         [PROGRAM, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=environment
@@ -56,9 +57,13 @@ def typed(environment: dict[str, str], *arguments: str, said: str) -> Outcome:
                 break
             shown += more
             if not answered and shown.rstrip().endswith((b"[y/N]:", b"go on:")):
-                os.write(ours, said.encode())
+                sleep(0.5)  # what it has written before it reads is no sign that it reads
+                os.write(ours, said.encode()) if said else running.send_signal(signal.SIGINT)
                 answered = True
-        code = running.wait(10)
+        try:
+            code = running.wait(10)
+        finally:
+            running.kill()
     os.close(ours)
     return Outcome(code, shown.decode(), "")
 
@@ -183,6 +188,11 @@ def test_a_person_is_asked(talked: str, environment: dict[str, str]) -> None:
     no = typed(environment, "erase", "--user", "ana", said="yes\n")
     assert (no.code, "All of it will be gone" in no.out, "Nothing was changed." in no.out) == (0, True, True)
     assert held(environment) == before
+
+
+def test_one_ctrl_c_ends_the_question(environment: dict[str, str]) -> None:
+    """Though it is asked inside an event loop, which would wait for the answer first."""
+    assert typed(environment, "erase", "--user", "ana", said="").code == 130
 
 
 def test_killed_in_the_middle(talked: str, muniment: Muniment, environment: dict[str, str]) -> None:
