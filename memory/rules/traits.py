@@ -14,7 +14,8 @@ DATED, ASKING, NAMING = 1, 2, 3
 
 # What every date in `rules.dates` has one of; in lower case. A quick look: most texts have none.
 _MAY_BE_DATED = re.compile(
-    r"(?:19|20)\d\d|\d(?:st|nd|rd|th)\b|\d[/.-]\d|\b(?:jan|feb|mar|apr|may|ju[nl]|aug|sep|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|yesterday|today|toni|tomo|ago\b"
+    r"(?:19|20)\d\d|\d(?:st|nd|rd|th)\b|\d[/.-]\d|\b(?:(?:jan|feb|mar|apr|may|ju[nl]|aug|sept?|oct|nov|dec)(?![a-z])|januar|februar|march|april|june|july|august"
+    r"|septem|octob|novem|decem|monday|tuesd|wednes|thursd|friday|saturd|sunday|yesterday|today|toni|tomo|ago\b"
     r"|last\b|next\b|this\b|past|coming|week|month|year|day|spring|autumn|fall|winter)|[年月日号天周昨今明前后去春夏秋冬季]"
 )
 _QUESTION = re.compile(r"[^.!?。！？\n]*[?？]")

@@ -285,8 +285,11 @@ def weights(text: str, context: str | None = None) -> dict[int, float]:
     size stands for the mean of the collection, so that a weight is final when it is written; the IDF, which is not,
     belongs to the query."""
     runs = _runs(text) + _runs(context) if context else _runs(text)
-    counts = Counter(chain.from_iterable(map(_dimensions, runs)))
-    length = _K1 * (1 - _B + _B * counts.total() / _USUAL)
+    places = [place for run in runs for place in _dimensions(run)]
+    length = _K1 * (1 - _B + _B * len(places) / _USUAL)
+    if len(places) <= _MOST_LEXEMES and len(once := set(places)) == len(places):  # most statements say no word twice
+        return dict.fromkeys(sorted(once), round((_K1 + 1) / (1 + length), 4))
+    counts = Counter(places)
     most = counts.items() if len(counts) <= _MOST_LEXEMES else counts.most_common(_MOST_LEXEMES)
     values = {count: round(count * (_K1 + 1) / (count + length), 4) for count in set(counts.values())}
     return {place: values[count] for place, count in sorted(most)}
