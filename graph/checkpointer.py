@@ -23,7 +23,7 @@ from muniment.graph.redaction import Redact, safe
 from muniment.memory import bootstrap
 from muniment.memory.errors import BadInput, Denied, NoCheckpoint, StoreDown, StoreError, StoreFull
 from muniment.memory.settings import Settings, load
-from muniment.nodes.state import IDS, Who, scope
+from muniment.nodes.state import IDS, Who, identity, scope
 
 SCHEMA = "checkpoints"
 _SETUP_LOCK = 0x6D756E696D656E74  # the advisory lock of whoever makes the tables: "muniment"
@@ -141,14 +141,19 @@ class PooledSaver(AsyncPostgresSaver):
             return await super().aput(config, checkpoint, metadata, checkpoint["channel_versions"])
 
     async def _admit(self, config: RunnableConfig, found: CheckpointTuple) -> None:
-        owner = found.checkpoint["channel_values"].get("space")
-        if "asked" not in found.checkpoint["channel_values"]:  # before a turn of the supervisor, or another graph's
+        """Raises Denied for a run of somebody else. Of a consolidation's thread only who is logged in is one: otherwise its user
+        is in its input, and who goes on with it is no stranger."""
+        values = found.checkpoint["channel_values"]
+        owner = values.get("space")
+        if "asked" not in values and "portions" in values:
+            owner = owner if self._logged_in(config) else None
+        elif "asked" not in values:  # before a first turn of the supervisor, or another graph
             async with self.cursor() as cursor:
                 await cursor.execute(tables.OWNER, {"thread": config["configurable"]["thread_id"]})
                 row = await cursor.fetchone()
             owner = row["space"] if row else None
         if owner is not None and self._space(config) not in {None, owner}:
-            raise Denied("This thread belongs to another user.", space=owner)
+            raise Denied("This thread belongs to another user.")
 
     def _of_whom(self, config: RunnableConfig) -> dict[str, str]:
         """Whose run this is, for a checkpoint that comes before the step that writes it into the state."""
@@ -168,6 +173,10 @@ class PooledSaver(AsyncPostgresSaver):
             return None
         tenant = self._tenant or (runtime.context.tenant if runtime.context else None)
         return str(scope(runtime, config, tenant).space) if tenant else None
+
+    def _logged_in(self, config: RunnableConfig) -> bool:
+        runtime = config["configurable"].get(_OF_A_RUN)
+        return isinstance(runtime, Runtime) and identity(runtime, config["configurable"]) is not None
 
     def _safe(self, channel: str, value: Any) -> Any:
         return value if channel in IDS else safe(value, self._redact)

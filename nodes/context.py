@@ -68,10 +68,10 @@ def _redacted(content: Any, memory: Memory) -> Any:
     ]  # fmt: skip
 
 
-async def deny(state: State, runtime: Runtime[Who], config: RunnableConfig, *, settings: Settings) -> State:
+async def deny(_: State, runtime: Runtime[Who], config: RunnableConfig, *, settings: Settings) -> State:
     """Raises Denied: the thread is somebody else's; or BadInput, where the run is of nobody."""
     scope(runtime, config, settings.tenant)
-    raise Denied("This thread belongs to another user.", space=state.get("space"))
+    raise Denied("This thread belongs to another user.")
 
 
 async def _read(memory: Memory, who: Scope, text: str, most: int, as_of: int | None) -> State:

@@ -110,17 +110,17 @@ def scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
     Raises Denied when the context names somebody else, BadInput when it names nobody."""
     who = _given(runtime)
     configurable = config.get("configurable", {})
-    identity = _identity(runtime, configurable)
-    if identity and who.user not in {ANYONE, identity}:
+    known = identity(runtime, configurable)
+    if known and who.user not in {ANYONE, known}:
         raise Denied("The context names another user than the one who is logged in.")
-    if identity:
+    if known:
         own = _claim(runtime, "tenant") or tenant
         if who.tenant not in {None, own}:
             raise Denied("The context names another tenant than the one of the user who is logged in.")
         tenant = own
     elif who.tenant:
         tenant = who.tenant
-    owner = identity or who.user
+    owner = known or who.user
     if not owner.strip():
         raise BadInput("context: user is empty")
     info = runtime.execution_info
@@ -144,7 +144,7 @@ def speaker(state: State, runtime: Runtime[Who], config: RunnableConfig, tenant:
     Raises Denied, BadInput."""
     who, space = scope(runtime, config, tenant), state.get("space")
     if space not in {None, str(who.space)}:
-        raise Denied("This thread belongs to another user.", space=space)
+        raise Denied("This thread belongs to another user.")
     return who
 
 
@@ -153,7 +153,7 @@ def _given(runtime: Runtime[Who]) -> Who:
     return given or Who()
 
 
-def _identity(runtime: Runtime[Who], configurable: dict[str, Any]) -> str | None:
+def identity(runtime: Runtime[Who], configurable: dict[str, Any]) -> str | None:
     """The user that LangGraph's server has authenticated; without authentication it says ''."""
     user = runtime.server_info.user if runtime.server_info else None
     return (user.identity if user else None) or configurable.get("langgraph_auth_user_id") or None

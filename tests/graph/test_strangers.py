@@ -16,10 +16,11 @@ from muniment.graph.checkpointer import PooledSaver, open_saver
 from muniment.graph.consolidation import build as consolidation
 from muniment.graph.supervisor import build
 from muniment.memory.engine import Memory
-from muniment.memory.errors import BadInput, Denied
+from muniment.memory.errors import BadInput, Denied, MunimentError
 from muniment.memory.records import Scope
 from muniment.memory.settings import Settings
 from muniment.nodes.state import Input, Who
+from tests.engine import note
 from tests.graph.conftest import Talk
 from tests.graph.test_past import QUESTION, knows, saver as unguarded
 
@@ -27,7 +28,7 @@ __all__ = ["unguarded"]  # without the tenant of whoever names none, and LangGra
 BO = Who(user="bo")
 SAID = Input(messages=[HumanMessage("I live in Faro.")])
 TAKEN: Command[str] = Command(update={"space": str(Scope(owner="bo").space)}, goto="supervisor")
-WAYS: dict[str, tuple[Any, Any, dict[str, Any], type[Exception]]] = {  # input, context, configurable, error
+WAYS: dict[str, tuple[Any, Any, dict[str, Any], type[MunimentError]]] = {  # input, context, configurable, error
     "says": (SAID, BO, {}, Denied),
     "says without a name": (SAID, None, {}, Denied),
     "says as the owner, logged in as another": (SAID, Who(user="ana"), {"langgraph_auth_user_id": "bo"}, Denied),
@@ -76,8 +77,9 @@ async def test_nothing_is_saved_or_shown(here: Talk, database_url: str, *, past:
         run = here.graph.astream(
             given, {"configurable": {**place, **configurable}}, context=context, stream_mode="values"
         )
-        with pytest.raises(error):
+        with pytest.raises(error) as refused:
             await anext(run)
+        assert refused.value.data == {}  # the space is the owner's
         assert saved(database_url) == before, way
     await here.graph.ainvoke(None, end, context=Who(user="ana"))
     assert (await here.graph.aget_state(end)).next == ("consent",)
@@ -119,6 +121,37 @@ async def test_other_graphs_have_their_own_rules(memory: Memory, settings: Setti
     for user in ("ana", "bo"):
         state = await both.ainvoke({"messages": [HumanMessage(user)]}, config, context=Who(user=user))
     assert [str(one.text) for one in state["messages"]] == ["ana", "ana", "bo", "bo"]
+
+
+@pytest.mark.parametrize("stop", ["apply", None])
+async def test_a_consolidation_of_somebody_else(
+    memory: Memory, settings: Settings, saver: PooledSaver, database_url: str, stop: str | None
+) -> None:
+    """Who is logged in gets nothing of the pairs and saves nothing, from its end and from before its first step, in whatever
+    way; the owner goes on with it, and so does whoever runs it without a login."""
+    ana = Scope(owner="ana", tenant=settings.tenant)
+    await memory.ingest(ana, [note(f"The user waters the tomatoes{dot}") for dot in ("", ".")])
+    graph = consolidation(memory, settings).compile(checkpointer=saver)
+    end: Any = {"configurable": {"thread_id": "night"}}
+    state = await graph.ainvoke({"user": "ana"}, end, interrupt_before=[stop] if stop else None)
+    assert "tomatoes" in str(state["shown"])
+    first = [one async for one in graph.aget_state_history(end)][-1]
+    ways: tuple[Any, ...] = ({}, {"user": "bo"}, {"user": "ana"}, None, Command(resume="yes"), TAKEN)
+    before = saved(database_url)
+    for place in (end["configurable"], first.config["configurable"]):
+        for given in ways:
+            for mode in ("values", "updates", "tasks", "checkpoints", "debug"):
+                bo: Any = {"configurable": place | {"langgraph_auth_user_id": "bo"}}
+                with pytest.raises(Denied) as refused:
+                    await anext(graph.astream(given, bo, stream_mode=mode))
+                assert refused.value.data == {}
+    assert saved(database_url) == before
+    for configurable, context in (({"langgraph_auth_user_id": "ana"}, None), ({}, Who(user="two"))):
+        state = await graph.ainvoke(
+            None if stop else {"user": "ana"}, {"configurable": end["configurable"] | configurable}, context=context
+        )
+        assert state["space"] == str(ana.space)
+        assert state["run"]["status"] == "done"
 
 
 @pytest.mark.parametrize("way", ["says as the owner, logged in as another", "says as nobody"])
