@@ -1,9 +1,10 @@
 """What nights of consolidation make of a space with planted doubles: by the rules alone, and with a model that errs.
 
-    python -m benchmarks.consolidation [--memories 2000] [--half tune|held-out|both] [--errors 0.05] [--json]
+    python -m benchmarks.consolidation [--memories 2000] [--half tune|held-out|both|fresh|sealed] [--errors 0.05] [--json]
 
 Half of the memories are of families of statements that the rules may be made better on, half are held out; each half is a
-space of its own. The scripted model, over real HTTP, knows what was planted, and is wrong about a share of the pairs."""
+space of its own. `fresh` and `sealed` have as many memories as a half, of families written without sight of the rules.
+The scripted model, over real HTTP, knows what was planted, and is wrong about a share of the pairs."""
 
 from __future__ import annotations
 
@@ -74,7 +75,7 @@ async def measure(memories: int, halves: Sequence[str], seed: int, errors: float
     base = settings.load()
     with harness.bar("spaces", len(halves) * len(MODES)) as tick:
         for half in halves:
-            world = doubles.world(half, memories // len(doubles.HALVES), seed)
+            world = doubles.world(half, memories // len(doubles.BOTH), seed)
             for mode in MODES:
                 async with harness.throwaway(base) as own:
                     machine = machine or await harness.machine(await bootstrap.database(own))
@@ -218,7 +219,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     if args.memories < 40 or not 0 <= args.errors <= 1:
         parser.error("--memories: 40 or more wanted, --errors: 0 to 1")
-    halves = doubles.HALVES if args.half == "both" else (args.half,)
+    halves = doubles.BOTH if args.half == "both" else (args.half,)
     return harness.run(measure(args.memories, halves, args.seed, args.errors), tables, as_json=args.json)
 
 

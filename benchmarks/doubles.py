@@ -20,11 +20,14 @@ from muniment.memory.errors import BadInput
 from muniment.memory.records import Candidate, Fact, Kind, TurnId
 
 DATA = Path(__file__).parent / "data" / "doubles.yaml"
-HALVES = ("tune", "held-out")
+BOTH = ("tune", "held-out")
+BLIND = ("fresh", "sealed")  # of families written without sight of the rules
+HALVES = (*BOTH, *BLIND)
 Role = Literal["base", "double", "change", "miss"]
 Label = Literal["same", "supersedes", "different"]
-_USER = "The user"
+_USER = ("The user", "the user", "用户")
 _WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_DIGITS = "零一两三四五六七八九"
 _MONTHS = [
     "January",
     "February",
@@ -87,11 +90,26 @@ class _Values:
     n: int = 0
     d: date = date(2026, 1, 1)
 
-    def fill(self, text: str, person: str) -> str:
-        day = f"{self.d.day} {_MONTHS[self.d.month - 1]} {self.d.year}"
-        short = f"{_MONTHS[self.d.month - 1]} {self.d.day}, {self.d.year}"
-        word = _WORDS[self.n] if self.n < len(_WORDS) else str(self.n)
-        told = text.format(p=person, a=self.a, b=self.b, n=self.n, w=word, d=day, s=short, i=self.d.isoformat())
+    @property
+    def day(self) -> str:
+        return f"{self.d.day} {_MONTHS[self.d.month - 1]} {self.d.year}"
+
+    @property
+    def z(self) -> str:
+        return f"{self.d.year}年{self._yearless}"
+
+    @property
+    def _yearless(self) -> str:
+        return f"{self.d.month}月{self.d.day}日"
+
+    def fill(self, text: str, person: str, was: _Values) -> str:
+        month, day = _MONTHS[self.d.month - 1], self.d.day
+        ending = "th" if 10 < day < 20 else {1: "st", 2: "nd", 3: "rd"}.get(day % 10, "th")
+        word, digit = (of[self.n] if self.n < len(of) else str(self.n) for of in (_WORDS, _DIGITS))
+        told = text.format(
+            p=person, a=self.a, b=self.b, n=self.n, w=word, c=digit, d=self.day, s=f"{month} {day}, {self.d.year}",
+            i=self.d.isoformat(), o=f"{day}{ending} of {month}", z=self.z, y=self._yearless, was=was,
+        )  # fmt: skip
         return told[:1].upper() + told[1:]
 
 
@@ -126,7 +144,8 @@ class _Maker:
             return None
         text = self.dice.choice(family["now"])
         other = self._other(family, values)
-        return self._said(family, text, "change", "value", person, other, line=base.line, version=1, predicate=2)
+        return self._said(family, text, "change", "value", person, other, line=base.line, version=1, predicate=2,
+                          was=values)  # fmt: skip
 
     def miss(self, family: dict[str, Any], person: str, values: _Values, _base: Said) -> Said | None:
         """Near, and something else: of somebody else, of another number or day, of something else."""
@@ -147,25 +166,26 @@ class _Maker:
             )
         if how != "person" and family.get("single"):
             return None  # that would be a change
-        other = self._person(family) if how == "person" else person
+        other = self._like(family, person) if how == "person" else person
         shown = values if how == "person" else self._other(family, values, how)
         if (how == "person" and other == person) or not self._take(family, other, shown):
             return None
-        return self._said(family, family["say"], "miss", how, other, shown, line=_line(family, other, shown))
+        text = self.dice.choice([family["say"], *family["again"].values()]) if self.half in BLIND else family["say"]
+        return self._said(family, text, "miss", how, other, shown, line=_line(family, other, shown))
 
     def _said(
         self, family: dict[str, Any], text: str, role: Role, how: str, person: str, values: _Values, *,
-        line: str | None = None, group: str | None = None, version: int = 0, predicate: int = 0,
+        line: str | None = None, group: str | None = None, version: int = 0, predicate: int = 0, was: _Values | None = None,
     ) -> Said | None:  # fmt: skip
-        told = values.fill(text, person)
+        told = values.fill(text, person, was or values)
         if told in self.texts:
             return None
         self.texts.add(told)
         kind: Kind = family.get("kind", "semantic")
         fact, structure = family.get("fact"), None
         if fact and predicate and self.dice.random() < _STRUCTURED:
-            structure = Fact(kind=fact[0], predicate=fact[predicate], object=values.a, subject="user" if person == _USER else person,
-                             persons=() if person == _USER else (person,), single=bool(family.get("single")))  # fmt: skip
+            structure = Fact(kind=fact[0], predicate=fact[predicate], object=values.a, subject="user" if person in _USER else person,
+                             persons=() if person in _USER else (person,), single=bool(family.get("single")))  # fmt: skip
         candidate = Candidate(
             text=told, category=family["category"], kind=kind, confidence=1.0, fact=structure,
             importance=self.dice.choice((2, 2, 3)), turns=(TurnId(UUID(int=self.dice.getrandbits(128), version=4)),),
@@ -182,8 +202,17 @@ class _Maker:
         )
 
     def _person(self, family: dict[str, Any]) -> str:
-        prefix = "zh-" if family.get("lang") == "zh" else ""
-        return str(self.dice.choice(_data()["people"][prefix + self.half]))
+        named = [name for one in self._people(family) for name in ([one] if isinstance(one, str) else one)]
+        return self.dice.choice(named)
+
+    def _like(self, family: dict[str, Any], person: str) -> str:
+        """Somebody whose name is like it, if there is one."""
+        alike = next((one for one in self._people(family) if not isinstance(one, str) and person in one), None)
+        return self.dice.choice(alike) if alike else self._person(family)
+
+    def _people(self, family: dict[str, Any]) -> list[str | list[str]]:
+        found: list[str | list[str]] = _data()["people"][("zh-" if family.get("lang") == "zh" else "") + self.half]
+        return found
 
     def _values(self, family: dict[str, Any]) -> _Values:
         pool = _data()["pools"].get(family.get("pool"), ["", ""])
