@@ -29,6 +29,7 @@ State = Literal["active", "pending", "superseded", "soft_deleted", "rejected"]
 Action = Literal["ADD", "UPDATE", "DELETE", "MERGE", "LINK", "TTL", "RESTORE"]
 Event = Literal["created", "updated", "merged", "deleted", "soft_deleted", "restored"]
 Band = Literal["auto", "check", "fallback", "new"]
+OwnerType = Literal["user", "agent", "project"]
 Role = Literal["user", "assistant", "tool", "system"]
 Returns = Literal["bullets", "full"]
 Reason = Literal["below threshold", "over budget", "near-duplicate", "beyond top_k", "category full"]
@@ -54,7 +55,7 @@ class Scope:
 
     owner: str
     tenant: str = "default"
-    owner_type: Literal["user", "agent", "project"] = "user"
+    owner_type: OwnerType = "user"
     agent: str | None = None
     session: str | None = None
     thread: str | None = None

@@ -186,14 +186,16 @@ class Consolidation(Part):
 
 class Forgetting(Part):
     """What is forgotten by itself: untouched for so many days, not pinned, and of less importance than this, which counts
-    one less for every `fade_days` untouched, but for the highest; `categories` have days of their own, null for never, and
-    what belongs to a run of an agent `run_days`. Always-in-context categories are not touched."""
+    one less for every `fade_days` untouched, but for the highest; `categories` have days of their own, null for never. What
+    belongs to a scope that has days of its own goes after these, whatever its importance; of several, after the fewest:
+    `user`, `agent`, `project`, `session`, `run`, and `user:NAME` and so on in place of these, null for none. Always-in-context
+    categories are not touched."""
 
     untouched_days: Count
     importance_below: Annotated[int, Field(ge=1, le=6)]
     fade_days: Count
     categories: dict[str, Count | None]
-    run_days: Count | None
+    scopes: dict[str, Count | None]
 
 
 class Ledger(Part):

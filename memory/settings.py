@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn, get_args
 
 import platformdirs
 from pydantic import Field, SecretStr, ValidationError
 
 from muniment.memory.errors import BadConfig
+from muniment.memory.records import OwnerType
 from muniment.memory.sections import (
     Category,
     Checkpoints,
@@ -334,6 +335,12 @@ def _spend(source: _Source, content: _Content, model: str | None) -> Spending:
 
 
 def _forgetting(source: _Source, content: _Content) -> Forgetting:
+    owners, kinds = get_args(OwnerType), source.default.tree["forgetting"]["scopes"]
+    for name in content.forgetting.scopes:
+        owner, _, named = name.partition(":")
+        if name not in kinds and not (owner in owners and named):
+            scopes = [*kinds, *(f"{one}:NAME" for one in owners)]
+            raise source.bad(("forgetting", "scopes", name), f"there is no scope {shown(name)}{meant(name, scopes)}")
     known = [*content.categories.system, *(custom.name for custom in content.categories.custom)]
     for name in content.forgetting.categories:
         if name not in known:

@@ -133,15 +133,20 @@ class Asked:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     """After how long what goes: days for a memory that nobody touches, by category, None for never (one that is not named
-    has `untouched_days`); how old turns, and events and looks, may be."""
+    has `untouched_days`), and by scope, whatever its importance, None for no days of its own; how old turns, and events and
+    looks, may be."""
 
     untouched_days: int
     categories: Mapping[str, int | None]
     importance_below: int
     fade_days: int
-    run_days: int | None
+    scopes: Mapping[str, int | None]
     turns: timedelta
     events: timedelta
+
+    def of_scope(self, kind: str, name: str | None) -> int | None:
+        """The days of a scope: its own by name, else those of its kind; None for none, or where there is no such scope."""
+        return None if name is None else self.scopes.get(f"{kind}:{name}", self.scopes.get(kind))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -123,7 +123,7 @@ async def _forget(house: House, scope: Scope, due: Due, now: datetime) -> int:
         after = evolve(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
         return Change(action="TTL", before=memory, after=after, meta=forgetting.reason(memory, now))
 
-    ripe = [memory for memory in due.forget if forgetting.forgettable(memory, house.terms, now)]
+    ripe = [memory for memory in due.forget if forgetting.forgettable(scope, memory, house.terms, now)]
     if not ripe:
         return 0
     plan = WritePlan(scope=scope, expects=due.rev, node="worker", at=now, changes=tuple(map(gone, ripe)), unread=True)

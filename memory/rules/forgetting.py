@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from muniment.memory.records import Memory
+from muniment.memory.records import Memory, Scope
 from muniment.memory.sections import Category, Forgetting, Ledger
 from muniment.memory.upkeep import Terms
 
@@ -22,13 +22,17 @@ def terms(forgetting: Forgetting, ledger: Ledger, categories: Mapping[str, Categ
     }
     return Terms(
         untouched_days=min(forgetting.untouched_days, _MOST_DAYS),
-        categories={name: None if one is None else min(one, _MOST_DAYS) for name, one in days.items()},
+        categories=_bounded(days),
         importance_below=forgetting.importance_below,
         fade_days=min(forgetting.fade_days, _MOST_DAYS),
-        run_days=None if forgetting.run_days is None else min(forgetting.run_days, _MOST_DAYS),
+        scopes=_bounded(forgetting.scopes),
         turns=timedelta(days=min(ledger.retention_days, _MOST_DAYS)),
         events=timedelta(days=min(ledger.events_days, _MOST_DAYS)),
     )
+
+
+def _bounded(days: Mapping[str, int | None]) -> dict[str, int | None]:
+    return {name: None if one is None else min(one, _MOST_DAYS) for name, one in days.items()}
 
 
 def touched(memory: Memory) -> datetime:
@@ -36,23 +40,34 @@ def touched(memory: Memory) -> datetime:
     return max(memory.updated_at, memory.last_accessed_at or memory.updated_at)
 
 
-def lasts(memory: Memory, terms: Terms) -> timedelta | None:
-    """How long after the last touch the memory is forgotten; None for never.
+def lasts(scope: Scope, memory: Memory, terms: Terms) -> timedelta | None:
+    """How long after the last touch a memory of this space is forgotten; None for never.
 
-    Its importance counts one less for every `fade_days`, but never less than 1; the highest does not fade."""
-    days = terms.categories.get(memory.category, terms.untouched_days)
-    if memory.state != "active" or memory.pinned or days is None:
+    The scopes that it belongs to decide, of several the one with the fewest days, else its importance: it counts one less
+    for every `fade_days`, but never less than 1; the highest does not fade."""
+    untouched = terms.categories.get(memory.category, terms.untouched_days)
+    if memory.state != "active" or memory.pinned or untouched is None:
         return None
-    ends = [terms.run_days] if memory.run_id is not None and terms.run_days is not None else []
+    days = _scoped(scope, memory, terms)
     below = terms.importance_below
-    if below > 1 and (memory.importance < _LASTING or below > _LASTING):
-        ends.append(max(days, max(0, memory.importance - below + 1) * terms.fade_days))
-    return timedelta(days=min(ends)) if ends else None
+    if days is None and below > 1 and (memory.importance < _LASTING or below > _LASTING):
+        days = max(untouched, max(0, memory.importance - below + 1) * terms.fade_days)
+    return None if days is None else timedelta(days=days)
 
 
-def forgettable(memory: Memory, terms: Terms, now: datetime) -> bool:
-    """Whether the memory is to be forgotten now."""
-    lasting = lasts(memory, terms)
+def _scoped(scope: Scope, memory: Memory, terms: Terms) -> int | None:
+    days = (
+        terms.of_scope(scope.owner_type, scope.owner),
+        terms.of_scope("agent", memory.agent_id),
+        terms.of_scope("session", memory.session_id),
+        terms.of_scope("run", memory.run_id),
+    )
+    return min((one for one in days if one is not None), default=None)
+
+
+def forgettable(scope: Scope, memory: Memory, terms: Terms, now: datetime) -> bool:
+    """Whether a memory of this space is to be forgotten now."""
+    lasting = lasts(scope, memory, terms)
     return lasting is not None and now - touched(memory) >= lasting
 
 

@@ -36,7 +36,7 @@ class Tendings(Sessions):
 
     async def due(self, scope: Scope, now: datetime, terms: Terms, limit: int) -> Due | None:
         """See `Tending.due`."""
-        asked = {"space": scope.space, "now": now, "limit": limit} | _named(terms)
+        asked = {"space": scope.space, "now": now, "limit": limit} | _named(scope, terms)
         async with self._reading(scope, None) as conn:
             standing = await conn.execute(_TENDING["standing"], asked)
             forget = await conn.execute(_TENDING["forgettable"], asked)
@@ -142,12 +142,18 @@ def _scope(found: DictRow) -> Scope:
     return Scope(tenant=found["tenant_id"], owner=found["owner_id"], owner_type=found["owner_type"])
 
 
-def _named(terms: Terms) -> dict[str, Any]:
+def _named(scope: Scope, terms: Terms) -> dict[str, Any]:
+    agents = {name.removeprefix("agent:"): days for name, days in terms.scopes.items() if name.startswith("agent:")}
     return {
         "categories": list(terms.categories),
         "days": list(terms.categories.values()),
         "untouched": terms.untouched_days,
         "below": terms.importance_below,
         "fade": terms.fade_days,
-        "run": terms.run_days,
+        "owner": terms.of_scope(scope.owner_type, scope.owner),
+        "agents": list(agents),
+        "agents_days": list(agents.values()),
+        "agent": terms.scopes.get("agent"),
+        "session": terms.scopes.get("session"),
+        "run": terms.scopes.get("run"),
     }

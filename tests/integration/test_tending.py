@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
 from typing import Any
-from uuid import uuid4
 
 import psycopg
 import pytest
@@ -16,10 +14,9 @@ from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
 from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.flows import tend
-from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.plan import Change, Job, WritePlan
-from muniment.memory.records import Memory as Record, MemoryId, Query, Revision, TurnId, evolve
-from muniment.memory.rules.forgetting import forgettable, lasts, terms, touched
+from muniment.memory.models.fakes import FixedClock
+from muniment.memory.plan import Job
+from muniment.memory.records import MemoryId, Query, Revision, TurnId
 from tests.engine import NOON, engine, note, said, scope, settings
 
 DAY = 86_400
@@ -55,56 +52,6 @@ async def kept(memory: Memory, *texts: str, **more: Any) -> list[MemoryId]:
 
 async def state(memory: Memory, id_: MemoryId) -> str:
     return (await memory.get(WHO, id_)).state
-
-
-def varied(dice: random.Random) -> Record:
-    """A memory of any kind that there can be, touched at a round or at an odd moment."""
-    ages = [dice.randrange(800) * DAYS, 60 * DAYS, timedelta(seconds=dice.uniform(0, 800 * DAY))]
-    at = NOON - dice.choice(ages)
-    return Record(
-        id=MemoryId(uuid4()),
-        kind="semantic",
-        category=dice.choice(["goals", "tasks", "profile", "knowledge", "gone"]),
-        text=f"note {dice.random()}",
-        created_at=at,
-        updated_at=at,
-        importance=dice.randint(1, 5),
-        pinned=dice.random() < 0.2,
-        state=dice.choice(["active", "active", "active", "superseded", "soft_deleted", "pending"]),
-        run_id=dice.choice([None, None, "r"]),
-    )
-
-
-async def test_the_database_selects_what_the_rule_decides(memory: Memory, database_url: str) -> None:
-    """Random memories under random settings: the same are forgotten, and the next of them at the same moment."""
-    dice, store = random.Random(20261121), memory.house.store
-    made = [varied(dice) for _ in range(300)]
-    (vector,) = await HashEmbedder().documents(["-"])
-    changes = tuple(Change(action="ADD", after=one, vector=vector) for one in made)
-    await store.commit(WritePlan(scope=WHO, expects=Revision(0), node="face", at=NOON, changes=changes))
-    ask(database_url, """update muniment.memories set last_accessed_at = updated_at + random() * (%s - updated_at)
-                         where random() < 0.5""", NOON)  # fmt: skip
-    read = dict(ask(database_url, "select memory_id, last_accessed_at from muniment.memories"))
-    seen = [evolve(one, last_accessed_at=read[one.id]) for one in made]
-    base = memory.house.settings
-    for _ in range(25):
-        tuned = base.forgetting.model_copy(
-            update={
-                "untouched_days": dice.choice([1, 60, 400]),
-                "importance_below": dice.randint(1, 6),
-                "fade_days": dice.choice([1, 30, 180]),
-                "run_days": dice.choice([None, 7, 10**12]),
-                "categories": dice.choice([{}, {"tasks": 30, "knowledge": None}, {"profile": 1, "tasks": 10**12}]),
-            }
-        )
-        own = terms(tuned, base.session_ledger, base.categories)
-        due = await store.due(WHO, NOON, own, 1_000)
-        assert due
-        assert {one.id for one in due.forget} == {one.id for one in seen if forgettable(one, own, NOON)}
-        ends = [touched(one) + lasting for one in seen if (lasting := lasts(one, own)) is not None]
-        ends = [min(end, NOON + timedelta(days=3_650)) for end in ends]
-        assert (due.again is None) == (not ends)
-        assert due.again is None or abs(due.again - min(ends)) < timedelta(seconds=1)
 
 
 async def test_forgotten_restored_and_purged_later(memory: Memory, clock: FixedClock, database_url: str) -> None:

@@ -19,6 +19,7 @@ from tests.engine import NOON
 
 DAYS = timedelta(days=1)
 SETTINGS = load({"HOME": "/nonexistent"})
+ANA = Scope(owner="ana")
 
 
 def ruled(**changed: Any) -> Terms:
@@ -55,33 +56,69 @@ def memory(days: float = 0, category: str = "goals", **more: Any) -> Memory:
 )
 def test_what_is_forgotten(one: Memory, gone: bool) -> None:
     """Untouched long enough, less important than the bound, not pinned, not always in context."""
-    assert forgettable(one, ruled(), NOON) is gone
+    assert forgettable(ANA, one, ruled(), NOON) is gone
 
 
 def test_days_of_their_own() -> None:
     """A category may be forgotten sooner, or never."""
     own = ruled(categories={"tasks": 30, "knowledge": None})
-    assert forgettable(memory(30, "tasks"), own, NOON)
-    assert not forgettable(memory(59, "goals"), own, NOON)
-    assert lasts(memory(9_999, "knowledge"), own) is None
-    assert lasts(memory(9_999, "profile", run_id="r"), ruled(categories={"profile": 1}, run_days=1)) is None
+    assert forgettable(ANA, memory(30, "tasks"), own, NOON)
+    assert not forgettable(ANA, memory(59, "goals"), own, NOON)
+    assert lasts(ANA, memory(9_999, "knowledge"), own) is None
+    assert lasts(ANA, memory(9_999, "profile", run_id="r"), ruled(categories={"profile": 1}, scopes={"run": 1})) is None
 
 
 def test_a_run_is_forgotten_whatever_its_importance() -> None:
     """What belongs to a run goes after its days, but not what is pinned or never goes; what belongs to none stays."""
-    own = ruled(run_days=7, categories={"knowledge": None})
-    assert forgettable(memory(7, importance=5, run_id="r"), own, NOON)
-    assert not forgettable(memory(6, importance=1, run_id="r"), own, NOON)
-    assert not forgettable(memory(7, importance=1), own, NOON)
-    assert not forgettable(memory(7, run_id="r", pinned=True), own, NOON)
-    assert not forgettable(memory(7, "knowledge", run_id="r"), own, NOON)
-    assert not forgettable(memory(59, importance=5, run_id="r"), ruled(), NOON)
+    own = ruled(scopes={"run": 7}, categories={"knowledge": None})
+    assert forgettable(ANA, memory(7, importance=5, run_id="r"), own, NOON)
+    assert not forgettable(ANA, memory(6, importance=1, run_id="r"), own, NOON)
+    assert not forgettable(ANA, memory(7, importance=1), own, NOON)
+    assert not forgettable(ANA, memory(7, run_id="r", pinned=True), own, NOON)
+    assert not forgettable(ANA, memory(7, "knowledge", run_id="r"), own, NOON)
+    assert not forgettable(ANA, memory(59, importance=5, run_id="r"), ruled(), NOON)
+    assert forgettable(ANA, memory(7, importance=5, run_id="r"), ruled(scopes={"run": 7}, importance_below=1), NOON)
+    kept = ruled(scopes={"user": 365})
+    assert not forgettable(ANA, memory(364, importance=1), kept, NOON)
+    assert forgettable(ANA, memory(365, importance=5), kept, NOON)
+
+
+SAID = {"user": 400, "project": None, "agent": 90, "session": 200, "run": 7, "agent:scratch": 500, "agent:keeper": None,
+        "user:eve": None, "project:atlas": 20}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("who", "of", "days"),
+    [
+        (ANA, {}, 400),
+        (ANA, {"session_id": "s"}, 200),
+        (ANA, {"session_id": "s", "run_id": "r"}, 7),
+        (ANA, {"agent_id": "other"}, 90),
+        (ANA, {"agent_id": "other", "session_id": "s"}, 90),
+        (ANA, {"agent_id": "scratch"}, 400),  # the fewest days hold
+        (ANA, {"agent_id": "keeper"}, 400),
+        (Scope(owner="eve"), {}, 180),  # by its importance
+        (Scope(owner="eve"), {"agent_id": "scratch"}, 500),
+        (Scope(owner="eve"), {"agent_id": "keeper"}, 180),
+        (Scope(owner="eve", owner_type="project"), {}, 180),
+        (Scope(owner="atlas", owner_type="project"), {}, 20),
+        (Scope(owner="atlas"), {}, 400),
+        (Scope(owner="eve", owner_type="agent"), {}, 90),
+        (Scope(owner="scratch", owner_type="agent"), {}, 500),
+        (Scope(owner="keeper", owner_type="agent"), {}, 180),
+        # A scope is who is asking, a memory what was filed: an agent that looks has nothing to do with its days.
+        (Scope(owner="eve", agent="other", session="s", run="r"), {}, 180),
+    ],
+)
+def test_scopes_have_days_of_their_own(who: Scope, of: dict[str, str], days: int) -> None:
+    """Of all scopes that a memory belongs to the one with the fewest days decides, each by its name before its kind."""
+    assert lasts(who, memory(0, importance=3, **of), ruled(scopes=SAID)) == days * DAYS
 
 
 def test_the_bounds_of_the_bound() -> None:
     """Nothing is less important than 1; everything is less important than 6."""
-    assert not any(forgettable(memory(9_999, importance=n), ruled(importance_below=1), NOON) for n in range(1, 6))
-    assert all(forgettable(memory(60, importance=n), ruled(importance_below=6), NOON) for n in range(1, 6))
+    assert not any(forgettable(ANA, memory(9_999, importance=n), ruled(importance_below=1), NOON) for n in range(1, 6))
+    assert all(forgettable(ANA, memory(60, importance=n), ruled(importance_below=6), NOON) for n in range(1, 6))
 
 
 @given(days=st.integers(0, 2_000), importance=st.integers(1, 5), below=st.integers(1, 6), fade=st.integers(1, 400))
@@ -90,14 +127,14 @@ def test_the_moment_is_where_it_begins(days: int, importance: int, below: int, f
     own = ruled(importance_below=below, fade_days=fade)
     one = memory(days, importance=importance)
     faded = importance if importance == 5 else max(1, importance - days // fade)
-    assert forgettable(one, own, NOON) == (days >= own.untouched_days and faded < below)
+    assert forgettable(ANA, one, own, NOON) == (days >= own.untouched_days and faded < below)
 
 
 def test_any_number_of_days_can_be_given() -> None:
     """A number beyond the calendar is as good as never."""
-    endless = ruled(untouched_days=10**12, fade_days=10**12, run_days=10**12, categories={"tasks": 10**12})
+    endless = ruled(untouched_days=10**12, fade_days=10**12, scopes={"run": 10**12}, categories={"tasks": 10**12})
     for category in ("goals", "tasks"):
-        assert not forgettable(memory(9_999, category, run_id="r"), endless, NOON)
+        assert not forgettable(ANA, memory(9_999, category, run_id="r"), endless, NOON)
 
 
 def test_the_journal_says_how_long() -> None:

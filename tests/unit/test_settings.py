@@ -147,6 +147,26 @@ REFUSED = [
         "line 3: embedders.default.fallback: allowed: check >= fallback, but they are 0.6 and 0.7",
     ),
     ("embedders:\n  mine: {auto: 0.9}\n", "line 2: embedders.mine.check: is missing"),
+    (
+        "forgetting:\n  scopes:\n    app: 7\n",
+        (
+            "line 3: forgetting.scopes.app: there is no scope app; "
+            "allowed: agent, agent:NAME, project, project:NAME, run, session, user, user:NAME"
+        ),
+    ),
+    (
+        "forgetting:\n  scopes: {uesr: 7}\n",
+        "line 2: forgetting.scopes.uesr: there is no scope uesr; did you mean user?",
+    ),
+    (
+        "forgetting:\n  scopes: {run:17: 7}\n",
+        "line 2: forgetting.scopes.(a name of 6 characters): there is no scope (a name of 6 characters); did you mean run?",
+    ),
+    (
+        "forgetting:\n  scopes: {'agent:': 7}\n",
+        "line 2: forgetting.scopes.(a name of 6 characters): there is no scope (a name of 6 characters); did you mean agent?",
+    ),
+    ("forgetting:\n  scopes: {run: 0}\n", "line 2: forgetting.scopes.run: is 0; allowed: at least 1"),
     (b"recall:\n  top_k: 3 # \xff\n", "line 2: is not UTF-8; save the file as UTF-8"),
     ("delta:\n  when: 2026-13-41\n", "line 2: delta.when: has a value that YAML cannot read"),
 ]
