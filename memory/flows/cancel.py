@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import suppress
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from muniment.memory.flows import consolidate
 from muniment.memory.flows.batch import without_answers
 from muniment.memory.flows.collect import tidy
 from muniment.memory.flows.house import House
-from muniment.memory.records import Scope, evolve
+from muniment.memory.records import MemoryId, Scope, evolve
 from muniment.memory.upkeep import Run
 
 
@@ -24,15 +25,16 @@ async def cancel(house: House, scope: Scope, run_id: UUID) -> Run:
     return await consolidate.record(house, scope, run.id)
 
 
-async def withdraw(house: House, scope: Scope) -> None:
-    """Call off what a space waits for that is going to be erased: nobody will come for it, and its texts do not stay there.
-    Raises StoreError; an endpoint that cannot be reached holds up nothing."""
+async def withdraw(house: House, scope: Scope, shown: Collection[MemoryId] | None = None) -> None:
+    """Call off what a space waits for that is going to be erased, or only where one of these memories is `shown`: its texts do
+    not stay at the endpoint, and its other pairs are due again. Raises StoreError; an endpoint that cannot be reached holds up
+    nothing."""
     run = await consolidate.waiting(house, scope)
-    if run is None:
+    if run is None or not (shown is None or any(one.older in shown or one.newer in shown for one in run.asked)):
         return
-    over = await cancel(house, scope, run.id)
-    if house.batches is not None and over.batch is not None:
-        with suppress(ModelError):
+    with suppress(BadInput, ModelError):  # it was collected at this very moment, or the endpoint is away
+        over = await cancel(house, scope, run.id)
+        if house.batches is not None and over.batch is not None:
             await house.batches.forget(over.batch)
 
 

@@ -70,6 +70,8 @@ async def erase(house: House, scope: Scope, memory_id: MemoryId) -> Erasure:
 
     async def remove() -> tuple[Traces, Erasure]:
         found = await traces(house, scope, memory_id)
+        others = (one.id for one in (*found.built_on, *found.former, *found.around))
+        await cancel.withdraw(house, scope, {memory_id, *others})
         return found, await house.store.erase(scope, memory_id, found, house.clock.now())
 
     found, done = await attempted(house, remove)

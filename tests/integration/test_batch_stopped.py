@@ -108,3 +108,36 @@ async def test_over_before_it_could_be_handed_over(database_url: str, tmp_path: 
             await here.memory.ingest(
                 ANA, [note(text) for thing in THINGS[:2] for text in told(thing)] if erased else []
             )
+
+
+@pytest.mark.parametrize("away", [False, True])
+async def test_a_memory_is_erased_while_a_batch_shows_it(database_url: str, tmp_path: Path, *, away: bool) -> None:
+    """Its text leaves the endpoint, at the latest when that is back, and the batch's other pairs are asked about again. A batch
+    that shows others goes on."""
+    down: list[bool] = []
+
+    def hold(_: str, path: str) -> None:
+        if down and path.startswith("/v1/batches/"):
+            raise ConnectionResetError
+
+    async with place(database_url, tmp_path, things=2, polls=9, hold=hold) as here:
+        run = await here.night()
+        await here.memory.ingest(ANA, [note("Nora sings in the choir")])
+        shown = run.asked[0].newer
+        (other,) = [one.id for one in await here.active() if "choir" in one.text]
+        await here.memory.erase(ANA, other)
+        assert (await here.record(run)).status == "waiting"
+        down += [away] * away
+        await here.memory.erase(ANA, shown)
+        over = await here.record(run)
+        assert (over.status, over.unanswered) == ("cancelled", 2)
+        assert await here.spent() == (0, 0)
+        down.clear()
+        if away:
+            over = await here.collect(run)
+        await spotless(here, over)
+        assert here.server.batches["batch_1"].status == "cancelled"
+        here.server.polls = 0
+        again = await here.night()
+        assert [(one.older, one.newer) for one in again.asked] == [(one.older, one.newer) for one in run.asked[1:]]
+        assert (await here.collect(again)).same == 1
