@@ -146,7 +146,9 @@ async def load(house: House, scope: Scope, rows: Iterable[Mapping[str, Any]], pr
     for number, row in enumerate(taken, 1):
         _check(row, number, house)
     if taken and taken[0].get("type") == "space":
-        return await _restore(house, scope, [{"type": "memory"} | dict(row) for row in taken], progress)
+        return await _restore(
+            house, scope, [dict(row) if "type" in row else {"type": "memory", **row} for row in taken], progress
+        )
     candidates = [_candidate(row, number, house) for number, row in enumerate(taken, 1)]
     written = 0
     for candidate in candidates:
@@ -224,9 +226,13 @@ def _check(row: Any, number: int, house: House) -> None:
 
 def _sound(row: Mapping[str, Any]) -> bool:
     """Whether all but the row's text, which is cleaned later, can be stored. Its plain texts are looked at as one."""
-    values = [value for key, value in row.items() if key != "text"]
-    texts = [value for value in values if isinstance(value, str)]
-    return wire.sound([*row, "".join(texts), *(value for value in values if isinstance(value, list | tuple | Mapping))])
+    said, rest = [*map(str, row)], []
+    for key, value in row.items():
+        if isinstance(value, str):
+            said.append(value if key != "text" else "")
+        elif value is not None and not isinstance(value, int | float):
+            rest.append(value)
+    return wire.sound("".join(said)) and wire.sound(rest)
 
 
 def _check_consent(row: Mapping[str, Any], number: int, house: House) -> None:

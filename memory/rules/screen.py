@@ -12,7 +12,8 @@ _MARKS = (
     "pass", "pw", "key",
 )  # fmt: skip
 _CHINESE = ("密", "口令", "秘钥", "令牌")
-_NUMBERED = ("pin", "cvv", "cvc", "otp", "验证码")  # before a number of so many digits
+_NUMBERED = ("pin", "cvv", "cvc", "otp", "验证码")  # before a number of so many digits; and as they begin a word
+_BEGUN = re.compile(r"(?<![a-z0-9])(?:pin|cvv|cvc|otp)|验证码")
 _STRANGE = re.compile("[\u017f\u212a\u0130\u0131]")  # s, k and i to a pattern that minds no case, but not to `lower`
 _DIGIT = re.compile(r"\d")
 _PIN_DIGITS, _PHONE_DIGITS, _CARD_DIGITS = 3, 7, 13
@@ -33,7 +34,7 @@ def harmless(text: str, *, email: bool = False, phone: bool = False) -> bool:
     return digits < 2 or not (
         digits >= _CARD_DIGITS
         or (phone and digits >= _PHONE_DIGITS)
-        or (digits >= _PIN_DIGITS and any(mark in lowered for mark in _NUMBERED))
+        or (digits >= _PIN_DIGITS and any(mark in lowered for mark in _NUMBERED) and _BEGUN.search(lowered))
         or _IBAN.search(text)
     )
 

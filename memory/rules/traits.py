@@ -6,17 +6,19 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from muniment.memory.rules import dates, words
 
 # The first dimensions; of a billion that words have, a word is not to be expected there.
 DATED, ASKING, NAMING = 1, 2, 3
 
-# What every date in `rules.dates` has one of; in lower case. A quick look: most texts have none.
-_MAY_BE_DATED = re.compile(
-    r"(?:19|20)\d\d|\d(?:st|nd|rd|th)\b|\d[/.-]\d|\b(?:(?:jan|feb|mar|apr|may|ju[nl]|aug|sept?|oct|nov|dec)(?![a-z])|januar|februar|march|april|june|july|august"
-    r"|septem|octob|novem|decem|monday|tuesd|wednes|thursd|friday|saturd|sunday|yesterday|today|toni|tomo|ago\b"
-    r"|last\b|next\b|this\b|past|coming|week|month|year|day|spring|autumn|fall|winter)|[年月日号天周昨今明前后去春夏秋冬季]"
+# Every date in `rules.dates` has a figure like these, or a word with one of these in it. A quick look: most texts have none.
+_FIGURE = re.compile(r"\d(?:[/.-]\d|(?i:st|nd|rd|th)\b|(?<=1)9\d\d|(?<=2)0\d\d)")
+_OF_TIME = re.compile(
+    r"^(?:(?:jan|feb|mar|apr|may|ju[nl]|aug|sept?|oct|nov|dec)(?![a-z])|januar|februar|march|april|june|july|august"
+    r"|septem|octob|novem|decem|monday|tuesd|wednes|thursd|friday|saturd|sunday|yesterday|today|tonight|tomorrow|ago\b"
+    r"|last\b|next\b|this\b|past|coming|week|month|year|day|spring|autumn|fall|winter|summer)|[年月日号天周昨今明前后去春夏秋冬季]"
 )
 _QUESTION = re.compile(r"[^.!?。！？\n]*[?？]")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}")
@@ -28,7 +30,7 @@ def traits(text: str) -> dict[int, float]:
     """Dimensions and values in (0, 1]: DATED 1 if the text says when, ASKING the share of its characters that
     stand in questions, NAMING 1 if it has a capitalised word inside a sentence. What is 0 is left out."""
     found: dict[int, float] = {}
-    if _MAY_BE_DATED.search(text.lower()) and dates.mentions(text, _ANY_TIME):
+    if (_FIGURE.search(text) or any(map(_of_time, words.runs(text)))) and dates.mentions(text, _ANY_TIME):
         found[DATED] = 1.0
     if "?" in text or "？" in text:
         found[ASKING] = round(sum(map(len, _QUESTION.findall(text))) / len(text), 4)
@@ -40,3 +42,8 @@ def traits(text: str) -> dict[int, float]:
 def indexed(text: str, context: str | None = None) -> dict[int, float]:
     """What a search knows of a text: its traits and the weights of its words, by dimension, in their order."""
     return traits(text) | words.weights(text, context)
+
+
+@lru_cache(maxsize=32_768)
+def _of_time(run: str) -> bool:
+    return _OF_TIME.search(run) is not None

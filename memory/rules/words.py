@@ -214,14 +214,14 @@ def stem(word: str) -> str:
 
 def lexemes(text: str) -> Iterator[str]:
     """The lexemes of a text in order, stop words left out."""
-    return chain.from_iterable(map(_of_run, _runs(text)))
+    return chain.from_iterable(map(_of_run, runs(text)))
 
 
-def _runs(text: str) -> list[str]:
-    """The words of a text, and its runs of CJK characters."""
+@lru_cache(maxsize=64)
+def runs(text: str) -> tuple[str, ...]:
+    """The words of a text, folded, and its runs of CJK characters; kept, because more than one rule looks at them in a row."""
     folded = fold(text)
-    found: list[str] = (_PLAIN if folded.isascii() else _RUNS).findall(folded)
-    return found
+    return tuple((_PLAIN if folded.isascii() else _RUNS).findall(folded))
 
 
 @lru_cache(maxsize=32_768)
@@ -284,8 +284,8 @@ def weights(text: str, context: str | None = None) -> dict[int, float]:
     `f (k1 + 1) / (f + k1 (1 - b + b size / USUAL))`, Robertson and Zaragoza 2009, with k1 = 1.2 and b = 0.75. The usual
     size stands for the mean of the collection, so that a weight is final when it is written; the IDF, which is not,
     belongs to the query."""
-    runs = _runs(text) + _runs(context) if context else _runs(text)
-    places = [place for run in runs for place in _dimensions(run)]
+    said = runs(text) + runs(context) if context else runs(text)
+    places = [place for run in said for place in _dimensions(run)]
     length = _K1 * (1 - _B + _B * len(places) / _USUAL)
     if len(places) <= _MOST_LEXEMES and len(once := set(places)) == len(places):  # most statements say no word twice
         return dict.fromkeys(sorted(once), round((_K1 + 1) / (1 + length), 4))
