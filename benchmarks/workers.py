@@ -110,7 +110,8 @@ async def _night(own: settings.Settings, dsn: str, count: int, *, kill: int = 0)
             started = perf_counter()
             changed = own.model_copy(update={"database_url": SecretStr(url)})
             async with bootstrap.memory(changed) as memory:
-                await memory.house.store.enqueue_due(memory.now(), timedelta(hours=1), timedelta(seconds=1))
+                house = memory.house
+                await house.store.enqueue_due(memory.now(), timedelta(hours=1), timedelta(seconds=1), house.terms)
             if kill:
                 await _until(watch, _LEFT, total * 2 // 3, hired, below=True)
                 for one in hired[:kill]:

@@ -144,10 +144,6 @@ class Terms:
     turns: timedelta
     events: timedelta
 
-    def of_scope(self, kind: str, name: str | None) -> int | None:
-        """The days of a scope: its own by name, else those of its kind; None for none, or where there is no such scope."""
-        return None if name is None else self.scopes.get(f"{kind}:{name}", self.scopes.get(kind))
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
@@ -324,9 +320,10 @@ class Tending(Protocol):
         the first change of anybody else after it makes the space due again."""
         ...
 
-    async def enqueue_due(self, now: datetime, every: timedelta, spread: timedelta) -> int | None:
+    async def enqueue_due(self, now: datetime, every: timedelta, spread: timedelta, terms: Terms) -> int | None:
         """Enqueue `tend` for every space that is due, each tenant at its own time within `spread`; how many. Those that
-        have changed are due once in `every`. None while another process does the same."""
+        have changed are due once in `every`, those that were tended by other terms at once. None while another process does
+        the same."""
         ...
 
     async def periodic(self, name: JobName, at: datetime) -> bool:

@@ -541,6 +541,7 @@ CREATE TABLE muniment.spaces (
     tended_rev bigint DEFAULT 0 NOT NULL,
     tended_at timestamp with time zone,
     tend_at timestamp with time zone,
+    tend_terms text,
     CONSTRAINT spaces_owner_type CHECK ((owner_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
 )
 WITH (fillfactor='50');

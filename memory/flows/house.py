@@ -19,7 +19,7 @@ from muniment.memory.plan import OpsEvent, Settlement
 from muniment.memory.ports import ChatModel, Clock, Embedder, Store
 from muniment.memory.records import Hit, Reader, Scope, SpaceId, Turn
 from muniment.memory.rules.denial import denied
-from muniment.memory.rules.forgetting import terms
+from muniment.memory.rules.forgetting import mark, terms
 from muniment.memory.rules.redact import redact
 from muniment.memory.rules.text import clean
 from muniment.memory.sections import Category, Profile, Redact
@@ -159,10 +159,11 @@ class House:
     async def status(self, scope: Scope) -> dict[str, Any]:
         """What `Store.status` tells, with the owner, and when the space was and will be tended."""
         told = await self.store.status(scope)
-        upto, last, due = (told.pop(name, None) for name in ("tended_rev", "tended_at", "tend_at"))
+        upto, last, due, by = (told.pop(name, None) for name in ("tended_rev", "tended_at", "tend_at", "tend_terms"))
         every = timedelta(hours=self.settings.consolidation.every_hours)
         changed = () if upto == told["rev"] else (last + every if last else self.clock.now(),)
-        ahead = min([*filter(None, [due]), *changed], default=None) if upto is not None else None
+        outdated = (self.clock.now(),) if by != mark(self.terms) else ()
+        ahead = min([*filter(None, [due]), *changed, *outdated], default=None) if upto is not None else None
         tended = {
             name: at and at.isoformat(timespec="seconds") for name, at in (("tended", last), ("tended_next", ahead))
         }

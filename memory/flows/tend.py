@@ -45,7 +45,7 @@ async def enqueue_due(house: House) -> int | None:
     """See `Memory.enqueue_due`."""
     every = timedelta(hours=house.settings.consolidation.every_hours)
     spread = timedelta(seconds=house.settings.session_ledger.cleanup_interval_seconds)
-    return await house.store.enqueue_due(house.clock.now(), every, spread)
+    return await house.store.enqueue_due(house.clock.now(), every, spread, house.terms)
 
 
 async def tend(house: House, scope: Scope) -> Tended:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import datetime, timedelta
+from hashlib import blake2b
 from typing import Any
 
 from muniment.memory.records import Memory, Scope
@@ -29,6 +31,18 @@ def terms(forgetting: Forgetting, ledger: Ledger, categories: Mapping[str, Categ
         turns=timedelta(days=min(ledger.retention_days, _MOST_DAYS)),
         events=timedelta(days=min(ledger.events_days, _MOST_DAYS)),
     )
+
+
+def mark(terms: Terms) -> str:
+    """Tells these terms from others, in every process."""
+    values = (getattr(terms, one.name) for one in fields(terms))
+    told = [sorted(one.items()) if isinstance(one, Mapping) else one for one in values]
+    return blake2b(repr(told).encode(), digest_size=8).hexdigest()
+
+
+def of_scope(terms: Terms, kind: str, name: str | None) -> int | None:
+    """The days of a scope: its own by name, else those of its kind; None for none, or where there is no such scope."""
+    return None if name is None else terms.scopes.get(f"{kind}:{name}", terms.scopes.get(kind))
 
 
 def _bounded(days: Mapping[str, int | None]) -> dict[str, int | None]:
@@ -57,10 +71,10 @@ def lasts(scope: Scope, memory: Memory, terms: Terms) -> timedelta | None:
 
 def _scoped(scope: Scope, memory: Memory, terms: Terms) -> int | None:
     days = (
-        terms.of_scope(scope.owner_type, scope.owner),
-        terms.of_scope("agent", memory.agent_id),
-        terms.of_scope("session", memory.session_id),
-        terms.of_scope("run", memory.run_id),
+        of_scope(terms, scope.owner_type, scope.owner),
+        of_scope(terms, "agent", memory.agent_id),
+        of_scope(terms, "session", memory.session_id),
+        of_scope(terms, "run", memory.run_id),
     )
     return min((one for one in days if one is not None), default=None)
 

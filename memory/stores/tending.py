@@ -11,6 +11,7 @@ from psycopg.rows import DictRow
 
 from muniment.memory.plan import Job, JobName, WritePlan
 from muniment.memory.records import MemoryId, Revision, Scope
+from muniment.memory.rules.forgetting import mark, of_scope
 from muniment.memory.rules.rounds import slot, stagger
 from muniment.memory.stores import rows
 from muniment.memory.stores.jobs import row
@@ -62,7 +63,9 @@ class Tendings(Sessions):
         told = {"space": scope.space, "seen": seen, "at": at, "again": again, "later": _LATER}
         async with self._sending(scope) as conn:
             await conn.execute(_TENDING["hold"], told)
-            await conn.execute(_TENDING["tended"], told | {"turns": terms.turns, "events": terms.events})
+            await conn.execute(
+                _TENDING["tended"], told | {"turns": terms.turns, "events": terms.events, "terms": mark(terms)}
+            )
 
     async def clean(
         self, scope: Scope, turns_before: datetime, events_before: datetime, checked_before: datetime
@@ -90,13 +93,13 @@ class Tendings(Sessions):
             held = await conn.execute(_TENDING["touch"], named)
             return frozenset(MemoryId(found["memory_id"]) for found in await held.fetchall())
 
-    async def enqueue_due(self, now: datetime, every: timedelta, spread: timedelta) -> int | None:
+    async def enqueue_due(self, now: datetime, every: timedelta, spread: timedelta, terms: Terms) -> int | None:
         """See `Tending.enqueue_due`."""
         await self._ready()
         start = slot(now, spread)
         # Counted in slots: what was tended late in its slot does not slip to the slot after its next one.
         asked: dict[str, Any] = {"now": now, "edge": start + spread - every, "after": UUID(int=0), "limit": _PAGE}
-        asked["ahead"] = now + min(every, _AHEAD)
+        asked |= {"ahead": now + min(every, _AHEAD), "terms": mark(terms)}
         count = 0
         async with self._connected() as conn, conn.transaction():
             if not one(await (await conn.execute(_TENDING["alone"], {"lock": _LOCK})).fetchone())["mine"]:
@@ -150,7 +153,7 @@ def _named(scope: Scope, terms: Terms) -> dict[str, Any]:
         "untouched": terms.untouched_days,
         "below": terms.importance_below,
         "fade": terms.fade_days,
-        "owner": terms.of_scope(scope.owner_type, scope.owner),
+        "owner": of_scope(terms, scope.owner_type, scope.owner),
         "agents": list(agents),
         "agents_days": list(agents.values()),
         "agent": terms.scopes.get("agent"),

@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import psycopg
+import pytest
 
 from muniment.memory.models.fakes import FixedClock, HashEmbedder
 from muniment.memory.plan import Change, WritePlan
@@ -116,3 +117,33 @@ forgetting:
             clock.advance(1)
             assert (await memory.tend(who)).forgotten == 1
             assert (await memory.status(who))["tended_next"] == (ends + 30 * DAYS).isoformat()
+
+
+@pytest.mark.parametrize(
+    ("changed", "days"), [("forgetting: {scopes: {user: 9}}", 9), ("session_ledger: {events_days: 5}", 5)]
+)
+async def test_other_settings_hold_where_nobody_speaks(
+    database_url: str, tmp_path: Path, changed: str, days: int
+) -> None:
+    """A space that would never be looked at again is, once, when somebody has changed how long things are kept."""
+    clock, (file, who) = FixedClock(NOON), (tmp_path / "own.yaml", scope())
+
+    async def standing() -> str | None:
+        told: str | None = (await memory.status(who))["tended_next"]
+        return told
+
+    async with engine(database_url, clock=clock) as memory:
+        assert await standing() is None
+        await memory.keep(who, [note("The kiosk sells umbrellas", importance=5)])
+        await memory.tend(who)
+        assert await standing() == (NOON + 90 * DAYS).isoformat()  # the events of this day
+        assert await memory.enqueue_due() == 0
+    file.write_text(changed)
+    async with engine(database_url, clock=clock, tuned=settings(database_url, MUNIMENT_CONFIG=str(file))) as memory:
+        assert await standing() == NOON.isoformat()
+        assert await memory.enqueue_due() == 1
+        await memory.tend(who)
+        assert await standing() == (NOON + days * DAYS).isoformat()
+        with psycopg.connect(database_url, autocommit=True) as conn:
+            conn.execute("delete from jobs.procrastinate_jobs")
+        assert await memory.enqueue_due() == 0

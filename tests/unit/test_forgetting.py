@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.records import Memory, MemoryId, Scope
-from muniment.memory.rules.forgetting import forgettable, lasts, reason, terms, touched
+from muniment.memory.rules.forgetting import forgettable, lasts, mark, reason, terms, touched
 from muniment.memory.rules.rounds import slot, stagger
 from muniment.memory.settings import load
 from muniment.memory.upkeep import Terms
@@ -135,6 +136,15 @@ def test_any_number_of_days_can_be_given() -> None:
     endless = ruled(untouched_days=10**12, fade_days=10**12, scopes={"run": 10**12}, categories={"tasks": 10**12})
     for category in ("goals", "tasks"):
         assert not forgettable(ANA, memory(9_999, category, run_id="r"), endless, NOON)
+
+
+def test_terms_are_told_apart() -> None:
+    """The same days in another order are the same terms; a day more is not, wherever it is."""
+    one = ruled(scopes={"user": 7, "run": None})
+    assert mark(one) == mark(ruled(scopes={"run": None, "user": 7}))
+    others = [ruled(scopes={"user": 8, "run": None}), ruled(scopes={"user": 7, "run": None}, fade_days=181),
+              replace(one, turns=one.turns + DAYS), replace(one, categories={})]  # fmt: skip
+    assert len({mark(one), *map(mark, others)}) == 5
 
 
 def test_the_journal_says_how_long() -> None:

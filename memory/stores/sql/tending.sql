@@ -1,5 +1,5 @@
 -- name: standing
-select rev, tended_rev, tended_at, tend_at from muniment.spaces where space_id = %(space)s
+select rev, tended_rev, tended_at, tend_at, tend_terms from muniment.spaces where space_id = %(space)s
 
 -- name: fading (in how many seconds an active memory is forgotten: rules/forgetting.py says the same)
 select m.memory_id, coalesce(
@@ -32,7 +32,7 @@ select (select min(purge_at) from muniment.memories where space_id = %(space)s a
 select rev from muniment.spaces where space_id = %(space)s for update
 
 -- name: tended (what a consolidation has changed is known to it)
-update muniment.spaces set tended_at = %(at)s,
+update muniment.spaces set tended_at = %(at)s, tend_terms = %(terms)s,
   tended_rev = case when %(seen)s::bigint is null then tended_rev else coalesce((
     select min(j.rev) - 1 from muniment.journal j
     where j.space_id = %(space)s and j.rev > %(seen)s
@@ -123,7 +123,7 @@ set local role muniment_app
 select space_id, tenant_id, owner_id, owner_type from muniment.spaces
 where space_id > %(after)s and (tend_at <= %(now)s
   or ((rev > tended_rev or tended_at is null) and (tended_at is null or tended_at < %(edge)s))
-  or tended_at > %(ahead)s)
+  or tended_at > %(ahead)s or tend_terms is distinct from %(terms)s)
 order by space_id limit %(limit)s
 
 -- name: enqueue_due (counted by the queue's own clock)
