@@ -4,34 +4,70 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeAlias, TypeVar
 
 from muniment.memory.errors import Conflict
 from muniment.memory.flows.house import House
 from muniment.memory.plan import Receipt, WritePlan
-from muniment.memory.records import Scope, evolve
+from muniment.memory.records import Scope, Vector, evolve
 
 _JITTER_SECONDS = 0.005
+_ROUNDS = 100  # of one plan, each of which wants a text more
 _Done = TypeVar("_Done")
 
 
-async def committed(
-    house: House, scope: Scope, make: Callable[[], Awaitable[tuple[WritePlan, tuple[str, ...]] | Receipt]]
-) -> Receipt:
-    """Commit what `make` plans, with what it refused; where it gives a receipt instead, there is nothing to commit.
+class _Unread(Exception):
+    """A plan wants the vectors of texts that have none yet."""
 
-    Raises Conflict when the space was another one at each of `write.attempts`."""
+    def __init__(self, texts: Sequence[str]) -> None:
+        super().__init__()
+        self.texts = texts
+
+
+class Vectors:
+    """The vectors of the texts of one write. Where one is missing, the plan is made anew when it is there: nobody waits for an
+    embedder inside the turnstile."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Vector] = {}
+
+    def of(self, texts: Sequence[str]) -> list[Vector]:
+        """The vectors of these texts, for `committed` to see to."""
+        if missing := [one for one in dict.fromkeys(texts) if one not in self._made]:
+            raise _Unread(missing)
+        return [self._made[one] for one in texts]
+
+    async def make(self, house: House, texts: Sequence[str]) -> None:
+        """Embed these texts. Raises ModelError."""
+        self._made |= dict(zip(texts, await house.embedder.documents(texts), strict=True))
+
+
+Make: TypeAlias = Callable[[Vectors], Awaitable[tuple[WritePlan, tuple[str, ...]] | Receipt]]
+
+
+async def committed(house: House, scope: Scope, make: Make) -> Receipt:
+    """Commit what `make` plans, with what it refused; where it gives a receipt instead, there is nothing to commit. It writes
+    nothing before it has all its vectors.
+
+    Raises Conflict when the space was another one at each of `write.attempts`, ModelError."""
+    vectors = Vectors()
 
     async def commit() -> Receipt:
-        made = await make()
+        made = await make(vectors)
         if isinstance(made, Receipt):
             return made
         plan, refused = made
         return evolve(await house.store.commit(plan), refused=refused)
 
-    async with house.turnstile(scope.space):
-        return await attempted(house, commit)
+    for _ in range(_ROUNDS):
+        try:
+            async with house.turnstile(scope.space):
+                return await attempted(house, commit)
+        except _Unread as error:
+            missing = error.texts
+        await vectors.make(house, missing)
+    raise Conflict
 
 
 async def attempted(house: House, step: Callable[[], Awaitable[_Done]]) -> _Done:

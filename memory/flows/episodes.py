@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 from uuid import uuid4
 
-from muniment.memory.errors import Conflict
+from muniment.memory.flows.attempts import Vectors, committed
 from muniment.memory.flows.house import House
 from muniment.memory.plan import Change, Receipt, WritePlan
 from muniment.memory.ports import Happened
@@ -15,28 +15,23 @@ from muniment.memory.rules import episode
 from muniment.memory.rules.merge import fresh
 
 _TURNS = 40  # that one look reads, at most
-_ATTEMPTS = 5
 
 
 async def capture(house: House, scope: Scope) -> Receipt:
     """See `Memory.capture`. One read, and one commit when there is something to tell."""
-    async with house.turnstile(scope.space):
-        for attempt in range(_ATTEMPTS):
-            now = house.clock.now()
-            found = await house.store.happened(
-                scope, tag=episode.TAG, category=episode.CATEGORY, since=_since(house, now), limit=_TURNS
-            )
-            told = episode.episodes(found.turns) if _due(house, scope, found, now) else ()
-            changes = await _changes(house, scope, told, found.episodes, now)
-            if not changes:
-                return Receipt(rev=found.rev, skipped="nothing to tell")
-            plan = WritePlan(scope=scope, expects=found.rev, node="episodic", at=now, changes=changes)
-            try:
-                return await house.store.commit(plan)
-            except Conflict:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-    raise Conflict
+
+    async def make(read: Vectors) -> tuple[WritePlan, tuple[str, ...]] | Receipt:
+        now = house.clock.now()
+        found = await house.store.happened(
+            scope, tag=episode.TAG, category=episode.CATEGORY, since=_since(house, now), limit=_TURNS
+        )
+        told = episode.episodes(found.turns) if _due(house, scope, found, now) else ()
+        changes = _changes(house, scope, told, found.episodes, now, read)
+        if not changes:
+            return Receipt(rev=found.rev, skipped="nothing to tell")
+        return WritePlan(scope=scope, expects=found.rev, node="episodic", at=now, changes=changes), ()
+
+    return await committed(house, scope, make)
 
 
 def _due(house: House, scope: Scope, found: Happened, now: datetime) -> bool:
@@ -49,8 +44,8 @@ def _due(house: House, scope: Scope, found: Happened, now: datetime) -> bool:
     return now - start >= timedelta(minutes=rules.cooldown_minutes)
 
 
-async def _changes(
-    house: House, scope: Scope, told: Sequence[Candidate], known: Sequence[Memory], now: datetime
+def _changes(
+    house: House, scope: Scope, told: Sequence[Candidate], known: Sequence[Memory], now: datetime, read: Vectors
 ) -> tuple[Change, ...]:
     rules, midnight = house.settings.episodes, datetime.combine(now.astimezone(UTC).date(), time(), UTC)
     left = rules.per_day - sum(one.created_at >= midnight for one in known)
@@ -64,7 +59,7 @@ async def _changes(
         elif left > 0:
             left -= 1
             drafts.append((fresh(one, MemoryId(uuid4()), scope, now), None))
-    vectors = await house.embedder.documents([after.text for after, _ in drafts]) if drafts else []
+    vectors = read.of([after.text for after, _ in drafts])
     return tuple(
         Change(
             action="MERGE" if before else "ADD",

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.flows import asof
-from muniment.memory.flows.attempts import committed
+from muniment.memory.flows.attempts import Vectors, committed
 from muniment.memory.flows.house import House
 from muniment.memory.pages import KINDS, STATES, TRUSTS, Listing, Page
 from muniment.memory.plan import Change, Receipt, WritePlan
@@ -114,8 +114,8 @@ def _paged(limit: int, offset: int) -> None:
 
 
 async def _change(house: House, scope: Scope, memory_id: MemoryId, step: Step) -> Receipt:
-    async def make() -> tuple[WritePlan, tuple[str, ...]] | Receipt:
-        rev, _ = await house.store.near(scope, (), 0)
+    async def make(_: Vectors) -> tuple[WritePlan, tuple[str, ...]] | Receipt:
+        rev, _near = await house.store.near(scope, (), 0)
         change = step(await get(house, scope, memory_id))
         if change is None:
             return Receipt(rev=rev)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from itertools import chain
 from uuid import uuid4
 
 from muniment.memory.errors import ModelError
 from muniment.memory.flows import spend
-from muniment.memory.flows.attempts import committed
+from muniment.memory.flows.attempts import Vectors, committed
 from muniment.memory.flows.caps import Write, capped
 from muniment.memory.flows.house import House, safe_text, unwanted
 from muniment.memory.pages import STATES, Listing
@@ -138,7 +138,9 @@ def _fitted(house: House, told: Procedure) -> Procedure | None:
     return fit(safe, chars=rules.chars, steps=rules.steps)
 
 
-async def _meet(house: House, scope: Scope, found: Sequence[_Found]) -> tuple[WritePlan, tuple[str, ...]] | Receipt:
+async def _meet(
+    house: House, scope: Scope, found: Sequence[_Found], read: Vectors
+) -> tuple[WritePlan, tuple[str, ...]] | Receipt:
     """The plan and what is refused of it, or the receipt where there is nothing to write."""
     # The revision first: what another writer adds between the looks makes the plan outdated.
     rev, near = await house.store.near(scope, [one.probe for one in found], house.settings.write.neighbours)
@@ -147,46 +149,48 @@ async def _meet(house: House, scope: Scope, found: Sequence[_Found]) -> tuple[Wr
     left = [(one, close) for one, close in zip(found, near, strict=True) if there.issuperset(one.path.turns)]
     if not left:
         return Receipt(rev=rev, skipped="erased meanwhile")
-    plan, refused = await _plan(house, scope, rev, left)
+    plan, refused = await _plan(house, scope, rev, left, read)
     return (plan, refused) if plan.changes else Receipt(rev=rev, refused=refused, skipped=None if refused else "known")
 
 
 async def _plan(
-    house: House, scope: Scope, rev: Revision, found: Sequence[tuple[_Found, Sequence[Neighbour]]]
+    house: House, scope: Scope, rev: Revision, found: Sequence[tuple[_Found, Sequence[Neighbour]]], read: Vectors
 ) -> tuple[WritePlan, tuple[str, ...]]:
     now = house.clock.now()
     known = {one.id: one for one in await _known(house, scope)}
     changes: dict[MemoryId, Change] = {}
+    write = Write(scope=scope, node="worker", rev=rev, at=now)
     for one, close in found:
         if any(_covers(memory, one.path) for memory in known.values()):
             continue
-        change = await _change(house, scope, one, [*known.values()], close, now)
+        change = _change(house, write, one, [*known.values()], close, read)
         if change is not None:
             earlier = changes.get(change.after.id)
             changes[change.after.id] = (
                 evolve(change, action=earlier.action, before=earlier.before) if earlier else change
             )
             known[change.after.id] = change.after
-    write = Write(scope=scope, node="worker", rev=rev, at=now)
     merged = await capped(house, write, Merged(changes=tuple(changes.values()), relations=()))
     rests_on = tuple(turn for one, _ in found for turn in one.path.turns)
     plan = WritePlan(scope=scope, expects=rev, node="worker", at=now, changes=merged.changes, rests_on=rests_on)
     return plan, merged.refused
 
 
-async def _change(
-    house: House, scope: Scope, one: _Found, known: Sequence[Memory], near: Sequence[Neighbour], now: datetime
+def _change(
+    house: House, write: Write, one: _Found, known: Sequence[Memory], near: Sequence[Neighbour], read: Vectors
 ) -> Change | None:
     """The new procedure, or the known one of the same goal with the newer path and the failures of both."""
     said = candidate(one.path, one.told)
     kept, _ = validate(said, categories=frozenset(house.categories), max_chars=house.settings.procedures.chars)
     if kept is None:
         return None
-    old = _same(house, one, known, near) or await _reworded(house, one, known)
+    old = _same(house, one, known, near) or _reworded(house, one, known, read)
     if old is None:
         # A how-to outlives the run that found it: what belongs to one is forgotten with it.
-        where = evolve(scope, agent=one.path.agent, session=one.path.session, run=None)
-        return Change(action="ADD", after=fresh(kept, MemoryId(uuid4()), where, now), vector=one.vector, band="new")
+        where = evolve(write.scope, agent=one.path.agent, session=one.path.session, run=None)
+        return Change(
+            action="ADD", after=fresh(kept, MemoryId(uuid4()), where, write.at), vector=one.vector, band="new"
+        )
     before = parse(old.text)
     if before is None or (old.event_time is not None and old.event_time > one.path.at):
         return None  # edited by hand, or a later success is known
@@ -202,10 +206,10 @@ async def _change(
         event_time=one.path.at,
         turns=tuple(dict.fromkeys(old.turns + kept.turns))[-_RESTS_ON:],
         tags=tuple(dict.fromkeys(old.tags + kept.tags)),
-        updated_at=max(now, old.updated_at),
+        updated_at=max(write.at, old.updated_at),
     )
     same = both.steps == before.steps
-    [vector] = await house.embedder.documents([text])
+    [vector] = read.of([text])
     return Change(
         action="MERGE" if same else "UPDATE",
         after=after,
@@ -234,21 +238,21 @@ def _same(house: House, one: _Found, known: Sequence[Memory], near: Sequence[Nei
     return next(chain.from_iterable(looks), None)
 
 
-async def _reworded(house: House, one: _Found, known: Sequence[Memory]) -> Memory | None:
+def _reworded(house: House, one: _Found, known: Sequence[Memory], read: Vectors) -> Memory | None:
     """The active procedure of the same steps whose goal says the same in another wording."""
     active = [(memory, found) for memory in known if memory.state == "active" and (found := parse(memory.text))]
     for memory, found in active if one.path.asked else ():
         wordings = [wording for wording in goals(found.goal) if reworded(wording, one.told.goal)]
         if any(apart(wording, one.told.goal) for wording in goals(found.goal)):
             continue
-        if wordings and same_steps(found, one.told) and await _close(house, one.told.goal, wordings):
+        if wordings and same_steps(found, one.told) and _close(house, one.told.goal, wordings, read):
             return memory
     return None
 
 
-async def _close(house: House, goal: str, wordings: Sequence[str]) -> bool:
+def _close(house: House, goal: str, wordings: Sequence[str], read: Vectors) -> bool:
     """Whether a goal is near one of its wordings, where the embedder knows the script."""
     if "cjk" not in house.profile.scripts and any(map(has_cjk, (goal, *wordings))):
         return True
-    asked, *vectors = await house.embedder.documents([goal, *wordings])
+    asked, *vectors = read.of([goal, *wordings])
     return max(float(asked @ vector) for vector in vectors) >= house.profile.check

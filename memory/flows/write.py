@@ -10,12 +10,13 @@ from uuid import uuid4
 
 from muniment.memory.errors import BadInput, TooLarge
 from muniment.memory.flows import consent, procedures
-from muniment.memory.flows.attempts import committed
+from muniment.memory.flows.attempts import Vectors, committed
 from muniment.memory.flows.caps import Write, capped
 from muniment.memory.flows.house import House, safe_text, unwanted
 from muniment.memory.flows.lifecycle import forgotten
 from muniment.memory.flows.meeting import met
 from muniment.memory.flows.recall import prepare
+from muniment.memory.looks import Search
 from muniment.memory.plan import Change, Extracted, Job, OpsEvent, Receipt, Status, WritePlan
 from muniment.memory.records import Candidate, Extraction, MemoryId, Node, Query, Revision, Scope, Turn, Vector, evolve
 from muniment.memory.rules import gate, procedure_words, suspect, words
@@ -35,7 +36,7 @@ class _Draft:
 
     candidates: tuple[Candidate, ...]
     vectors: tuple[Vector, ...]
-    forget: tuple[str, ...] = ()
+    forget: tuple[Search, ...] = ()
     turns: tuple[Turn, ...] = ()
     refused: tuple[str, ...] = ()
     node: Node = "hotpath"
@@ -207,7 +208,7 @@ async def settle(
     draft = _Draft(
         candidates=kept,
         vectors=tuple(vectors),
-        forget=found.forget,
+        forget=tuple([await prepare(house, Query(text=one), tuple(house.categories)) for one in found.forget]),
         turns=turns,
         refused=refused,
         node=node,
@@ -227,9 +228,11 @@ async def settle(
     )
 
 
-async def _meet(house: House, scope: Scope, draft: _Draft) -> tuple[WritePlan, tuple[str, ...]] | Receipt:
+async def _meet(
+    house: House, scope: Scope, draft: _Draft, read: Vectors
+) -> tuple[WritePlan, tuple[str, ...]] | Receipt:
     """The plan and what is refused of it, or the receipt where there is nothing to write."""
-    plan, refused = await _plan(house, scope, draft)
+    plan, refused = await _plan(house, scope, draft, read)
     if plan.changes or plan.proposals or (plan.extracted is not None and plan.extracted.source != "rules"):
         return plan, refused
     if refused:  # its words are not lost with it
@@ -237,12 +240,10 @@ async def _meet(house: House, scope: Scope, draft: _Draft) -> tuple[WritePlan, t
     return Receipt(rev=plan.expects, refused=refused)
 
 
-async def _plan(house: House, scope: Scope, draft: _Draft) -> tuple[WritePlan, tuple[str, ...]]:
+async def _plan(house: House, scope: Scope, draft: _Draft, read: Vectors) -> tuple[WritePlan, tuple[str, ...]]:
     """The plan, and why some of what was found is not in it."""
     at = house.clock.now()
     rev, near = await met(house, scope, draft.candidates, draft.vectors)
-    if near:
-        await _compared(house, scope, draft.node, max((one.sim for found in near for one in found), default=None))
     incoming = [
         Incoming(candidate=one, vector=vector, near=found, id=MemoryId(uuid4()))
         for one, vector, found in zip(draft.candidates, draft.vectors, near, strict=True)
@@ -250,7 +251,9 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> tuple[WritePlan, t
     said_at = min(at, draft.said_at or at)
     merged = merge(incoming, scope=scope, at=said_at, profile=house.profile, writing=house.settings.write)
     write = Write(scope=scope, node=draft.node, rev=rev, at=at, looked=draft.extracted, asked=draft.asked)
-    merged = await _reread(house, draft, await capped(house, write, merged))
+    merged = _reread(draft, await capped(house, write, merged), read)
+    if near:
+        await _compared(house, scope, draft.node, max((one.sim for found in near for one in found), default=None))
     looked = draft.extracted
     gone = await _forgets(house, scope, draft, merged) if draft.forget else ()
     expires_at = at + timedelta(days=house.settings.consent.days)
@@ -270,24 +273,21 @@ async def _plan(house: House, scope: Scope, draft: _Draft) -> tuple[WritePlan, t
     return plan, merged.refused
 
 
-async def _reread(house: House, draft: _Draft, merged: Merged) -> Merged:
+def _reread(draft: _Draft, merged: Merged, read: Vectors) -> Merged:
     """The changes with the vector of their own words, where merging has put others in the place of what was said."""
     said = {one.text for one in draft.candidates}
     new = [one for one in merged.changes if one.vector is not None and one.after.text not in said]
-    if not new:
-        return merged
-    vectors = await house.embedder.documents([one.after.text for one in new])
-    read = {one.after.id: vector for one, vector in zip(new, vectors, strict=True)}
-    changes = tuple(evolve(one, vector=read.get(one.after.id, one.vector)) for one in merged.changes)
-    return evolve(merged, changes=changes)
+    own = dict(zip((one.after.id for one in new), read.of([one.after.text for one in new]), strict=True))
+    return evolve(
+        merged, changes=tuple(evolve(one, vector=own.get(one.after.id, one.vector)) for one in merged.changes)
+    )
 
 
 async def _forgets(house: House, scope: Scope, draft: _Draft, merged: Merged) -> tuple[Change, ...]:
     """The memories that hold every word of what is to be forgotten; a phrase without content words forgets nothing."""
     touched = {change.after.id for change in merged.changes}
     gone: dict[MemoryId, Change] = {}
-    for phrase in draft.forget:
-        search = await prepare(house, Query(text=phrase), tuple(house.categories))
+    for search in draft.forget:
         wanted = set(search.terms)
         sight = await house.store.look(house.owner(scope), search)
         for one in sight.found:
