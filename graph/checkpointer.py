@@ -13,7 +13,14 @@ from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMet
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.runtime import Runtime
 from psycopg import AsyncConnection, AsyncCursor, DataError, OperationalError
-from psycopg.errors import DiskFull, InsufficientPrivilege, InvalidSchemaName, LockNotAvailable, ReadOnlySqlTransaction
+from psycopg.errors import (
+    DiskFull,
+    IdleInTransactionSessionTimeout,
+    InsufficientPrivilege,
+    InvalidSchemaName,
+    LockNotAvailable,
+    ReadOnlySqlTransaction,
+)
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
@@ -213,7 +220,7 @@ async def _translated() -> AsyncIterator[None]:
                      "(MUNIMENT_CHECKPOINTS_URL, or else MUNIMENT_DATABASE_URL, names it).", sqlstate=error.sqlstate) from None  # fmt: skip
     except ReadOnlySqlTransaction:
         raise StoreError("The database of the checkpoints is read-only, as a replica is: name its primary.") from None
-    except (OperationalError, PoolTimeout, PoolClosed):
+    except (OperationalError, IdleInTransactionSessionTimeout, PoolTimeout, PoolClosed):
         raise StoreDown("The database of the checkpoints cannot be reached.") from None
 
 
@@ -270,6 +277,7 @@ async def checkpointer() -> AsyncIterator[PooledSaver]:
 async def _enter(conn: AsyncConnection[Any]) -> None:
     """The saver's SQL names no schema."""
     await conn.execute(f"set search_path to {SCHEMA}")
+    await bootstrap.heeded(conn)
 
 
 async def _is_place(dsn: str) -> bool:

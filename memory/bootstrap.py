@@ -19,12 +19,14 @@ from muniment.memory.flows.work import Told, Worker
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.ports import ChatModel, Clock, Embedder
 from muniment.memory.settings import DEFAULT_EMBEDDER, HASH_EMBEDDER, OPENAI, Settings, load
-from muniment.memory.stores import scrubbing, server
+from muniment.memory.stores import reach, scrubbing, server
 from muniment.memory.stores.migrate import migrate
 from muniment.memory.stores.postgres import PostgresStore
 from muniment.memory.upkeep import Scrubbed
 
 _NO_KEY = SecretStr("none")  # local endpoints want no key, the client wants one
+
+heeded = reach.heeded  # for connections that are not a store's: the checkpointer has a pool of its own
 
 
 def memory(
@@ -175,8 +177,9 @@ async def threads_database(settings: Settings) -> str:
     url = settings.checkpoints_url
     if url is None:
         return await database(settings)
-    await scrubbing.restore(url.get_secret_value())
-    return url.get_secret_value()
+    threads = reach.bounded(url.get_secret_value(), settings.database.silent_seconds)
+    await scrubbing.restore(threads)
+    return threads
 
 
 async def scrub(settings: Settings, told: Callable[[int], None] | None = None) -> Scrubbed:
@@ -208,4 +211,6 @@ async def server_status(settings: Settings) -> dict[str, Any] | None:
 
 
 async def _address(settings: Settings) -> str:
-    return settings.database_url.get_secret_value() if settings.database_url else await server.ensure(settings.home)
+    url = settings.database_url
+    dsn = url.get_secret_value() if url else await server.ensure(settings.home)
+    return reach.bounded(dsn, settings.database.silent_seconds)

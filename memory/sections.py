@@ -225,6 +225,12 @@ class Procedures(Part):
     wait_seconds: Positive
 
 
+class Database(Part):
+    """How long a connection waits for a sign of the other end, in seconds, before it counts as lost."""
+
+    silent_seconds: Annotated[int, Field(ge=2, le=3600)]
+
+
 class Jobs(Part):
     """How the worker works: jobs at once, and seconds without a heartbeat after which a job's worker counts as dead."""
 

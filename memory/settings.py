@@ -23,6 +23,7 @@ from muniment.memory.sections import (
     Checkpoints,
     ConsentRules,
     Consolidation,
+    Database,
     DeltaHeader,
     Episodes,
     Forgetting,
@@ -75,6 +76,7 @@ class Settings(Part):
     session_ledger: Ledger
     checkpoints: Checkpoints
     procedures: Procedures
+    database: Database
     jobs: Jobs
     home: Path
     database_url: SecretStr | None = None
@@ -122,6 +124,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         session_ledger=content.session_ledger,
         checkpoints=content.checkpoints,
         procedures=content.procedures,
+        database=content.database,
         jobs=content.jobs,
         home=env.path("MUNIMENT_HOME") or Path(platformdirs.user_data_dir("muniment")),
         database_url=env.secret("MUNIMENT_DATABASE_URL", _is_dsn, _DSN),
@@ -245,6 +248,7 @@ class _Content(Part):
     session_ledger: Ledger
     checkpoints: Checkpoints
     procedures: Procedures
+    database: Database
     jobs: Jobs
 
 

@@ -40,7 +40,9 @@ def work(
     As many workers as you like may run, on any machine.
 
     A job that fails is tried again, ever more rarely; the turns of one user are looked at in order. Leave with
-    Ctrl-C: what is under way goes back to the queue. Turns from before a model was configured are looked at, too.
+    Ctrl-C: what is under way goes back to the queue. Cut off from the database, a worker goes on when it is back; one that
+    is stopped meanwhile ends with code 6, and its jobs are another's. Turns from before a model was configured are
+    looked at, too.
     With --json every attempt is a line, and the last line has the counts.
 
     Every six hours (session_ledger.cleanup_interval_seconds) one of the workers makes a round: it looks which users'

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from time import monotonic
 
-from muniment.memory.errors import MunimentError, NotFound, NotReady, StoreError
+from muniment.memory.errors import MunimentError, NotFound, NotReady, StoreDown, StoreError
 from muniment.memory.flows.tend import Rounds
 from muniment.memory.plan import Job, JobName, Outcome
 from muniment.memory.ports import Clock
@@ -20,6 +20,11 @@ _log = logging.getLogger(__name__)
 _POLL_SECONDS = 5.0  # a call is a hint: this is how late a job can be whose call was not heard
 _TROUBLE_SECONDS = 2.0
 _FAREWELL_SECONDS = 3.0
+_FAREWELLS = 2
+_UNANSWERED = (
+    "the database does not answer: what was under way goes to another worker, or to the next one that starts, "
+    "jobs.stalled_seconds after this one's last sign of life"
+)
 
 
 Told = Callable[[Outcome], None]
@@ -56,7 +61,8 @@ class Worker:
 
     async def run(self, *, most: int | None = None, drain: bool = False) -> None:
         """Work until `stop` or a cancellation. With `drain` until nothing is due, with `most` for at most so many jobs;
-        then, and only then, a queue that cannot be reached is a StoreError. What breaks beside a job, such as `told`, ends it."""
+        then, and only then, a queue that cannot be reached is a StoreError - or where it cannot be told that the worker leaves.
+        What breaks beside a job, such as `told`, ends it."""
         async with self._belonging():
             left = most
             while not self._stopping:
@@ -167,20 +173,24 @@ class Worker:
         try:
             yield
         finally:
-            tasks = [*side, *self._running]
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            await _let_go({*side, *self._running})
             # A task of its own, because this one may be cancelled; and only for so long, because the database may be down.
             leaving = asyncio.create_task(self._leave())
             await asyncio.wait([leaving], timeout=_FAREWELL_SECONDS)
+            if not leaving.done() or not leaving.result():
+                self._broken = self._broken or StoreDown(_UNANSWERED)
             leaving.cancel()
 
-    async def _leave(self) -> None:
-        if self._number is not None:
-            with suppress(StoreError):  # out of reach: another worker will find this one dead
+    async def _leave(self) -> bool:
+        """Whether the queue knows."""
+        try:
+            if self._number is not None:
                 await self._queue.leave(self._number)
+        except StoreError:
+            return False  # out of reach: another worker will find this one dead
+        finally:
             self._number = None
+        return True
 
     async def _beat(self) -> None:
         while True:
@@ -199,6 +209,16 @@ class Worker:
                 async for _ in self._queue.calls(self.names):
                     self._woken.set()
             await asyncio.sleep(_TROUBLE_SECONDS)
+
+
+async def _let_go(tasks: set[asyncio.Task[None]]) -> None:
+    """Cancel, and again: a connection asks its server to stop first, which nobody may be there to answer."""
+    for _ in range(_FAREWELLS):
+        for task in tasks:
+            task.cancel()
+        _, tasks = await asyncio.wait(tasks, timeout=_FAREWELL_SECONDS)
+        if not tasks:
+            break
 
 
 def _name(error: Exception | None) -> str | None:

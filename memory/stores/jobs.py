@@ -97,7 +97,7 @@ class Queues(Sessions):
 
     async def done(self, ticket: Ticket) -> None:
         """See `Queue.done`."""
-        await self._together("done", id=ticket.id)
+        await self._together("done", id=ticket.id, worker=ticket.worker)
 
     async def put_back(self, ticket: Ticket, wait: timedelta, *, aside: bool = False) -> None:
         """See `Queue.put_back`."""

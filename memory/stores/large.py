@@ -18,6 +18,7 @@ from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.plan import Indexing, Part
 from muniment.memory.records import Scope, SpaceId
 from muniment.memory.stores.pool import Connection, Sessions, one
+from muniment.memory.stores.reach import heeded
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
 
@@ -79,6 +80,7 @@ class Indexes(Sessions):
             async with await AsyncConnection[DictRow].connect(
                 await self._address(), autocommit=True, row_factory=dict_row
             ) as conn:
+                await heeded(conn)
                 if not one(await (await conn.execute(_LARGE["only"])).fetchone())["mine"]:
                     raise Conflict("another process is making an index: wait for it")
                 # One worker: those that work in parallel share their memory, and a container has little of that kind.

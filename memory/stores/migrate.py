@@ -17,6 +17,7 @@ import psycopg
 
 from muniment.memory.errors import BadConfig, Conflict, EditedMigration
 from muniment.memory.stores import jobs
+from muniment.memory.stores.reach import heeded
 from muniment.memory.stores.scrubbing import put_back
 from muniment.memory.stores.translate import translated
 
@@ -80,6 +81,7 @@ async def pending(dsn: str, folder: Traversable | None = None) -> list[str]:
 @asynccontextmanager
 async def _connected(dsn: str) -> AsyncIterator[Connection]:
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as conn:
+        await heeded(conn)
         yield conn
 
 

@@ -14,6 +14,7 @@ from psycopg_pool import AsyncConnectionPool
 
 from muniment.memory.errors import StoreDown, StoreError
 from muniment.memory.records import Scope
+from muniment.memory.stores.reach import heeded
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated, wrong_embedder
 
@@ -32,36 +33,47 @@ class Sessions:
         self._model = model
         self._pool: AsyncConnectionPool[Connection] | None = None
         self._opening = asyncio.Lock()
+        self._failures = 0
         self._checked = False
 
     async def open(self, *, any_model: bool = False) -> None:
         """Connect, and refuse a database whose vectors come from another model, unless `any_model`.
 
         Raises StoreDown, WrongEmbedder."""
+        failures = self._failures
         async with self._opening:
             if self._pool is None:
-                pool = AsyncConnectionPool(
-                    await self._address(),
-                    kwargs={"row_factory": dict_row, "autocommit": True},
-                    configure=_configure,
-                    min_size=1,
-                    max_size=_POOL,
-                    timeout=_BUSY_SECONDS,
-                    open=False,
-                    name="muniment",
-                    connection_class=AsyncConnection[DictRow],
-                )
+                if self._failures > failures:  # where nothing answers, each would wait behind all that came before it
+                    raise StoreDown("the database cannot be reached")
                 try:
-                    with translated("opening the database"):
-                        await pool.open(wait=True, timeout=_WAIT_SECONDS)
-                except BaseException:
-                    await pool.close()
+                    self._pool = await self._opened()
+                except StoreDown:
+                    self._failures += 1
                     raise
-                self._pool = pool
         if any_model:
             self._checked = True
         elif not self._checked:
             await self._check_embedder()
+
+    async def _opened(self) -> AsyncConnectionPool[Connection]:
+        pool = AsyncConnectionPool(
+            await self._address(),
+            kwargs={"row_factory": dict_row, "autocommit": True},
+            configure=_configure,
+            min_size=1,
+            max_size=_POOL,
+            timeout=_BUSY_SECONDS,
+            open=False,
+            name="muniment",
+            connection_class=AsyncConnection[DictRow],
+        )
+        try:
+            with translated("opening the database"):
+                await pool.open(wait=True, timeout=_WAIT_SECONDS)
+        except BaseException:
+            await pool.close()
+            raise
+        return pool
 
     async def close(self) -> None:
         """Let the connections go. The next use opens again."""
@@ -165,6 +177,7 @@ async def _configure(conn: Connection) -> None:
     await conn.execute("set hnsw.iterative_scan = relaxed_order")
     await conn.execute("set work_mem = '16MB'")  # a search keeps a space of twenty thousand memories in memory
     await conn.execute("set timezone = 'UTC'")
+    await heeded(conn)
 
 
 async def _heed_cancellation() -> None:

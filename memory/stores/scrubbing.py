@@ -14,6 +14,7 @@ from psycopg.rows import DictRow, dict_row
 
 from muniment.memory.errors import Conflict, Denied
 from muniment.memory.stores.pool import Connection, one
+from muniment.memory.stores.reach import heeded
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
 from muniment.memory.upkeep import Scrubbed
@@ -84,6 +85,7 @@ async def _owning(dsn: str) -> AsyncIterator[Connection]:
     """A connection in the role that made the schema, outside any transaction."""
     with translated("writing the tables anew"):
         async with await AsyncConnection[DictRow].connect(dsn, autocommit=True, row_factory=dict_row) as conn:
+            await heeded(conn)
             await _execute(conn, "patience", "named")
             yield conn
 

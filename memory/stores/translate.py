@@ -12,6 +12,7 @@ from muniment.memory.errors import BadInput, Conflict, Denied, StoreDown, StoreE
 from muniment.memory.settings import embedder_setting
 
 FULL = (errors.DiskFull,)
+SILENT = (errors.IdleInTransactionSessionTimeout,)  # this process was cut off, or stood still, in a transaction
 STALE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 # Operational errors of a database that is well: the statement was too long, or what it writes.
 AT_WORK = (errors.QueryCanceled, errors.ProgramLimitExceeded, errors.StatementTooComplex)
@@ -62,7 +63,9 @@ def _house(error: psycopg.Error, doing: str) -> StoreError | Denied:
         kind = Conflict  # the space was erased while somebody wrote into it
     elif isinstance(error, errors.InsufficientPrivilege):
         kind = Denied
-    elif isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not isinstance(error, AT_WORK):
+    elif isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, *SILENT)) and not isinstance(
+        error, AT_WORK
+    ):
         kind = StoreDown
     return kind(told, sqlstate=error.sqlstate, constraint=error.diag.constraint_name)
 

@@ -14,6 +14,7 @@ import pytest
 from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
 from muniment.memory.errors import ModelTimeout, NotReady
+from muniment.memory.flows import work
 from muniment.memory.flows.work import Worker
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.fakes import FixedClock, HashEmbedder
@@ -118,3 +119,24 @@ async def test_what_is_not_there_yet_has_not_failed(
         database_url, "select extract(epoch from scheduled_at - now()) from jobs.procrastinate_jobs where attempts = 1"
     )
     assert 50 < float(str(seconds)) <= 60
+
+
+async def test_what_does_not_let_go_is_told_again(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job that waits for somebody who does not answer, also when it is to end, does not keep the worker."""
+    monkeypatch.setattr(work, "_FAREWELL_SECONDS", 0.2)
+    begun = asyncio.Event()
+
+    async def perform(job: Job) -> None:
+        begun.set()
+        try:
+            await asyncio.sleep(30)
+        finally:
+            await asyncio.sleep(30)
+
+    hired = Worker(
+        memory.house.store, perform, names=("extract",), clock=SystemClock(), rules=memory.house.settings.jobs
+    )
+    working = asyncio.create_task(hired.run())
+    await asyncio.wait_for(begun.wait(), 10)
+    hired.stop()
+    await asyncio.wait_for(working, 5)

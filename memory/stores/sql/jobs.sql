@@ -72,8 +72,8 @@ where id = (
   order by mine.due limit 1)
 returning id, task_name, args, attempts
 
--- name: done
-delete from jobs.procrastinate_jobs where id = %(id)s
+-- name: done (what another worker has taken over is that one's to end: it may be wanted anew by now)
+delete from jobs.procrastinate_jobs mine where {{held}}
 
 -- name: put_back (its twin, enqueued while it ran, does its work)
 with twin as (
