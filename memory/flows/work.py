@@ -20,7 +20,6 @@ _log = logging.getLogger(__name__)
 _POLL_SECONDS = 5.0  # a call is a hint: this is how late a job can be whose call was not heard
 _TROUBLE_SECONDS = 2.0
 _FAREWELL_SECONDS = 3.0
-_FAREWELLS = 2
 _UNANSWERED = (
     "the database does not answer: what was under way goes to another worker, or to the next one that starts, "
     "jobs.stalled_seconds after this one's last sign of life"
@@ -173,7 +172,11 @@ class Worker:
         try:
             yield
         finally:
-            await _let_go({*side, *self._running})
+            tasks = [*side, *self._running]
+            for task in tasks:
+                task.cancel()
+            # Not for ever: a connection asks its server to stop first, which may not answer.
+            await asyncio.wait(tasks, timeout=_FAREWELL_SECONDS)
             # A task of its own, because this one may be cancelled; and only for so long, because the database may be down.
             leaving = asyncio.create_task(self._leave())
             await asyncio.wait([leaving], timeout=_FAREWELL_SECONDS)
@@ -209,16 +212,6 @@ class Worker:
                 async for _ in self._queue.calls(self.names):
                     self._woken.set()
             await asyncio.sleep(_TROUBLE_SECONDS)
-
-
-async def _let_go(tasks: set[asyncio.Task[None]]) -> None:
-    """Cancel, and again: a connection asks its server to stop first, which nobody may be there to answer."""
-    for _ in range(_FAREWELLS):
-        for task in tasks:
-            task.cancel()
-        _, tasks = await asyncio.wait(tasks, timeout=_FAREWELL_SECONDS)
-        if not tasks:
-            break
 
 
 def _name(error: Exception | None) -> str | None:

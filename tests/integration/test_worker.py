@@ -121,7 +121,7 @@ async def test_what_is_not_there_yet_has_not_failed(
     assert 50 < float(str(seconds)) <= 60
 
 
-async def test_what_does_not_let_go_is_told_again(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_does_not_let_go_keeps_nobody(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """A job that waits for somebody who does not answer, also when it is to end, does not keep the worker."""
     monkeypatch.setattr(work, "_FAREWELL_SECONDS", 0.2)
     begun = asyncio.Event()
