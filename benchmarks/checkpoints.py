@@ -13,18 +13,15 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from statistics import median
 from time import perf_counter
-from typing import Annotated, Any
+from typing import Any
 from uuid import uuid4
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage
-from langgraph.channels.delta import DeltaChannel
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from langgraph.graph import START, StateGraph
-from langgraph.graph.message import _messages_delta_reducer, add_messages
 from rich.table import Table
-from typing_extensions import TypedDict
 
 from benchmarks import harness
 from muniment.graph.checkpointer import PooledSaver, open_saver
@@ -40,7 +37,6 @@ TURN_CHARS = 600
 OPS = 12  # saves and loads of each of the threads at once
 LAST = 20  # turns of a long thread that are timed
 LIMITS = {"both": 1.3, "bytes": 1_000_000}
-KEEP = 20
 
 
 class Step:
@@ -104,58 +100,34 @@ async def long(saver: PooledSaver, official: AsyncPostgresSaver, count: int, dic
     return {"messages": count, **figures, "ratio": ratio}
 
 
-class Whole(TypedDict):
-    messages: Annotated[list[AnyMessage], add_messages]
-
-
-class Delta(TypedDict):
-    messages: Annotated[list[AnyMessage], DeltaChannel(_messages_delta_reducer)]
-
-
-async def channels(saver: PooledSaver, turns: int, dice: random.Random) -> dict[str, Any]:
-    """The least graph with its messages stored whole, and by a delta channel: sizes, the last turns, and a load, in ms."""
+async def growth(own: settings.Settings, saver: PooledSaver, turns: int) -> dict[str, Any]:
+    """A conversation with the supervisor, offline, by each setting of its messages: bytes of the thread before and after the
+    janitor, and the last turns and a load of it, in ms."""
     found: dict[str, Any] = {}
-    for name, schema in (("whole", Whole), ("delta", Delta)):
-
-        async def reply(_: Any) -> dict[str, Any]:
-            return {"messages": [AIMessage("Understood.", id=str(uuid4()))]}
-
-        made: Any = StateGraph(schema)
-        made.add_node("reply", reply)
-        made.add_edge(START, "reply")
-        graph = made.compile(checkpointer=saver)
-        config, took, loads = {"configurable": {"thread_id": name}}, [], []
-        with harness.bar(name, turns) as tick:
-            for _ in range(turns):
-                said, started = HumanMessage(text(dice, TURN_CHARS), id=str(uuid4())), perf_counter()
-                await graph.ainvoke({"messages": [said]}, config)
-                took.append(perf_counter() - started)
-                tick(1)
-        for _ in range(LAST):
-            started = perf_counter()
-            await graph.aget_state(config)
-            loads.append(perf_counter() - started)
-        before = await size(saver, name)
-        await prune(saver, keep=KEEP, threads=[name])
-        found[name] = {"turn_ms": round(median(took[-LAST:]) * 1e3, 2), "load_ms": round(median(loads) * 1e3, 2),
-                       "bytes_before": before, "bytes_after": await size(saver, name)}  # fmt: skip
-    return found
-
-
-async def growth(own: settings.Settings, saver: PooledSaver, turns: int, dice: random.Random) -> dict[str, Any]:
-    """A conversation with the supervisor, offline: bytes of its thread before and after the janitor, and what that took."""
     async with bootstrap.memory(own) as memory:
-        graph = build(memory, None, own).compile(checkpointer=saver)
-        with harness.bar("turns", turns) as tick:
-            for _ in range(turns):
-                said = Input(messages=[HumanMessage(text(dice, TURN_CHARS))])
-                await graph.ainvoke(said, {"configurable": {"thread_id": "talk"}}, context=Who(user="bench"))
-                tick(1)
-    before, started = await size(saver, "talk"), perf_counter()
-    freed = await prune(saver, keep=own.checkpoints.keep, threads=["talk"])
-    took = perf_counter() - started
-    return {"turns": turns, "chars": turns * TURN_CHARS, "keep": own.checkpoints.keep, "bytes_before": before,
-            "bytes_after": await size(saver, "talk"), "removed": freed.checkpoints, "seconds": round(took, 3)}  # fmt: skip
+        for messages in ("whole", "delta"):
+            rules = own.checkpoints.model_copy(update={"messages": messages})
+            graph = build(memory, None, own.model_copy(update={"checkpoints": rules})).compile(checkpointer=saver)
+            who, config = Who(user=messages), RunnableConfig(configurable={"thread_id": messages})
+            dice, took, loads = random.Random(SEED), [], []
+            with harness.bar(messages, turns) as tick:
+                for _ in range(turns):
+                    said, started = Input(messages=[HumanMessage(text(dice, TURN_CHARS))]), perf_counter()
+                    await graph.ainvoke(said, config, context=who)
+                    took.append(perf_counter() - started)
+                    tick(1)
+            for _ in range(LAST):
+                started = perf_counter()
+                await graph.aget_state(config)
+                loads.append(perf_counter() - started)
+            before, started = await size(saver, messages), perf_counter()
+            freed = await prune(saver, keep=rules.keep, threads=[messages])
+            found[messages] = {
+                "turn_ms": round(median(took[-LAST:]) * 1e3, 1), "load_ms": round(median(loads) * 1e3, 1),
+                "bytes_before": before, "bytes_after": await size(saver, messages), "removed": freed.checkpoints,
+                "seconds": round(perf_counter() - started, 3),
+            }  # fmt: skip
+    return {"turns": turns, "chars": turns * TURN_CHARS, "keep": own.checkpoints.keep, **found}
 
 
 async def size(saver: PooledSaver, thread: str) -> int:
@@ -202,8 +174,7 @@ async def measure(messages: int, turns: int, threads: int) -> dict[str, Any]:
     async with harness.throwaway(settings.load()) as own, both(own) as (saver, official):
         return {
             "long": await long(saver, official, messages, dice),
-            "size": await growth(own, saver, turns, dice),
-            "channels": await channels(saver, messages // 2, dice),
+            "size": await growth(own, saver, turns),
             "crowd": await crowd(saver, official, threads, dice),
             "limits": LIMITS,
             "machine": await harness.machine(await bootstrap.database(own)),
@@ -218,13 +189,9 @@ def show(found: dict[str, Any]) -> Iterator[Table]:
         [[name, *long_[name].values()] for name in ("official", "ours", "ratio")],
     )  # fmt: skip
     yield harness.grid(
-        f"{size_['turns']} turns of {TURN_CHARS} characters", ["", "bytes"],
-        [["before", f"{size_['bytes_before']:,}"], [f"after, keep {size_['keep']}", f"{size_['bytes_after']:,}"]],
-    )  # fmt: skip
-    yield harness.grid(
-        f"Messages in the channel, {long_['messages']} of them", ["", "a turn ms", "a load ms", "bytes", "after the janitor"],
+        f"{size_['turns']} turns of {TURN_CHARS} characters", ["messages", "a turn ms", "a load ms", "bytes", f"after, keep {size_['keep']}"],
         [[name, one["turn_ms"], one["load_ms"], f"{one['bytes_before']:,}", f"{one['bytes_after']:,}"]
-         for name, one in found["channels"].items()],
+         for name, one in ((name, size_[name]) for name in ("whole", "delta"))],
     )  # fmt: skip
     yield harness.grid(
         f"{crowd_['threads']} threads at once", ["", "operations/s"], [[name, crowd_[name]] for name in ("official", "ours", "ratio")]

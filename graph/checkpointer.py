@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import ChannelVersions, Checkpoint, CheckpointMetadata, CheckpointTuple
+from langgraph.checkpoint.base import (
+    ChannelVersions,
+    Checkpoint,
+    CheckpointMetadata,
+    CheckpointTuple,
+    DeltaChannelHistory,
+)
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from langgraph.runtime import Runtime
 from psycopg import AsyncConnection, AsyncCursor, DataError, OperationalError
@@ -109,6 +115,21 @@ class PooledSaver(AsyncPostgresSaver):
             raise _gone(where)
         return found
 
+    async def aget_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """See `BaseCheckpointSaver.aget_delta_channel_history`; all of it is of one moment, whoever prunes. Raises NoCheckpoint
+        where a checkpoint that a value cannot be read without is gone: LangGraph would take what is left for all of it."""
+        where = config["configurable"]
+        async with _translated(), self._pool.connection() as conn, conn.transaction():
+            await conn.execute("set transaction isolation level repeatable read")
+            official = AsyncPostgresSaver(conn, serde=self.serde)
+            found = await official.aget_delta_channel_history(config=config, channels=channels)
+            if without := [name for name, one in found.items() if "seed" not in one]:
+                named = {"thread": where["thread_id"], "ns": where["checkpoint_ns"], "id": where["checkpoint_id"]}
+                await _must_begin(await conn.execute(tables.OLDEST, named), without, where)
+            return found
+
     def stored(self, channel: str, value: Any) -> Any:
         """What becomes of a channel's value when it is saved."""
         return self._safe(channel, value)
@@ -137,7 +158,11 @@ class PooledSaver(AsyncPostgresSaver):
                 held = await conn.execute(tables.HOLD_PARENT, (where["thread_id"], where["checkpoint_ns"], parent))
                 official = AsyncPostgresSaver(conn, serde=self.serde)
                 saved = await official.aput(config, checkpoint, metadata, new_versions)
-                await _still_held(held)
+                # A graph that saves whole what this thread had by a delta channel: the value is in no checkpoint yet.
+                whole = checkpoint["channel_values"].keys() & await _still_held(held) - new_versions.keys()
+                if whole:
+                    versions = {name: checkpoint["channel_versions"][name] for name in whole}
+                    await official.aput(config, checkpoint, metadata, versions)
                 return saved
         except _ParentGone:
             if metadata.get("counters_since_delta_snapshot"):
@@ -202,9 +227,24 @@ def _gone(where: dict[str, Any]) -> NoCheckpoint:
     )  # fmt: skip
 
 
-async def _still_held(parent: AsyncCursor[DictRow]) -> None:
-    if await parent.fetchone() is None:
+async def _still_held(parent: AsyncCursor[DictRow]) -> set[str]:
+    """The channels whose values are in the parent's ancestors. Raises _ParentGone."""
+    row = await parent.fetchone()
+    if row is None:
         raise _ParentGone
+    return set(row["deltas"])
+
+
+async def _must_begin(oldest: AsyncCursor[DictRow], channels: Iterable[str], where: dict[str, Any]) -> None:
+    """Nothing was in these channels when the oldest checkpoint was saved. Raises NoCheckpoint."""
+    row = await oldest.fetchone()
+    if row is None:
+        raise _gone(where)
+    if not row["versions"].keys().isdisjoint(channels):
+        raise NoCheckpoint(
+            "Earlier checkpoints, which this one cannot be read without, were removed, and not by this janitor.",
+            thread=str(where["thread_id"]), checkpoint=str(where["checkpoint_id"]),
+        )  # fmt: skip
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, LiteralString
 
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
 from muniment.graph.janitor import delete_threads, threads_of
 from muniment.graph.turn import thread_key
@@ -90,7 +91,13 @@ async def _last(saver: PooledSaver, thread: str) -> list[str]:
     """The texts of a thread's last state, each once."""
     config = RunnableConfig(configurable={"thread_id": thread, "checkpoint_ns": ""})
     held = await saver.aget_tuple(config)
-    values = (held.checkpoint["channel_values"], held.pending_writes) if held else ()
+    if held is None:
+        return []
+    # The official method: of a thread that cannot be read any more, what is left is wanted.
+    deltas = await AsyncPostgresSaver.aget_delta_channel_history(
+        saver, config=held.config, channels=[*held.metadata.get("counters_since_delta_snapshot", {})]
+    )
+    values = (held.checkpoint["channel_values"], held.pending_writes, *deltas.values())
     return list(dict.fromkeys(_texts(values)))
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from langgraph.channels.delta import DeltaChannel
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.message import _messages_delta_reducer
 
 from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
@@ -12,6 +14,8 @@ from muniment.memory.ports import ChatModel
 from muniment.memory.settings import Settings, load
 from muniment.nodes import consent, context, episodic, hotpath, prompts, subagents, supervisor, tools, worker
 from muniment.nodes.state import Input, State, Who
+
+_SNAPSHOT_EVERY = 20  # writes of messages, two a turn: a checkpoint keeps its ancestors back to a snapshot
 
 
 def build(
@@ -22,6 +26,13 @@ def build(
     With `interrupts` a person is asked for consent by an interrupt, else by the last line of a reply."""
     colleagues = tuple(name for name in tools.SUBAGENTS if name in settings.allowlists) if model else ()
     graph = StateGraph(State, context_schema=Who, input_schema=Input)
+    if settings.checkpoints.messages == "delta":
+        messages = graph.channels["messages"] = DeltaChannel(
+            _messages_delta_reducer,  # type: ignore[arg-type] # what it is given is a list, as it wants
+            list,
+            snapshot_frequency=_SNAPSHOT_EVERY,
+        )
+        messages.key = "messages"
     before = partial(context.context, memory=memory, settings=settings)
     graph.add_node("context", before, destinations=context.NEXT)
     graph.add_node("deny", partial(context.deny, settings=settings))

@@ -8,9 +8,23 @@ from typing import LiteralString
 _CHECKPOINT: LiteralString = "(pg_column_size(checkpoint) + pg_column_size(metadata) + 24)"
 _BLOB: LiteralString = "(coalesce(pg_column_size(blob), 0) + 24)"
 
-# Waits for whoever removes the parent; nothing, when it is gone.
+# Waits for whoever removes the parent; nothing, when it is gone. Its delta channels have their values in its ancestors.
 HOLD_PARENT: LiteralString = """
-select from checkpoints where thread_id = %s and checkpoint_ns = %s and checkpoint_id = %s for key share
+select coalesce(metadata -> 'counters_since_delta_snapshot', '{}') as deltas
+from checkpoints where thread_id = %s and checkpoint_ns = %s and checkpoint_id = %s for key share
+"""
+
+# What had been written when the oldest of a checkpoint's ancestors that are there was saved; nothing, when it is gone itself.
+OLDEST: LiteralString = """
+with recursive line as (
+  select checkpoint_id as id, parent_checkpoint_id as parent from checkpoints
+  where thread_id = %(thread)s and checkpoint_ns = %(ns)s and checkpoint_id = %(id)s
+  union all
+  select c.checkpoint_id, c.parent_checkpoint_id from line join checkpoints c on c.checkpoint_id = line.parent
+  where c.thread_id = %(thread)s and c.checkpoint_ns = %(ns)s
+)
+select checkpoint -> 'channel_versions' as versions from checkpoints
+where thread_id = %(thread)s and checkpoint_ns = %(ns)s and checkpoint_id = (select min(id) from line)
 """
 
 HAS_THREAD: LiteralString = "select exists (select from checkpoints where thread_id = %s) as yes"

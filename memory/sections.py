@@ -208,9 +208,10 @@ class Ledger(Part):
 
 
 class Checkpoints(Part):
-    """What stays of LangGraph's checkpoints: so many of the newest of each namespace of a thread, and threads that somebody
-    has touched within so many days, null for all."""
+    """How the supervisor's messages are saved with LangGraph's checkpoints, and what stays of these: so many of the newest of
+    each namespace of a thread, and threads that somebody has touched within so many days, null for all."""
 
+    messages: Literal["whole", "delta"]
     keep: Count
     ttl_days: Positive | None
 
