@@ -46,6 +46,7 @@ class Reading:
     retracted: frozenset[str]  # what it says is not so: `Braga, not Porto`
     lacking: frozenset[str]  # what it is without
     passive: bool
+    ways: frozenset[tuple[str, str]]  # what stands behind a word for whence, whither, for whom or when: from, riga
     dated_past: bool  # it tells what happened on a date
 
     def denies(self, other: Reading) -> bool:
@@ -82,6 +83,7 @@ def read(text: str) -> Reading:
         retracted=frozenset(_content(out_rest)) | out_figures,
         lacking=frozenset(_stem(one) for one in _LACKING.findall(plain)),
         passive=_PASSIVE.search(plain) is not None,
+        ways=frozenset(_ways(plain)),
         dated_past=known.DATED.search(folded) is not None and known.PAST.search(folded) is not None,
     )
 
@@ -110,6 +112,15 @@ def _phrases(text: str) -> str:
     for pattern, plain in known.PHRASES_ZH if words.has_cjk(text) else known.PHRASES:
         text = pattern.sub(plain, text)
     return text
+
+
+def _ways(text: str) -> Iterator[tuple[str, str]]:
+    for found in known.WAYS.finditer(text):
+        behind = (one.removesuffix("'s") for one in _TOKEN.findall(found["what"]))
+        if what := next((one for one in behind if one not in words.STOP), None):
+            yield found["way"], _stem(what)
+    for found in known.WAYS_ZH.finditer(text):
+        yield ("from" if found["way"] == "从" else "to"), found["what"]
 
 
 def _figures(text: str) -> tuple[frozenset[str], str]:

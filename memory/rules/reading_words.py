@@ -63,6 +63,7 @@ PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bname is\b|\bis called\b|\bgoes by\b", "is named"),
         (r"\b(cat|dog|son|daughter|brother|sister|friend|child|boy|girl) called\b", r"\1 named"),
         (r"\bg[ai]ven? up\b", "stopped"),
+        (r"\bemployed by\b", "employed for"),
         (r"\bo'clock\b", " "),
         (r"\ba dozen\b", "12"),
     )
@@ -180,6 +181,17 @@ _DATED = (
 FIGURE = re.compile(
     rf"\d+(?:[.:,]\d+)*|周[一二三四五六日]|\b(?:{_WORDED})\b|{_DATED}(?:{_MONTH})\b|\b(?:{_MONTH})(?= \d)"
     rf"|第[一二三四五六七八九十]+|{_NUMBER_ZH}:(?:00|30)|{_NUMBER_ZH}(?=[{_MEASURE}])"
+)
+# What one comes from one does not go to; what is done for somebody is not done by them.
+OPPOSED = tuple(
+    frozenset(said.split())
+    for said in ("from to", "from for", "for by", "for with", "before after", "on under", "above below", "over under")
+)
+WAYS = re.compile(
+    rf"\b(?P<way>{'|'.join(sorted(frozenset().union(*OPPOSED)))})(?=(?P<what>(?:[^\w.,;:]+[\w':.-]+){{1,3}}))"
+)
+WAYS_ZH = re.compile(
+    r"(?P<way>从|(?<![收看听得拿买找见想感遇受])到|(?<!过)去(?!年)|往)(?=(?P<what>[\u3400-\u9fff]{2}))"
 )
 EMPTY = re.compile(
     r"现在|其实|实际上|更正[：:]?|确实|已经|目前|今年|平时|曾经|以前|过去|从前|不再|从不|放弃|改名?|正在|原定|喜欢|用户|讨厌|厌恶|早就"

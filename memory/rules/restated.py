@@ -19,7 +19,7 @@ from muniment.memory.rules.wording import same_slot
 
 _USER = frozenset({"user", "i", "my", "me"})
 _NAME_ZH = re.compile(rf"[{SURNAMES}][\u4e00-\u9fff]")
-_SOMEBODY = re.compile(r"(?:the user's|my) (?:\w+ )?(?P<who>\w{2,}(?:er|or|ist|ian|ant|man|woman|ess))\b")
+_SOMEBODY = re.compile(r"(?:the user's|my) (?:\w+ )?(?P<who>\w{2,}(?:er|or|ist|ian|ant|man|woman|ess)(?:-\w+)*)\b")
 _WHOSE = re.compile(r"\b(?P<who>\w+)(?:['’]s|(?<=s)['’])(?!\w)")
 _NOBODY = vocabulary(
     "it that this there here what who where when how let he she everyone everybody somebody someone today"

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Literal
 
 from muniment.memory.rules import words
 from muniment.memory.rules.reading import Reading, read
-from muniment.memory.rules.reading_words import CONTRASTS
+from muniment.memory.rules.reading_words import CONTRASTS, OPPOSED
 from muniment.memory.rules.text import vocabulary
 
 Verdict = Literal["same", "supersedes", "different"]
@@ -139,6 +140,11 @@ def _mentions(reading: Reading, name: str) -> bool:
 
 
 def swapped(new: Reading, old: Reading) -> bool:
+    """Whether something has another part in each: it stands in another's place, or is where the other comes from."""
+    return _exchanged(new, old) or _opposed(new, old)
+
+
+def _exchanged(new: Reading, old: Reading) -> bool:
     """Whether the same words have two of them in each other's place: `Tom lent Ben`, `Ben lent Tom`."""
     if new.words != old.words or len(new.order) != len(old.order) or new.passive != old.passive:
         return False
@@ -158,6 +164,18 @@ def swapped(new: Reading, old: Reading) -> bool:
     return False
 
 
+def _opposed(new: Reading, old: Reading) -> bool:
+    """Whether one thing has the opposite part in each: the train to Riga and from Riga, the cake for Tom and by Tom."""
+    mine, theirs = _one_way(new), _one_way(old)
+    return any({mine[what], theirs[what]} in OPPOSED for what in mine.keys() & theirs.keys())
+
+
+def _one_way(one: Reading) -> dict[str, str]:
+    """What stands behind one such word only; from Riga to Riga is no way."""
+    times = Counter(what for _, what in one.ways)
+    return {what: way for way, what in one.ways if times[what] == 1}
+
+
 def takes_back(new: Reading, old: Reading) -> bool:
     """`Braga, not Porto` supersedes what said Porto of the same thing."""
     rest = new.words & old.words - new.retracted
@@ -170,7 +188,7 @@ def takes_back(new: Reading, old: Reading) -> bool:
 
 
 def _denial(new: Reading, old: Reading) -> Verdict:
-    if names_differ(new, old):
+    if names_differ(new, old) or swapped(new, old):
         return "different"
     added, gone = new.words - old.words, old.words - new.words
     if not new.words or not old.words or not (added and gone):
@@ -226,7 +244,7 @@ def same_slot(new: Reading, old: Reading) -> bool:
     return _slot(new) is not None and _slot(new) == _slot(old)
 
 
-def _slot(reading: Reading) -> tuple[frozenset[str], str] | None:
+def _slot(reading: Reading) -> tuple[frozenset[str | tuple[str, str]], str] | None:
     """The definite thing and the kind of value that a statement gives it; None when it does not read like that."""
     text = reading.text
     chinese = words.has_cjk(text)
@@ -244,7 +262,7 @@ def _slot(reading: Reading) -> tuple[frozenset[str], str] | None:
         if _NO_VALUE.match(found["right"]):
             return None
         fits = verb not in _BARE or _VALUE.search(found["left"]) or bool(reading.names & set(found["right"].split()))
-    return (thing.words, "is" if verb in _NAMING else verb) if known and fits else None
+    return (thing.words | thing.ways, "is" if verb in _NAMING else verb) if known and fits else None
 
 
 def _cjk(new: Reading, old: Reading) -> bool:

@@ -71,6 +71,7 @@ def found(one: Pair, judgement: Judgement) -> Finding:
         ("Tom lent Ben a bicycle", "Ben lent Tom a bicycle"),
         ("The user's left knee hurts", "The user's right knee hurts"),
         ("The user met Clark at the fair", "The user met Dana at the fair"),
+        ("Rosa has a berth on the ferry from Split", "Rosa has a berth on the ferry to Split"),
         ("用户不吃香菜", "用户吃香菜"),
         ("用户欠小王40元", "用户欠小王60元"),
     ],

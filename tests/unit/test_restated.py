@@ -73,6 +73,8 @@ def test_chinese_names_are_told_apart(a: str, b: str, two: bool) -> None:
     ("The user's new dentist lives in Graz", "The user lives in Graz", True),
     ("The user's tutor's name is Theo", "Theo is the user's tutor", False),
     ("The user's home is in Graz", "The user lives in Graz", False),
+    ("The user's sister-in-law has a goat", "A goat is what the user's sister-in-law has", False),
+    ("The user's sister-in-law has a goat", "The user's sister has a goat", True),
     ("The user's printer is broken", "The user has a broken printer", False),
     ("The user never eats olives", "The user does not eat olives", False),
 ])  # fmt: skip
