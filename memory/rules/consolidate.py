@@ -83,8 +83,9 @@ def held(judgement: Judgement, pair: Pair, lasting: Collection[str]) -> Judgemen
 
 
 def _covers(one: Memory, other: Memory) -> bool:
-    """Whether one is known wherever the other is: to all runs and agents, or to the same."""
-    return one.run_id in (None, other.run_id) and one.agent_id in (None, other.agent_id)
+    """Whether one is known wherever the other is: to all agents, or to the same. A run is where it was said, not for whom:
+    LangGraph's server gives every turn a run of its own."""
+    return one.agent_id in (None, other.agent_id)
 
 
 def _of_another(pair: Pair) -> bool:
@@ -228,10 +229,10 @@ def _as_judged(now: Memory, then: Memory) -> bool:
 def _survivor(pair: Pair) -> tuple[Memory, Memory]:
     """Of two that say the same the one that stays first: by where it is known, trust, pin, fact, what it says, and time."""
 
-    def worth(memory: Memory, other: Memory, late: int) -> tuple[bool, int, bool, bool, int, int]:
+    def worth(memory: Memory, other: Memory, late: int) -> tuple[bool, bool, int, bool, bool, int, int]:
         said = len((words := read(memory.text)).words | words.figures)
-        known = _covers(memory, other)
-        return known, TRUST_RANK[memory.trust], memory.pinned, memory.fact is not None, said, late
+        known, general = _covers(memory, other), memory.run_id in (None, other.run_id)
+        return known, general, TRUST_RANK[memory.trust], memory.pinned, memory.fact is not None, said, late
 
     older, newer = worth(pair.older, pair.newer, 0), worth(pair.newer, pair.older, 1)
     return (pair.newer, pair.older) if newer > older else (pair.older, pair.newer)

@@ -50,6 +50,19 @@ async def test_an_undone_run_leaves_no_trace_in_the_content(database_url: str) -
             await memory.undo_consolidation(scope("ben"), run.id)
 
 
+async def test_what_was_said_in_two_turns_is_made_one_and_taken_apart_again(database_url: str) -> None:
+    """Each turn has a run of its own on a server, which is no bar."""
+    async with engine(database_url) as memory:
+        for n, words in enumerate(TWINS[:2]):
+            await memory.ingest(evolve(ANA, run=f"run {n}", session=f"session {n}"), [note(words)])
+        before = await memory.export(ANA, content=True)
+        run = await memory.consolidate(ANA)
+        assert run is not None
+        assert (run.same, len(await active(memory))) == (1, 1)
+        await memory.undo_consolidation(ANA, run.id)
+        assert await memory.export(ANA, content=True) == before
+
+
 @pytest.mark.parametrize("ends", [("", ".", "!"), ("", ".", "!", "...", "?!")])
 async def test_a_chain_that_was_undone_is_not_made_one_again(database_url: str, ends: tuple[str, ...]) -> None:
     """Of those that became one by way of others no two do the next night, whoever was compared with whom, however near they

@@ -273,7 +273,6 @@ def test_whatever_is_decided_nothing_is_lost_and_all_of_it_can_be_taken_back(kno
             heir = now[after.superseded_by]
             assert {before.actor_id, heir.actor_id} != {"ana", "ben"}
             assert heir.pinned or not before.pinned
-            assert heir.run_id in (None, before.run_id)
             assert heir.agent_id in (None, before.agent_id)
             assert heir.access_count >= before.access_count
             assert before.last_accessed_at is None or (heir.last_accessed_at or NOON) >= before.last_accessed_at
@@ -302,28 +301,40 @@ def test_whatever_is_decided_nothing_is_lost_and_all_of_it_can_be_taken_back(kno
     assert {id_ for some in back.apart for id_ in some} == {one.now.id for one in steps}
 
 
-@pytest.mark.parametrize("owner", ["run_id", "agent_id"])
-def test_what_is_known_in_general_is_not_lost_in_a_run_or_to_an_agent(owner: str) -> None:
-    """It survives what belongs to one, whatever else is for that; it is not superseded by it; two of different ones stay two."""
+def test_what_is_known_in_general_is_not_lost_to_an_agent() -> None:
+    """It survives what is an agent's, also of one of its runs, whatever else is for that; it is not superseded by it; two
+    agents' stay two."""
     home = fact("lives_in", "Porto", single=True)
     general = memory("The user lives in Porto", trust="agent", fact=home)
-    theirs = memory("The user lives in Porto.", at=LATER, pinned=True, **{owner: "a"})
+    theirs = memory("The user lives in Porto.", at=LATER, pinned=True, agent_id="a", run_id="r")
     for both in ((general, theirs), (evolve(theirs, updated_at=NOON), evolve(general, updated_at=LATER))):
         table = board(*both)
         assert table.take(found(pair(*both), "same"))[0] == "same"
         assert [one.id for one in table.members.memories.values() if one.state == "active"] == [general.id]
     moved = memory("The user lives in Braga", at=LATER, fact=fact("lives_in", "Braga", single=True))
-    for older, newer, judgement in ((general, {owner: "a"}, "different"), (theirs, {owner: "b"}, "different"),
-                                    (evolve(general, **{owner: "a"}), {owner: "a"}, "supersedes"),
-                                    (evolve(general, **{owner: "a"}), {}, "supersedes")):  # fmt: skip
+    for older, newer, judgement in ((general, {"agent_id": "a"}, "different"), (theirs, {"agent_id": "b"}, "different"),
+                                    (evolve(general, agent_id="a"), {"agent_id": "a"}, "supersedes"),
+                                    (evolve(general, agent_id="a"), {}, "supersedes")):  # fmt: skip
         assert held("supersedes", pair(older, evolve(moved, **newer)), LASTING) == judgement
-    assert verdict(pair(theirs, evolve(general, **{owner: "b"})), PROFILE, LASTING) == ("different", True)
+    assert verdict(pair(theirs, evolve(general, agent_id="b")), PROFILE, LASTING) == ("different", True)
 
 
-def test_two_that_each_know_something_of_their_own_stay_two() -> None:
-    """One of a run and one of an agent: neither is known wherever the other is."""
-    of_run, of_agent = memory("The user likes tea", run_id="r"), memory("The user likes tea", agent_id="planner")
-    assert verdict(pair(of_run, of_agent), PROFILE, LASTING) == ("different", True)
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [(None, None, None), ("r", None, None), (None, "r", None), ("r", "r", "r"), ("r", "s", "s")],
+)
+def test_two_turns_may_say_one_thing(before: str | None, after: str | None, same: str | None) -> None:
+    """The run that something was said in is no bar: each turn has one of its own on a server. What is of no run stays first,
+    and a later value is of the run that it was said in."""
+    former = memory("The user lives in Porto", fact=fact("lives_in", "Porto", single=True), run_id=before)
+    again = evolve(former, id=MemoryId(uuid4()), updated_at=LATER, run_id=after)
+    moved = evolve(again, text="The user lives in Braga", fact=fact("lives_in", "Braga", single=True))
+    told: list[tuple[Memory, Judgement, str, str | None]]
+    told = [(again, "same", "same", same), (moved, "supersedes", "superseded", after)]
+    for newer, judgement, fate, run in told:
+        table = board(former, newer)
+        assert table.take(found(pair(former, newer), judgement))[0] == fate
+        assert [one.run_id for one in table.members.memories.values() if one.state == "active"] == [run]
 
 
 def test_near_is_by_meaning_or_by_words() -> None:
