@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 Redact = Callable[[str], str]
-MARK = "[redacted:password]"
+MARK, DEEP = "[redacted:password]", "[nested too deeply]"
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _NESTED = 24
 _NAME_CHARS, _JSON_CHARS = 120, 200_000
@@ -184,7 +184,14 @@ def _safe(value: Any, redact: Redact, whose: str, *, hide: bool, depth: int) -> 
         return value
     if isinstance(value, int | float):
         return number(value) if hide else value
-    return redact(str(value))
+    return MARK if hide else redact(_flat(value))
+
+
+def _flat(value: Any) -> str:
+    try:
+        return str(value)
+    except RecursionError:
+        return DEEP
 
 
 def _members(held: Mapping[Any, Any], redact: Redact, *, hide: bool, depth: int) -> Iterator[tuple[str, Any]]:

@@ -71,11 +71,17 @@ def memory(one: Memory) -> dict[str, Any]:
 
 def sound(value: Any) -> bool:
     """Whether every text in a JSON value is one that can be stored: no NUL, no half of a surrogate pair."""
-    if isinstance(value, str):
-        return _UNSOUND.search(value) is None
-    if isinstance(value, Mapping):
-        return all(sound(key) and sound(one) for key, one in value.items())
-    return all(map(sound, value)) if isinstance(value, list | tuple) else True
+    waiting = [value]  # however deeply it is nested
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            if _UNSOUND.search(one):
+                return False
+        elif isinstance(one, Mapping):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list | tuple):
+            waiting += one
+    return True
 
 
 def texts(value: Any) -> bool:
@@ -292,7 +298,8 @@ def query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
         raise BadInput("categories: a list of names wanted")
     returns = raw.get("return") or base.returns
     if returns not in get_args(Returns):
-        raise BadInput(f"return: {returns!r} given; allowed: {', '.join(get_args(Returns))}")
+        given = repr(returns) if isinstance(returns, str) else type(returns).__name__
+        raise BadInput(f"return: {given} given; allowed: {', '.join(get_args(Returns))}")
     return Query(
         text=text,
         categories=tuple(categories),

@@ -233,3 +233,28 @@ async def test_a_use_survives_the_checkpoint(
     [row] = await ledger(memory, "tool")
     assert "hunter22" not in row["text"]
     assert str(row["at"]).startswith("2026-05-04T12:34:05.12345")
+
+
+@pytest.mark.parametrize("levels", [450, 3_000])
+async def test_arguments_that_are_nested_deeply(
+    talk: Callable[..., Talk], memory: Memory, database_url: str, levels: int
+) -> None:
+    """Of another agent or of the model's own: what they say near the top is kept, the turn goes on, and so does the thread."""
+    deep: Any = "x"
+    for _ in range(levels):
+        deep = {"in": deep}
+    own = [{"query": "x", "filters": {"role": deep}}, {"query": "x", "return": deep}, {"query": deep}]
+    model = script(*(call("memory_query", **one) for one in own), "Hello.", "Still here.")
+    said = [HumanMessage("Extract the tables"), *used(1, "parse_pdf", "12 tables", file="scan.pdf", tree=deep)]
+    async with open_saver(database_url) as saver:
+        here = talk(model, saver)
+        state = await hand(here, [*said, AIMessage("There are twelve."), HumanMessage("Thanks. Who are you?")])
+        assert last(state) == "Hello."
+        assert last(await here.say("And now?")) == "Still here."
+    texts = [row["text"] for row in await ledger(memory, "tool")]
+    assert texts[0].startswith('parse_pdf {"file": "scan.pdf"')
+    assert [text.splitlines()[-1].split(";")[0] for text in texts[1:]] == [
+        "Error: filters.role: dict given, str wanted",
+        "Error: return: dict given",
+        "Error: query: dict given, text wanted",
+    ]

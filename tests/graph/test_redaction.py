@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from hypothesis import given, strategies as st
 from langchain_core.messages import AIMessage, HumanMessage
+from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Interrupt, Send
 
 from muniment.graph.checkpointer import open_saver
@@ -97,3 +98,24 @@ async def test_no_secret_is_in_a_checkpoint(talk: Callable[..., Talk], database_
             )  # fmt: skip
             assert KEY not in held, table
             assert "Porto" in held or table == "checkpoints"
+
+
+def test_what_is_nested_too_deeply_to_be_stored() -> None:
+    """A message with it can be stored all the same, with all that is above; a secret leaves at any depth."""
+    value: Any = KEY
+    for n in range(3_000):
+        value = {"a": value, "said": f"{n} {KEY}", "password": [n, "quite secret"]}
+    message = AIMessage("Look.", id="m1", tool_calls=[{"name": "look", "args": {"in": value, "at": "it"}, "id": "c1"}])
+    (held,) = safe([message], redact)
+    serde = JsonPlusSerializer()
+    again = serde.loads_typed(serde.dumps_typed([held]))
+    assert again == [held]
+    (call,) = again[0].tool_calls
+    assert (again[0].text, call["args"]["at"]) == ("Look.", "it")
+    made = call["args"]["in"]
+    for n in reversed(range(2_920, 3_000)):
+        assert made["said"] == f"{n} [redacted:api_key]"
+        made = made["a"]
+    assert KEY not in repr(again)
+    assert "quite secret" not in repr(again)
+    assert message.tool_calls[0]["args"]["in"] is value
