@@ -1,9 +1,10 @@
 """What a question and a turn cost while their own space is consolidated by another process, against the same when it is not.
 
-python -m benchmarks.meanwhile [--memories 1000] [--seconds 4] [--rounds 6] [--json]
+python -m benchmarks.meanwhile [--memories 1000] [--seconds 4] [--rounds 6] [--model [0.3]] [--json]
 
 Calm and busy windows in turns. Busy: a worker process consolidates the very space that is asked, again and again from the
-start, without a pause between two runs - much more than a night ever does.
+start, without a pause between two runs - much more than a night ever does. With --model both sides have a model over real
+HTTP: a scripted server, in a process of its own, replies to a turn at once and judges pairs of memories after so many seconds.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import contextlib
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from statistics import median
@@ -31,50 +33,63 @@ from benchmarks import harness, synthetic
 from muniment.graph.supervisor import build
 from muniment.memory import bootstrap, settings
 from muniment.memory.engine import Memory
+from muniment.memory.models.scripted import Request, ScriptedOpenAI, structured
+from muniment.memory.ports import ChatModel
 from muniment.memory.records import Candidate, Query, Scope, TurnId
+from muniment.memory.upkeep import Finding
 from muniment.nodes.state import Input, Who
 
 SEED = 20261121
 OWNER = "busy"
 LIMIT = 1.3
 AGENT = "supervisor"
+JUDGING_SECONDS = 0.3
 
 
-async def measure(memories: int, seconds: float, rounds: int) -> dict[str, Any]:
+async def measure(memories: int, seconds: float, rounds: int, judging: float | None) -> dict[str, Any]:
     """Medians of both kinds of window, over all rounds, and their ratio."""
-    async with harness.throwaway(settings.load()) as own:
+    async with harness.throwaway(settings.load()) as own, _endpoint(judging) as url:
         dsn = await bootstrap.database(own)
         machine = await harness.machine(dsn)
-        async with bootstrap.memory(own) as memory:
+        async with _memory(own, url) as memory:
             texts = await _fill(memory, memories)
-            turns = _Turns(own, memory)
+            turns = _Turns(memory, None if url is None else memory.house.model)
+            await turns.say(texts[0])  # the first one imports and connects
             took: dict[str, dict[str, list[float]]] = {"calm": {}, "busy": {}}
-            runs = 0
+            seen: Counter[str] = Counter()
             with harness.bar("windows", 2 * rounds) as tick:
                 for _ in range(rounds):
                     await _window(memory, turns, texts, seconds, took["calm"])
                     tick(1)
-                    async with _consolidating(dsn) as seen:
+                    async with _consolidating(dsn, url) as lines:
                         await _window(memory, turns, texts, seconds, took["busy"])
-                    runs += seen["runs"]
+                    seen += lines
                     tick(1)
     found = {what: {kind: round(median(took[kind][what]) * 1000, 2) for kind in took} for what in took["calm"]}
     return {
         "memories": memories,
         "seconds": seconds,
         "rounds": rounds,
-        "runs": runs,
+        "judging_model_seconds": judging,
+        "runs": seen["run"],
+        "judged_by_the_model": seen["judged"],
         "of": {what: one | {"ratio": round(one["busy"] / one["calm"], 2)} for what, one in found.items()},
         "limit": LIMIT,
         "machine": machine,
     }
 
 
-class _Turns:
-    """Turns of a conversation without a model: what the graph itself costs, and nothing that hides it."""
+def _memory(own: settings.Settings, url: str | None) -> Memory:
+    """With the model at this address, if there is one; an embedder's endpoint stays its own."""
+    model = {} if url is None else {"chat_model": "scripted", "base_url": url, "api_key": SecretStr("none")}
+    return bootstrap.memory(own.model_copy(update=model), embedder=bootstrap.make_embedder(own))
 
-    def __init__(self, own: settings.Settings, memory: Memory) -> None:
-        self._graph = build(memory, None, own).compile(checkpointer=InMemorySaver())
+
+class _Turns:
+    """Turns of a conversation. Without a model: what the graph itself costs, and nothing that hides it."""
+
+    def __init__(self, memory: Memory, model: ChatModel | None) -> None:
+        self._graph = build(memory, model, memory.house.settings).compile(checkpointer=InMemorySaver())
         self._said = 0
 
     async def say(self, text: str) -> None:
@@ -113,42 +128,85 @@ async def _window(
 
 
 @asynccontextmanager
-async def _consolidating(dsn: str) -> AsyncIterator[dict[str, int]]:
-    """A process that consolidates meanwhile; at the end how many runs it has made."""
-    seen = {"runs": 0}
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "benchmarks.meanwhile", "--consolidate",
-        env=os.environ | {"MUNIMENT_DATABASE_URL": dsn}, stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
+async def _consolidating(dsn: str, url: str | None) -> AsyncIterator[Counter[str]]:
+    """A process that consolidates meanwhile; at the end how many runs it has made, and how many answers it has used."""
+    seen: Counter[str] = Counter()
+    child = await _child("--consolidate", *(("--at", url) if url else ()), environment={"MUNIMENT_DATABASE_URL": dsn})
     assert child.stdout is not None
-    await child.stdout.readline()  # its first run is over: it is warm
+    await child.stdout.readline()  # its first run is over, or the model's first answer there: it is warm
     try:
         yield seen
     finally:
         child.send_signal(signal.SIGINT)
         out, _ = await child.communicate()
-        seen["runs"] = len(out.splitlines())
+        seen.update(out.decode().split())
 
 
-async def _consolidate() -> None:
+@asynccontextmanager
+async def _endpoint(judging: float | None) -> AsyncIterator[str | None]:
+    """The address of a scripted model that takes so long to judge pairs, if there is to be one."""
+    if judging is None:
+        yield None
+        return
+    child = await _child("--serve", "--model", str(judging))
+    assert child.stdout is not None
+    try:
+        yield (await child.stdout.readline()).decode().strip()
+    finally:
+        await child.communicate(b"")  # the end of its input is its end
+
+
+async def _child(*arguments: str, environment: dict[str, str] | None = None) -> asyncio.subprocess.Process:
+    pipe = asyncio.subprocess.PIPE
+    command = (sys.executable, "-m", "benchmarks.meanwhile", *arguments)
+    return await asyncio.create_subprocess_exec(*command, env=os.environ | (environment or {}), stdin=pipe, stdout=pipe)
+
+
+async def _consolidate(url: str | None) -> None:
     """Forget what was checked, and check it again."""
     own = settings.load()
     scope = Scope(owner=OWNER)
     address = await bootstrap.database(own)
+
+    def tell(findings: Sequence[Finding]) -> None:
+        if any(one.source == "model" for one in findings):
+            print("judged", flush=True)
+
     async with (
-        bootstrap.memory(own.model_copy(update={"database_url": SecretStr(address)})) as memory,
+        _memory(own.model_copy(update={"database_url": SecretStr(address)}), url) as memory,
         await psycopg.AsyncConnection.connect(address, autocommit=True) as admin,
     ):
         while True:
             await admin.execute("delete from muniment.pair_fingerprints")
-            await memory.consolidate(scope, limit=400)
+            await memory.consolidate(scope, limit=400, tell=tell)
             print("run", flush=True)
+
+
+def _serve(judging: float) -> None:
+    """Answer until nobody is there any more."""
+
+    def reply(body: dict[str, Any]) -> str:
+        pairs = _form(body) == "pairs"
+        return structured({"pairs": [{"pair": n, "verdict": "different"} for n in range(1, 11)]}) if pairs else "I see."
+
+    def latency(request: Request) -> float:
+        return judging if _form(request.body) == "pairs" else 0.0
+
+    with contextlib.suppress(KeyboardInterrupt), ScriptedOpenAI(reply, latency=latency) as server:
+        print(server.base_url, flush=True)
+        sys.stdin.read()
+
+
+def _form(body: dict[str, Any]) -> str | None:
+    name: str | None = body.get("response_format", {}).get("json_schema", {}).get("name")
+    return name
 
 
 def show(found: dict[str, Any]) -> Iterator[Table]:
     """One table."""
+    model = f", {found['judged_by_the_model']} answers of a model" if found["judging_model_seconds"] is not None else ""
     yield harness.grid(
-        f"A space of {found['memories']:,} memories while it is consolidated ({found['runs']} runs)",
+        f"A space of {found['memories']:,} memories while it is consolidated ({found['runs']} runs{model})",
         ["", "calm p50 ms", "busy p50 ms", "ratio"],
         [[what, one["calm"], one["busy"], one["ratio"]] for what, one in found["of"].items()],
     )
@@ -160,14 +218,23 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--memories", type=int, default=1000, metavar="N")
     parser.add_argument("--seconds", type=float, default=4.0, metavar="S", help="of a window")
     parser.add_argument("--rounds", type=int, default=6, metavar="N", help="windows of each kind")
+    parser.add_argument(
+        "--model", type=float, nargs="?", const=JUDGING_SECONDS, metavar="S",
+        help=f"turns and consolidation have a model that judges pairs after S seconds ({JUDGING_SECONDS:g})",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--consolidate", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--at", help=argparse.SUPPRESS)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
+    if args.serve:
+        _serve(args.model)
+        return 0
     if args.consolidate:
         with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(_consolidate())
+            asyncio.run(_consolidate(args.at))
         return 0
-    return harness.run(measure(args.memories, args.seconds, args.rounds), show, as_json=args.json)
+    return harness.run(measure(args.memories, args.seconds, args.rounds, args.model), show, as_json=args.json)
 
 
 if __name__ == "__main__":

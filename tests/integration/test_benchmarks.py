@@ -23,6 +23,7 @@ from benchmarks import (
     embedding,
     importing,
     latency,
+    meanwhile,
     nightly,
     plot,
     recall,
@@ -380,3 +381,15 @@ def test_replies_are_timed_with_a_memory_and_without(server: str, capsys: pytest
         assert 200 <= found[side]["reply_p50_ms"] <= found[side]["turn_p50_ms"]
     assert found["ratio"] == pytest.approx(found["memory"]["reply_p50_ms"] / found["none"]["reply_p50_ms"], abs=0.01)
     assert found["memory"]["turn_p50_ms"] < 3000  # it did not wait for the extraction as well
+
+
+def test_meanwhile_a_model_judges_pairs(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Questions and turns are timed beside a process that consolidates, both with a model over HTTP, and nothing is left."""
+    small = ["--model", "0.05", "--memories", "300", "--seconds", "0.3", "--rounds", "1", "--json"]
+    assert meanwhile.main(small) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["judged_by_the_model"] > 0
+    assert {(name, *one) for name, one in found["of"].items()} == {
+        (name, "calm", "busy", "ratio") for name in ("query", "turn")
+    }
+    assert not left(server)
