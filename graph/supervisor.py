@@ -15,7 +15,7 @@ from muniment.memory.settings import Settings, load
 from muniment.nodes import consent, context, episodic, hotpath, prompts, subagents, supervisor, tools, worker
 from muniment.nodes.state import Input, State, Who
 
-_SNAPSHOT_EVERY = 20  # writes of messages, two a turn: a checkpoint keeps its ancestors back to a snapshot
+_SNAPSHOT_EVERY = 20  # writes of messages, three a turn: a checkpoint keeps its ancestors back to a snapshot
 
 
 def build(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import psycopg
@@ -19,9 +19,10 @@ from muniment.graph.janitor import prune
 from muniment.graph.migration import migrate
 from muniment.graph.supervisor import build
 from muniment.memory.engine import Memory
-from muniment.memory.errors import NoCheckpoint
+from muniment.memory.errors import NoCheckpoint, StoreError
 from muniment.memory.records import Scope
 from muniment.memory.settings import Settings, load
+from muniment.nodes.state import Input, Who
 from tests.graph import test_consent, test_erasing, test_janitor, test_past, test_redaction
 from tests.graph.conftest import Talk
 from tests.graph.test_janitor import at, history, rows, saver
@@ -43,7 +44,7 @@ def settings(database_url: str) -> Settings:
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A snapshot every third turn, so that short threads have some."""
+    """A snapshot every other turn, so that short threads have some."""
     monkeypatch.setattr(supervisor, "_SNAPSHOT_EVERY", 5)
 
 
@@ -145,6 +146,40 @@ async def test_messages_that_are_gone_are_refused(ways: Callable[[str], Talk], s
     with pytest.raises(NoCheckpoint, match="old ones are pruned"):
         await saver.aget_delta_channel_history(config=points[-1].config, channels=["messages"])
     assert await rows(saver) == had
+
+
+async def test_a_run_whose_checkpoint_goes_meanwhile(
+    ways: Callable[[str], Talk], saver: PooledSaver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slow one beside others is refused when it saves, and the thread is as it was; a fork has all it needs and goes on."""
+    monkeypatch.setattr(supervisor, "_SNAPSHOT_EVERY", 7)  # three a turn: none of the first two has a snapshot
+    here = ways("delta")
+    await here.say("I own 0 bikes.")
+    start = await here.graph.aget_state(at("a"))
+
+    async def begun(config: Any) -> AsyncIterator[Any]:
+        said = Input(messages=[HumanMessage("I own a boat.")])
+        stream = here.graph.astream(said, config, context=Who(user="ana"), stream_mode="updates", durability="exit")
+        while "context" not in await anext(stream):
+            pass
+        return stream
+
+    slow, fork = await begun(at("a")), await begun(start.config)
+    for number in range(1, 5):
+        await here.say(f"I own {number} bikes.")
+    end = await here.graph.aget_state(at("a"))
+    await prune(saver, keep=3)
+    assert not (await here.graph.aget_state(start.config)).values
+    with pytest.raises(StoreError, match="removed while it ran"):
+        await _all(slow)
+    assert (await here.graph.aget_state(at("a"))).values == end.values
+    await _all(fork)
+    assert texts((await here.graph.aget_state(at("a"))).values) == ["I own 0 bikes.", "I own a boat."]
+
+
+async def _all(stream: AsyncIterator[Any]) -> None:
+    async for _ in stream:
+        pass
 
 
 async def test_it_is_read_in_one_piece(
