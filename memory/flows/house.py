@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any
@@ -28,6 +29,7 @@ from muniment.memory.upkeep import RunId
 
 _BUFFERED = 200
 _RESAID = 1_000
+_LAST_SECONDS = 3.0  # that somebody who wants to leave is kept
 
 
 class House:
@@ -93,12 +95,13 @@ class House:
         await self.store.open()
 
     async def close(self) -> None:
-        """Write the buffered events and let go of everything."""
+        """Write the buffered events and let go of everything. Whoever is cancelled meanwhile, as by Ctrl-C, still writes them."""
+        writing = asyncio.create_task(self._write_all())
         try:
-            for scope in [*self._events, *self._owed]:
-                await self._write(scope)
-            await self.touches.close()
+            await asyncio.shield(writing)
         finally:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.gather(writing, return_exceptions=True), _LAST_SECONDS)
             await self.store.close()
             await self.embedder.close()
             if self.model is not None:
@@ -120,6 +123,11 @@ class House:
         database is down."""
         await self._write(scope)
         await self.touches.flush(scope.whose)
+
+    async def _write_all(self) -> None:
+        for scope in [*self._events, *self._owed]:
+            await self._write(scope)
+        await self.touches.close()
 
     async def _write(self, scope: Scope) -> None:
         await self.settle(scope)

@@ -7,13 +7,16 @@ import json
 import os
 import pty
 import re
+import signal
 import struct
 import subprocess
 import termios
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
@@ -307,3 +310,26 @@ def test_help(muniment: Muniment) -> None:
     for name in ("query", "why-not", "list", "show"):
         assert "its end" in " ".join(muniment(name, "--help").out.split())
     assert "why-not" in muniment("--help").out
+
+
+def test_interrupted_while_it_writes_down(database_url: str, environment: dict[str, str], muniment: Muniment) -> None:
+    """Ctrl-C after the answer: that something was looked for, and what was found, is written all the same."""
+    assert muniment("remember", "The user has an orchard with apple trees", "--category", "activity").code == 0
+    command = [PROGRAM, "query", "apple trees", "--agent", "supervisor"]
+    with psycopg.connect(database_url) as writer, psycopg.connect(database_url, autocommit=True) as conn:
+        writer.execute("lock muniment.events in exclusive mode")
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment) as asked:
+            waits = "select from pg_locks where relation = 'muniment.events'::regclass and not granted"
+            while not conn.execute(waits).fetchall():
+                assert asked.poll() is None
+                time.sleep(0.02)
+            asked.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+            writer.commit()
+            _, err = asked.communicate(timeout=20)
+            assert (asked.returncode, err) == (130, b"")
+        searches = conn.execute(
+            "select count(*) from muniment.events where node = 'context' and op = 'search'"
+        ).fetchone()
+        assert searches == (1,)
+        assert conn.execute("select access_count from muniment.memories").fetchone() == (1,)
