@@ -81,7 +81,7 @@ def read(text: str) -> Reading:
         planned=known.PLANNED.search(plain) is not None,
         corrects=corrects or known.CUES.search(plain) is not None,
         retracted=frozenset(_content(out_rest)) | out_figures,
-        lacking=frozenset(_stem(one) for one in _LACKING.findall(plain)),
+        lacking=frozenset(stem(one) for one in _LACKING.findall(plain)),
         passive=_PASSIVE.search(plain) is not None,
         ways=frozenset(_ways(plain)),
         dated_past=known.DATED.search(folded) is not None and known.PAST.search(folded) is not None,
@@ -94,9 +94,10 @@ def _day(found: re.Match[str]) -> str:
     return f"{day} {known.MONTHS[month - 1]} {year}" if 1 <= month <= len(known.MONTHS) else found.group()
 
 
-def _stem(word: str) -> str:
-    stem = words.stem(word)
-    return words.stem(known.SAME.get(word) or known.SAME.get(stem) or word)
+def stem(word: str) -> str:
+    """The stem of a word, the same for all spellings and words of one meaning."""
+    short = words.stem(word)
+    return words.stem(known.SAME.get(word) or known.SAME.get(short) or word)
 
 
 def _retracted(text: str) -> tuple[str, str, bool]:
@@ -118,7 +119,7 @@ def _ways(text: str) -> Iterator[tuple[str, str]]:
     for found in known.WAYS.finditer(text):
         behind = (one.removesuffix("'s") for one in _TOKEN.findall(found["what"]))
         if what := next((one for one in behind if one not in words.STOP), None):
-            yield found["way"], _stem(what)
+            yield found["way"], stem(what)
     for found in known.WAYS_ZH.finditer(text):
         yield ("from" if found["way"] == "从" else "to"), found["what"]
 
@@ -158,7 +159,7 @@ def _pieces(token: str) -> Iterator[str]:
         if _CJK_RUN.fullmatch(part):
             yield from (one for one in part if one not in known.CJK_EMPTY)
         elif part and part not in words.STOP and part not in known.FILLERS:
-            yield from (_stem(one) for one in part.split("-") if one and one not in words.STOP)
+            yield from (stem(one) for one in part.split("-") if one and one not in words.STOP)
 
 
 def _counted(order: Iterable[str]) -> Iterator[str]:

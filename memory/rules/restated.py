@@ -10,15 +10,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from muniment.memory.rules import words
 from muniment.memory.rules.chinese_words import SURNAMES
-from muniment.memory.rules.reading import Reading
-from muniment.memory.rules.reading_words import NUMBERS, SAME
+from muniment.memory.rules.reading import Reading, stem
+from muniment.memory.rules.reading_words import CJK_EMPTY, NUMBERS
 from muniment.memory.rules.text import vocabulary
-from muniment.memory.rules.wording import same_slot
+from muniment.memory.rules.wording import same_slot, whereabouts
 
 _USER = frozenset({"user", "i", "my", "me"})
-_NAME_ZH = re.compile(rf"[{SURNAMES}][\u4e00-\u9fff]")
+_NAME_ZH = re.compile(rf"(?!周[一二三四五六日末])[{SURNAMES}][\u4e00-\u9fff]")
 _SOMEBODY = re.compile(r"(?:the user's|my) (?:\w+ )?(?P<who>\w{2,}(?:er|or|ist|ian|ant|man|woman|ess)(?:-\w+)*)\b")
 _WHOSE = re.compile(r"\b(?P<who>\w+)(?:['’]s|(?<=s)['’])(?!\w)")
 _NOBODY = vocabulary(
@@ -31,6 +30,7 @@ _THINGS = vocabulary(
     supper toaster tower trailer water weather winter
     """
 )
+_NO_NAME = CJK_EMPTY | set("想常现再又只也从最总仍，、")
 _LIGHT = vocabulary(
     """
     a an the is are was were be been being has have had do does did of to in on at by for from with it its that this there
@@ -42,15 +42,17 @@ _DENYING = vocabulary("not no never doesn't don't didn't isn't aren't wasn't can
 
 def of_two_people(a: Reading, b: Reading) -> bool:
     """Whether one statement is about the user and the other is not, or about somebody of the user's that the other does not
-    name, or each is of what belongs to another, or begins with a Chinese name of its own: what a friend does or has neither
-    the user does nor another friend. Names of the alphabetic scripts are known by their capitals."""
+    name, or each is of what belongs to another, or one begins with a Chinese name that the other does not have: what a friend
+    does or has neither the user does nor another friend. Names of the alphabetic scripts are known by their capitals."""
     whose, others = _possessors(a), _possessors(b)
     if whose and others and not whose & others:
         return True
     if _of_user(a) != _of_user(b) or _owned(a) - set(b.said) or _owned(b) - set(a.said):
         return True
-    mine, theirs = _lead_zh(a), _lead_zh(b)
-    return bool(mine and theirs) and mine not in b.text and theirs not in a.text
+    leads = [(name, other.text) for name, other in ((_lead_zh(a), b), (_lead_zh(b), a)) if name]
+    if leads and (len(leads) > 1 or not _of_user(a)) and not any(name in text for name, text in leads):
+        return True
+    return any(_goes_on(name, a.text, b.text) for name, _ in leads)
 
 
 def _possessors(one: Reading) -> set[str]:
@@ -64,7 +66,7 @@ def same_words(a: Reading, b: Reading) -> bool:
 
 def corrected(new: Reading, old: Reading) -> bool:
     """Whether the newer one gives another value to the same thing, says that it has changed, or denies the older one."""
-    if same_slot(new, old):
+    if same_slot(new, old) and not whereabouts(new):
         return True
     mine, theirs = set(_heavy(new)), set(_heavy(old))
     if new.denies(old) != old.denies(new):
@@ -88,9 +90,20 @@ def _owned(one: Reading) -> frozenset[str]:
 
 
 def _lead_zh(one: Reading) -> str:
-    """The surname and the character after it that a text begins with; now and then it is a word like 周末."""
+    """The surname and the character after it that a text begins with; now and then it is a word like 高铁."""
     found = _NAME_ZH.match(one.text)
     return found.group() if found else ""
+
+
+def _goes_on(name: str, one: str, other: str) -> bool:
+    """Whether the name is a part of a longer one in one of the two: 黄海 asks, 黄海燕 asks. Between a name and what it does
+    there may be a character that is no name's."""
+    x, y = one.partition(name)[2], other.partition(name)[2]
+    return any(
+        more[1:2] == less[:1] != more[:1] and more[0] not in _NO_NAME
+        for more, less in ((x, y), (y, x))
+        if less and more
+    )
 
 
 def _of_user(one: Reading) -> bool:
@@ -100,6 +113,5 @@ def _of_user(one: Reading) -> bool:
 def _heavy(one: Reading) -> Iterator[str]:
     """Every word but the light ones and the numbers, the same for all spellings and words of one meaning."""
     for said in one.said:
-        stem = words.stem(said)
         if said not in _LIGHT and said not in NUMBERS and not said.isdecimal() and said not in one.figures:
-            yield words.stem(SAME.get(said) or SAME.get(stem) or said)
+            yield stem(said)

@@ -7,8 +7,8 @@ from collections import Counter
 from typing import Literal
 
 from muniment.memory.rules import words
-from muniment.memory.rules.reading import Reading, read
-from muniment.memory.rules.reading_words import CONTRASTS, OPPOSED
+from muniment.memory.rules.reading import Reading, read, stem
+from muniment.memory.rules.reading_words import CONTRASTS, OPPOSED, ROLES, ROLES_ZH
 from muniment.memory.rules.text import vocabulary
 
 Verdict = Literal["same", "supersedes", "different"]
@@ -22,6 +22,7 @@ _COPULA = re.compile(
     rf"^(?:correction:\s*)?(?P<left>.+?)\s+(?P<verb>is named|(?:is|are|was)(?:\s+{_LOCATIVE})?"
     rf"|lives in|lives at|works at|works for|works as|leaves(?:\s+(?:from|at))?|starts at|goes to|ends at)\s+(?P<right>.+)$"
 )
+_DONE_BY = re.compile(r"\b(?:is|are|was|were|be|been|being|got) (?P<verb>\w+)\b.*?\bby (?:(?:the|an?|my) )?(?P<by>\w+)")
 _COPULA_ZH = re.compile(r"^(?P<left>.+?)(?P<verb>叫|是|住在|(?<!正)在)(?P<right>.+)$")
 _BARE = frozenset({"is", "are", "was"})
 _NAMING = _BARE | {"is named", "叫", "是"}
@@ -30,6 +31,7 @@ _NO_VALUE = re.compile(
     r"\w{3,}ing\b|(?:what|where|who|how|why)\b|(?:favou?r|charge|love|touch|need|search|possession|support) (?:of|with)\b"
 )
 _PLACE_ZH = re.compile(r".{1,4}|.*(?:[里上下旁边街路楼室市区处层旁]|那里|附近)")
+_PEOPLE = frozenset((*ROLES.values(), *ROLES_ZH.values()))
 _VALUE = re.compile(r"\b(?:favou?rite|preferred|next|current|number|size|address|password|code|deadline|birthday)\b")
 _SEVERAL = vocabulary(
     """
@@ -146,7 +148,9 @@ def swapped(new: Reading, old: Reading) -> bool:
 
 def _exchanged(new: Reading, old: Reading) -> bool:
     """Whether the same words have two of them in each other's place: `Tom lent Ben`, `Ben lent Tom`."""
-    if new.words != old.words or len(new.order) != len(old.order) or new.passive != old.passive:
+    if new.passive != old.passive:
+        return _turned(*((new, old) if new.passive else (old, new)))
+    if new.words != old.words or len(new.order) != len(old.order):
         return False
     apart = [n for n, (a, b) in enumerate(zip(new.order, old.order, strict=True)) if a != b]
     if not apart:
@@ -162,6 +166,14 @@ def _exchanged(new: Reading, old: Reading) -> bool:
             ):
                 return True
     return False
+
+
+def _turned(passive: Reading, active: Reading) -> bool:
+    """Whether somebody is done to what they do: `Tom was hired by Ben`, `Tom hired Ben`."""
+    found, do = _DONE_BY.search(passive.text), [stem(one) for one in active.said]
+    if not found or not {verb := stem(found["verb"]), by := stem(found["by"])} <= set(do):
+        return False
+    return do.index(verb) < do.index(by)
 
 
 def _opposed(new: Reading, old: Reading) -> bool:
@@ -242,6 +254,12 @@ def _common(new: Reading, old: Reading) -> float:
 def same_slot(new: Reading, old: Reading) -> bool:
     """Whether both give a value to the same definite thing: the user's bank is …, the router is in …."""
     return _slot(new) is not None and _slot(new) == _slot(old)
+
+
+def whereabouts(reading: Reading) -> bool:
+    """Whether it tells what a person is in, at or with: that may be several things."""
+    slot = _slot(reading)
+    return slot is not None and slot[0] <= _PEOPLE and (slot[1] == "在" or slot[1].startswith(("is ", "are ", "was ")))
 
 
 def _slot(reading: Reading) -> tuple[frozenset[str | tuple[str, str]], str] | None:

@@ -42,6 +42,9 @@ def test_a_word_more_is_a_word_that_counts(a: str, b: str, same: bool) -> None:
         ("Rosa does not like olives", "Rosa likes the smell of olives", False),
         ("The user's boss is reading Emma", "The user's boss is reading Dune", False),
         ("The user is in favour of rent control", "The user is in favour of night trains", False),
+        ("The user is at table 8 of the blue room", "The user is at table 8 of the red room", False),
+        ("The user's wife is in the choir", "The user's wife is in the chess club", False),
+        ("The user's wife works at Ferrum", "The user's wife works at Solis", True),
         ("The banjo is what Ines plays", "The banjo is what Theo plays", False),
     ],
 )
@@ -62,6 +65,9 @@ def test_the_user_is_nobody_else(other: str, does: str) -> None:
 
 @pytest.mark.parametrize(("a", "b", "two"), [
     ("王芳会说法语", "李强会说法语", True), ("王芳会说法语", "王芳会讲法语", False), ("李强的姐姐是王芳", "王芳是李强的姐姐", False),
+    ("黄海的书约好周五取", "周五送来的是谢飞的书", True), ("王芳问哪天开门", "王芳芳问哪天开门", True), ("黄海问哪天开门", "问哪天开门的是黄海", False),
+    ("那辆车是黄海燕修的", "黄海修的车", True), ("王芳会说法语", "王芳也会说法语", False), ("周末用户去爬山", "用户去爬山", False),
+    ("白天用户在家", "用户在家", False),
 ])  # fmt: skip
 def test_chinese_names_are_told_apart(a: str, b: str, two: bool) -> None:
     """By how a text begins, unless the other one has that name, too."""
