@@ -188,7 +188,10 @@ select pg_has_role(relowner, 'usage') and has_schema_privilege(relnamespace, 'cr
 from pg_class where oid = to_regclass('checkpoints')
 """
 
-ALONE: LiteralString = "select pg_try_advisory_xact_lock(%s) as yes"
+# Held for a whole round, in a transaction that does nothing else: it may be idle for as long as it likes.
+ALONE: LiteralString = """
+select set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock(%s) as yes
+"""
 
 JANITOR: LiteralString = """
 create table if not exists janitor (

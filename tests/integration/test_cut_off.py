@@ -15,8 +15,9 @@ from typing import Any, Self
 
 import psycopg
 import pytest
-from psycopg.conninfo import conninfo_to_dict
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
+from muniment.graph import janitor
 from muniment.graph.checkpointer import open_saver
 from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
@@ -184,6 +185,23 @@ def test_an_address_keeps_what_it_says() -> None:
         "user": "ana", "host": "here", "port": "5433", "dbname": "what", "application_name": "x", "connect_timeout": "7",
         "tcp_user_timeout": "20000", "keepalives_idle": "10", "keepalives_interval": "3", "keepalives_count": "3",
     }  # fmt: skip
+
+
+async def test_a_long_round_keeps_its_lock(database_url: str) -> None:
+    """The one janitor of a database holds its lock in a transaction of its own, for longer than a client may be silent."""
+    hurried = make_conninfo(reach.bounded(database_url, SILENT), tcp_user_timeout=50)
+    async with open_saver(hurried) as saver:
+
+        async def stands_still() -> None:
+            async with saver.cursor() as cursor, cursor.connection.transaction():
+                await cursor.execute("select")
+                await asyncio.sleep(0.3)
+
+        async with janitor._alone(saver) as alone:
+            await asyncio.sleep(0.3)
+        assert alone
+        with pytest.raises(StoreDown):
+            await stands_still()
 
 
 async def test_a_process_that_stood_still(database_url: str) -> None:
