@@ -100,34 +100,44 @@ async def long(saver: PooledSaver, official: AsyncPostgresSaver, count: int, dic
     return {"messages": count, **figures, "ratio": ratio}
 
 
-async def growth(own: settings.Settings, saver: PooledSaver, turns: int) -> dict[str, Any]:
-    """A conversation with the supervisor, offline, by each setting of its messages: bytes of the thread before and after the
-    janitor, and the last turns and a load of it, in ms."""
-    found: dict[str, Any] = {}
+async def growth(own: settings.Settings, saver: PooledSaver, turns: int, dice: random.Random) -> dict[str, Any]:
+    """A conversation with the supervisor, offline, by each setting of its messages, in turn: the last turns and a load of the
+    thread, in ms, and its bytes before and after the janitor."""
+    took: dict[str, list[float]] = {"whole": [], "delta": []}
+    found: dict[str, Any] = {"turns": turns, "chars": turns * TURN_CHARS, "keep": own.checkpoints.keep}
     async with bootstrap.memory(own) as memory:
-        for messages in ("whole", "delta"):
-            rules = own.checkpoints.model_copy(update={"messages": messages})
-            graph = build(memory, None, own.model_copy(update={"checkpoints": rules})).compile(checkpointer=saver)
-            who, config = Who(user=messages), RunnableConfig(configurable={"thread_id": messages})
-            dice, took, loads = random.Random(SEED), [], []
-            with harness.bar(messages, turns) as tick:
-                for _ in range(turns):
-                    said, started = Input(messages=[HumanMessage(text(dice, TURN_CHARS))]), perf_counter()
-                    await graph.ainvoke(said, config, context=who)
-                    took.append(perf_counter() - started)
-                    tick(1)
+        graphs = {}
+        for name in took:
+            rules = own.checkpoints.model_copy(update={"messages": name})
+            graphs[name] = build(memory, None, own.model_copy(update={"checkpoints": rules})).compile(
+                checkpointer=saver
+            )
+        with harness.bar("turns", turns) as tick:
+            for n in range(turns):
+                words = text(dice, TURN_CHARS)
+                for name in sorted(graphs, reverse=bool(n % 2)):
+                    said, started = Input(messages=[HumanMessage(words)]), perf_counter()
+                    await graphs[name].ainvoke(said, _thread(name), context=Who(user=name))
+                    took[name].append(perf_counter() - started)
+                tick(1)
+        for name, graph in graphs.items():
+            loads = []
             for _ in range(LAST):
                 started = perf_counter()
-                await graph.aget_state(config)
+                await graph.aget_state(_thread(name))
                 loads.append(perf_counter() - started)
-            before, started = await size(saver, messages), perf_counter()
-            freed = await prune(saver, keep=rules.keep, threads=[messages])
-            found[messages] = {
-                "turn_ms": round(median(took[-LAST:]) * 1e3, 1), "load_ms": round(median(loads) * 1e3, 1),
-                "bytes_before": before, "bytes_after": await size(saver, messages), "removed": freed.checkpoints,
+            before, started = await size(saver, name), perf_counter()
+            freed = await prune(saver, keep=own.checkpoints.keep, threads=[name])
+            found[name] = {
+                "turn_ms": round(median(took[name][-LAST:]) * 1e3, 1), "load_ms": round(median(loads) * 1e3, 1),
+                "bytes_before": before, "bytes_after": await size(saver, name), "removed": freed.checkpoints,
                 "seconds": round(perf_counter() - started, 3),
             }  # fmt: skip
-    return {"turns": turns, "chars": turns * TURN_CHARS, "keep": own.checkpoints.keep, **found}
+    return found
+
+
+def _thread(name: str) -> RunnableConfig:
+    return RunnableConfig(configurable={"thread_id": name})
 
 
 async def size(saver: PooledSaver, thread: str) -> int:
@@ -174,7 +184,7 @@ async def measure(messages: int, turns: int, threads: int) -> dict[str, Any]:
     async with harness.throwaway(settings.load()) as own, both(own) as (saver, official):
         return {
             "long": await long(saver, official, messages, dice),
-            "size": await growth(own, saver, turns),
+            "size": await growth(own, saver, turns, dice),
             "crowd": await crowd(saver, official, threads, dice),
             "limits": LIMITS,
             "machine": await harness.machine(await bootstrap.database(own)),
