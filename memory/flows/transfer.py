@@ -255,6 +255,8 @@ def _check_fact(row: Mapping[str, Any], number: int) -> None:
 
 def _candidate(row: Mapping[str, Any], number: int, house: House) -> Candidate:
     """A plain row as a candidate that will be kept: only `text` must be there. Raises BadInput naming the row."""
+    if (part := row.get("type", "memory")) != "memory":
+        raise BadInput(f"row {number}: type {part!r} is a part of an export, which begins with its space")
     importance = row.get("importance", 2)
     if isinstance(importance, bool) or not isinstance(importance, int) or not 1 <= importance <= 5:
         raise BadInput(f"row {number}: importance must be a whole number from 1 to 5")

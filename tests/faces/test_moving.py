@@ -181,3 +181,13 @@ def test_plain_rows(muniment: Muniment) -> None:
     assert muniment("import", "-", "--format", "jsonl", said="\ufeff" + rows).out == "me: 2 memories imported\n"
     memories = muniment("list", "--json").json["memories"]
     assert sorted((one["category"], one["importance"]) for one in memories) == [("activity", 2), ("relationships", 4)]
+
+
+@pytest.mark.parametrize("row", ['{"type": "turn", "text": "I live in Porto."}', '{"type": "journal", "rev": 1}'])
+def test_a_part_of_an_export(muniment: Muniment, row: str) -> None:
+    """Without its beginning: what somebody said is no memory."""
+    outcome = muniment("import", "-", "--format", "jsonl", said='{"text": "The user plays chess"}\n' + row)
+    assert outcome.code == 2
+    assert "line 2: type" in outcome.err
+    assert "begins with its space" in outcome.err
+    assert muniment("list").out == ""
