@@ -30,7 +30,7 @@ _THINGS = vocabulary(
     supper toaster tower trailer water weather winter
     """
 )
-_NO_NAME = CJK_EMPTY | set("想常现再又只也从最总仍，、")
+_NO_NAME = CJK_EMPTY | set("想常现再又只也从最总仍，、 ")
 _LIGHT = vocabulary(
     """
     a an the is are was were be been being has have had do does did of to in on at by for from with it its that this there
@@ -102,7 +102,7 @@ def _goes_on(name: str, one: str, other: str) -> bool:
     return any(
         more[1:2] == less[:1] != more[:1] and more[0] not in _NO_NAME
         for more, less in ((x, y), (y, x))
-        if less and more
+        if less and more and less[0] not in _DENYING
     )
 
 

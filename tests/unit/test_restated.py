@@ -66,7 +66,8 @@ def test_the_user_is_nobody_else(other: str, does: str) -> None:
 @pytest.mark.parametrize(("a", "b", "two"), [
     ("王芳会说法语", "李强会说法语", True), ("王芳会说法语", "王芳会讲法语", False), ("李强的姐姐是王芳", "王芳是李强的姐姐", False),
     ("黄海的书约好周五取", "周五送来的是谢飞的书", True), ("王芳问哪天开门", "王芳芳问哪天开门", True), ("黄海问哪天开门", "问哪天开门的是黄海", False),
-    ("那辆车是黄海燕修的", "黄海修的车", True), ("王芳会说法语", "王芳也会说法语", False), ("周末用户去爬山", "用户去爬山", False),
+    ("那辆车是黄海燕修的", "黄海修的车", True), ("王芳会说法语", "王芳也会说法语", False),
+    ("王芳爱喝茶", "王芳现在爱喝茶", False), ("王芳不会骑车", "王芳骑不了车", False), ("王芳的猫", "王芳芳的猫", True), ("周末用户去爬山", "用户去爬山", False),
     ("白天用户在家", "用户在家", False),
 ])  # fmt: skip
 def test_chinese_names_are_told_apart(a: str, b: str, two: bool) -> None:
