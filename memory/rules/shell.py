@@ -127,7 +127,7 @@ def _named(found: re.Match[str]) -> Iterator[tuple[int, int]]:
     name = found["name"]
     start, end = _span(found)
     value = found.string[start:end]
-    if _MOUNT.match(value) or (found["bare"] and value.casefold().strip(".,;:") in _PROSE):
+    if _MOUNT.match(value) or (found["bare"] and value.casefold().strip(".,;:()") in _PROSE):
         return
     if value.isdigit() and len(value) < 6 and not re.search(r"(?i)password|passwd|pwd|secret|pin|otp|cv[vc]", name):
         return

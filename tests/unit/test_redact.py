@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.rules.redact import redact
+from muniment.nodes.offline import HOW
 
 KEY = "sk-" + "a1B2" * 6
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow" + "IBAAKCAQEA" * 4 + "\n-----END RSA PRIVATE KEY-----"
@@ -103,6 +104,8 @@ def test_a_secret_leaves(text: str, hidden: str) -> None:
         "密码 8 位以上",
         "pin 12 goes to ground",
         "version 4.11.1 of 2024.05.07",
+        "set DB_PASSWORD (and DB_HOST) before you start",
+        HOW,
     ],
 )
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
