@@ -17,7 +17,7 @@ from muniment.memory.rules import words
 from muniment.memory.rules.judge import another_time, attribute, judge, one_subject
 from muniment.memory.rules.merge import alike
 from muniment.memory.rules.reading import read
-from muniment.memory.rules.restated import corrected, of_two_people, same_words, unrelated
+from muniment.memory.rules.restated import corrected, of_two_people, other_names, same_words, unrelated
 from muniment.memory.rules.wording import apart, contrast, names_differ, of_another, same_slot, swapped
 from muniment.memory.sections import Profile
 from muniment.memory.upkeep import Finding, Judgement, Members, Pair, RunId
@@ -108,7 +108,8 @@ def _unlike(pair: Pair) -> bool:
     new, old = pair.newer.fact, pair.older.fact
     if new and old and new.persons and old.persons and not set(new.persons) & set(old.persons):
         return True
-    return apart(read(pair.newer.text), read(pair.older.text))
+    left, right = read(pair.newer.text), read(pair.older.text)
+    return apart(left, right) or other_names(left, right)
 
 
 def _stands(pair: Pair) -> bool:
@@ -123,7 +124,7 @@ def _stands(pair: Pair) -> bool:
         return True
     if judge(_again(new), old) == "supersedes":
         return False
-    other = contrast(left, right) or swapped(left, right) or names_differ(left, right)
+    other = contrast(left, right) or swapped(left, right) or names_differ(left, right) or other_names(left, right)
     return other and not same_slot(left, right)
 
 

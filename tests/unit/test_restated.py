@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
+from muniment.memory.rules.consolidate import held
 from muniment.memory.rules.reading import read
-from muniment.memory.rules.restated import corrected, of_two_people, same_words, unrelated
+from muniment.memory.rules.restated import corrected, of_two_people, other_names, same_words, unrelated
+from tests.unit.test_consolidate import pair
 
 
 @pytest.mark.parametrize(
@@ -68,11 +70,25 @@ def test_the_user_is_nobody_else(other: str, does: str) -> None:
     ("黄海的书约好周五取", "周五送来的是谢飞的书", True), ("王芳问哪天开门", "王芳芳问哪天开门", True), ("黄海问哪天开门", "问哪天开门的是黄海", False),
     ("那辆车是黄海燕修的", "黄海修的车", True), ("王芳会说法语", "王芳也会说法语", False),
     ("王芳爱喝茶", "王芳现在爱喝茶", False), ("王芳不会骑车", "王芳骑不了车", False), ("王芳的猫", "王芳芳的猫", True), ("周末用户去爬山", "用户去爬山", False),
-    ("白天用户在家", "用户在家", False),
+    ("白天用户在家", "用户在家", False), ("黄海养了猫", "黄海燕家里有猫", True), ("黄海养了猫", "黄海家里有猫", False),
+    ("车是黄海燕的", "黄海有一辆车", True), ("开车的是黄海", "黄海燕开车", True), ("黄海燕养了猫", "黄海燕家里有猫", False),
+    ("黄海2019年搬家了", "黄海搬家了", False), ("黄海今年搬了家", "黄海搬家了", False),
 ])  # fmt: skip
 def test_chinese_names_are_told_apart(a: str, b: str, two: bool) -> None:
     """By how a text begins, unless the other one has that name, too."""
     assert of_two_people(read(a), read(b)) is of_two_people(read(b), read(a)) is two
+
+
+@pytest.mark.parametrize(("a", "b", "two"), [
+    ("修车的是黄海", "修车的是谢飞", True), ("修车的是黄海", "修车的是黄海燕", True), ("给李强送书", "给李强强送书", True),
+    ("周五黄海要取书", "黄海周五要去取书", False), ("小王周三去游泳", "小黄周三去游泳", True), ("阿美会做饭", "阿梅会做饭", True),
+    ("李阿姨送来了汤", "王阿姨送来了汤", True), ("欧阳娜唱歌", "欧阳娜娜唱歌", True), ("用户高中在上海读书", "用户高中时在上海读书", False),
+    ("用户每天早上在阳台给番茄浇水", "用户早上都会在阳台上给番茄浇水", False),
+])  # fmt: skip
+def test_chinese_names_are_told_apart_anywhere(a: str, b: str, two: bool) -> None:
+    """Each has a name that the other does not have, wherever it stands; nobody calls these the same."""
+    assert other_names(read(a), read(b)) is other_names(read(b), read(a)) is two
+    assert held("same", pair(a, b), ()) == ("different" if two else "same")
 
 
 @pytest.mark.parametrize(("a", "b", "two"), [
