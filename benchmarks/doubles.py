@@ -22,7 +22,7 @@ from muniment.memory.records import Candidate, Fact, Kind, TurnId
 DATA = Path(__file__).parent / "data" / "doubles.yaml"
 BOTH = ("tune", "held-out")
 BLIND = ("fresh", "sealed")  # of families written without sight of the rules
-HALVES = (*BOTH, *BLIND)
+HALVES = (*BOTH, *BLIND, "unseen")  # the last: without sight of what the others have shown, too
 Role = Literal["base", "double", "change", "miss"]
 Label = Literal["same", "supersedes", "different"]
 _USER = ("The user", "the user", "用户")
@@ -170,7 +170,7 @@ class _Maker:
         shown = values if how == "person" else self._other(family, values, how)
         if (how == "person" and other == person) or not self._take(family, other, shown):
             return None
-        text = self.dice.choice([family["say"], *family["again"].values()]) if self.half in BLIND else family["say"]
+        text = self.dice.choice([family["say"], *family["again"].values()]) if self.half not in BOTH else family["say"]
         return self._said(family, text, "miss", how, other, shown, line=_line(family, other, shown))
 
     def _said(
@@ -216,6 +216,8 @@ class _Maker:
 
     def _values(self, family: dict[str, Any]) -> _Values:
         pool = _data()["pools"].get(family.get("pool"), ["", ""])
+        if isinstance(pool[0], list):
+            pool = self.dice.choice(pool)
         a, b = self.dice.sample(pool, 2) if len(pool) > 1 else (pool[0], "")
         low, high = family.get("number", (0, 0))
         return _Values(a, b, self.dice.randint(low, high), date(2026, 1, 1) + timedelta(self.dice.randrange(360)))

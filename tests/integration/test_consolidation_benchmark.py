@@ -58,6 +58,19 @@ def test_a_change_may_tell_the_value_before() -> None:
     assert all(one.text.split("instead of ")[1].split()[0] in olds[one.line].text for one in told)
 
 
+def test_somebody_with_a_name_alike_stands_beside_somebody() -> None:
+    """In a pool of lists the other one is of the same list; and nobody in one is somebody who is told of."""
+    pools = yaml.safe_load(doubles.DATA.read_text(encoding="utf-8"))["pools"]
+    alike = {name: names for pool in ("who", "who-zh", "dentist-zh") for names in pools[pool] for name in names}
+    said, drive = doubles.world("unseen", 3_000, 3), " shares the drive to the refinery with "
+    known = [one.text.split(drive) for one in said.earlier if drive in one.text]
+    asides = [one.text.split(drive) for one in said.later if one.how == "apart" and drive in one.text]
+    others = [(who, whom) for who, whom in asides if not who.endswith("'s trainee")]
+    assert others
+    assert all(any([who, one] in known for one in alike[whom] if one != whom) for who, whom in others)
+    assert not alike.keys() & {one.person for one in said.said}
+
+
 def test_a_wrong_merge_is_seen() -> None:
     """A double merged the right way counts; one of two people merged is the worst there is, and is named first."""
     world = doubles.world("tune", 400, 3)
