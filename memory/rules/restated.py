@@ -10,17 +10,25 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from muniment.memory.rules.chinese_words import SURNAMES
+from muniment.memory.rules.chinese_words import RELATION, SURNAMES
 from muniment.memory.rules.reading import Reading, stem
 from muniment.memory.rules.reading_words import CJK_EMPTY, NUMBERS
 from muniment.memory.rules.text import vocabulary
 from muniment.memory.rules.wording import same_slot, whereabouts
+from muniment.memory.rules.words import has_cjk
 
 _USER = frozenset({"user", "i", "my", "me"})
-_NAME_ZH = re.compile(
-    rf"(?!周[一二三四五六日末]|阿姨)(?:欧阳|司马|上官|诸葛|[小老](?=[{SURNAMES}])|阿|[{SURNAMES}])[\u4e00-\u9fff]"
+_SOMEBODY = re.compile(
+    r"(?:my|[\w. ]{1,40}['’]s) (?:\w+ )?(?P<who>\w{2,}(?:er|or|ist|ian|ant|man|woman|ess)(?:-\w+)*)\b"
 )
-_SOMEBODY = re.compile(r"(?:the user's|my) (?:\w+ )?(?P<who>\w{2,}(?:er|or|ist|ian|ant|man|woman|ess)(?:-\w+)*)\b")
+_FAMILY = SURNAMES + "章黎伍房葛倪温俞柯祝甘童颜骆詹涂庄喻耿盛裴聂焦岳殷冉庞鲍柳樊翟欧"
+_SURNAME_ZH = rf"(?:欧阳|司马|上官|诸葛|[小老](?=[{_FAMILY}])|阿|[{_FAMILY}])"
+_NAME_ZH = re.compile(rf"(?!周[一二三四五六日末]|阿姨){_SURNAME_ZH}[\u4e00-\u9fff]")
+_WHOSE_ZH = re.compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
+_KIN_ZH = re.compile(
+    rf"(?:的|用户)(?P<kin>[大二三四五小堂表]?(?:{RELATION}|舅|姨|姑|叔|伯|搭档|师兄|师姐|师弟|师妹|邻居|室友|同桌|房东|导师))"
+)
+_TITLED = re.compile(r"\b(?P<title>mr|mrs|ms|miss|aunt|uncle|grandma|grandpa)\.? (?P<name>\w+)")
 _WHOSE = re.compile(r"\b(?P<who>\w+)(?:['’]s|(?<=s)['’])(?!\w)")
 _NOBODY = vocabulary(
     "it that this there here what who where when how let he she everyone everybody somebody someone today"
@@ -49,10 +57,10 @@ _DENYING = vocabulary("not no never doesn't don't didn't isn't aren't wasn't can
 
 def of_two_people(a: Reading, b: Reading) -> bool:
     """Whether one statement is about the user and the other is not, or about somebody of the user's that the other does not
-    name, or each is of what belongs to another, or one begins with a Chinese name that the other does not have: what a friend
+    name, or each is of what belongs to another or to other kin, or one begins with a Chinese name that the other does not have: what a friend
     does or has neither the user does nor another friend. Names of the alphabetic scripts are known by their capitals."""
     whose, others = _possessors(a), _possessors(b)
-    if whose and others and not whose & others:
+    if (whose and others and not whose & others) or _kin(a) != _kin(b) or _otherwise_titled(a, b):
         return True
     if _of_user(a) != _of_user(b) or _owned(a) - set(b.said) or _owned(b) - set(a.said):
         return True
@@ -63,7 +71,17 @@ def of_two_people(a: Reading, b: Reading) -> bool:
 
 
 def _possessors(one: Reading) -> set[str]:
-    return {found["who"] for found in _WHOSE.finditer(one.text)} - _NOBODY
+    return {found["who"] for known in (_WHOSE, _WHOSE_ZH) for found in known.finditer(one.text)} - _NOBODY
+
+
+def _kin(one: Reading) -> set[str]:
+    return {found["kin"] for found in _KIN_ZH.finditer(one.text)}
+
+
+def _otherwise_titled(a: Reading, b: Reading) -> bool:
+    """Mr Hale is not Mrs Hale."""
+    mine, theirs = ({found["name"]: found["title"] for found in _TITLED.finditer(one.text)} for one in (a, b))
+    return any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys())
 
 
 def same_words(a: Reading, b: Reading) -> bool:
@@ -78,9 +96,10 @@ def corrected(new: Reading, old: Reading) -> bool:
     mine, theirs = set(_heavy(new)), set(_heavy(old))
     if new.denies(old) != old.denies(new):
         return mine - _DENYING == theirs - _DENYING
-    # What it was before is its numbers where it has any, else one word; all else has to be said again.
+    # What it was before is its numbers where it has any, else one word; all else has to be said again. Of Chinese each
+    # character is a word here.
     gone = old.words - new.words
-    return new.corrects and len(gone) <= (0 if new.figures else 1)
+    return new.corrects and len(gone) <= (0 if new.figures or has_cjk(old.text) else 1)
 
 
 def unrelated(a: Reading, b: Reading) -> bool:

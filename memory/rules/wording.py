@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import groupby
 from typing import Literal
 
 from muniment.memory.rules import words
@@ -24,11 +25,18 @@ _COPULA = re.compile(
 )
 _DONE_BY = re.compile(r"\b(?:is|are|was|were|be|been|being|got) (?P<verb>\w+)\b.*?\bby (?:(?:the|an?|my) )?(?P<by>\w+)")
 _COPULA_ZH = re.compile(r"^(?P<left>.+?)(?P<verb>叫|是|住在|(?<!正)在)(?P<right>.+)$")
+# What is so every day, or on a day, is nobody's and nothing's own.
+_WHEN_ZH = re.compile(
+    r"每.*|.*[都也就还只总才又]|(?:(?:周|星期)[一二三四五六日末天]|[今明昨]天|\d+月\d+日|[上下中]午|[早晚]上)+"
+)
+_BOND = re.compile(
+    r"(?P<a>.+?) (?:is|was) (?:(?P<b>.+?)['’]s (?P<r>[\w-]+)|(?:(?:an?|the) )?(?P<of>[\w-]+) of (?P<c>.+?))\.?"
+)
 _BARE = frozenset({"is", "are", "was"})
 _NAMING = _BARE | {"is named", "叫", "是"}
 # What somebody does, or is for, is no value of theirs: `is reading Dune`, `is in favour of …`.
 _NO_VALUE = re.compile(
-    r"\w{3,}ing\b|(?:what|where|who|how|why)\b|(?:favou?r|charge|love|touch|need|search|possession|support) (?:of|with)\b"
+    r"\w{3,}ing\b|(?:to be )?\w+ by\b|(?:what|where|who|how|why)\b|(?:favou?r|charge|love|touch|need|search|possession|support) (?:of|with)\b"
 )
 _PLACE_ZH = re.compile(r".{1,4}|.*(?:[里上下旁边街路楼室市区处层旁]|那里|附近)")
 _PEOPLE = frozenset((*ROLES.values(), *ROLES_ZH.values()))
@@ -148,6 +156,9 @@ def swapped(new: Reading, old: Reading) -> bool:
 
 def _exchanged(new: Reading, old: Reading) -> bool:
     """Whether the same words have two of them in each other's place: `Tom lent Ben`, `Ben lent Tom`."""
+    mine, theirs = _bond(new), _bond(old)
+    if mine and theirs and mine[1] == theirs[1] and mine[0] == theirs[2] != mine[2] == theirs[0]:
+        return True
     if new.passive != old.passive:
         return _turned(*((new, old) if new.passive else (old, new)))
     if new.words != old.words or len(new.order) != len(old.order):
@@ -166,6 +177,12 @@ def _exchanged(new: Reading, old: Reading) -> bool:
             ):
                 return True
     return False
+
+
+def _bond(one: Reading) -> tuple[str, str, str] | None:
+    """Who is what to whom: `Ana is Ben's boss`, `Ana is the boss of Ben`."""
+    found = _BOND.fullmatch(one.text)
+    return (found["a"], found["r"] or found["of"], found["b"] or found["c"]) if found else None
 
 
 def _turned(passive: Reading, active: Reading) -> bool:
@@ -253,7 +270,14 @@ def _common(new: Reading, old: Reading) -> float:
 
 def same_slot(new: Reading, old: Reading) -> bool:
     """Whether both give a value to the same definite thing: the user's bank is …, the router is in …."""
-    return _slot(new) is not None and _slot(new) == _slot(old)
+    return _slot(new) is not None and _slot(new) == _slot(old) and min(_gone(new, old), _gone(old, new)) < 2
+
+
+def _gone(one: Reading, other: Reading) -> int:
+    """How many people or places one of them names that the other does not: a value has one."""
+    named = [word.strip(".,").removesuffix("'s") for word in one.text.split()]
+    groups = [set(some) for known, some in groupby(named, key=one.names.__contains__) if known]
+    return sum(not group & other.names for group in groups)
 
 
 def whereabouts(reading: Reading) -> bool:
@@ -273,6 +297,8 @@ def _slot(reading: Reading) -> tuple[frozenset[str | tuple[str, str]], str] | No
     if thing.words & _SEVERAL:
         return None
     if chinese:
+        if verb == "是" and _WHEN_ZH.fullmatch(found["left"]):
+            return None
         known = bool(thing.words) or verb == "住在"
         fits = _PLACE_ZH.fullmatch(found["right"]) if verb == "在" else not found["right"].endswith("的")
     else:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.consolidate import held
+from muniment.memory.rules.consolidate import held, verdict
 from muniment.memory.rules.reading import read
 from muniment.memory.rules.restated import corrected, of_two_people, other_names, same_words, unrelated
-from tests.unit.test_consolidate import pair
+from tests.unit.test_consolidate import PROFILE, pair
 
 
 @pytest.mark.parametrize(
@@ -104,6 +104,33 @@ def test_chinese_names_are_told_apart_anywhere(a: str, b: str, two: bool) -> Non
 def test_somebody_of_the_user_s_is_not_the_user(a: str, b: str, two: bool) -> None:
     """Whatever they are to the user, as long as the word is one for a person; a thing of the user's is the user's."""
     assert of_two_people(read(a), read(b)) is of_two_people(read(b), read(a)) is two
+
+
+@pytest.mark.parametrize(("a", "b", "two"), [
+    ("小伍的导师是姜师傅", "姜师傅退休了，房阿姨的导师改为小赵", True), ("放学是王老师接秦朗的孩子", "放学是姜师傅接阿明的孩子", True),
+    ("用户的大舅喜欢陈醋", "用户的二舅喜欢陈醋", True), ("贺岚喜欢葱花", "贺岚的搭档喜欢葱花", True),
+    ("用户的姐姐住在北京", "用户姐姐住在北京", False), ("王芳的红色的车坏了", "王芳的车坏了", False),
+    ("Rashid met Mr Hale", "Rashid met Mrs Hale", True), ("Aunt Jo sings", "Uncle Jo sings", True), ("Mr Hale sings", "Hale sings", False),
+    ("Martin's trainer broke an ankle", "Martin broke an ankle", True), ("Martin's printer is new", "Martin has a new printer", False),
+])  # fmt: skip
+def test_kin_titles_and_owners_tell_people_apart(a: str, b: str, two: bool) -> None:
+    """An uncle is not another uncle, a partner is not whose partner it is, and a Mr is no Mrs."""
+    assert of_two_people(read(a), read(b)) is of_two_people(read(b), read(a)) is two
+
+
+@pytest.mark.parametrize(("older", "newer", "found"), [
+    ("每天放学都是王老师去接孩子", "每天放学都是姜师傅去接孩子", "different"), ("周五是王芳值班", "周五是李强值班", "different"),
+    ("小伍帮章主任代收快递", "章主任搬走了，小伍的快递改由夏宇代收", "different"),
+    ("The talk about bees is given by Simon", "The talk about bees is given by Gwen", "different"),
+    ("The osteopath was Kathy's tip to Nkechi", "The osteopath was recommended to Ned by Adriana", "different"),
+    ("Victor is Hull's godparent", "Hull is a godparent of Victor", "different"),
+    ("Victor is Professor Hull's godparent", "Professor Hull is a godparent of Victor", "different"),
+    ("Victor is Hull's godparent", "Victor is the godparent of Hull", "same"),
+    ("The user's boss is Ann Lee", "The user's boss is Bob Ray", "supersedes"), ("用户的导师是王芳", "用户的导师是李强", "supersedes"),
+])  # fmt: skip
+def test_a_part_that_others_play_is_no_value(older: str, newer: str, found: str) -> None:
+    """Who does a thing one day, by whom it is done, and who is what to whom, does not take another's place by the rules."""
+    assert verdict(pair(older, newer), PROFILE, ())[0] == found
 
 
 @pytest.mark.parametrize(("a", "b", "two"), [
