@@ -159,6 +159,8 @@ def _exchanged(new: Reading, old: Reading) -> bool:
     mine, theirs = _bond(new), _bond(old)
     if mine and theirs and mine[1] == theirs[1] and mine[0] == theirs[2] != mine[2] == theirs[0]:
         return True
+    if new.words == old.words and (_redirected(new, old) or _redirected(old, new)):
+        return True
     if new.passive != old.passive:
         return _turned(*((new, old) if new.passive else (old, new)))
     if new.words != old.words or len(new.order) != len(old.order):
@@ -177,6 +179,11 @@ def _exchanged(new: Reading, old: Reading) -> bool:
             ):
                 return True
     return False
+
+
+def _redirected(one: Reading, other: Reading) -> bool:
+    """Whether what one has behind a preposition is elsewhere in the other: `Ana reports to Ben`, `Ben reports to Ana`."""
+    return any(way in other.said and what in other.words and (way, what) not in other.ways for way, what in one.ways)
 
 
 def _bond(one: Reading) -> tuple[str, str, str] | None:
