@@ -17,7 +17,7 @@ from muniment.memory.rules import words
 from muniment.memory.rules.judge import another_time, attribute, judge, one_subject
 from muniment.memory.rules.merge import alike
 from muniment.memory.rules.reading import read
-from muniment.memory.rules.restated import corrected, of_two_people, other_names, same_words, unrelated
+from muniment.memory.rules.restated import corrected, exchanged, of_two_people, other_names, same_words, unrelated
 from muniment.memory.rules.wording import apart, contrast, names_differ, of_another, same_slot, swapped
 from muniment.memory.sections import Profile
 from muniment.memory.upkeep import Finding, Judgement, Members, Pair, RunId
@@ -109,7 +109,7 @@ def _unlike(pair: Pair) -> bool:
     if new and old and new.persons and old.persons and not set(new.persons) & set(old.persons):
         return True
     left, right = read(pair.newer.text), read(pair.older.text)
-    return apart(left, right) or other_names(left, right)
+    return apart(left, right) or other_names(left, right) or exchanged(left, right)
 
 
 def _stands(pair: Pair) -> bool:

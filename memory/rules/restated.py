@@ -24,6 +24,7 @@ _SOMEBODY = re.compile(
 _FAMILY = SURNAMES + "章黎伍房葛倪温俞柯祝甘童颜骆詹涂庄喻耿盛裴聂焦岳殷冉庞鲍柳樊翟欧"
 _SURNAME_ZH = rf"(?:欧阳|司马|上官|诸葛|[小老](?=[{_FAMILY}])|阿|[{_FAMILY}])"
 _NAME_ZH = re.compile(rf"(?!周[一二三四五六日末]|阿姨){_SURNAME_ZH}[\u4e00-\u9fff]")
+_EVEN = re.compile(r"\b(?:is|are|was|were|am|and|with)\b|[是叫和跟与]")  # what is as true the other way round
 _WHOSE_ZH = re.compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
 _KIN_ZH = re.compile(
     rf"(?:的|用户)(?P<kin>[大二三四五小堂表]?(?:{RELATION}|舅|姨|姑|叔|伯|搭档|师兄|师姐|师弟|师妹|邻居|室友|同桌|房东|导师))"
@@ -128,6 +129,24 @@ def other_names(a: Reading, b: Reading) -> bool:
     if any(name not in b.text for name in mine) and any(name not in a.text for name in theirs):
         return True
     return any(_goes_on(name, a.text, b.text) for name in mine | theirs)
+
+
+def exchanged(a: Reading, b: Reading) -> bool:
+    """Whether the user and somebody else are in each other's place: `Ana lent the user a saw`, `The user lent Ana a saw`."""
+    if a.words != b.words or _EVEN.search(a.text) or _EVEN.search(b.text):
+        return False
+    names = (a.names | b.names) - _USER
+    mine, theirs = _user_first(a, names), _user_first(b, names)
+    return mine is not None and theirs is not None and mine != theirs
+
+
+def _user_first(one: Reading, names: frozenset[str]) -> bool | None:
+    """Whether the user is named before anybody else; None where not both are."""
+    user = max(one.text.find("user"), one.text.find("用户"))
+    others = [one.text.find(name) for name in names if name in one.text] + [
+        found.start() for found in _NAME_ZH.finditer(one.text)
+    ]
+    return user < min(others) if user >= 0 and others else None
 
 
 def _goes_on(name: str, one: str, other: str) -> bool:

@@ -36,7 +36,7 @@ _BARE = frozenset({"is", "are", "was"})
 _NAMING = _BARE | {"is named", "叫", "是"}
 # What somebody does, or is for, is no value of theirs: `is reading Dune`, `is in favour of …`.
 _NO_VALUE = re.compile(
-    r"\w{3,}ing\b|(?:to be )?\w+ by\b|(?:what|where|who|how|why)\b|(?:favou?r|charge|love|touch|need|search|possession|support) (?:of|with)\b"
+    r"\w{3,}ing\b|(?:to be )?\w+ by\b|[\w .-]+['’]s [\w-]+$|(?:what|where|who|how|why)\b|(?:favou?r|charge|love|touch|need|search|possession|support) (?:of|with)\b"
 )
 _PLACE_ZH = re.compile(r".{1,4}|.*(?:[里上下旁边街路楼室市区处层旁]|那里|附近)")
 _PEOPLE = frozenset((*ROLES.values(), *ROLES_ZH.values()))
