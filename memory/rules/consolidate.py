@@ -14,10 +14,11 @@ from typing import Any, Literal
 from muniment.memory.plan import Change, Relation
 from muniment.memory.records import TRUST_RANK, Candidate, Fact, Memory, MemoryId, Neighbour, evolve
 from muniment.memory.rules import words
+from muniment.memory.rules.cast import exchanged, of_two_people, other_names
 from muniment.memory.rules.judge import another_time, attribute, judge, one_subject
 from muniment.memory.rules.merge import alike
 from muniment.memory.rules.reading import read
-from muniment.memory.rules.restated import corrected, exchanged, of_two_people, other_names, same_words, unrelated
+from muniment.memory.rules.restated import corrected, same_words, unrelated
 from muniment.memory.rules.wording import apart, contrast, names_differ, of_another, same_slot, swapped
 from muniment.memory.sections import Profile
 from muniment.memory.upkeep import Finding, Judgement, Members, Pair, RunId
@@ -125,7 +126,7 @@ def _stands(pair: Pair) -> bool:
     if judge(_again(new), old) == "supersedes":
         return False
     other = contrast(left, right) or swapped(left, right) or names_differ(left, right) or other_names(left, right)
-    return other and not same_slot(left, right)
+    return (other or exchanged(left, right)) and not same_slot(left, right)
 
 
 def _keyed(pair: Pair) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
+from muniment.memory.rules.cast import exchanged, of_two_people, other_names
 from muniment.memory.rules.consolidate import held, verdict
 from muniment.memory.rules.reading import read
-from muniment.memory.rules.restated import corrected, of_two_people, other_names, same_words, unrelated
+from muniment.memory.rules.restated import corrected, same_words, unrelated
 from tests.unit.test_consolidate import PROFILE, pair
 
 
@@ -157,3 +158,31 @@ def test_what_shares_no_word_takes_nothing_s_place() -> None:
     goat, lesson = read("Selma has a hedgehog in 2026"), read("Selma taught two children in 2026")
     assert unrelated(goat, lesson)
     assert not unrelated(goat, read("Selma gave her hedgehog to Theo"))
+
+
+@pytest.mark.parametrize(("a", "b", "two"), [
+    ("Whenever Aunt Bell works nights, Nicola Ashby minds the toddler", "Whenever Nicola Ashby works nights, Aunt Bell minds the toddler", True),
+    ("Whenever Aunt Bell works nights, Nicola Ashby minds the toddler", "Nicola Ashby minds the toddler whenever Aunt Bell works nights", False),
+    ("Ana minds Ben's sister", "Ben minds Ana's sister", True), ("Ana minds Ben's sister", "Ben's sister is minded by Ana", False),
+    ("Petra invited Nico's guests", "Nico invited Petra's guests", True), ("Lena told Tom that Ben is ill", "Lena told Ben that Tom is ill", True),
+    ("To Nico's party Petra has invited twelve", "Petra has invited twelve to Nico's party", False), ("Ana is taller than Ben", "Ben is taller than Ana", True),
+    ("The user's sister lent the user's brother a saw", "The user's brother lent the user's sister a saw", True),
+    ("Hull's tutor is Victor", "Victor is the tutor of Hull", False), ("Ana shares a desk with Ben", "Ben shares a desk with Ana", False),
+    ("张磊去接李娜的孩子", "李娜去接张磊的孩子", True), ("去接张磊的孩子的是李娜", "李娜去接张磊的孩子", False), ("欧阳静的导师是司马宁", "司马宁是欧阳静的导师", False),
+])  # fmt: skip
+def test_who_does_what_to_whom_is_told_by_what_stands_beside_them(a: str, b: str, two: bool) -> None:
+    """The same words may be said of the same people the other way round; an order of its own is no other part."""
+    assert exchanged(read(a), read(b)) is exchanged(read(b), read(a)) is two
+    assert (
+        held("same", pair(a, b), ()) == held("supersedes", pair(a, b), ()) == ("different" if two else "same")
+        or not two
+    )
+
+
+def test_a_declared_change_is_of_the_same_people() -> None:
+    """Somebody else whom a statement is about is no new value, wherever the name stands."""
+    older, newer = "The flat agreed that Nils does the dishes", "The flat agreed that Hugh now does the dishes"
+    assert not corrected(read(newer), read(older))
+    assert corrected(
+        read("The flat agreed that Nils now does the windows"), read("The flat agreed that Nils does the dishes")
+    )

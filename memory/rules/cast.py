@@ -1,0 +1,187 @@
+"""Who is who in two statements: whether each is about somebody else, by names, kin, titles, owners and places in the sentence."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal
+
+from muniment.memory.rules.chinese_words import RELATION, SURNAMES
+from muniment.memory.rules.reading import Reading, stem
+from muniment.memory.rules.reading_words import CJK_EMPTY, ROLES
+from muniment.memory.rules.text import vocabulary
+
+USER = frozenset({"user", "i", "my", "me"})
+_PERSON = (  # the words for people that readings know are compared there
+    r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child|trainee|employee)|chef|clerk|cook|fianc[eé]e?|flame|guests?|guide|heir|host|intern|judge|landlady|lodgers?|maid|mechanic|nurse"
+    r"|priest|pupils?|toddler|triplets|twins?|vet|ward|widow|stepson|stepdaughter|surgeon|analyst|chauffeur|ex)"
+)
+_SOMEBODY = re.compile(rf"(?:my|[\w. ]{{1,40}}['’]s) (?:[\w-]+ ){{0,2}}?(?P<who>{_PERSON}(?:-\w+)*)\b")
+_FAMILY = (
+    SURNAMES
+    + "章黎伍房葛倪温俞柯祝甘童颜骆詹涂庄喻耿盛裴聂焦岳殷冉庞鲍柳樊翟欧牟靳隋滕覃甄桑阮卞缪岑娄邬闫蒲屈邢蔺湛冼佟窦戚苟乔鲁祁凌霍虞昝卓邝栾邸佘褚楚荀晏阚池仇麦季古舒"
+)
+_SURNAME_ZH = (
+    rf"(?:欧阳|司马|上官|诸葛|夏侯|皇甫|尉迟|公孙|慕容|令狐|宇文|司徒|端木|南宫|[小老](?=[{_FAMILY}])|阿|[{_FAMILY}])"
+)
+_NAME_ZH = re.compile(
+    rf"(?!周[一二三四五六日末]|阿姨|凌晨|霍乱|季[节度军]|古[代典老]|楚[楚]|舒[服适]|池[塘子]|仇[恨人]|麦[子当]){_SURNAME_ZH}[\u4e00-\u9fff]"
+)
+_EVEN = re.compile(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
+_WHOSE_ZH = re.compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
+_KIN = rf"[大二三四五小堂表]?(?:{RELATION}|舅|姨|姑|叔|伯|搭档|师兄|师姐|师弟|师妹|邻居|室友|同桌|房东|导师|[\u4e00-\u9fff]{{1,2}}伴)"
+_KIN_ZH = re.compile(rf"(?:的|用户)(?P<kin>{_KIN})")
+# Says nothing of who does what beside a name.
+_BESIDE = vocabulary(
+    "mr mrs ms miss dr prof professor aunt uncle cousin grandma grandpa a an the his her their is are was were be been has have had"
+)
+_TITLED = re.compile(r"\b(?P<title>mr|mrs|ms|miss|aunt|uncle|grandma|grandpa)\.? (?P<name>\w+)")
+_WHOSE = re.compile(r"\b(?P<who>\w+)(?:['’]s|(?<=s)['’])(?!\w)")
+_NOBODY = vocabulary(
+    "it that this there here what who where when how let he she everyone everybody somebody someone today"
+)
+_THINGS = vocabulary(
+    """
+    after another boiler car charger colour computer cooker dinner dishwasher door elevator floor former freezer heater letter
+    mirror monitor motor number order other paper plant power printer projector restaurant router server shoulder summer
+    supper toaster tower trailer water weather winter
+    """
+)
+# What may stand behind a Chinese name and is hardly ever the end of one.
+_BEHIND = CJK_EMPTY | frozenset(
+    "想常现再又只从最总仍，、。；：！？“”（） 已才先正刚将更太真特可应该必须需让使同即每这那他她自两几昨今上下早晚第有养住喜爱去说问做吃喝买卖教写看听打"
+    "玩用要叫姓搬换给讨对辞离出结怀病考毕工当负参订预租付收送寄拿带穿戴骑跑走坐睡起回到等找请帮借还丢修拆装种浇画唱跳弹拍拉推搞弄读念报选投赢"
+    "输忘记时周知认觉希决准计怕恨信害担感受妈爸姐哥弟妹儿女老朋家"
+)
+
+
+def of_two_people(a: Reading, b: Reading) -> bool:
+    """Whether one statement is about the user and the other is not, or about somebody of the user's that the other does not
+    name, or each is of what belongs to another or to other kin, or one begins with a Chinese name that the other does not have: what a friend
+    does or has neither the user does nor another friend. Names of the alphabetic scripts are known by their capitals."""
+    whose, others = _possessors(a), _possessors(b)
+    if (whose and others and not whose & others) or _kin(a) != _kin(b) or _otherwise_titled(a, b):
+        return True
+    if _of_user(a) != _of_user(b) or _owned(a) - set(b.said) or _owned(b) - set(a.said):
+        return True
+    leads = [(name, other.text) for name, other in ((_lead_zh(a), b), (_lead_zh(b), a)) if name]
+    if leads and (len(leads) > 1 or not _of_user(a)) and not any(name in text for name, text in leads):
+        return True
+    return any(_goes_on(name, a.text, b.text) for name, _ in leads)
+
+
+def _possessors(one: Reading) -> set[str]:
+    return {found["who"] for known in (_WHOSE, _WHOSE_ZH) for found in known.finditer(one.text)} - _NOBODY
+
+
+def _kin(one: Reading) -> set[str]:
+    return {found["kin"] for found in _KIN_ZH.finditer(one.text)}
+
+
+def _otherwise_titled(a: Reading, b: Reading) -> bool:
+    """Mr Hale is not Mrs Hale."""
+    mine, theirs = ({found["name"]: found["title"] for found in _TITLED.finditer(one.text)} for one in (a, b))
+    return any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys())
+
+
+def _owned(one: Reading) -> frozenset[str]:
+    """What the user's somebody is called whom a text begins with: a word for a person, as far as its ending tells."""
+    found = _SOMEBODY.match(one.text)
+    return frozenset({found["who"]}) if found and found["who"] not in _THINGS else frozenset()
+
+
+def _lead_zh(one: Reading) -> str:
+    """The surname and the character after it that a text begins with; now and then it is a word like 高铁."""
+    found = _NAME_ZH.match(one.text)
+    return found.group() if found else ""
+
+
+def other_names(a: Reading, b: Reading) -> bool:
+    """Whether each has a Chinese name that the other does not have, or one has a longer one, wherever they stand. Now and then
+    it is a word like 高铁: then two statements with one each stay two."""
+    mine, theirs = (set(_NAME_ZH.findall(one.text)) for one in (a, b))
+    if any(name not in b.text for name in mine) and any(name not in a.text for name in theirs):
+        return True
+    return any(_goes_on(name, a.text, b.text) for name in mine | theirs)
+
+
+def led_otherwise(a: Reading, b: Reading) -> bool:
+    """Whether the first whom each names is nobody in the other, wherever they stand: `The flat agreed that Ana cooks`, `… that
+    Ben cooks now`."""
+    if a.lead is not None and a.lead == b.lead:
+        return False
+    first, other = (next((token for kind, token in _parts(x, y) if kind == "name"), "") for x, y in ((a, b), (b, a)))
+    return bool(first and other) and first not in b.text and other not in a.text
+
+
+def exchanged(a: Reading, b: Reading) -> bool:
+    """Whether two people are in each other's place, told by the words beside them: `Ana lent the user a saw`, `The user lent
+    Ana a saw`. Who keeps a word beside them keeps their part, in whatever order: `The user's boss is Ana`, `Ana is the user's
+    boss`. What two do with each other either does with the other."""
+    if a.words != b.words or a.passive != b.passive or _EVEN.search(a.text) or _EVEN.search(b.text):
+        return False
+    mine, theirs = _places(a, b), _places(b, a)
+    moved = [one for one in mine if one in theirs and not mine[one] & theirs[one]]
+    return any(mine[x] & theirs[y] for x in moved for y in moved if x != y)
+
+
+def _places(one: Reading, other: Reading) -> dict[str, set[tuple[str, str]]]:
+    """Everybody in the first text, with what is right beside them: the word before, the word after, what is theirs. Neither
+    names count for that nor words that say nothing."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    who, whose, before, former = "", False, "", ""
+    for kind, token in _parts(one, other):
+        if kind == "own":
+            whose = bool(who)
+            continue
+        if who and kind != "name":
+            found[who].add(("whose" if whose else "before", token))
+        who, whose = token if kind != "word" else "", False
+        if who:
+            found.setdefault(who, set())
+            if before:
+                found[who].add(("whose", former) if before == "of" else ("after", before))
+        former, before = before, token if kind != "name" else ""
+    return found
+
+
+def _parts(one: Reading, other: Reading) -> Iterator[tuple[Literal["name", "kin", "word", "own"], str]]:
+    """The words as they come, a name of several in one piece."""
+    # The capital of a first word proves nothing unless the other text has it inside.
+    leads = {x.lead for x, y in ((one, other), (other, one)) if x.lead and x.lead in y.names}
+    named = "|".join(map(re.escape, sorted(one.names | other.names | leads | USER, key=len, reverse=True)))
+    name = rf"\b(?:{named})(?:[ -](?:{named}))*\b|{_chinese(one, other)}"
+    for found in re.finditer(
+        rf"(?P<name>{name})|(?P<own>['’]s\b|的)|(?P<kin>{_KIN})|(?P<zh>[\u3400-\u9fff])|[^\W\d_]+", one.text
+    ):
+        token, kind = found.group(), found.lastgroup
+        if kind == "name":
+            yield "name", token
+        elif kind == "own":
+            yield "own", token
+        elif kind == "kin" or token in ROLES:
+            yield "kin", ROLES.get(token, token)
+        elif token not in (CJK_EMPTY if kind == "zh" else _BESIDE):
+            yield "word", stem(token)
+
+
+def _chinese(a: Reading, b: Reading) -> str:
+    """The Chinese names of two texts as an expression, the longer ones first; a third character belongs to a name that both
+    texts have it in."""
+    short = set(_NAME_ZH.findall(a.text)) | set(_NAME_ZH.findall(b.text))
+    long = {n + a.text.partition(n)[2][:1] for n in short if n in a.text}
+    both = {one for one in long if len(one) > 2 and one in b.text and one[-1] not in _BEHIND}
+    return "|".join(sorted(map(re.escape, {"用户", *short, *both}), key=len, reverse=True))
+
+
+def _goes_on(name: str, one: str, other: str) -> bool:
+    """Whether the name is a part of a longer one in one of the two: of 黄海养猫 and 黄海燕有猫 each is of another person. What goes
+    on alike, and what is hardly ever in a name, is none of it."""
+    if name not in one or name not in other:
+        return False
+    x, y = one.partition(name)[2][:1], other.partition(name)[2][:1]
+    return x != y and any(after >= "\u4e00" and after not in _BEHIND for after in (x, y))
+
+
+def _of_user(one: Reading) -> bool:
+    return bool(USER & set(one.said)) or "用户" in one.text
