@@ -42,7 +42,7 @@ EXIT_CODES: dict[type[BaseException], int] = {
 }
 # Said after the message, unless it says so itself.
 WAYS_OUT: dict[type[BaseException], str] = {
-    StoreDown: "start the server that MUNIMENT_DATABASE_URL names, or unset it to use the embedded one",
+    StoreDown: "see that the server that MUNIMENT_DATABASE_URL names runs; where it names none, `muniment status` shows the embedded one",
     StoreFull: "make room on the disk of the database; nothing was half-written",
     NoCheckpoint: "`muniment stats checkpoints` shows the threads",
     NotFound: "`muniment list --state all` shows what there is",

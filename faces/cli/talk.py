@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, HumanMessage
@@ -15,6 +15,8 @@ from muniment.graph.janitor import tidying
 from muniment.graph.supervisor import build
 from muniment.graph.turn import settle, thread_key
 from muniment.memory import bootstrap
+from muniment.memory.engine import Memory
+from muniment.memory.errors import StoreError
 from muniment.memory.records import Scope
 from muniment.memory.settings import Settings
 from muniment.nodes.state import Input, State, Who
@@ -33,12 +35,13 @@ class Talk:
         self._config = RunnableConfig(configurable={"thread_id": key})
         self._open = AsyncExitStack()
         self._graph: Pregel[Any, Who, Any, Any]
+        self._memory: Memory
 
     async def start(self) -> dict[str, Any] | None:
         """Open everything and finish a turn that was cut short; that turn, if there was one.
 
         Raises BadConfig, StoreDown."""
-        memory = await self._open.enter_async_context(bootstrap.memory(self.settings))
+        memory = self._memory = await self._open.enter_async_context(bootstrap.memory(self.settings))
         saver = await self._open.enter_async_context(
             open_saver(
                 await bootstrap.threads_database(self.settings),
@@ -61,6 +64,10 @@ class Talk:
         """One turn: `reply, rev, header, context, writes`, and `warnings`, sentences on what did not work.
 
         `told` gets the turn as it is when the reply is there, before it is recorded."""
+        with suppress(
+            StoreError
+        ):  # the checkpoints cannot start an embedded server that has ended; without memory they can do
+            await self._memory.open()
         said, state = Input(messages=[HumanMessage(text)]), State()
         # Sync: what a crash interrupts is then in the checkpoint, and is finished at the next start.
         turn = self._graph.astream(

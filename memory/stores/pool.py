@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, OperationalError
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
@@ -19,6 +19,7 @@ from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated, wrong_embedder
 
 Connection = AsyncConnection[DictRow]
+Pool = AsyncConnectionPool[Connection]
 _WRITE, _READ, _SWITCH = blocks("write"), blocks("read"), blocks("switch")
 _POOL = 10
 _WAIT_SECONDS = 15.0
@@ -31,16 +32,17 @@ class Sessions:
     def __init__(self, address: Callable[[], Awaitable[str]], *, model: str) -> None:
         self._address = address
         self._model = model
-        self._pool: AsyncConnectionPool[Connection] | None = None
+        self._pool: Pool | None = None
         self._opening = asyncio.Lock()
         self._failures = 0
         self._checked = False
 
     async def open(self, *, any_model: bool = False) -> None:
-        """Connect, and refuse a database whose vectors come from another model, unless `any_model`.
+        """Connect, and refuse a database whose vectors come from another model, unless `any_model`. Once open, see that the
+        server is still there, or there again.
 
         Raises StoreDown, WrongEmbedder."""
-        failures = self._failures
+        failures, known = self._failures, self._pool
         async with self._opening:
             if self._pool is None:
                 if self._failures > failures:  # where nothing answers, each would wait behind all that came before it
@@ -54,8 +56,11 @@ class Sessions:
             self._checked = True
         elif not self._checked:
             await self._check_embedder()
+        if known is not None:
+            async with self._connected():
+                pass
 
-    async def _opened(self) -> AsyncConnectionPool[Connection]:
+    async def _opened(self) -> Pool:
         pool = AsyncConnectionPool(
             await self._address(),
             kwargs={"row_factory": dict_row, "autocommit": True},
@@ -89,16 +94,36 @@ class Sessions:
         lost = False
         try:
             with translated():
-                async with pool.connection() as conn:
-                    await _heed_cancellation()
-                    try:
-                        yield conn
-                    finally:
-                        lost = conn.broken
+                conn = await self._taken(pool)
+                try:
+                    async with conn:
+                        await _heed_cancellation()
+                        try:
+                            yield conn
+                        finally:
+                            lost = conn.broken
+                finally:
+                    await pool.putconn(conn)
         finally:
             if lost and self._pool is pool:
                 # The next use finds the database anew, and starts the embedded one if that is what died.
                 await self.close()
+
+    async def _taken(self, pool: Pool) -> Connection:
+        """A connection that the server has not ended while it lay idle, as it does when it restarts: whoever comes first after
+        that has done nothing yet that could be lost."""
+        conn = await pool.getconn()
+        while _ended(conn):
+            try:
+                await self._address()
+            except BaseException:
+                if self._pool is pool:
+                    await self.close()
+                raise
+            finally:
+                await pool.putconn(conn)
+            conn = await pool.getconn()
+        return conn
 
     @asynccontextmanager
     async def _reading(self, scope: Scope, allowed: frozenset[str] | None) -> AsyncIterator[Connection]:
@@ -178,6 +203,16 @@ async def _configure(conn: Connection) -> None:
     await conn.execute("set work_mem = '16MB'")  # a search keeps a space of twenty thousand memories in memory
     await conn.execute("set timezone = 'UTC'")
     await heeded(conn)
+
+
+def _ended(conn: Connection) -> bool:
+    """Whether the server's farewell has arrived; no question is sent, so that it costs no round trip."""
+    try:
+        for _ in range(2):  # its reason, and the end
+            conn.pgconn.consume_input()
+    except OperationalError:
+        return True
+    return conn.broken
 
 
 async def _heed_cancellation() -> None:

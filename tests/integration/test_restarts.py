@@ -1,0 +1,48 @@
+"""The server restarts while a process that uses it has nothing to do: whoever asks next does not notice."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import psycopg
+
+from muniment.faces.cli.talk import Talk
+from muniment.memory.records import Query
+from muniment.memory.settings import load
+from muniment.memory.stores import server
+from tests.engine import engine, scope
+
+ALL_BUT_ME = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+
+
+async def test_ended_while_idle(database_url: str) -> None:
+    """All connections of the pool were ended by the server: twenty questions at once are answered."""
+    async with engine(database_url) as memory:
+
+        async def ask() -> list[str]:
+            answer = await memory.query(scope("ana"), "supervisor", Query(text="Where does the user live?"))
+            return [hit.memory.text for hit in answer.hits]
+
+        await memory.remember(scope("ana"), "I live in Porto")
+        await asyncio.gather(*(ask() for _ in range(8)))
+        async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as conn:
+            await conn.execute(ALL_BUT_ME)
+        assert await asyncio.gather(*(ask() for _ in range(20))) == [["The user lives in Porto"]] * 20
+
+
+async def test_a_chat_goes_on(home: Path) -> None:
+    """The embedded server was stopped between two turns: the second one has it started again, and is remembered."""
+    settings = load({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256"})
+    await server.ensure(home, fsync=False)
+    talk = Talk(settings, scope("ana"))
+    try:
+        await talk.start()
+        await talk.say("I live in Porto.")
+        assert await server.stop(home)
+        turn = await talk.say("I am allergic to walnuts.")
+    finally:
+        await talk.close()
+    assert turn["warnings"] == []
+    assert "Porto" in turn["header"]
+    assert [one["text"] for one in turn["writes"]] == ["The user is allergic to walnuts"]
