@@ -61,11 +61,12 @@ _PAST = re.compile(
     r"\b(?:was|were|did|didn't|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave|ate|felt"
     r"|read|sold|flew|drove|broke|quit|spent|told|born|been|ago|[a-z]{2,20}ed)\b", re.IGNORECASE)  # fmt: skip
 
-# Every pattern below needs one of these; most statements have none, and are not searched by all of them.
-_SIGN = re.compile(
-    r"19|20|day|night|tomorrow|morning|afternoon|evening|week|month|year|spring|summer|autumn|fall|winter|"
-    + re.sub(r"\(\?P<month>", r"\\b(?:", _MONTH)
-)
+# Every pattern below needs its own of these; most statements have none, and are not searched by all of them.
+_SIGNS = {
+    "year": re.compile("19|20"),
+    "month": re.compile(re.sub(r"\(\?P<month>", r"\\b(?:", _MONTH)),
+    "word": re.compile("day|night|tomorrow|morning|afternoon|evening|week|month|year|spring|summer|autumn|fall|winter"),
+}
 
 
 def _lean(text: str) -> int:
@@ -173,8 +174,9 @@ def _bare_month(found: re.Match[str], at: datetime, lean: int) -> When:
 
 def _rule(
     pattern: str, handler: Handler, *, relative: bool = False, partial: bool = False
-) -> tuple[re.Pattern[str], Handler, bool, bool]:
-    return re.compile(pattern, re.IGNORECASE), handler, relative, partial
+) -> tuple[frozenset[str], re.Pattern[str], Handler, bool, bool]:
+    named = {name for name, part in (("year", _YEAR), ("month", _MONTH)) if part in pattern}
+    return frozenset(named or {"word"}), re.compile(pattern, re.IGNORECASE), handler, relative, partial
 
 
 _SIDE = r"(?P<side>this\s+past|this\s+coming|last|next|this|past|coming)\s+"
@@ -205,11 +207,12 @@ _RULES = (
 
 def read(text: str, at: datetime) -> Iterator[Reading]:
     """Every reading of every pattern: start, end, period, preposition, relative, partial."""
-    if not _SIGN.search(text.casefold()):
-        return
-    lean = _lean(text)
-    for pattern, handler, relative, partial in _RULES:
-        for found in pattern.finditer(text):
+    folded = text.casefold()
+    signs = {name for name, sign in _SIGNS.items() if sign.search(folded)}
+    lean = None  # most of what has a sign has no date, and needs none
+    for signed, pattern, handler, relative, partial in _RULES:
+        for found in pattern.finditer(text) if signed <= signs else ():
+            lean = _lean(text) if lean is None else lean
             groups = found.groupdict()
             month = groups.get("month") or ""
             if month.rstrip(".") in _CAPITAL_ONLY:

@@ -21,7 +21,7 @@ _OF_TIME = re.compile(
     r"|last\b|next\b|this\b|past|coming|week|month|year|day|spring|autumn|fall|winter|summer)|[年月日号天周昨今明前后去春夏秋冬季]"
 )
 _QUESTION = re.compile(r"[^.!?。！？\n]*[?？]")
-_NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]{2,}")
+_NAME = re.compile(r"[A-Z](?<=[a-z,;] [A-Z])[a-z]{2,}")  # the rare letter first, and then what stands before it
 # Whether there is a date does not depend on when it was said, only which one it is.
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 

@@ -15,6 +15,8 @@ import Stemmer
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002ffff"
 _RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)?")
 _PLAIN = re.compile("[a-z0-9]+(?:'[a-z0-9]+)?")  # the same for ASCII, in half of the time
+# And for ASCII without an apostrophe, in a quarter of that: each byte as it stands in a word, or the space between two.
+_SPACED = bytes(ord(chr(n).lower()) if chr(n).isalnum() and n < 128 else 32 for n in range(256))
 _IS_CJK = re.compile(f"[{_CJK}]")
 _CJK_RUNS = re.compile(f"[{_CJK}]+")
 _NAME_SIZES = (2, 3, 4)
@@ -220,6 +222,8 @@ def lexemes(text: str) -> Iterator[str]:
 @lru_cache(maxsize=64)
 def runs(text: str) -> tuple[str, ...]:
     """The words of a text, folded, and its runs of CJK characters; kept, because more than one rule looks at them in a row."""
+    if text.isascii() and "'" not in text:
+        return tuple(text.encode().translate(_SPACED).decode().split())
     folded = fold(text)
     return tuple((_PLAIN if folded.isascii() else _RUNS).findall(folded))
 
@@ -285,7 +289,7 @@ def weights(text: str, context: str | None = None) -> dict[int, float]:
     size stands for the mean of the collection, so that a weight is final when it is written; the IDF, which is not,
     belongs to the query."""
     said = runs(text) + runs(context) if context else runs(text)
-    places = [place for run in said for place in _dimensions(run)]
+    places = list(chain.from_iterable(map(_dimensions, said)))
     length = _K1 * (1 - _B + _B * len(places) / _USUAL)
     if len(places) <= _MOST_LEXEMES and len(once := set(places)) == len(places):  # most statements say no word twice
         return dict.fromkeys(sorted(once), round((_K1 + 1) / (1 + length), 4))
