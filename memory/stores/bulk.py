@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
+from itertools import chain
 from math import isfinite
 from operator import attrgetter
 from struct import Struct, error, pack
 from typing import Any
+from uuid import UUID
 
 from psycopg.adapt import Buffer, Dumper
 from psycopg.pq import Format
@@ -29,17 +31,24 @@ from muniment.memory.stores.translate import translated
 
 _BULK, _SWITCH = blocks("bulk"), blocks("switch")
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
-_TEXTS = (
-    "kind", "category", "text", "stable_key", "trust", "state", "agent_id", "run_id", "actor_id", "role", "session_id",
-    "thread_id", "context",
+# What most memories of a write have in common, and the same of turns: packed once for all that have it.
+_SHARED = (
+    "kind", "category", "trust", "state", "agent_id", "run_id", "actor_id", "role", "session_id", "thread_id", "tags",
+    "importance", "pinned", "purge_at", "superseded_by",
 )  # fmt: skip
-_TIMES = ("event_time", "created_at", "updated_at", "purge_at")
+_SAID = ("role", "actor", "source", "path", "session", "thread", "tags")
+# What each has of its own, in the order of the table.
+_OWN = (
+    "memory_id", "text", "fact", "stable_key", "confidence", "event_time", "created_at", "updated_at", "context", "turns",
+    "embedding", "words",
+)  # fmt: skip
+_OWN_SAID = ("turn_id", "text", "at", "recalled")
+_FRAMES = 256
 _FACT = tuple(Fact.__dataclass_fields__)
-_SAID = {"role": "role", "actor": "actor", "text": "text", "source": "source", "path": "path", "session": "session_id",
-         "thread": "thread_id"}  # fmt: skip
-_of_texts, _of_times, _of_said = attrgetter(*_TEXTS), attrgetter(*_TIMES), attrgetter(*_SAID)
+_of_shared, _of_said = attrgetter(*_SHARED), attrgetter(*_SAID)
 _SIZE, _SMALL, _LONG, _REAL = Struct(">i").pack, Struct(">h").pack, Struct(">q").pack, Struct(">f").pack
 _TEXT, _UUID, _BIGINT = 25, 2950, 20  # type oids, the same in every database
+_NULL, _ID, _TIME, _NUMBER = _SIZE(-1), _SIZE(16), _SIZE(8), _SIZE(4)  # the size that stands before a cell
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 _STALE = "42804"  # the SQL state of rows that are not as their table is
 
@@ -66,12 +75,24 @@ class Shape:
 
     def row(self, values: Mapping[str, bytes]) -> bytes:
         """One row with its length; a column that is not named is null."""
+        found = b"".join(self._cells(values))
+        return _SIZE(len(found)) + found
+
+    def frame(self, values: Mapping[str, bytes], own: Sequence[str]) -> tuple[bytes, ...]:
+        """A row without the cells of its `own` columns, which are named in their order: what stands before each, and the rest."""
+        cells, places = self._cells(values), [self.places[name] for name in own]
+        starts = [0, *(place + 1 for place in places)]
+        before = [
+            b"".join(cells[start:place]) + self.heads[place] for start, place in zip(starts, places, strict=False)
+        ]
+        return (*before, b"".join(cells[starts[-1] :]))
+
+    def _cells(self, values: Mapping[str, bytes]) -> list[bytes]:
         cells = list(self.nulls)
         for name, value in values.items():
             place = self.places[name]
-            cells[place] = self.heads[place] + _SIZE(len(value)) + value
-        found = b"".join(cells)
-        return _SIZE(len(found)) + found
+            cells[place] = self.heads[place] + _sized(value)
+        return cells
 
     def rows(self, found: Sequence[bytes]) -> Rows:
         """Rows as one parameter."""
@@ -94,13 +115,66 @@ class _Dumper(Dumper):
         return obj.packed
 
 
-@dataclass(frozen=True, slots=True)
 class Shapes:
     """The tables that are written in bulk."""
 
-    memories: Shape
-    versions: Shape
-    turns: Shape
+    def __init__(self, memories: Shape, versions: Shape, turns: Shape, *, model: str) -> None:
+        self.memories, self.versions, self.turns = memories, versions, turns
+        self._model = model.encode()
+        # Typed: 1, 1.0 and True are equal, and only one of them is a number as the table has it.
+        self._frame = lru_cache(maxsize=_FRAMES, typed=True)(self._framed)
+        self._said_frame = lru_cache(maxsize=_FRAMES, typed=True)(self._said_framed)
+
+    def memory(self, change: Change) -> bytes:
+        """The row of a new memory. Raises BadInput for what cannot be one."""
+        after = change.after
+        if change.vector is None or change.before is not None:
+            raise BadInput("only a new memory with its vector is brought")
+        _no_nul((after.text, after.stable_key, after.context))
+        frame = self._frame(*_of_shared(after))
+        fact = None if after.fact is None else b"\x01" + _json({name: getattr(after.fact, name) for name in _FACT})
+        own = (
+            _ID + after.id.bytes,
+            _sized(after.text.encode()),
+            _maybe(fact),
+            _text(after.stable_key),
+            _NUMBER + _number(_REAL, after.confidence),
+            _time(after.event_time),
+            _time(after.created_at),
+            _time(after.updated_at),
+            _text(after.context),
+            _ids(after.turns),
+            _sized(_embedded(change.vector)),
+            _sized(_worded(after.text, after.context)),
+        )
+        return _filled(frame, own)
+
+    def turn(self, turn: Turn) -> bytes:
+        """The row of a turn."""
+        _no_nul((turn.text,))
+        frame = self._said_frame(*_of_said(turn))
+        recalled = _list(_BIGINT, [_number(_LONG, one) for one in turn.recalled])
+        return _filled(frame, (_ID + turn.id.bytes, _sized(turn.text.encode()), _time(turn.at), _sized(recalled)))
+
+    def _framed(self, *shared: Any) -> tuple[bytes, ...]:
+        named = dict(zip(_SHARED, shared, strict=True))
+        found = _texts(named) | {
+            "embedding_model": self._model,
+            "importance": _number(_SMALL, named["importance"]),
+            "pinned": b"\x01" if named["pinned"] else b"\x00",
+        }
+        if named["purge_at"] is not None:
+            found["purge_at"] = _moment(named["purge_at"])
+        if named["superseded_by"] is not None:
+            found["superseded_by"] = named["superseded_by"].bytes
+        return self.memories.frame(found, _OWN)
+
+    def _said_framed(self, *shared: Any) -> tuple[bytes, ...]:
+        found = _texts(dict(zip(_SAID, shared, strict=True)))
+        named = {
+            {"session": "session_id", "thread": "thread_id"}.get(name, name): value for name, value in found.items()
+        }
+        return self.turns.frame(named, _OWN_SAID)
 
 
 class Bulk(Sessions):
@@ -115,8 +189,8 @@ class Bulk(Sessions):
         with translated():
             return tuple(
                 Parcel(
-                    memory=shapes.memories.row(_memory(change, self._model)),
-                    turns={id_: shapes.turns.row(_turn(said[id_])) for id_ in change.after.turns if id_ in said},
+                    memory=shapes.memory(change),
+                    turns={id_: shapes.turn(said[id_]) for id_ in change.after.turns if id_ in said},
                 )
                 for change in plan.changes
             )
@@ -170,7 +244,7 @@ class Bulk(Sessions):
                     Shape.of(await (await conn.execute(_BULK["shape"], {"table": table})).fetchall())
                     for table in ("muniment.memories", "muniment.memory_versions", "muniment.turns")
                 ]
-            self._shapes = Shapes(*found)
+            self._shapes = Shapes(*found, model=self._model)
         return self._shapes
 
 
@@ -183,50 +257,60 @@ def carrying(conn: Connection) -> Any:
 
 def vectors(text: str, context: str | None, embedding: Vector, model: str) -> dict[str, bytes]:
     """The columns that a search reads."""
-    weights = indexed(text, context)
-    places, size = [place - 1 for place in weights], len(weights)
     return {
-        "embedding": pack(">HH", len(embedding), 0) + embedding.astype(">f2").tobytes(),
+        "embedding": _embedded(embedding),
         "embedding_model": model.encode(),
-        "words": pack(f">3i{size}i{size}f", words.DIMENSIONS, size, 0, *places, *weights.values()),
+        "words": _worded(text, context),
     }
 
 
-def _memory(change: Change, model: str) -> dict[str, bytes]:
-    after = change.after
-    if change.vector is None or change.before is not None:
-        raise BadInput("only a new memory with its vector is brought")
-    found = vectors(after.text, after.context, change.vector, model)
-    texts = _of_texts(after)
-    for name, value in zip(_TEXTS, texts, strict=True):
-        if value is not None:
-            found[name] = value.encode()
-    _no_nul(texts + after.tags)
-    for name, at in zip(_TIMES, _of_times(after), strict=True):
-        if at is not None:
-            found[name] = _moment(at)
-    if after.fact is not None:
-        found["fact"] = b"\x01" + _json({name: getattr(after.fact, name) for name in _FACT})
-    if after.superseded_by is not None:
-        found["superseded_by"] = after.superseded_by.bytes
-    found["memory_id"] = after.id.bytes
-    found["importance"] = _number(_SMALL, after.importance)
-    found["confidence"] = _number(_REAL, after.confidence)
-    found["pinned"] = b"\x01" if after.pinned else b"\x00"
-    found["tags"] = _list(_TEXT, [tag.encode() for tag in after.tags])
-    found["turns"] = _list(_UUID, [turn.bytes for turn in after.turns])
-    return found
+def _embedded(vector: Vector) -> bytes:
+    return pack(">HH", len(vector), 0) + vector.astype(">f2").tobytes()
 
 
-def _turn(turn: Turn) -> dict[str, bytes]:
-    said = _of_said(turn)
-    _no_nul(said + turn.tags)
-    found = {column: value.encode() for column, value in zip(_SAID.values(), said, strict=True) if value is not None}
-    found["turn_id"] = turn.id.bytes
-    found["at"] = _moment(turn.at)
-    found["tags"] = _list(_TEXT, [tag.encode() for tag in turn.tags])
-    found["recalled"] = _list(_BIGINT, [_number(_LONG, one) for one in turn.recalled])
-    return found
+def _worded(text: str, context: str | None) -> bytes:
+    weights = indexed(text, context)
+    size = len(weights)
+    return _sparse(size)(words.DIMENSIONS, size, 0, *[place - 1 for place in weights], *weights.values())
+
+
+@lru_cache(maxsize=1_024)
+def _sparse(size: int) -> Callable[..., bytes]:
+    return Struct(f">3i{size}i{size}f").pack
+
+
+def _filled(frame: Sequence[bytes], own: Sequence[bytes]) -> bytes:
+    """A row of its frame and the cells of its own, with its length."""
+    found = b"".join(chain.from_iterable(zip(frame, own, strict=False))) + frame[-1]
+    return _SIZE(len(found)) + found
+
+
+def _sized(value: bytes) -> bytes:
+    return _SIZE(len(value)) + value
+
+
+def _maybe(value: bytes | None) -> bytes:
+    return _NULL if value is None else _sized(value)
+
+
+def _text(value: str | None) -> bytes:
+    return _NULL if value is None else _sized(value.encode())
+
+
+def _time(value: datetime | None) -> bytes:
+    return _NULL if value is None else _TIME + _moment(value)
+
+
+def _ids(ids: Sequence[UUID]) -> bytes:
+    return _sized(_list(_UUID, [one.bytes for one in ids]))
+
+
+def _texts(named: Mapping[str, Any]) -> dict[str, bytes]:
+    """Those of the values that are texts, and the list of tags."""
+    said = {name: value for name, value in named.items() if isinstance(value, str)}
+    _no_nul((*said.values(), *named["tags"]))
+    tags = _list(_TEXT, [tag.encode() for tag in named["tags"]])
+    return {name: value.encode() for name, value in said.items()} | {"tags": tags}
 
 
 def _no_nul(texts: Iterable[str | None]) -> None:
