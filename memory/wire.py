@@ -9,6 +9,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, get_args, get_type_hints
 from uuid import UUID
 
+import orjson
+
 from muniment.memory.errors import BadInput
 from muniment.memory.plan import Change, Consent, Receipt
 from muniment.memory.records import (
@@ -82,6 +84,15 @@ def sound(value: Any) -> bool:
         elif isinstance(one, list | tuple):
             waiting += one
     return True
+
+
+def plainly_sound(values: Sequence[Any]) -> bool:
+    """A quick look whether all of these are `sound`; False where that is not sure."""
+    try:
+        found = orjson.dumps(values)  # refuses half of a pair, which has no code
+    except (TypeError, RecursionError):
+        return False
+    return b"\\u0000" not in found
 
 
 def texts(value: Any) -> bool:

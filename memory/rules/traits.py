@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from muniment.memory.rules import dates, words
 
@@ -30,7 +29,7 @@ def traits(text: str) -> dict[int, float]:
     """Dimensions and values in (0, 1]: DATED 1 if the text says when, ASKING the share of its characters that
     stand in questions, NAMING 1 if it has a capitalised word inside a sentence. What is 0 is left out."""
     found: dict[int, float] = {}
-    if (_FIGURE.search(text) or any(map(_of_time, words.runs(text)))) and dates.mentions(text, _ANY_TIME):
+    if (_FIGURE.search(text) or any(map(_of_time.__getitem__, words.runs(text)))) and dates.mentions(text, _ANY_TIME):
         found[DATED] = 1.0
     if "?" in text or "？" in text:
         found[ASKING] = round(sum(map(len, _QUESTION.findall(text))) / len(text), 4)
@@ -44,6 +43,4 @@ def indexed(text: str, context: str | None = None) -> dict[int, float]:
     return traits(text) | words.weights(text, context)
 
 
-@lru_cache(maxsize=32_768)
-def _of_time(run: str) -> bool:
-    return _OF_TIME.search(run) is not None
+_of_time = words.Kept(lambda run: _OF_TIME.search(run) is not None)

@@ -37,10 +37,11 @@ _SHARED = (
     "importance", "pinned", "purge_at", "superseded_by",
 )  # fmt: skip
 _SAID = ("role", "actor", "source", "path", "session", "thread", "tags")
+SEARCHED = ("embedding", "words")
 # What each has of its own, in the order of the table.
 _OWN = (
     "memory_id", "text", "fact", "stable_key", "confidence", "event_time", "created_at", "updated_at", "context", "turns",
-    "embedding", "words",
+    *SEARCHED,
 )  # fmt: skip
 _OWN_SAID = ("turn_id", "text", "at", "recalled")
 _FRAMES = 256
@@ -144,17 +145,16 @@ class Shapes:
             _time(after.updated_at),
             _text(after.context),
             _ids(after.turns),
-            _sized(_embedded(change.vector)),
-            _sized(_worded(after.text, after.context)),
+            *searched(after.text, after.context, change.vector),
         )
-        return _filled(frame, own)
+        return filled(frame, own)
 
     def turn(self, turn: Turn) -> bytes:
         """The row of a turn."""
         _no_nul((turn.text,))
         frame = self._said_frame(*_of_said(turn))
         recalled = _list(_BIGINT, [_number(_LONG, one) for one in turn.recalled])
-        return _filled(frame, (_ID + turn.id.bytes, _sized(turn.text.encode()), _time(turn.at), _sized(recalled)))
+        return filled(frame, (_ID + turn.id.bytes, _sized(turn.text.encode()), _time(turn.at), _sized(recalled)))
 
     def _framed(self, *shared: Any) -> tuple[bytes, ...]:
         named = dict(zip(_SHARED, shared, strict=True))
@@ -224,9 +224,12 @@ class Bulk(Sessions):
             await conn.execute(_SWITCH["expect"], {"model": self._model})
             named["most"] = len(parcels)
             if turns:
-                await cursor.execute(_BULK["turns"], named | {"turns": shapes.turns.rows(list(turns.values()))})
-                known = turns.keys() - one_row(await cursor.fetchone())["consumed"]
-                new = [one for one in parcels if not one.turns or not known >= one.turns.keys()]
+                said = {"turns": shapes.turns.rows(list(turns.values())), "said": len(turns)}
+                await cursor.execute(_BULK["turns"], named | said)
+                consumed = one_row(await cursor.fetchone())["consumed"]
+                if consumed is not None:
+                    known = turns.keys() - consumed
+                    new = [one for one in parcels if not one.turns or not known >= one.turns.keys()]
             if new:
                 named |= {"expected": one_row(await locked.fetchone())["rev"], "changes": len(new)}
                 await cursor.execute(_BULK["bump"], named)
@@ -255,23 +258,15 @@ def carrying(conn: Connection) -> Any:
     return cursor
 
 
-def vectors(text: str, context: str | None, embedding: Vector, model: str) -> dict[str, bytes]:
-    """The columns that a search reads."""
-    return {
-        "embedding": _embedded(embedding),
-        "embedding_model": model.encode(),
-        "words": _worded(text, context),
-    }
-
-
-def _embedded(vector: Vector) -> bytes:
-    return pack(">HH", len(vector), 0) + vector.astype(">f2").tobytes()
-
-
-def _worded(text: str, context: str | None) -> bytes:
+def searched(text: str, context: str | None, embedding: Vector) -> tuple[bytes, bytes]:
+    """The cells that a search reads, in the order of `SEARCHED`."""
     weights = indexed(text, context)
     size = len(weights)
-    return _sparse(size)(words.DIMENSIONS, size, 0, *[place - 1 for place in weights], *weights.values())
+    places = [place - 1 for place in weights]
+    return (
+        _sized(pack(">HH", len(embedding), 0) + embedding.astype(">f2").tobytes()),
+        _sized(_sparse(size)(words.DIMENSIONS, size, 0, *places, *weights.values())),
+    )
 
 
 @lru_cache(maxsize=1_024)
@@ -279,7 +274,7 @@ def _sparse(size: int) -> Callable[..., bytes]:
     return Struct(f">3i{size}i{size}f").pack
 
 
-def _filled(frame: Sequence[bytes], own: Sequence[bytes]) -> bytes:
+def filled(frame: Sequence[bytes], own: Sequence[bytes]) -> bytes:
     """A row of its frame and the cells of its own, with its length."""
     found = b"".join(chain.from_iterable(zip(frame, own, strict=False))) + frame[-1]
     return _SIZE(len(found)) + found

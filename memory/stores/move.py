@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any
 
 from muniment.memory.errors import BadInput, Conflict, StoreError
 from muniment.memory.ports import Dump
 from muniment.memory.records import Revision, Scope, Vector
-from muniment.memory.stores.bulk import Bulk, Shapes, carrying, vectors
+from muniment.memory.stores.bulk import SEARCHED, Bulk, Shapes, carrying, filled, searched
 from muniment.memory.stores.sql import blocks
 
+_kind = itemgetter("type")
 _MOVE, _BULK, _SWITCH = blocks("move"), blocks("bulk"), blocks("switch")
 # SQL states of a row that does not fit its table: not supported, data, integrity, of another type, too long.
 _UNFIT = ("0A", "22", "23", "42804", "54")
 _AT_ONCE = 256  # rows of a statement
 # What the restoring store says itself, whatever a row says.
 _OWN = frozenset({"type", "space_id", "embedding", "embedding_model", "words", "next_embedding", "next_model"})
+_LOOSE = ("journal", "turn")  # of a space, and of nothing else in it
 _UNSAID: dict[str, dict[str, Any]] = {"turn": {"source": "user", "tags": [], "recalled": []}}  # in older exports
 
 
@@ -59,10 +62,8 @@ class Moves(Bulk):
             cursor = carrying(conn)
             await conn.execute(_BULK["generic"])
             async with conn.pipeline():
-                for kind, same in groupby(dump.rows, key=lambda row: row["type"]):
-                    while some := list(islice(same, _AT_ONCE)):
-                        if kind != "space":
-                            await cursor.execute(_MOVE[f"load_{kind}"], self._loaded(scope, kind, some, vector, shapes))
+                for kind, some in _parts(dump.rows):
+                    await cursor.execute(_MOVE[f"load_{kind}"], self._loaded(scope, kind, some, vector, shapes))
             await conn.execute(_BULK["custom"])
             flaws = await (await conn.execute(_MOVE["flaws"], space)).fetchall()
             if flaws:
@@ -72,16 +73,34 @@ class Moves(Bulk):
         self, scope: Scope, kind: str, some: Sequence[dict[str, Any]], found: Iterator[Vector], shapes: Shapes
     ) -> dict[str, Any]:
         """The parameters of a `load` block. What no export says stands in rows that those of the export complete."""
-        own: dict[str, Any] = {"space_id": str(scope.space)}
         if kind not in ("memory", "version"):
-            return {"rows": _encoded([_UNSAID.get(kind, {}) | row | own for row in some])}
-        shape, space = shapes.memories if kind == "memory" else shapes.versions, {"space_id": scope.space.bytes}
-        bare = [
-            shape.row(space | vectors(row["text"], row.get("context"), next(found), self._model)) for row in some
-        ]  # fmt: skip
-        said = [{key: value for key, value in row.items() if key not in _OWN} for row in some]
+            base = _UNSAID.get(kind, {}) | {"space_id": str(scope.space)}
+            said = [{key: row[key] for key in row if key != "space_id"} if "space_id" in row else row for row in some]
+            return {"rows": _encoded(said), "base": _encoded(base)}
+        shape = shapes.memories if kind == "memory" else shapes.versions
+        frame = shape.frame({"space_id": scope.space.bytes, "embedding_model": self._model.encode()}, SEARCHED)
+        bare = [filled(frame, searched(row["text"], row.get("context"), next(found))) for row in some]
+        # Null as it is unsaid: most columns of a memory are.
+        said = [{key: value for key, value in row.items() if value is not None and key not in _OWN} for row in some]
         return {"rows": _encoded(said), "bare": shape.rows(bare)}
 
 
-def _encoded(some: Sequence[dict[str, Any]]) -> str:
-    return json.dumps(some, ensure_ascii=False, separators=(",", ":"))
+def _parts(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """The rows of each statement, in order, and of what kind they are. What no other row refers to goes between those
+    that take long to pack: the server has work meanwhile."""
+    loose = _cut(sorted((row for row in rows if row["type"] in _LOOSE), key=_kind))
+    for kind, some in _cut(row for row in rows if row["type"] not in _LOOSE):
+        if kind != "space":
+            yield kind, some
+            yield from islice(loose, len(_LOOSE))
+    yield from loose
+
+
+def _cut(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    for kind, same in groupby(rows, key=_kind):
+        while some := list(islice(same, _AT_ONCE)):
+            yield kind, some
+
+
+def _encoded(said: Any) -> str:
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"))

@@ -229,7 +229,7 @@ async def test_candidates_are_not_read_far_ahead(database_url: str) -> None:
 
 @pytest.mark.parametrize("changed", [
     {"category": "a\0b"}, {"category": "\ud800"}, {"importance": 9}, {"importance": 10**9}, {"confidence": float("nan")},
-    {"confidence": float("inf")},
+    {"confidence": float("inf")}, {"importance": 2.0},
 ])  # fmt: skip
 async def test_a_batch_that_cannot_be(database_url: str, changed: dict[str, object]) -> None:
     """It is refused with an error of the house, and nothing of it is kept."""

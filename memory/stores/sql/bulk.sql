@@ -12,7 +12,8 @@ set local plan_cache_mode = force_custom_plan
 -- name: lock (the writers of a space wait for one another here, and nobody who only refers to it, such as the ledger)
 select rev from muniment.spaces where space_id = %(space)s for no key update
 
--- name: turns (what is left out was consumed before: nothing else is there to look it up, and no plan to go wrong)
+-- name: turns (null for all of them; what is left out was consumed before: nothing else is there to look it up, and no
+-- plan to go wrong)
 with consumed as (
   insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
     recalled, consumed_rev)
@@ -22,7 +23,8 @@ with consumed as (
   on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev where turns.consumed_rev is null
   returning turn_id
 )
-select coalesce(array_agg(turn_id), '{}') as consumed from consumed
+select case when count(*) < %(said)s then coalesce(array_agg(turn_id), '{}') end as consumed
+from consumed
 
 -- name: fewer (no other turn has a revision that the space has not reached)
 update muniment.turns set consumed_rev = %(expected)s::bigint + %(changes)s

@@ -50,20 +50,25 @@ from (select unnest(%(bare)b::muniment.memory_versions[]) as bare, jsonb_array_e
   lateral jsonb_populate_record(one.bare, one.said) whole
 
 -- name: load_journal
-insert into muniment.journal select * from jsonb_populate_recordset(null::muniment.journal, %(rows)s::jsonb)
+insert into muniment.journal select * from jsonb_populate_recordset(
+  jsonb_populate_record(null::muniment.journal, %(base)s::jsonb), %(rows)s::jsonb)
 
 -- name: load_relation
-insert into muniment.relations select * from jsonb_populate_recordset(null::muniment.relations, %(rows)s::jsonb)
+insert into muniment.relations select * from jsonb_populate_recordset(
+  jsonb_populate_record(null::muniment.relations, %(base)s::jsonb), %(rows)s::jsonb)
 
 -- name: load_thread
-insert into muniment.thread_revision select * from jsonb_populate_recordset(null::muniment.thread_revision, %(rows)s::jsonb)
+insert into muniment.thread_revision select * from jsonb_populate_recordset(
+  jsonb_populate_record(null::muniment.thread_revision, %(base)s::jsonb), %(rows)s::jsonb)
 
 -- name: load_turn
-insert into muniment.turns select * from jsonb_populate_recordset(null::muniment.turns, %(rows)s::jsonb)
+insert into muniment.turns select * from jsonb_populate_recordset(
+  jsonb_populate_record(null::muniment.turns, %(base)s::jsonb), %(rows)s::jsonb)
 
 -- name: load_consent
 insert into muniment.consent_requests
-select * from jsonb_populate_recordset(null::muniment.consent_requests, %(rows)s::jsonb)
+select * from jsonb_populate_recordset(
+  jsonb_populate_record(null::muniment.consent_requests, %(base)s::jsonb), %(rows)s::jsonb)
 
 -- name: flaws (what no writer leaves behind, and no reader could bear)
 with own as (select rev from muniment.spaces where space_id = %(space)s)
@@ -95,16 +100,28 @@ select 'a line of the journal has a number that is none, or no object as meta'
 from muniment.journal j where j.space_id = %(space)s and (j.sim = 'NaN' or jsonb_typeof(j.meta) <> 'object')
 union all
 select 'a time is not in the years 2 to 9998'
-from (select event_time as at from muniment.memories where space_id = %(space)s
-      union all select created_at from muniment.memories where space_id = %(space)s
-      union all select updated_at from muniment.memories where space_id = %(space)s
-      union all select last_accessed_at from muniment.memories where space_id = %(space)s
-      union all select purge_at from muniment.memories where space_id = %(space)s
-      union all select event_time from muniment.memory_versions where space_id = %(space)s
-      union all select ts from muniment.journal where space_id = %(space)s
-      union all select at from muniment.turns where space_id = %(space)s
-      union all select asked_at from muniment.consent_requests where space_id = %(space)s
-      union all select expires_at from muniment.consent_requests where space_id = %(space)s
-      union all select decided_at from muniment.consent_requests where space_id = %(space)s) moment
-where at not between '0002-01-01' and '9998-12-31'
+from muniment.memories where space_id = %(space)s
+  and (event_time not between '0002-01-01' and '9998-12-31'
+       or created_at not between '0002-01-01' and '9998-12-31'
+       or updated_at not between '0002-01-01' and '9998-12-31'
+       or last_accessed_at not between '0002-01-01' and '9998-12-31'
+       or purge_at not between '0002-01-01' and '9998-12-31')
+union all
+select 'a time is not in the years 2 to 9998'
+from muniment.memory_versions where space_id = %(space)s
+  and (event_time not between '0002-01-01' and '9998-12-31')
+union all
+select 'a time is not in the years 2 to 9998'
+from muniment.journal where space_id = %(space)s
+  and (ts not between '0002-01-01' and '9998-12-31')
+union all
+select 'a time is not in the years 2 to 9998'
+from muniment.turns where space_id = %(space)s
+  and (at not between '0002-01-01' and '9998-12-31')
+union all
+select 'a time is not in the years 2 to 9998'
+from muniment.consent_requests where space_id = %(space)s
+  and (asked_at not between '0002-01-01' and '9998-12-31'
+       or expires_at not between '0002-01-01' and '9998-12-31'
+       or decided_at not between '0002-01-01' and '9998-12-31')
 limit 1

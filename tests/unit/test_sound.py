@@ -1,0 +1,32 @@
+"""The quick look at the characters of an import lets nothing pass that cannot be stored."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, strategies as st
+
+from muniment.memory import wire
+
+TEXTS = st.text(st.sampled_from("aé水\0\\u\ud800\udc00"), max_size=6)
+VALUES = st.recursive(
+    TEXTS | st.integers() | st.floats() | st.none(), lambda one: st.lists(one) | st.dictionaries(TEXTS, one)
+)
+
+
+@given(st.lists(VALUES, max_size=4))
+def test_what_passes_is_sound(values: list[object]) -> None:
+    """Wherever a NUL or half a character stands."""
+    assert not wire.plainly_sound(values) or wire.sound(values)
+
+
+@pytest.mark.parametrize("value", [datetime.now(UTC).tzinfo, {1: "a"}, 2**70, "a\\u0000"])
+def test_what_is_in_doubt_does_not(value: object) -> None:
+    """What is no JSON, or looks as if it had a NUL, is left to the look at each text."""
+    assert not wire.plainly_sound([{"a": value}])
+
+
+def test_an_ordinary_row_passes() -> None:
+    """Otherwise the look would be for nothing."""
+    assert wire.plainly_sound([{"text": "Zoë wants 水", "tags": [], "confidence": 1.0, "fact": None}])
