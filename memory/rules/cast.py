@@ -19,14 +19,20 @@ _PERSON = (  # the words for people that readings know are compared there
 _SOMEBODY = re.compile(rf"(?:my|[\w. ]{{1,40}}['’]s) (?:[\w-]+ ){{0,2}}?(?P<who>{_PERSON}(?:-\w+)*)\b")
 _FAMILY = (
     SURNAMES
-    + "章黎伍房葛倪温俞柯祝甘童颜骆詹涂庄喻耿盛裴聂焦岳殷冉庞鲍柳樊翟欧牟靳隋滕覃甄桑阮卞缪岑娄邬闫蒲屈邢蔺湛冼佟窦戚苟乔鲁祁凌霍虞昝卓邝栾邸佘褚楚荀晏阚池仇麦季古舒"
+    + "章黎伍房葛倪温俞柯祝甘童颜骆詹涂庄喻耿盛裴聂焦岳殷冉庞鲍柳樊翟欧牟靳隋滕覃甄桑阮卞缪岑娄邬闫蒲屈邢蔺湛冼佟窦戚苟乔鲁祁凌霍虞昝卓邝栾邸佘褚楚荀晏阚池仇麦季古舒纪"
 )
 _SURNAME_ZH = (
     rf"(?:欧阳|司马|上官|诸葛|夏侯|皇甫|尉迟|公孙|慕容|令狐|宇文|司徒|端木|南宫|[小老](?=[{_FAMILY}])|阿|[{_FAMILY}])"
 )
-_NAME_ZH = re.compile(
-    rf"(?!周[一二三四五六日末]|阿姨|凌晨|霍乱|季[节度军]|古[代典老]|楚[楚]|舒[服适]|池[塘子]|仇[恨人]|麦[子当]){_SURNAME_ZH}[\u4e00-\u9fff]"
+_ADDRESSED = "经理|主任|老师|医生|师傅|教练|大夫|教授|护士|律师|队长|阿姨|叔叔?|伯伯?|姨|婶|哥|姐"
+_NO_NAME = (
+    "周[一二三四五六日末]|阿姨|凌晨|霍乱|季[节度军]|古[代典老]|楚楚|舒[服适]|池[塘子]|仇[恨人]|麦[子当]|纪[念律录]"
 )
+_NO_SURNAME = "大二三四五小堂表亲老的是和跟在学语文班庭新女男个位名任牙用"
+_NAME_ZH = re.compile(
+    rf"(?!{_NO_NAME})(?:(?![{_NO_SURNAME}])[\u4e00-\u9fff](?:{_ADDRESSED})|{_SURNAME_ZH}[\u4e00-\u9fff])"
+)
+_EDGE = r"(?<![^\W\d_\u3400-\u9fff])", r"(?![^\W\d_\u3400-\u9fff])"  # of a word of an alphabetic script
 _EVEN = re.compile(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
 _WHOSE_ZH = re.compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
 _KIN = rf"[大二三四五小堂表]?(?:{RELATION}|舅|姨|姑|叔|伯|搭档|师兄|师姐|师弟|师妹|邻居|室友|同桌|房东|导师|[\u4e00-\u9fff]{{1,2}}伴)"
@@ -97,10 +103,11 @@ def _lead_zh(one: Reading) -> str:
 
 
 def other_names(a: Reading, b: Reading) -> bool:
-    """Whether each has a Chinese name that the other does not have, or one has a longer one, wherever they stand. Now and then
-    it is a word like 高铁: then two statements with one each stay two."""
+    """Whether each has a name that the other does not have, one of them a Chinese one, or one has a longer one, wherever they
+    stand. Now and then it is a word like 高铁: then two statements with one each stay two."""
     mine, theirs = (set(_NAME_ZH.findall(one.text)) for one in (a, b))
-    if any(name not in b.text for name in mine) and any(name not in a.text for name in theirs):
+    here, there = ({name for name in some if name not in other.text} for some, other in ((mine, b), (theirs, a)))
+    if (here or there) and here | (a.names - set(b.said)) and there | (b.names - set(a.said)):
         return True
     return any(_goes_on(name, a.text, b.text) for name in mine | theirs)
 
@@ -150,9 +157,10 @@ def _parts(one: Reading, other: Reading) -> Iterator[tuple[Literal["name", "kin"
     # The capital of a first word proves nothing unless the other text has it inside.
     leads = {x.lead for x, y in ((one, other), (other, one)) if x.lead and x.lead in y.names}
     named = "|".join(map(re.escape, sorted(one.names | other.names | leads | USER, key=len, reverse=True)))
-    name = rf"\b(?:{named})(?:[ -](?:{named}))*\b|{_chinese(one, other)}"
+    name = rf"(?:{_EDGE[0]}(?:{named})(?:[ -](?:{named}))*{_EDGE[1]}|{_chinese(one, other)})(?:{_ADDRESSED})?"
     for found in re.finditer(
-        rf"(?P<name>{name})|(?P<own>['’]s\b|的)|(?P<kin>{_KIN})|(?P<zh>[\u3400-\u9fff])|[^\W\d_]+", one.text
+        rf"(?P<name>{name})|(?P<own>['’]s\b|的)|(?P<kin>{_KIN})|(?P<zh>[\u3400-\u9fff])|[^\W\d_\u3400-\u9fff]+",
+        one.text,
     ):
         token, kind = found.group(), found.lastgroup
         if kind == "name":

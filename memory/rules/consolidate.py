@@ -14,7 +14,7 @@ from typing import Any, Literal
 from muniment.memory.plan import Change, Relation
 from muniment.memory.records import TRUST_RANK, Candidate, Fact, Memory, MemoryId, Neighbour, evolve
 from muniment.memory.rules import words
-from muniment.memory.rules.cast import exchanged, of_two_people, other_names
+from muniment.memory.rules.cast import exchanged, led_otherwise, of_two_people, other_names
 from muniment.memory.rules.judge import another_time, attribute, judge, one_subject
 from muniment.memory.rules.merge import alike
 from muniment.memory.rules.reading import read
@@ -121,12 +121,12 @@ def _stands(pair: Pair) -> bool:
     left, right = read(new.text), read(old.text)
     if _one_attribute(pair):
         return False
-    if unrelated(left, right):
+    if unrelated(left, right) or exchanged(left, right) or led_otherwise(left, right):
         return True
     if judge(_again(new), old) == "supersedes":
         return False
     other = contrast(left, right) or swapped(left, right) or names_differ(left, right) or other_names(left, right)
-    return (other or exchanged(left, right)) and not same_slot(left, right)
+    return other and not same_slot(left, right)
 
 
 def _keyed(pair: Pair) -> bool:

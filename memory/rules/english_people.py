@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from muniment.memory.rules import dates, predicates
+from muniment.memory.rules import dates, predicates, words
 from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import NAME, is_name, listed, place, slug, thing, trim
 from muniment.memory.rules.english_words import CONDITIONS, ONE_AT_A_TIME, RELATION, RELATIONS, TRADES, owned, singular
 from muniment.memory.rules.text import vocabulary
 
-_PERSON = r"[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*){0,2}"
+_PERSON = rf"[{words.UPPER}][\w'-]*(?:\s+[{words.UPPER}][\w'-]*){{0,2}}"
 _MY = r"(?i:my)\s+(?P<rel>(?i:" + RELATION + r"))\b"
 _NAMED = re.compile(
     r"^(?i:this\s+is\s+)?"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from muniment.memory.rules import words
 from muniment.memory.rules.draft import Clause
 from muniment.memory.rules.english_words import DIETS, NATIONALITIES, TRADES, owned
 from muniment.memory.rules.text import vocabulary
@@ -12,7 +13,7 @@ _NOBODY = vocabulary(
     "team gen type plan option level version batman superman spiderman groot virgo aries taurus gemini libra scorpio sagittarius capricorn aquarius pisces"
 )
 _LETTERS = re.compile(r"[A-Z]{3,}")  # AFK, ADHD
-NAME = r"[^\W\d_][\w'-]*(?:\s+[A-Z][\w'-]*\.?){0,3}"
+NAME = rf"[^\W\d_][\w'-]*(?:\s+[{words.UPPER}][\w'-]*\.?){{0,3}}"
 
 _CUT = re.compile(
     r"\s*(?:,\s*)?\b(?:because|although|(?:even\s+)?though|(?<!a )(?<!a\n)while|which|who|where|but|so(?!\s+called)|cause|cuz|whenever|when|as\s+well\s+as|given|considering|and\s+(?:i|it|that|they|he"

@@ -16,10 +16,12 @@ from muniment.memory.rules.chinese_dates import number
 
 _TOKEN = re.compile(r"\d+(?:[.:,]\d+)*|[^\W\d_]+(?:['-][^\W\d_]+)*")
 _CJK_RUN = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)")
-_NAME = re.compile(r"[A-Z][\w-]*")
+_WORD = re.compile(
+    r"[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af][^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]*(?:-[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)*"
+)
 _LACKING = re.compile(r"\b(?:without|without any|without an?|without the)\s+([a-z]+)")
 _OWNED = re.compile(
-    r"'s?\s+(?:[a-z]+\s+){0,2}?(?P<role>" + "|".join(sorted(known.ROLES, key=len, reverse=True)) + r")\b(?:'s)?(?:\s+(?P<name>[A-Z]\w+))?"
+    r"'s?\s+(?:[a-z]+\s+){0,2}?(?P<role>" + "|".join(sorted(known.ROLES, key=len, reverse=True)) + r")\b(?:'s)?(?:\s+(?P<name>[" + words.UPPER + r"]\w+))?"
 )  # fmt: skip
 _OWNED_ZH = re.compile(f"的[^，。]{{0,4}}?(?P<role>{known.ROLE_ZH.pattern})(?P<name>{chinese_words.NAME})?")
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)\b")
@@ -180,9 +182,10 @@ def _said(folded: str) -> Iterator[str]:
 
 
 def _names(text: str, figures: frozenset[str]) -> tuple[frozenset[str], str | None]:
-    found = re.findall(r"[^\W\d_][\w-]*", text)
-    named = [words.fold(one) for one in found[1:] if _NAME.fullmatch(one)]
-    lead = words.fold(found[0]) if found and _NAME.fullmatch(found[0]) else None
+    found = _WORD.findall(text)
+    begins = bool(found) and not words.has_cjk(text.partition(found[0])[0])
+    lead = words.fold(found[0]) if begins and found[0][0].isupper() else None
+    named = [words.fold(one) for one in found[begins:] if one[0].isupper()]
     names = frozenset(one for one in named if one not in _TITLES and one not in figures and one not in words.STOP)
     return names, lead if lead and lead not in words.STOP and lead not in _TITLES else None
 

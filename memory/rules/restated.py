@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from muniment.memory.rules.cast import USER, led_otherwise
+from muniment.memory.rules.cast import USER
 from muniment.memory.rules.reading import Reading, stem
 from muniment.memory.rules.reading_words import NUMBERS
 from muniment.memory.rules.text import vocabulary
@@ -36,12 +36,10 @@ def corrected(new: Reading, old: Reading) -> bool:
         return True
     mine, theirs = set(_heavy(new)), set(_heavy(old))
     if new.denies(old) != old.denies(new):
-        return mine - _DENYING == theirs - _DENYING
+        return new.figures == old.figures and mine - _DENYING == theirs - _DENYING
     # What it was before is its numbers where it has any, else one word; all else has to be said again. Of Chinese each
     # character is a word here.
     gone = old.words - new.words
-    if led_otherwise(new, old):
-        return False
     return new.corrects and len(gone) <= (0 if new.figures or has_cjk(old.text) else 1)
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from muniment.memory.records import Candidate, Turn, evolve
 from muniment.memory.rules import dates, numerals, words
 
-_NAME = re.compile(r"\b[A-Z][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'&.-]*)*")
+_NAME = re.compile(rf"\b[{words.UPPER}][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[{words.UPPER}][\w'&.-]*)*")
 _WORD = re.compile(r"[a-z]+")
 _UNITS = frozenset(words.lexeme_set(
     "kg kilos kilograms grams mg lb lbs pounds cm km kilometres kilometers metres meters miles feet foot inches hours hrs minutes"

@@ -10,7 +10,7 @@ from muniment.memory.rules import calendar, dates, words
 from muniment.memory.rules.calendar import When
 
 Period = tuple[datetime, datetime]
-_NAME = re.compile(r"\b[A-Z]\w*")
+_NAME = re.compile(rf"\b[{words.UPPER}]\w*")
 _LITTLE = re.compile("|".join(sorted(word.capitalize() for word in words.STOP if len(word) > 1)))
 _ENDS = frozenset(".!?:…。！？：\n\r")  # behind them, quotes and brackets between or not, a capital says nothing
 _WITHIN = frozenset((".", ":", ""))  # of "J.K." and "CS:GO"

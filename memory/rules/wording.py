@@ -313,7 +313,7 @@ def _slot(reading: Reading) -> tuple[frozenset[str | tuple[str, str]], str] | No
         if _NO_VALUE.match(found["right"]):
             return None
         fits = verb not in _BARE or _VALUE.search(found["left"]) or bool(reading.names & set(found["right"].split()))
-    return (thing.words | thing.ways, "is" if verb in _NAMING else verb) if known and fits else None
+    return (thing.words | thing.figures | thing.ways, "is" if verb in _NAMING else verb) if known and fits else None
 
 
 def _cjk(new: Reading, old: Reading) -> bool:

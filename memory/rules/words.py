@@ -14,6 +14,8 @@ from typing import TypeVar
 import Stemmer
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002ffff"
+# Every capital that scripts with cases have, for what is told by one: Łukasz, Élodie and Ольга are names, too.
+UPPER = "".join(one for one in map(chr, range(0x2000)) if one.isupper())
 _RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)?")
 _PLAIN = re.compile("[a-z0-9]+(?:'[a-z0-9]+)?")  # the same for ASCII, in half of the time
 # And for ASCII without an apostrophe, in a quarter of that: each byte as it stands in a word, or the space between two.

@@ -181,8 +181,28 @@ def test_who_does_what_to_whom_is_told_by_what_stands_beside_them(a: str, b: str
 
 def test_a_declared_change_is_of_the_same_people() -> None:
     """Somebody else whom a statement is about is no new value, wherever the name stands."""
-    older, newer = "The flat agreed that Nils does the dishes", "The flat agreed that Hugh now does the dishes"
-    assert not corrected(read(newer), read(older))
-    assert corrected(
-        read("The flat agreed that Nils now does the windows"), read("The flat agreed that Nils does the dishes")
-    )
+    older = "The flat agreed that Nils does the dishes"
+    assert verdict(pair(older, "The flat agreed that Hugh now does the dishes"), PROFILE, ())[0] == "different"
+    assert verdict(pair(older, "The flat agreed that Nils now does the windows"), PROFILE, ())[0] == "supersedes"
+    turned = pair("Ana reports to Ben on 3 May", "Ben reports to Ana on 4 May instead of 3 May")
+    assert held("supersedes", turned, ()) == verdict(turned, PROFILE, ())[0] == "different"
+
+
+@pytest.mark.parametrize(("older", "newer"), [
+    ("Łukasz told Олег that the bridge is closed", "Łukasz told Иванна that the bridge is closed"),
+    ("Елена heard from Phil that the bridge is closed", "Élodie heard from Phil that the bridge is closed"),
+    ("有Tony哥在，章小鱼就不喝酒", "有章小鱼在，Tony哥就不喝酒"), ("用户替游经理值了夜班", "游经理替用户值了夜班"),
+    ("季风比用户大五岁", "隆叔比用户大五岁"), ("Tony哥爱喝茶", "Terry哥爱喝茶"), ("坐在后面的是Kevin", "坐在后面的是万里"),
+])  # fmt: skip
+def test_a_name_is_a_name_in_any_script(older: str, newer: str) -> None:
+    """Capitals have accents and are Cyrillic; a Latin name may stand between Chinese characters, with a title behind it."""
+    assert held("same", pair(older, newer), ()) == held("supersedes", pair(older, newer), ()) == "different"
+
+
+@pytest.mark.parametrize(("older", "newer"), [
+    ("Ana coaches the women's eight", "Ana does not coach the women's four"),
+    ("2026年12月4日送茶叶的是牛主任", "2026年6月13日送茶叶的是牛主任的同事"),
+])  # fmt: skip
+def test_another_number_is_another_thing(older: str, newer: str) -> None:
+    """What is said not to be so of one boat, or one day, takes nothing from another."""
+    assert verdict(pair(older, newer), PROFILE, ())[0] == "different"
