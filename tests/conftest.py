@@ -21,6 +21,7 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from muniment.memory.stores import migrate, server
+from tests import citus
 
 T = TypeVar("T")
 HOMES = Path(tempfile.gettempdir())
@@ -82,29 +83,34 @@ def named(url: str, database: str) -> str:
 def template(cluster_url: str) -> str:
     """The name of a migrated database to clone, made once for each state of the migrations."""
     steps = migrate._read(files("muniment.migrations"))
-    name = "template_" + sha256("".join(step.name + step.checksum for step in steps).encode()).hexdigest()[:16]
+    made_of = "".join(step.name + step.checksum for step in steps) + citus.scripts()
+    name = "template_" + sha256(made_of.encode()).hexdigest()[:16]
     draft = f"{name}_{uuid.uuid4().hex[:8]}"
     with psycopg.connect(cluster_url, autocommit=True) as conn:
         conn.execute("select pg_advisory_lock(hashtext(%s))", (name,))
         if conn.execute("select from pg_database where datname = %s", (name,)).fetchone() is None:
-            conn.execute(sql.SQL("create database {}").format(sql.Identifier(draft)))
+            for node in (cluster_url, *citus.WORKERS):
+                citus.on(node, sql.SQL("create database {}").format(sql.Identifier(draft)))
+            if citus.WORKERS:
+                citus.join(named(cluster_url, draft))
             alone(migrate.migrate(named(cluster_url, draft)))
-            conn.execute(sql.SQL("alter database {} rename to {}").format(sql.Identifier(draft), sql.Identifier(name)))
+            if citus.WORKERS:
+                citus.distribute(named(cluster_url, draft))
+            for node in (*citus.WORKERS, cluster_url):
+                citus.rename(node, draft, name)
     return name
 
 
 def clone(cluster_url: str, template: str) -> Iterator[str]:
     name = f"test_{uuid.uuid4().hex}"
-    with psycopg.connect(cluster_url, autocommit=True) as conn:
-        conn.execute(
-            sql.SQL("create database {} template {} strategy file_copy").format(
-                sql.Identifier(name), sql.Identifier(template)
-            )
-        )
-        try:
-            yield named(cluster_url, name)
-        finally:
-            conn.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+    nodes = (cluster_url, *citus.WORKERS)
+    try:
+        for node in nodes:
+            citus.copy(node, template, name)
+        yield named(cluster_url, name)
+    finally:
+        for node in nodes:
+            citus.drop(node, name)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ from psycopg.pq import Format
 
 from muniment.memory.errors import BadInput, StoreError
 from muniment.memory.plan import Change, Parcel, WritePlan
-from muniment.memory.records import Fact, Turn, Vector
+from muniment.memory.records import Fact, Turn, TurnId, Vector
 from muniment.memory.rules import words
 from muniment.memory.rules.traits import indexed
 from muniment.memory.stores.pool import Connection, Sessions, one as one_row
@@ -181,6 +181,7 @@ class Bulk(Sessions):
     """Many new memories in one write."""
 
     _shapes: Shapes | None = None
+    _apart = False  # as on Citus, which plans no insert inside another statement
 
     async def pack(self, plan: WritePlan) -> tuple[Parcel, ...]:
         """See `Store.pack`."""
@@ -224,9 +225,9 @@ class Bulk(Sessions):
             await conn.execute(_SWITCH["expect"], {"model": self._model})
             named["most"] = len(parcels)
             if turns:
-                said = {"turns": shapes.turns.rows(list(turns.values())), "said": len(turns)}
-                await cursor.execute(_BULK["turns"], named | said)
-                consumed = one_row(await cursor.fetchone())["consumed"]
+                consumed = await self._consume(
+                    cursor, named | {"turns": shapes.turns.rows(list(turns.values()))}, len(turns)
+                )
                 if consumed is not None:
                     known = turns.keys() - consumed
                     new = [one for one in parcels if not one.turns or not known >= one.turns.keys()]
@@ -236,8 +237,27 @@ class Bulk(Sessions):
                 if len(new) < len(parcels):
                     await cursor.execute(_BULK["fewer"], named)
                 rows = shapes.memories.rows([one.memory for one in new])
-                await cursor.execute(_BULK["memories"], named | {"memories": rows})
+                await self._insert(cursor, named | {"memories": rows})
         return len(new)
+
+    async def _consume(self, cursor: Any, asked: Mapping[str, Any], said: int) -> Collection[TurnId] | None:
+        """What of the turns was not consumed before; None for all of them."""
+        if not self._apart:
+            await cursor.execute(_BULK["turns"], {**asked, "said": said})
+            consumed: Collection[TurnId] | None = one_row(await cursor.fetchone())["consumed"]
+            return consumed
+        await cursor.execute(_BULK["turns_apart"], asked)
+        return {row["turn_id"] for row in await cursor.fetchall()}
+
+    async def _insert(self, cursor: Any, asked: Mapping[str, Any]) -> None:
+        if not self._apart:
+            await cursor.execute(_BULK["memories"], asked)
+            return
+        await cursor.execute(_BULK["memories_apart"], asked)
+        brought = await cursor.fetchall()
+        columns = {"ids": "memory_id", "revs": "rev", "ats": "created_at"}
+        lists = {name: [row[column] for row in brought] for name, column in columns.items()}
+        await cursor.execute(_BULK["lines_apart"], {**asked, **lists})
 
     async def _shaped(self) -> Shapes:
         if self._shapes is None:
@@ -247,6 +267,7 @@ class Bulk(Sessions):
                     Shape.of(await (await conn.execute(_BULK["shape"], {"table": table})).fetchall())
                     for table in ("muniment.memories", "muniment.memory_versions", "muniment.turns")
                 ]
+                self._apart = one_row(await (await conn.execute(_BULK["apart"])).fetchone())["apart"]
             self._shapes = Shapes(*found, model=self._model)
         return self._shapes
 

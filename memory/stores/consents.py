@@ -43,7 +43,10 @@ async def put(conn: Connection, plan: WritePlan) -> tuple[Consent, ...]:
     for wish in plan.proposals:
         named = {"request": uuid4(), "field": wish.field, "value": wish.value, "memory": wish.memory}
         times = {"at": plan.at, "expires_at": wish.expires_at, "quiet": plan.at - (wish.expires_at - plan.at)}
-        asked.append(await conn.execute(_CONSENT["propose"], space | named | times | {"turns": list(wish.turns)}))
+        wanted = space | named | times | {"turns": list(wish.turns)}
+        asked.append(await conn.execute(_CONSENT["signal"], wanted))
+        await conn.execute(_CONSENT["outdate"], wanted)
+        asked.append(await conn.execute(_CONSENT["propose"], wanted))
     return tuple([consent(row) for cursor in asked for row in await cursor.fetchall()])
 
 

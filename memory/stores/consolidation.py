@@ -63,8 +63,10 @@ class Consolidations(Sessions):
                 at = plan.at if plan is not None else run.started_at
                 looked = {"at": at, "findings": _looked(findings), "tries": TRIES}
                 named = {"space": run.scope.space, "run_id": run.id} | looked
-                noted = one(await (await conn.execute(_BLOCKS["fingerprint"], named)).fetchone())
-                run = evolve(run, shelved=noted["shelved"])
+                noted = await (await conn.execute(_BLOCKS["fingerprint"], named)).fetchall()
+                more = sum(row["judgement"] == "unanswered" and row["tries"] >= TRIES for row in noted)
+                shelved = one(await (await conn.execute(_BLOCKS["shelve"], named | {"more": more})).fetchone())
+                run = evolve(run, **shelved)
             if settled:
                 await settle(conn, run.scope, settled)
         return run

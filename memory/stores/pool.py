@@ -194,8 +194,11 @@ async def _configure(conn: Connection) -> None:
     await register_vector_async(conn)
     await conn.execute("set role muniment_app")
     # A plan that is made once, for any space: that of a search takes as long to make as to carry out. Every statement
-    # keeps to one space, so that an index is always right, whatever the statistics say of another space.
-    await conn.execute("set plan_cache_mode = force_generic_plan")
+    # keeps to one space, so that an index is always right, whatever the statistics say of another space. Citus is the
+    # exception: a plan for any space is none for the node of one.
+    await conn.execute("""
+        select set_config('plan_cache_mode', case when exists (select from pg_catalog.pg_extension where extname = 'citus')
+          then 'auto' else 'force_generic_plan' end, false)""")
     await conn.execute("set enable_seqscan = off")
     await conn.execute("set jit = off")
     # A large space's own index goes on until it has found enough that the filters let pass.

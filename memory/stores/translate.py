@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,6 +18,7 @@ STALE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAva
 # Operational errors of a database that is well: the statement was too long, or what it writes.
 AT_WORK = (errors.QueryCanceled, errors.ProgramLimitExceeded, errors.StatementTooComplex)
 DATA_CLASS = "22"
+_OF_SHARD = re.compile(r'"(\w+)_\d+"')
 SWITCHED = "MU002"  # `muniment.expect_embedder` refuses
 
 
@@ -59,7 +61,7 @@ def _house(error: psycopg.Error, doing: str) -> StoreError | Denied:
         kind = StoreFull
     elif isinstance(error, STALE):
         kind = Conflict
-    elif isinstance(error, errors.ForeignKeyViolation) and (error.diag.constraint_name or "").endswith("_space_fk"):
+    elif isinstance(error, errors.ForeignKeyViolation) and (_constraint(error) or "").endswith("_space_fk"):
         kind = Conflict  # the space was erased while somebody wrote into it
     elif isinstance(error, errors.InsufficientPrivilege):
         kind = Denied
@@ -67,7 +69,15 @@ def _house(error: psycopg.Error, doing: str) -> StoreError | Denied:
         error, AT_WORK
     ):
         kind = StoreDown
-    return kind(told, sqlstate=error.sqlstate, constraint=error.diag.constraint_name)
+    return kind(told, sqlstate=error.sqlstate, constraint=_constraint(error))
+
+
+def _constraint(error: psycopg.Error) -> str | None:
+    """What is violated. Citus tells it in the words of the node alone, by the name of the shard's."""
+    if error.diag.constraint_name or not isinstance(error, psycopg.IntegrityError):
+        return error.diag.constraint_name
+    named = _OF_SHARD.findall(error.diag.message_primary or "")
+    return named[-1] if named else None
 
 
 def _message(error: psycopg.Error) -> str:

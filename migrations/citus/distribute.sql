@@ -3,8 +3,13 @@
 --
 --   psql -v ON_ERROR_STOP=1 -f distribute.sql "$COORDINATOR_AS_ITS_OWNER"
 --
--- once, after `muniment migrate` on the coordinator; restartable: what is distributed already is left alone. What it rests on,
--- and what was not tried: docs/scale.md.
+-- after `muniment migrate` on the coordinator, the first time and each time that this applied something: a migration may bring
+-- back a function that `functions.sql`, which lies beside this file, replaces. Restartable: what is distributed already is
+-- left alone. `-v shards=32` makes fewer shards than 64. What was run, and what does not work: docs/scale.md.
+\if :{?shards}
+\else
+\set shards 64
+\endif
 create extension if not exists citus;
 
 -- Settings made inside a transaction go with it to the nodes: row-level security there reads app.spaces.
@@ -17,18 +22,33 @@ alter role muniment_app login;
 alter role muniment_keeper login;
 alter role muniment_eraser login;
 
+-- As which each of them works on a node: what a connection of the pool sets for itself stays on the coordinator. A nested
+-- statement is one look at `embedders`, of which each node has its own copy.
+select format('alter role %I in database %I set %s = %L', rolname, current_database(), name, value)
+from pg_roles, (values
+  ('citus.allow_nested_distributed_execution', 'on'), ('enable_seqscan', 'off'), ('jit', 'off'),
+  ('hnsw.iterative_scan', 'relaxed_order'), ('work_mem', '16MB'), ('timezone', 'UTC')) setting (name, value)
+where rolname in ('muniment_app', 'muniment_keeper', 'muniment_eraser') \gexec
+
 -- What policies and statements call must be on every node.
-select create_distributed_function(p.oid::regprocedure::text)
+select create_distributed_function(p.oid::regprocedure)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
   'expect_embedder', 'speaker_dimension', 'apply_changes');
+
+-- Citus takes no subquery in a policy: there each function is called as it is. What a policy lets pass stays the same.
+select format('alter policy %I on %I.%I', policyname, schemaname, tablename)
+  || coalesce(' using (' || regexp_replace(qual, called, '\1', 'g') || ')', '')
+  || coalesce(' with check (' || regexp_replace(with_check, called, '\1', 'g') || ')', '')
+from pg_policies, (values ('\( SELECT (muniment\.\w+\(\)) AS \w+\)')) c (called)
+where schemaname = 'muniment' and (qual ~ called or with_check ~ called) \gexec
 
 -- Lookup data of a handful of rows: a copy on each node.
 select create_reference_table('muniment.embedders')
 where not exists (select from pg_dist_partition where logicalrelid = 'muniment.embedders'::regclass);
 
 -- The first makes the colocation group, and is what the others refer to.
-select create_distributed_table('muniment.spaces', 'space_id', shard_count => 64)
+select create_distributed_table('muniment.spaces', 'space_id', shard_count => :shards)
 where not exists (select from pg_dist_partition where logicalrelid = 'muniment.spaces'::regclass);
 
 -- `memories` before what refers to it; each in a transaction of its own.
@@ -41,6 +61,8 @@ where not exists (select from pg_dist_partition where logicalrelid = ('muniment.
 order by n \gexec
 
 -- A write is one call of one function: it runs where the space is, in one round trip from the coordinator.
-select create_distributed_function(p.oid::regprocedure::text, 'at_space', colocate_with => 'muniment.spaces')
+select create_distributed_function(p.oid::regprocedure, 'at_space', colocate_with => 'muniment.spaces')
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname = 'commit_plan';
+
+\ir functions.sql

@@ -1,12 +1,46 @@
-"""The script for Citus knows every table, and distributes what is referred to before what refers to it."""
+"""The script for Citus knows every table, distributes what is referred to before what refers to it, and changes no outcome."""
 
 import re
+from collections.abc import Iterator
 from importlib.resources import files
+from typing import Any
+from uuid import UUID
 
 import psycopg
+import pytest
+from psycopg import AsyncRawCursor
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.rows import dict_row
 
-SCRIPT = (files("muniment.migrations") / "citus" / "distribute.sql").read_text(encoding="utf-8")
+from muniment.memory.errors import BadInput, Conflict
+from muniment.memory.flows import recall
+from muniment.memory.models.fakes import hash_vector
+from muniment.memory.plan import Change, Extracted, Relation, WritePlan
+from muniment.memory.ports import Probe
+from muniment.memory.records import Memory as Record, MemoryId, Query, Revision, evolve
+from muniment.memory.stores.postgres import PostgresStore
+from muniment.memory.stores.search import _statement
+from tests import citus
+from tests.conftest import clone
+from tests.engine import NOON, engine, note, said, scope
+
+FOLDER = files("muniment.migrations") / "citus"
+SCRIPT = (FOLDER / "distribute.sql").read_text(encoding="utf-8")
+FUNCTIONS = (FOLDER / "functions.sql").read_text(encoding="utf-8")
 COPIED = {"embedders"}
+TABLES = ("spaces", "memories", "memory_versions", "journal", "turns", "extractions", "relations")
+
+clustered = pytest.mark.skipif(not citus.WORKERS, reason="MUNIMENT_TEST_CITUS_WORKERS names no Citus workers")
+plain = pytest.mark.skipif(bool(citus.WORKERS), reason="a plain Postgres has the functions of the migrations")
+
+
+@pytest.fixture
+def other_url(cluster_url: str, template: str) -> Iterator[str]:
+    """A second database, with the functions that Citus gets."""
+    for url in clone(cluster_url, template):
+        with psycopg.connect(url) as conn:
+            conn.execute(FUNCTIONS.encode())
+        yield url
 
 
 def distributed() -> list[str]:
@@ -50,3 +84,112 @@ def test_functions_exist(database_url: str) -> None:
     names = set(re.findall(r"'(\w+)'", " ".join(re.findall(r"proname (?:in \(.*?\)|= '\w+')", SCRIPT, re.DOTALL))))
     assert known - names == {"near"}  # a table function: it runs on the coordinator, its statements where the space is
     assert names <= known
+
+
+async def lived(url: str) -> list[Any]:
+    """All that is in the tables after plans of every kind, and what was answered and refused meanwhile."""
+    told: list[Any] = []
+    async with engine(url) as memory:
+        store = memory.house.store
+        made = [
+            Record(
+                id=MemoryId(UUID(int=n)), kind="semantic", category="goals", text=f"Tea of garden {n}", created_at=NOON,
+                updated_at=NOON, stable_key=f"user.tea.{n}", importance=3, confidence=0.5, trust="user",
+            )
+            for n in (1, 2)
+        ]  # fmt: skip
+        turn = evolve(said("I drink tea", key="1"), actor="Ana")
+        plan = WritePlan(scope=scope(), expects=Revision(0), node="worker", at=NOON, turns=(turn,))
+        first = evolve(
+            plan,
+            changes=tuple(Change(action="ADD", after=one, vector=hash_vector(one.text)) for one in made),
+            relations=(Relation(a=made[0].id, b=made[1].id, strength=0.5),),
+            extracted=Extracted(turn=turn.id, source="rules", found=2),
+        )
+        told.append((await store.commit(first)).rev)
+        kept = [await memory.get(scope(), one.id) for one in made]
+        with psycopg.connect(url) as conn:
+            conn.execute("update muniment.memories set next_embedding = embedding, next_model = 'next'")
+        edited = evolve(kept[0], text="Coffee of garden 1", pinned=True)
+        gone = evolve(kept[1], state="soft_deleted", stable_key="user.tea.1")
+        second = evolve(
+            plan,
+            expects=Revision(2),
+            turns=(),
+            changes=(
+                Change(action="DELETE", before=kept[1], after=gone),
+                Change(action="UPDATE", before=kept[0], after=edited, vector=hash_vector(edited.text)),
+            ),
+            relations=(Relation(a=made[0].id, b=made[1].id, strength=0.25),),
+        )
+        told.append((await store.commit(second)).rev)
+        told.append((await store.commit(evolve(first, expects=Revision(4)))).replayed)
+        with pytest.raises(Conflict):
+            await store.commit(second)
+        back = evolve(gone, state="active")
+        with pytest.raises(BadInput):
+            await store.commit(
+                evolve(
+                    plan, expects=Revision(4), turns=(), changes=(Change(action="RESTORE", before=gone, after=back),)
+                )
+            )
+        probe = Probe(kind="semantic", vector=hash_vector("tea"), stable_key="user.tea.1", attribute="user.tea")
+        told += [await store.near(scope(), (), 0), await store.near(scope(), [probe, probe], 5)]
+    with psycopg.connect(url) as conn:
+        for table in TABLES:
+            told += sorted(map(str, conn.execute(f"select * from muniment.{table}").fetchall()))
+    return told
+
+
+@plain
+async def test_the_functions_do_the_same(database_url: str, other_url: str) -> None:
+    """What Citus gets instead of a function comes to the same rows, answers and refusals."""
+    told = await lived(database_url)
+    assert len(told) > 15
+    assert await lived(other_url) == told
+
+
+@clustered
+async def test_a_search_is_one_task(database_url: str) -> None:
+    """The coordinator sends a search, whole, to the one node that has the space."""
+    async with engine(database_url) as memory:
+        await memory.keep(scope(), [note("Green tea with Vera")])
+        store = memory.house.store
+        assert isinstance(store, PostgresStore)
+        reader, search = await recall.admit(memory.house, scope(), "supervisor", Query(text="green tea"))
+        shape = {"speakers": False, "timely": False, "explain": False, "watched": False, "then": False, "scan": True}
+        text, names = _statement((), **shape)
+        asked = {"space": scope().space, "allowed": sorted(reader.allowed), "as_of": None, **store._searched(search)}
+        async with store._connected() as conn:
+            cursor = AsyncRawCursor(conn, row_factory=dict_row)
+            shown = await (await cursor.execute(f"explain {text}".encode(), [asked[name] for name in names])).fetchall()
+    lines = [row["QUERY PLAN"].strip() for row in shown]
+    assert "Task Count: 1" in lines
+    assert not [line for line in lines if "Distributed Subplan" in line]
+
+
+@clustered
+async def test_the_nodes_hide_what_is_not_entered(database_url: str) -> None:
+    """Also who speaks to a node, and to a shard by its name, sees nothing without a space and nothing of another."""
+    async with engine(database_url) as memory:
+        await memory.keep(scope("ana"), [note("Green tea with Vera")])
+        await memory.keep(scope("ben"), [note("A garden in Lisbon")])
+    seen = []
+    name = str(conninfo_to_dict(database_url)["dbname"])
+    for worker in citus.WORKERS:
+        with psycopg.connect(make_conninfo(worker, dbname=name), autocommit=True) as conn:
+            conn.execute("set citus.override_table_visibility = off")
+            shards = conn.execute(
+                "select relname from pg_class where relname ~ '^memories_[0-9]+$' and relkind = 'r'"
+            ).fetchall()
+            assert shards
+            conn.execute("set role muniment_app")
+            for (shard,) in shards:
+                for entered in ("", *(f"{{{scope(owner).space}}}" for owner in ("ana", "ben", "cem"))):
+                    with conn.transaction():
+                        conn.execute("select set_config('app.spaces', %s, true)", (entered,))
+                        conn.execute("select set_config('app.categories', '*', true)")
+                        rows = conn.execute(f"select space_id from muniment.{shard}").fetchall()
+                    assert {f"{{{space}}}" for (space,) in rows} <= {entered}
+                    seen += rows
+    assert {space for (space,) in seen} == {scope("ana").space, scope("ben").space}

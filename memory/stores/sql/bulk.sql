@@ -3,11 +3,15 @@ select a.attname as name, a.atttypid::bigint as type, c.reltype::bigint as row
 from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
 where a.attrelid = %(table)s::regclass and a.attnum > 0 and not a.attisdropped order by a.attnum
 
--- name: generic (a foreign key is looked up with a plan of its own: not planned anew for every row)
-set local plan_cache_mode = force_generic_plan
+-- name: apart (whether each insert has to be a statement of its own: `pool.py` has made the difference)
+select current_setting('plan_cache_mode') = 'auto' as apart
+
+-- name: generic (a foreign key is looked up with a plan of its own: not planned anew for every row. Not where there is none
+-- for any space)
+select set_config('plan_cache_mode', 'force_generic_plan', true) where current_setting('plan_cache_mode') <> 'auto'
 
 -- name: custom
-set local plan_cache_mode = force_custom_plan
+select set_config('plan_cache_mode', 'force_custom_plan', true) where current_setting('plan_cache_mode') <> 'auto'
 
 -- name: lock (the writers of a space wait for one another here, and nobody who only refers to it, such as the ledger)
 select rev from muniment.spaces where space_id = %(space)s for no key update
@@ -15,16 +19,19 @@ select rev from muniment.spaces where space_id = %(space)s for no key update
 -- name: turns (null for all of them; what is left out was consumed before: nothing else is there to look it up, and no
 -- plan to go wrong)
 with consumed as (
-  insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
+  {{turns_apart}}
+)
+select case when count(*) < %(said)s then coalesce(array_agg(turn_id), '{}') end as consumed
+from consumed
+
+-- name: turns_apart
+insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
     recalled, consumed_rev)
   select %(space)s, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
     t.recalled, (select rev from muniment.spaces where space_id = %(space)s) + %(most)s
   from unnest(%(turns)b::muniment.turns[]) t
   on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev where turns.consumed_rev is null
   returning turn_id
-)
-select case when count(*) < %(said)s then coalesce(array_agg(turn_id), '{}') end as consumed
-from consumed
 
 -- name: fewer (no other turn has a revision that the space has not reached)
 update muniment.turns set consumed_rev = %(expected)s::bigint + %(changes)s
@@ -35,7 +42,13 @@ update muniment.spaces set rev = rev + %(changes)s where space_id = %(space)s an
 
 -- name: memories (each with its line of the journal, numbered in order)
 with brought as (
-  insert into muniment.memories (
+  {{memories_apart}}
+)
+{{lines}}
+from brought b
+
+-- name: memories_apart
+insert into muniment.memories (
     space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
     agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
     purge_at, rev, superseded_by, context, turns, embedding, embedding_model, words)
@@ -45,11 +58,16 @@ with brought as (
     m.embedding, m.embedding_model, m.words
   from unnest(%(memories)b::muniment.memories[]) with ordinality m
   returning memory_id, rev, created_at
-)
+
+-- name: lines
 insert into muniment.journal (space_id, rev, memory_id, action, new_ref, thread_id, node, actor, band, meta, ts)
 select %(space)s, b.rev, b.memory_id, 'ADD', b.memory_id || '@' || b.rev, %(thread)s, %(node)s, %(actor)s, 'new', '{}',
   b.created_at
-from brought b
+
+-- name: lines_apart
+{{lines}}
+from unnest(%(ids)s::uuid[], %(revs)s::bigint[], %(ats)s::timestamptz[]) b (memory_id, rev, created_at)
+returning rev
 
 -- name: measure (once in a table's life, before autovacuum does: until then a search is planned for as among a few memories.
 -- Who is not its owner is passed over)

@@ -1,31 +1,31 @@
 -- name: columns
 request_id, field, value, decision, memory_id, turns, old, asked_at, expires_at, decided_at, decided_by
 
--- name: propose (a waiting request for the value gets one more signal; one that nobody answered in time is asked anew)
-with known as (
-  update muniment.consent_requests c set memory_id = %(memory)s,
-    turns = case when c.expires_at <= %(at)s then %(turns)s::uuid[]
-      else (select array_agg(distinct turn) from unnest(c.turns || %(turns)s::uuid[]) turn) end,
-    asked_at = case when c.expires_at <= %(at)s then %(at)s else c.asked_at end,
-    expires_at = case when c.expires_at <= %(at)s then %(expires_at)s else c.expires_at end
-  where c.space_id = %(space)s and c.field = %(field)s and c.decision = 'pending' and lower(c.value) = lower(%(value)s)
-  returning {{columns}}
-), outdated as (
-  update muniment.consent_requests c set decision = 'replaced', decided_at = %(at)s, decided_by = 'a newer request'
-  where c.space_id = %(space)s and c.field = %(field)s and c.decision = 'pending' and lower(c.value) <> lower(%(value)s)
-    and c.field <> 'goals'
-), made as (
-  insert into muniment.consent_requests
-    (space_id, request_id, field, value, decision, memory_id, turns, old, asked_at, expires_at)
-  select %(space)s, %(request)s, %(field)s, %(value)s, 'pending', %(memory)s, %(turns)s,
-    (select value from muniment.consent_requests where space_id = %(space)s and field = %(field)s
-       and decision = 'approved' and field <> 'goals' order by decided_at desc limit 1), %(at)s, %(expires_at)s
-  where not exists (select from known) and not exists (
-    select from muniment.consent_requests c where c.space_id = %(space)s and c.field = %(field)s
-      and lower(c.value) = lower(%(value)s) and (c.decision = 'approved' or c.decision = 'rejected' and c.decided_at > %(quiet)s))
-  returning {{columns}}
-)
-select {{columns}} from known union all select {{columns}} from made
+-- name: signal (a waiting request for the value gets one more; one that nobody answered in time is asked anew)
+update muniment.consent_requests c set memory_id = %(memory)s,
+  turns = case when c.expires_at <= %(at)s then %(turns)s::uuid[]
+    else (select array_agg(distinct turn) from unnest(c.turns || %(turns)s::uuid[]) turn) end,
+  asked_at = case when c.expires_at <= %(at)s then %(at)s else c.asked_at end,
+  expires_at = case when c.expires_at <= %(at)s then %(expires_at)s else c.expires_at end
+where c.space_id = %(space)s and c.field = %(field)s and c.decision = 'pending' and lower(c.value) = lower(%(value)s)
+returning {{columns}}
+
+-- name: outdate
+update muniment.consent_requests c set decision = 'replaced', decided_at = %(at)s, decided_by = 'a newer request'
+where c.space_id = %(space)s and c.field = %(field)s and c.decision = 'pending' and lower(c.value) <> lower(%(value)s)
+  and c.field <> 'goals'
+
+-- name: propose (what does not wait by now, is not approved, and was not rejected of late)
+insert into muniment.consent_requests
+  (space_id, request_id, field, value, decision, memory_id, turns, old, asked_at, expires_at)
+select %(space)s, %(request)s, %(field)s, %(value)s, 'pending', %(memory)s, %(turns)s,
+  (select value from muniment.consent_requests where space_id = %(space)s and field = %(field)s
+     and decision = 'approved' and field <> 'goals' order by decided_at desc limit 1), %(at)s, %(expires_at)s
+where not exists (
+  select from muniment.consent_requests c where c.space_id = %(space)s and c.field = %(field)s
+    and lower(c.value) = lower(%(value)s)
+    and (c.decision in ('pending', 'approved') or c.decision = 'rejected' and c.decided_at > %(quiet)s))
+returning {{columns}}
 
 -- name: decide (40001: serialization failure)
 with decided as (

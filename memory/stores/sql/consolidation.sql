@@ -80,7 +80,7 @@ m.memory_id, m.kind, m.category, case when m.embedding_model = %(model)s then m.
     -(m.words <#> '{3:1}/1000000000') as naming
 
 -- name: given_up
-update muniment.consolidation_runs set status = case status when 'running' then 'interrupted' else status end,
+update muniment.consolidation_runs set status = case when status = 'running' then 'interrupted' else status end,
   ended_at = greatest(now(), started_at), asked = null
 where space_id = %(space)s and ended_at is null and leased_until < now() and status <> 'waiting'
 
@@ -106,20 +106,20 @@ update muniment.consolidation_runs set status = %(status)s, ended_at = %(ended_a
   handed_at = %(handed)s
 where space_id = %(space)s and run_id = %(run_id)s and ended_at is null and (status = 'waiting') = %(waited)s
 
--- name: fingerprint (however often a model was asked in vain on one day (UTC), that is one try; what is shelved now is counted)
-with noted as (
-  insert into muniment.pair_fingerprints (
-    space_id, low_id, high_id, score, judgement, source, run_id, checked_at, tries)
-  select %(space)s, f.low_id, f.high_id, round(f.sim * 100)::int, f.judgement, f.source, %(run_id)s, %(at)s,
-    (f.judgement = 'unanswered' and f.source = 'model')::int
-  from jsonb_to_recordset(%(findings)s::jsonb) f (low_id uuid, high_id uuid, sim float8, judgement text, source text)
-  on conflict (space_id, low_id, high_id, score) do update set
-    judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at,
-    tries = excluded.tries * greatest(1, pair_fingerprints.tries
-      + (pair_fingerprints.checked_at::date <> excluded.checked_at::date)::int)
-  returning judgement = 'unanswered' and tries >= %(tries)s as enough
-)
-update muniment.consolidation_runs set shelved = shelved + (select count(*) from noted where enough)
+-- name: fingerprint (however often a model was asked in vain on one day (UTC), that is one try)
+insert into muniment.pair_fingerprints (
+  space_id, low_id, high_id, score, judgement, source, run_id, checked_at, tries)
+select %(space)s, f.low_id, f.high_id, round(f.sim * 100)::int, f.judgement, f.source, %(run_id)s, %(at)s,
+  (f.judgement = 'unanswered' and f.source = 'model')::int
+from jsonb_to_recordset(%(findings)s::jsonb) f (low_id uuid, high_id uuid, sim float8, judgement text, source text)
+on conflict (space_id, low_id, high_id, score) do update set
+  judgement = excluded.judgement, source = excluded.source, run_id = excluded.run_id, checked_at = excluded.checked_at,
+  tries = excluded.tries * greatest(1, pair_fingerprints.tries + (
+    (pair_fingerprints.checked_at at time zone 'UTC')::date <> (excluded.checked_at at time zone 'UTC')::date)::int)
+returning judgement, tries
+
+-- name: shelve (what is shelved now is counted)
+update muniment.consolidation_runs set shelved = shelved + %(more)s
 where space_id = %(space)s and run_id = %(run_id)s returning shelved
 
 -- name: runs (the one that is under way first, whatever the clock says)

@@ -1,5 +1,5 @@
 -- name: eraser
-set local role muniment_eraser
+select set_config('role', 'muniment_eraser', true)
 
 -- name: lock (waits for everybody who writes into the space or refers to it, and lets nobody begin)
 select rev from muniment.spaces where space_id = %(space)s for update
@@ -67,6 +67,7 @@ insert into muniment.journal (space_id, rev, memory_id, action, old_ref, node, a
 select %(space)s, %(rev)s + n, memory_id, 'DELETE', memory_id || '@' || rev, %(node)s, %(actor)s,
   jsonb_build_object('hard', true, 'why', %(why)s::text), %(at)s
 from unnest(%(ids)s::uuid[], %(revs)s::bigint[]) with ordinality gone (memory_id, rev, n)
+returning rev
 
 -- name: receipt
 insert into muniment.erasures (space_id, erasure_id, what, counts, at)
@@ -122,6 +123,7 @@ insert into muniment.journal (space_id, rev, memory_id, action, node, actor, met
 select %(space)s, %(rev)s + n, memory_id, 'UPDATE', %(node)s, %(actor)s,
   jsonb_build_object('hard', true, 'why', %(why)s::text), %(at)s
 from unnest(%(ids)s::uuid[]) with ordinality told (memory_id, n)
+returning rev
 
 -- name: turns
 delete from muniment.turns where space_id = %(space)s and turn_id = any(%(turns)s)
@@ -161,7 +163,7 @@ update muniment.turns set recalled = array(
 where space_id = %(space)s and recalled && %(prints)s
 
 -- name: app
-set local role muniment_app
+select set_config('role', 'muniment_app', true)
 
 -- name: jobs_of_turns
 delete from jobs.procrastinate_jobs where args ->> 'key' = any(%(keys)s) and starts_with(queueing_lock, %(space)s::text || ':')

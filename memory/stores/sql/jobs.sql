@@ -122,9 +122,13 @@ select turn_id, session_id, thread_id, role, actor, text, at, source, path, tags
 where space_id = %(space)s and role = 'user' and (at, turn_id) > (%(at)s, %(turn_id)s)
   and not exists (select from muniment.extractions e
     where e.space_id = %(space)s and e.turn_id = t.turn_id and e.source = 'model')
-  and not exists (select from jobs.procrastinate_jobs j
-    where j.status = 'todo' and j.queueing_lock = %(space)s::text || ':extract:' || t.turn_id::text)
-  and not exists (select from jobs.procrastinate_jobs j
-    where j.status = 'doing' and j.lock = %(space)s::text
-      and j.queueing_lock = %(space)s::text || ':extract:' || t.turn_id::text)
+  and {{unwanted}}
 order by at, turn_id limit %(limit)s
+
+-- name: unwanted (by no job; the queue may be in another place than the turns, and is asked by itself)
+%(space)s::text || ':extract:' || t.turn_id::text not in (
+    select j.queueing_lock from jobs.procrastinate_jobs j
+    where j.status = 'todo' and j.queue_name = 'extract' and j.lock = %(space)s::text and j.queueing_lock is not null
+    union all
+    select j.queueing_lock from jobs.procrastinate_jobs j
+    where j.status = 'doing' and j.lock = %(space)s::text and j.queueing_lock is not null)

@@ -103,6 +103,7 @@ from (
 union all
 select %(space)s, 0, category, count(*), '{}', '{}' from muniment.memories
 where space_id = %(space)s and state = 'active' group by category
+returning dimension
 
 -- name: mark
 update muniment.spaces set indexed_model = %(model)s, indexed_rev = %(rev)s where space_id = %(space)s
@@ -121,7 +122,7 @@ select pg_advisory_unlock(hashtext('muniment index'))
 analyze muniment.memories (space_id, memory_id, state, category), muniment.postings, muniment.journal (space_id, rev, memory_id)
 
 -- name: app
-set local role muniment_app
+select set_config('role', 'muniment_app', true)
 
 -- name: all (how many spaces have an index)
 select count(*) as indexes from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid

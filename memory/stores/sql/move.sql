@@ -42,33 +42,40 @@ insert into muniment.memories
 select whole.*
 from (select unnest(%(bare)b::muniment.memories[]) as bare, jsonb_array_elements(%(rows)s::jsonb) as said) one,
   lateral jsonb_populate_record(one.bare, one.said) whole
+returning space_id
 
 -- name: load_version
 insert into muniment.memory_versions
 select whole.*
 from (select unnest(%(bare)b::muniment.memory_versions[]) as bare, jsonb_array_elements(%(rows)s::jsonb) as said) one,
   lateral jsonb_populate_record(one.bare, one.said) whole
+returning space_id
 
 -- name: load_journal
 insert into muniment.journal select * from jsonb_populate_recordset(
   jsonb_populate_record(null::muniment.journal, %(base)s::jsonb), %(rows)s::jsonb)
+returning space_id
 
 -- name: load_relation
 insert into muniment.relations select * from jsonb_populate_recordset(
   jsonb_populate_record(null::muniment.relations, %(base)s::jsonb), %(rows)s::jsonb)
+returning space_id
 
 -- name: load_thread
 insert into muniment.thread_revision select * from jsonb_populate_recordset(
   jsonb_populate_record(null::muniment.thread_revision, %(base)s::jsonb), %(rows)s::jsonb)
+returning space_id
 
 -- name: load_turn
 insert into muniment.turns select * from jsonb_populate_recordset(
   jsonb_populate_record(null::muniment.turns, %(base)s::jsonb), %(rows)s::jsonb)
+returning space_id
 
 -- name: load_consent
 insert into muniment.consent_requests
 select * from jsonb_populate_recordset(
   jsonb_populate_record(null::muniment.consent_requests, %(base)s::jsonb), %(rows)s::jsonb)
+returning space_id
 
 -- name: flaws (what no writer leaves behind, and no reader could bear)
 with own as (select rev from muniment.spaces where space_id = %(space)s)

@@ -120,7 +120,7 @@ select count(*) filter (where state = 'active') as active, count(*) as memories,
 from muniment.memories where space_id = %(space)s
 
 -- name: keeper
-set local role muniment_keeper
+select set_config('role', 'muniment_keeper', true)
 
 -- name: spaces
 select tenant_id, owner_id, owner_type from muniment.spaces order by created_at, space_id

@@ -49,10 +49,10 @@ select model from muniment.embedders order by model for share
 select rev from muniment.spaces where space_id = %(space)s for share
 
 -- name: keeper
-set local role muniment_keeper
+select set_config('role', 'muniment_keeper', true)
 
 -- name: app
-set local role muniment_app
+select set_config('role', 'muniment_app', true)
 
 -- name: unswept (spaces with changes after what the run has swept)
 select s.tenant_id, s.owner_id, s.owner_type, coalesce(w.rev, 0) as since

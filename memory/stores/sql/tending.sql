@@ -78,20 +78,16 @@ with recursive led as (
 select seen as memory_id from stays where memory_id not in (select memory_id from done)
 
 -- name: line
-select m.memory_id, case m.state when 'superseded' then m.superseded_by end as heir from muniment.memories m
+select m.memory_id, case when m.state = 'superseded' then m.superseded_by end as heir from muniment.memories m
 where m.space_id = %(space)s and m.memory_id =
 
 -- name: eraser
-set local role muniment_eraser
+select set_config('role', 'muniment_eraser', true)
 
 -- name: stale_turns (those that a job wants stay until it is done)
 select turn_id from muniment.turns t
 where space_id = %(space)s and at < %(before)s
-  and not exists (select from jobs.procrastinate_jobs j
-    where j.status = 'todo' and j.queueing_lock = %(space)s::text || ':extract:' || t.turn_id::text)
-  and not exists (select from jobs.procrastinate_jobs j
-    where j.status = 'doing' and j.lock = %(space)s::text
-      and j.queueing_lock = %(space)s::text || ':extract:' || t.turn_id::text)
+  and {{jobs.unwanted}}
 limit %(limit)s
 
 -- name: drop_turns
@@ -117,7 +113,7 @@ where r.space_id = %(space)s and r.ended_at < %(before)s and r.same + r.supersed
 select pg_try_advisory_xact_lock(%(lock)s) as mine
 
 -- name: app
-set local role muniment_app
+select set_config('role', 'muniment_app', true)
 
 -- name: due_spaces (what was tended by a clock that was ahead has all its times from there)
 select space_id, tenant_id, owner_id, owner_type from muniment.spaces

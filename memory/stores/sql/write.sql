@@ -43,4 +43,5 @@ select %(space)s, gen_random_uuid(), %(owner)s, one.thread_id, one.node, one.op,
   one.sim, one.ts
 from jsonb_populate_recordset(null::muniment.events, %(events)s::jsonb) one
 where coalesce({{erased_at}} < one.ts, true)
+returning event_id
 

@@ -1,0 +1,201 @@
+-- What of the schema's functions Citus does not plan as it stands: no insert beside other statements in one, and none from a
+-- select without row-level security's refusal of the copy that it is made of. Here each row is a statement, with the same
+-- outcome; `tests/integration/test_citus.py` holds one against the other on a plain Postgres.
+create or replace function muniment.apply_changes(
+  at_space uuid, memories jsonb, embeddings halfvec[], weights sparsevec[], lines jsonb, fresh boolean
+) returns void language plpgsql as $$
+#variable_conflict use_column
+declare
+  made_with text := jsonb_path_query_first(memories, '$[*].embedding_model') #>> '{}';
+  m muniment.memories;
+  b muniment.memories;
+  j muniment.journal;
+  n bigint;
+  given jsonb;
+  revs jsonb := '{}';
+begin
+  if made_with is not null then
+    perform muniment.expect_embedder(made_with);
+  end if;
+  for given, n in select * from jsonb_array_elements(memories) with ordinality loop
+    m := jsonb_populate_record(null::muniment.memories, given);
+    b := null;
+    if not fresh then
+      select * into b from muniment.memories o where o.space_id = at_space and o.memory_id = m.memory_id;
+    end if;
+    if b.memory_id is not null then
+      revs := revs || jsonb_build_object(b.memory_id, b.rev);
+      insert into muniment.memory_versions (
+        space_id, memory_id, from_rev, to_rev, kind, category, text, fact, stable_key, importance, confidence, trust,
+        pinned, state, tags, agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at,
+        purge_at, superseded_by, context, turns, embedding, embedding_model, words,
+        next_embedding, next_model)
+      values (at_space, b.memory_id, b.rev, m.rev, b.kind, b.category, b.text, b.fact, b.stable_key, b.importance,
+        b.confidence, b.trust, b.pinned, b.state, b.tags, b.agent_id, b.run_id, b.actor_id, b.role, b.session_id,
+        b.thread_id, b.event_time, b.created_at, b.updated_at, b.purge_at, b.superseded_by, b.context, b.turns,
+        b.embedding, b.embedding_model, b.words, b.next_embedding, b.next_model);
+    end if;
+    if m.embedding_model is not null then
+      b.next_embedding := null;
+      b.next_model := null;
+    end if;
+    m.embedding := coalesce(embeddings[n], b.embedding);
+    m.embedding_model := coalesce(m.embedding_model, b.embedding_model);
+    m.words := weights[n];
+    if fresh then
+      insert into muniment.memories (
+        space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
+        agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
+        purge_at, rev, superseded_by, context, turns, embedding, embedding_model, words)
+      values (at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence,
+        m.trust, m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id,
+        m.event_time, m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
+        m.embedding, m.embedding_model, m.words);
+    else
+      insert into muniment.memories (
+        space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
+        agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
+        purge_at, rev, superseded_by, context, turns, embedding, embedding_model, words,
+        next_embedding, next_model)
+      values (at_space, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence,
+        m.trust, m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id,
+        m.event_time, m.created_at, m.updated_at, 0, m.purge_at, m.rev, m.superseded_by, m.context, m.turns,
+        m.embedding, m.embedding_model, m.words, b.next_embedding, b.next_model)
+      on conflict (space_id, memory_id) do update set
+        kind = excluded.kind, category = excluded.category, text = excluded.text, fact = excluded.fact,
+        stable_key = excluded.stable_key, importance = excluded.importance, confidence = excluded.confidence,
+        trust = excluded.trust, pinned = excluded.pinned, state = excluded.state, tags = excluded.tags,
+        actor_id = excluded.actor_id, role = excluded.role, session_id = excluded.session_id,
+        thread_id = excluded.thread_id, event_time = excluded.event_time, updated_at = excluded.updated_at,
+        purge_at = excluded.purge_at, rev = excluded.rev, superseded_by = excluded.superseded_by,
+        context = excluded.context, turns = excluded.turns, embedding = excluded.embedding,
+        embedding_model = excluded.embedding_model, words = excluded.words,
+        next_embedding = excluded.next_embedding, next_model = excluded.next_model;
+    end if;
+  end loop;
+  for j in select * from jsonb_populate_recordset(null::muniment.journal, lines) loop
+    insert into muniment.journal (
+      space_id, rev, memory_id, action, old_ref, new_ref, thread_id, node, actor, band, sim, meta, ts)
+    values (at_space, j.rev, j.memory_id, j.action, j.memory_id || '@' || (revs ->> j.memory_id::text),
+      j.memory_id || '@' || j.rev, j.thread_id, j.node, j.actor, j.band, j.sim, j.meta, j.ts);
+  end loop;
+end $$;
+
+create or replace function muniment.commit_plan(
+  at_space uuid, founding jsonb, expected bigint, changes int, memories jsonb, embeddings halfvec[],
+  weights sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb
+) returns void language plpgsql set enable_seqscan = off as $$
+#variable_conflict use_column
+declare
+  s muniment.spaces := jsonb_populate_record(null::muniment.spaces, founding);
+  e muniment.extractions := jsonb_populate_record(null::muniment.extractions, extracted);
+  t muniment.turns;
+  r muniment.relations;
+  taken boolean := false;
+begin
+  perform muniment.enter_space(at_space);
+  if founding is not null then
+    insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at)
+    values (at_space, s.tenant_id, s.owner_id, s.owner_type, 0, s.created_at)
+    on conflict (space_id) do nothing;
+  end if;
+  update muniment.spaces set rev = rev + changes where space_id = at_space and rev = expected;
+  if not found then
+    perform muniment.refuse('40001', 'the space is no longer at revision ' || expected);
+  end if;
+  if consumed is not null then
+    for t in select * from jsonb_populate_recordset(null::muniment.turns, consumed) loop
+      insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags,
+        recalled, consumed_rev)
+      values (at_space, t.turn_id, t.session_id, t.thread_id, t.role, t.actor, t.text, t.at, t.source, t.path, t.tags,
+        t.recalled, expected + changes)
+      on conflict (space_id, turn_id) do update set consumed_rev = excluded.consumed_rev
+      where turns.consumed_rev is null;
+      taken := taken or found;
+    end loop;
+    if not taken then
+      perform muniment.refuse('MU001', 'every turn of the plan is consumed');
+    end if;
+  end if;
+  if extracted is not null then
+    insert into muniment.extractions (
+      space_id, turn_id, source, found, written, repaired, refused, prompt, model, rev, at)
+    values (at_space, e.turn_id, e.source, e.found, changes, e.repaired, e.refused, e.prompt, e.model,
+      expected + changes, e.at)
+    on conflict (space_id, turn_id, source) do nothing;
+    if not found then
+      perform muniment.refuse('MU001', 'extracted before');
+    end if;
+    if extracted ->> 'prompt' like 'extract-%' and not exists (
+        select from muniment.turns t where t.space_id = at_space and t.turn_id = (extracted ->> 'turn_id')::uuid)
+      or (extracted ->> 'since')::bigint > expected or exists (
+        select from muniment.journal j
+        where j.space_id = at_space and j.rev > (extracted ->> 'since')::bigint and j.meta ? 'hard') then
+      perform muniment.refuse('40001', 'what was looked at has been erased');
+    end if;
+  end if;
+  perform muniment.apply_changes(at_space, memories, embeddings, weights, lines, fresh);
+  if edges is not null then
+    for r in select * from jsonb_populate_recordset(null::muniment.relations, edges) loop
+      insert into muniment.relations (space_id, from_id, to_id, relation_type, strength, created_at)
+      values (at_space, r.from_id, r.to_id, r.relation_type, r.strength, r.created_at)
+      on conflict (space_id, from_id, to_id) do update set strength = excluded.strength;
+    end loop;
+  end if;
+end $$;
+
+-- A read outside of a transaction block is sent alone, without the settings that were made before it: each makes its own.
+create or replace function muniment.near(
+  at_space uuid, kinds text[], keys text[], attributes text[], vectors halfvec[], model text, most int
+) returns table (n bigint, rev bigint, same_key boolean, sim float8, found muniment.memories)
+language plpgsql set enable_seqscan = off as $$
+#variable_conflict use_column
+begin
+  perform muniment.expect_embedder(model);
+  return query
+  with entered as materialized (
+    select set_config('app.spaces', array[at_space]::text, true) is not null
+      and set_config('app.categories', '*', true) is not null as ok
+  )
+  select 0::bigint, coalesce((
+      select s.rev from muniment.spaces s where s.space_id = at_space and (select ok from entered)), 0),
+    null::boolean, null::float8, null::muniment.memories;
+  if array_remove(attributes, null) <> '{}' then
+    return query
+    with entered as materialized (
+      select set_config('app.spaces', array[at_space]::text, true) is not null
+        and set_config('app.categories', '*', true) is not null as ok
+    )
+    select kin.n, null::bigint, kin.same_key, null::float8,
+      (select m from muniment.memories m where m.space_id = at_space and m.memory_id = kin.memory_id)
+    from (
+      select p.n, c.memory_id, c.stable_key = p.stable_key as same_key,
+        row_number() over (partition by p.n order by c.stable_key = p.stable_key desc, c.rev desc) as place
+      from unnest(kinds, keys, attributes) with ordinality p (kind, stable_key, attribute, n)
+      join muniment.memories c on c.space_id = at_space and (select ok from entered) and c.state = 'active'
+        and c.stable_key is not null and c.kind = p.kind
+        and (c.stable_key = p.stable_key or starts_with(c.stable_key, p.attribute))
+    ) kin where kin.place <= 200 order by kin.n, kin.place;
+  end if;
+  return query
+  with entered as materialized (
+    select set_config('app.spaces', array[at_space]::text, true) is not null
+      and set_config('app.categories', '*', true) is not null as ok
+  )
+  select p.n, null::bigint, false, 1 - close.distance,
+    (select m from muniment.memories m where m.space_id = at_space and m.memory_id = close.memory_id)
+  from unnest(kinds, vectors) with ordinality p (kind, vector, n)
+  cross join lateral (
+    select c.memory_id,
+      (case when c.embedding_model = model then c.embedding else c.next_embedding end) <=> p.vector as distance
+    from muniment.memories c
+    where c.space_id = at_space and (select ok from entered) and c.state = 'active' and c.kind = p.kind
+      and (c.embedding_model = model or c.next_model = model)
+    order by distance, c.memory_id limit most
+  ) close
+  order by p.n, close.distance, close.memory_id;
+end $$;
+
+-- Citus looks at each part of an expression before the whole: no part of this fails, whatever the setting is.
+create or replace function muniment.my_categories() returns text[] language sql stable parallel safe as
+$$ select nullif(nullif(current_setting('app.categories', true), ''), '*')::text[] $$;

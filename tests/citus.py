@@ -1,0 +1,107 @@
+"""A Citus cluster for tests: what `MUNIMENT_TEST_DATABASE_URL` names is its coordinator, these are its workers."""
+
+import os
+import subprocess
+import time
+from importlib.resources import files
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
+
+WORKERS = os.environ.get("MUNIMENT_TEST_CITUS_WORKERS", "").split()  # addresses of superusers, with a host and a port
+SHARDS = 4
+_FOLDER = files("muniment.migrations") / "citus"
+_PATIENCE_SECONDS = 20.0
+
+
+def on(node: str, statement: sql.Composed) -> None:
+    with psycopg.connect(node, autocommit=True) as conn:
+        conn.execute(statement)
+
+
+def scripts() -> str:
+    """What makes a cluster's database other than a plain one."""
+    if not WORKERS:
+        return ""
+    return "".join((_FOLDER / name).read_text(encoding="utf-8") for name in ("distribute.sql", "functions.sql"))
+
+
+def join(coordinator: str) -> None:
+    """Make one cluster of the databases of one name."""
+    name = str(conninfo_to_dict(coordinator)["dbname"])
+    for node in (coordinator, *(make_conninfo(worker, dbname=name) for worker in WORKERS)):
+        with psycopg.connect(node, autocommit=True) as conn:
+            conn.execute("create extension citus")
+    with psycopg.connect(coordinator, autocommit=True) as conn:
+        conn.execute("select citus_set_coordinator_host(%s, %s::int)", _place(coordinator))
+        for worker in WORKERS:
+            conn.execute("select citus_add_node(%s, %s::int)", _place(worker))
+
+
+def distribute(coordinator: str) -> None:
+    """Run the script as docs/scale.md says."""
+    script = str(_FOLDER / "distribute.sql")
+    command = ["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-v", f"shards={SHARDS}", "-f", script, coordinator]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def rename(node: str, draft: str, name: str) -> None:
+    with psycopg.connect(node, autocommit=True) as conn:
+        _alone(
+            conn, draft, sql.SQL("alter database {} rename to {}").format(sql.Identifier(draft), sql.Identifier(name))
+        )
+
+
+def copy(node: str, template: str, name: str) -> None:
+    """Clone a database, with what is set for its roles."""
+    made = sql.SQL("create database {} template {} strategy file_copy").format(
+        sql.Identifier(name), sql.Identifier(template)
+    )
+    with psycopg.connect(node, autocommit=True) as conn:
+        _alone(conn, template, made)
+        if not WORKERS:
+            return
+        for role, setting in conn.execute(
+            """select r.rolname, unnest(s.setconfig) from pg_db_role_setting s join pg_database d on d.oid = s.setdatabase
+            left join pg_roles r on r.oid = s.setrole where d.datname = %s""",
+            (template,),
+        ).fetchall():
+            key, value = setting.split("=", 1)
+            whose = sql.SQL("role {} in").format(sql.Identifier(role)) if role else sql.SQL("")
+            conn.execute(
+                sql.SQL("alter {} database {} set {} = {}").format(
+                    whose, sql.Identifier(name), sql.SQL(key), sql.Literal(value)
+                )
+            )
+
+
+def drop(node: str, name: str) -> None:
+    with psycopg.connect(node, autocommit=True) as conn:
+        if conn.execute("select from pg_database where datname = %s", (name,)).fetchone() is not None:
+            _alone(conn, name, sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+def _alone(conn: psycopg.Connection, database: str, statement: sql.Composed) -> None:
+    """Run it while nobody uses the database: a cluster's daemons come back by themselves."""
+    if not WORKERS or database == "template0":
+        conn.execute(statement)
+        return
+    conn.execute(sql.SQL("alter database {} allow_connections false").format(sql.Identifier(database)))
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        conn.execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = %s", (database,))
+        try:
+            conn.execute(statement)
+        except psycopg.errors.ObjectInUse:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return
+
+
+def _place(url: str) -> tuple[str, str]:
+    parts = conninfo_to_dict(url)
+    return str(parts["host"]), str(parts["port"])
