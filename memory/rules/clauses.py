@@ -97,6 +97,10 @@ _NOT_SO_ZH = re.compile(
     r"(我[^，。；]{1,8}[叫是][^，。；不]{2,6})[，,](?:而)?不[是叫]([^，。；！!吗]{2,4})(?=[。！!]|$)"
 )
 
+# What is laughed or winked at may not be meant: such a face stays, and most clauses with it are no statement.
+_ORNAMENT = r"(?:(?![\U0001f602\U0001f605\U0001f606\U0001f609\U0001f60f\U0001f61b-\U0001f61d\U0001f643\U0001f644\U0001f921\U0001f923\U0001f92a\U0001f92d])[\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff])"
+_ORNAMENTS = re.compile(rf"^(?:{_ORNAMENT}|\s)+|(?:{_ORNAMENT}|\s)+$")
+
 
 def sentences(text: str) -> Iterator[str]:
     """The sentences that are the person's own and meant: no code, no citation, nothing after the start of a play."""
@@ -130,6 +134,11 @@ def clauses(sentence: str) -> Iterator[str]:
             return
         if bare and len(bare) <= _LONGEST and not _HEDGED.search(_WANTED.sub("", bare)) and not _asking(bare):
             yield bare
+
+
+def undecorated(clause: str) -> str:
+    """The clause without the emoji that begin or end it."""
+    return _ORNAMENTS.sub("", clause).rstrip(" .!?。！？~,，")
 
 
 def _asking(clause: str) -> bool:

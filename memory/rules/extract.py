@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from muniment.memory.records import Candidate, Extraction, Turn, evolve
 from muniment.memory.rules import chinese, dates, english, english_spoken
-from muniment.memory.rules.clauses import clauses, sentences
+from muniment.memory.rules.clauses import clauses, sentences, undecorated
 from muniment.memory.rules.draft import Clause, Draft
 
 _CJK = re.compile(r"[\u3400-\u9fff]")
@@ -136,14 +136,16 @@ def _stated(
     subject = ""
     for text, _ in zip(clauses(inner or sentence), budget, strict=False):
         language = chinese if _CJK.search(text) else english
-        said = text
-        if language is chinese:
-            said, subject = chinese.with_subject(text, carried=subject)
-        else:
-            said = english_spoken.named(text, who)
-            who = english_spoken.somebody(said) or who
-        clause = Clause(text=said, at=turn.at, lower=lower, directive=bool(inner))
-        drafts = language.facts(clause)
+        for form in (undecorated(text), text):  # `I love 🍣` says nothing without it
+            said = form
+            if language is chinese:
+                said, subject = chinese.with_subject(form, carried=subject)
+            else:
+                said = english_spoken.named(form, who)
+                who = english_spoken.somebody(said) or who
+            clause = Clause(text=said, at=turn.at, lower=lower, directive=bool(inner))
+            if drafts := language.facts(clause):
+                break
         kept = language.note(clause) if inner and not drafts else None
         for one in [*drafts, *([kept] if kept else [])]:
             yield evolve(one, importance=max(one.importance, _ASKED_FOR)) if inner else one

@@ -34,6 +34,13 @@ STATEMENTS = [
     ("My niece never eats meat", ["The user's niece never eats meat"]),
     ("Priya's an engineer at Arup", ["Priya works as an engineer", "Priya works at Arup"]),
     ("Marco is a plumber, in case you were wondering", ["Marco works as a plumber"]),
+    # ornaments, of which some are all there is
+    ("I'm vegan 🌱", ["The user is vegan"]),
+    ("🎉 I moved to Porto", ["The user moved to Porto"]),
+    ("I live in Zürich 🏔️ and I don't eat meat 🙅‍♀️!", ["The user lives in Zürich", "The user does not eat meat"]),
+    ("我住在北京🏙️，对花生过敏 🥜", ["用户住在北京", "用户对花生过敏"]),
+    ("I love 🍣", ["The user loves 🍣"]),
+    ("I'm vegan 😂", []),
     # what an aside belongs to
     ("I'm running the Berlin marathon, it's on September 27", ["The user is running the Berlin marathon on 27 September 2026"]),
     ("About your replies: keep them brief", ["The user wants answers brief"]),
