@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from functools import lru_cache
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -49,7 +49,14 @@ _KNOWN_TEXTS = 4096  # a thread's messages are stored again with each of its che
 # What LangGraph's loop puts beside the thread's name; whoever only looks at a thread does not.
 _OF_A_RUN = "__pregel_runtime"
 
-Pool: TypeAlias = AsyncConnectionPool[AsyncConnection[DictRow]]
+
+class Connection(AsyncConnection[DictRow]):
+    """The saver's SQL names no schema: the session says it, or each transaction where the session is not its `own`."""
+
+    own = True
+
+
+Pool: TypeAlias = AsyncConnectionPool[Connection]
 
 
 class _Turnstile(asyncio.Lock):
@@ -72,7 +79,7 @@ class PooledSaver(AsyncPostgresSaver):
     What it stores is redacted: LangGraph saves a message before any node has seen it."""
 
     def __init__(self, pool: Pool, redact: Redact, tenant: str | None = None) -> None:
-        super().__init__(conn=pool)
+        super().__init__(conn=cast("AsyncConnectionPool[AsyncConnection[DictRow]]", pool))
         self.lock = _Turnstile()
         self._pool = pool
         self._tenant = tenant
@@ -123,6 +130,7 @@ class PooledSaver(AsyncPostgresSaver):
         where = config["configurable"]
         async with _translated(), self._pool.connection() as conn, conn.transaction():
             await conn.execute("set transaction isolation level repeatable read")
+            await _placed(conn)
             official = AsyncPostgresSaver(conn, serde=self.serde)
             found = await official.aget_delta_channel_history(config=config, channels=channels)
             if without := [name for name, one in found.items() if "seed" not in one]:
@@ -154,6 +162,7 @@ class PooledSaver(AsyncPostgresSaver):
             return await super().aput(config, checkpoint, metadata, new_versions)
         try:
             async with _translated(), self._pool.connection() as conn, conn.pipeline(), conn.transaction():
+                await _placed(conn)
                 # Asked first and read last: in a pipeline the answer costs no round trip of its own.
                 held = await conn.execute(tables.HOLD_PARENT, (where["thread_id"], where["checkpoint_ns"], parent))
                 official = AsyncPostgresSaver(conn, serde=self.serde)
@@ -215,8 +224,13 @@ class PooledSaver(AsyncPostgresSaver):
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
-        async with _translated(), super()._cursor(pipeline=pipeline) as cursor:
-            yield cursor
+        async with _translated(), self._pool.connection() as conn, AsyncExitStack() as stack:
+            if pipeline or not conn.own:
+                await stack.enter_async_context(conn.pipeline())
+            if not conn.own:
+                await stack.enter_async_context(conn.transaction())
+                await _placed(conn)
+            yield await stack.enter_async_context(conn.cursor(binary=True, row_factory=dict_row))
 
 
 def _gone(where: dict[str, Any]) -> NoCheckpoint:
@@ -273,7 +287,7 @@ async def open_saver(dsn: str, redact: Redact | None = None, tenant: str | None 
     an erasure also finds a thread whose first turn was cut short."""
     pool: Pool = AsyncConnectionPool(
         dsn, min_size=1, max_size=_CONNECTIONS, open=False, timeout=_CONNECT_SECONDS, configure=_enter,
-        check=AsyncConnectionPool.check_connection, name="checkpoints",
+        check=AsyncConnectionPool.check_connection, name="checkpoints", connection_class=Connection,
         kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
     )  # fmt: skip
     try:
@@ -314,10 +328,15 @@ async def checkpointer() -> AsyncIterator[PooledSaver]:
         yield saver
 
 
-async def _enter(conn: AsyncConnection[Any]) -> None:
-    """The saver's SQL names no schema."""
-    await conn.execute(f"set search_path to {SCHEMA}")
-    await bootstrap.heeded(conn)
+async def _enter(conn: Connection) -> None:
+    conn.own = await bootstrap.heeded(conn)
+    if conn.own:
+        await conn.execute(f"set search_path to {SCHEMA}")
+
+
+async def _placed(conn: Connection) -> None:
+    if not conn.own:
+        await conn.execute(tables.PLACE, (SCHEMA, bootstrap.silence(conn)))
 
 
 async def _is_place(dsn: str) -> bool:
@@ -329,28 +348,44 @@ async def _is_place(dsn: str) -> bool:
         return await _true(conn, f"select to_regclass('{SCHEMA}.checkpoints') is not null as yes")
 
 
-async def _make(conn: AsyncConnection[DictRow]) -> None:
-    """Make the schema and the tables, one process at a time.
-
-    The lock is polled: whoever waits inside a statement is waited for by `create index concurrently`, for ever."""
-    while not await _true(conn, f"select pg_try_advisory_lock({_SETUP_LOCK}) as yes"):  # noqa: ASYNC110 - another process
-        await asyncio.sleep(_SETUP_POLL_SECONDS)
-    try:
+async def _make(conn: Connection) -> None:
+    """Make the schema and the tables, one process at a time."""
+    async with _alone(conn):
         # Asked first, because `if not exists` wants the right to create even where nothing is to be created.
         if not await _true(conn, f"select exists (select from pg_namespace where nspname = '{SCHEMA}') as yes"):
             await conn.execute(f"create schema {SCHEMA}")
-        await AsyncPostgresSaver(conn).setup()
+        official = AsyncPostgresSaver(conn)
+        if not conn.own:  # in the transaction of the lock
+            official.MIGRATIONS = [step.replace("CONCURRENTLY ", "") for step in official.MIGRATIONS]
+        await official.setup()
         if not await _true(conn, "select to_regclass('janitor') is not null as yes"):
             await conn.execute(tables.JANITOR)
-        if await _true(conn, tables.NEEDS_INDEX):
+        if conn.own and await _true(conn, tables.NEEDS_INDEX):  # it is made outside any transaction
             await _index(conn)
         if await _true(conn, tables.NEEDS_THREADS):
             await conn.execute(tables.THREADS)
-    finally:
-        await conn.execute(f"select pg_advisory_unlock({_SETUP_LOCK})")
 
 
-async def _index(conn: AsyncConnection[DictRow]) -> None:
+@asynccontextmanager
+async def _alone(conn: Connection) -> AsyncIterator[None]:
+    """With a lock of the session; behind a pooler, where it would stay with a connection of somebody else, in one transaction.
+
+    The lock is polled: whoever waits inside a statement is waited for by `create index concurrently`, for ever."""
+    async with AsyncExitStack() as stack:
+        if not conn.own:
+            await stack.enter_async_context(conn.transaction())
+            await _placed(conn)
+        kind = "" if conn.own else "xact_"
+        while not await _true(conn, f"select pg_try_advisory_{kind}lock({_SETUP_LOCK}) as yes"):  # noqa: ASYNC110 - another process
+            await asyncio.sleep(_SETUP_POLL_SECONDS)
+        try:
+            yield
+        finally:
+            if conn.own:
+                await conn.execute(f"select pg_advisory_unlock({_SETUP_LOCK})")
+
+
+async def _index(conn: Connection) -> None:
     """Make the index, unless somebody who looks for long, such as a dump, would have to be waited for: the next start does it."""
     await conn.execute(f"set lock_timeout = '{_PATIENCE_SECONDS}s'")
     with suppress(LockNotAvailable):

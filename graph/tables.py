@@ -188,6 +188,12 @@ select pg_has_role(relowner, 'usage') and has_schema_privilege(relnamespace, 'cr
 from pg_class where oid = to_regclass('checkpoints')
 """
 
+# Before anything else of a transaction whose session may have been set to something else.
+PLACE: LiteralString = """
+select set_config('search_path', %s, true), set_config('idle_in_transaction_session_timeout',
+  coalesce(%s, current_setting('idle_in_transaction_session_timeout')), true)
+"""
+
 # Held for a whole round, in a transaction that does nothing else: it may be idle for as long as it likes.
 ALONE: LiteralString = """
 select set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock(%s) as yes

@@ -211,7 +211,7 @@ class Bulk(Sessions):
 
     async def _measure(self) -> None:
         with suppress(StoreError):  # what was written is written; autovacuum comes soon
-            async with self._calling(once=True) as conn:
+            async with self._calling() as conn:
                 await conn.execute(_BULK["measure"])
 
     async def _bring(self, plan: WritePlan, parcels: Sequence[Parcel]) -> int:
@@ -261,8 +261,7 @@ class Bulk(Sessions):
 
     async def _shaped(self) -> Shapes:
         if self._shapes is None:
-            await self._ready()
-            async with self._connected() as conn:
+            async with self._calling() as conn:
                 found = [
                     Shape.of(await (await conn.execute(_BULK["shape"], {"table": table})).fetchall())
                     for table in ("muniment.memories", "muniment.memory_versions", "muniment.turns")

@@ -4,6 +4,7 @@ Jobs are enqueued in the transaction of what they are about, so they are lost or
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
@@ -23,6 +24,7 @@ from muniment.memory.records import Scope, Turn
 from muniment.memory.rules.retry import LONGEST_SECONDS
 from muniment.memory.stores import rows
 from muniment.memory.stores.pool import Connection, Sessions, one
+from muniment.memory.stores.reach import heeded
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
 
@@ -35,15 +37,19 @@ _FIRST = datetime(1, 1, 1, tzinfo=UTC)
 _PRIORITY, _ASIDE = 0, -1
 
 
+async def exist(conn: psycopg.AsyncConnection[Any]) -> bool:
+    """Whether the queue's tables are there."""
+    return bool((await (await conn.execute(_JOBS["exists"])).fetchone())[0])  # type: ignore[index]  # one row, always
+
+
 async def ensure(conn: psycopg.AsyncConnection[Any]) -> None:
-    """Make the queue's tables in a transaction of their own, unless they are there. The caller holds the migrations' lock."""
-    if (await (await conn.execute(_JOBS["exists"])).fetchone())[0]:  # type: ignore[index]  # one row, always
+    """Make the queue's tables, unless they are there. The caller has a transaction, and holds the migrations' lock."""
+    if await exist(conn):
         return
     from procrastinate.schema import SchemaManager  # noqa: PLC0415 - only a first start needs it
 
-    async with conn.transaction():
-        for statements in (_JOBS["begin"], SchemaManager.get_schema(), _JOBS["finish"]):
-            await conn.execute(statements)
+    for statements in (_JOBS["begin"], SchemaManager.get_schema(), _JOBS["finish"]):
+        await conn.execute(statements)
 
 
 async def enqueue(conn: Connection, jobs: Sequence[Job]) -> None:
@@ -59,8 +65,7 @@ class Queues(Sessions):
 
     async def enqueue(self, jobs: Sequence[Job]) -> None:
         """See `Queue.enqueue`."""
-        await self._ready()
-        async with self._connected() as conn, conn.transaction(), conn.pipeline():
+        async with self._calling(once=False) as conn:
             await enqueue(conn, jobs)
 
     async def enroll(self) -> int:
@@ -81,14 +86,13 @@ class Queues(Sessions):
 
     async def take(self, worker: int, names: Sequence[JobName]) -> Ticket | None:
         """See `Queue.take`."""
-        await self._ready()
         middle = str(uuid4())  # all spaces have the same chance to be first, and so have turns and all else
         asked: dict[str, Any] = {"worker": worker, "names": list(names)}
         ways = [
             ("take_in_order", asked | {"start": start, "end": end}) for start, end in ((middle, None), ("", middle))
         ]
         ways.insert(choice((0, 2)), ("take_by_time", asked))  # noqa: S311 - not a secret
-        async with self._connected() as conn, conn.transaction():
+        async with self._transaction() as conn:
             await conn.execute(_JOBS["by_index"])
             for name, named in ways:
                 if row := await (await conn.execute(_JOBS[name], named)).fetchone():
@@ -111,23 +115,25 @@ class Queues(Sessions):
 
     async def waiting(self) -> dict[str, dict[str, int]]:
         """See `Queue.waiting`."""
-        await self._ready()
-        async with self._connected() as conn:
+        async with self._calling() as conn:
             found = await (await conn.execute(_JOBS["waiting"])).fetchall()
         return {row.pop("name"): row for row in found}
 
     async def calls(self, names: Sequence[JobName]) -> AsyncIterator[None]:
-        """See `Queue.calls`."""
+        """See `Queue.calls`. Behind a pooler nobody is called: what listens would be any connection of the pool."""
         with translated("listening for jobs"):
             async with await psycopg.AsyncConnection.connect(await self._address(), autocommit=True) as conn:
-                for name in names:
+                own = await heeded(conn)
+                for name in names if own else ():
                     await conn.execute(sql.SQL("listen {}").format(sql.Identifier(_CHANNEL + name)))
-                while True:
+                while own:
                     yield  # also at the start: what came before it listened
                     async with aclosing(conn.notifies(timeout=_QUIET_SECONDS, stop_after=1)) as heard:
                         async for _ in heard:
                             pass
                     await conn.execute("select")  # a connection that is lost without a word is noticed here
+        yield
+        await asyncio.sleep(_QUIET_SECONDS)
 
     async def unextracted(self, scope: Scope, after: Turn | None, limit: int) -> list[Turn]:
         """See `Queue.unextracted`."""
@@ -137,14 +143,12 @@ class Queues(Sessions):
             return [rows.spoken(row) for row in await (await conn.execute(_JOBS["unextracted"], asked)).fetchall()]
 
     async def _row(self, name: str, **values: Any) -> DictRow | None:
-        await self._ready()
-        async with self._connected() as conn:
+        async with self._calling() as conn:
             return await (await conn.execute(_JOBS[name], values)).fetchone()
 
     async def _together(self, *names: str, **values: Any) -> int:
         """Several statements in one transaction; the rows that the last one touched, or the one before a `leave`."""
-        await self._ready()
-        async with self._connected() as conn, conn.transaction():
+        async with self._transaction() as conn:
             for name in names:
                 touched = (await conn.execute(_JOBS[name], values)).rowcount
         return touched

@@ -11,7 +11,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from psycopg import AsyncConnection, sql
+from psycopg import sql
 from psycopg.rows import DictRow, dict_row
 
 from muniment.memory.errors import Conflict, NotFound
@@ -66,32 +66,27 @@ class Indexes(Sessions):
     async def overgrown(self, least: int) -> list[Scope]:
         """See `Store.overgrown`. Revisions stand for memories: `index` counts."""
         named = {"least": least, "model": self._model, "some": _LEAST, "share": _SHARE}
-        await self._ready()
-        async with self._connected() as conn, conn.transaction():
+        async with self._transaction() as conn:
             await conn.execute(_READ["keeper"])
             found = await (await conn.execute(_LARGE["overgrown"], named)).fetchall()
         return [Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"]) for row in found]
 
     @asynccontextmanager
     async def _making(self) -> AsyncIterator[Connection]:
-        """A connection of the maker's own, outside any transaction, as a concurrent build wants it."""
-        await self._ready()
-        with translated("indexing a space"):
-            async with await AsyncConnection[DictRow].connect(
-                await self._address(), autocommit=True, row_factory=dict_row
-            ) as conn:
-                await heeded(conn)
-                if not one(await (await conn.execute(_LARGE["only"])).fetchone())["mine"]:
-                    raise Conflict("another process is making an index: wait for it")
-                # One worker: those that work in parallel share their memory, and a container has little of that kind.
-                await conn.execute("set max_parallel_maintenance_workers = 0")
-                await conn.execute(sql.SQL("set maintenance_work_mem = {}").format(_MEMORY))
-                try:
+        """A connection of the maker's own, outside any transaction, as a concurrent build wants it. Behind a pooler it builds
+        with what the server allows anybody: a build has no transaction to say more in."""
+        async with self._holding(_LARGE["only"]) as mine:
+            if not mine:
+                raise Conflict("another process is making an index: wait for it")
+            with translated("indexing a space"):
+                async with await Connection.connect(
+                    await self._address(), autocommit=True, row_factory=dict_row
+                ) as conn:
+                    if await heeded(conn):
+                        # One worker: those that work in parallel share their memory, and a container has little of that kind.
+                        await conn.execute("set max_parallel_maintenance_workers = 0")
+                        await conn.execute(sql.SQL("set maintenance_work_mem = {}").format(_MEMORY))
                     yield conn
-                finally:
-                    # The server ends a connection some time after it is closed: the next index would find its lock.
-                    if not conn.broken:
-                        await conn.execute(_LARGE["no_more"])
 
     @asynccontextmanager
     async def _inside(self, conn: Connection, scope: Scope) -> AsyncIterator[dict[str, Any]]:
@@ -149,8 +144,7 @@ class Indexes(Sessions):
 
     async def _indexed(self, scope: Scope) -> bool:
         """Whether there is any index of the space, whole or not."""
-        await self._ready()
-        async with self._connected() as conn:
+        async with self._calling() as conn:
             return bool(await (await conn.execute(_LARGE["own"], {"prefix": _prefix(scope.space)})).fetchall())
 
     async def _drop_all(self, conn: Connection, scope: Scope) -> bool:

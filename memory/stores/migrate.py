@@ -48,25 +48,30 @@ class Step:
 
 
 async def migrate(dsn: str, folder: Traversable | None = None) -> list[str]:
-    """Apply what is not applied yet and return the names, in order; each file is its own transaction.
+    """Apply what is not applied yet and return the names, in order; each file is its own transaction, which is alone.
 
     `folder` defaults to the package's migrations; the tables of the queue go with them. Safe to call from many processes
-    at once. Raises `EditedMigration`, `BadConfig` (a bad file name, or the database is newer than the code), `Conflict`
+    at once: each returns what it applied itself. Raises `EditedMigration`, `BadConfig` (a bad file name, or the database is newer than the code), `Conflict`
     (another process migrates for longer than two minutes) and the errors of `translated`.
     """
-    steps = await _steps(folder)
+    steps, done = await _steps(folder), []
     with translated("migrate"):
-        async with _connected(dsn) as conn, _alone(conn):
+        async with _connected(dsn) as conn:
             # Asked first: `if not exists` wants a primary, and the right to create, also where nothing is to be made.
             if not await _begun(conn):
-                await conn.execute(BOOKS)
-            todo = _todo(steps, await _recorded(conn))
-            for step in todo:
-                await _apply(conn, step)
+                async with _alone(conn):
+                    await conn.execute(BOOKS)
+            while _todo(steps, await _recorded(conn)):
+                async with _alone(conn):
+                    for step in _todo(steps, await _recorded(conn))[:1]:
+                        await _apply(conn, step)
+                        done.append(step.name)
             if folder is None:
-                await jobs.ensure(conn)
+                if not await jobs.exist(conn):
+                    async with _alone(conn):
+                        await jobs.ensure(conn)
                 await put_back(conn)
-    return [step.name for step in todo]
+    return done
 
 
 async def pending(dsn: str, folder: Traversable | None = None) -> list[str]:
@@ -87,17 +92,19 @@ async def _connected(dsn: str) -> AsyncIterator[Connection]:
 
 @asynccontextmanager
 async def _alone(conn: Connection) -> AsyncIterator[None]:
-    # A blocked pg_advisory_lock would hold a snapshot all the while, and a concurrent index build waits for those.
+    """One transaction. Its lock ends with it: that of a session would stay with a pooler's connection."""
+    # A blocked lock would hold a snapshot all the while, and a concurrent index build waits for those.
     deadline = monotonic() + PATIENCE_SECONDS
-    while not await _locked(conn):
-        if monotonic() > deadline:
-            raise Conflict("another process has been migrating this database for too long")
-        await asyncio.sleep(POLL_SECONDS)
-    yield  # closing the connection gives the lock back, also after an error
+    async with conn.transaction():
+        while not await _locked(conn):
+            if monotonic() > deadline:
+                raise Conflict("another process has been migrating this database for too long")
+            await asyncio.sleep(POLL_SECONDS)
+        yield
 
 
 async def _locked(conn: Connection) -> bool:
-    row = await (await conn.execute("select pg_try_advisory_lock(%s)", (LOCK,))).fetchone()
+    row = await (await conn.execute("select pg_try_advisory_xact_lock(%s)", (LOCK,))).fetchone()
     return bool(row and row[0])
 
 
@@ -113,11 +120,10 @@ async def _recorded(conn: Connection) -> dict[str, str]:
 
 async def _apply(conn: Connection, step: Step) -> None:
     with translated(f"migration {step.name}"):
-        async with conn.transaction():
-            await conn.execute(step.sql)
-            await conn.execute(
-                "insert into public.schema_migrations (name, checksum) values (%s, %s)", (step.name, step.checksum)
-            )
+        await conn.execute(step.sql)
+        await conn.execute(
+            "insert into public.schema_migrations (name, checksum) values (%s, %s)", (step.name, step.checksum)
+        )
 
 
 def _todo(steps: list[Step], recorded: dict[str, str]) -> list[Step]:

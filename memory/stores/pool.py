@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
+from typing import LiteralString
 
 from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection, OperationalError
@@ -14,16 +15,24 @@ from psycopg_pool import AsyncConnectionPool
 
 from muniment.memory.errors import StoreDown, StoreError
 from muniment.memory.records import Scope
-from muniment.memory.stores.reach import heeded
+from muniment.memory.stores.reach import heeded, silence
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated, wrong_embedder
 
-Connection = AsyncConnection[DictRow]
-Pool = AsyncConnectionPool[Connection]
-_WRITE, _READ, _SWITCH = blocks("write"), blocks("read"), blocks("switch")
+_WRITE, _READ, _SWITCH, _REACH = blocks("write"), blocks("read"), blocks("switch"), blocks("reach")
 _POOL = 10
 _WAIT_SECONDS = 15.0
 _BUSY_SECONDS = 10.0
+
+
+class Connection(AsyncConnection[DictRow]):
+    """One whose session is its `own`, or that a pooler hands on after each transaction: then each settles anew."""
+
+    own = True
+    silence: str | None = None  # of its client, in milliseconds, that a transaction may last
+
+
+Pool = AsyncConnectionPool[Connection]
 
 
 class Sessions:
@@ -70,7 +79,7 @@ class Sessions:
             timeout=_BUSY_SECONDS,
             open=False,
             name="muniment",
-            connection_class=AsyncConnection[DictRow],
+            connection_class=Connection,
         )
         try:
             with translated("opening the database"):
@@ -132,6 +141,7 @@ class Sessions:
         entered = {"space": scope.space, "allowed": sorted(allowed) if allowed is not None else None}
         async with self._connected() as conn, conn.pipeline(), conn.transaction():
             await conn.execute(_READ["snapshot"])
+            await _settled(conn)
             await conn.execute(_READ["enter"], entered)
             yield conn
 
@@ -141,6 +151,7 @@ class Sessions:
         await self._ready()
         async with self._connected() as conn, conn.transaction():
             async with conn.pipeline():
+                await _settled(conn)
                 await _enter(conn, scope, found_at)
             yield conn
 
@@ -149,22 +160,38 @@ class Sessions:
         """As `_writing`, in one round trip: all statements are sent at once, and the first that fails ends the write.
 
         A cursor knows its rows and its `rowcount` once they are fetched, and a fetch waits for the server."""
-        await self._ready()
-        async with self._connected() as conn, conn.pipeline(), conn.transaction():
+        async with self._calling(once=False) as conn:
             await _enter(conn, scope, found_at)
             yield conn
 
     @asynccontextmanager
-    async def _calling(self, *, once: bool) -> AsyncIterator[Connection]:
-        """For a statement that enters the space by itself: alone, as a transaction of its own (`once`), or with others
-        after it as in `_sending`."""
+    async def _calling(self, *, once: bool = True) -> AsyncIterator[Connection]:
+        """For a statement that needs none before it: alone, as a transaction of its own (`once`), or with others after it
+        as in `_sending`. Behind a pooler one statement settles before it, in the same round trip if its rows are fetched
+        afterwards."""
         await self._ready()
         async with self._connected() as conn:
-            if once:
+            if once and conn.own:
                 yield conn
             else:
                 async with conn.pipeline(), conn.transaction():
+                    await _settled(conn)
                     yield conn
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[Connection]:
+        """One transaction in no space, for statements that wait for each other."""
+        await self._ready()
+        async with self._connected() as conn, conn.transaction():
+            await _settled(conn)
+            yield conn
+
+    @asynccontextmanager
+    async def _holding(self, lock: LiteralString) -> AsyncIterator[bool]:
+        """Whether a lock of the whole database is ours for as long as this lasts. A transaction that does nothing else
+        holds it: that of a session would stay with a pooler's connection when its client is gone."""
+        async with self._transaction() as conn:
+            yield one(await (await conn.execute(lock)).fetchone())["mine"]
 
     async def _ready(self) -> None:
         if self._pool is None or not self._checked:
@@ -173,6 +200,7 @@ class Sessions:
     async def _check_embedder(self) -> None:
         named = {"model": self._model}
         async with self._connected() as conn, conn.transaction():
+            await _settled(conn)
             found = await (await conn.execute(_SWITCH["active"])).fetchone()
             if found is None:
                 await conn.execute(_SWITCH["first"], named)
@@ -191,21 +219,17 @@ async def _enter(conn: Connection, scope: Scope, found_at: datetime | None) -> N
 
 
 async def _configure(conn: Connection) -> None:
+    conn.silence = silence(conn)
+    conn.own = await heeded(conn)
     await register_vector_async(conn)
-    await conn.execute("set role muniment_app")
-    # A plan that is made once, for any space: that of a search takes as long to make as to carry out. Every statement
-    # keeps to one space, so that an index is always right, whatever the statistics say of another space. Citus is the
-    # exception: a plan for any space is none for the node of one.
-    await conn.execute("""
-        select set_config('plan_cache_mode', case when exists (select from pg_catalog.pg_extension where extname = 'citus')
-          then 'auto' else 'force_generic_plan' end, false)""")
-    await conn.execute("set enable_seqscan = off")
-    await conn.execute("set jit = off")
-    # A large space's own index goes on until it has found enough that the filters let pass.
-    await conn.execute("set hnsw.iterative_scan = relaxed_order")
-    await conn.execute("set work_mem = '16MB'")  # a search keeps a space of twenty thousand memories in memory
-    await conn.execute("set timezone = 'UTC'")
-    await heeded(conn)
+    if conn.own:
+        await conn.execute(_REACH["settle"], {"silence": conn.silence, "local": False})
+
+
+async def _settled(conn: Connection) -> None:
+    """Before anything else of a transaction: what a connection of a pooler was set to is unknown."""
+    if not conn.own:
+        await conn.execute(_REACH["settle"], {"silence": conn.silence, "local": True})
 
 
 def _ended(conn: Connection) -> bool:

@@ -98,8 +98,9 @@ class PostgresStore(
             "model": self._model,
             "limit": limit,
         }
-        async with self._calling(once=True) as conn:
-            head, *rest = await (await conn.execute(_READ["near"], asked, prepare=True)).fetchall()
+        async with self._calling() as conn:
+            found = await conn.execute(_READ["near"], asked, prepare=True)
+        head, *rest = await found.fetchall()
         return Revision(head["now"]), [
             _neighbours([row for row in rest if row["n"] == n]) for n in range(1, len(probes) + 1)
         ]
@@ -206,7 +207,7 @@ class PostgresStore(
 
     async def spaces(self) -> AsyncIterator[Scope]:
         """See `Store.spaces`."""
-        async with self._connected() as conn, conn.transaction():
+        async with self._transaction() as conn:
             await conn.execute(_READ["keeper"])
             found = await (await conn.execute(_READ["spaces"])).fetchall()
         for row in found:

@@ -14,7 +14,7 @@ from psycopg.rows import DictRow, dict_row
 
 from muniment.memory.errors import Conflict, Denied
 from muniment.memory.stores.pool import Connection, one
-from muniment.memory.stores.reach import heeded
+from muniment.memory.stores.reach import must_be_own
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
 from muniment.memory.upkeep import Scrubbed
@@ -62,8 +62,9 @@ async def same(dsn: str, other: str) -> bool:
     """Whether two addresses are of one database."""
     found = []
     for address in (dsn, other):
-        async with _owning(address) as conn:
-            found.append(await (await conn.execute(_SCRUB["place"])).fetchone())
+        with translated("the database of the checkpoints"):
+            async with await AsyncConnection.connect(address, autocommit=True) as conn:
+                found.append(await (await conn.execute(_SCRUB["place"])).fetchone())
     return found[0] == found[1]
 
 
@@ -84,8 +85,8 @@ async def put_back(conn: AsyncConnection[Any]) -> None:
 async def _owning(dsn: str) -> AsyncIterator[Connection]:
     """A connection in the role that made the schema, outside any transaction."""
     with translated("writing the tables anew"):
-        async with await AsyncConnection[DictRow].connect(dsn, autocommit=True, row_factory=dict_row) as conn:
-            await heeded(conn)
+        async with await Connection.connect(dsn, autocommit=True, row_factory=dict_row) as conn:
+            await must_be_own(conn, "writing tables anew")
             await _execute(conn, "patience", "named")
             yield conn
 
@@ -112,7 +113,7 @@ _WATCHERS = {
 }
 
 
-async def _rewritten(conn: Connection, name: sql.Identifier) -> int:
+async def _rewritten(conn: AsyncConnection[DictRow], name: sql.Identifier) -> int:
     """Write a table anew; how many of its dead rows had to be taken along. Postgres says it by the way, to any role."""
     said: list[str] = []
 

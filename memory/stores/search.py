@@ -97,10 +97,10 @@ class Searches(Indexes):
 
     async def _asked(self, space: Mapping[str, Any], search: Search) -> Sequence[DictRow]:
         """The statement enters the space by itself: alone it is one transaction and one round trip."""
-        await self._ready()
         for scan in (not self._by_index(space), True):
-            async with self._connected() as conn:
-                found = await (await self._search(conn, space, search, scan=scan)).fetchall()
+            async with self._calling() as conn:
+                hits = await self._search(conn, space, search, scan=scan)
+            found = await hits.fetchall()
             if self._heed(space, found[0]):
                 break
         return found

@@ -69,8 +69,7 @@ class Spending(Sessions):
     @asynccontextmanager
     async def _keeping(self, scope: Scope) -> AsyncIterator[Connection]:
         """One transaction in the books of the scope's tenant."""
-        await self._ready()
-        async with self._connected() as conn, conn.pipeline(), conn.transaction():
+        async with self._calling(once=False) as conn:
             await conn.execute(_BOOKS["enter"], {"space": scope.tenancy})
             yield conn
 

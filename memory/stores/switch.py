@@ -25,20 +25,14 @@ class Switches(Sessions):
     @asynccontextmanager
     async def switching(self) -> AsyncIterator[UUID | None]:
         """See `Switching.switching`."""
-        await self._ready()
-        async with self._connected() as conn:
-            if not one(await (await conn.execute(_SWITCH["only"])).fetchone())["mine"]:
+        async with self._holding(_SWITCH["only"]) as mine:
+            if not mine:
                 raise Conflict("another process is switching the embedder of this database: wait for it, or stop it")
-            try:
-                yield await self._begun(conn)
-            finally:
-                if not conn.broken:
-                    await conn.execute(_SWITCH["over"])
+            yield await self._begun()
 
     async def tally(self) -> Tally:
         """See `Switching.tally`."""
-        await self._ready()
-        async with self._connected() as conn, conn.transaction():
+        async with self._transaction() as conn:
             models = one(await (await conn.execute(_SWITCH["models"])).fetchone())
             await conn.execute(_SWITCH["keeper"])
             await conn.execute(_SWITCH["whole"])
@@ -48,7 +42,7 @@ class Switches(Sessions):
 
     async def unswept(self, run: UUID) -> list[tuple[Scope, Revision]]:
         """See `Switching.unswept`."""
-        async with self._connected() as conn, conn.transaction():
+        async with self._transaction() as conn:
             return await _unswept(conn, run)
 
     async def strangers(
@@ -88,7 +82,7 @@ class Switches(Sessions):
     async def cut_over(self, run: UUID, last: Callable[[], Awaitable[None]]) -> None:
         """See `Switching.cut_over`."""
         named = {"model": self._model, "run": run}
-        async with self._connected() as conn, conn.transaction():
+        async with self._transaction() as conn:
             await conn.execute(_SWITCH["impatient"])
             await conn.execute(_SWITCH["pause"])
             await last()
@@ -130,9 +124,9 @@ class Switches(Sessions):
             found = await conn.execute(_SWITCH["closest"], asked)
             return [Held(id=MemoryId(row["memory_id"]), text=row["text"]) for row in await found.fetchall()]
 
-    async def _begun(self, conn: Connection) -> UUID | None:
+    async def _begun(self) -> UUID | None:
         named = {"model": self._model}
-        async with conn.transaction():
+        async with self._transaction() as conn:
             await conn.execute(_SWITCH["halt"])
             await conn.execute(_SWITCH["abandon"], named)
             used = await (await conn.execute(_SWITCH["active"])).fetchone()

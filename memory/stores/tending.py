@@ -95,13 +95,12 @@ class Tendings(Sessions):
 
     async def enqueue_due(self, now: datetime, every: timedelta, spread: timedelta, terms: Terms) -> int | None:
         """See `Tending.enqueue_due`."""
-        await self._ready()
         start = slot(now, spread)
         # Counted in slots: what was tended late in its slot does not slip to the slot after its next one.
         asked: dict[str, Any] = {"now": now, "edge": start + spread - every, "after": UUID(int=0), "limit": _PAGE}
         asked |= {"ahead": now + min(every, _AHEAD), "terms": mark(terms)}
         count = 0
-        async with self._connected() as conn, conn.transaction():
+        async with self._transaction() as conn:
             if not one(await (await conn.execute(_TENDING["alone"], {"lock": _LOCK})).fetchone())["mine"]:
                 return None
             while True:
@@ -124,8 +123,7 @@ class Tendings(Sessions):
         """See `Tending.periodic`."""
         job = row(Job(name=name, scope=_NOWHERE))
         named = {"name": name, "slot": int(at.timestamp()), "once": name, "args": job["args"], "kept": _SLOTS}
-        await self._ready()
-        async with self._connected() as conn:
+        async with self._calling() as conn:
             return bool(one(await (await conn.execute(_TENDING["periodic"], named)).fetchone())["new"])
 
 

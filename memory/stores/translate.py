@@ -9,7 +9,16 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import errors
 
-from muniment.memory.errors import BadInput, Conflict, Denied, StoreDown, StoreError, StoreFull, WrongEmbedder
+from muniment.memory.errors import (
+    BadConfig,
+    BadInput,
+    Conflict,
+    Denied,
+    StoreDown,
+    StoreError,
+    StoreFull,
+    WrongEmbedder,
+)
 from muniment.memory.settings import embedder_setting
 
 FULL = (errors.DiskFull,)
@@ -20,6 +29,11 @@ AT_WORK = (errors.QueryCanceled, errors.ProgramLimitExceeded, errors.StatementTo
 DATA_CLASS = "22"
 _OF_SHARD = re.compile(r'"(\w+)_\d+"')
 SWITCHED = "MU002"  # `muniment.expect_embedder` refuses
+HANDED_ON = (
+    "MU003",
+    "26000",
+    "42P05",
+)  # a search in another role, a statement that another connection has prepared, or not
 
 
 @contextmanager
@@ -27,7 +41,7 @@ def translated(doing: str = "") -> Iterator[None]:
     """Run a block that speaks to Postgres; `doing` leads the message ("migration 0001_spaces.sql").
 
     Raises `StoreDown` (no connection, no free connection), `StoreFull` (disk), `Conflict` (another
-    transaction was first), `Denied` (row-level security or a missing grant), `WrongEmbedder`, `StoreError` (the rest), each
+    transaction was first), `Denied` (row-level security or a missing grant), `WrongEmbedder`, `BadConfig` (behind a pooler), `StoreError` (the rest), each
     with `sqlstate` and `constraint` in its data; `BadInput` for a text that Postgres cannot hold. The cause is cut off: its DETAIL would show the row in a traceback.
     """
     try:
@@ -39,6 +53,11 @@ def translated(doing: str = "") -> Iterator[None]:
             raise BadInput("a name or a text has a NUL") from None
         if error.sqlstate == SWITCHED:
             raise wrong_embedder(error.diag.message_primary or "", error.diag.message_detail or "") from None
+        if error.sqlstate in HANDED_ON:
+            raise BadConfig(
+                "the connection to Postgres lost what it was set to: a pooler that cannot be told from Postgres hands it on "
+                "with each transaction; let its pool be one of sessions, or name Postgres itself (MUNIMENT_DATABASE_URL)"
+            ) from None
         raise _house(error, doing) from None
     except UnicodeEncodeError:
         raise BadInput("a name or a text has half a character (a lone surrogate)") from None

@@ -1,5 +1,5 @@
 -- name: enter
-select muniment.enter_space(%(space)s, null)
+select muniment.enter_space(%(space)s, null), set_config('role', 'muniment_app', true)
 
 -- name: reserve (no row: the day is at its budget already; one statement, so that many at once are counted one by one)
 insert into muniment.spend_days as d (space_id, day, tokens, micros)

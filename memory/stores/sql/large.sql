@@ -112,11 +112,8 @@ update muniment.spaces set indexed_model = %(model)s, indexed_rev = %(rev)s wher
 select c.relname as name, i.indisvalid as valid from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
 where i.indrelid = 'muniment.memories'::regclass and starts_with(c.relname, %(prefix)s)
 
--- name: only (concurrent builds on one table wait for each other)
-select pg_try_advisory_lock(hashtext('muniment index')) as mine
-
--- name: no_more
-select pg_advisory_unlock(hashtext('muniment index'))
+-- name: only (concurrent builds on one table wait for each other; who holds the lock is idle)
+select set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock(hashtext('muniment index')) as mine
 
 -- name: analyze (a table that has just been filled is planned for as an empty one)
 analyze muniment.memories (space_id, memory_id, state, category), muniment.postings, muniment.journal (space_id, rev, memory_id)

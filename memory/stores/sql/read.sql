@@ -2,7 +2,7 @@
 set transaction isolation level repeatable read, read only
 
 -- name: enter
-select muniment.enter_space(%(space)s, %(allowed)s)
+select muniment.enter_space(%(space)s, %(allowed)s), set_config('role', 'muniment_app', true)
 
 -- name: rev
 select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0) as rev
@@ -76,10 +76,11 @@ where m.state = 'active' order by r.strength desc, m.memory_id limit %(limit)s
 select turn_id from muniment.turns
 where space_id = %(space)s and turn_id = any(%(turns)s) and consumed_rev is not null
 
--- name: near (one transaction in one statement)
+-- name: near (one transaction in one statement; in another role no answer, as in a search)
 select f.n, f.rev as now, f.same_key, f.sim, {{columns}}
 from muniment.near(%(space)s, %(kinds)s, %(keys)s, %(attributes)s, %(vectors)b, %(model)s, %(limit)s) f
 cross join lateral (select (f.found).*) m
+where current_user = 'muniment_app' or muniment.refuse('MU003', current_user::text) is null
 
 -- name: near_in_words (of each probe the memories of its kind that have the most of its words)
 select p.n, {{columns}}

@@ -43,9 +43,11 @@ select h.*, f.* from (
   left join keyword k on k.memory_id = p.memory_id left join tied t on t.memory_id = p.memory_id{places}
 ) f on true
 
--- name: entered (row-level security shows nothing before it; a process whose embedder is out of use gets an error, no answer)
+-- name: entered (row-level security shows nothing before it; a process whose embedder is out of use gets an error, no answer,
+-- and so does one in another role, for whom it might not hold)
 select set_config('app.spaces', array[%(space)s]::text, true) is not null
   and set_config('app.categories', %(allowed)s::text[]::text, true) is not null
+  and (current_user = 'muniment_app' or muniment.refuse('MU003', current_user::text) is null)
   and muniment.expect_embedder(%(model)s) as ok
 
 -- name: space (`indexed`: whether it has indexes of its own, and in them every vector of the model)

@@ -9,11 +9,9 @@ insert into muniment.embedders (model, active)
 select %(model)s, true where not exists (select from muniment.embedders where active)
 on conflict do nothing
 
--- name: only (one switch at a time; the lock goes with the connection, also when its process is killed)
-select pg_try_advisory_lock(hashtext('muniment embedder switch')) as mine
-
--- name: over
-select pg_advisory_unlock(hashtext('muniment embedder switch'))
+-- name: only (one switch at a time; the lock goes with the connection, also when its process is killed. Who holds it is idle)
+select set_config('idle_in_transaction_session_timeout', '0', true),
+  pg_try_advisory_xact_lock(hashtext('muniment embedder switch')) as mine
 
 -- name: rev
 select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0) as rev

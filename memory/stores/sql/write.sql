@@ -1,5 +1,5 @@
 -- name: enter
-select muniment.enter_space(%(space)s, null)
+select muniment.enter_space(%(space)s, null), set_config('role', 'muniment_app', true)
 
 -- name: found_space
 insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, created_at)
