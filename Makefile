@@ -11,6 +11,8 @@ BIN := .venv/bin
 STAMP := .venv/.ready
 WORKERS ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# The tests start hundreds of processes: where bytecode is not kept, each compiles everything it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The newest Python that starts: a version manager's shim may be there and still refuse.
 define FIND_PYTHON

@@ -24,7 +24,8 @@ from muniment.memory.stores import migrate, server
 from tests import citus
 
 T = TypeVar("T")
-HOMES = Path(tempfile.gettempdir())
+DISK, MEMORY = Path(tempfile.gettempdir()), Path("/dev/shm")
+ROOM_BYTES = 4 * 2**30
 PREFIX = "muniment-test-"
 GIVEN = os.environ.get("MUNIMENT_TEST_DATABASE_URL")
 ADDRESS = pytest.StashKey[Path]()
@@ -34,6 +35,14 @@ def alone(coroutine: Coroutine[Any, Any, T]) -> T:
     """Run it in a thread of its own: the loop of the test that asks first is none of its business."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(asyncio.run, coroutine).result()
+
+
+def new_home() -> Path:
+    """In memory where there is room: a database is 350 files, and every test makes and removes one."""
+    roomy = os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free >= ROOM_BYTES
+    home = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=MEMORY if roomy else DISK))
+    home.chmod(0o711)  # the account that runs a root session's Postgres has to pass
+    return home
 
 
 def discard(home: Path) -> None:
@@ -48,14 +57,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker is not None:
         config.stash[ADDRESS] = Path(worker["home"])
         return
-    for left in HOMES.glob(f"{PREFIX}*"):
+    for left in (*DISK.glob(f"{PREFIX}*"), *MEMORY.glob(f"{PREFIX}*")):
         # The sessions of others may be running right now; one whose process is gone was killed.
         owner = left.name.removeprefix(PREFIX).split("-")[0]
         if left.stat().st_uid == os.geteuid() and not psutil.pid_exists(int(owner)):
             discard(left)
-    home = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=HOMES))
-    home.chmod(0o711)  # the account that runs a root session's Postgres has to pass
-    config.stash[ADDRESS] = home
+    config.stash[ADDRESS] = new_home()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -101,28 +108,49 @@ def template(cluster_url: str) -> str:
     return name
 
 
-def clone(cluster_url: str, template: str) -> Iterator[str]:
-    name = f"test_{uuid.uuid4().hex}"
-    nodes = (cluster_url, *citus.WORKERS)
-    try:
-        for node in nodes:
-            citus.copy(node, template, name)
-        yield named(cluster_url, name)
-    finally:
-        for node in nodes:
-            citus.drop(node, name)
+class Clones:
+    """Databases of one test each. A test's is dropped when the next one begins: right at its end the server would wait
+    a tenth of a second for backends that are just leaving."""
+
+    def __init__(self, cluster_url: str) -> None:
+        self.cluster_url = cluster_url
+        self.nodes = (cluster_url, *citus.WORKERS)
+        self.left: list[str] = []
+
+    def make(self, template: str) -> Iterator[str]:
+        self.drop()
+        name = f"test_{uuid.uuid4().hex}"
+        try:
+            for node in self.nodes:
+                citus.copy(node, template, name)
+            yield named(self.cluster_url, name)
+        finally:
+            self.left.append(name)
+
+    def drop(self) -> None:
+        while self.left:
+            name = self.left.pop()
+            for node in self.nodes:
+                citus.drop(node, name)
+
+
+@pytest.fixture(scope="session")
+def clones(cluster_url: str) -> Iterator[Clones]:
+    made = Clones(cluster_url)
+    yield made
+    made.drop()
 
 
 @pytest.fixture
-def database_url(cluster_url: str, template: str) -> Iterator[str]:
+def database_url(clones: Clones, template: str) -> Iterator[str]:
     """A migrated database of this test's own."""
-    yield from clone(cluster_url, template)
+    yield from clones.make(template)
 
 
 @pytest.fixture
-def empty_database_url(cluster_url: str) -> Iterator[str]:
+def empty_database_url(clones: Clones) -> Iterator[str]:
     """A database of this test's own with nothing in it."""
-    yield from clone(cluster_url, "template0")
+    yield from clones.make("template0")
 
 
 @pytest.fixture(autouse=True)
@@ -146,7 +174,6 @@ def sealed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def home() -> Iterator[Path]:
     """A directory for a server of this test's own, which any account may pass through."""
-    home = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=HOMES))
-    home.chmod(0o711)
+    home = new_home()
     yield home
     discard(home)

@@ -21,7 +21,7 @@ from muniment.memory.records import Memory as Record, MemoryId, Query, Revision,
 from muniment.memory.stores.postgres import PostgresStore
 from muniment.memory.stores.search import _statement
 from tests import citus
-from tests.conftest import clone
+from tests.conftest import Clones
 from tests.engine import NOON, engine, note, said, scope
 
 FOLDER = files("muniment.migrations") / "citus"
@@ -35,9 +35,9 @@ plain = pytest.mark.skipif(bool(citus.WORKERS), reason="a plain Postgres has the
 
 
 @pytest.fixture
-def other_url(cluster_url: str, template: str) -> Iterator[str]:
+def other_url(clones: Clones, template: str) -> Iterator[str]:
     """A second database, with the functions that Citus gets."""
-    for url in clone(cluster_url, template):
+    for url in clones.make(template):
         with psycopg.connect(url) as conn:
             conn.execute(FUNCTIONS.encode())
         yield url

@@ -16,7 +16,7 @@ from muniment.memory.records import Filters, Memory, MemoryId, Reader, Revision,
 from muniment.memory.rules import words
 from muniment.memory.stores.large import index_name
 from muniment.memory.stores.postgres import PostgresStore
-from tests.conftest import alone, clone
+from tests.conftest import Clones, alone
 from tests.engine import NOON, engine, scope, settings
 
 MODEL = "hash-256"
@@ -92,17 +92,17 @@ async def fill(url: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def filled(cluster_url: str, template: str) -> Iterator[str]:
+def filled(clones: Clones, template: str) -> Iterator[str]:
     """Ana and Ben have indexes, Cem has few memories and none. Whoever changes something clones it."""
-    for url in clone(cluster_url, template):
+    for url in clones.make(template):
         alone(fill(url))
         yield url
 
 
 @pytest.fixture
-def own(cluster_url: str, filled: str) -> Iterator[str]:
+def own(clones: Clones, filled: str) -> Iterator[str]:
     """A copy of it for a test that writes."""
-    yield from clone(cluster_url, psycopg.conninfo.conninfo_to_dict(filled)["dbname"])  # type: ignore[arg-type]
+    yield from clones.make(psycopg.conninfo.conninfo_to_dict(filled)["dbname"])  # type: ignore[arg-type]
 
 
 @pytest.fixture

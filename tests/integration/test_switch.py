@@ -11,7 +11,7 @@ from muniment.memory.errors import ModelUnavailable, WrongEmbedder
 from muniment.memory.flows import switch as flow
 from muniment.memory.models.fakes import HashEmbedder
 from muniment.memory.stores import switch as stores
-from tests.conftest import clone
+from tests.conftest import Clones
 from tests.engine import engine, note, said, scope
 from tests.switching import NEXT, QUERIES, Watched, answers, fill, ought, unopened, untidy, without
 
@@ -19,9 +19,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def other_url(cluster_url: str, template: str) -> Iterator[str]:
+def other_url(clones: Clones, template: str) -> Iterator[str]:
     """A second database, for what the answers ought to be."""
-    yield from clone(cluster_url, template)
+    yield from clones.make(template)
 
 
 async def test_every_query_is_right_at_every_step(

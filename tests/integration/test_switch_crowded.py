@@ -15,7 +15,7 @@ from muniment.memory.errors import Conflict, WrongEmbedder
 from muniment.memory.flows import switch as flow
 from muniment.memory.models.fakes import HashEmbedder
 from muniment.memory.records import Revision
-from tests.conftest import clone
+from tests.conftest import Clones
 from tests.engine import engine, note, scope
 from tests.switching import NEXT, WORDS, Watched, answers, counts, fill, ought, some, unopened, untidy, without
 
@@ -23,9 +23,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def other_url(cluster_url: str, template: str) -> Iterator[str]:
+def other_url(clones: Clones, template: str) -> Iterator[str]:
     """A second database, for what the answers ought to be."""
-    yield from clone(cluster_url, template)
+    yield from clones.make(template)
 
 
 async def test_nothing_written_during_a_cut_over_slips_through(database_url: str, other_url: str) -> None:
