@@ -305,6 +305,11 @@ def _say(run: Run, currency: str) -> None:
         )
     elif run.requests:
         screen.say(_cost(run, currency))
+    left = run.seen - run.checked - run.outdated - run.unanswered
+    if left > 0 and run.status == "done":
+        screen.say(
+            f"{_pairs(left)} {'is' if left == 1 else 'are'} left for another day (consolidation.per_day), or for --limit N."
+        )
     if run.dry:
         screen.say("Nothing was changed (--dry-run).")
     elif (run.same or run.superseded) and run.status != "waiting":

@@ -89,6 +89,13 @@ def test_shown_done_and_taken_back(muniment: Muniment, twins: Callable[..., None
     assert muniment("consolidate", "--user", "ana", "--undo", "x").code == 2
 
 
+def test_what_is_left_is_said(muniment: Muniment, twins: Callable[..., None]) -> None:
+    """A run that stops at its limit says how much it has not looked at, and how to go on; the next one has nothing left."""
+    twins("ana", "The user feeds the neighbour's cat", "The user feeds the neighbour's cat.")
+    assert "1 pair is left for another day" in muniment("consolidate", "--user", "ana", "--limit", "1").out
+    assert "left for" not in muniment("consolidate", "--user", "ana").out
+
+
 def test_all_of_it_fits_a_terminal(
     muniment: Muniment, twins: Callable[..., None], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
