@@ -69,7 +69,9 @@ def show(told: dict[str, Any]) -> None:
     )  # fmt: skip
     screen.say(f"{told['tables']} tables rewritten; {log}.")
     if not told["statistics"]:
-        screen.say("What the planner remembers of the columns was not rewritten: that wants a superuser.")
+        screen.say(
+            "What the planner remembers of the columns was not rewritten: that wants a superuser, and no cluster."
+        )
     if told["held"]:
         screen.say(f"{told['held']:,} dead rows were taken along, since somebody still sees them (an open transaction, a "
                    "replica): `muniment scrub` again later.")  # fmt: skip

@@ -2,8 +2,9 @@
 select n.nspname as schema, c.relname as name from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
 where n.nspname in ('muniment', 'jobs', 'checkpoints') and c.relkind in ('r', 'm') order by 1, 2
 
--- name: may (who is not a superuser may not switch the log, and sees only its own tables)
-select rolsuper as all, not exists (
+-- name: may (who is not a superuser may not switch the log, and sees only its own tables; a node of a Citus cluster is not
+-- the others, each of which has a log and statistics of its own)
+select rolsuper and not exists (select from pg_catalog.pg_extension where extname = 'citus') as all, not exists (
   select from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
   where n.nspname in ('muniment', 'jobs', 'checkpoints') and c.relkind = 'r' and not pg_has_role(c.relowner, 'usage')) as tables
 from pg_catalog.pg_roles where rolname = current_user
