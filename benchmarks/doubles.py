@@ -22,7 +22,8 @@ from muniment.memory.records import Candidate, Fact, Kind, TurnId
 DATA = Path(__file__).parent / "data" / "doubles.yaml"
 BOTH = ("tune", "held-out")
 BLIND = ("fresh", "sealed")  # of families written without sight of the rules
-HALVES = (*BOTH, *BLIND, "unseen", "strange", "last")  # the last three: without sight of what others have shown
+# Those that follow BLIND: without sight of what others have shown, too.
+HALVES = (*BOTH, *BLIND, "unseen", "strange", "last", "plain", "odd")
 Role = Literal["base", "double", "change", "miss"]
 Label = Literal["same", "supersedes", "different"]
 _USER = ("The user", "the user", "用户")
