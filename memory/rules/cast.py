@@ -3,30 +3,34 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Literal
 
-from muniment.memory.rules.chinese_words import RELATION, SURNAMES
+from muniment.memory.rules.chinese_words import RELATIONS, SURNAMES
 from muniment.memory.rules.reading import Reading, stem
-from muniment.memory.rules.reading_words import CJK_EMPTY, ROLES
+from muniment.memory.rules.reading_words import CJK_EMPTY, ROLES, ROLES_ZH
 from muniment.memory.rules.text import vocabulary
+from muniment.memory.rules.words import has_cjk
 
 USER = frozenset({"user", "i", "my", "me"})
 _PERSON = (  # the words for people that readings know are compared there
     r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child|trainee|employee)|chef|clerk|cook|fianc[eé]e?|flame|guests?|guide|heir|host|intern|judge|landlady|lodgers?|maid|mechanic|nurse"
     r"|priest|pupils?|toddler|triplets|twins?|vet|ward|widow|stepson|stepdaughter|surgeon|analyst|chauffeur|ex)"
 )
-_SOMEBODY = re.compile(rf"(?:my|[\w. ]{{1,40}}['’]s) (?:[\w-]+ ){{0,2}}?(?P<who>{_PERSON}(?:-\w+)*)\b")
+_SOMEBODY = re.compile(rf"(?:\bmy|['’]s) (?P<what>(?:[\w-]+ ){{0,2}}?)(?P<who>(?:\w+-)*(?:{_PERSON})(?:-\w+)*)\b")
+_IS_WHOSE = re.compile(r"\b(?:is|was|are|were|as) (?:the )?[\w.-]+(?: [\w.-]+)?$")
 _FAMILY = (
     SURNAMES
-    + "章黎伍房葛倪温俞柯祝甘童颜骆詹涂庄喻耿盛裴聂焦岳殷冉庞鲍柳樊翟欧牟靳隋滕覃甄桑阮卞缪岑娄邬闫蒲屈邢蔺湛冼佟窦戚苟乔鲁祁凌霍虞昝卓邝栾邸佘褚楚荀晏阚池仇麦季古舒纪"
+    + "章黎伍房葛倪温俞柯祝甘童颜骆詹涂庄喻耿盛裴聂焦岳殷冉庞鲍柳樊翟欧牟靳隋滕覃甄桑阮卞缪岑娄邬闫蒲屈邢蔺湛冼佟窦戚苟乔鲁祁凌霍虞昝卓邝栾邸佘褚楚荀晏阚池仇麦季古舒纪向苗游关景申连路桂米单"
 )
 _SURNAME_ZH = (
     rf"(?:欧阳|司马|上官|诸葛|夏侯|皇甫|尉迟|公孙|慕容|令狐|宇文|司徒|端木|南宫|[小老](?=[{_FAMILY}])|阿|[{_FAMILY}])"
 )
-_ADDRESSED = "经理|主任|老师|医生|师傅|教练|大夫|教授|护士|律师|队长|阿姨|叔叔?|伯伯?|姨|婶|哥|姐"
+_ADDRESSED = "经理|主任|老师|医生|师傅|教练|大夫|教授|老板|护士|律师|队长|阿姨|叔叔?|伯伯?|姨|婶|哥|姐"
 _NO_NAME = (
-    "周[一二三四五六日末]|阿姨|凌晨|霍乱|季[节度军]|古[代典老]|楚楚|舒[服适]|池[塘子]|仇[恨人]|麦[子当]|纪[念律录]"
+    "周[一二三四五六日末]|阿姨|凌晨|霍乱|季[节度军]|古[代典老]|楚楚|舒[服适]|池[塘子]|仇[恨人]|麦[子当]|纪[念律录]|向[上下左右前后东西南北来往导着他她我你公用]|苗[圃条]"
+    "|游[泳戏玩览客行艇轮]|关[于系注门闭心掉]|景[色点区]|申[请报]|连[续接锁忙]|路[上边口过线由]|桂[花林圆]|米[饭粉饼线酒]|单[位独身人元车]"
 )
 _NO_SURNAME = "大二三四五小堂表亲老的是和跟在学语文班庭新女男个位名任牙用"
 _NAME_ZH = re.compile(
@@ -35,7 +39,12 @@ _NAME_ZH = re.compile(
 _EDGE = r"(?<![^\W\d_\u3400-\u9fff])", r"(?![^\W\d_\u3400-\u9fff])"  # of a word of an alphabetic script
 _EVEN = re.compile(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
 _WHOSE_ZH = re.compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
-_KIN = rf"[大二三四五小堂表]?(?:{RELATION}|舅|姨|姑|叔|伯|搭档|师兄|师姐|师弟|师妹|邻居|室友|同桌|房东|导师|[\u4e00-\u9fff]{{1,2}}伴)"
+_KINDS = (
+    vocabulary("舅 姨 姑 叔 伯 大舅子 小舅子 搭档 师兄 师姐 师弟 师妹 邻居 室友 同桌 房东 房客 租客 导师")
+    | RELATIONS.keys()
+    | ROLES_ZH.keys()
+)
+_KIN = rf"[大二三四五小堂表]?(?:{'|'.join(sorted(_KINDS, key=len, reverse=True))}|[\u4e00-\u9fff]{{1,2}}伴)"
 _KIN_ZH = re.compile(rf"(?:的|用户)(?P<kin>{_KIN})")
 # Says nothing of who does what beside a name.
 _BESIDE = vocabulary(
@@ -68,7 +77,7 @@ def of_two_people(a: Reading, b: Reading) -> bool:
     whose, others = _possessors(a), _possessors(b)
     if (whose and others and not whose & others) or _kin(a) != _kin(b) or _otherwise_titled(a, b):
         return True
-    if _of_user(a) != _of_user(b) or _owned(a) - set(b.said) or _owned(b) - set(a.said):
+    if _of_user(a) != _of_user(b) or _other_partners(a, b):
         return True
     leads = [(name, other.text) for name, other in ((_lead_zh(a), b), (_lead_zh(b), a)) if name]
     if leads and (len(leads) > 1 or not _of_user(a)) and not any(name in text for name, text in leads):
@@ -90,10 +99,20 @@ def _otherwise_titled(a: Reading, b: Reading) -> bool:
     return any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys())
 
 
-def _owned(one: Reading) -> frozenset[str]:
-    """What the user's somebody is called whom a text begins with: a word for a person, as far as its ending tells."""
-    found = _SOMEBODY.match(one.text)
-    return frozenset({found["who"]}) if found and found["who"] not in _THINGS else frozenset()
+def _owned(one: Reading) -> dict[str, str]:
+    """What somebody's somebody is called, by a word for a person as far as its ending tells, and what stands before it; not
+    where it is said that somebody is one: `Ana is the user's tutor`."""
+    found = (said for said in _SOMEBODY.finditer(one.text) if not _IS_WHOSE.search(one.text[: said.start()]))
+    return {said["who"]: said["what"].strip() for said in found if said["who"] not in _THINGS}
+
+
+def _other_partners(a: Reading, b: Reading) -> bool:
+    """Whether one has somebody's somebody whom the other does not name, or each another of one kind: a tennis partner is no
+    dance partner."""
+    mine, theirs = _owned(a), _owned(b)
+    if mine.keys() - set(b.said) or theirs.keys() - set(a.said):
+        return True
+    return any(mine[who] and theirs[who] and mine[who] != theirs[who] for who in mine.keys() & theirs.keys())
 
 
 def _lead_zh(one: Reading) -> str:
@@ -106,6 +125,8 @@ def other_names(a: Reading, b: Reading) -> bool:
     """Whether each has a name that the other does not have, one of them a Chinese one, or one has a longer one, wherever they
     stand. Now and then it is a word like 高铁: then two statements with one each stay two."""
     mine, theirs = (set(_NAME_ZH.findall(one.text)) for one in (a, b))
+    if has_cjk(a.text) and has_cjk(b.text) and (_latin_lead(a, b) or _latin_lead(b, a)):
+        return True
     here, there = ({name for name in some if name not in other.text} for some, other in ((mine, b), (theirs, a)))
     if (here or there) and here | (a.names - set(b.said)) and there | (b.names - set(a.said)):
         return True
@@ -121,6 +142,11 @@ def led_otherwise(a: Reading, b: Reading) -> bool:
     return bool(first and other) and first not in b.text and other not in a.text
 
 
+def _latin_lead(one: Reading, other: Reading) -> bool:
+    """Whether a Chinese text begins with a Latin name that the other one does not have."""
+    return one.lead is not None and one.lead not in other.said
+
+
 def exchanged(a: Reading, b: Reading) -> bool:
     """Whether two people are in each other's place, told by the words beside them: `Ana lent the user a saw`, `The user lent
     Ana a saw`. Who keeps a word beside them keeps their part, in whatever order: `The user's boss is Ana`, `Ana is the user's
@@ -134,7 +160,7 @@ def exchanged(a: Reading, b: Reading) -> bool:
 
 def _places(one: Reading, other: Reading) -> dict[str, set[tuple[str, str]]]:
     """Everybody in the first text, with what is right beside them: the word before, the word after, what is theirs. Neither
-    names count for that nor words that say nothing."""
+    names count for that nor words that say nothing, nor what is beside two of them."""
     found: dict[str, set[tuple[str, str]]] = {}
     who, whose, before, former = "", False, "", ""
     for kind, token in _parts(one, other):
@@ -149,7 +175,8 @@ def _places(one: Reading, other: Reading) -> dict[str, set[tuple[str, str]]]:
             if before:
                 found[who].add(("whose", former) if before == "of" else ("after", before))
         former, before = before, token if kind != "name" else ""
-    return found
+    times = Counter(place for places in found.values() for place in places)
+    return {name: {place for place in places if times[place] == 1} for name, places in found.items()}
 
 
 def _parts(one: Reading, other: Reading) -> Iterator[tuple[Literal["name", "kin", "word", "own"], str]]:

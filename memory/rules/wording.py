@@ -29,6 +29,10 @@ _COPULA_ZH = re.compile(r"^(?P<left>.+?)(?P<verb>叫|是|住在|(?<!正)在)(?P<
 _WHEN_ZH = re.compile(
     r"每.*|.*[都也就还只总才又]|(?:(?:周|星期)[一二三四五六日末天]|[今明昨]天|\d+月\d+日|[上下中]午|[早晚]上)+"
 )
+_ONE_ZH = re.compile(r"有(?:[一几两]?[个位名只条]|一)")
+_DOING_ZH = re.compile(
+    r"(?:差一?点儿?|险些|几乎|[常总曾正刚都也还又再就才只]|经常|有时|偶尔|一直|已经|打算|计划|准备|想|要|会|能|喜欢|不)$"
+)
 _BOND = re.compile(
     r"(?P<a>.+?) (?:is|was) (?:(?P<b>.+?)['’]s (?P<r>[\w-]+)|(?:(?:an?|the) )?(?P<of>[\w-]+) of (?P<c>.+?))\.?"
 )
@@ -305,6 +309,9 @@ def _slot(reading: Reading) -> tuple[frozenset[str | tuple[str, str]], str] | No
         return None
     if chinese:
         if verb == "是" and _WHEN_ZH.fullmatch(found["left"]):
+            return None
+        # One of several, and what is done somewhere, has no value of its own.
+        if (verb == "叫" and _ONE_ZH.search(found["left"])) or (verb == "在" and _DOING_ZH.search(found["left"])):
             return None
         known = bool(thing.words) or verb == "住在"
         fits = _PLACE_ZH.fullmatch(found["right"]) if verb == "在" else not found["right"].endswith("的")

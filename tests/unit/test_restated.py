@@ -113,6 +113,8 @@ def test_somebody_of_the_user_s_is_not_the_user(a: str, b: str, two: bool) -> No
     ("用户的姐姐住在北京", "用户姐姐住在北京", False), ("王芳的红色的车坏了", "王芳的车坏了", False),
     ("Rashid met Mr Hale", "Rashid met Mrs Hale", True), ("Aunt Jo sings", "Uncle Jo sings", True), ("Mr Hale sings", "Hale sings", False),
     ("Martin's trainer broke an ankle", "Martin broke an ankle", True), ("Martin's printer is new", "Martin has a new printer", False),
+    ("Bo's sparring partner sings", "Bo's tennis partner sings", True), ("The user's half-sister sings", "The user's half-brother sings", True),
+    ("The shed in Bo's lodger's yard is red", "The shed in Bo's yard is red", True), ("Ana is Bo's hairdresser", "Ana cuts Bo's hair", False),
 ])  # fmt: skip
 def test_kin_titles_and_owners_tell_people_apart(a: str, b: str, two: bool) -> None:
     """An uncle is not another uncle, a partner is not whose partner it is, and a Mr is no Mrs."""
@@ -167,6 +169,8 @@ def test_what_shares_no_word_takes_nothing_s_place() -> None:
     ("Petra invited Nico's guests", "Nico invited Petra's guests", True), ("Lena told Tom that Ben is ill", "Lena told Ben that Tom is ill", True),
     ("To Nico's party Petra has invited twelve", "Petra has invited twelve to Nico's party", False), ("Ana is taller than Ben", "Ben is taller than Ana", True),
     ("The user's sister lent the user's brother a saw", "The user's brother lent the user's sister a saw", True),
+    ("Ana goes only if Ben goes", "Ben goes only if Ana goes", True), ("Only if Ben goes Ana goes", "Ana goes only if Ben goes", False),
+    ("用户的舅妈把彭程拉黑了", "彭程把用户的舅妈拉黑了", True),
     ("Hull's tutor is Victor", "Victor is the tutor of Hull", False), ("Ana shares a desk with Ben", "Ben shares a desk with Ana", False),
     ("张磊去接李娜的孩子", "李娜去接张磊的孩子", True), ("去接张磊的孩子的是李娜", "李娜去接张磊的孩子", False), ("欧阳静的导师是司马宁", "司马宁是欧阳静的导师", False),
 ])  # fmt: skip
@@ -193,6 +197,7 @@ def test_a_declared_change_is_of_the_same_people() -> None:
     ("Елена heard from Phil that the bridge is closed", "Élodie heard from Phil that the bridge is closed"),
     ("有Tony哥在，章小鱼就不喝酒", "有章小鱼在，Tony哥就不喝酒"), ("用户替游经理值了夜班", "游经理替用户值了夜班"),
     ("季风比用户大五岁", "隆叔比用户大五岁"), ("Tony哥爱喝茶", "Terry哥爱喝茶"), ("坐在后面的是Kevin", "坐在后面的是万里"),
+    ("Lilian几乎迷了路", "有一次向阳差点迷了路"),
 ])  # fmt: skip
 def test_a_name_is_a_name_in_any_script(older: str, newer: str) -> None:
     """Capitals have accents and are Cyrillic; a Latin name may stand between Chinese characters, with a title behind it."""
@@ -202,6 +207,7 @@ def test_a_name_is_a_name_in_any_script(older: str, newer: str) -> None:
 @pytest.mark.parametrize(("older", "newer"), [
     ("Ana coaches the women's eight", "Ana does not coach the women's four"),
     ("2026年12月4日送茶叶的是牛主任", "2026年6月13日送茶叶的是牛主任的同事"),
+    ("用户差点在古镇的前街迷路", "用户差点在大学城南区迷路"), ("用户有个姑姑叫秀兰", "用户有个姑姑叫淑珍"),
 ])  # fmt: skip
 def test_another_number_is_another_thing(older: str, newer: str) -> None:
     """What is said not to be so of one boat, or one day, takes nothing from another."""
