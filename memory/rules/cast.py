@@ -13,6 +13,7 @@ from muniment.memory.rules.reading_words import CJK_EMPTY, ROLES, ROLES_ZH
 from muniment.memory.rules.text import vocabulary
 from muniment.memory.rules.words import has_cjk
 
+Kind = Literal["name", "kin", "word", "own"]
 USER = frozenset({"user", "i", "my", "me"})
 _PERSON = (  # the words for people that readings know are compared there
     r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child|trainee|employee)|chef|clerk|cook|fianc[eé]e?|flame|guests?|guide|heir|host|intern|judge|landlady|lodgers?|maid|mechanic|nurse"
@@ -36,7 +37,6 @@ _NO_SURNAME = "大二三四五小堂表亲老的是和跟在学语文班庭新�
 _NAME_ZH = re.compile(
     rf"(?!{_NO_NAME})(?:(?![{_NO_SURNAME}])[\u4e00-\u9fff](?:{_ADDRESSED})|{_SURNAME_ZH}[\u4e00-\u9fff])"
 )
-_EDGE = r"(?<![^\W\d_\u3400-\u9fff])", r"(?![^\W\d_\u3400-\u9fff])"  # of a word of an alphabetic script
 _EVEN = re.compile(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
 _WHOSE_ZH = re.compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
 _KINDS = (
@@ -45,6 +45,11 @@ _KINDS = (
     | ROLES_ZH.keys()
 )
 _KIN = rf"[大二三四五小堂表]?(?:{'|'.join(sorted(_KINDS, key=len, reverse=True))}|[\u4e00-\u9fff]{{1,2}}伴)"
+_PART = re.compile(
+    rf"(?P<name>用户|{_NAME_ZH.pattern})|(?P<own>['’]s\b|的)|(?P<kin>{_KIN})|(?P<zh>[\u3400-\u9fff])|[^\W\d_\u3400-\u9fff]+"
+)
+_NEXT = re.compile(r"[ -](?P<word>[^\W\d_\u3400-\u9fff]+)")
+_TITLE_ZH = re.compile(_ADDRESSED)
 _KIN_ZH = re.compile(rf"(?:的|用户)(?P<kin>{_KIN})")
 # Says nothing of who does what beside a name.
 _BESIDE = vocabulary(
@@ -179,18 +184,22 @@ def _places(one: Reading, other: Reading) -> dict[str, set[tuple[str, str]]]:
     return {name: {place for place in places if times[place] == 1} for name, places in found.items()}
 
 
-def _parts(one: Reading, other: Reading) -> Iterator[tuple[Literal["name", "kin", "word", "own"], str]]:
+def _parts(one: Reading, other: Reading) -> Iterator[tuple[Kind, str]]:
     """The words as they come, a name of several in one piece."""
     # The capital of a first word proves nothing unless the other text has it inside.
     leads = {x.lead for x, y in ((one, other), (other, one)) if x.lead and x.lead in y.names}
-    named = "|".join(map(re.escape, sorted(one.names | other.names | leads | USER, key=len, reverse=True)))
-    name = rf"(?:{_EDGE[0]}(?:{named})(?:[ -](?:{named}))*{_EDGE[1]}|{_chinese(one, other)})(?:{_ADDRESSED})?"
-    for found in re.finditer(
-        rf"(?P<name>{name})|(?P<own>['’]s\b|的)|(?P<kin>{_KIN})|(?P<zh>[\u3400-\u9fff])|[^\W\d_\u3400-\u9fff]+",
-        one.text,
-    ):
-        token, kind = found.group(), found.lastgroup
+    named = one.names | other.names | leads | USER
+    text, at = one.text, 0
+    while found := _PART.search(text, at):
+        token, at = found.group(), found.end()
+        kind = "name" if token in named else found.lastgroup
         if kind == "name":
+            while (more := _NEXT.match(text, at)) and more["word"] in named:
+                token, at = text[found.start() : more.end()], more.end()
+            if found["name"] and (long := text[found.start() : at + 1]) in other.text and long[-1] not in _BEHIND:
+                token, at = long, at + 1
+            if title := _TITLE_ZH.match(text, at):
+                token, at = token + title.group(), title.end()
             yield "name", token
         elif kind == "own":
             yield "own", token
@@ -198,15 +207,6 @@ def _parts(one: Reading, other: Reading) -> Iterator[tuple[Literal["name", "kin"
             yield "kin", ROLES.get(token, token)
         elif token not in (CJK_EMPTY if kind == "zh" else _BESIDE):
             yield "word", stem(token)
-
-
-def _chinese(a: Reading, b: Reading) -> str:
-    """The Chinese names of two texts as an expression, the longer ones first; a third character belongs to a name that both
-    texts have it in."""
-    short = set(_NAME_ZH.findall(a.text)) | set(_NAME_ZH.findall(b.text))
-    long = {n + a.text.partition(n)[2][:1] for n in short if n in a.text}
-    both = {one for one in long if len(one) > 2 and one in b.text and one[-1] not in _BEHIND}
-    return "|".join(sorted(map(re.escape, {"用户", *short, *both}), key=len, reverse=True))
 
 
 def _goes_on(name: str, one: str, other: str) -> bool:
