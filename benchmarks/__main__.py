@@ -33,8 +33,8 @@ def main(files: Sequence[str]) -> int:
         print("recall, ablation, silence: left out; give a LoCoMo file: python -m benchmarks FILE", file=sys.stderr)
     of_files = [(one, [file]) for file in files for one in (recall, ablation, silence)]
     others = (
-        bands,
         conversation,
+        bands,
         prompts,
         latency,
         embedding,
