@@ -168,11 +168,15 @@ class Sessions:
     async def _calling(self, *, once: bool = True) -> AsyncIterator[Connection]:
         """For a statement that needs none before it: alone, as a transaction of its own (`once`), or with others after it
         as in `_sending`. Behind a pooler one statement settles before it, in the same round trip if its rows are fetched
-        afterwards."""
+        afterwards: what a pipeline sends is one transaction, which nobody has to begin."""
         await self._ready()
         async with self._connected() as conn:
             if once and conn.own:
                 yield conn
+            elif once:
+                async with conn.pipeline():
+                    await _settled(conn)
+                    yield conn
             else:
                 async with conn.pipeline(), conn.transaction():
                     await _settled(conn)
