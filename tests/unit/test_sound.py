@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from muniment.memory import wire
 
@@ -18,6 +18,10 @@ VALUES = st.recursive(
 
 
 @given(st.lists(VALUES, max_size=3))
+@example([{"a": "\0"}])
+@example([{"a\0": 1}])
+@example([{"a": [{"b": ["\0"]}]}])
+@example([{"a": "\ud800"}])
 def test_what_passes_is_sound(values: list[object]) -> None:
     """Wherever a NUL or half a character stands."""
     assert not wire.plainly_sound(values) or wire.sound(values)
