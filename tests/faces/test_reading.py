@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import json
 import os
@@ -21,6 +22,8 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from muniment.faces.cli.prose import ago
+from muniment.memory.models.fakes import FixedClock
+from tests.engine import engine, scope
 from tests.faces.conftest import PROGRAM, Muniment
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
@@ -221,9 +224,16 @@ def test_explained(muniment: Muniment) -> None:
     assert "tokens, at revision 2" in told
 
 
+async def tend(url: str) -> None:
+    async with engine(url, clock=FixedClock(datetime.now(UTC))) as memory:
+        await memory.tend(scope("me"))
+
+
 def test_where_nothing_can_be_written(muniment: Muniment, database_url: str) -> None:
     """As on a replica: what only reads is answered, the rest is an error, and nothing has changed."""
     muniment("remember", "Hand in the tax form", "--category", "tasks")
+    asyncio.run(tend(database_url))  # what is due is due now in `status`, and now moves on between two answers
+    assert muniment("status", "--json").json["space"]["tended"]
     replica = {"MUNIMENT_DATABASE_URL": make_conninfo(database_url, options="-c default_transaction_read_only=on")}
     reads = (
         ("list",),
