@@ -17,9 +17,11 @@ Kind = Literal["name", "kin", "word", "own"]
 USER = frozenset({"user", "i", "my", "me"})
 _PERSON = (  # the words for people that readings know are compared there
     r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child|trainee|employee)|chef|clerk|cook|fianc[eé]e?|flame|guests?|guide|heir|host|intern|judge|landlady|lodgers?|maid|mechanic|nurse"
-    r"|priest|pupils?|toddler|triplets|twins?|vet|ward|widow|stepson|stepdaughter|surgeon|analyst|chauffeur|ex)"
+    r"|priest|pupils?|toddler|triplets|twins?|vet|ward|widow|stepson|stepdaughter|surgeon|analyst|chauffeur|lead|deputy|understudy|pal|buddy|ex)"
 )
-_SOMEBODY = re.compile(rf"(?:\bmy|['’]s) (?P<what>(?:[\w-]+ ){{0,2}}?)(?P<who>(?:\w+-)*(?:{_PERSON})(?:-\w+)*)\b")
+_SOMEBODY = re.compile(
+    rf"(?:\bmy|['’]s) (?P<what>(?:[\w-]+ ){{0,2}}?)(?P<who>(?:\w+-)*(?:{_PERSON})(?:-\w+)*|(?:great|half|step|foster|ex)-\w+)\b"
+)
 _IS_WHOSE = re.compile(r"\b(?:is|was|are|were|as) (?:the )?[\w.-]+(?: [\w.-]+)?$")
 _FAMILY = (
     SURNAMES
@@ -28,7 +30,7 @@ _FAMILY = (
 _SURNAME_ZH = (
     rf"(?:欧阳|司马|上官|诸葛|夏侯|皇甫|尉迟|公孙|慕容|令狐|宇文|司徒|端木|南宫|[小老](?=[{_FAMILY}])|阿|[{_FAMILY}])"
 )
-_ADDRESSED = "经理|主任|老师|医生|师傅|教练|大夫|教授|老板|护士|律师|队长|阿姨|叔叔?|伯伯?|姨|婶|哥|姐"
+_ADDRESSED = "经理|主任|老师|医生|师傅|教练|大夫|教授|老板|护士|律师|队长|阿姨|叔叔?|伯伯?|姨|婶|哥|姐|さん"
 _NO_NAME = (
     "周[一二三四五六日末]|阿姨|凌晨|霍乱|季[节度军]|古[代典老]|楚楚|舒[服适]|池[塘子]|仇[恨人]|麦[子当]|纪[念律录]|向[上下左右前后东西南北来往导着他她我你公用]|苗[圃条]"
     "|游[泳戏玩览客行艇轮]|关[于系注门闭心掉]|景[色点区]|申[请报]|连[续接锁忙]|路[上边口过线由]|桂[花林圆]|米[饭粉饼线酒]|单[位独身人元车]"
@@ -154,12 +156,14 @@ def _latin_lead(one: Reading, other: Reading) -> bool:
 
 def exchanged(a: Reading, b: Reading) -> bool:
     """Whether two people are in each other's place, told by the words beside them: `Ana lent the user a saw`, `The user lent
-    Ana a saw`. Who keeps a word beside them keeps their part, in whatever order: `The user's boss is Ana`, `Ana is the user's
+    Ana a saw`. Who keeps a word before or after them keeps their part, in whatever order: `The user's boss is Ana`, `Ana is the user's
     boss`. What two do with each other either does with the other."""
     if a.words != b.words or a.passive != b.passive or _EVEN.search(a.text) or _EVEN.search(b.text):
         return False
     mine, theirs = _places(a, b), _places(b, a)
-    moved = [one for one in mine if one in theirs and not mine[one] & theirs[one]]
+    moved = [
+        one for one in mine if one in theirs and not {kept for kept in mine[one] & theirs[one] if kept[0] != "whose"}
+    ]
     return any(mine[x] & theirs[y] for x in moved for y in moved if x != y)
 
 

@@ -123,6 +123,8 @@ def _stands(pair: Pair) -> bool:
         return False
     if unrelated(left, right) or exchanged(left, right) or led_otherwise(left, right):
         return True
+    if left.ended and not left.retracted and names_differ(left, right):
+        return True  # what is over with one is not what was with another
     if judge(_again(new), old) == "supersedes":
         return False
     other = contrast(left, right) or swapped(left, right) or names_differ(left, right) or other_names(left, right)

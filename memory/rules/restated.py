@@ -22,6 +22,9 @@ _LIGHT = vocabulary(
     and as so now currently still 的 了 是 在 有 着 过
     """
 )
+_WHEN = vocabulary(
+    "everi each day week month year morn evening night noon onc twice time often alway usual 每 天 早 晚 上 午 次 周 月 年 点 半 昨 今 明"
+)
 _DENYING = vocabulary("not no never doesn't don't didn't isn't aren't wasn't cannot can't won't 不 没 未 别 无")
 
 
@@ -44,8 +47,8 @@ def corrected(new: Reading, old: Reading) -> bool:
 
 
 def unrelated(a: Reading, b: Reading) -> bool:
-    """Whether the two have no word in common but names, numbers and light ones: neither can be what has become of the other."""
-    names = a.names | b.names | frozenset(filter(None, (a.lead, b.lead))) | USER
+    """Whether the two have no word in common but names, numbers, times and light ones: neither can be what has become of the other."""
+    names = a.names | b.names | frozenset(filter(None, (a.lead, b.lead))) | USER | _WHEN
     mine, theirs = ({one for one in _heavy(each) if one not in names} for each in (a, b))
     return not mine & theirs
 

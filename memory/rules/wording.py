@@ -29,6 +29,9 @@ _COPULA_ZH = re.compile(r"^(?P<left>.+?)(?P<verb>叫|是|住在|(?<!正)在)(?P<
 _WHEN_ZH = re.compile(
     r"每.*|.*[都也就还只总才又]|(?:(?:周|星期)[一二三四五六日末天]|[今明昨]天|\d+月\d+日|[上下中]午|[早晚]上)+"
 )
+_TOGETHER_ZH = re.compile(
+    r"[和跟与]|[^最选一](?:恋|想|爱|怕|恨|信|帮|教|送|请|借)的$"
+)  # two may be several things, and one may V several
 _ONE_ZH = re.compile(r"有(?:[一几两]?[个位名只条]|一)")
 _DOING_ZH = re.compile(
     r"(?:差一?点儿?|险些|几乎|[常总曾正刚都也还又再就才只]|经常|有时|偶尔|一直|已经|打算|计划|准备|想|要|会|能|喜欢|不)$"
@@ -36,11 +39,12 @@ _DOING_ZH = re.compile(
 _BOND = re.compile(
     r"(?P<a>.+?) (?:is|was) (?:(?P<b>.+?)['’]s (?P<r>[\w-]+)|(?:(?:an?|the) )?(?P<of>[\w-]+) of (?P<c>.+?))\.?"
 )
+_PREPOSITIONS = vocabulary("at in on to from with for by near behind under over into about of during before after")
 _BARE = frozenset({"is", "are", "was"})
 _NAMING = _BARE | {"is named", "叫", "是"}
 # What somebody does, or is for, is no value of theirs: `is reading Dune`, `is in favour of …`.
 _NO_VALUE = re.compile(
-    r"\w{3,}ing\b|(?:to be )?\w+ by\b|[\w .-]+['’]s [\w-]+$|(?:what|where|who|how|why)\b|(?:favou?r|charge|love|touch|need|search|possession|support) (?:of|with)\b"
+    r"(?:\w{3,}|su|do|go|ly|us|ow)ing\b|(?:\w+er|more \w+|less \w+) than\b|(?:often|always|usually|sometimes|rarely|regularly)\b|(?:to be )?\w+ by\b|[\w .-]+['’]s [\w-]+$|(?:what|where|who|how|why)\b|(?:favou?r|charge|love|touch|need|search|possession|support) (?:of|with)\b"
 )
 _PLACE_ZH = re.compile(r".{1,4}|.*(?:[里上下旁边街路楼室市区处层旁]|那里|附近)")
 _PEOPLE = frozenset((*ROLES.values(), *ROLES_ZH.values()))
@@ -91,9 +95,28 @@ def guarded(new: Reading, old: Reading) -> bool:
     numbers, whether it is so, who did it to whom, or too few common words."""
     return (
         apart(new, old)
+        or _elsewhere(new, old)
         or (_cjk(new, old) and bool(new.words - old.words) and bool(old.words - new.words))
         or len(new.words & old.words) < _VOUCHED * len(new.words | old.words)
     )
+
+
+def _elsewhere(new: Reading, old: Reading) -> bool:
+    """Whether all that differs is one word behind the same preposition: bread from the bakery is none from the market."""
+    added, gone = new.words - old.words, old.words - new.words
+    if len(added) != 1 or len(gone) != 1:
+        return False
+    mine, theirs = _behind(new, *added), _behind(old, *gone)
+    return mine is not None and mine == theirs
+
+
+def _behind(one: Reading, word: str) -> str | None:
+    """The preposition that a word stands behind, with an article between them or not."""
+    at = next((n for n, said in enumerate(one.said) if stem(said) == word), 0)
+    before = [
+        said for said in one.said[max(0, at - 2) : at] if said not in ("the", "a", "an", "his", "her", "their", "my")
+    ]
+    return before[-1] if before and before[-1] in _PREPOSITIONS else None
 
 
 def apart(new: Reading, old: Reading) -> bool:
@@ -308,7 +331,7 @@ def _slot(reading: Reading) -> tuple[frozenset[str | tuple[str, str]], str] | No
     if thing.words & _SEVERAL:
         return None
     if chinese:
-        if verb == "是" and _WHEN_ZH.fullmatch(found["left"]):
+        if verb == "是" and (_WHEN_ZH.fullmatch(found["left"]) or _TOGETHER_ZH.search(found["left"])):
             return None
         # One of several, and what is done somewhere, has no value of its own.
         if (verb == "叫" and _ONE_ZH.search(found["left"])) or (verb == "在" and _DOING_ZH.search(found["left"])):

@@ -9,6 +9,7 @@ from muniment.memory.rules.cast import exchanged, of_two_people, other_names
 from muniment.memory.rules.consolidate import held, verdict
 from muniment.memory.rules.reading import read
 from muniment.memory.rules.restated import corrected, same_words, unrelated
+from muniment.memory.rules.wording import compare
 from tests.unit.test_consolidate import PROFILE, pair
 
 
@@ -212,3 +213,27 @@ def test_a_name_is_a_name_in_any_script(older: str, newer: str) -> None:
 def test_another_number_is_another_thing(older: str, newer: str) -> None:
     """What is said not to be so of one boat, or one day, takes nothing from another."""
     assert verdict(pair(older, newer), PROFILE, ())[0] == "different"
+
+
+@pytest.mark.parametrize(("older", "newer"), [
+    ("The user's aunt is taller than Ana", "The user's aunt is taller than Ben"), ("The user is often mistaken for Ana", "The user is often mistaken for Ben"),
+    ("Bo is suing the Marks over a hedge", "Bo is suing the Markses over a hedge"), ("Bo has stopped lending money to Ana", "Bo no longer lends money to Ben"),
+    ("黄蕾和孙丽是小学同学", "孙丽和黄蕾是大学同学"), ("安冉暗恋的是庄严", "安冉暗恋的是申青"), ("Ana checks the beehives", "سمير checks the beehives"),
+    ("Bo's tech lead is having Nick over for tea", "Nick is having Bo's tech lead over for tea"),
+])  # fmt: skip
+def test_what_may_be_so_of_several_is_no_value(older: str, newer: str) -> None:
+    """Who is taller than one may be taller than another, and what is over with one is not what was with another."""
+    assert verdict(pair(older, newer), PROFILE, ())[0] == "different"
+
+
+def test_times_are_no_common_matter() -> None:
+    """Two habits of every Wednesday have nothing else in common."""
+    assert unrelated(read("Every Wednesday Yuki has lunch"), read("Every morning Yuki meditates"))
+
+
+@pytest.mark.parametrize(("a", "b"), [
+    ("Bo buys bread at the bakery on Mondays", "Bo buys bread at the market on Mondays"), ("Bo swims in the harbour", "Bo swims in the bay"),
+])  # fmt: skip
+def test_another_place_is_another_thing_however_near_the_embedder_has_it(a: str, b: str) -> None:
+    """On the way in, too, where the embedder vouches for two statements that differ in a place alone."""
+    assert compare(read(a), read(b), vouched=True) == compare(read(b), read(a), vouched=True) == "different"
