@@ -13,10 +13,11 @@ from psycopg.rows import tuple_row
 from muniment.graph import janitor
 from muniment.graph.checkpointer import open_saver
 from muniment.memory.errors import BadConfig, Conflict
-from muniment.memory.records import Query
-from muniment.memory.stores import jobs, scrubbing
+from muniment.memory.plan import Change, WritePlan
+from muniment.memory.records import Query, Revision, evolve
+from muniment.memory.stores import jobs, plans, scrubbing
 from muniment.memory.stores.postgres import PostgresStore
-from tests.engine import engine, note, scope
+from tests.engine import NOON, engine, note, scope
 from tests.pooler import Pooler
 
 SESSION = """
@@ -120,3 +121,22 @@ async def test_a_pooler_that_poses_as_postgres_gets_no_answer(database_url: str)
             async with store._reading(scope("ben"), None) as conn:
                 row = await conn.execute(WHO)
             assert await row.fetchone() == {"who": "muniment_app", "seen": 0}
+
+
+async def test_a_plan_is_written_in_the_application_s_role_or_not_at_all(database_url: str) -> None:
+    """One statement is all that such a plan is: nothing before it can have seen that the role is another."""
+    async with engine(database_url) as memory:
+        store = memory.house.store
+        assert isinstance(store, PostgresStore)
+        await memory.ingest(scope(), [note("Planted a plum tree")])
+        [tree] = await memory.list(scope())
+        rev = Revision((await memory.status(scope()))["rev"])
+        felled = Change(action="UPDATE", before=tree, after=evolve(tree, text="Felled a plum tree"))
+        plan = WritePlan(scope=scope(), expects=rev, node="face", at=NOON, changes=(felled,))
+        async with store._calling() as conn:
+            await conn.execute("reset role")
+            with pytest.raises(psycopg.Error) as refused:
+                await plans.send(conn, plan, memory.house.embedder.name)
+            assert refused.value.sqlstate == "MU003"
+            await conn.execute("set role muniment_app")
+        assert [one.text for one in await memory.list(scope())] == ["Planted a plum tree"]

@@ -6,8 +6,10 @@ insert into muniment.spaces (space_id, tenant_id, owner_id, owner_type, rev, cre
 values (%(space)s, %(tenant)s, %(owner)s, %(owner_type)s, 0, %(at)s)
 on conflict (space_id) do nothing
 
--- name: commit (one transaction in one statement; fails as `muniment.refuse` says when the plan is outdated or replayed)
-select muniment.commit_plan(%(space)s, %(founding)s, %(expected)s, %(changes)s, %(memories)s, %(embeddings)b, %(words)b,
+-- name: commit (one transaction in one statement; fails as `muniment.refuse` says when the plan is outdated or replayed,
+-- and in another role, as a search does)
+select muniment.commit_plan(%(space)s, %(founding)s,
+  case when current_user = 'muniment_app' then %(expected)s::bigint else muniment.refuse('MU003', current_user::text) end, %(changes)s, %(memories)s, %(embeddings)b, %(words)b,
   %(lines)s, %(fresh)s, %(turns)s, %(extracted)s, %(relations)s)
 
 -- name: rests_on (a turn that is gone was erased, and nothing that was made of it is written)
