@@ -9,7 +9,7 @@ from typing import Literal
 
 from muniment.memory.rules.chinese_words import RELATIONS, SURNAMES
 from muniment.memory.rules.reading import Reading, stem
-from muniment.memory.rules.reading_words import CJK_EMPTY, ROLES, ROLES_ZH
+from muniment.memory.rules.reading_words import CJK_EMPTY, FIGURES, ROLES, ROLES_ZH
 from muniment.memory.rules.text import vocabulary
 from muniment.memory.rules.words import has_cjk
 
@@ -73,7 +73,7 @@ _THINGS = vocabulary(
 _BEHIND = CJK_EMPTY | frozenset(
     "想常现再又只从最总仍，、。；：！？“”（） 已才先正刚将更太真特可应该必须需让使同即每这那他她自两几昨今上下早晚第有养住喜爱去说问做吃喝买卖教写看听打"
     "玩用要叫姓搬换给讨对辞离出结怀病考毕工当负参订预租付收送寄拿带穿戴骑跑走坐睡起回到等找请帮借还丢修拆装种浇画唱跳弹拍拉推搞弄读念报选投赢"
-    "输忘记时周知认觉希决准计怕恨信害担感受妈爸姐哥弟妹儿女老朋家"
+    "非偷偶互输忘记时周知认觉希决准计怕恨信害担感受妈爸姐哥弟妹儿女老朋家"
 )
 
 
@@ -147,6 +147,13 @@ def led_otherwise(a: Reading, b: Reading) -> bool:
         return False
     first, other = (next((token for kind, token in _parts(x, y) if kind == "name"), "") for x, y in ((a, b), (b, a)))
     return bool(first and other) and first not in b.text and other not in a.text
+
+
+def unmentioned(one: Reading, other: Reading) -> set[str]:
+    """Who or what the first text names and the second does not."""
+    named = {name for name in one.names - set(other.said) if name.isalpha() and name not in FIGURES}
+    chinese = {name for name in _NAME_ZH.findall(one.text) if name[-1] not in _BEHIND and name not in other.text}
+    return named | chinese
 
 
 def _latin_lead(one: Reading, other: Reading) -> bool:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from muniment.memory.plan import Change, Relation
 from muniment.memory.records import TRUST_RANK, Candidate, Fact, Memory, MemoryId, Neighbour, evolve
 from muniment.memory.rules import words
-from muniment.memory.rules.cast import exchanged, led_otherwise, of_two_people, other_names
+from muniment.memory.rules.cast import exchanged, led_otherwise, of_two_people, other_names, unmentioned
 from muniment.memory.rules.judge import another_time, attribute, judge, one_subject
 from muniment.memory.rules.merge import alike
 from muniment.memory.rules.reading import read
@@ -110,6 +110,10 @@ def _unlike(pair: Pair) -> bool:
     if new and old and new.persons and old.persons and not set(new.persons) & set(old.persons):
         return True
     left, right = read(pair.newer.text), read(pair.older.text)
+    # Nobody is lost where one says all that the other says: it is the one that stays.
+    longer = left.words <= right.words or right.words <= left.words
+    if not longer and (unmentioned(left, right) or unmentioned(right, left)):
+        return True
     return apart(left, right) or other_names(left, right) or exchanged(left, right)
 
 
@@ -125,6 +129,8 @@ def _stands(pair: Pair) -> bool:
         return True
     if left.ended and not left.retracted and names_differ(left, right):
         return True  # what is over with one is not what was with another
+    if unmentioned(right, left) and not unmentioned(left, right) and not same_slot(left, right):
+        return True  # who takes no other's place is not forgotten
     if judge(_again(new), old) == "supersedes":
         return False
     other = contrast(left, right) or swapped(left, right) or names_differ(left, right) or other_names(left, right)

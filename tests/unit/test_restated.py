@@ -237,3 +237,19 @@ def test_times_are_no_common_matter() -> None:
 def test_another_place_is_another_thing_however_near_the_embedder_has_it(a: str, b: str) -> None:
     """On the way in, too, where the embedder vouches for two statements that differ in a place alone."""
     assert compare(read(a), read(b), vouched=True) == compare(read(b), read(a), vouched=True) == "different"
+
+
+@pytest.mark.parametrize(("a", "b", "same"), [
+    ("Every Wednesday Yuki has lunch with Vera", "Yuki eats out every Wednesday", False), ("Yuki rows on Mondays", "Mondays are when Yuki rows", True),
+    ("Yuki has lunch on Mondays", "Yuki has lunch with Vera on Mondays", True), ("郭燕周末去钓鱼", "郭燕周六要跟苏青划船", False),
+])  # fmt: skip
+def test_what_says_the_same_names_the_same_people(a: str, b: str, same: bool) -> None:
+    """A statement that leaves somebody out is another one, whatever a model says, and takes nobody's place, unless the
+    other says all that it says."""
+    assert held("same", pair(a, b), ()) == held("same", pair(b, a), ()) == ("same" if same else "different")
+
+
+def test_who_takes_no_others_place_is_not_forgotten() -> None:
+    """A later statement that names nobody instead of somebody is no later value of the same."""
+    lunch = pair("Every Wednesday Yuki has lunch with Vera", "Yuki eats lunch out every Friday")
+    assert held("supersedes", lunch, ()) == "different"
