@@ -180,6 +180,7 @@ def _rule(
 
 
 _SIDE = r"(?P<side>this\s+past|this\s+coming|last|next|this|past|coming)\s+"
+_TURKISH = {0x130: "i", 0x131: "i"}  # what a pattern that ignores case takes for an i, and casefold does not
 _RULES = (
     _rule(_BEFORE + r"(?P<year>(?:19|20)\d\d)-(?P<month>[01]\d)-(?P<day>[0-3]\d)" + _END, _iso),
     _rule(_BEFORE + r"(?:the\s+)?" + _DAY + r"\s+(?:of\s+)?" + _MONTH + r",?\s+" + _YEAR + _END, _full),
@@ -207,6 +208,7 @@ _RULES = (
 
 def read(text: str, at: datetime) -> Iterator[Reading]:
     """Every reading of every pattern: start, end, period, preposition, relative, partial."""
+    text = text.translate(_TURKISH)
     folded = text.casefold()
     signs = {name for name, sign in _SIGNS.items() if sign.search(folded)}
     lean = None  # most of what has a sign has no date, and needs none

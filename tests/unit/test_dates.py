@@ -154,3 +154,9 @@ def test_on_any_day_a_mention_becomes_absolute(mention: str, at: datetime) -> No
     written = dates.absolute(text, at)
     assert not dates.relative(written, at)
     assert dates.resolve(written, at + timedelta(days=1000)) == dates.resolve(text, at)
+
+
+def test_a_turkish_keyboard_writes_dates() -> None:
+    """A dotless i, which a pattern takes for one, is one."""
+    found = dates.mentions("In April 2026, on 5 Aprıl 2026 and next sprİng", AT)
+    assert [one.when.start.date().isoformat() for one in found] == ["2026-04-01", "2026-04-05", "2024-03-01"]
