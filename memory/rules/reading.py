@@ -21,7 +21,7 @@ _WORD = re.compile(
 )
 _LACKING = re.compile(r"\b(?:without|without any|without an?|without the)\s+([a-z]+)")
 _OWNED = re.compile(
-    r"'s?\s+(?:[a-z]+\s+){0,2}?(?P<role>" + "|".join(sorted(known.ROLES, key=len, reverse=True)) + r")\b(?:'s)?(?:\s+(?P<name>[" + words.UPPER + r"]\w+))?"
+    r"'s?\s+(?:[a-z]+\s+){0,2}?(?P<role>" + "|".join(sorted(known.ROLES, key=len, reverse=True)) + r")\b(?!-)(?:'s)?(?:\s+(?P<name>[" + words.UPPER + r"]\w+))?"
 )  # fmt: skip
 _OWNED_ZH = re.compile(f"的[^，。]{{0,4}}?(?P<role>{known.ROLE_ZH.pattern})(?P<name>{chinese_words.NAME})?")
 _ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)\b")

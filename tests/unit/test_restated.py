@@ -194,7 +194,7 @@ def test_a_declared_change_is_of_the_same_people() -> None:
 
 
 @pytest.mark.parametrize(("older", "newer"), [
-    ("Łukasz told Олег that the bridge is closed", "Łukasz told Иванна that the bridge is closed"),
+    ("The user's son sits on the board", "The user's son-in-law sits on the board"), ("Łukasz told Олег that the bridge is closed", "Łukasz told Иванна that the bridge is closed"),
     ("Елена heard from Phil that the bridge is closed", "Élodie heard from Phil that the bridge is closed"),
     ("有Tony哥在，章小鱼就不喝酒", "有章小鱼在，Tony哥就不喝酒"), ("用户替游经理值了夜班", "游经理替用户值了夜班"),
     ("季风比用户大五岁", "隆叔比用户大五岁"), ("Tony哥爱喝茶", "Terry哥爱喝茶"), ("坐在后面的是Kevin", "坐在后面的是万里"),
