@@ -9,6 +9,8 @@ import signal
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -325,6 +327,15 @@ async def test_every_slot_has_its_round(database_url: str) -> None:
     assert [outcome.job.name for outcome in heard[:2]] == ["round", "round"]
 
 
+@contextmanager
+def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """Whatever becomes of the test, the process does not outlive it."""
+    try:
+        yield
+    finally:
+        process.kill()
+
+
 @pytest.mark.timeout(150)
 async def test_killed_while_tending(database_url: str, tmp_path: Path) -> None:
     """Kill -9 at random moments of the night shift: in the end every memory is forgotten once, and every old turn gone."""
@@ -341,24 +352,25 @@ async def test_killed_while_tending(database_url: str, tmp_path: Path) -> None:
     quick = tmp_path / "quick.yaml"
     quick.write_text(
         "jobs: {stalled_seconds: 1}\nsession_ledger: {cleanup_interval_seconds: 1}\nforgetting: {untouched_days: 1}\n"
+        "consolidation: {lease_minutes: 0.05}\n"  # who is killed in a run leaves it open for so long
     )
     environment = os.environ | {"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_HOME": str(tmp_path),
                    "MUNIMENT_CONFIG": str(quick)}  # fmt: skip
     left = "select count(*) from muniment.spaces where tended_at is null"
     busy = "select count(*) from jobs.procrastinate_jobs where task_name = 'tend' and status = 'doing'"
     command = [PROGRAM, "work", "-n", "2"]
-    with subprocess.Popen(command, env=environment) as doomed:
+    with subprocess.Popen(command, env=environment) as doomed, ended(doomed):
         while ask(database_url, busy) == [(0,)]:
             assert doomed.poll() is None
             time.sleep(0.005)
         time.sleep(random.uniform(0, 0.1))
-        doomed.send_signal(signal.SIGKILL)
     assert ask(database_url, left) != [(0,)]
-    with subprocess.Popen(command, env=environment) as steady:
+    with subprocess.Popen(command, env=environment) as steady, ended(steady):
         while ask(database_url, left) != [(0,)]:
             assert steady.poll() is None
             time.sleep(0.05)
-        steady.send_signal(signal.SIGTERM)
+        steady.terminate()
+        assert steady.wait() == 0
     assert ask(database_url, left) == [(0,)]
     twice = "select count(*), count(distinct memory_id) from muniment.journal where action = 'TTL'"
     assert ask(database_url, twice) == [(len(spaces) * each,) * 2]
