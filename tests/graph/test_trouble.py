@@ -180,6 +180,9 @@ async def run(url):
         async for update in stream:
             if "hotpath" in update:
                 await slow.asked.wait()
+                # What LangGraph saves beside the next step may come later than that step's question.
+                while not (await here.graph.aget_state(here.config("a"))).next:
+                    await asyncio.sleep(0.01)
                 print("thinking", flush=True)
 
 asyncio.run(run(sys.argv[1]))
