@@ -16,16 +16,17 @@ from muniment.memory.rules.words import has_cjk
 Kind = Literal["name", "kin", "word", "own"]
 USER = frozenset({"user", "i", "my", "me"})
 _PERSON = (  # the words for people that readings know are compared there
-    r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child|trainee|employee)|chef|clerk|cook|fianc[eé]e?|flame|guests?|guide|heir|host|intern|judge|landlady|lodgers?|maid|mechanic|nurse"
+    r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child)|trainee|employee|chef|clerk|cook|fianc[eé]e?|flame|guests?|guide|heir|host|intern|judge|landlady|lodgers?|maid|mechanic|nurse"
     r"|priest|pupils?|toddler|triplets|twins?|vet|ward|widow|stepson|stepdaughter|surgeon|analyst|chauffeur|lead|deputy|understudy|pal|buddy|ex)"
 )
 _SOMEBODY = re.compile(
-    rf"(?:\bmy|['’]s) (?P<what>(?:[\w-]+ ){{0,2}}?)(?P<who>(?:\w+-)*(?:{_PERSON})(?:-\w+)*|(?:great|half|step|foster|ex)-\w+)\b"
+    rf"(?:\bmy|['’]s) (?P<what>(?:[\w-]+ ){{0,2}}?)(?P<who>(?!(?:former|other)\b)(?:\w+-)*(?:{_PERSON})(?:-\w+)*|(?:great|half|step|foster|ex)-\w+)\b"
 )
+_ANOTHER = vocabulary("former previous late future other second deputy assistant")  # a former manager is no manager
 _IS_WHOSE = re.compile(r"\b(?:is|was|are|were|as) (?:the )?[\w.-]+(?: [\w.-]+)?$")
 _FAMILY = (
     SURNAMES
-    + "章黎伍房葛倪温俞柯祝甘童颜骆詹涂庄喻耿盛裴聂焦岳殷冉庞鲍柳樊翟欧牟靳隋滕覃甄桑阮卞缪岑娄邬闫蒲屈邢蔺湛冼佟窦戚苟乔鲁祁凌霍虞昝卓邝栾邸佘褚楚荀晏阚池仇麦季古舒纪向苗游关景申连路桂米单"
+    + "章黎伍房葛倪温俞柯祝甘童颜骆詹涂庄喻耿盛裴聂焦岳殷冉庞鲍柳樊翟欧牟靳隋滕覃甄桑阮卞缪岑娄邬闫蒲屈邢蔺湛冼佟窦戚苟乔鲁祁凌霍虞昝卓邝栾邸佘褚楚荀晏阚池仇麦季古舒纪陶翁柴蒙饶穆芦瞿臧闵姬寇郎敖巩狄向苗游关景申连路桂米单"
 )
 _SURNAME_ZH = (
     rf"(?:欧阳|司马|上官|诸葛|夏侯|皇甫|尉迟|公孙|慕容|令狐|宇文|司徒|端木|南宫|[小老](?=[{_FAMILY}])|阿|[{_FAMILY}])"
@@ -42,7 +43,9 @@ _NAME_ZH = re.compile(
 _EVEN = re.compile(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
 _WHOSE_ZH = re.compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
 _KINDS = (
-    vocabulary("舅 姨 姑 叔 伯 大舅子 小舅子 搭档 师兄 师姐 师弟 师妹 邻居 室友 同桌 房东 房客 租客 导师")
+    vocabulary(
+        "舅 姨 姑 叔 伯 堂妹 堂弟 堂姐 堂哥 表妹 表弟 表姐 表哥 大舅子 小舅子 搭档 师兄 师姐 师弟 师妹 邻居 室友 同桌 房东 房客 租客 导师"
+    )
     | RELATIONS.keys()
     | ROLES_ZH.keys()
 )
@@ -119,7 +122,8 @@ def _other_partners(a: Reading, b: Reading) -> bool:
     mine, theirs = _owned(a), _owned(b)
     if mine.keys() - set(b.said) or theirs.keys() - set(a.said):
         return True
-    return any(mine[who] and theirs[who] and mine[who] != theirs[who] for who in mine.keys() & theirs.keys())
+    both = ((mine[who], theirs[who]) for who in mine.keys() & theirs.keys())
+    return any(x != y and ((x and y) or not _ANOTHER.isdisjoint((x, y))) for x, y in both)
 
 
 def _lead_zh(one: Reading) -> str:

@@ -114,7 +114,10 @@ def test_somebody_of_the_user_s_is_not_the_user(a: str, b: str, two: bool) -> No
     ("用户的姐姐住在北京", "用户姐姐住在北京", False), ("王芳的红色的车坏了", "王芳的车坏了", False),
     ("Rashid met Mr Hale", "Rashid met Mrs Hale", True), ("Aunt Jo sings", "Uncle Jo sings", True), ("Mr Hale sings", "Hale sings", False),
     ("Martin's trainer broke an ankle", "Martin broke an ankle", True), ("Martin's printer is new", "Martin has a new printer", False),
-    ("Bo's sparring partner sings", "Bo's tennis partner sings", True), ("The user's half-sister sings", "The user's half-brother sings", True),
+    ("Bo's sparring partner sings", "Bo's tennis partner sings", True), ("The user's manager sings", "The user's former manager sings", True),
+    ("The user's team stores data", "The user's trainee's team stores data", True), ("Bo's new tutor sings", "Bo's tutor sings", False),
+    ("吃火锅的时候用户爱点土豆片", "用户的堂妹吃火锅爱点土豆片", True),
+ ("The user's half-sister sings", "The user's half-brother sings", True),
     ("The shed in Bo's lodger's yard is red", "The shed in Bo's yard is red", True), ("Ana is Bo's hairdresser", "Ana cuts Bo's hair", False),
 ])  # fmt: skip
 def test_kin_titles_and_owners_tell_people_apart(a: str, b: str, two: bool) -> None:
