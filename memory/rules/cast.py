@@ -40,6 +40,7 @@ _NO_SURNAME = "大二三四五小堂表亲老的是和跟在学语文班庭新�
 _NAME_ZH = re.compile(
     rf"(?!{_NO_NAME})(?:(?![{_NO_SURNAME}])[\u4e00-\u9fff](?:{_ADDRESSED})|{_SURNAME_ZH}[\u4e00-\u9fff])"
 )
+CALLED_ZH = re.compile(rf"{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}在")  # a text that begins with somebody who is somewhere
 _EVEN = re.compile(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
 _WHOSE_ZH = re.compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
 _KINDS = (
@@ -49,7 +50,11 @@ _KINDS = (
     | RELATIONS.keys()
     | ROLES_ZH.keys()
 )
-_KIN = rf"[大二三四五小堂表]?(?:{'|'.join(sorted(_KINDS, key=len, reverse=True))}|[\u4e00-\u9fff]{{1,2}}伴)"
+_OFFICE = (  # somebody by office or calling, as far as the last character tells
+    "[组班队店部处科校院园村会站市县局厂船机排连董事理社馆所]长|(?!成人|个人|私人|机器人|动员|满员|全员)(?:(?!的)[\u4e00-\u9fff]){1,2}[员师友人]|[\u4e00-\u9fff]{1,2}伴"
+    "|上司|下属|领导|主管|总监|秘书|助[理手]|[客租]户|实习生|研究生|医生"
+)
+_KIN = rf"[大二三四五小堂表]?(?:{'|'.join(sorted(_KINDS, key=len, reverse=True))}|{_OFFICE})"
 _PART = re.compile(
     rf"(?P<name>用户|{_NAME_ZH.pattern})|(?P<own>['’]s\b|的)|(?P<kin>{_KIN})|(?P<zh>[\u3400-\u9fff])|[^\W\d_\u3400-\u9fff]+"
 )

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Literal
 
 from muniment.memory.rules import words
+from muniment.memory.rules.cast import CALLED_ZH
 from muniment.memory.rules.reading import Reading, read, stem
 from muniment.memory.rules.reading_words import CONTRASTS, OPPOSED, ROLES, ROLES_ZH
 from muniment.memory.rules.text import vocabulary
@@ -317,7 +318,11 @@ def _gone(one: Reading, other: Reading) -> int:
 def whereabouts(reading: Reading) -> bool:
     """Whether it tells what a person is in, at or with: that may be several things."""
     slot = _slot(reading)
-    return slot is not None and slot[0] <= _PEOPLE and (slot[1] == "在" or slot[1].startswith(("is ", "are ", "was ")))
+    if slot is None:
+        return False
+    if slot[1] == "在":
+        return slot[0] <= _PEOPLE or bool(CALLED_ZH.match(reading.text))
+    return slot[0] <= _PEOPLE and slot[1].startswith(("is ", "are ", "was "))
 
 
 def _slot(reading: Reading) -> tuple[frozenset[str | tuple[str, str]], str] | None:
