@@ -132,6 +132,7 @@ class Searches(Indexes):
             explain=search.explain,
             watched=search.watched is not None,
             then=space["as_of"] is not None,
+            chosen=space["allowed"] != list(search.categories),
             scan=scan,
         )
         whole = text if scan else large.among(text, space["space"], self._model, len(search.vector), search.candidates)
@@ -196,6 +197,7 @@ def _statement(
     explain: bool,
     watched: bool,
     then: bool,
+    chosen: bool,
     scan: bool,
 ) -> tuple[LiteralString, tuple[str, ...]]:
     """The text, its parameters numbered, and their names in order: nobody has to read it again for each search."""
@@ -208,6 +210,7 @@ def _statement(
     text = text.replace("{looked}", _SEARCH["looked"])
     text = text.replace("{passing}", f" {_LARGE['passing']}" if given else "")
     text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")
+    text = text.replace("{chosen}", f" {_SEARCH['chosen']}" if chosen else "")
     text = text.replace("{narrowed}", "".join(" " + _SEARCH[f"by_{name}"] for name in given))
     text = text.replace("{standing}", _SEARCH["standing"])
     text = text.replace("{dense}", " {cosine} as cosine," if explain else "")

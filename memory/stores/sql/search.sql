@@ -22,25 +22,28 @@ with entered as materialized (
     sum(idf * weight) / (select sum(idf) * %(highest)s from idf) as share
   from posting join idf using (n) group by memory_id
 ), best as materialized (
-  select memory_id from (
-    (select memory_id, standing + {{boost}} as score from base where words is null
+  select memory_id, share from (
+    (select memory_id, null::float8 as share, standing + {{boost}} as score from base where words is null
      order by score desc, memory_id limit %(candidates)s)
     union all
-    select memory_id, standing + {{boost}} + %(keyword)s * share from keyword
+    select memory_id, share, standing + {{boost}} + %(keyword)s * share from keyword
   ) f order by score desc, memory_id limit %(candidates)s
 ), {{tied}},{ranked} picked as (
-  select memory_id from best union select memory_id from tied{watched}
+  select memory_id, share, edges from best left join tied using (memory_id)
+  union all
+  select memory_id, k.share, t.edges
+  from (select memory_id from tied{watched}) o left join tied t using (memory_id) left join keyword k using (memory_id)
+  where memory_id not in (select memory_id from best)
 )
 select h.*, f.* from (
   select coalesce((select rev from space), 0) as now, (select speakers from scope) as speakers,
     array(select n from idf where df is null) as unheard, {reached} as reached,
     coalesce((select indexed from space), false) as indexed
 ) h left join (
-  select k.share, t.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits, {{shown}}
+  select p.share, p.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits, {{shown}}
   from picked p
   cross join lateral (
-    select * from {source} where m.memory_id = p.memory_id and {{scoped}}{narrowed} offset 0) m
-  left join keyword k on k.memory_id = p.memory_id left join tied t on t.memory_id = p.memory_id{places}
+    select * from {source} where m.memory_id = p.memory_id and {{scoped}}{narrowed} offset 0) m{places}
 ) f on true
 
 -- name: entered (row-level security shows nothing before it; a process whose embedder is out of use gets an error, no answer,
@@ -93,7 +96,10 @@ and coalesce(r.created_at < (
       select ts from muniment.journal where space_id = %(space)s and rev > %(as_of)s order by rev limit 1), true)
 
 -- name: scoped
-(select ok from entered) and m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
+(select ok from entered) and m.space_id = %(space)s and m.state = 'active'{chosen}
+
+-- name: chosen (who asks for all that they may read is kept to that by row-level security)
+and m.category = any(%(categories)s)
 
 -- name: heard (all words of the query)
 ('{' || (select string_agg(d || ':1', ',') from (select distinct d from unnest(%(words)s::int[]) d order by d) o) || '}/1000000000')::sparsevec
