@@ -20,7 +20,7 @@ _PERSON = (  # the words for people that readings know are compared there
     r"|priest|pupils?|toddler|triplets|twins?|vet|ward|widow|stepson|stepdaughter|surgeon|analyst|chauffeur|lead|deputy|understudy|pal|buddy|ex)"
 )
 _SOMEBODY = re.compile(
-    rf"(?:\bmy|['’]s) (?P<what>(?:[\w-]+ ){{0,2}}?)(?P<who>(?!(?:former|other)\b)(?:\w+-)*(?:{_PERSON})(?:-\w+)*|(?:great|half|step|foster|ex)-\w+)\b"
+    rf"(?:\bmy|['’]s) (?P<what>(?:[\w-]+ ){{0,2}}?)(?P<who>(?!(?:former|other)\b)(?:\w+-)*(?:{_PERSON})(?:-\w+)*|(?:great|half|step|foster|ex)-\w+|\w+-in-law)\b"
 )
 _ANOTHER = vocabulary("former previous late future other second deputy assistant")  # a former manager is no manager
 _IS_WHOSE = re.compile(r"\b(?:is|was|are|were|as) (?:the )?[\w.-]+(?: [\w.-]+)?$")

@@ -185,9 +185,13 @@ def _names(text: str, figures: frozenset[str]) -> tuple[frozenset[str], str | No
     found = _WORD.findall(text)
     begins = bool(found) and not words.has_cjk(text.partition(found[0])[0])
     lead = words.fold(found[0]) if begins and not found[0][0].islower() else None
-    # In a text with capitals a word of a script without any is a name, most likely: Samir, as he writes himself.
-    cased = not text.islower() and any(map(str.isupper, text))
-    named = [words.fold(one) for one in found[begins:] if one[0].isupper() or (cased and not one[0].islower())]
+    # Among words of a script with capitals one of a script without any is a name, most likely: Samir, as he writes himself.
+    strange = text.lower() != text.upper()
+    named = [
+        words.fold(one)
+        for at, one in enumerate(found)
+        if (strange and one.lower() == one.upper()) or (one[0].isupper() and not (begins and at == 0))
+    ]
     names = frozenset(one for one in named if one not in _TITLES and one not in figures and one not in words.STOP)
     return names, lead if lead and lead not in words.STOP and lead not in _TITLES else None
 

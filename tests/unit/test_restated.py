@@ -111,6 +111,7 @@ def test_somebody_of_the_user_s_is_not_the_user(a: str, b: str, two: bool) -> No
 @pytest.mark.parametrize(("a", "b", "two"), [
     ("小伍的导师是姜师傅", "姜师傅退休了，房阿姨的导师改为小赵", True), ("放学是王老师接秦朗的孩子", "放学是姜师傅接阿明的孩子", True),
     ("用户的大舅喜欢陈醋", "用户的二舅喜欢陈醋", True), ("贺岚喜欢葱花", "贺岚的搭档喜欢葱花", True),
+    ("The user's soundbar broke", "The user's son-in-law's dash cam broke", True), ("The user's son-in-law's dash cam broke", "The dash cam of the user's son-in-law broke", False),
     ("用户的姐姐住在北京", "用户姐姐住在北京", False), ("用户的组长周五交初稿", "用户周五交初稿", True),
     ("用户的组长周五交初稿", "周五用户的组长交初稿", False), ("用户的个人网站挂了", "用户的网站挂了", False), ("用户的摄影师爱喝茶", "用户的花店员工爱喝茶", True),
     ("王芳的红色的车坏了", "王芳的车坏了", False),
@@ -202,7 +203,7 @@ def test_a_declared_change_is_of_the_same_people() -> None:
     ("The user's son sits on the board", "The user's son-in-law sits on the board"), ("Łukasz told Олег that the bridge is closed", "Łukasz told Иванна that the bridge is closed"),
     ("Елена heard from Phil that the bridge is closed", "Élodie heard from Phil that the bridge is closed"),
     ("有Tony哥在，章小鱼就不喝酒", "有章小鱼在，Tony哥就不喝酒"), ("用户替游经理值了夜班", "游经理替用户值了夜班"),
-    ("季风比用户大五岁", "隆叔比用户大五岁"), ("Tony哥爱喝茶", "Terry哥爱喝茶"), ("坐在后面的是Kevin", "坐在后面的是万里"),
+    ("季风比用户大五岁", "隆叔比用户大五岁"), ("Tony哥爱喝茶", "Terry哥爱喝茶"), ("سامر checks the beehives daily", "Each week 田村さん checks the beehives"), ("坐在后面的是Kevin", "坐在后面的是万里"),
     ("Lilian几乎迷了路", "有一次向阳差点迷了路"),
 ])  # fmt: skip
 def test_a_name_is_a_name_in_any_script(older: str, newer: str) -> None:
