@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Set as AbstractSet
 from typing import Literal
 
 from muniment.memory.rules.chinese_words import RELATIONS, SURNAMES
@@ -23,6 +23,11 @@ _SOMEBODY = re.compile(
     rf"(?:\bmy|['’]s) (?P<what>(?:[\w-]+ ){{0,2}}?)(?P<who>(?!(?:former|other)\b)(?:\w+-)*(?:{_PERSON})(?:-\w+)*|(?:great|half|step|foster|ex)-\w+|\w+-in-law)\b"
 )
 _ANOTHER = vocabulary("former previous late future other second deputy assistant")  # a former manager is no manager
+_OTHER_ONE = re.compile(rf"['’]s (?P<which>{'|'.join(sorted(_ANOTHER))}) (?P<what>[\w-]+)")
+_ONE = re.compile(r"['’]s (?P<what>[\w-]+)")
+_BETWEEN = re.compile(r"['’]s (?P<who>[\w-]+)['’]s ")  # whose somebody has something: the user's student's desk
+_DOES = re.compile(r"(?<!['’])\b(?P<who>[\w-]+) (?=(?P<deed>[\w-]+))")
+_NO_DEED = vocabulary("is are was were be been and or with to at in on for of by from the a an now")
 _IS_WHOSE = re.compile(r"\b(?:is|was|are|were|as) (?:the )?[\w.-]+(?: [\w.-]+)?$")
 _FAMILY = (
     SURNAMES
@@ -43,6 +48,8 @@ _NAME_ZH = re.compile(
 CALLED_ZH = re.compile(rf"{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}在")  # a text that begins with somebody who is somewhere
 _EVEN = re.compile(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
 _WHOSE_ZH = re.compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
+_BETWEEN_ZH = re.compile(r"用户的(?P<who>[\u4e00-\u9fff]{1,3}[^色型式新旧大小老好坏贵款版号级用名的])的")
+_DOES_ZH = re.compile(rf"(?P<who>用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)(?!的)(?P<does>[^，。、]{{2}})")
 _KINDS = (
     vocabulary(
         "舅 姨 姑 叔 伯 堂妹 堂弟 堂姐 堂哥 表妹 表弟 表姐 表哥 大舅子 小舅子 搭档 师兄 师姐 师弟 师妹 邻居 室友 同桌 房东 房客 租客 导师"
@@ -58,6 +65,7 @@ _KIN = rf"[大二三四五小堂表]?(?:{'|'.join(sorted(_KINDS, key=len, revers
 _PART = re.compile(
     rf"(?P<name>用户|{_NAME_ZH.pattern})|(?P<own>['’]s\b|的)|(?P<kin>{_KIN})|(?P<zh>[\u3400-\u9fff])|[^\W\d_\u3400-\u9fff]+"
 )
+_OF_THEIRS = re.compile(r"['’]s (?P<what>[\w-]+(?: [\w-]+){0,2})")
 _NEXT = re.compile(r"[ -](?P<word>[^\W\d_\u3400-\u9fff]+)")
 _TITLE_ZH = re.compile(_ADDRESSED)
 _KIN_ZH = re.compile(rf"(?:的|用户)(?P<kin>{_KIN})")
@@ -94,6 +102,8 @@ def of_two_people(a: Reading, b: Reading) -> bool:
         return True
     if _of_user(a) != _of_user(b) or _other_partners(a, b):
         return True
+    if any(_somebodys(one, other) or _does_instead(one, other) for one, other in ((a, b), (b, a))):
+        return True
     leads = [(name, other.text) for name, other in ((_lead_zh(a), b), (_lead_zh(b), a)) if name]
     if leads and (len(leads) > 1 or not _of_user(a)) and not any(name in text for name, text in leads):
         return True
@@ -129,6 +139,36 @@ def _other_partners(a: Reading, b: Reading) -> bool:
         return True
     both = ((mine[who], theirs[who]) for who in mine.keys() & theirs.keys())
     return any(x != y and ((x and y) or not _ANOTHER.isdisjoint((x, y))) for x, y in both)
+
+
+def _somebodys(one: Reading, other: Reading) -> bool:
+    """Whether the first is about a former, second or other one of what the second has just one of, or about what belongs to
+    somebody between: the user's student's desk is not the user's."""
+    if any(
+        found["which"] not in other.said and found["what"] in _ONE.findall(other.text)
+        for found in _OTHER_ONE.finditer(one.text)
+    ):
+        return True
+    between = {found["who"] for known in (_BETWEEN, _BETWEEN_ZH) for found in known.finditer(one.text)} - _NOBODY
+    return any(who not in (other.text if has_cjk(who) else other.said) for who in between)
+
+
+def _does_instead(one: Reading, other: Reading) -> bool:
+    """Whether what somebody does in the second is done in the first by somebody or something of theirs that the second does
+    not name: `Ana runs`, `Ana's coach runs`."""
+    for found in _DOES.finditer(other.text):
+        deed = found["deed"]
+        if deed in _NO_DEED:
+            continue
+        for owned in re.finditer(rf"\b{re.escape(found['who'])}['’]s(?P<theirs>(?: [\w-]+){{1,4}})", one.text):
+            actors = owned["theirs"].split()
+            if deed in actors[1:] and not set(actors[: actors.index(deed, 1)]) & set(other.said):
+                return True
+    for found in _DOES_ZH.finditer(other.text):
+        actor = re.search(rf"{found['who']}的(?P<who>[\u4e00-\u9fff]{{1,6}}?){re.escape(found['does'])}", one.text)
+        if actor and actor["who"] not in other.text:
+            return True
+    return False
 
 
 def _lead_zh(one: Reading) -> str:
@@ -220,6 +260,8 @@ def _parts(one: Reading, other: Reading) -> Iterator[tuple[Kind, str]]:
                 token, at = long, at + 1
             if title := _TITLE_ZH.match(text, at):
                 token, at = token + title.group(), title.end()
+            if theirs := _theirs(text, at, other.text, named):
+                token, at = text[found.start() : theirs], theirs
             yield "name", token
         elif kind == "own":
             yield "own", token
@@ -227,6 +269,19 @@ def _parts(one: Reading, other: Reading) -> Iterator[tuple[Kind, str]]:
             yield "kin", ROLES.get(token, token)
         elif token not in (CJK_EMPTY if kind == "zh" else _BESIDE):
             yield "word", stem(token)
+
+
+def _theirs(text: str, at: int, other: str, named: AbstractSet[str]) -> int:
+    """Where somebody's somebody ends whom both texts call the same: `the user's boss` is somebody, and not the user. 0 when there
+    is nobody."""
+    found = _OF_THEIRS.match(text, at)
+    theirs = found["what"].split() if found else []
+    owner = text[:at].rpartition(" ")[2]
+    for count in range(len(theirs), 0, -1):
+        called = f"{owner}{text[at : at + 2]} {' '.join(theirs[:count])}"
+        if not set(theirs[:count]) & (named | _BESIDE) and re.search(rf"\b{re.escape(called)}(?![\w-])", other):
+            return at + len(called) - len(owner)
+    return 0
 
 
 def _goes_on(name: str, one: str, other: str) -> bool:

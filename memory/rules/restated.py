@@ -48,7 +48,7 @@ def corrected(new: Reading, old: Reading) -> bool:
 
 def unrelated(a: Reading, b: Reading) -> bool:
     """Whether the two have no word in common but names, numbers, times and light ones: neither can be what has become of the other."""
-    names = a.names | b.names | frozenset(filter(None, (a.lead, b.lead))) | USER | _WHEN
+    names = a.names | b.names | frozenset(filter(None, (a.lead, b.lead))) | USER | set("用户") | _WHEN
     mine, theirs = ({one for one in _heavy(each) if one not in names} for each in (a, b))
     return not mine & theirs
 

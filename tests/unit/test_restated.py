@@ -62,9 +62,10 @@ def test_only_what_says_so_takes_the_place_of_another(old: str, new: str, found:
     st.sampled_from(["has a goat", "sings"]),
 )
 def test_the_user_is_nobody_else(other: str, does: str) -> None:
-    """What somebody does the user does not, whatever the words; the user's own is the user's."""
+    """What somebody does the user does not, whatever the words, nor what somebody of the user's does; the user's own is the user's."""
     mine, theirs = read(f"The user {does}"), read(f"{other} {does}")
-    assert of_two_people(mine, theirs) is of_two_people(theirs, mine) is ("user" not in other)
+    assert of_two_people(mine, theirs) is of_two_people(theirs, mine) is True
+    assert not of_two_people(read("The user has an old goat"), read("The user's goat is old"))
 
 
 @pytest.mark.parametrize(("a", "b", "two"), [
@@ -111,6 +112,9 @@ def test_somebody_of_the_user_s_is_not_the_user(a: str, b: str, two: bool) -> No
 @pytest.mark.parametrize(("a", "b", "two"), [
     ("小伍的导师是姜师傅", "姜师傅退休了，房阿姨的导师改为小赵", True), ("放学是王老师接秦朗的孩子", "放学是姜师傅接阿明的孩子", True),
     ("用户的大舅喜欢陈醋", "用户的二舅喜欢陈醋", True), ("贺岚喜欢葱花", "贺岚的搭档喜欢葱花", True),
+    ("The user's student indents by 5", "The user's student's boss indents by 5", True), ("The user's student paints", "The user's former student paints", True),
+    ("用户的助教周五出院", "用户周五出院", True), ("用户的助教的手机丢了", "用户的手机丢了", True), ("用户的书房的灯坏了", "用户书房的灯坏了", False),
+    ("The user's desk is oak", "The user has an oak desk", False), ("The user's team has 5 members", "The user has a team of 5", False),
     ("The user's soundbar broke", "The user's son-in-law's dash cam broke", True), ("The user's son-in-law's dash cam broke", "The dash cam of the user's son-in-law broke", False),
     ("用户的姐姐住在北京", "用户姐姐住在北京", False), ("用户的组长周五交初稿", "用户周五交初稿", True),
     ("用户的组长周五交初稿", "周五用户的组长交初稿", False), ("用户的个人网站挂了", "用户的网站挂了", False), ("用户的摄影师爱喝茶", "用户的花店员工爱喝茶", True),
@@ -177,7 +181,8 @@ def test_what_shares_no_word_takes_nothing_s_place() -> None:
     ("To Nico's party Petra has invited twelve", "Petra has invited twelve to Nico's party", False), ("Ana is taller than Ben", "Ben is taller than Ana", True),
     ("The user's sister lent the user's brother a saw", "The user's brother lent the user's sister a saw", True),
     ("Ana goes only if Ben goes", "Ben goes only if Ana goes", True), ("Only if Ben goes Ana goes", "Ana goes only if Ben goes", False),
-    ("用户的舅妈把彭程拉黑了", "彭程把用户的舅妈拉黑了", True),
+    ("用户的舅妈把彭程拉黑了", "彭程把用户的舅妈拉黑了", True), ("Shelley is the user's swim coach's plus-one", "The user's swim coach is Shelley's plus-one", True),
+    ("The user's boss is Ana's godparent", "Ana's godparent is the user's boss", False), ("The user's boss is Ana", "Ana is the user's boss", False),
     ("Hull's tutor is Victor", "Victor is the tutor of Hull", False), ("Ana shares a desk with Ben", "Ben shares a desk with Ana", False),
     ("张磊去接李娜的孩子", "李娜去接张磊的孩子", True), ("去接张磊的孩子的是李娜", "李娜去接张磊的孩子", False), ("欧阳静的导师是司马宁", "司马宁是欧阳静的导师", False),
 ])  # fmt: skip
