@@ -26,6 +26,7 @@ _ANOTHER = vocabulary("former previous late future other second deputy assistant
 _OTHER_ONE = re.compile(rf"['’]s (?P<which>{'|'.join(sorted(_ANOTHER))}) (?P<what>[\w-]+)")
 _ONE = re.compile(r"['’]s (?P<what>[\w-]+)")
 _BETWEEN = re.compile(r"['’]s (?P<who>[\w-]+)['’]s ")  # whose somebody has something: the user's student's desk
+_OWNED_BY = re.compile(r"\b(?P<who>[\w-]+)['’]s(?=(?P<theirs>(?: [\w-]+){1,4}))")
 _DOES = re.compile(r"(?<!['’])\b(?P<who>[\w-]+) (?=(?P<deed>[\w-]+))")
 _NO_DEED = vocabulary("is are was were be been and or with to at in on for of by from the a an now")
 _IS_WHOSE = re.compile(r"\b(?:is|was|are|were|as) (?:the )?[\w.-]+(?: [\w.-]+)?$")
@@ -48,6 +49,7 @@ _NAME_ZH = re.compile(
 CALLED_ZH = re.compile(rf"{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}在")  # a text that begins with somebody who is somewhere
 _EVEN = re.compile(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
 _WHOSE_ZH = re.compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
+_LONGEST_ZH = 6  # characters of a word for somebody or something, at most
 _BETWEEN_ZH = re.compile(r"用户的(?P<who>[\u4e00-\u9fff]{1,3}[^色型式新旧大小老好坏贵款版号级用名的])的")
 _DOES_ZH = re.compile(rf"(?P<who>用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)(?!的)(?P<does>[^，。、]{{2}})")
 _KINDS = (
@@ -156,17 +158,15 @@ def _somebodys(one: Reading, other: Reading) -> bool:
 def _does_instead(one: Reading, other: Reading) -> bool:
     """Whether what somebody does in the second is done in the first by somebody or something of theirs that the second does
     not name: `Ana runs`, `Ana's coach runs`."""
-    for found in _DOES.finditer(other.text):
-        deed = found["deed"]
-        if deed in _NO_DEED:
-            continue
-        for owned in re.finditer(rf"\b{re.escape(found['who'])}['’]s(?P<theirs>(?: [\w-]+){{1,4}})", one.text):
-            actors = owned["theirs"].split()
-            if deed in actors[1:] and not set(actors[: actors.index(deed, 1)]) & set(other.said):
+    deeds = {(found["who"], found["deed"]) for found in _DOES.finditer(other.text) if found["deed"] not in _NO_DEED}
+    for owned in _OWNED_BY.finditer(one.text):
+        actors = owned["theirs"].split()
+        for at, deed in enumerate(actors[1:], 1):
+            if (owned["who"], deed) in deeds and not set(actors[:at]) & set(other.said):
                 return True
     for found in _DOES_ZH.finditer(other.text):
-        actor = re.search(rf"{found['who']}的(?P<who>[\u4e00-\u9fff]{{1,6}}?){re.escape(found['does'])}", one.text)
-        if actor and actor["who"] not in other.text:
+        actor, does, _ = one.text.partition(f"{found['who']}的")[2].partition(found["does"])
+        if does and 0 < len(actor) <= _LONGEST_ZH and actor not in other.text:
             return True
     return False
 
