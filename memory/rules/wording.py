@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import groupby
+from collections.abc import Set as AbstractSet
+from itertools import groupby, takewhile
 from typing import Literal
 
 from muniment.memory.rules import words
@@ -40,7 +41,9 @@ _DOING_ZH = re.compile(
 _BOND = re.compile(
     r"(?P<a>.+?) (?:is|was) (?:(?P<b>.+?)['’]s (?P<r>[\w-]+)|(?:(?:an?|the) )?(?P<of>[\w-]+) of (?P<c>.+?))\.?"
 )
-_PREPOSITIONS = vocabulary("at in on to from with for by near behind under over into about of during before after")
+_PREPOSITIONS = vocabulary(
+    "at in on to from with for by near behind under over into about of during before after through as via against without"
+)
 _BARE = frozenset({"is", "are", "was"})
 _NAMING = _BARE | {"is named", "叫", "是"}
 # What somebody does, or is for, is no value of theirs: `is reading Dune`, `is in favour of …`.
@@ -347,8 +350,14 @@ def _slot(reading: Reading) -> tuple[frozenset[str | tuple[str, str]], str] | No
         known = found["left"].startswith("the ") and (bool(thing.words) or verb not in _BARE)
         if _NO_VALUE.match(found["right"]):
             return None
-        fits = verb not in _BARE or _VALUE.search(found["left"]) or bool(reading.names & set(found["right"].split()))
+        fits = verb not in _BARE or _VALUE.search(found["left"]) or _is_named(found["right"], reading.names)
     return (thing.words | thing.figures | thing.ways, "is" if verb in _NAMING else verb) if known and fits else None
+
+
+def _is_named(value: str, names: AbstractSet[str]) -> bool:
+    """Whether a value is a name, and not what is done to, with or through somebody."""
+    before = list(takewhile(lambda word: word not in names, said := value.split()))
+    return len(before) < len(said) and not _PREPOSITIONS & set(before)
 
 
 def _cjk(new: Reading, old: Reading) -> bool:

@@ -221,6 +221,8 @@ def test_a_name_is_a_name_in_any_script(older: str, newer: str) -> None:
     ("2026年12月4日送茶叶的是牛主任", "2026年6月13日送茶叶的是牛主任的同事"),
     ("用户差点在古镇的前街迷路", "用户差点在大学城南区迷路"), ("用户有个姑姑叫秀兰", "用户有个姑姑叫淑珍"),
         ("魏紫萱在备考雅思", "魏紫萱在备考托福"),
+        ("The user's partner is not on speaking terms with Skip", "The user's partner is not on speaking terms with Bo"),
+        ("The user's cottage is let to Hunter", "The user's cottage is insured through Hunter"),
 ])  # fmt: skip
 def test_another_number_is_another_thing(older: str, newer: str) -> None:
     """What is said not to be so of one boat, or one day, takes nothing from another."""
