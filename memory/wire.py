@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from datetime import UTC, date, datetime, time, timedelta
+from math import isfinite
 from typing import Any, get_args, get_type_hints
 from uuid import UUID
 
@@ -95,6 +96,21 @@ def plainly_sound(values: Sequence[Any]) -> bool:
     return b"\\u0000" not in found
 
 
+def shape(value: Any) -> str:
+    """What kind of value this is, without a word of it: it may be a secret."""
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, str):
+        return f"text of {len(value):,} character{'' if len(value) == 1 else 's'}" if value else "empty text"
+    if isinstance(value, int):
+        return "a negative number" if value < 0 else "a whole number"
+    if isinstance(value, float):
+        return "a number with a point" if isfinite(value) else "a number that is none"
+    if isinstance(value, list | tuple):
+        return "a list"
+    return "an object" if isinstance(value, Mapping) else "nothing"
+
+
 def texts(value: Any) -> bool:
     """Whether a value is a list of texts."""
     return isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)
@@ -105,7 +121,7 @@ def fact(raw: Any) -> Fact | None:
     if raw is None:
         return None
     if not isinstance(raw, Mapping):
-        raise BadInput("fact: an object wanted")
+        raise BadInput(f"fact: {shape(raw)} given, an object wanted")
     known = {field.name for field in fields(Fact)}
     if unknown := set(raw) - known:
         raise BadInput(f"fact: unknown field {min(unknown)!r}; allowed: {', '.join(sorted(known))}")
@@ -113,7 +129,7 @@ def fact(raw: Any) -> Fact | None:
         raise BadInput(f"fact: field {min(missing)!r} is missing")
     for key, value in raw.items():
         if not _fits(key, value):
-            raise BadInput(f"fact: field {key!r} has a value that it cannot have")
+            raise BadInput(f"fact: field {key!r}: {shape(value)} given, {_wanted(key)} wanted")
     values: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in raw.items()}
     return Fact(**values)
 
@@ -123,6 +139,13 @@ def _fits(key: str, value: Any) -> bool:
         return value in get_args(FactKind)
     kind = get_type_hints(Fact)[key]
     return texts(value) if kind == tuple[str, ...] else isinstance(value, kind)
+
+
+def _wanted(key: str) -> str:
+    if key == "kind":
+        return f"one of {', '.join(get_args(FactKind))}"
+    kind = get_type_hints(Fact)[key]
+    return "a list of texts" if kind == tuple[str, ...] else "true or false" if kind is bool else "text"
 
 
 def change(one: Change) -> dict[str, Any]:
@@ -266,7 +289,9 @@ def moment(value: Any, name: str) -> datetime:
         try:
             found = datetime.fromisoformat(value)
         except (TypeError, ValueError):
-            raise BadInput(f"{name}: not an ISO date or time; for example 2026-05-01 or 2026-05-01T12:00:00Z") from None
+            raise BadInput(
+                f"{name}: {shape(value)} given, not an ISO date or time; for example 2026-05-01 or 2026-05-01T12:00:00Z"
+            ) from None
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
     if not _EARLIEST <= found <= _LATEST:
         raise BadInput(f"{name}: the years 2 to 9998 wanted")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Annotated, Any
@@ -17,11 +15,10 @@ import typer
 
 from muniment.faces.cli import screen, session
 from muniment.faces.cli.options import ME, AsJson, User
+from muniment.faces.cli.source import Source
 from muniment.faces.locomo import conversations
-from muniment.memory.errors import BadInput
+from muniment.memory.errors import BadInput, MunimentError
 from muniment.memory.settings import Settings, load
-
-_ROW = re.compile(r"row (\d+)")
 
 
 class Format(StrEnum):
@@ -42,8 +39,11 @@ def import_file(
 ) -> None:
     """Read memories from a file. What is there already is not added again.
 
+    All of the file is looked at before the first memory is written: where a line is not right nothing is imported. What was
+    interrupted goes on by the same command.
+
     jsonl: what `export` wrote, into a user who has no memories yet; or one object a line with at least a "text",
-    perhaps "category", "kind", "importance", "event_time", "tags".
+    perhaps "category", "kind", "importance", "event_time", "tags", "pinned", "actor_id", "fact".
 
     locomo: conversations in the layout of the LoCoMo data set; every turn becomes an episodic memory with its
     speaker and its own date.
@@ -55,75 +55,47 @@ def import_file(
       muniment import conversations.json --format locomo
     """
     settings = load()
-    done = _import_jsonl(settings, file, user or ME, as_json) if layout is Format.jsonl else _import_locomo(
-        settings, file, user, as_json)  # fmt: skip
+    source = Source(file)
+    try:
+        done = _import_jsonl(settings, source, user or ME, as_json) if layout is Format.jsonl else _import_locomo(
+            settings, source, user, as_json)  # fmt: skip
+    except KeyboardInterrupt:
+        _state(source, quiet=as_json)
+        raise
+    except MunimentError as error:
+        if not isinstance(error, BadInput):
+            _state(source, quiet=as_json)
+        raise source.told(error) from error
     if as_json:
-        screen.show_json({"imported": sum(done.values()), "users": done})
-    else:
-        for owner, count in done.items():
-            screen.say(f"{owner}: {count:,} memories imported")
+        screen.show_json({"imported": sum(done.values()), "users": done} | _unread(source))
+        return
+    for owner, count in done.items():
+        screen.say(f"{owner}: {count:,} {'memory' if count == 1 else 'memories'} imported")
+    if source.unread:
+        screen.aside(source.not_read())
 
 
-def _import_jsonl(settings: Settings, file: str, user: str, quiet: bool) -> dict[str, int]:
+def _import_jsonl(settings: Settings, file: Source, user: str, quiet: bool) -> dict[str, int]:
     scope = session.scope_of(settings, user)
 
     async def work(source: IO[bytes]) -> int:
-        numbers: list[int] = []
         async with session.opened(settings, quiet=quiet) as memory:
-            with screen.progress(f"import {file}", None, quiet=quiet) as move:
-                try:
-                    return await memory.load(scope, _rows(source, file, numbers), move)
-                except BadInput as error:
-                    raise _by_line(error, file, numbers) from error
+            with screen.progress(f"import {file.file}", None, quiet=quiet) as move:
+                return await memory.load(scope, file.rows(source), file.moving(move))
 
-    with _reading(file) as source:
+    with file.opened() as source:
         return {scope.owner: session.run(work(source))}
 
 
-def _rows(source: IO[bytes], file: str, numbers: list[int]) -> Iterator[Mapping[str, Any]]:
-    """The objects of a file of lines, one by one; `numbers` gets the line of each."""
-    for number, line in enumerate(source, 1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-        except UnicodeDecodeError:
-            raise BadInput(f"{_named(file)}, line {number}: is not UTF-8", line=number) from None
-        except (ValueError, RecursionError) as error:
-            raise BadInput(
-                f"{_named(file)}, line {number}: is no JSON ({screen.one_line(_why(error))})", line=number
-            ) from None
-        if not isinstance(row, dict):
-            raise BadInput(f'{file}, line {number}: an object wanted, like {{"text": …}}', line=number)
-        numbers.append(number)
-        yield row
-
-
-def _by_line(error: BadInput, file: str, numbers: list[int]) -> BadInput:
-    """The engine counts rows; a person counts lines."""
-    match = _ROW.match(str(error))
-    if not match or int(match[1]) > len(numbers):
-        return error
-    line = numbers[int(match[1]) - 1]
-    return type(error)(f"{_named(file)}, line {line}{str(error)[match.end() :]}", **error.data | {"line": line})
-
-
-def _import_locomo(settings: Settings, file: str, user: str | None, quiet: bool) -> dict[str, int]:
-    with _reading(file) as source:
-        raw = source.read()
-    try:
-        content = json.loads(raw.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise BadInput(f"{_named(file)}: is not UTF-8") from None
-    except (ValueError, RecursionError) as error:
-        raise BadInput(f"{_named(file)}: is no JSON ({screen.one_line(_why(error))})") from None
-    found = [(session.scope_of(settings, user or one.sample_id), one) for one in conversations(content)]
+def _import_locomo(settings: Settings, file: Source, user: str | None, quiet: bool) -> dict[str, int]:
+    found = [(session.scope_of(settings, user or one.sample_id), one) for one in conversations(file.content())]
 
     async def work() -> dict[str, int]:
         done: dict[str, int] = {}
         total = sum(len(one.candidates) for _, one in found)
         async with session.opened(settings, quiet=quiet) as memory:
-            with screen.progress(f"import {file}", total, quiet=quiet) as move:
+            with screen.progress(f"import {file.file}", total, quiet=quiet) as bar:
+                move = file.moving(bar)
                 for scope, one in found:
                     done[scope.owner] = done.get(scope.owner, 0) + await memory.ingest(scope, one.candidates, move)
         return done
@@ -131,30 +103,13 @@ def _import_locomo(settings: Settings, file: str, user: str | None, quiet: bool)
     return session.run(work())
 
 
-def _named(file: str) -> str:
-    return "standard input" if file == "-" else file
+def _state(source: Source, *, quiet: bool) -> None:
+    if not quiet:
+        screen.aside(f"muniment: {source.name}: {source.state()}")
 
 
-def _why(error: Exception) -> str:
-    """What is wrong with the JSON, without a word of it."""
-    if isinstance(error, json.JSONDecodeError):
-        return f"{error.msg}, column {error.colno}"
-    return "it is nested too deeply" if isinstance(error, RecursionError) else "a value cannot be read"
-
-
-@contextmanager
-def _reading(file: str) -> Iterator[IO[bytes]]:
-    if file == "-":
-        yield sys.stdin.buffer
-        return
-    try:
-        source = Path(file).open("rb")  # noqa: SIM115 - closed below; an error while it is used is not this one
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{_named(file)}: cannot be read ({getattr(error, 'strerror', None) or error})") from error
-    with source:
-        if Path(file).is_dir():
-            raise BadInput(f"{_named(file)}: is a directory; a file is wanted")
-        yield source
+def _unread(source: Source) -> dict[str, Any]:
+    return {"not_read": dict(source.unread)} if source.unread else {}
 
 
 def export(

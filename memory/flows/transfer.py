@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, get_args
+from typing import Any
 from uuid import uuid4
 
-from muniment.memory import wire
 from muniment.memory.errors import BadInput
+from muniment.memory.flows import incoming
 from muniment.memory.flows.house import House, safe_value, unwanted
-from muniment.memory.flows.write import checked, keep, safe_candidate
-from muniment.memory.plan import Change, Field, Parcel, WritePlan
+from muniment.memory.flows.write import keep, safe_candidate
+from muniment.memory.plan import Change, Parcel, WritePlan
 from muniment.memory.ports import Dump
-from muniment.memory.records import Candidate, Kind, MemoryId, Revision, Scope, Turn, TurnId, Vector
+from muniment.memory.records import Candidate, MemoryId, Revision, Scope, Turn, TurnId, Vector
 from muniment.memory.rules.denial import denied
 from muniment.memory.rules.merge import fresh
 from muniment.memory.rules.screen import harmless
@@ -23,9 +23,6 @@ Progress = Callable[[int], None]
 _BATCH = 128  # texts that are embedded at once
 _TOGETHER = 1024  # at most so many memories in one transaction, and a batch more
 _PACKED = 16  # and then whatever else waits has its turn
-_AT_ONCE = 256  # rows of an import whose characters are looked at together
-_OBJECTS = (dict, Mapping)
-_ROW_TYPES = frozenset({"space", "memory", "version", "journal", "relation", "thread", "turn", "consent"})
 _TEXTS = (
     "text",
     "context",
@@ -145,15 +142,10 @@ async def export(house: House, scope: Scope, *, content: bool = False) -> tuple[
 async def load(house: House, scope: Scope, rows: Iterable[Mapping[str, Any]], progress: Progress | None) -> int:
     """See `Memory.load`."""
     taken = list(rows)
-    for start in range(0, len(taken), _AT_ONCE):
-        some = taken[start : start + _AT_ONCE]
-        sound = wire.plainly_sound(some)
-        for number, row in enumerate(some, start + 1):
-            _check(row, number, house, sound=sound)
-    if taken and taken[0].get("type") == "space":
+    candidates = incoming.candidates(house, taken)
+    if taken and not candidates:
         typed = [row if isinstance(row, dict) and "type" in row else {"type": "memory", **row} for row in taken]
         return await _restore(house, scope, typed, progress)
-    candidates = [_candidate(row, number, house) for number, row in enumerate(taken, 1)]
     written = 0
     for candidate in candidates:
         receipt = await keep(house, scope, (candidate,), (), node="face")
@@ -207,98 +199,6 @@ def _safe(house: House, value: Any, known: dict[str, Any]) -> Any:
 def _harmless(house: House, text: str) -> bool:
     rules = house.settings.redact
     return not rules.patterns and harmless(text, email=rules.email, phone=rules.phone)
-
-
-def _check(row: Any, number: int, house: House, *, sound: bool) -> None:
-    """Raises BadInput naming the row; `sound` says that every text in it can be stored."""
-    if not isinstance(row, _OBJECTS):
-        raise BadInput(f"row {number}: an object wanted")
-    kind = row.get("type", "memory")
-    if not isinstance(kind, str) or kind not in _ROW_TYPES:
-        raise BadInput(f"row {number}: unknown type {kind!r}; allowed: {', '.join(sorted(_ROW_TYPES))}")
-    if kind in ("memory", "version", "turn") and not isinstance(row.get("text"), str):
-        raise BadInput(f"row {number}: field 'text' is missing or is no text")
-    _check_consent(row, number, house)
-    if not isinstance(row.get("context"), str | None):
-        raise BadInput(f"row {number}: field 'context' is no text")
-    if not sound and not _sound(row):
-        raise BadInput(f"row {number}: has a NUL or half a character")
-    if kind == "space":
-        rev = row.get("rev")
-        if number > 1 or isinstance(rev, bool) or not isinstance(rev, int) or not 0 <= rev < 2**62:
-            raise BadInput(f"row {number}: the space comes first, once, with its revision")
-        wire.moment(row.get("created_at"), f"row {number}: created_at")
-    if kind in ("memory", "version"):
-        _check_fact(row, number)
-    category = row.get("category")
-    if (
-        kind == "memory"
-        and category is not None
-        and (not isinstance(category, str) or category not in house.categories)
-    ):
-        raise BadInput(f"row {number}: unknown category {category!r}; allowed: {', '.join(sorted(house.categories))}")
-
-
-def _sound(row: Mapping[str, Any]) -> bool:
-    """Whether all but the row's text, which is cleaned later, can be stored. Its plain texts are looked at as one."""
-    said, rest = [*map(str, row)], []
-    for key, value in row.items():
-        if isinstance(value, str):
-            said.append(value if key != "text" else "")
-        elif value is not None and not isinstance(value, int | float):
-            rest.append(value)
-    return wire.sound("".join(said)) and wire.sound(rest)
-
-
-def _check_consent(row: Mapping[str, Any], number: int, house: House) -> None:
-    """Neither what may not be taken in, nor a field that the profile does not have."""
-    if row.get("type") == "consent" and row.get("field") not in get_args(Field):
-        raise BadInput(f"row {number}: field 'field' is none of {', '.join(get_args(Field))}")
-    tags, path = row.get("tags"), row.get("path")
-    tags = tags if tags and wire.texts(tags) else ()
-    path = path if isinstance(path, str) else None
-    if (tags or path is not None) and (refusal := denied(house.settings.redact, tags=tags, path=path)):
-        raise BadInput(f"row {number}: {refusal}")
-
-
-def _check_fact(row: Mapping[str, Any], number: int) -> None:
-    try:
-        wire.fact(row.get("fact"))
-    except BadInput as error:
-        raise BadInput(f"row {number}: {error}") from None
-
-
-def _candidate(row: Mapping[str, Any], number: int, house: House) -> Candidate:
-    """A plain row as a candidate that will be kept: only `text` must be there. Raises BadInput naming the row."""
-    if (part := row.get("type", "memory")) != "memory":
-        raise BadInput(f"row {number}: type {part!r} is a part of an export, which begins with its space")
-    importance = row.get("importance", 2)
-    if isinstance(importance, bool) or not isinstance(importance, int) or not 1 <= importance <= 5:
-        raise BadInput(f"row {number}: importance must be a whole number from 1 to 5")
-    kind, tags, actor, pinned = (
-        row.get("kind", "episodic"), row.get("tags", ()), row.get("actor_id"), row.get("pinned", False)
-    )  # fmt: skip
-    if kind not in get_args(Kind):
-        raise BadInput(f"row {number}: kind must be one of {', '.join(get_args(Kind))}")
-    if not wire.texts(tags) or not isinstance(actor, str | None) or not isinstance(pinned, bool):
-        raise BadInput(f"row {number}: tags must be a list of texts, actor_id a text, pinned true or false")
-    moment = row.get("event_time")
-    candidate = Candidate(
-        text=row["text"],
-        category=row.get("category") or "activity",
-        kind=kind,
-        fact=wire.fact(row.get("fact")),
-        importance=importance,
-        pinned=pinned,
-        tags=tuple(tags),
-        actor=actor,
-        turns=(TurnId(uuid4()),),
-        event_time=wire.moment(moment, f"row {number}: event_time") if moment else None,
-    )
-    _, reason = checked(house, candidate)
-    if reason is not None:
-        raise BadInput(f"row {number}: {reason}")
-    return candidate
 
 
 def _turn(one: Candidate, turn: TurnId, scope: Scope, at: datetime) -> Turn:

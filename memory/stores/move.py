@@ -20,6 +20,7 @@ _MOVE, _BULK, _SWITCH = blocks("move"), blocks("bulk"), blocks("switch")
 # SQL states of a row that does not fit its table: not supported, data, integrity, of another type, too long.
 _UNFIT = ("0A", "22", "23", "42804", "54")
 _AT_ONCE = 256  # rows of a statement
+_WHOLE = "nothing was kept: take the file as `muniment export` wrote it"
 # What the restoring store says itself, whatever a row says.
 _OWN = frozenset({"type", "space_id", "embedding", "embedding_model", "words", "next_embedding", "next_model"})
 _LOOSE = ("journal", "turn")  # of a space, and of nothing else in it
@@ -47,7 +48,7 @@ class Moves(Bulk):
             await self._load(scope, dump, vectors)
         except StoreError as error:
             if str(error.data.get("sqlstate") or "").startswith(_UNFIT):
-                raise BadInput(f"the rows are no export of a space: {error}") from None
+                raise BadInput(f"the rows are no export of a space: {error}; {_WHOLE}") from None
             raise
         await self._measure()
 
@@ -67,7 +68,7 @@ class Moves(Bulk):
             await conn.execute(_BULK["custom"])
             flaws = await (await conn.execute(_MOVE["flaws"], space)).fetchall()
             if flaws:
-                raise BadInput(f"the rows are no export of a space: {flaws[0]['flaw']}")
+                raise BadInput(f"the rows are no export of a space: {flaws[0]['flaw']}; {_WHOLE}")
 
     def _loaded(
         self, scope: Scope, kind: str, some: Sequence[dict[str, Any]], found: Iterator[Vector], shapes: Shapes

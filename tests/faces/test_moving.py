@@ -2,14 +2,20 @@
 
 import copy
 import json
+import random
+import signal
+import string
+import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from muniment.faces.locomo import conversations
 from muniment.memory.errors import BadInput
-from tests.faces.conftest import Muniment
+from tests.faces.conftest import PROGRAM, Muniment
 
 TALK: dict[str, Any] = {
     "sample_id": "garden",
@@ -188,6 +194,103 @@ def test_a_part_of_an_export(muniment: Muniment, row: str) -> None:
     """Without its beginning: what somebody said is no memory."""
     outcome = muniment("import", "-", "--format", "jsonl", said='{"text": "The user plays chess"}\n' + row)
     assert outcome.code == 2
-    assert "line 2: type" in outcome.err
+    assert "line 2: field 'type'" in outcome.err
     assert "begins with its space" in outcome.err
     assert muniment("list").out == ""
+
+
+BAD: list[tuple[str | bytes, str]] = [
+    ("hunter2", "is no JSON (Expecting value, column 1)"),
+    ('["hunter2"]', "a list given, an object like"),
+    ('{"texts": "hunter2"}', "field 'text': is missing"),
+    ('{"text": 5}', "field 'text': a whole number given, text wanted"),
+    ('{"text": "!!!"}', "field 'text': text of 3 characters given, text with a word in it wanted"),
+    ('{"text": "a", "category": "hunter2"}', "field 'category': text of 7 characters given, one of activity, "),
+    ('{"text": "a", "kind": "hunter2"}', "field 'kind': text of 7 characters given, one of semantic, "),
+    ('{"text": "a", "type": "hunter2"}', "field 'type': text of 7 characters given"),
+    ('{"text": "a", "importance": -1}', "field 'importance': a negative number given, a whole number from 1 to 5 wanted"),
+    ('{"text": "a", "importance": NaN}', "field 'importance': a number that is none given"),
+    ('{"text": "a", "event_time": "hunter2"}', "field 'event_time': text of 7 characters given, not an ISO date"),
+    ('{"text": "a", "tags": "hunter2"}', "field 'tags': text of 7 characters given, a list of texts wanted"),
+    ('{"text": "a", "actor_id": ["hunter2"]}', "field 'actor_id': a list given, text wanted"),
+    ('{"text": "a", "pinned": "hunter2"}', "field 'pinned': text of 7 characters given, true or false wanted"),
+    ('{"text": "a", "actor_id": "hunter2 \\ud800"}', "field 'actor_id': has a NUL or half a character"),
+    ('{"text": "a", "fact": {"kind": "hunter2", "predicate": "", "object": ""}}', "fact: field 'kind': text of 7 characters given"),
+    ('{"text": "I am hunter2", "kind": "semantic"}', "field 'text': is in the first or second person: write"),
+    ('{"text": "a", "importance": ' + "9" * 6000 + "}", "is no JSON (a number has too many digits)"),
+    (b'{"text": "hunter2 \xe9"}', "is not UTF-8; convert it"),
+]  # fmt: skip
+
+
+def test_a_line_that_is_not_right(muniment: Muniment) -> None:
+    """It is named with its field, what is there, and what is wanted, but not with its value; others are named by number; and
+    nothing of the file is imported."""
+    good = b'{"text": "The user plays chess"}\n'
+    for row, told in BAD:
+        raw = row if isinstance(row, bytes) else row.encode()
+        outcome = muniment("import", "-", "--format", "jsonl", said=good + raw + b"\n\n" + raw + b"\n" + good)
+        assert (outcome.code, outcome.out, "hunter2" in outcome.err) == (2, "", False), row
+        assert outcome.err.startswith(f"muniment: error: standard input, line 2: {told}"), outcome.err
+        assert outcome.err.endswith(
+            "; line 4 is not right either; nothing was imported: mend the file and give the same command again\n"
+        )
+    error = muniment("import", "-", "--format", "jsonl", "--json", said=good + b'{"text": "a", "tags": 5}').json[
+        "error"
+    ]
+    assert (error["type"], error["line"], error["field"], error["lines"]) == ("BadInput", 2, "tags", [2])
+    assert muniment("list").out == ""
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"\x1f\x8b\x08\x00rest", "is compressed: give `gunzip -c FILE | muniment import - "),
+        ("[]".encode("utf-16"), "is UTF-16: convert it"),
+        (b'[{"text": "a"}]\n', "a list given, an object like"),
+        (b'[\n{"text": "a"},\n', "`jq -c '.[]'` makes lines of a list"),
+    ],
+)
+def test_another_kind_of_file(muniment: Muniment, tmp_path: Path, content: bytes, told: str) -> None:
+    """What the file is instead is said, and how to make one of lines of it."""
+    file = tmp_path / "rows"
+    file.write_bytes(content)
+    outcome = muniment("import", str(file), "--format", "jsonl")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert f"{file}, line 1: " in outcome.err
+    assert told in outcome.err
+
+
+def test_a_field_that_no_memory_has(muniment: Muniment) -> None:
+    """The line is imported, and it is said what of it was not."""
+    row = '{"text": "The user plays chess", "importanc": 5}'
+    told = muniment("import", "-", "--format", "jsonl", said=row)
+    assert (told.code, told.out) == (0, "me: 1 memory imported\n")
+    assert told.err.startswith("not read: 'importanc'; the fields of a line are text, category, ")
+    both = muniment("import", "-", "--format", "jsonl", "--user", "ben", "--json", said=f"{row}\n{row}").json
+    assert both == {"imported": 1, "users": {"ben": 1}, "not_read": {"importanc": 2}}
+
+
+def test_an_import_that_is_interrupted(muniment: Muniment, environment: dict[str, str], tmp_path: Path) -> None:
+    """Ctrl-C says how many memories are in; the same command goes on, and none is there twice."""
+    file = tmp_path / "rows"
+    words = ["".join(random.Random(n).choices(string.ascii_lowercase, k=7)) for n in range(1000)]
+    file.write_text("".join(f'{{"text": "{" ".join(words[n : n + 4])}"}}\n' for n in range(0, 1000, 4)))
+    command = [PROGRAM, "import", str(file), "--format", "jsonl"]
+    with psycopg.connect(environment["MUNIMENT_DATABASE_URL"], autocommit=True) as admin:
+        running = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while running.poll() is None and not _count(admin):
+            time.sleep(0.01)
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=20)
+        kept = _count(admin)
+        assert (running.returncode, out, 0 < kept < 250) == (130, b"", True)
+        assert int(err.split(b": ")[2].split()[0]) in (kept - 1, kept)
+        assert b"give the same command again to go on from there" in err
+        again = muniment("import", str(file), "--format", "jsonl", "--json").json["imported"]
+        assert (kept + again, _count(admin)) == (250, 250)
+
+
+def _count(admin: psycopg.Connection) -> int:
+    there = admin.execute("select to_regclass('muniment.memories') is not null").fetchone()
+    found = admin.execute("select count(*) from muniment.memories").fetchone() if there == (True,) else None
+    return int(found[0]) if found else 0
