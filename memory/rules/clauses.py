@@ -72,7 +72,7 @@ _SPLIT = re.compile(
     + r"\b)"
     r"|\s*[,:–—(]\s*(?="
     + _NEW
-    + r"\b)|\s*;\s*|\s*[–—]\s*|\s+-\s+|\s+(?=(?:because|given\s+that|now\s+that)\s+i\b|(?:since|as)\s+i'm\b)",
+    + r"\b)|\s*;\s*|\s*(?:(?<!\d)[–—]|[–—](?!\d))\s*|\s+-\s+|\s+(?=(?:because|given\s+that|now\s+that)\s+i\b|(?:since|as)\s+i'm\b)",
     re.IGNORECASE,
 )
 _ELIDED = re.compile(r"\s*,?\s+(?:and|but)\s+(?=" + _VERBS + r"\b)", re.IGNORECASE)

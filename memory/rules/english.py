@@ -6,7 +6,7 @@ import re
 
 from muniment.memory.rules import english_aims, english_past, english_people, english_self, english_tastes
 from muniment.memory.rules.draft import Clause, Draft, draft
-from muniment.memory.rules.english_phrases import tail
+from muniment.memory.rules.english_phrases import tail, unfilled
 from muniment.memory.rules.english_words import narrate
 
 _RULES = english_self.RULES + english_tastes.RULES + english_aims.RULES + english_past.RULES
@@ -25,8 +25,8 @@ def facts(clause: Clause) -> list[Draft]:
 
 
 def note(clause: Clause) -> Draft | None:
-    """The clause as a note, word for word but for the pronouns."""
-    said = narrate(tail(clause.text))
+    """The clause as a note, word for word but for the pronouns; without what explains it where that names nobody."""
+    said = narrate(unfilled(clause.text)) or narrate(tail(clause.text))
     if said and len(said.split()) >= 4 and re.search(r"\b(?:is|are|was|has|will|user|[a-z]{3,}s|[a-z]{3,}ed)\b", said):
         return draft("note", "note", said, said, importance=3)
     return None

@@ -17,13 +17,13 @@ NAME = rf"[^\W\d_][\w'-]*(?:\s+[{words.UPPER}][\w'-]*\.?){{0,3}}"
 
 _CUT = re.compile(
     r"\s*(?:,\s*)?\b(?:because|although|(?:even\s+)?though|(?<!a )(?<!a\n)while|which|who|where|but|so(?!\s+called)|cause|cuz|whenever|when|as\s+well\s+as|given|considering|and\s+(?:i|it|that|they|he"
-    r"|she|we|you|i'm|i've|then|so)\b|since\s+(?:i|it|he|she|they|we|the|my|there)\b|after\s+(?:i|we)\b|before\s+(?:i|we)\b)\b.*$|\s*[,.;:!?(–—].*$|\s+-\s.*$",
+    r"|she|we|you|i'm|i've|then|so)\b|since\s+(?:i|it|he|she|they|we|the|my|there)\b|after\s+(?:i|we)\b|before\s+(?:i|we)\b)\b.*$|\s*(?:[,.:](?=\s|$)|[;!?(]|(?<!\d)[–—]|[–—](?!\d)).*$|\s+-\s.*$",
     re.IGNORECASE | re.DOTALL,
-)
-_CUT_KEEP_COMMAS = re.compile(_CUT.pattern.replace("[,.;:!?(–—]", "[;:!?(–—]"), re.IGNORECASE | re.DOTALL)
+)  # `12:30`, `1,200` and `9–17` are one word each
+_CUT_KEEP_COMMAS = re.compile(_CUT.pattern.replace("[,.:]", ":"), re.IGNORECASE | re.DOTALL)
 _FILLERS = re.compile(
     r"(?<![\s,])(?:[\s,]++(?:too|also|as\s+well|very\s+much|a\s+lot|so\s+much|a\s+bit|really|right\s+now|now|at\s+the\s+moment|these\s+days|nowadays|lately|currently|actually|though|anyway"
-    r"|lol|haha+|btw|please|of\s+course|most\s+of\s+all|the\s+most|in\s+general|you\s+know|by\s+the\s+way|to\s+be\s+honest|tbh|ok|okay|again|at\s+all|after\s+all|more\s+than\s+anything)(?=[\s,]|$))++",
+    r"|lol|haha+|btw|please|of\s+course|most\s+of\s+all|the\s+most|in\s+general|you\s+know|by\s+the\s+way|to\s+be\s+honest|tbh|ok|okay|again|thanks|thank\s+you|at\s+all|after\s+all|more\s+than\s+anything)(?=[\s,]|$))++",
     re.IGNORECASE,
 )
 _NO_NAME = (
@@ -71,7 +71,12 @@ _NO_ENTITY = frozenset(["I", "I'm", "I've", "The", "A", "My", "On", "In", "At"])
 
 def trim(words: str) -> str:
     """The words up to a subordinate clause, less trailing fillers and punctuation."""
-    said = _CUT_KEEP_COMMAS.sub("", words).strip(" .,!~")
+    return unfilled(_CUT_KEEP_COMMAS.sub("", words))
+
+
+def unfilled(words: str) -> str:
+    """The words less trailing fillers and punctuation."""
+    said = words.strip(" .,!~")
     # Looked for from the front, a run of fillers at a time: from the end each of them would be read again and again.
     end = next((one.start() for one in _FILLERS.finditer(said) if one.end() == len(said)), None)
     return said[:end].strip(" .,!~\"'")

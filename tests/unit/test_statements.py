@@ -130,6 +130,10 @@ STATEMENTS = [
     ("I'm flying to Rome on Monday", "event", ["The user is flying to Rome on 11 May 2026"]),
     # to remember
     ("Remember that I park my car in B2", "activity", ["The user parks the user's car in B2"]),
+    ("Remember that lunch is at 12:30 with Tom", "activity", ["Lunch is at 12:30 with Tom"]),
+    ("remember my locker code: 55-11, thanks", "activity", ["The user's locker code: 55-11"]),
+    ("I plan to call Ben at 18:05", "goals", ["The user plans to call Ben at 18:05"]),
+    ("I prefer to work 9–17", "preferences", ["The user prefers to work 9–17"]),
     ("Note: my bike is a blue Gazelle", "activity", ["The user's bike is a blue Gazelle"]),
     ("Can you remember that I'm vegan?", "profile", ["The user is vegan"]),
     # Chinese
@@ -221,3 +225,9 @@ def test_a_statement(text: str, category: str, statements: list[str]) -> None:
     for one in candidates:
         assert validate(one, categories=CATEGORIES) == (one, None)
         assert one.turns == (turn.id,)
+
+
+def test_a_secret_is_taken_out_whole() -> None:
+    """What the rules make of a secret still says that it is one, so that it is refused."""
+    turn = Turn.make(session="s", key="k", role="user", text="Remember that my PIN is [redacted:password]", at=AT)
+    assert [validate(one, categories=CATEGORIES) for one in extract(turn).candidates] == [(None, "a secret")]
