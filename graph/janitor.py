@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from muniment.graph import tables
 from muniment.graph.keeping import Place, Point, kept
-from muniment.memory.errors import Conflict, NoCheckpoint, StoreError
+from muniment.memory.errors import Busy, NoCheckpoint, StoreError
 from muniment.memory.records import SpaceId
 from muniment.memory.settings import Settings
 
@@ -79,13 +79,13 @@ async def prune(
     """Leave of each thread the newest `keep` checkpoints of a namespace with all that they need, and of a thread that
     nobody has touched for so many days nothing. `told` hears of each thread; `dry` only counts.
 
-    May be interrupted anywhere, and done beside any run. Raises NoCheckpoint for a named thread that has none, Conflict while
+    May be interrupted anywhere, and done beside any run. Raises NoCheckpoint for a named thread that has none, Busy while
     another process does it, StoreDown."""
     for thread in threads or ():
         await _must_be(saver, thread)
     async with _alone(saver) as alone:
         if not alone:
-            raise Conflict("Another process is pruning checkpoints at this moment.")
+            raise Busy.told("another process is pruning checkpoints", "wait until it is done", **await _holder(saver))
         return await _round(saver, keep, days, threads, dry=dry, told=told)
 
 
@@ -179,6 +179,12 @@ async def tidy(saver: Tables, settings: Settings) -> Freed | None:
                 return None
         rules = settings.checkpoints
         return await _round(saver, rules.keep, rules.ttl_days)
+
+
+async def _holder(saver: Tables) -> dict[str, Any]:
+    async with saver.cursor() as cursor:
+        await cursor.execute(tables.HOLDER, (_LOCK,))
+        return await cursor.fetchone() or {}
 
 
 @asynccontextmanager

@@ -199,6 +199,15 @@ ALONE: LiteralString = """
 select set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock(%s) as yes
 """
 
+# Who holds it, for those who may not: since when, and as which process of Postgres.
+HOLDER: LiteralString = """
+select a.pid, a.xact_start as since
+from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a using (pid), lateral (select %s::bigint as key) k
+where l.locktype = 'advisory' and l.granted and l.objsubid = 1
+  and l.database = (select oid from pg_catalog.pg_database where datname = current_database())
+  and l.classid = ((k.key >> 32) & 4294967295)::oid and l.objid = (k.key & 4294967295)::oid
+"""
+
 JANITOR: LiteralString = """
 create table if not exists janitor (
   single boolean primary key default true check (single), came_at timestamptz not null

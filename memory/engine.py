@@ -324,7 +324,7 @@ class Memory:
 
     async def undo_consolidation(self, scope: Scope, run: UUID) -> Undone:
         """Make of what a consolidation changed what it was, but for what has changed since. Raises NotFound, BadInput for
-        one that is undone already or not over, Conflict, StoreError."""
+        one that is undone already, Busy for one that is not over, Conflict, StoreError."""
         return await undo.undo(self.house, scope, run)
 
     async def cancel_consolidation(self, scope: Scope, run: UUID) -> Run:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Self
 
 
 class MunimentError(Exception):
@@ -60,6 +61,22 @@ class StoreFull(StoreError):
 
 class Conflict(StoreError):
     """The space changed between reading and writing."""
+
+
+class Busy(Conflict):
+    """Another process is at it; try again later."""
+
+    @classmethod
+    def told(cls, doing: str, way: str, *, since: datetime | None = None, pid: int | None = None) -> Self:
+        """What the other process is doing, since when and as which process of Postgres, where that is known; and the way on."""
+        if since is None:
+            return cls(f"{doing}: {way}")
+        began = since.astimezone(UTC)
+        return cls(
+            f"{doing}, since {began:%Y-%m-%d %H:%M} UTC (process {pid} of Postgres): {way}",
+            since=began.isoformat(),
+            pid=pid,
+        )
 
 
 class CopyDiffers(StoreError):

@@ -81,6 +81,7 @@ class Run:
     from_rev: Revision
     to_rev: Revision | None = None
     ended_at: datetime | None = None
+    leased_until: datetime | None = field(default=None, compare=False)  # by the database; unknown to the run itself
     model: str | None = None
     prompt: str | None = None
     seen: int = 0

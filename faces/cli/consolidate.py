@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from shlex import quote
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 from uuid import UUID
 
 import typer
 
-from muniment.faces.cli import screen, session
+from muniment.faces.cli import screen, session, telling
 from muniment.faces.cli.options import ME, AsJson, name
-from muniment.memory import wire
-from muniment.memory.errors import BadInput, Conflict, ModelError, NotFound
+from muniment.memory.errors import BadInput, Busy, NotFound
 from muniment.memory.records import Scope
 from muniment.memory.settings import Settings, load
 from muniment.memory.upkeep import Finding, Run, Undone, Visit
@@ -23,13 +22,7 @@ if TYPE_CHECKING:
 
 _RUNS = 20
 _KNOWN = 1_000  # runs among which one is looked for by the beginning of its id
-_SHORT = 8
-_MICROS = 1_000_000
 _FAILED = 1  # the exit code of a model that failed
-_PLAIN = (
-    "status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "shelved", "duplicates_before",
-    "duplicates_after", "requests", "input_tokens", "output_tokens", "model", "prompt", "batch", "reason",
-)  # fmt: skip
 _SUMS = (
     "checked", "same", "superseded", "unanswered", "requests", "asked", "unchanged", "waiting", "busy", "over_budget", "failed",
 )  # fmt: skip
@@ -38,7 +31,6 @@ _BESIDES = {
     "unanswered": "without an answer", "unchanged": "unchanged since the last run", "waiting": "waiting for a batch endpoint",
     "busy": "under way elsewhere", "over_budget": "for which the budget was used up", "failed": "for which the model failed",
 }  # fmt: skip
-_CALLED = {None: "no answer", "same": "same", "supersedes": "later supersedes earlier", "different": "different"}
 
 Limit = Annotated[
     int | None,
@@ -147,27 +139,37 @@ def _one(settings: Settings, scope: Scope, *, dry: bool, limit: int | None, as_j
 
     run = session.run(work())
     if as_json:
-        screen.show_json(_row(run) | ({"pairs": [_pair(one) for one in found]} if dry else {}))
+        screen.show_json(telling.row(run) | ({"pairs": [telling.pair(one) for one in found]} if dry else {}))
     else:
         if dry and found:
-            screen.show_table(("verdict", "by", "near", "earlier", "later"), [_shown(one) for one in found], texts=2)
-        _say(run, settings.spend.currency)
+            screen.show_table(
+                ("verdict", "by", "near", "earlier", "later"), [telling.shown(one) for one in found], texts=2
+            )
+        telling.say(run, settings.spend.currency)
     if run.status in ("failed", "over_budget"):
         raise typer.Exit(_FAILED)
 
 
 async def _another(settings: Settings, memory: Memory, scope: Scope) -> NoReturn:
-    """Say which run the space has instead. Raises Conflict."""
+    """Say which run the space has instead. Raises Busy."""
     run = next(iter(await memory.consolidations(scope, 1)), None)
     if run is not None and run.status == "waiting":
-        raise Conflict(
-            f"the consolidation {str(run.id)[:_SHORT]} of {scope.owner!r} waits for the model's answers about "
-            f"{_pairs(len(run.asked))}: a worker collects them when they are there (muniment work); nothing was done. "
-            f"To call it off: muniment consolidate --user {quote(scope.owner)} --cancel {str(run.id)[:_SHORT]}"
+        raise Busy(
+            f"the consolidation {str(run.id)[: telling.SHORT]} of {scope.owner!r} waits for the model's answers about "
+            f"{telling.pairs(len(run.asked))}: a worker collects them when they are there (muniment work); nothing was done. "
+            f"To call it off: muniment consolidate --user {quote(scope.owner)} --cancel {str(run.id)[: telling.SHORT]}",
+            run=str(run.id),
+            since=run.started_at.isoformat(),
         )
-    raise Conflict(
-        f"another consolidation of {scope.owner!r} is under way: wait for it (see {_shows(scope)}); one whose "
-        f"process has died is given up after {settings.consolidation.lease_minutes:g} minutes"
+    if run is None or run.ended_at is not None:
+        raise Busy(f"another consolidation of {scope.owner!r} has only just ended: try again")
+    raise Busy(
+        f"another consolidation of {scope.owner!r}, {str(run.id)[: telling.SHORT]}, is under way since "
+        f"{telling.moment(run.started_at)} UTC, with {run.checked:,} of {telling.pairs(run.seen)} checked: try again when it is "
+        f"over ({telling.shows(scope)}); one whose process has died is given up after "
+        f"{settings.consolidation.lease_minutes:g} minutes without a word",
+        run=str(run.id),
+        since=run.started_at.isoformat(),
     )
 
 
@@ -211,7 +213,7 @@ def _counted(visit: Visit) -> Counter[str]:
 def _emit(visit: Visit) -> None:
     """A visit as a line of JSON; of what has not changed there is nothing to say."""
     if visit.run is not None:
-        screen.show_json(_row(visit.run))
+        screen.show_json(telling.row(visit.run))
     elif visit.skipped != "unchanged":
         screen.show_json({"user": visit.scope.owner, "tenant": visit.scope.tenant, "skipped": visit.skipped})
 
@@ -224,14 +226,12 @@ def _mention(visit: Visit, *, several: bool) -> None:
         if visit.skipped in _SKIPPED:
             screen.say(f"{who}: {_SKIPPED[visit.skipped]}")
     elif run.seen:
-        screen.say(f"{who}: {_counts(run)}" + (f" {_waits(run)}." if run.status == "waiting" else ""))
+        screen.say(f"{who}: {telling.counts(run)}" + (f" {telling.waits(run)}." if run.status == "waiting" else ""))
 
 
 def _sum(spaces: int, total: Counter[str]) -> str:
     said = "1 space" if spaces == 1 else f"{spaces:,} spaces"
-    checked = (
-        f"{said}, {_pairs(total['checked'])} checked, {total['same']:,} merged, {total['superseded']:,} superseded"
-    )
+    checked = f"{said}, {telling.pairs(total['checked'])} checked, {total['same']:,} merged, {total['superseded']:,} superseded"
     besides = [f"{total[key]:,} {words}" for key, words in _BESIDES.items() if total[key]]
     return "; ".join([checked, *besides]) + "."
 
@@ -258,7 +258,7 @@ def _cancel(settings: Settings, scope: Scope, typed: str, *, as_json: bool) -> N
 
     run = session.run(work())
     if as_json:
-        screen.show_json(_row(run))
+        screen.show_json(telling.row(run))
         return
     later = "" if run.batch is None else " The endpoint is not done with it yet: `muniment work` sees to it."
     screen.say(f"The run is called off; its pairs are looked at another night.{later}")
@@ -271,12 +271,12 @@ def _runs(settings: Settings, scope: Scope, *, as_json: bool) -> None:
 
     found = session.run(work())
     if as_json:
-        screen.show_json({"user": scope.owner, "runs": [_row(one) for one in found]})
+        screen.show_json({"user": scope.owner, "runs": [telling.row(one) for one in found]})
         return
     if not found:
         screen.say(f"The memory of {scope.owner!r} was never consolidated.")
         return
-    rows = [_line(one, settings.spend.currency) for one in found]
+    rows = [telling.line(one, settings) for one in found]
     screen.show_table(("run", "started (UTC)", "status", "what it came to"), rows)
 
 
@@ -284,108 +284,13 @@ async def _find(memory: Memory, scope: Scope, typed: str, option: str) -> UUID:
     """The run whose id begins so. Raises BadInput, NotFound."""
     wanted = typed.strip().lower()
     if len(wanted) < session.SHORTEST_ID or set(wanted) - set("0123456789abcdef-"):
-        raise BadInput(f"{option}: {screen.one_line(typed)!r} is no run: `{_shows(scope)}` shows their ids")
+        raise BadInput(f"{option}: {screen.one_line(typed)!r} is no run: `{telling.shows(scope)}` shows their ids")
     found = [one.id for one in await memory.consolidations(scope, _KNOWN) if str(one.id).startswith(wanted)]
     if not found:
         way = screen.WAYS_OUT[NotFound]  # what is said of anything that is not there; here the runs are meant
         raise NotFound(
-            f"no run of {scope.owner!r} has an id that begins with {wanted}; {way}, and `{_shows(scope)}` the runs"
+            f"no run of {scope.owner!r} has an id that begins with {wanted}; {way}, and `{telling.shows(scope)}` the runs"
         )
     if len(found) > 1:
         raise BadInput(f"{option}: {wanted} is ambiguous: {', '.join(map(str, found))}")
     return found[0]
-
-
-def _say(run: Run, currency: str) -> None:
-    screen.say(_counts(run))
-    if run.status == "waiting":
-        cost = f" They cost at most {run.micros / _MICROS:.4f} {currency}." if run.micros else ""
-        screen.say(
-            f"{_waits(run)} of {run.model}: a worker collects the answers when they are there (muniment work).{cost}"
-        )
-    elif run.requests:
-        screen.say(_cost(run, currency))
-    left = run.seen - run.checked - run.outdated - run.unanswered
-    if left > 0 and run.status == "done":
-        screen.say(
-            f"{_pairs(left)} {'is' if left == 1 else 'are'} left for another day (consolidation.per_day), or for --limit N."
-        )
-    if run.dry:
-        screen.say("Nothing was changed (--dry-run).")
-    elif (run.same or run.superseded) and run.status != "waiting":
-        screen.say(
-            f"To take it back: muniment consolidate --user {quote(run.scope.owner)} --undo {str(run.id)[:_SHORT]}"
-        )
-    if run.status in ("failed", "over_budget"):
-        screen.complain(_why(run))
-
-
-def _cost(run: Run, currency: str) -> str:
-    """What was asked and used; of a run that waits, what is reserved."""
-    cost = f", {run.micros / _MICROS:.4f} {currency}" if run.micros else ""
-    asked = "1 request" if run.requests == 1 else f"{run.requests:,} requests"
-    return f"{asked} to {run.model}: {run.input_tokens:,} + {run.output_tokens:,} tokens{cost}."
-
-
-def _waits(run: Run) -> str:
-    return f"{_pairs(len(run.asked))} {'is' if len(run.asked) == 1 else 'are'} with the batch endpoint"
-
-
-def _shows(scope: Scope) -> str:
-    return f"muniment consolidate --user {quote(scope.owner)} --runs"
-
-
-def _pairs(count: int) -> str:
-    return "1 pair" if count == 1 else f"{count:,} pairs"
-
-
-def _why(run: Run) -> str:
-    if run.status == "over_budget":
-        return "the tenant's budget of the day is used up; the pairs that are left are looked at another day"
-    return (
-        f"the model failed ({run.reason}); what was found before that is kept, and the rest is looked at another time; "
-        f"{screen.WAYS_OUT[ModelError]}"
-    )
-
-
-def _counts(run: Run) -> str:
-    if not run.seen:
-        return "No pair of memories is to be looked at."
-    parts = [f"{run.same:,} merged", f"{run.superseded:,} superseded", f"{run.distinct:,} different"]
-    parts += [f"{run.outdated:,} changed meanwhile"] if run.outdated else []
-    shelved = f" ({run.shelved:,} too often: left alone for a while)" if run.shelved else ""
-    parts += [f"{run.unanswered:,} without an answer{shelved}"] if run.unanswered else []
-    after = (
-        ""
-        if run.duplicates_after is None
-        else f" Duplicates by the rules: {run.duplicates_before} before, {run.duplicates_after} after."
-    )
-    return f"{_pairs(run.seen)} found, {run.checked:,} checked: {', '.join(parts)}.{after}"
-
-
-def _row(run: Run) -> dict[str, Any]:
-    told = {key: getattr(run, key) for key in _PLAIN}
-    times = {"started_at": run.started_at, "ended_at": run.ended_at, "from_rev": run.from_rev, "to_rev": run.to_rev}
-    head = {"user": run.scope.owner, "tenant": run.scope.tenant, "run": None if run.dry else run.id, "dry_run": run.dry}
-    return dict(wire.plain(head | told | times)) | {"asked": len(run.asked), "money": run.micros / _MICROS}
-
-
-def _line(run: Run, currency: str) -> list[Any]:
-    parts = [_counts(run)] if run.seen or run.status == "done" else []
-    parts += [f"{_waits(run)}."] if run.status == "waiting" else []
-    parts += [_cost(run, currency)] if run.requests else []
-    parts += [f"Reason: {run.reason}."] if run.reason else []
-    return [str(run.id)[:_SHORT], f"{run.started_at:%Y-%m-%d %H:%M}", run.status, " ".join(parts)]
-
-
-def _shown(one: Finding) -> list[Any]:
-    pair = one.pair
-    return [_CALLED[one.judgement], one.source, f"{pair.sim:.2f}", pair.older.text, pair.newer.text]
-
-
-def _pair(one: Finding) -> dict[str, Any]:
-    both = {
-        when: {"id": str(memory.id), "text": memory.text}
-        for when, memory in (("earlier", one.pair.older), ("later", one.pair.newer))
-    }
-    return {"verdict": one.judgement, "by": one.source, "sim": round(one.pair.sim, 4), **both}

@@ -19,6 +19,7 @@ from rich.text import Text
 from muniment.memory.errors import (
     BadConfig,
     BadInput,
+    Busy,
     Denied,
     ModelError,
     MunimentError,
@@ -36,6 +37,7 @@ EXIT_CODES: dict[type[BaseException], int] = {
     NotFound: 4,
     BadConfig: 5,
     StoreError: 6,
+    Busy: 7,
     ModelError: 1,
     MunimentError: 1,
     KeyboardInterrupt: 130,

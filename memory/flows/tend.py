@@ -7,7 +7,7 @@ import logging
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from muniment.memory.errors import Conflict, NotFound, StoreError
+from muniment.memory.errors import Busy, Conflict, NotFound, StoreError
 from muniment.memory.flows import collect
 from muniment.memory.flows.consolidate import consolidate
 from muniment.memory.flows.house import House
@@ -67,7 +67,7 @@ async def _consolidate(house: House, scope: Scope, due: Due, own: int) -> tuple[
     """The consolidation of a space that has changed, but for `own` changes of this tending, and up to where the space was
     looked at; None for not to the end.
 
-    Raises Conflict while another run is under way, whose process may be gone: the space is tended once it is given up."""
+    Raises Busy while another run is under way, whose process may be gone: the space is tended once it is given up."""
     if due.rev - own == due.tended or not house.settings.consolidation.per_day:
         return None, due.rev
     run = await consolidate(house, scope)
@@ -76,7 +76,7 @@ async def _consolidate(house: House, scope: Scope, due: Due, own: int) -> tuple[
     if run is None:
         last = next(iter(await house.store.runs(scope, 1)), None)  # the one that is not over, if there is one
         if last is not None and last.ended_at is None and last.status != "waiting":
-            raise Conflict("another run of the space is under way")
+            raise Busy("another run of the space is under way")
     return run, run.surveyed if run is not None and run.status == "done" else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from muniment.memory.errors import BadInput
+from muniment.memory.errors import BadInput, Busy
 from muniment.memory.flows import consolidate
 from muniment.memory.flows.attempts import attempted
 from muniment.memory.flows.house import House
@@ -31,10 +31,13 @@ async def undo(house: House, scope: Scope, run_id: UUID) -> Undone:
 
 
 async def _over(house: House, scope: Scope, run_id: UUID) -> Run:
-    """The run, if it can be undone. Raises NotFound, BadInput."""
+    """The run, if it can be undone. Raises NotFound, BadInput, Busy."""
     run = await consolidate.record(house, scope, run_id)
     if run.status == "undone":
         raise BadInput(f"the consolidation {run_id} is undone already")
     if run.ended_at is None:
-        raise BadInput(f"the consolidation {run_id} is not over yet ({run.status})")
+        raise Busy(
+            f"the consolidation {run_id} is not over yet ({run.status}): take it back then; one whose process has died is over "
+            "when the next one begins"
+        )
     return run

@@ -17,6 +17,7 @@ from psycopg.rows import DictRow, dict_row
 from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.plan import Indexing, Part
 from muniment.memory.records import Scope, SpaceId
+from muniment.memory.stores.locks import busy
 from muniment.memory.stores.pool import Connection, Sessions, one
 from muniment.memory.stores.reach import heeded
 from muniment.memory.stores.sql import blocks
@@ -75,9 +76,11 @@ class Indexes(Sessions):
     async def _making(self) -> AsyncIterator[Connection]:
         """A connection of the maker's own, outside any transaction, as a concurrent build wants it. Behind a pooler it builds
         with what the server allows anybody: a build has no transaction to say more in."""
-        async with self._holding(_LARGE["only"]) as mine:
+        async with self._holding(_LARGE["only"]) as (mine, held):
             if not mine:
-                raise Conflict("another process is making an index: wait for it")
+                raise await busy(
+                    held, "muniment index", "another process is making indexes", "wait until it is done, and try again"
+                )
             with translated("indexing a space"):
                 async with await Connection.connect(
                     await self._address(), autocommit=True, row_factory=dict_row

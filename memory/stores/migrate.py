@@ -15,8 +15,9 @@ from typing import LiteralString
 
 import psycopg
 
-from muniment.memory.errors import BadConfig, Conflict, EditedMigration
+from muniment.memory.errors import BadConfig, EditedMigration
 from muniment.memory.stores import jobs
+from muniment.memory.stores.locks import busy
 from muniment.memory.stores.reach import heeded
 from muniment.memory.stores.scrubbing import put_back
 from muniment.memory.stores.translate import translated
@@ -51,7 +52,7 @@ async def migrate(dsn: str, folder: Traversable | None = None) -> list[str]:
     """Apply what is not applied yet and return the names, in order; each file is its own transaction, which is alone.
 
     `folder` defaults to the package's migrations; the tables of the queue go with them. Safe to call from many processes
-    at once: each returns what it applied itself. Raises `EditedMigration`, `BadConfig` (a bad file name, or the database is newer than the code), `Conflict`
+    at once: each returns what it applied itself. Raises `EditedMigration`, `BadConfig` (a bad file name, or the database is newer than the code), `Busy`
     (another process migrates for longer than two minutes) and the errors of `translated`.
     """
     steps, done = await _steps(folder), []
@@ -98,7 +99,9 @@ async def _alone(conn: Connection) -> AsyncIterator[None]:
     async with conn.transaction():
         while not await _locked(conn):
             if monotonic() > deadline:
-                raise Conflict("another process has been migrating this database for too long")
+                raise await busy(
+                    conn, LOCK, "another process is migrating this database", "wait until it is done, and try again"
+                )
             await asyncio.sleep(POLL_SECONDS)
         yield
 

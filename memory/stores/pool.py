@@ -191,11 +191,11 @@ class Sessions:
             yield conn
 
     @asynccontextmanager
-    async def _holding(self, lock: LiteralString) -> AsyncIterator[bool]:
-        """Whether a lock of the whole database is ours for as long as this lasts. A transaction that does nothing else
+    async def _holding(self, lock: LiteralString) -> AsyncIterator[tuple[bool, Connection]]:
+        """Whether a lock of the whole database is ours for as long as this lasts, with the connection. A transaction that does nothing else
         holds it: that of a session would stay with a pooler's connection when its client is gone."""
         async with self._transaction() as conn:
-            yield one(await (await conn.execute(lock)).fetchone())["mine"]
+            yield one(await (await conn.execute(lock)).fetchone())["mine"], conn
 
     async def _ready(self) -> None:
         if self._pool is None or not self._checked:

@@ -12,7 +12,8 @@ from psycopg import AsyncConnection, sql
 from psycopg.errors import Diagnostic
 from psycopg.rows import DictRow, dict_row
 
-from muniment.memory.errors import Conflict, Denied
+from muniment.memory.errors import Busy, Denied
+from muniment.memory.stores.locks import busy
 from muniment.memory.stores.pool import Connection, one
 from muniment.memory.stores.reach import must_be_own
 from muniment.memory.stores.sql import blocks
@@ -33,14 +34,16 @@ Told = Callable[[int], None]
 async def scrub(dsn: str, told: Told | None = None) -> Scrubbed:
     """Rewrite one database: what of the memory, its jobs and the checkpoints is in it. `told` hears of each table.
 
-    Raises Denied for a role that does not own the tables, Conflict while another process scrubs, an older transaction still sees
+    Raises Denied for a role that does not own the tables, Busy while another process scrubs, an older transaction still sees
     what is gone, or a table is not let go."""
     async with _owning(dsn) as conn:
         may = one(await (await conn.execute(_SCRUB["may"])).fetchone())
         if not may["tables"]:
             raise Denied("only the role that owns the tables may write them anew: scrub with the role that migrates")
         if not one(await (await conn.execute(_SCRUB["alone"], (_LOCK,))).fetchone())["yes"]:
-            raise Conflict("another process is writing the database's files anew at this moment")
+            raise await busy(
+                conn, _LOCK, "another process is writing the database's files anew", "wait until it is done"
+            )
         if may["all"]:
             await put_back(conn)
         await _unwatched(conn)
@@ -99,7 +102,7 @@ async def _unwatched(conn: Connection) -> None:
         if not any(found.values()):
             return
         await asyncio.sleep(_WAIT_SECONDS)
-    raise Conflict(
+    raise Busy(
         f"{', '.join(_WATCHERS[name] for name, count in found.items() if count)} still sees what was erased: scrub again "
         "when that has ended",
         **found,

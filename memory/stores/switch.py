@@ -10,6 +10,7 @@ from pgvector import HalfVector
 
 from muniment.memory.errors import Conflict
 from muniment.memory.records import MemoryId, Revision, Scope, Vector
+from muniment.memory.stores.locks import busy
 from muniment.memory.stores.pool import Connection, Sessions, one
 from muniment.memory.stores.sql import blocks
 from muniment.memory.switching import Held, Stranger, Tally
@@ -17,6 +18,10 @@ from muniment.memory.switching import Held, Stranger, Tally
 _SWITCH = blocks("switch")
 _AT_ONCE = 256  # rows that are tidied in one transaction
 _FIRST = UUID(int=0)
+_ELSEWHERE = (
+    "another process is switching the embedder of this database",
+    "wait until it is done, or stop it, and try again",
+)
 
 
 class Switches(Sessions):
@@ -25,9 +30,9 @@ class Switches(Sessions):
     @asynccontextmanager
     async def switching(self) -> AsyncIterator[UUID | None]:
         """See `Switching.switching`."""
-        async with self._holding(_SWITCH["only"]) as mine:
+        async with self._holding(_SWITCH["only"]) as (mine, conn):
             if not mine:
-                raise Conflict("another process is switching the embedder of this database: wait for it, or stop it")
+                raise await busy(conn, "muniment embedder switch", *_ELSEWHERE)
             yield await self._begun()
 
     async def tally(self) -> Tally:

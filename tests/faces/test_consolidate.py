@@ -164,14 +164,14 @@ def test_what_waits_is_told_once_and_holds_up_nobody(
         (row,) = muniment("consolidate", "--user", "ana", "--runs", "--json").json["runs"]
         assert (row["status"], row["asked"], row["batch"]) == ("waiting", 1, "batch_1")
         beside = muniment("consolidate", "--user", "ana", **asking)
-        assert (beside.code, f"the consolidation {row['run'][:8]} of 'ana' waits" in beside.err) == (6, True)
+        assert (beside.code, f"the consolidation {row['run'][:8]} of 'ana' waits" in beside.err) == (7, True)
         assert "minutes" not in beside.err
         with psycopg.connect(database_url) as admin:
             admin.execute("""insert into muniment.consolidation_runs (space_id, run_id, status, started_at, leased_until, from_rev)
                              select space_id, gen_random_uuid(), 'running', now(), now() + '1 hour', 0 from muniment.spaces
                              where owner_id = 'ben'""")  # fmt: skip
         busy = muniment("consolidate", "--user", "ben", **asking)
-        assert (busy.code, "is given up after 3 minutes" in busy.err) == (6, True)
+        assert (busy.code, "is given up after 3 minutes" in busy.err) == (7, True)
         everybody = muniment("consolidate", "--all", **asking).out.splitlines()
         assert everybody[0] == "ana: its last run waits for a batch endpoint."
         assert everybody[1] == "ben: another run is at work there."
@@ -258,13 +258,24 @@ def test_a_process_that_ends_between_two_steps_loses_nothing(
         go_on.set()
         if killed:
             busy = muniment("consolidate", "--user", "ana", **asking)
-            assert (busy.code, "under way" in busy.err) == (6, True)
+            assert busy.code == 7
+            (row,) = muniment("consolidate", "--user", "ana", "--runs", "--json").json["runs"]
+            began = f"{row['started_at'][:16].replace('T', ' ')} UTC"
+            assert (
+                f"{row['run'][:8]}, is under way since {began}, with 1 of 2 pairs checked: try again when" in busy.err
+            )
+            undo = muniment("consolidate", "--user", "ana", "--undo", row["run"])
+            assert (undo.code, "is not over yet (running)" in undo.err) == (7, True)
             with psycopg.connect(database_url) as admin:
                 admin.execute("update muniment.consolidation_runs set leased_until = now()")
         again = muniment("consolidate", "--user", "ana", "--json", **asking)
     assert (again.code, again.json["same"], again.json["distinct"], again.json["seen"]) == (0, 0, 1, 1)
     runs = muniment("consolidate", "--user", "ana", "--runs", "--json").json["runs"]
     assert [(one["status"], one["same"]) for one in runs] == [("done", 0), ("interrupted", 1)]
+    told = muniment("consolidate", "--user", "ana", "--runs").out.splitlines()[1]
+    assert "2 pairs found, 1 checked: 1 merged, 0 superseded, 0 different." in told
+    assert ("Last heard of at " in told, "Cut off at " in told) == (killed, not killed)
+    assert "UTC, with 1 pair not decided. What was decided stays; the next run looks at the rest." in told
     with psycopg.connect(database_url) as admin:
         found = admin.execute("select count(*) from muniment.journal where action = 'MERGE'").fetchone()
     assert found == (2,)

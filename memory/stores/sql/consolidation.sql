@@ -123,7 +123,7 @@ update muniment.consolidation_runs set shelved = shelved + %(more)s
 where space_id = %(space)s and run_id = %(run_id)s returning shelved
 
 -- name: runs (the one that is under way first, whatever the clock says)
-select run_id as id, status, started_at, ended_at, from_rev, to_rev, surveyed_rev as surveyed, upto_rev as upto, model, prompt, seen, checked,
+select run_id as id, status, started_at, ended_at, leased_until, from_rev, to_rev, surveyed_rev as surveyed, upto_rev as upto, model, prompt, seen, checked,
   same, superseded, distinct_pairs as distinct, outdated, unanswered, shelved, requests, input_tokens, output_tokens, micros,
   duplicates_before, duplicates_after, batch, handed_at as handed, asked, reason
 from muniment.consolidation_runs
