@@ -18,8 +18,8 @@ from muniment.memory.rules.cast import exchanged, led_otherwise, of_two_people, 
 from muniment.memory.rules.judge import another_time, attribute, judge, one_subject
 from muniment.memory.rules.merge import alike
 from muniment.memory.rules.reading import read
-from muniment.memory.rules.restated import corrected, same_words, unrelated
-from muniment.memory.rules.wording import apart, contrast, names_differ, of_another, same_slot, swapped
+from muniment.memory.rules.restated import corrected, same_words, taken_back, unrelated
+from muniment.memory.rules.wording import apart, contrast, names_differ, of_another, same_slot, swapped, whereabouts
 from muniment.memory.sections import Profile
 from muniment.memory.upkeep import Finding, Judgement, Members, Pair, RunId
 
@@ -60,9 +60,11 @@ def verdict(pair: Pair, profile: Profile, lasting: Collection[str]) -> tuple[Jud
 
 def _by_words(judgement: Judgement, pair: Pair) -> Judgement:
     """The judgement where it rests on a structured fact or on every word; else it is nothing that rules may decide alone."""
+    new, old = read(pair.newer.text), read(pair.older.text)
+    if taken_back(new, old) or (new.corrects and same_slot(new, old) and not whereabouts(new)):
+        return "supersedes"
     if judgement == "different" or _one_attribute(pair) or _plain(pair.older) == _plain(pair.newer):
         return judgement
-    new, old = read(pair.newer.text), read(pair.older.text)
     if same_words(new, old):
         return judgement if judgement == "same" or new.denies(old) != old.denies(new) else "same"
     return judgement if judgement == "supersedes" and corrected(new, old) else "different"

@@ -114,21 +114,20 @@ CUES = re.compile(
 ADVERBS = re.compile(
     r"\b(?:now|actually|indeed|currently|correction:?|in fact|still)\b|现在|其实|实际上|更正[：:]?|确实|已经|目前|改(?=名?叫)"
 )
-RETRACTING = re.compile(
-    r"\b(?:no longer|instead|rather|not|moved|switched|changed|migrated|converted|upgraded|prefers?)\b|不|从"
-)
+_BECAME = "moved|switched|changed|migrated|converted|upgraded|gone|went|risen|rose|fallen|fell|grown|dropped|shifted|increased|raised|reduced|lowered|cut"
+RETRACTING = re.compile(rf"\b(?:no longer|instead|rather|not|{_BECAME}|prefers?)\b|不|从")
 RETRACTIONS = tuple(
     re.compile(pattern)
     for pattern in (
         r"^(?P<before>.*?)\bno longer (?P<out>.+?),? but (?P<main>.+)$",
         r"^(?P<before>.+?),? (?:and )?(?:instead of|rather than) (?P<out>.+)$",
-        r"^(?P<before>.+?), (?:and )?not (?P<out>.+)$",
-        r"^(?P<before>.*?\b(?:moved|switched|changed|migrated|converted|upgraded)\b.*?)\bfrom (?P<out>.+?) (?P<main>to .+)$",
+        r"^(?P<before>.+?)(?:,| and|, and) not (?P<out>.+)$",
+        rf"^(?P<before>.*?\b(?:{_BECAME})\b.*?)\bfrom (?P<out>.+?) (?P<main>to .+)$",
         r"^(?P<before>.*?\bprefers? .+?) (?:to|over) (?P<out>.+)$",
         r"^(?P<before>.*?)不再(?P<out>[^，,]+)[，,](?:而是)?(?P<main>改?.+)$",
         r"^(?P<before>.+?)[，,]?而不(?:是|在|用)?(?P<out>.+)$",
         r"^(?P<before>.+?)[，,](?:已经|已)?(?:不是|不在|不用|不叫|不去|不要)(?P<out>.+)$",
-        r"^(?P<before>.*?)从(?P<out>.+?)(?P<main>[改移搬换挪调]到.+)$",
+        r"^(?P<before>.*?)从(?P<out>.+?)(?P<main>(?:[改移搬换挪调升降涨跌减增]|增加|减少)[到成为至].+|变[成为].+)$",
     )
 )
 PAST = re.compile(

@@ -46,6 +46,16 @@ def corrected(new: Reading, old: Reading) -> bool:
     return new.corrects and len(gone) <= (0 if new.figures or has_cjk(old.text) else 1)
 
 
+def taken_back(new: Reading, old: Reading) -> bool:
+    """Whether the newer one says itself what it takes the place of, and that is what the older one says: `moved from 3 to 5 May`
+    where it was the third, `Riga, not Oslo`. All else of the older one has to be said again, but for one word in four."""
+    taken = new.retracted - new.words - new.figures
+    if not taken or not taken <= old.words | old.figures:
+        return False
+    kept = old.words - taken
+    return bool(kept) and 4 * len(kept - new.words) <= len(kept)
+
+
 def unrelated(a: Reading, b: Reading) -> bool:
     """Whether the two have no word in common but names, numbers, times and light ones: neither can be what has become of the other."""
     names = a.names | b.names | frozenset(filter(None, (a.lead, b.lead))) | USER | set("用户") | _WHEN
