@@ -108,19 +108,21 @@ PLANNED = re.compile(
     r"|打算|计划|想(?!象|念)|准备|希望|将要|即将"
 )
 CUES = re.compile(
-    r"\bnow\b|\bactually\b|\bin fact\b|\bcorrection\b|\binstead\b|\bno longer\b|\bmoved (?:\w+ ){0,4}?to\b|\b(?:changed|switched|renamed|postponed|rescheduled) to\b"
+    r"\bnow\b|\bactually\b|\bin fact\b|\bcorrection\b|\binstead\b|\bno longer\b|\bthese days\b|\bnowadays\b|\bmoved (?:\w+ ){0,4}?to\b|\b(?:changed|switched|renamed|postponed|rescheduled) to\b"
     r"|现在|其实|实际上|更正|纠正|改(?!善|进|装|造|变|革)|[换搬移调挪转]到|换成|推迟|提前到|不再|原定"
 )
 ADVERBS = re.compile(
     r"\b(?:now|actually|indeed|currently|correction:?|in fact|still)\b|现在|其实|实际上|更正[：:]?|确实|已经|目前|改(?=名?叫)"
 )
-_BECAME = "moved|switched|changed|migrated|converted|upgraded|gone|went|risen|rose|fallen|fell|grown|dropped|shifted|increased|raised|reduced|lowered|cut"
-RETRACTING = re.compile(rf"\b(?:no longer|instead|rather|not|{_BECAME}|prefers?)\b|不|从")
+_BECAME = "moved|switched|changed|migrated|converted|upgraded|gone|went|risen|rose|fallen|fell|grown|dropped|shifted|increased|raised|reduced|lowered|cut|renamed|ported|reassigned|transferred|corrected|swapped|postponed|rescheduled|extended|shortened|amended|adjusted|updated|revised"
+RETRACTING = re.compile(rf"\b(?:no longer|instead|rather|not|place|replaced|{_BECAME}|prefers?)\b|不|从")
 RETRACTIONS = tuple(
     re.compile(pattern)
     for pattern in (
         r"^(?P<before>.*?)\bno longer (?P<out>.+?),? but (?P<main>.+)$",
-        r"^(?P<before>.+?),? (?:and )?(?:instead of|rather than) (?P<out>.+)$",
+        r"^(?P<before>.+), no longer (?P<out>.+)$",
+        r"^(?P<before>.+?),? (?:and )?(?:instead of|rather than|in place of) (?P<out>.+)$",
+        r"^(?P<before>.+?) replaced (?P<out>.+?) (?P<main>(?:by|with|as) .+)$",
         r"^(?P<before>.+?)(?:,| and|, and) not (?P<out>.+)$",
         rf"^(?P<before>.*?\b(?:{_BECAME})\b.*?)\bfrom (?P<out>.+?) (?P<main>to .+)$",
         r"^(?P<before>.*?\bprefers? .+?) (?:to|over) (?P<out>.+)$",

@@ -13,7 +13,7 @@ from muniment.memory.rules.cast import USER
 from muniment.memory.rules.reading import Reading, stem
 from muniment.memory.rules.reading_words import NUMBERS
 from muniment.memory.rules.text import vocabulary
-from muniment.memory.rules.wording import same_slot, whereabouts
+from muniment.memory.rules.wording import same_slot, takes_back, whereabouts
 from muniment.memory.rules.words import has_cjk
 
 _LIGHT = vocabulary(
@@ -49,11 +49,8 @@ def corrected(new: Reading, old: Reading) -> bool:
 def taken_back(new: Reading, old: Reading) -> bool:
     """Whether the newer one says itself what it takes the place of, and that is what the older one says: `moved from 3 to 5 May`
     where it was the third, `Riga, not Oslo`. All else of the older one has to be said again, but for one word in four."""
-    taken = new.retracted - new.words - new.figures
-    if not taken or not taken <= old.words | old.figures:
-        return False
-    kept = old.words - taken
-    return bool(kept) and 4 * len(kept - new.words) <= len(kept)
+    kept = old.words - new.retracted
+    return takes_back(new, old) and bool(kept) and 4 * len(kept - new.words) <= len(kept)
 
 
 def unrelated(a: Reading, b: Reading) -> bool:
