@@ -267,3 +267,23 @@ def test_who_takes_no_others_place_is_not_forgotten() -> None:
     """A later statement that names nobody instead of somebody is no later value of the same."""
     lunch = pair("Every Wednesday Yuki has lunch with Vera", "Yuki eats lunch out every Friday")
     assert held("supersedes", lunch, ()) == "different"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("The interest rate of Ana's mortgage is 3.05 percent", "The interest rate of Ana's mortgage has gone from 3.05 to 4.35 percent", "supersedes"),
+        ("The interest rate of Ana's mortgage is 3.05 percent", "The interest rate of Ben's mortgage has gone from 3.05 to 4.35 percent", "different"),
+        ("Wendy's car is insured with Direct Line", "Wendy has moved the car insurance from Direct Line to Ergo", "supersedes"),
+        ("Wendy's boat is insured with Direct Line", "Wendy has moved the car insurance from Direct Line to Ergo", "different"),
+        ("Ana's CI pipeline runs on Jenkins", "Ana's CI pipeline has been migrated from Jenkins to Travis CI", "supersedes"),
+        ("Ana knows Jenkins well", "Ana's CI pipeline has been migrated from Jenkins to Travis CI", "different"),
+        ("Ana likes Lebanese food best", "Ana likes Japanese food best these days, no longer Lebanese", "supersedes"),
+        ("熊大伟2026年7月5日和艾琳去办房产过户", "熊大伟和艾琳办房产过户的日子从2026年7月5日改到了2026年2月27日", "supersedes"),
+        ("熊大伟2026年7月5日和艾琳去办房产过户", "熊大伟和文静办房产过户的日子从2026年7月5日改到了2026年2月27日", "different"),
+        ("彭菲2026年12月22日交简章的初稿", "彭菲改在2026年9月10日交简章的初稿", "supersedes"),
+    ],
+)  # fmt: skip
+def test_what_says_itself_what_it_takes_the_place_of_takes_it(old: str, new: str, found: str) -> None:
+    """With the old value in it, of the same thing and the same people."""
+    assert verdict(pair(old, new), PROFILE, ())[0] == found
