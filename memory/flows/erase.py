@@ -12,7 +12,7 @@ from muniment.memory.flows import cancel, insights, lifecycle
 from muniment.memory.flows.attempts import attempted
 from muniment.memory.flows.house import House
 from muniment.memory.records import MemoryId, Revision, Scope, Turn, TurnId
-from muniment.memory.rules.built_on import echoes, says, touched
+from muniment.memory.rules.built_on import echoes, says, tells, touched
 from muniment.memory.rules.fingerprints import prints, repeats
 from muniment.memory.upkeep import Erasure, Stated, Traces
 
@@ -43,12 +43,16 @@ async def traces(house: House, scope: Scope, memory_id: MemoryId | None) -> Trac
     fresh, derived = texts, dict[str, None]()
     while fresh:  # what goes with it was shown and repeated elsewhere, too
         async for turn in _ledger(house, scope):
-            if echoes(fresh, turn) if derived else says(fresh, turn.text):
+            if echoes(fresh, turn) if derived else says(fresh, turn.text) or tells(fresh, turn):
                 turns[turn.id] = None
             known = frozenset(turn.recalled)
             if turn.thread and any(repeats(text, known) for text in fresh):
                 threads.add(turn.thread)
         others = await _others(house, scope, memory_id, texts, frozenset(turns))
+        twins = dict.fromkeys(turn for one in others.gone if one.kind == "semantic" for turn in one.turns)
+        if not twins.keys() <= turns.keys():  # of these, too, something may have been made
+            turns |= twins
+            others = await _others(house, scope, memory_id, texts, frozenset(turns))
         fresh = tuple(text for text in others.texts if text not in derived and text not in texts)
         derived |= dict.fromkeys(fresh)
     ids = (memory_id, *(one.id for one in others.gone))

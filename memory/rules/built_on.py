@@ -8,6 +8,7 @@ from typing import Literal
 
 from muniment.memory.records import Turn, TurnId
 from muniment.memory.rules import words
+from muniment.memory.rules.extract import extract
 from muniment.memory.rules.fingerprints import prints, repeats
 from muniment.memory.upkeep import Stated
 
@@ -26,6 +27,12 @@ def says(statements: Sequence[str], text: str) -> bool:
     pieces = [frozenset(prints([piece])) for piece in _pieces(text)]
     sentences = [words.lexeme_set(sentence) for sentence in _SENTENCE.split(text)]
     return any(_says(one, pieces, sentences) for one in near)
+
+
+def tells(statements: Sequence[str], turn: Turn) -> bool:
+    """Whether one of the statements is what a turn is understood to say, in whatever words: one of two words is seldom
+    said as it stands."""
+    return any(states(statements, one.text) for one in extract(turn).candidates)
 
 
 def echoes(statements: Sequence[str], turn: Turn) -> bool:

@@ -156,6 +156,25 @@ async def test_a_memory_is_erased_with_all_that_says_it(database_url: str) -> No
             await memory.erase(scope(), id_)
 
 
+async def test_what_was_said_again_in_other_words_goes_with_it(database_url: str) -> None:
+    """As the rules read it, and as only a model could have after the first was forgotten; what was made of that, too."""
+    async with engine(database_url) as memory:
+        first = await memory.learn(scope(), said("My wife is Vera."))
+        held = first.changes[0].after.id
+        await memory.forget(scope(), held)
+        other = said("On that ferry Vera and I said yes.", thread="C")
+        await memory.record(scope(), [said("We met on a ferry. My wife is called Vera.", thread="B"), other])
+        await memory.ingest(scope(), [evolve(note("The user's wife is Vera"), kind="semantic", turns=(other.id,))])
+        (known,) = await memory.list(scope())
+        insight = evolve(known, id=MemoryId(uuid4()), kind="insight", text="They stay", fact=None, stable_key=None)
+        await commit(memory, scope(), Change(action="ADD", after=insight, vector=hash_vector("They stay")))
+        found = await memory.traces(scope(), held)
+        await memory.erase(scope(), held)
+        assert found.threads >= {"B", "C"}
+        assert not await memory.list(scope(), states=STATES)
+        assert "Vera" not in everything(database_url, but=())
+
+
 def test_no_table_is_left_out(database_url: str) -> None:
     """Every table with a space is erased with it, but the receipts and the tenant's books."""
     assert set(rows(database_url, scope())) == {*erasing._OF_SPACE, "erasures", "spend", "spend_days"}
