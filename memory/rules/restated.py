@@ -25,6 +25,7 @@ _LIGHT = vocabulary(
 _WHEN = vocabulary(
     "everi each day week month year morn evening night noon onc twice time often alway usual 每 天 早 晚 上 午 次 周 月 年 点 半 昨 今 明"
 )
+_LITTLE = vocabulary("includ contain cost last run go give hold keep have need pay 去 坐 搭 乘 要")
 _DENYING = vocabulary("not no never doesn't don't didn't isn't aren't wasn't cannot can't won't 不 没 未 别 无")
 
 
@@ -48,9 +49,17 @@ def corrected(new: Reading, old: Reading) -> bool:
 
 def taken_back(new: Reading, old: Reading) -> bool:
     """Whether the newer one says itself what it takes the place of, and that is what the older one says: `moved from 3 to 5 May`
-    where it was the third, `Riga, not Oslo`. All else of the older one has to be said again, but for one word in four."""
+    where it was the third, `Riga, not Oslo`. Every name and word of the older one has to be said again, but for a verb that
+    says little."""
+    named = old.names | ({old.lead} if old.lead else frozenset())
     kept = old.words - new.retracted
-    return takes_back(new, old) and bool(kept) and 4 * len(kept - new.words) <= len(kept)
+    return (
+        takes_back(new, old)
+        and not old.denied
+        and bool(kept)
+        and kept - new.words <= _LITTLE
+        and named - new.retracted <= set(new.said)
+    )
 
 
 def unrelated(a: Reading, b: Reading) -> bool:
