@@ -16,7 +16,7 @@ from muniment.memory.rules.words import has_cjk
 Kind = Literal["name", "kin", "word", "own"]
 USER = frozenset({"user", "i", "my", "me"})
 _PERSON = (  # the words for people that readings know are compared there
-    r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child)|trainee|employee|chef|clerk|cook|fianc[eé]e?|flame|guests?|guide|heir|host|intern|judge|landlady|lodgers?|maid|mechanic|nurse"
+    r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child)|trainee|employee|chef|clerk|cook|fianc[eé]e?|flame|guests?|guide|heir|host|intern|judge|notary|secretary|landlady|lodgers?|maid|mechanic|nurse"
     r"|priest|pupils?|toddler|triplets|twins?|vet|ward|widow|stepson|stepdaughter|surgeon|analyst|chauffeur|lead|deputy|understudy|pal|buddy|ex)"
 )
 _SOMEBODY = re.compile(
@@ -26,9 +26,12 @@ _ANOTHER = vocabulary("former previous late future other second deputy assistant
 _OTHER_ONE = re.compile(rf"['’]s (?P<which>{'|'.join(sorted(_ANOTHER))}) (?P<what>[\w-]+)")
 _ONE = re.compile(r"['’]s (?P<what>[\w-]+)")
 _BETWEEN = re.compile(r"['’]s (?P<who>[\w-]+)['’]s ")  # whose somebody has something: the user's student's desk
-_OWNED_BY = re.compile(r"\b(?P<who>[\w-]+)['’]s(?=(?P<theirs>(?: [\w-]+){1,4}))")
-_DOES = re.compile(r"(?<!['’])\b(?P<who>[\w-]+) (?=(?P<deed>[\w-]+))")
-_NO_DEED = vocabulary("is are was were be been and or with to at in on for of by from the a an now")
+_AUXILIARY = vocabulary("is are was were been has have had will would can could should must")
+_OWNED_BY = re.compile(r"\b(?P<who>[\w-]+)['’]s(?=(?P<theirs>(?: [\w-]+){1,5}))")
+_DOES = re.compile(
+    rf"(?<!['’])\b(?P<who>[\w-]+) (?=(?P<helps>(?:{'|'.join(sorted(_AUXILIARY))})\b)?(?: ?(?P<deed>[\w-]+))?)"
+)
+_NO_DEED = vocabulary("is are was were be been not and or with to at in on for of by from the a an now")
 _IS_WHOSE = re.compile(r"\b(?:is|was|are|were|as) (?:the )?[\w.-]+(?: [\w.-]+)?$")
 _FAMILY = (
     SURNAMES
@@ -52,6 +55,7 @@ _NAME_ZH = re.compile(
 CALLED_ZH = re.compile(rf"{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}在")  # a text that begins with somebody who is somewhere
 _EVEN = re.compile(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
 _WHOSE_ZH = re.compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
+_BEFORE_DATE_ZH = re.compile(r"(?P<who>[\u4e00-\u9fff]{2,4}?)(?:改?[在于到]|定于|[将就要])?\d{4}年")
 _LONGEST_ZH = 6  # characters of a word for somebody or something, at most
 _BETWEEN_ZH = re.compile(r"用户的(?P<who>[\u4e00-\u9fff]{1,3}[^色型式新旧大小老好坏贵款版号级用名的])的")
 _DOES_ZH = re.compile(rf"(?P<who>用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)(?!的)(?P<does>[^，。、]{{2}})")
@@ -109,6 +113,8 @@ def of_two_people(a: Reading, b: Reading) -> bool:
         return True
     if any(_somebodys(one, other) or _does_instead(one, other) for one, other in ((a, b), (b, a))):
         return True
+    if any(_begins_zh(one) not in other.text for one, other in ((a, b), (b, a))):
+        return True
     leads = [(name, other.text) for name, other in ((_lead_zh(a), b), (_lead_zh(b), a)) if name]
     if leads and (len(leads) > 1 or not _of_user(a)) and not any(name in text for name, text in leads):
         return True
@@ -161,17 +167,27 @@ def _somebodys(one: Reading, other: Reading) -> bool:
 def _does_instead(one: Reading, other: Reading) -> bool:
     """Whether what somebody does in the second is done in the first by somebody or something of theirs that the second does
     not name: `Ana runs`, `Ana's coach runs`."""
-    deeds = {(found["who"], found["deed"]) for found in _DOES.finditer(other.text) if found["deed"] not in _NO_DEED}
+    deeds = {(found["who"], found[part]) for found in _DOES.finditer(other.text) for part in ("helps", "deed")}
     for owned in _OWNED_BY.finditer(one.text):
-        actors = owned["theirs"].split()
-        for at, deed in enumerate(actors[1:], 1):
-            if (owned["who"], deed) in deeds and not set(actors[:at]) & set(other.said):
+        words = owned["theirs"].split()
+        for at, deed in enumerate(words[1:], 1):
+            if (
+                (owned["who"], deed) in deeds
+                and deed not in _NO_DEED
+                and not (set(words[:at]) - _AUXILIARY) & set(other.said)
+            ):
                 return True
     for found in _DOES_ZH.finditer(other.text):
         actor, does, _ = one.text.partition(f"{found['who']}的")[2].partition(found["does"])
         if does and 0 < len(actor) <= _LONGEST_ZH and actor not in other.text:
             return True
     return False
+
+
+def _begins_zh(one: Reading) -> str:
+    """Who or what a Chinese text is about that tells a date next."""
+    found = _BEFORE_DATE_ZH.match(one.text)
+    return found["who"] if found else ""
 
 
 def _lead_zh(one: Reading) -> str:

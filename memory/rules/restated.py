@@ -25,13 +25,20 @@ _LIGHT = vocabulary(
 _WHEN = vocabulary(
     "everi each day week month year morn evening night noon onc twice time often alway usual 每 天 早 晚 上 午 次 周 月 年 点 半 昨 今 明"
 )
+_TURNING = vocabulary("from as")
 _LITTLE = vocabulary("includ contain cost last run go give hold keep have need pay 去 坐 搭 乘 要")
 _DENYING = vocabulary("not no never doesn't don't didn't isn't aren't wasn't cannot can't won't 不 没 未 别 无")
 
 
 def same_words(a: Reading, b: Reading) -> bool:
     """Whether each says every word of the other, in whatever order, but for those that say nothing."""
-    return a.figures == b.figures and Counter(_heavy(a)) == Counter(_heavy(b))
+    return a.figures == b.figures and Counter(_heavy(a)) == Counter(_heavy(b)) and _turned(a) == _turned(b)
+
+
+def _turned(one: Reading) -> frozenset[str]:
+    """Of what is between two people the words that make the one who gives the one who gets: `has a vote from Ana`, `has Ana as coach`."""
+    several = len(one.names | ({one.lead} if one.lead else frozenset())) > 1
+    return _TURNING & set(one.said) if several else frozenset()
 
 
 def corrected(new: Reading, old: Reading) -> bool:

@@ -345,7 +345,7 @@ def _slot(reading: Reading) -> tuple[frozenset[str | tuple[str, str]], str] | No
         if (verb == "叫" and _ONE_ZH.search(found["left"])) or (verb == "在" and _DOING_ZH.search(found["left"])):
             return None
         known = bool(thing.words) or verb == "住在"
-        fits = _PLACE_ZH.fullmatch(found["right"]) if verb == "在" else not found["right"].endswith("的")
+        fits = _PLACE_ZH.fullmatch(found["right"]) if verb == "在" else "的" not in found["right"]
     else:
         known = found["left"].startswith("the ") and (bool(thing.words) or verb not in _BARE)
         if _NO_VALUE.match(found["right"]):
