@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import errno
 import sys
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
@@ -29,6 +29,8 @@ from muniment.faces.cli import (
     writing,
 )
 from muniment.memory.errors import BadInput, MunimentError
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of whatever takes the output
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
@@ -96,12 +98,17 @@ def run(arguments: Sequence[str]) -> int:
     before = arguments[: arguments.index("--")] if "--" in arguments else arguments
     as_json = "--json" in before
     screen.prepare()
+    code = 0
     try:
         code = _run(arguments, as_json=as_json)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # whoever read has read enough; typer turns some of it into an exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        screen.let_go()
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        screen.let_go()
+        return code or screen.fail(BadInput(f"standard output: cannot be written ({error.strerror})"), as_json=False)
     return code
 
 

@@ -119,7 +119,7 @@ def _reply_at_once(early: list[dict[str, Any]], turn: dict[str, Any]) -> None:
 def _show(turn: dict[str, Any], *, as_json: bool, watched: bool, shown: str | None = None) -> None:
     """The turn; of a reply that was `shown` before, only what came to it since."""
     for warning in turn.pop("warnings"):
-        sys.stderr.write(f"muniment: warning: {screen.one_line(warning)}\n")
+        screen.aside(f"muniment: warning: {screen.one_line(warning)}")
     if as_json:
         screen.show_json(turn)
         return

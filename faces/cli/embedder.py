@@ -119,9 +119,7 @@ class _Steps:
 
     def resume(self) -> None:
         """After an end in the middle: what is kept, and how to go on."""
-        sys.stderr.write(
-            f"muniment: {self.state}; `muniment embedder switch {self.settings.embedder}` goes on from there\n"
-        )
+        screen.aside(f"muniment: {self.state}; `muniment embedder switch {self.settings.embedder}` goes on from there")
 
     def _moved(self, count: int) -> None:
         self._move(count)

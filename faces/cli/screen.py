@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
+import os
 import re
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, TextIO, TypeVar, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -55,12 +58,27 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def prepare() -> None:
-    """Make standard output and error UTF-8, whatever the locale; half a surrogate pair is written as an escape.
+    """Make standard output and error UTF-8, whatever the locale; half a surrogate pair is written as an escape. Where one of
+    the three streams is closed nobody reads or says anything.
 
     The libraries' warnings are nobody's business here: what matters of them comes as an error."""
     logging.getLogger().addHandler(logging.NullHandler())
+    sys.stdin, sys.stdout, sys.stderr = (
+        sys.stdin or _nobody("r"),
+        sys.stdout or _nobody("w"),
+        sys.stderr or _nobody("w"),
+    )
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def _nobody(mode: str) -> TextIO:
+    return cast("TextIO", Path(os.devnull).open(mode, encoding="utf-8"))
+
+
+def let_go() -> None:
+    """What is still to be written to standard output goes nowhere: it could not be."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def exit_code(error: BaseException) -> int:
@@ -100,9 +118,11 @@ def error_object(error: BaseException) -> dict[str, Any]:
 
 
 def fail(error: BaseException, *, as_json: bool) -> int:
-    """Tell the error - as JSON on standard output, else in one line on standard error - and give its exit code."""
+    """Tell the error - as JSON on standard output, else in one line on standard error - and give its exit code, which is the
+    same when nobody hears it."""
     if as_json:
-        show_json(error_object(error))
+        with contextlib.suppress(OSError):
+            show_json(error_object(error))
     else:
         complain(message(error))
     return exit_code(error)
@@ -120,8 +140,7 @@ def asking() -> Iterator[None]:
 
 
 def complain(text: str) -> None:
-    sys.stderr.write(f"muniment: error: {text}\n")
-    sys.stderr.flush()
+    aside(f"muniment: error: {text}")
 
 
 def show_json(value: Any) -> None:
@@ -142,9 +161,10 @@ def whisper(text: str) -> None:
 
 
 def aside(text: str) -> None:
-    """Something by the way for who reads a pipe's other end: on standard error, out of the data."""
-    sys.stderr.write(f"{clean(text)}\n")
-    sys.stderr.flush()
+    """Something by the way for who reads a pipe's other end: on standard error, out of the data; or to nobody."""
+    with contextlib.suppress(OSError):
+        sys.stderr.write(f"{clean(text)}\n")
+        sys.stderr.flush()
 
 
 def show_fields(fields: Mapping[str, Any]) -> None:

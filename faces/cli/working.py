@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import sys
 from collections import Counter
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
@@ -86,7 +85,7 @@ async def _work(settings: Settings, *, drain: bool, most: int | None, as_json: b
         tidied,
     ):
         if settings.chat_model is None and not as_json:
-            sys.stderr.write(f"muniment: warning: {_NO_MODEL}\n")
+            screen.aside(f"muniment: warning: {_NO_MODEL}")
         _at_a_signal(worker.stop)
         await _catch_up(memory, as_json=as_json)
         catching = asyncio.create_task(_keep_up(memory, as_json=as_json))
