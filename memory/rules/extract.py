@@ -42,7 +42,7 @@ _REMEMBER_ZH = re.compile(
     re.DOTALL,
 )
 _FORGET_ZH = re.compile(
-    r"^[\s，,]*(?:请|麻烦|帮我|你|把)*(?:忘掉|忘记|忘了|别记住?|不要记住?|不用记住?|别再记|删掉|删除|清除|抹掉)(?:了|关于|有关|我说的|我说过的|你记得的|：|:|，|,|\s)*(?P<inner>\S.*)$|^[\s，,]*把(?P<moved>.{1,60}?)(?:忘掉|忘了|删掉|删除|抹掉)(?:吧|了)?[。.！!]*$",
+    r"^[\s，,]*(?:请|麻烦|帮我|你|把)*(?:忘掉|忘记|忘了|别记住?|不要记住?|不用记住?|别再记|删掉|删除|清除|抹掉)(?:了|关于|有关|我说的|我说过的|你记得的|：|:|，|,|\s)*(?P<inner>\S.*)$|^[\s，,]*(?:请|麻烦|帮我|你)*把(?P<moved>.{1,60}?)(?:忘掉|忘了|删掉|删除|抹掉)(?:吧|了)?[。.！!]*$",
     re.DOTALL,
 )
 _IDLE_FORGET_ZH = re.compile(r"(?:它|这个|那个|这些|吧|这件事|他|她|我|一切|什么.*)[吧了。.！!]*$")
@@ -124,7 +124,7 @@ def _to_forget(sentence: str) -> str | None:
     found = _FORGET_ZH.match(sentence)
     if found and not sentence.rstrip().endswith(("？", "?", "吗")):
         inner = (found["inner"] or found["moved"]).strip(" 。，！.,!")
-        inner = re.sub(r"^我的?|(?:的(?:事情?|记忆|内容|信息))?[吧了]?$", "", inner)
+        inner = re.sub(r"^我的?|(?:的(?:事情?|记忆|内容|信息)|的?[这那](?:件事情?|个?事儿?|一点|回事))?[吧了]?$", "", inner)
         return inner if inner and not _IDLE_FORGET_ZH.match(inner) else None
     return None
 

@@ -206,6 +206,8 @@ def test_a_near_miss_states_nothing(text: str) -> None:
         ("忘掉我的饮食习惯", "饮食习惯"),
         ("请忘记我喜欢爵士乐", "喜欢爵士乐"),
         ("别记我的电话", "电话"),
+        ("忘记我对花生过敏这件事。", "对花生过敏"),
+        ("请把我住在上海这一点忘掉吧", "住在上海"),
     ],
 )
 def test_what_is_to_be_forgotten(text: str, phrase: str) -> None:
