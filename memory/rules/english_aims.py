@@ -32,7 +32,7 @@ def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _toward(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = thing(found["value"], clause)
+    value, over = thing(ENDED.sub("", found["value"]), clause), "over" in found.groupdict()
     if value:
         doing = re.sub(r"\s+", " ", found["doing"].casefold())
         predicate = {
@@ -49,8 +49,9 @@ def _toward(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
             "goal",
             predicate,
             bare(dates.without(value, clause.at)),
-            f"The user is {doing} {value}",
+            f"The user is {'no longer ' if over else ''}{doing} {value}",
             importance=3,
+            negated=over,
             entities=names(value),
         )
 
@@ -78,6 +79,7 @@ RULES: tuple[Rule, ...] = (
     rule(r"(?:i've|i\s+have)\s+(?:always\s+)?(?P<neg>)(?P<how>wanted|decided|planned)\s+to\s+(?P<value>.+)$", _goal),
     rule(r"(?P<neg>)my\s+(?:\w+\s+){0,2}(?P<how>goal|dream|aim|resolution|ambition|target)\s+(?:for\s+\S+\s+|this\s+year\s+)?is\s+to\s+(?P<value>.+)$", _goal),
     rule(r"(?:i'?m|i\s+am)\s+" + ADV + r"(?P<doing>training\s+for|preparing\s+for|saving\s+(?:up\s+)?for|saving\s+(?:up\s+)?to|studying\s+for|trying\s+to|learning\s+to|learning|working\s+toward?s?|planning)\s+(?P<value>(?!to\s).+)$", _toward),
+    rule(r"(?:(?:i|i've|i\s+have)\s+" + ADV + r"(?:stopped|quit|gave\s+up|given\s+up)|(?:i'?m|i\s+am)\s+(?:not|no\s+longer))\s+(?P<over>)(?P<doing>training\s+for|preparing\s+for|saving\s+(?:up\s+)?for|studying\s+for|learning\s+to|learning)\s+(?P<value>.+)$", _toward),
     rule(r"i\s+" + ADV + r"(?P<ask>)(?:need|have|'ve\s+got)\s+to\s+(?P<value>.+)$", _task),
     rule(r"(?:please\s+)?(?:(?:can|could|will)\s+you\s+)?(?:please\s+)?(?P<ask>remind\s+me\s+to|don't\s+let\s+me\s+forget\s+to|remember\s+to|don't\s+forget\s+to)\s+(?P<value>.+)$", _task),
 )  # fmt: skip

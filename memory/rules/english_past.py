@@ -88,6 +88,11 @@ _MOVED = re.compile(
 _BIG = re.compile(r"(?:moved|married|got\s+(?:married|engaged|divorced|promoted|fired|laid)|graduated|was\s+born|retired|adopted|quit|bought\s+a\s+house|gave\s+birth)\b", re.IGNORECASE)  # fmt: skip
 
 
+# Told without a date, too.
+_LIFE = re.compile(r"got\s+(?:married|engaged(?!\s+(?:in|with))|divorced|promoted|fired(?!\s+up)|laid\s+off)\b|quit\s+(?:smoking|drinking|my\s+job)\b"
+                   r"|(?:left|quit)(?:\s+[A-Z][\w&.'-]*){1,3}$")  # fmt: skip
+
+
 _VAGUE = re.compile(r"\w+\s+(?:that|the\s+(?:idea|feeling|chance\s+to\s+see\s+it)|so|such|really|pretty|kind)\b|(?:wanted|needed|decided|tried|realized|realised|noticed|loved|liked|enjoyed|hoped|looked|seemed|stayed|stopped)\b"
                     r"|was\s+(?!born|hired|promoted|diagnosed|accepted|fired|in\s|at\s|elected|invited|admitted|laid\s|awarded|chosen|robbed|arrested|injured)", re.IGNORECASE)  # fmt: skip
 
@@ -97,7 +102,7 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     moved = _MOVED.match(what)
     where = place(dates.without(moved["place"], clause.at), clause) if moved else None
     dated = bool(dates.mentions(clause.text, clause.at)) and not dates.mentions(found["verb"], clause.at)
-    if not dated and not where:
+    if not dated and not where and not _LIFE.match(what):
         return
     front = found["front"].strip(" ,")
     said = narrate(f"I {what} {front[:1].lower()}{front[1:]}".strip())

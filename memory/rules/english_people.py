@@ -36,8 +36,10 @@ _COUNT = re.compile(
 )  # fmt: skip
 _WHO = r"^(?:" + _MY + r")(?:,?\s+(?P<name>" + _PERSON + r"),?)?\s+"
 _PAST = r"(?:was|had|went|got|came|met|took|made|bought|left|began|became|won|lost|found|gave|sold|broke|quit|passed|[a-z]{2,14}(?<!ne)(?<!fe)ed)"
+_MOVED = r"(?:has\s+)?(?:just\s+|recently\s+)?(?P<verb>(?i:moved|relocated))\s+(?:back\s+)?(?:from\s+.{2,40}?\s+)?to\s+(?P<value>.+)$"
 _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(_WHO + r"(?P<verb>(?i:lives?|is\s+living|are\s+living))\s+in\s+(?P<value>.+)$"), "lives_in"),
+    (re.compile(_WHO + _MOVED), "moved_to"),
     (re.compile(_WHO + r"(?P<verb>(?i:works))\s+(?i:at|for)\s+(?P<value>.+)$"), "works_at"),
     (re.compile(_WHO + r"(?P<verb>(?i:works\s+as|is))\s+(?i:an?)\s+(?P<value>.+)$"), "works_as"),
     (re.compile(_WHO + r"(?P<verb>(?i:likes|loves|enjoys|adores))\s+(?P<value>.+)$"), "likes"),
@@ -62,6 +64,10 @@ _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
 )
 
 _TRADE_OF = re.compile(r"^(?P<name>[A-Z][\w-]*(?:\s+[A-Z][\w-]*)?)(?:'s|\s+(?i:is))\s+(?i:an?)\s+(?P<value>[a-z].+)$")
+_AT_HOME = tuple(
+    re.compile(rf"^(?P<name>[{words.UPPER}][\w-]*(?:\s+[{words.UPPER}][\w-]*)?)\s+{how}")
+    for how in (r"(?:(?:now|still)\s+)?(?:lives|is\s+(?:now\s+)?living)\s+in\s+(?P<value>.+)$", _MOVED)
+)
 _NOBODY = vocabulary(
     """
     life experience time work music nature love pain god history failure success money travel reading writing everyone
@@ -74,7 +80,7 @@ _NOBODY = vocabulary(
 def facts(clause: Clause) -> list[Draft]:
     """Names of relations and what is said of them; never about the speaker."""
     found = list(_names(clause))
-    found += [*_counts(clause), *_trades(clause)]
+    found += [*_counts(clause), *_trades(clause), *_homes(clause)]
     for pattern, predicate in _OF_THEM:
         match = pattern.match(clause.text)
         if match:
@@ -111,6 +117,17 @@ def _trades(clause: Clause) -> Iterator[Draft]:
         )
         if where and (firm := place(where[0], clause)):
             yield _about(about, "works_at", firm, f"{name} works at {firm}", entities=(firm,))
+
+
+def _homes(clause: Clause) -> Iterator[Draft]:
+    """Where somebody lives who is called by name alone."""
+    match = next(filter(None, (pattern.match(clause.text) for pattern in _AT_HOME)), None)
+    if match and match["name"].casefold() not in _NOBODY and is_name(match["name"], clause):
+        about: dict[str, object] = {"subject": match["name"], "persons": (match["name"],)}
+        if "verb" in match.groupdict():
+            yield from _moved(match["name"], about, match["verb"], match["value"], clause)
+        elif where := place(match["value"], clause):
+            yield _about(about, "lives_in", where, f"{match['name']} lives in {where}", single=True, location=where)
 
 
 def _related(said: str, name: str, no: str | None = None) -> Draft:
@@ -155,6 +172,7 @@ def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[D
         "allergic_to": lambda: _tastes(who, about, verb, value, clause),
         "cannot": lambda: _unable(who, about, verb, value, clause),
         "event": lambda: _happened(who, about, match["verb"], value, clause),
+        "moved_to": lambda: _moved(who, about, verb, value, clause),
     }
     build = builders.get(predicate)
     yield from build() if build else _attribute(who, about, predicate, verb, value, clause)
@@ -224,6 +242,13 @@ def _happened(who: str, about: dict[str, object], verb: str, value: str, clause:
             kind="event",
             category="event",
         )
+
+
+def _moved(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:
+    said, where = owned(trim(value)), place(dates.without(value, clause.at), clause)
+    if said and where:
+        text = f"{who} {verb.casefold()} to {said}"
+        yield _about(about, "moved_to", where, text, kind="event", category="event", location=where)
 
 
 def _about(about: dict[str, object], predicate: str, value: str, text: str, **more: object) -> Draft:

@@ -124,7 +124,9 @@ def _to_forget(sentence: str) -> str | None:
     found = _FORGET_ZH.match(sentence)
     if found and not sentence.rstrip().endswith(("？", "?", "吗")):
         inner = (found["inner"] or found["moved"]).strip(" 。，！.,!")
-        inner = re.sub(r"^我的?|(?:的(?:事情?|记忆|内容|信息)|的?[这那](?:件事情?|个?事儿?|一点|回事))?[吧了]?$", "", inner)
+        inner = re.sub(
+            r"^我的?|(?:的(?:事情?|记忆|内容|信息)|的?[这那](?:件事情?|个?事儿?|一点|回事))?[吧了]?$", "", inner
+        )
         return inner if inner and not _IDLE_FORGET_ZH.match(inner) else None
     return None
 

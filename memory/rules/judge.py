@@ -39,7 +39,9 @@ _AREAS = vocabulary(
 )
 _ONE_COUPLE = {"partner": "spouse"}
 _HAPPENED = frozenset({"event", "experience"})
-_EATING = re.compile(r"^(?:[吃喝碰]|(?:eat|drink|have)\s+)")
+_EATING = re.compile(r"^(?:[吃喝碰]|(?:eat|eating|drink|drinking|have|having)\s+)")
+_LEFT = frozenset({"left", "quit"})
+_WED = {"married": "married", "got_married": "married", "got_engaged": "engaged", "got_divorced": "divorced"}
 _MUST_NOT = re.compile(r"不能|不可以|不许|cannot|can't|must not|not allowed|allerg|过敏", re.IGNORECASE)
 _CHANGED = re.compile(
     r"\b(?:now|again|nowadays|started|learned)\b|现在|如今|又|爱上|喜欢上|迷上|终于|居然|竟然|开始|重新", re.IGNORECASE
@@ -64,7 +66,7 @@ def judge(candidate: Candidate, memory: Memory, *, vouched: bool = False) -> Ver
         return compare(read(candidate.text), read(memory.text), vouched=vouched)
     if not one_subject(candidate, memory):
         return "different"
-    if moved_away(candidate, memory):
+    if outlived(candidate, memory):
         return "supersedes"
     if attribute(new)[1] == attribute(old)[1]:
         return "supersedes" if _corrects(candidate, memory) else _values(new, old)
@@ -115,17 +117,46 @@ def eats_again(new: Fact, old: Fact, said: str, known: str) -> bool:
     return words.fold(_EATING.sub("", old.object)).split() == words.fold(_EATING.sub("", new.object)).split()
 
 
+def outlived(candidate: Candidate, memory: Memory) -> bool:
+    """Whether what is known has ended by what is said to have happened: one moved, left a firm, married, or lost a taste."""
+    return moved_away(candidate, memory) or _left(candidate, memory) or _lost(candidate, memory)
+
+
+def _left(candidate: Candidate, memory: Memory) -> bool:
+    new, old = candidate.fact, memory.fact
+    if new is None or old is None or new.negated or not _lately(candidate, memory):
+        return False
+    if attribute(old)[1] == "works_at":
+        return new.predicate in _LEFT and not denied(old) and _same_object(new, old)
+    wed = _WED.get(new.predicate) if attribute(old)[1] == "marital_status" else None
+    return wed is not None and words.fold(old.object) != wed
+
+
+def _lost(candidate: Candidate, memory: Memory) -> bool:
+    """Whether one no longer likes what one liked to eat or drink, or likes it by now, with the verb or without."""
+    new, old = candidate.fact, memory.fact
+    if new is None or old is None or {attribute(new)[1], attribute(old)[1]} != {"likes"} or denied(new) == denied(old):
+        return False
+    changed = read(candidate.text).ended or _CHANGED.search(candidate.text)
+    return bool(changed) and words.fold(_EATING.sub("", old.object)) == words.fold(_EATING.sub("", new.object))
+
+
+def _lately(candidate: Candidate, memory: Memory) -> bool:
+    when = candidate.event_time
+    return when is None or when >= memory.updated_at - _LATELY
+
+
 def moved_away(candidate: Candidate, memory: Memory) -> bool:
     """Whether one lives somewhere else now: who has moved lately no longer lives where they are known to live."""
-    new, old, when = candidate.fact, memory.fact, candidate.event_time
+    new, old = candidate.fact, memory.fact
     if new is None or old is None or (attribute(new)[1], attribute(old)[1]) != ("moved_to", "lives_in"):
         return False
-    lately = when is None or when >= memory.updated_at - _LATELY
     elsewhere = not _same_object(evolve(new, single=True), evolve(old, single=True))
     return (
-        lately
+        _lately(candidate, memory)
         and elsewhere
         and not denied(new)
+        and _subject(new) not in _SOME
         and not _NO_HOME.search(new.object)
         and not _STAYS.search(candidate.text)
     )

@@ -26,7 +26,7 @@ from muniment.memory.records import (
     evolve,
 )
 from muniment.memory.rules import predicates, words
-from muniment.memory.rules.judge import attribute, denied, eats_again, judge, moved_away, one_subject
+from muniment.memory.rules.judge import attribute, denied, eats_again, judge, one_subject, outlived
 from muniment.memory.rules.reading import Reading, read
 from muniment.memory.rules.wording import Verdict, guarded
 from muniment.memory.sections import Profile, Writing
@@ -208,8 +208,8 @@ def _kin(candidate: Candidate, memory: Memory) -> bool:
     if new is None or old is None:
         return False
     alike = attribute(new)[1] == attribute(old)[1] and one_subject(candidate, memory)
-    moved = one_subject(candidate, memory) and moved_away(candidate, memory)
-    return alike or moved or eats_again(new, old, candidate.text, memory.text)
+    ended = one_subject(candidate, memory) and outlived(candidate, memory)
+    return alike or ended or eats_again(new, old, candidate.text, memory.text)
 
 
 def _said_twice(candidate: Candidate, memory: Memory) -> bool:

@@ -6,7 +6,8 @@ from uuid import uuid4
 import pytest
 
 from muniment.memory.models.fakes import hash_vector
-from muniment.memory.records import Candidate, Fact, Memory, MemoryId, Neighbour, Scope, TurnId, evolve
+from muniment.memory.records import Candidate, Fact, Memory, MemoryId, Neighbour, Scope, Turn, TurnId, evolve
+from muniment.memory.rules.extract import extract
 from muniment.memory.rules.merge import OUTDATED, Incoming, Merged, merge
 from tests.engine import NOON
 from tests.unit.test_merge import PROFILE, WRITING, bare, known, lives, meet
@@ -159,3 +160,31 @@ def test_a_late_look_adds_what_nobody_has_said() -> None:
     [change] = late(related("Joost", "The user's colleague Joost draws the plans"), joris).changes
     assert (change.action, change.after.text) == ("MERGE", "The user's colleague Joris draws the plans")
     assert (change.after.fact, change.after.updated_at) == (joris.fact, joris.updated_at)
+
+
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (("I work at Arup.", "I left Arup."), ["The user left Arup"]),
+        (("I work at Arup.", "I left Rome yesterday."), ["The user works at Arup", "The user left Rome on 3 May 2026"]),
+        (("I'm single.", "I got married yesterday."), ["The user got married on 3 May 2026"]),
+        (("I'm married.", "I got married in 2015."), ["The user is married", "The user got married in 2015"]),
+        (("I'm learning Polish", "I stopped learning Polish"), ["The user is no longer learning Polish"]),
+        (("I like drinking tea.", "I don't like tea any more."), ["The user no longer likes tea"]),
+        (("I love pigs.", "I don't like eating pigs."), ["The user loves pigs", "The user does not like eating pigs"]),
+        (("我喜欢喝绿茶", "我现在不喜欢绿茶了"), ["用户不再喜欢绿茶"]),
+        (("My sister Vera lives in Turin", "Vera moved to Bari"), ["The user's sister is Vera", "Vera moved to Bari"]),
+        (("My mum lives in Turin", "My mum has moved to Bari"), ["The user's mum moved to Bari"]),
+        (("My mum lives in Turin", "My dad moved to Bari"), ["The user's mum lives in Turin", "The user's dad moved to Bari"]),
+        (("My aunt lives in Turin", "My aunt moved to Bari"), ["The user's aunt lives in Turin", "The user's aunt moved to Bari"]),
+    ],
+)  # fmt: skip
+def test_what_happened_ends_what_was(said: tuple[str, ...], left: list[str]) -> None:
+    """Who moved, left or married says so without taking anything back; what only looks like it ends nothing."""
+    memories: list[Memory] = []
+    for n, text in enumerate(said):
+        turn = Turn.make(session="s", key=str(n), role="user", text=text, at=NOON)
+        for one in extract(turn).candidates:
+            for change in meet(one, *((memory, 0.7) for memory in memories)).changes:
+                memories = [memory for memory in memories if memory.id != change.after.id] + [change.after]
+    assert [memory.text for memory in memories] == left
