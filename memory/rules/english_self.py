@@ -263,6 +263,28 @@ def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
+_CLOCK = re.compile(r"\b(?:at\s+|from\s+|around\s+)?\d{1,2}(?::\d{2})?\s*(?:[ap]m\b|o'clock)?", re.IGNORECASE)
+
+
+def _dated(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """What is on a day, and nothing more: a later word on the same moves it."""
+    when, what = trim(found["value"]), owned(found["what"])
+    rest = _CLOCK.sub("", dates.without(when, clause.at)).strip(" ,")
+    said = what and f"The user's {what} is {when}"
+    if said and dates.mentions(when, clause.at) and rest in ("", "on", "in"):
+        yearly = bool(re.search(r"\b(?:birthday|anniversary)$", what or "", re.IGNORECASE))
+        yield draft(
+            "note",
+            slug(f"date of {what}"),
+            dates.absolute(when, clause.at),
+            said,
+            category="event",
+            importance=3,
+            single=True,
+            timeless=yearly,
+        )
+
+
 _DIET = "|".join(map(re.escape, DIETS))
 _NEG = r"(?P<neg>not\s+|no\s+longer\s+)?"
 RULES: tuple[Rule, ...] = (
@@ -302,4 +324,6 @@ RULES: tuple[Rule, ...] = (
     rule(r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+(?P<value>(?P<most>).+)$", _budget),
     rule(r"i\s+have\s+a\s+budget\s+of\s+(?P<value>.+)$", _budget),
     rule(r"(?:my|our|the)\s+deadline\s+(?:for\s+(?P<what>.{2,40}?)\s+)?is\s+(?P<value>.+)$", _deadline),
+    rule(r"my\s+(?P<what>(?!(?:favou?rite|best|worst)\b)[a-z][\w'-]*(?:\s+[\w'-]+){0,5}?)\s+(?:(?:is(?:\s+now)?|takes\s+place)(?=\s+(?:(?:on|in|next|this)\s|to(?:day|morrow|night)\b))"
+          r"|(?:has\s+been|was|got)\s+(?:moved|postponed|rescheduled|brought\s+forward)\s+to)\s+(?P<value>.+)$", _dated),
 )  # fmt: skip

@@ -174,6 +174,8 @@ def test_a_late_look_adds_what_nobody_has_said() -> None:
         (("I love pigs.", "I don't like eating pigs."), ["The user loves pigs", "The user does not like eating pigs"]),
         (("我喜欢喝绿茶", "我现在不喜欢绿茶了"), ["用户不再喜欢绿茶"]),
         (("My sister Vera lives in Turin", "Vera moved to Bari"), ["The user's sister is Vera", "Vera moved to Bari"]),
+        (("My exam is on 8 May", "My exam was moved to 9 May at 10:15"), ["The user's exam is on 9 May 2026 at 10:15"]),
+        (("My flight to Oslo is on 8 May", "My flight to Rome is on 9 May"), ["The user's flight to Oslo is on 8 May 2026", "The user's flight to Rome is on 9 May 2026"]),
         (("My mum lives in Turin", "My mum has moved to Bari"), ["The user's mum moved to Bari"]),
         (("My mum lives in Turin", "My dad moved to Bari"), ["The user's mum lives in Turin", "The user's dad moved to Bari"]),
         (("My aunt lives in Turin", "My aunt moved to Bari"), ["The user's aunt lives in Turin", "The user's aunt moved to Bari"]),

@@ -132,6 +132,8 @@ STATEMENTS = [
     ("Remember that I park my car in B2", "activity", ["The user parks the user's car in B2"]),
     ("Remember that lunch is at 12:30 with Tom", "activity", ["Lunch is at 12:30 with Tom"]),
     ("remember my locker code: 55-11, thanks", "activity", ["The user's locker code: 55-11"]),
+    ("My flight to Oslo is on Friday at 9:40", "event", ["The user's flight to Oslo is on 15 May 2026 at 9:40"]),
+    ("My wife's birthday is on May 12", "event", ["The user's wife's birthday is on May 12"]),
     ("I plan to call Ben at 18:05", "goals", ["The user plans to call Ben at 18:05"]),
     ("I prefer to work 9–17", "preferences", ["The user prefers to work 9–17"]),
     ("Note: my bike is a blue Gazelle", "activity", ["The user's bike is a blue Gazelle"]),
