@@ -289,9 +289,7 @@ def moment(value: Any, name: str) -> datetime:
         try:
             found = datetime.fromisoformat(value)
         except (TypeError, ValueError):
-            raise BadInput(
-                f"{name}: {shape(value)} given, not an ISO date or time; for example 2026-05-01 or 2026-05-01T12:00:00Z"
-            ) from None
+            raise BadInput(f"{name}: not an ISO date or time; for example 2026-05-01 or 2026-05-01T12:00:00Z") from None
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
     if not _EARLIEST <= found <= _LATEST:
         raise BadInput(f"{name}: the years 2 to 9998 wanted")

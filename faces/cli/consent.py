@@ -116,7 +116,10 @@ def _find(waiting: list[Consent | Record], typed: str) -> UUID:
                        "`muniment consent list` shows")  # fmt: skip
     found = [one.id for one in waiting if str(one.id).startswith(wanted)]
     if not found:
-        raise NotFound(f"nothing that waits has an id that begins with {wanted}", id=wanted)
+        raise NotFound(
+            f"nothing that waits has an id that begins with {wanted}; `muniment consent list` shows what does",
+            id=wanted,
+        )
     if len(found) > 1:
         raise BadInput(f"{wanted} is ambiguous: {', '.join(sorted(map(str, found)))}", ids=sorted(map(str, found)))
     return found[0]

@@ -287,9 +287,8 @@ async def _find(memory: Memory, scope: Scope, typed: str, option: str) -> UUID:
         raise BadInput(f"{option}: {screen.one_line(typed)!r} is no run: `{telling.shows(scope)}` shows their ids")
     found = [one.id for one in await memory.consolidations(scope, _KNOWN) if str(one.id).startswith(wanted)]
     if not found:
-        way = screen.WAYS_OUT[NotFound]  # what is said of anything that is not there; here the runs are meant
         raise NotFound(
-            f"no run of {scope.owner!r} has an id that begins with {wanted}; {way}, and `{telling.shows(scope)}` the runs"
+            f"no run of {scope.owner!r} has an id that begins with {wanted}; `{telling.shows(scope)}` shows the runs"
         )
     if len(found) > 1:
         raise BadInput(f"{option}: {wanted} is ambiguous: {', '.join(map(str, found))}")

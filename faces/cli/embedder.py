@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from muniment.faces.cli import options, screen, session
 from muniment.faces.cli.options import ME, AsJson, User
-from muniment.memory.errors import BadInput, MunimentError
+from muniment.faces.cli.source import Source
+from muniment.memory.errors import BadConfig, BadInput, MunimentError
 from muniment.memory.records import Scope
 from muniment.memory.settings import Settings, embedder_setting, load
 from muniment.memory.switching import Contrast, Held, Tally
@@ -71,8 +71,8 @@ def switch(
     steps = _Steps(settings, asked, show=show, quiet=as_json)
     try:
         told = session.run(steps.run(compare=compare, least=min_overlap, stop=compare_only, ask=not yes))
-    except (KeyboardInterrupt, typer.Abort, MunimentError):
-        if not as_json:
+    except (KeyboardInterrupt, typer.Abort, MunimentError) as error:
+        if not as_json and type(error) is not BadConfig:  # with which nothing goes on
             steps.resume()
         raise
     if as_json:
@@ -218,10 +218,9 @@ def status(as_json: AsJson = False) -> None:
 def _asked(settings: Settings, file: str, user: str) -> list[tuple[Scope, str]]:
     """The questions of a file, one a line, as the user would ask them. Raises BadInput."""
     scope = session.scope_of(settings, user)
-    try:
-        lines = (sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()).decode("utf-8-sig").splitlines()
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{screen.one_line(file)}: cannot be read ({type(error).__name__})") from None
+    source = Source(file)
+    with source.opened() as held:
+        lines = source.text(held.read()).splitlines()
     found = [(scope, options.words(line, "--sample")) for line in lines if line.strip()]
     if not found:
         raise BadInput(f"{screen.one_line(file)}: has no question; one a line is wanted")

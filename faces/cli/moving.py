@@ -69,7 +69,7 @@ def import_file(
     if as_json:
         screen.show_json({"imported": sum(done.values()), "users": done} | _unread(source))
         return
-    for owner, count in done.items():
+    for owner, count in (done or {source.name: 0}).items():
         screen.say(f"{owner}: {count:,} {'memory' if count == 1 else 'memories'} imported")
     if source.unread:
         screen.aside(source.not_read())
@@ -88,7 +88,12 @@ def _import_jsonl(settings: Settings, file: Source, user: str, quiet: bool) -> d
 
 
 def _import_locomo(settings: Settings, file: Source, user: str | None, quiet: bool) -> dict[str, int]:
-    found = [(session.scope_of(settings, user or one.sample_id), one) for one in conversations(file.content())]
+    content = file.content()
+    try:
+        talks = conversations(content)
+    except BadInput as error:
+        raise file.malformed(error) from None
+    found = [(session.scope_of(settings, user or one.sample_id), one) for one in talks]
 
     async def work() -> dict[str, int]:
         done: dict[str, int] = {}

@@ -93,7 +93,7 @@ def _of_class(table: Mapping[type[BaseException], T], error: BaseException) -> T
 def message(error: BaseException) -> str:
     """The error on one line, with the way out."""
     said, way = one_line(str(error)).rstrip("."), _of_class(WAYS_OUT, error)
-    return f"{said}; {way}" if way and way not in said else said
+    return f"{said}; {way}" if way and "`muniment " not in said and way not in said else said
 
 
 def clean(text: str) -> str:

@@ -30,9 +30,10 @@ _ROW = re.compile(r"row (\d+)")
 _SHOWN = 10
 _NAME = 40  # characters of a field's name that are shown
 _LINES = "each line is one object: `jq -c '.[]'` makes lines of a list, and conversations want --format locomo"
+_NOTHING = "nothing was imported: mend the file and give the same command again"
 _KINDS = {
-    b"\x1f\x8b": "compressed: give `gunzip -c FILE | muniment import - …`",
-    b"\x28\xb5\x2f\xfd": "compressed: give `zstd -dc FILE | muniment import - …`",
+    b"\x1f\x8b": "compressed: unpack it first, as in `gunzip -c FILE | muniment … -`",
+    b"\x28\xb5\x2f\xfd": "compressed: unpack it first, as in `zstd -dc FILE | muniment … -`",
     b"PK\x03\x04": "a ZIP archive: unpack it first",
     b"\xff\xfe": "UTF-16: convert it with `iconv -f UTF-16 -t UTF-8 FILE`",
     b"\xfe\xff": "UTF-16: convert it with `iconv -f UTF-16 -t UTF-8 FILE`",
@@ -70,10 +71,14 @@ class Source:
         with self.opened() as source:
             raw = source.read()
         try:
-            return json.loads(_decoded(raw, self.name, first=True))
+            return json.loads(self.text(raw))
         except (ValueError, RecursionError) as error:
             way = "; for a file of lines give --format jsonl" if "Extra data" in str(error) else ""
             raise BadInput(f"{self.name}: is no JSON ({_why(error)}){way}") from None
+
+    def text(self, raw: bytes) -> str:
+        """All of the file as text. Raises BadInput."""
+        return _decoded(raw, self.name, first=True)
 
     def rows(self, source: IO[bytes]) -> Iterator[Mapping[str, Any]]:
         """The objects of a file of lines, one by one. Raises BadInput after the last."""
@@ -139,8 +144,12 @@ class Source:
             data["lines"] = [self._lines[row - 1] for row in data.pop("rows", [])]
             data["line"] = self._lines[int(match[1]) - 1]
             said = f"{self.name}, line {data['line']}{said[match.end() :]}"
-        nothing = "; nothing was imported: mend the file and give the same command again" if "line" in data else ""
+        nothing = f"; {_NOTHING}" if "line" in data else ""
         return type(error)(f"{said}{_besides(data.get('lines', ()))}{nothing}", **data)
+
+    def malformed(self, error: BadInput) -> BadInput:
+        """What is wrong with the content, as something wrong with the file."""
+        return BadInput(f"{self.name}, {error}; {_NOTHING}", **error.data)
 
     def state(self) -> str:
         """What is in memory after an end in the middle, and how to go on."""
@@ -172,5 +181,6 @@ def _decoded(raw: bytes, place: str, *, first: bool) -> str:
 def _why(error: Exception) -> str:
     """What is wrong with the JSON, without a word of it."""
     if isinstance(error, json.JSONDecodeError):
-        return screen.one_line(f"{error.msg}, column {error.colno}")
+        line = f"line {error.lineno}, " if error.lineno > 1 else ""
+        return screen.one_line(f"{error.msg}, {line}column {error.colno}")
     return "it is nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"

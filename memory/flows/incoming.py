@@ -130,7 +130,7 @@ def _check_fact(row: Mapping[str, Any], number: int) -> None:
 
 def _moment(row: Mapping[str, Any], number: int, field: str) -> Any:
     try:
-        return wire.moment(row.get(field), f"row {number}: field {field!r}")
+        return wire.moment(row.get(field), f"row {number}: field {field!r}: {wire.shape(row.get(field))} given")
     except BadInput as error:
         raise BadInput(str(error), row=number, field=field) from None
 

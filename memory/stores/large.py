@@ -102,7 +102,7 @@ class Indexes(Sessions):
         async with self._inside(conn, scope) as named:
             row = await (await conn.execute(_LARGE["look"], named)).fetchone()
         if row is None:
-            raise NotFound("there is no such space")
+            raise NotFound(f"there is nothing of {scope.owner!r} yet")
         return row
 
     async def _build(self, conn: Connection, space: SpaceId, dimensions: int) -> bool | None:

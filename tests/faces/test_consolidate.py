@@ -85,7 +85,9 @@ def test_shown_done_and_taken_back(muniment: Muniment, twins: Callable[..., None
     assert after.read_bytes() == before.read_bytes()
     twice = muniment("consolidate", "--user", "ana", "--undo", run["run"][:6])
     assert (twice.code, "is undone already" in twice.err) == (2, True)
-    assert muniment("consolidate", "--user", "ana", "--undo", "0000").code == 4
+    unknown = muniment("consolidate", "--user", "ana", "--undo", "0000")
+    assert unknown.code == 4
+    assert unknown.err.endswith("begins with 0000; `muniment consolidate --user ana --runs` shows the runs\n")
     assert muniment("consolidate", "--user", "ana", "--undo", "x").code == 2
 
 

@@ -140,7 +140,7 @@ def test_malformed_file_of_conversations(muniment: Muniment, tmp_path: Path) -> 
     file.write_text(json.dumps([TALK, {"sample_id": "bad", "conversation": {"session_1": [{"speaker": "A"}]}}]))
     refused = muniment("import", str(file), "--format", "locomo")
     assert refused.code == 2
-    assert "conversation 'bad', session 1, turn 0: field 'dia_id' is missing" in refused.err
+    assert f"{file}, conversation 'bad', session 1, turn 0: field 'dia_id' is missing; nothing was" in refused.err
     assert muniment("list", "--user", "garden").out == ""
     for content in (b"", b"{", b"\xff", b"[" * 100_000):
         file.write_bytes(content)
@@ -210,7 +210,7 @@ BAD: list[tuple[str | bytes, str]] = [
     ('{"text": "a", "type": "hunter2"}', "field 'type': text of 7 characters given"),
     ('{"text": "a", "importance": -1}', "field 'importance': a negative number given, a whole number from 1 to 5 wanted"),
     ('{"text": "a", "importance": NaN}', "field 'importance': a number that is none given"),
-    ('{"text": "a", "event_time": "hunter2"}', "field 'event_time': text of 7 characters given, not an ISO date"),
+    ('{"text": "a", "event_time": "hunter2"}', "field 'event_time': text of 7 characters given: not an ISO date"),
     ('{"text": "a", "tags": "hunter2"}', "field 'tags': text of 7 characters given, a list of texts wanted"),
     ('{"text": "a", "actor_id": ["hunter2"]}', "field 'actor_id': a list given, text wanted"),
     ('{"text": "a", "pinned": "hunter2"}', "field 'pinned': text of 7 characters given, true or false wanted"),
@@ -244,7 +244,7 @@ def test_a_line_that_is_not_right(muniment: Muniment) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"\x1f\x8b\x08\x00rest", "is compressed: give `gunzip -c FILE | muniment import - "),
+        (b"\x1f\x8b\x08\x00rest", "is compressed: unpack it first, as in `gunzip -c FILE"),
         ("[]".encode("utf-16"), "is UTF-16: convert it"),
         (b'[{"text": "a"}]\n', "a list given, an object like"),
         (b'[\n{"text": "a"},\n', "`jq -c '.[]'` makes lines of a list"),
