@@ -153,9 +153,12 @@ class Source:
 
     def state(self) -> str:
         """What is in memory after an end in the middle, and how to go on."""
+        if self._whole:
+            return "of an export all is imported or nothing; give the same command again"
         if self._written:
-            return f"{self._written:,} of its memories are written and stay; give the same command again to go on from there"
-        return "nothing of it was imported; give the same command again"
+            some = f"at least {self._written:,} of its memories are"
+            return f"{some} written and stay; give the same command again to go on from there"
+        return "it was only just begun; give the same command again, which adds nothing twice"
 
 
 def _besides(lines: list[int]) -> str:
@@ -169,8 +172,7 @@ def _besides(lines: list[int]) -> str:
 
 def _decoded(raw: bytes, place: str, *, first: bool) -> str:
     """The text of what was read. Raises BadInput with the way out."""
-    kind = next((said for start, said in _KINDS.items() if first and raw.startswith(start)), None)
-    if kind is not None:
+    if first and (kind := next((said for start, said in _KINDS.items() if raw.startswith(start)), None)):
         raise BadInput(f"{place}: is {kind}")
     try:
         return raw.decode("utf-8-sig" if first else "utf-8")

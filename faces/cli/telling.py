@@ -124,7 +124,7 @@ def _end(run: Run, lease: timedelta) -> str:
     when = f"Cut off at {moment(ended)} UTC" if ended <= until else (
         f"Last heard of at {moment(heard)}, given up at {moment(ended)} UTC"
     )  # fmt: skip
-    left = f"with {pairs(open_)} not decided" if (open_ := _open(run)) else "with nothing left to decide"
+    left = f"with {pairs(open_)} not decided" if (open_ := _open(run)) else "after its last pair"
     far = left if run.seen else "before it had looked for pairs"
     return f"{when}, {far}. What was decided stays; the next run looks at the rest."
 
