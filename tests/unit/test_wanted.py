@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from muniment.memory.rules import wanted, words
 
@@ -49,6 +49,7 @@ def test_who_is_greeted_is_not_asked_about(greeting: str) -> None:
     assert wanted.names(f"{greeting} Claude, where does Bo live?") == {"bo"}
 
 
+@example("a:Ꭰ")
 @given(st.text(max_size=200))
 def test_any_text_may_be_asked(query: str) -> None:
     """Names are terms in lower case, and periods have a length, whatever was typed."""
