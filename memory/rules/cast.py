@@ -50,7 +50,7 @@ _NO_NAME = (
 )
 _NO_SURNAME = "大二三四五小堂表亲老的是和跟在学语文班庭新女男个位名任牙用"
 _NAME_ZH = re.compile(
-    rf"(?!{_NO_NAME})(?:(?![{_NO_SURNAME}])[\u4e00-\u9fff](?:{_ADDRESSED})|{_SURNAME_ZH}[\u4e00-\u9fff])"
+    rf"(?!{_NO_NAME})(?:(?![{_NO_SURNAME}])[\u4e00-\u9fff](?:{_ADDRESSED})|[\u4e00-\u9fff]{{2,3}}(?=さん)|{_SURNAME_ZH}[\u4e00-\u9fff])"
 )
 CALLED_ZH = re.compile(rf"{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}在")  # a text that begins with somebody who is somewhere
 _EVEN = re.compile(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
@@ -217,6 +217,13 @@ def led_otherwise(a: Reading, b: Reading) -> bool:
     return bool(first and other) and first not in b.text and other not in a.text
 
 
+def in_other_order(a: Reading, b: Reading) -> bool:
+    """Whether those whom both name come in another order."""
+    first, second = ([token for kind, token in _parts(x, y) if kind == "name"] for x, y in ((a, b), (b, a)))
+    common = set(first) & set(second)
+    return list(dict.fromkeys(x for x in first if x in common)) != list(dict.fromkeys(x for x in second if x in common))
+
+
 def unmentioned(one: Reading, other: Reading) -> set[str]:
     """Who or what the first text names and the second does not."""
     named = {name for name in one.names - set(other.said) if name.isalpha() and name not in FIGURES}
@@ -275,7 +282,12 @@ def _parts(one: Reading, other: Reading) -> Iterator[tuple[Kind, str]]:
         if kind == "name":
             while (more := _NEXT.match(text, at)) and more["word"] in named:
                 token, at = text[found.start() : more.end()], more.end()
-            if found["name"] and (long := text[found.start() : at + 1]) in other.text and long[-1] not in _BEHIND:
+            if (
+                found["name"]
+                and (long := text[found.start() : at + 1]) in other.text
+                and long[-1] >= "\u4e00"
+                and long[-1] not in _BEHIND
+            ):
                 token, at = long, at + 1
             if title := _TITLE_ZH.match(text, at):
                 token, at = token + title.group(), title.end()

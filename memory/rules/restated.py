@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from muniment.memory.rules.cast import USER
+from muniment.memory.rules.cast import USER, in_other_order
 from muniment.memory.rules.reading import Reading, stem
 from muniment.memory.rules.reading_words import NUMBERS
 from muniment.memory.rules.text import vocabulary
@@ -57,7 +57,7 @@ def corrected(new: Reading, old: Reading) -> bool:
 def taken_back(new: Reading, old: Reading) -> bool:
     """Whether the newer one says itself what it takes the place of, and that is what the older one says: `moved from 3 to 5 May`
     where it was the third, `Riga, not Oslo`. Every name and word of the older one has to be said again, but for a verb that
-    says little."""
+    says little, and the people in the same order: who calls is not who is called."""
     named = old.names | ({old.lead} if old.lead else frozenset())
     kept = old.words - new.retracted
     return (
@@ -66,6 +66,7 @@ def taken_back(new: Reading, old: Reading) -> bool:
         and bool(kept)
         and kept - new.words <= _LITTLE
         and named - new.retracted <= set(new.said)
+        and not in_other_order(new, old)
     )
 
 

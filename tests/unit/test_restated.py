@@ -185,6 +185,7 @@ def test_what_shares_no_word_takes_nothing_s_place() -> None:
     ("Ana goes only if Ben goes", "Ben goes only if Ana goes", True), ("Only if Ben goes Ana goes", "Ana goes only if Ben goes", False),
     ("用户的舅妈把彭程拉黑了", "彭程把用户的舅妈拉黑了", True), ("Shelley is the user's swim coach's plus-one", "The user's swim coach is Shelley's plus-one", True),
     ("The user's boss is Ana's godparent", "Ana's godparent is the user's boss", False), ("The user's boss is Ana", "Ana is the user's boss", False),
+    ("Άνθη suspects 佐藤さん of lying", "佐藤さん suspects Άνθη of lying", True),
     ("Hull's tutor is Victor", "Victor is the tutor of Hull", False), ("Ana shares a desk with Ben", "Ben shares a desk with Ana", False),
     ("张磊去接李娜的孩子", "李娜去接张磊的孩子", True), ("去接张磊的孩子的是李娜", "李娜去接张磊的孩子", False), ("欧阳静的导师是司马宁", "司马宁是欧阳静的导师", False),
 ])  # fmt: skip
@@ -284,6 +285,8 @@ def test_who_takes_no_others_place_is_not_forgotten() -> None:
         ("Ana likes Lebanese food best", "Ana likes Japanese food best these days, no longer Lebanese", "supersedes"),
         ("熊大伟2026年7月5日和艾琳去办房产过户", "熊大伟和艾琳办房产过户的日子从2026年7月5日改到了2026年2月27日", "supersedes"),
         ("熊大伟2026年7月5日和艾琳去办房产过户", "熊大伟和文静办房产过户的日子从2026年7月5日改到了2026年2月27日", "different"),
+        ("何平安每周给用户打5次电话", "用户给何平安打电话从每周5次改成了6次", "different"),
+        ("用户每周给何平安打5次电话", "用户给何平安打电话从每周5次改成了6次", "supersedes"),
         ("彭菲2026年12月22日交简章的初稿", "彭菲改在2026年9月10日交简章的初稿", "supersedes"),
     ],
 )  # fmt: skip
