@@ -27,6 +27,7 @@ from muniment.memory.rules.merge import Incoming, Merged, merge
 from muniment.memory.rules.validate import GUARD, validate
 
 _UNSAID = 1 / 3
+_SAID_WITHOUT = "Say it without the secret, which is not kept."
 _KEY_CHARS = 500  # of a stable key; an entry of Postgres's index holds 2,704 bytes
 
 
@@ -91,7 +92,8 @@ async def remember(house: House, scope: Scope, text: str, category: str | None) 
         candidates = tuple(evolve(one, category=category) for one in candidates)
     receipt = await settle(house, scope, Extraction(candidates=candidates), (turn,), "face")
     if receipt.refused and not receipt.changes:
-        raise BadInput(f"cannot be remembered as it stands: {'; '.join(receipt.refused)}. {GUARD}")
+        way = _SAID_WITHOUT if set(receipt.refused) == {"a secret"} else GUARD
+        raise BadInput(f"cannot be remembered as it stands: {'; '.join(receipt.refused)}. {way}")
     return receipt
 
 
