@@ -134,25 +134,31 @@ def why_not(
 
 
 def _show_answer(answer: Answer, settings: Settings, now: datetime, *, explain: bool) -> None:
+    long = sum(one.reason == "over budget" for one in answer.left_out)
     if not answer.hits:
-        long = any(one.reason == "over budget" for one in answer.left_out)
         screen.whisper("What is relevant is longer than the budget." if long else "Nothing relevant is remembered.")
-    watched = sys.stdout.isatty()
     for hit in answer.hits:
-        if watched:
-            prose.show_bullet(hit.memory, settings.categories, now)
-        else:
-            screen.say(f"- [{hit.memory.category}] {screen.one_line(hit.memory.text)}")
-        if answer.returns == "full":
-            for name, value in prose.fields(hit.memory).items():
-                if name not in ("category", "text"):
-                    screen.say(f"    {name}: {screen.one_line(str(value))}")
+        _show_hit(hit, settings, now, whole=answer.returns == "full")
         if explain:
             _show_score(hit)
     if explain:
         for left in answer.left_out:
             screen.say(f"  left out {str(left.id)[:SHORT_ID]}: {left.reason} (score {left.score:.3f})")
         screen.say(f"  {answer.tokens} tokens, at revision {answer.rev}")
+    elif long and answer.hits:
+        screen.whisper(
+            f"{long} more {'is' if long == 1 else 'are'} relevant and beyond the budget; --budget gives more."
+        )
+
+
+def _show_hit(hit: Hit, settings: Settings, now: datetime, *, whole: bool) -> None:
+    if sys.stdout.isatty():
+        prose.show_bullet(hit.memory, settings.categories, now)
+    else:
+        screen.say(f"- [{hit.memory.category}] {screen.one_line(hit.memory.text)}")
+    for name, value in prose.fields(hit.memory).items() if whole else ():
+        if name not in ("category", "text"):
+            screen.say(f"    {name}: {screen.one_line(str(value))}")
 
 
 def _show_score(hit: Hit) -> None:

@@ -24,10 +24,13 @@ Agent = Annotated[
     str, typer.Option("--agent", "-a", metavar="A", help="Who asks; its allowlist says what it may read.")
 ]
 Categories = Annotated[str | None, typer.Option("--category", "--categories", metavar="a,b", help="Only these.")]
-TopK = Annotated[int | None, typer.Option("--top-k", metavar="N", help="At most so many.")]
-Budget = Annotated[int | None, typer.Option("--budget", metavar="N", help="At most so many tokens.")]
+TopK = Annotated[int | None, typer.Option("--top-k", metavar="N", help="At most so many; else recall.top_k.")]
+Budget = Annotated[
+    int | None, typer.Option("--budget", metavar="N", help="At most so many tokens; else recall.budget_tokens.")
+]
 Threshold = Annotated[
-    float | None, typer.Option("--threshold", metavar="X", help="From 0 to 1: less relevant is left out.")
+    float | None,
+    typer.Option("--threshold", metavar="X", help="From 0 to 1: less relevant is left out."),
 ]
 Filter = Annotated[
     list[str] | None,

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 from pgvector import HalfVector, SparseVector
 
 from muniment.memory.errors import BadInput
@@ -23,7 +24,6 @@ _COPIED = (
     "text",
     "stable_key",
     "importance",
-    "confidence",
     "trust",
     "pinned",
     "state",
@@ -40,7 +40,7 @@ _COPIED = (
     "superseded_by",
     "context",
 )
-_WRITTEN = (*_COPIED, "rev", "tags", "turns")
+_WRITTEN = (*_COPIED, "confidence", "rev", "tags", "turns")
 _FACT = tuple(Fact.__dataclass_fields__)
 _SAID = ("role", "actor", "text", "at", "source", "path", "tags", "recalled")
 _LOOKED = ("source", "found", "repaired", "refused", "prompt", "model", "since")
@@ -53,6 +53,7 @@ def memory(row: Mapping[str, Any]) -> Memory:
     return Memory(
         id=MemoryId(row["memory_id"]),
         rev=Revision(row["rev"]),
+        confidence=float(str(np.float32(row["confidence"]))),  # 0.9, also where a real came in binary
         tags=tuple(row["tags"]),
         turns=tuple(row["turns"]),
         last_accessed_at=row["last_accessed_at"],

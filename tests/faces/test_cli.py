@@ -49,6 +49,7 @@ def test_query(muniment: Muniment) -> None:
     assert set(full) == {"rev", "results", "tokens", "left_out"}
     assert full["results"][0]["category"] == "tasks"
     assert full["results"][0]["score"] > 0.1
+    assert full["results"][0]["confidence"] == muniment("show", full["results"][0]["id"], "--json").json["confidence"]
     assert set(full["results"][0]["channels"]) <= {"dense", "keyword", "relation"}
     assert full["tokens"] <= 400
     told = muniment("query", "tax form", "--agent", "executor", "--explain").out
