@@ -163,10 +163,10 @@ async def _another(settings: Settings, memory: Memory, scope: Scope) -> NoReturn
         )
     if run is None or run.ended_at is not None:
         raise Busy(f"another consolidation of {scope.owner!r} has only just ended: try again")
+    far = f"with {run.checked:,} of {telling.pairs(run.seen)} checked" if run.seen else "and looks for pairs"
     raise Busy(
-        f"another consolidation of {scope.owner!r}, {str(run.id)[: telling.SHORT]}, is under way since "
-        f"{telling.moment(run.started_at)} UTC, with {run.checked:,} of {telling.pairs(run.seen)} checked: try again when it is "
-        f"over ({telling.shows(scope)}); one whose process has died is given up after "
+        f"another consolidation of {scope.owner!r}, {str(run.id)[: telling.SHORT]}, has been under way since "
+        f"{telling.moment(run.started_at)} UTC, {far}: try again when it is over ({telling.shows(scope)}); one whose process has died is given up after "
         f"{settings.consolidation.lease_minutes:g} minutes without a word",
         run=str(run.id),
         since=run.started_at.isoformat(),

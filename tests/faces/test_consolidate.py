@@ -174,6 +174,7 @@ def test_what_waits_is_told_once_and_holds_up_nobody(
                              where owner_id = 'ben'""")  # fmt: skip
         busy = muniment("consolidate", "--user", "ben", **asking)
         assert (busy.code, "is given up after 3 minutes" in busy.err) == (7, True)
+        assert "UTC, and looks for pairs: try again when it is over" in busy.err
         everybody = muniment("consolidate", "--all", **asking).out.splitlines()
         assert everybody[0] == "ana: its last run waits for a batch endpoint."
         assert everybody[1] == "ben: another run is at work there."
@@ -264,7 +265,8 @@ def test_a_process_that_ends_between_two_steps_loses_nothing(
             (row,) = muniment("consolidate", "--user", "ana", "--runs", "--json").json["runs"]
             began = f"{row['started_at'][:16].replace('T', ' ')} UTC"
             assert (
-                f"{row['run'][:8]}, is under way since {began}, with 1 of 2 pairs checked: try again when" in busy.err
+                f"{row['run'][:8]}, has been under way since {began}, with 1 of 2 pairs checked: try again when"
+                in busy.err
             )
             undo = muniment("consolidate", "--user", "ana", "--undo", row["run"])
             assert (undo.code, "is not over yet (running)" in undo.err) == (7, True)
