@@ -68,6 +68,7 @@ _THEIRS = (
     (r"(?:很|最|特别|不)?(?:喜欢|爱|讨厌)(?P<value>(?!的).{1,20})", "likes", False),
     (r"对(?P<value>.{1,10})过敏", "allergic_to", False),
     (_NOW + r"在学(?P<value>(?![校生]).{1,12})", "learns", False),
+    (_NOW + r"搬[到去]了?(?P<value>[\u4e00-\u9fff\w]{2,12}?)了?", "moved_to", False),
     (r"今年(?P<value>[二三四五六七八九]?十[一二三四五六七八九]?|\d{2})了?", "age", True),
     (_NOW + r"(?:今年)?" + _NOW + r"(?P<value>[\d一二三四五六七八九十]{1,3})岁了?", "age", True),
 )
@@ -211,7 +212,11 @@ def _someone(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     name, rest = found["name"], re.sub(r"^(?:其实|一直|已经)+", "", found["rest"])
     for pattern, predicate, single in _THEIRS:
         match = re.fullmatch(pattern, rest)
-        if match and predicate in ("lives_in", "works_at", "works_as", "age") and (value := owned(match["value"])):
+        if (
+            match
+            and predicate in ("lives_in", "moved_to", "works_at", "works_as", "age")
+            and (value := owned(match["value"]))
+        ):
             yield draft(
                 "relationship",
                 predicate,
@@ -277,14 +282,25 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     moved = None if ahead else re.match(r"搬[到去](?P<place>[\u4e00-\u9fff\w]{2,12})$", value.removesuffix("了"))
     where = moved["place"] if moved else None
     text = f"用户计划于{when}{value[future.end() :]}" if future else f"用户于{when}{value}"
+    predicate, what = ("plans", value) if ahead else _turn(value.removesuffix("了"))
     yield draft(
         "event",
-        "moved_to" if where else "plans" if ahead else "did",
-        where or value,
+        "moved_to" if where else predicate,
+        where or what,
         text,
         location=where,
         importance=3 if where else 2,
     )
+
+
+_WED = {"结婚": "got_married", "订婚": "got_engaged", "离婚": "got_divorced"}
+_GONE = re.compile(r"离开了?(?!了)(?P<left>.{1,20})|从(?P<quit>.{2,20}?)(?:离职|辞职)")
+
+
+def _turn(did: str) -> tuple[str, str]:
+    """What happened by the name that it has in English, where it ends something."""
+    gone = _GONE.fullmatch(did)
+    return ("left", gone["left"] or gone["quit"]) if gone else (_WED.get(did, "did"), did)
 
 
 def _moved(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -300,7 +316,7 @@ RULES = tuple((re.compile(pattern), build) for pattern, build in (
     (r"^(?P<name>" + NAME + r")是我(?:的|家的?)?(?P<rel>" + RELATION + r")$", _related),
     (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?:的?(?:名字|小名|大名|全名|英文名)(?:叫|是)|名叫|叫)(?P<name>(?!我|你|他|她|[醒住不了])" + ANY_NAME + r")(?:（不是(?P<no>.+)）)?$", _related),
     (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")是(?P<name>" + NAME + r")(?:（不是(?P<no>.+)）)?$", _related),
-    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?P<name>" + NAME.replace("{1,2}", "{1,2}?") + "|" + GIVEN + r")??(?P<rest>(?:现在|目前|其实|一直|已经|都|刚)*(?:住在|定居|在|是|很|最|特别|不|喜欢|爱|讨厌|对|今年|[\d一二三四五六七八九十]{1,3}(?=岁)).+)$", _of_them),
+    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?P<name>" + NAME.replace("{1,2}", "{1,2}?") + "|" + GIVEN + r")??(?P<rest>(?:现在|目前|其实|一直|已经|都|刚)*(?:住在|定居|在|是|很|最|特别|不|喜欢|爱|讨厌|对|今年|搬|[\d一二三四五六七八九十]{1,3}(?=岁)).+)$", _of_them),
     (r"^我(?:们)?(?:家)?里?(?:还|也)*(?:养了?|有)(?:一)?[只条匹个](?P<kind>[\u4e00-\u9fff]{0,4}(?:" + _BREED + r"|猫|狗|兔子|鹦鹉|仓鼠|猫咪|狗狗|金鱼|乌龟))(?:[，,]?\s*(?:它?的?名字叫|名叫|叫)(?P<name>" + ANY_NAME + r"))?$", _pet),
     (ME + r"(?P<ask>)(?:需要|必须|得)(?P<value>[^，,]{3,40})$", _task),
     (r"^(?:请|麻烦|帮我|记得)*(?P<ask>提醒我|别忘了|记得)(?:要)?(?P<value>[^，,]{3,40})$", _task),
@@ -321,6 +337,7 @@ RULES = tuple((re.compile(pattern), build) for pattern, build in (
     (r"^(?:我(?P<when>平时|一般|通常)|(?P<every>每(?:天|周[一二三四五六日天]?|个?周末|个?月|年|晚|早)(?:早上|上午|中午|下午|晚上)?)我)(?:一般|都|会|也)*(?P<value>(?![不没很也说想觉认忙是在们的家]|" + RELATION + r")[^，]{2,20})$", _habit),
     (r"^.{0,12}我(?:的|家的?)?(?P<rel>" + RELATION + r").{3,50}$", _their_event),
     (r"^(?P<name>" + GIVEN + r")(?P<rest>(?:现在|目前|其实|一直|已经|今年)+(?:在|住在|[\d一二三四五六七八九十]).{1,20})$", _someone),
+    (r"^(?=" + GIVEN + r")(?P<name>" + NAME + r")(?P<rest>" + _NOW + r"搬[到去].{2,14})$", _someone),
     (r"^(?P<all>.{4,80})$", _event),
     (r"^我" + ADV + r"搬[到去]了?(?P<place>[\u4e00-\u9fff\w]{2,12})$", _moved),
 ))  # fmt: skip

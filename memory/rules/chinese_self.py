@@ -277,6 +277,7 @@ RULES = tuple((re.compile(pattern), build) for pattern, build in (
     (r"^(?:我叫|我的(?:中文|英文|真实)?名字(?:叫|是)|我名叫|我姓名是)(?P<name>" + ANY_NAME + r")$", _name),
     (r"^我是(?P<name>" + NAME + r")$", _name),
     (ME + r"(?P<value>" + _NUMERAL + r")岁了?$", _age),
+    (r"^我(?:今天|昨天|这个月|上个月|今年|刚|已经)*(?:满|过完)(?P<value>" + _NUMERAL + r")岁了?$", _age),
     (r"^我的?生日(?:是|在)(?P<value>.{2,20})$", _birthday),
     (ME + r"(?P<neg>不再|不|没)?(?:(?:和|跟|与|同(?![事学伴桌乡窗伙门]))[^，]{1,14}?)?(?:一起|一块儿?)?(?:住在|定居在?|生活在|居住在)(?P<place>[\u4e00-\u9fff\w]{2,15})" + END, _lives),
     (ME + r"是(?P<place>[\u4e00-\u9fff]{2,6})人$", _from),

@@ -41,6 +41,7 @@ _ONE_COUPLE = {"partner": "spouse"}
 _HAPPENED = frozenset({"event", "experience"})
 _EATING = re.compile(r"^(?:[吃喝碰]|(?:eat|eating|drink|drinking|have|having)\s+)")
 _LEFT = frozenset({"left", "quit"})
+_STATUS = {"已婚": "married", "离异": "divorced"}
 _WED = {"married": "married", "got_married": "married", "got_engaged": "engaged", "got_divorced": "divorced"}
 _MUST_NOT = re.compile(r"不能|不可以|不许|cannot|can't|must not|not allowed|allerg|过敏", re.IGNORECASE)
 _CHANGED = re.compile(
@@ -129,7 +130,8 @@ def _left(candidate: Candidate, memory: Memory) -> bool:
     if attribute(old)[1] == "works_at":
         return new.predicate in _LEFT and not denied(old) and _same_object(new, old)
     wed = _WED.get(new.predicate) if attribute(old)[1] == "marital_status" else None
-    return wed is not None and words.fold(old.object) != wed
+    known = words.fold(old.object)
+    return wed is not None and _STATUS.get(known, known) != wed
 
 
 def _lost(candidate: Candidate, memory: Memory) -> bool:
