@@ -9,7 +9,7 @@ from itertools import groupby, takewhile
 from typing import Literal
 
 from muniment.memory.rules import words
-from muniment.memory.rules.cast import CALLED_ZH
+from muniment.memory.rules.cast import CALLED_ZH, THEIRS_ZH
 from muniment.memory.rules.reading import Reading, read, stem
 from muniment.memory.rules.reading_words import CONTRASTS, OPPOSED, ROLES, ROLES_ZH
 from muniment.memory.rules.text import vocabulary
@@ -44,6 +44,14 @@ _BOND = re.compile(
 _PREPOSITIONS = vocabulary(
     "at in on to from with for by near behind under over into about of during before after through as via against without"
 )
+# A number between the first noun and a verb is a name, and no amount.
+_NUMBERED = re.compile(
+    r"(?:(?:the|my|our|his|her|their|[\w-]+['’]s) )*"
+    r"(?!(?:in|on|at|since|until|by|before|after|all|another|first|last|next|may|june?|july?|(?:jan|feb|mar|apr|aug|sep|oct|nov|dec)\w*|\w+day) )"
+    r"(?P<what>[^\W\d_]+) (?:no\.? |number |nr\.? |#)?(?P<which>\d+[a-z]?(?: of \d+)?)"
+    r" (?=(?:is|was|has|had|will|can|needs?|must|should|does|did|went|came|broke|fell|got|lies|starts|ends|[a-z]+ed)\b)"
+)
+_NUMBERED_ZH = re.compile(r"第?(?P<which>\d+)(?P<what>[章节集期页层栋室]|[号日](?=[房楼线门仓库床桌院馆机站]))")
 _BARE = frozenset({"is", "are", "was"})
 _NAMING = _BARE | {"is named", "叫", "是"}
 # What somebody does, or is for, is no value of theirs: `is reading Dune`, `is in favour of …`.
@@ -65,7 +73,7 @@ def compare(new: Reading, old: Reading, *, vouched: bool = False) -> Verdict:
     """Two statements by their words alone."""
     if new.said == old.said:
         return "same"
-    if _other_owner(new, old) or _other_lead(new, old):
+    if of_another(new, old):
         return "different"
     if takes_back(new, old):
         return "supersedes"
@@ -137,8 +145,15 @@ def apart(new: Reading, old: Reading) -> bool:
 
 
 def of_another(new: Reading, old: Reading) -> bool:
-    """Whether the two are about different persons, or what belongs to different persons."""
-    return _other_owner(new, old) or _other_lead(new, old)
+    """Whether the two are about different persons, what belongs to different persons, or things of different numbers."""
+    return _other_owner(new, old) or _other_lead(new, old) or _other_number(new, old)
+
+
+def _other_number(new: Reading, old: Reading) -> bool:
+    """Whether each begins with another one of several that are told apart by their numbers: invoice 12, invoice 13."""
+    known = _NUMBERED_ZH if words.has_cjk(new.text) else _NUMBERED
+    mine, its = known.match(new.text), known.match(old.text)
+    return bool(mine and its and mine["what"] == its["what"] and mine["which"] != its["which"])
 
 
 def names_differ(new: Reading, old: Reading) -> bool:
@@ -345,7 +360,7 @@ def _slot(reading: Reading) -> tuple[frozenset[str | tuple[str, str]], str] | No
         if (verb == "叫" and _ONE_ZH.search(found["left"])) or (verb == "在" and _DOING_ZH.search(found["left"])):
             return None
         known = bool(thing.words) or verb == "住在"
-        fits = _PLACE_ZH.fullmatch(found["right"]) if verb == "在" else "的" not in found["right"]
+        fits = _PLACE_ZH.fullmatch(found["right"]) if verb == "在" else not THEIRS_ZH.match(found["right"])
     else:
         known = found["left"].startswith("the ") and (bool(thing.words) or verb not in _BARE)
         if _NO_VALUE.match(found["right"]):

@@ -293,3 +293,20 @@ def test_who_takes_no_others_place_is_not_forgotten() -> None:
 def test_what_says_itself_what_it_takes_the_place_of_takes_it(old: str, new: str, found: str) -> None:
     """With the old value in it, of the same thing and the same people."""
     assert verdict(pair(old, new), PROFILE, ())[0] == found
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "verdict_"),
+    [
+        ("Invoice 12 was paid", "Invoice 13 was paid", "different"),
+        ("Our room 4 has a broken window", "Our room 7 has a broken window", "different"),
+        ("Parcel 3 of 9 arrived at gate 7", "Parcel 4 of 9 arrived at gate 7", "different"),
+        ("3号房间漏水", "4号房间漏水", "different"),
+        ("5号出发", "6号出发", "supersedes"),
+        ("Weight 72 kg this week", "Weight 70 kg this week", "supersedes"),
+        ("May 12 is the deadline", "May 14 is the deadline", "supersedes"),
+    ],
+)
+def test_a_number_may_be_a_name(a: str, b: str, verdict_: str) -> None:
+    """Behind the first noun, without a unit, it tells one of several from the next."""
+    assert compare(read(b), read(a)) == verdict_
