@@ -2,13 +2,13 @@
 
     python -m benchmarks.consolidation [--memories 2000] [--errors 0.05] [--json]
                                        [--half tune|held-out|both|fresh|sealed|unseen|strange|last|plain|odd
-                                               |usual|daily|further|later|spare]
+                                               |usual|daily|further|later|spare|closing]
 
 Half of the memories are of families of statements that the rules may be made better on, half are held out; each half is a
 space of its own. `fresh` and `sealed` have as many memories as a half, of families written without sight of the rules;
 `unseen` too, above all about people with names nearly alike, written without sight of what the others have shown either,
 and so are `strange` and `last`, of which half of the families are about two people, `plain`, `usual`, `daily`,
-`further`, `later` and `spare`, which are ordinary, and `odd`, which is made to fool.
+`further`, `later`, `spare` and `closing`, which are ordinary, and `odd`, which is made to fool.
 The scripted model, over real HTTP, knows what was planted, and is wrong about a share of the pairs."""
 
 from __future__ import annotations

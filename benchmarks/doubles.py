@@ -23,7 +23,9 @@ DATA = Path(__file__).parent / "data" / "doubles.yaml"
 BOTH = ("tune", "held-out")
 BLIND = ("fresh", "sealed")  # of families written without sight of the rules
 # Those that follow BLIND: without sight of what others have shown, too.
-HALVES = (*BOTH, *BLIND, "unseen", "strange", "last", "plain", "odd", "usual", "daily", "further", "later", "spare")
+HALVES = (
+    *BOTH, *BLIND, "unseen", "strange", "last", "plain", "odd", "usual", "daily", "further", "later", "spare", "closing",
+)  # fmt: skip
 Role = Literal["base", "double", "change", "miss"]
 Label = Literal["same", "supersedes", "different"]
 _USER = ("The user", "the user", "用户")
