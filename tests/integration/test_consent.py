@@ -168,6 +168,23 @@ async def test_a_decision_is_no_news_of_a_memory(database_url: str) -> None:
         assert (await memory.get(scope(), receipt.changes[0].after.id)).updated_at == NOON
 
 
+async def test_what_is_forgotten_is_in_no_field(database_url: str) -> None:
+    """The field goes and comes with the memory that it rests on; said anew after that, it is asked about anew."""
+    async with engine(database_url) as memory:
+        held = (await memory.learn(scope(), said("I live in Porto."))).changes[0].after.id
+        (request,) = await memory.consents(scope())
+        await memory.decide(scope(), [request.id], approve=True, by="ana")
+        await memory.forget(scope(), held)
+        assert await profile(memory) == []
+        await memory.restore(scope(), held)
+        assert await profile(memory) == ["city: Porto"]
+        await memory.learn(scope(), said("Forget that I live in Porto."))
+        again = await memory.learn(scope(), said("I live in Porto."))
+        assert [(one.value, one.old) for one in again.asked] == [("Porto", None)]
+        await memory.decide(scope(), [again.asked[0].id], approve=True, by="ana")
+        assert await profile(memory) == ["city: Porto"]
+
+
 async def test_the_profile_is_for_those_who_may_read_it(database_url: str) -> None:
     """An agent without the category sees no field, and another user none at all."""
     async with engine(database_url) as memory:

@@ -1,6 +1,10 @@
 -- name: columns
 request_id, field, value, decision, memory_id, turns, old, asked_at, expires_at, decided_at, decided_by
 
+-- name: forgotten
+exists (select from muniment.memories m
+  where m.space_id = c.space_id and m.memory_id = c.memory_id and m.state = 'soft_deleted')
+
 -- name: signal (a waiting request for the value gets one more; one that nobody answered in time is asked anew)
 update muniment.consent_requests c set memory_id = %(memory)s,
   turns = case when c.expires_at <= %(at)s then %(turns)s::uuid[]
@@ -19,12 +23,13 @@ where c.space_id = %(space)s and c.field = %(field)s and c.decision = 'pending' 
 insert into muniment.consent_requests
   (space_id, request_id, field, value, decision, memory_id, turns, old, asked_at, expires_at)
 select %(space)s, %(request)s, %(field)s, %(value)s, 'pending', %(memory)s, %(turns)s,
-  (select value from muniment.consent_requests where space_id = %(space)s and field = %(field)s
-     and decision = 'approved' and field <> 'goals' order by decided_at desc limit 1), %(at)s, %(expires_at)s
+  (select value from muniment.consent_requests c where space_id = %(space)s and field = %(field)s
+     and decision = 'approved' and field <> 'goals' and not {{forgotten}} order by decided_at desc limit 1), %(at)s, %(expires_at)s
 where not exists (
   select from muniment.consent_requests c where c.space_id = %(space)s and c.field = %(field)s
     and lower(c.value) = lower(%(value)s)
-    and (c.decision in ('pending', 'approved') or c.decision = 'rejected' and c.decided_at > %(quiet)s))
+    and (c.decision = 'pending' or c.decision = 'approved' and not {{forgotten}}
+      or c.decision = 'rejected' and c.decided_at > %(quiet)s))
 returning {{columns}}
 
 -- name: decide (40001: serialization failure)
@@ -44,7 +49,7 @@ where space_id = %(space)s and (%(decisions)s::text[] is null or decision = any(
 order by asked_at desc, request_id limit %(limit)s
 
 -- name: profile
-select {{columns}} from muniment.consent_requests
-where space_id = %(space)s and decision = 'approved'
+select {{columns}} from muniment.consent_requests c
+where space_id = %(space)s and decision = 'approved' and not {{forgotten}}
 order by array_position(array['preferred_name', 'pronouns', 'city', 'language', 'tone', 'goals'], field), decided_at,
   request_id
