@@ -34,7 +34,7 @@ from muniment.memory.models.scripted import ScriptedOpenAI
 from muniment.memory.plan import Job, JobName, Outcome, WritePlan
 from muniment.memory.records import Revision, evolve
 from muniment.memory.settings import load
-from muniment.memory.stores import server
+from muniment.memory.stores import jobs, server
 from muniment.memory.stores.migrate import migrate
 from tests.engine import NOON, said, scope, settings
 
@@ -381,3 +381,17 @@ async def test_the_tables_are_made_once(empty_database_url: str) -> None:
     assert found == [("jobs", table) for table in tables]
     wrong = "select proname from pg_proc where pronamespace = 'jobs'::regnamespace and proconfig is null"
     assert rows(empty_database_url, wrong) == []
+
+
+async def test_tables_made_by_another_are_seen(database_url: str) -> None:
+    """Who found none and then waited, in one transaction, for another process to make them finds those, and makes none."""
+    async with (
+        await psycopg.AsyncConnection.connect(database_url, autocommit=True) as other,
+        await psycopg.AsyncConnection.connect(database_url) as waiting,
+    ):
+        await other.execute("drop schema jobs cascade")
+        assert not await jobs.exist(waiting)
+        async with other.transaction():
+            await jobs.ensure(other)
+        assert await jobs.exist(waiting)
+        await jobs.ensure(waiting)

@@ -1,5 +1,8 @@
 -- name: exists
-select to_regclass('jobs.procrastinate_jobs') is not null as made
+-- Asks the catalog's rows: `to_regclass` goes by a cache that a waiting transaction does not renew.
+select exists (
+    select from pg_catalog.pg_tables where schemaname = 'jobs' and tablename = 'procrastinate_jobs'
+) as made
 
 -- name: begin
 create schema if not exists jobs;
