@@ -135,6 +135,8 @@ def _one(settings: Settings, scope: Scope, *, dry: bool, limit: int | None, as_j
                     move(len(some))
 
                 run = await memory.consolidate(scope, dry=dry, limit=limit, tell=tell)
+            if run is not None and not run.from_rev and not (await memory.status(scope))["turns"]:
+                raise NotFound(f"there is nothing of {scope.owner!r} yet")
             return run or await _another(settings, memory, scope)
 
     run = session.run(work())
@@ -180,6 +182,10 @@ async def _everybody(
     total = Counter[str]()
     async with session.opened(settings, quiet=as_json) as memory:
         spaces = await memory.spaces(tenant)
+        if tenant is not None and not spaces:
+            raise NotFound(
+                f"there is nothing of a tenant {tenant!r}; `muniment consolidate --all` is about every tenant"
+            )
         several = len({one.tenant for one in spaces}) > 1
         with screen.progress("spaces", len(spaces), quiet=as_json) as move:
             async for visit in memory.consolidate_each(spaces, dry=dry, limit=limit, unchanged=unchanged):

@@ -136,7 +136,9 @@ def test_everybody_of_a_tenant(muniment: Muniment, twins: Callable[..., None]) -
     told = muniment("consolidate", "--tenant", "default").out.splitlines()
     assert [line.split(":")[0] for line in told[:2]] == ["ana", "ben"]
     assert told[2] == "2 spaces, 2 pairs checked, 2 merged, 0 superseded."
-    assert muniment("consolidate", "--tenant", "other").out.startswith("0 spaces")
+    nobody = muniment("consolidate", "--tenant", "other")
+    assert (nobody.code, nobody.out) == (4, "")
+    assert "nothing of a tenant 'other'" in nobody.err
     (total,) = muniment("consolidate", "--all", "--json").lines
     assert (total["spaces"], total["unchanged"], total["checked"]) == (2, 2, 0)
     *rows, total = muniment("consolidate", "--all", "--unchanged", "--json").lines
@@ -145,6 +147,18 @@ def test_everybody_of_a_tenant(muniment: Muniment, twins: Callable[..., None]) -
     assert muniment("remember", "I live in Porto", "--user", "ben").code == 0
     told = muniment("consolidate", "--all").out.splitlines()
     assert told[-1].endswith("; 1 unchanged since the last run.")
+
+
+def test_who_is_not_there_is_told(muniment: Muniment) -> None:
+    """A name that nobody has is not found; of somebody who is there, though without a memory, there is nothing to compare."""
+    refused = muniment("consolidate", "--user", "nobody", "--json")
+    assert (refused.code, refused.json["error"]["type"]) == (4, "NotFound")
+    assert refused.json["error"]["message"].startswith("there is nothing of 'nobody' yet")
+    assert muniment("consolidate", "--user", "nobody", "--dry-run").code == 4
+    assert muniment("consolidate", "--all").out.startswith("0 spaces")
+    assert muniment("chat", "--user", "ana", said="What is the capital of France?").code == 0
+    quiet = muniment("consolidate", "--user", "ana")
+    assert (quiet.code, quiet.out) == (0, "No pair of memories is to be looked at.\n")
 
 
 def test_what_waits_is_told_once_and_holds_up_nobody(
