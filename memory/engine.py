@@ -224,7 +224,7 @@ class Memory:
         return await lifecycle.history(self.house, scope, memory_id, limit)
 
     async def pin(self, scope: Scope, memory_id: MemoryId, *, pinned: bool = True) -> Receipt:
-        """Pin or unpin. Raises NotFound."""
+        """Pin or unpin. Raises NotFound, BadInput for a pin on what is forgotten."""
         return await lifecycle.pin(self.house, scope, memory_id, pinned)
 
     async def forget(self, scope: Scope, memory_id: MemoryId) -> Receipt:

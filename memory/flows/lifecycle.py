@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from shlex import quote
 
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.flows import asof
@@ -15,6 +16,7 @@ from muniment.memory.records import JournalEntry, Memory, MemoryId, Neighbour, R
 from muniment.memory.rules.text import clean
 
 _MOST = 2**31 - 1
+_SHORT_ID = 8
 _RELATED = 10  # of a memory's edges that are shown
 Step = Callable[[Memory], Change | None]
 
@@ -65,9 +67,14 @@ async def history(house: House, scope: Scope, memory_id: MemoryId | None, limit:
 
 
 async def pin(house: House, scope: Scope, memory_id: MemoryId, pinned: bool) -> Receipt:
-    """See `Memory.pin`."""
+    """See `Memory.pin`. Raises BadInput for a pin on what is forgotten."""
 
     def step(memory: Memory) -> Change | None:
+        if pinned and memory.state == "soft_deleted":
+            way = f"muniment restore {str(memory.id)[:_SHORT_ID]} --user {quote(scope.owner)}"
+            raise BadInput(
+                f"this memory is forgotten; to bring it back before it is pinned: `{way}`", id=str(memory.id)
+            )
         if memory.pinned == pinned:
             return None
         after = evolve(memory, pinned=pinned, updated_at=house.clock.now())

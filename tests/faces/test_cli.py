@@ -24,6 +24,11 @@ def test_life_of_a_memory(muniment: Muniment) -> None:
     assert muniment("forget", short, "--json").json["changes"][0]["action"] == "DELETE"
     assert muniment("list", "--json").json == {"user": "me", "rev": 4, "total": 0, "offset": 0, "memories": []}
     assert muniment("list", "--state", "soft_deleted", "--json").json["memories"][0]["id"] == memory_id
+    refused = muniment("pin", short)
+    assert (refused.code, refused.out) == (2, "")
+    assert "forgotten" in refused.err
+    assert f"`muniment restore {short} --user me`" in refused.err
+    assert muniment("unpin", short).out == "Was not pinned.\n"
     assert muniment("restore", short, "--json").json["changes"][0]["action"] == "RESTORE"
     lines = muniment("history", short, "--json").json["history"]
     assert [line["action"] for line in lines] == ["RESTORE", "DELETE", "UPDATE", "UPDATE", "ADD"]
