@@ -15,8 +15,9 @@ _RULES = english_self.RULES + english_tastes.RULES + english_aims.RULES + englis
 def facts(clause: Clause) -> list[Draft]:
     """What the clause states, by the first rule that finds something, and the people it names."""
     found: list[Draft] = []
+    ending = tail(clause.text)
     for pattern, build in _RULES:
-        match = pattern.match(clause.text) or pattern.match(tail(clause.text))
+        match = pattern.match(clause.text) or pattern.match(ending)
         if match and (found := list(build(match, clause))):
             break
     people = english_people.facts(clause)
