@@ -6,6 +6,7 @@ import hashlib
 import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Literal, NewType, TypeAlias
 from uuid import NAMESPACE_URL, UUID, uuid5
 
@@ -49,6 +50,16 @@ def _plain(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
+@lru_cache(maxsize=4_096)
+def _tenancy(tenant: str) -> SpaceId:
+    return SpaceId(uuid5(_SPACES, tenant))
+
+
+@lru_cache(maxsize=4_096)
+def _space(tenant: str, owner_type: str, owner: str) -> SpaceId:
+    return SpaceId(uuid5(_tenancy(tenant), f"{owner_type}:{owner}"))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
     """Who is asking. Made by the server, never from a model's arguments."""
@@ -72,17 +83,22 @@ class Scope:
     @property
     def space(self) -> SpaceId:
         """The space of this owner: `uuid5(tenant, owner)`, computed, never looked up."""
-        return SpaceId(uuid5(self.tenancy, f"{self.owner_type}:{self.owner}"))
+        return _space(self.tenant, self.owner_type, self.owner)
 
     @property
     def tenancy(self) -> SpaceId:
         """Where the tenant's own books are kept, such as what it spends."""
-        return SpaceId(uuid5(_SPACES, self.tenant))
+        return _tenancy(self.tenant)
 
     @property
     def whose(self) -> Scope:
         """The scope without what differs from turn to turn."""
-        return Scope(tenant=self.tenant, owner=self.owner, owner_type=self.owner_type)
+        return _whose(self.tenant, self.owner, self.owner_type)
+
+
+@lru_cache(maxsize=4_096)
+def _whose(tenant: str, owner: str, owner_type: OwnerType) -> Scope:
+    return Scope(tenant=tenant, owner=owner, owner_type=owner_type)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

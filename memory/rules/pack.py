@@ -31,12 +31,12 @@ def pack(
             left.append(one)
         elif len(kept) >= top_k:
             left.append(Omission(id=one.memory.id, reason="beyond top_k", score=one.score))
-        elif not tries or (cost := tokens.count(piece(one)) + JOINT) > budget - spent:
+        elif not tries or (cost := tokens.within(piece(one), budget - spent - JOINT)) is None:
             tries = max(0, tries - 1)
             left.append(Omission(id=one.memory.id, reason="over budget", score=one.score))
         else:
             kept.append(one)
-            spent += cost
+            spent += cost + JOINT
         if (len(kept) >= top_k or not tries) and not to_the_end:
             break
     while kept and (spent := tokens.count(whole(kept))) > budget:

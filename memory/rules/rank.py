@@ -95,7 +95,13 @@ def related(found: Sequence[Found], kept: Sequence[Hit], lens: Lens, *, least: f
 
     Only what is not relevant enough on its own is brought along, and never an insight."""
     hubs = {hit.memory.id for hit in kept}
-    tied = [(*_strongest(one, hubs), one) for one in found if one.memory.kind != "insight" and hubs & one.edges.keys()]
+    tied = [
+        (*_strongest(one, hubs), one)
+        for one in found
+        if one.edges and one.memory.kind != "insight" and hubs & one.edges.keys()
+    ]
+    if not tied:
+        return []
     told = [_text(hit.memory) for hit in kept]
     held = Counter(hit.memory.category for hit in kept)
     brought: list[Hit] = []
@@ -155,6 +161,7 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
     floor, ceiling = lens.profile.floor, lens.profile.ceiling
     for_a_name = recall.name_boost if wanted.for_a_name(lens.query) else 0.0
     known = 1 - recall.strange_penalty * lens.strange
+    [named] = lens.speakers if len(lens.speakers) == 1 else [None]
     looks = []
     for one, meant in zip(found, _meant(found, lens), strict=True):
         memory = one.memory
@@ -165,8 +172,8 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
         parts = (
             recall.semantic_weight * meaning,
             recall.keyword_weight * keyword,
-            recall.actor_boost * _spoken_by_the_named(memory, lens),
-            recall.period_boost * _timely(memory, lens),
+            recall.actor_boost if named is not None and (memory.actor_id or "").lower() == named else 0.0,
+            recall.period_boost * _timely(memory, lens) if lens.periods else 0.0,
             recall.dated_boost * dated,
             -recall.asking_penalty * asking,
             for_a_name * naming,
@@ -203,13 +210,8 @@ def _hit(look: _Look) -> Hit:
     )
 
 
-def _spoken_by_the_named(memory: Memory, lens: Lens) -> bool:
-    """Whether the one speaker whom the query names said it."""
-    return len(lens.speakers) == 1 and memory.actor_id is not None and memory.actor_id.lower() in lens.speakers
-
-
 def _timely(memory: Memory, lens: Lens) -> float:
-    if not lens.periods or memory.event_time is None:
+    if memory.event_time is None:
         return 0.0
     recall = lens.recall
     return wanted.nearness(

@@ -81,6 +81,7 @@ _NOT_A_SECRET = vocabulary(
 _GAP = r"[ .\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff-]"  # what is put between the groups of a number
 _DIGITS = re.compile(rf"\d+(?:{_GAP}\d+)*")
 _CARD_SHAPES = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (8, 8), *((n,) for n in range(13, 20))})
+_CARD_DIGITS = min(map(sum, _CARD_SHAPES))
 _IBAN = re.compile(_EDGE + rf"[A-Za-z]{{2}}[0-9]{{2}}(?:{_GAP}?[A-Za-z0-9]){{11,40}}")
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")
 _PHONE = re.compile(
@@ -165,6 +166,8 @@ def _accounts(text: str) -> Iterator[Span]:
 
 
 def _cards(run: re.Match[str]) -> Iterator[Span]:
+    if len(run.group()) < _CARD_DIGITS:
+        return
     groups = [(run.start() + part.start(), part.group()) for part in re.finditer(r"\d+", run.group())]
     first = 0
     while first < len(groups):

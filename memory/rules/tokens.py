@@ -270,7 +270,7 @@ _CLASS = bytes(32 if byte == 32 else 46 if byte in string.punctuation.encode() e
 # Runs in which any two neighbours are a pair that all vocabularies merge, but for the pairs behind them; the space before a
 # letter is one of the run. A capital or a rare letter may stand alone.
 _RUN = re.compile(rb"_?[A-Zjqxz]|_?[a-ik-pr-wy]+")
-_UNMERGED = tuple(b"bw gk gv kf lw mh nw wv yf yh yv".split())
+_UNMERGED = re.compile(b"(?=%b)" % b"|".join(b"bw gk gv kf lw mh nw wv yf yh yv".split()))
 # Marks of JSON that are merged wherever they stand: how many tokens fewer they are than marks.
 _MERGED = ((b'": "', 1), (b'", "', 1), (b'"}, {"', 2))
 
@@ -320,12 +320,28 @@ _WIDE = _Wide(dict.fromkeys(_TWO, 2) | dict.fromkeys(_ONE, 1))
 def count(text: str) -> int:
     """The most tokens that a text costs: 0 for an empty one, at least one for a word, mark or digit."""
     raw = text.encode("utf-8", "surrogatepass")
-    words = sum(map(_word, raw.translate(_CUT).replace(b"_", b" _").split()))
+    return _marks(text, raw) + _words(raw)
+
+
+def within(text: str, most: int) -> int | None:
+    """As `count`; None for more than `most`, which may show before the words are looked at."""
+    raw = text.encode("utf-8", "surrogatepass")
+    marks = _marks(text, raw)
+    cost = marks + _words(raw) if marks <= most else marks
+    return cost if cost <= most else None
+
+
+def _words(raw: bytes) -> int:
+    return sum(map(_word, raw.translate(_CUT).replace(b"_", b" _").split()))
+
+
+def _marks(text: str, raw: bytes) -> int:
+    """What marks, digits and all outside ASCII cost."""
     marks = len(raw.translate(None, _NOT_MARKS)) - sum([fewer * raw.count(piece) for piece, fewer in _MERGED])
     # A space before a mark is a part of it, as one before a word is.
     spaces = raw.translate(_CLASS).count(b" .")
     wide = 0 if text.isascii() else sum(map(_WIDE.__getitem__, _ASCII.sub("", text)))
-    return words + marks - spaces + wide
+    return marks - spaces + wide
 
 
 @lru_cache(maxsize=8_192)
@@ -334,4 +350,4 @@ def _word(word: bytes) -> int:
     known = _KNOWN.get(word)
     if known is not None:
         return known
-    return sum([(2 * len(run) + 1) // 3 for run in _RUN.findall(word)]) + sum(map(word.count, _UNMERGED))
+    return sum([(2 * len(run) + 1) // 3 for run in _RUN.findall(word)]) + len(_UNMERGED.findall(word))

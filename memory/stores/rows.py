@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +16,7 @@ from pgvector import HalfVector, SparseVector
 from muniment.memory.errors import BadInput
 from muniment.memory.looks import Found
 from muniment.memory.plan import Change, Extracted, OpsEvent, WritePlan
-from muniment.memory.records import Fact, JournalEntry, Memory, MemoryId, Revision, Turn, TurnId
+from muniment.memory.records import Fact, JournalEntry, Memory, MemoryId, Turn, TurnId
 from muniment.memory.rules import words
 from muniment.memory.rules.traits import indexed
 
@@ -40,6 +42,11 @@ _COPIED = (
     "superseded_by",
     "context",
 )
+_COLUMNS = itemgetter(
+    "memory_id", "kind", "category", "text", "fact", "stable_key", "importance", "confidence", "trust", "pinned", "state",
+    "tags", "agent_id", "run_id", "actor_id", "role", "session_id", "thread_id", "event_time", "created_at", "updated_at",
+    "last_accessed_at", "access_count", "purge_at", "rev", "superseded_by", "context", "turns",
+)  # fmt: skip
 _WRITTEN = (*_COPIED, "confidence", "rev", "tags", "turns")
 _FACT = tuple(Fact.__dataclass_fields__)
 _SAID = ("role", "actor", "text", "at", "source", "path", "tags", "recalled")
@@ -49,18 +56,52 @@ _TRACKED = tuple(OpsEvent.__dataclass_fields__)
 
 def memory(row: Mapping[str, Any]) -> Memory:
     """A row of the `columns` block as a Memory."""
-    fact = row["fact"]
+    return remembered(_COLUMNS(row))
+
+
+def remembered(values: Sequence[Any]) -> Memory:
+    """The values of the `columns` block, in its order, as a Memory."""
+    (
+        memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags, agent_id,
+        run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, last_accessed_at, access_count,
+        purge_at, rev, superseded_by, context, turns,
+    ) = values  # fmt: skip
     return Memory(
-        id=MemoryId(row["memory_id"]),
-        rev=Revision(row["rev"]),
-        confidence=float(str(np.float32(row["confidence"]))),  # 0.9, also where a real came in binary
-        tags=tuple(row["tags"]),
-        turns=tuple(row["turns"]),
-        last_accessed_at=row["last_accessed_at"],
-        access_count=row["access_count"],
+        id=memory_id,
+        kind=kind,
+        category=category,
+        text=text,
+        created_at=created_at,
+        updated_at=updated_at,
         fact=Fact(**fact | {key: tuple(fact.get(key, ())) for key in ("persons", "entities")}) if fact else None,
-        **{name: row[name] for name in _COPIED},
+        stable_key=stable_key,
+        importance=importance,
+        confidence=_shortest(confidence),
+        trust=trust,
+        pinned=pinned,
+        state=state,
+        tags=tuple(tags),
+        agent_id=agent_id,
+        run_id=run_id,
+        actor_id=actor_id,
+        role=role,
+        session_id=session_id,
+        thread_id=thread_id,
+        event_time=event_time,
+        last_accessed_at=last_accessed_at,
+        access_count=access_count,
+        purge_at=purge_at,
+        rev=rev,
+        superseded_by=superseded_by,
+        context=context,
+        turns=tuple(turns),
     )
+
+
+@lru_cache(maxsize=1_024)
+def _shortest(real: float) -> float:
+    """0.9, also where a real came in binary."""
+    return float(str(np.float32(real)))
 
 
 def spoken(row: Mapping[str, Any]) -> Turn:
@@ -80,15 +121,16 @@ def spoken(row: Mapping[str, Any]) -> Turn:
     )
 
 
-def found(row: Mapping[str, Any]) -> Found:
-    """A row of the `search` block as a Found."""
+def found(values: Sequence[Any]) -> Found:
+    """The values of a row of the `search` block behind its head, in their order, as a Found."""
+    *columns, share, edges, cosine, ranks, traits = values
     return Found(
-        memory=memory(row),
-        cosine=row["cosine"],
-        keyword=row["share"] or 0.0,
-        edges={MemoryId(UUID(id_)): strength for id_, strength in (row["edges"] or {}).items()},
-        ranks={name: place for name, place in (row["ranks"] or {}).items() if place},
-        traits=tuple(row["traits"]),
+        memory=remembered(columns),
+        cosine=cosine,
+        keyword=share or 0.0,
+        edges={MemoryId(UUID(id_)): strength for id_, strength in edges.items()} if edges else {},
+        ranks={name: place for name, place in ranks.items() if place} if ranks else {},
+        traits=tuple(traits),
     )
 
 

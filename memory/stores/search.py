@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, LiteralString
+from typing import Any, LiteralString, NamedTuple
 
 from pgvector import HalfVector
 from psycopg import AsyncCursor, AsyncRawCursor
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow, tuple_row
 
 from muniment.memory.looks import Search
 from muniment.memory.ports import Sight
@@ -34,9 +34,23 @@ _FILTERS: tuple[LiteralString, ...] = (
     "updated_after", "updated_before",
 )  # fmt: skip
 _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "timely", "before", "after")
-
-
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
+_Row = tuple[
+    Any, ...
+]  # of a search: its head, the columns of a memory (all null where none was found), what it was found by
+
+
+class _Head(NamedTuple):
+    """What a search says of the whole."""
+
+    now: int
+    speakers: Sequence[str] | None
+    unheard: Sequence[int]  # places of the terms, from 1, that no memory has
+    reached: bool
+    indexed: bool
+
+
+_HEAD = len(_Head._fields)
 
 
 class Searches(Indexes):
@@ -57,7 +71,7 @@ class Searches(Indexes):
         space = {"space": reader.scope.space, "allowed": sorted(reader.allowed), "as_of": as_of}
         if search and not stable and not thread:
             found = await self._asked(space, search)
-            return Sight(rev=_revision(found[0]["now"], as_of), **_met(search, found))
+            return Sight(rev=_revision(_head(found).now, as_of), **_met(search, found))
         async with self._reading(reader.scope, reader.allowed) as conn:
             rev = await conn.execute(_READ["rev"], space)
             hits = await self._search(conn, space, search, scan=not self._by_index(space)) if search else None
@@ -80,7 +94,7 @@ class Searches(Indexes):
         now = _revision(one(await rev.fetchone())["rev"], as_of)
         found = await hits.fetchall() if hits else []
         if found:
-            self._heed(space, found[0])
+            self._heed(space, _head(found))
         return Sight(
             rev=now,
             **(_met(search, found) if search else {}),
@@ -95,21 +109,21 @@ class Searches(Indexes):
             found = await conn.execute(_SEARCH["revision_at"], {"space": scope.space, "moment": moment})
             return Revision(one(await found.fetchone())["rev"])
 
-    async def _asked(self, space: Mapping[str, Any], search: Search) -> Sequence[DictRow]:
+    async def _asked(self, space: Mapping[str, Any], search: Search) -> list[_Row]:
         """The statement enters the space by itself: alone it is one transaction and one round trip."""
         for scan in (not self._by_index(space), True):
             async with self._calling() as conn:
                 hits = await self._search(conn, space, search, scan=scan)
             found = await hits.fetchall()
-            if self._heed(space, found[0]):
+            if self._heed(space, _head(found)):
                 break
         return found
 
     async def _whole(
-        self, conn: Connection, space: Mapping[str, Any], search: Search, hits: AsyncCursor[DictRow]
-    ) -> AsyncCursor[DictRow]:
+        self, conn: Connection, space: Mapping[str, Any], search: Search, hits: AsyncCursor[_Row]
+    ) -> AsyncCursor[_Row]:
         """The answer, or a scan's where the indexes have left something out."""
-        head = one(await hits.fetchone())
+        head = _head(await hits.fetchmany(1))
         await hits.scroll(0, mode="absolute")
         return hits if self._heed(space, head) else await self._search(conn, space, search, scan=True)
 
@@ -117,14 +131,14 @@ class Searches(Indexes):
         """What was is in no index."""
         return space["space"] in self._large and space["as_of"] is None
 
-    def _heed(self, space: Mapping[str, Any], head: DictRow) -> bool:
+    def _heed(self, space: Mapping[str, Any], head: _Head) -> bool:
         """Remember whether the space has indexes; whether the rows are all that there is."""
-        (self._large.add if head["indexed"] else self._large.discard)(space["space"])
-        return bool(head["reached"])
+        (self._large.add if head.indexed else self._large.discard)(space["space"])
+        return head.reached
 
     async def _search(
         self, conn: Connection, space: Mapping[str, Any], search: Search, *, scan: bool
-    ) -> AsyncCursor[DictRow]:
+    ) -> AsyncCursor[_Row]:
         text, names = _statement(
             _given(search.filters),
             speakers=bool(search.speakers),
@@ -137,10 +151,11 @@ class Searches(Indexes):
         )
         whole = text if scan else large.among(text, space["space"], self._model, len(search.vector), search.candidates)
         asked = {**space, **self._searched(search)}
-        cursor = AsyncRawCursor(conn, row_factory=dict_row)
+        cursor = AsyncRawCursor(conn, row_factory=tuple_row)
         return await cursor.execute(whole, [asked[name] for name in names], prepare=True, binary=True)
 
     def _searched(self, search: Search) -> dict[str, Any]:
+        dimensions = [words.dimension(term) for term in search.terms]
         return {
             **{name: getattr(search.filters, name) for name in _given(search.filters)},
             **{name: getattr(search.weights, name) for name in _WEIGHTS},
@@ -150,7 +165,8 @@ class Searches(Indexes):
             "vector": HalfVector(search.vector),
             "model": self._model,
             "categories": list(search.categories),
-            "words": f"{{{','.join(str(words.dimension(term)) for term in search.terms)}}}",
+            "words": f"{{{','.join(map(str, dimensions))}}}",
+            "heard": rows.sparse(dict.fromkeys(dimensions, 1.0)),
             "traits": rows.sparse(search.weights.traits),
             "since": [start.timestamp() for start, _ in search.periods],
             "until": [end.timestamp() for _, end in search.periods],
@@ -164,13 +180,19 @@ def _revision(now: int, as_of: Revision | None) -> Revision:
     return Revision(now if as_of is None else min(now, as_of))
 
 
-def _met(search: Search, found: Sequence[DictRow]) -> dict[str, Any]:
-    """What the rows of a search say of a Sight: its first one is there even when nothing was found."""
-    unheard = frozenset(search.terms[n - 1] for n in found[0]["unheard"] if n <= len(search.terms))
+def _head(found: Sequence[_Row]) -> _Head:
+    """What the rows of a search begin with: the first one is there even when nothing was found."""
+    return _Head(*found[0][:_HEAD])
+
+
+def _met(search: Search, found: Sequence[_Row]) -> dict[str, Any]:
+    """What the rows of a search say of a Sight."""
+    head = _head(found)
+    unheard = frozenset(search.terms[n - 1] for n in head.unheard if n <= len(search.terms))
     return {
-        "found": tuple(rows.found(row) for row in found if row["memory_id"] is not None),
+        "found": tuple(rows.found(row[_HEAD:]) for row in found if row[_HEAD] is not None),
         "unheard": unheard,
-        "speakers": tuple(found[0]["speakers"] or ()),
+        "speakers": tuple(head.speakers or ()),
     }
 
 

@@ -40,7 +40,7 @@ select h.*, f.* from (
     array(select n from idf where df is null) as unheard, {reached} as reached,
     coalesce((select indexed from space), false) as indexed
 ) h left join (
-  select p.share, p.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits, {{shown}}
+  select {{shown}}, p.share, p.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits
   from picked p
   cross join lateral (
     select * from {source} where m.memory_id = p.memory_id and {{scoped}}{narrowed} offset 0) m{places}
@@ -66,11 +66,11 @@ select {looked} from {source} where {{scoped}}{narrowed}
 
 -- name: looked (`words` only of what has one of the query)
 m.memory_id, {standing} as standing, {speaker} as speaker,{dense}
-    case when m.words <#> (select {{heard}}) < 0 then m.words end as words
+    case when m.words <#> %(heard)s < 0 then m.words end as words
 
 -- name: scope
 select n, speakers, cardinality(speakers) = 1 as one_speaker from (
-    select count(*) as n, array(select distinct speaker from base where speaker is not null) as speakers from base) s
+    select count(*) as n, array_agg(distinct speaker) filter (where speaker is not null) as speakers from base) s
 
 -- name: df
 (select n, count(*) as df from posting group by n)
@@ -100,9 +100,6 @@ and coalesce(r.created_at < (
 
 -- name: chosen (who asks for all that they may read is kept to that by row-level security)
 and m.category = any(%(categories)s)
-
--- name: heard (all words of the query)
-('{' || (select string_agg(d || ':1', ',') from (select distinct d from unnest(%(words)s::int[]) d order by d) o) || '}/1000000000')::sparsevec
 
 -- name: standing (what a memory has without the words of the query)
 %(semantic)s * least(1, (coalesce({cosine}, %(floor)s) - %(floor)s) / (%(ceiling)s - %(floor)s))
