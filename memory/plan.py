@@ -88,7 +88,8 @@ class Parcel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What a write did. `skipped` is the gate's reason; `refused` counts candidates that failed validation."""
+    """What a write did. `skipped` is the gate's reason; `refused` counts candidates that failed validation; `unmet` has a
+    sentence for each wish to forget that no memory was matched to."""
 
     rev: Revision
     changes: tuple[Change, ...] = ()
@@ -96,6 +97,7 @@ class Receipt:
     skipped: str | None = None
     repaired: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    unmet: tuple[str, ...] = ()
     asked: tuple[Consent, ...] = ()  # requests for consent that this write made
 
 

@@ -234,11 +234,26 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a person wants forgotten: by the words of a memory, or by an attribute without its value."""
+
+    said: str
+    words: str
+    told: str = ""  # in the third person, where it is about the one who says it
+    facts: tuple[Fact, ...] = ()  # that it states
+    keys: tuple[str, ...] = ()  # starts of the stable keys of the attribute that it names
+    word: str = ""  # which one of several of a kind: the dog among the pets
+    alone: bool = False  # it names one: where there are several, none is meant for sure
+    vain: bool = False  # nothing is forgotten by it, whatever there is
+    everything: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
     """What the words of a turn hold: statements to keep, and what the person wants forgotten."""
 
     candidates: tuple[Candidate, ...] = ()
-    forget: tuple[str, ...] = ()
+    forget: tuple[Wish, ...] = ()
     asked: frozenset[str] = frozenset()  # the texts of those that the person asked to remember
 
 

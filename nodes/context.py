@@ -37,7 +37,7 @@ async def context(
         return Command(goto="deny", update=left | State(space=owner) if owner else left)
     update = State(
         space=str(who.space), asked=[one.id for one in said if one.id], at=memory.now().isoformat(), writes=[],
-        reports=[], handoff=None, handoffs=0, unread="", unwritten="", refused=False, rev=None, stable="", header="",
+        reports=[], handoff=None, handoffs=0, unread="", unmet="", unwritten="", refused=False, rev=None, stable="", header="",
         bullets=[], moving="", recalled=[], asking=[], decided="", messages=_without_secrets(said, memory),
     )  # fmt: skip
     try:

@@ -20,7 +20,7 @@ from muniment.nodes.state import Acted, State, Who, asked, reply, speaker, turn
 async def episodic(
     state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
 ) -> State:
-    """Record the turn with what was done in it, advance the thread's cursor, and tell the user what was not kept."""
+    """Record the turn with what was done in it, advance the thread's cursor, and tell the user what was not kept or not forgotten."""
     who = speaker(state, runtime, config, settings.tenant)
     place = await past.go_on(state, runtime, config, written=True)
     answer = reply(state)
@@ -43,9 +43,10 @@ async def episodic(
     found = place | State(to_record=waiting, unwritten=failed, acts=acts)
     if not waiting:
         found |= await _tell(state, who, memory, settings)
-    if answer is not None and failed and not state.get("unread"):
+    notes = [one for one in (state.get("unmet", ""), "" if state.get("unread") else failed) if one]
+    if answer is not None and notes:
         # The same id: the message is replaced, the thread has one reply.
-        found["messages"] = [AIMessage(f"{answer.text}\n\n{failed}", id=answer.id, name=answer.name)]
+        found["messages"] = [AIMessage("\n\n".join([str(answer.text), *notes]), id=answer.id, name=answer.name)]
     return found
 
 

@@ -26,7 +26,9 @@ async def hotpath(
     """Learn from the user's messages, those first that an earlier turn could not give to memory."""
     who = speaker(state, runtime, config, settings.tenant)
     waiting = state.get("to_learn", {}) | {one.id: state["at"] for one in asked(state) if one.id}
-    found = State(writes=[], unwritten="", asking=[], to_confirm=[], decided=await _answered(state, who, memory))
+    found = State(
+        writes=[], unmet="", unwritten="", asking=[], to_confirm=[], decided=await _answered(state, who, memory)
+    )
     messages = [one for one in state["messages"] if one.id in waiting]
     waiting = {str(one.id): waiting[str(one.id)] for one in messages}  # a message that was removed waits no longer
     for message in messages:
@@ -39,6 +41,7 @@ async def hotpath(
         else:
             found["writes"] += [wire.change(one) for one in receipt.changes]
             found["asking"] += [wire.request(one) for one in receipt.asked if one.field in SENSITIVE]
+            found["unmet"] = "\n\n".join(filter(None, [found["unmet"], *receipt.unmet]))
         waiting.pop(str(message.id))
     if not found["unwritten"]:
         found["asking"] += await _found_since(state, who, memory, {one["id"] for one in found["asking"]})

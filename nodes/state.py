@@ -84,6 +84,7 @@ class State(TypedDict, total=False):
     handoff: Task | None
     handoffs: int
     unread: str  # why the turn goes on without memory, one sentence
+    unmet: str  # what was to be forgotten and was not, a sentence each
     unwritten: str  # why something of the turn was not kept, one sentence
     refused: bool  # the message itself is not valid
     to_learn: dict[str, str]  # message id -> time: what memory could not take yet waits here for the next turn

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from muniment.memory.errors import Conflict
@@ -43,11 +44,19 @@ class Vectors:
         self._made |= dict(zip(texts, await house.embedder.documents(texts), strict=True))
 
 
-Make: TypeAlias = Callable[[Vectors], Awaitable[tuple[WritePlan, tuple[str, ...]] | Receipt]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aside:
+    """What is not in a plan, for its receipt."""
+
+    refused: tuple[str, ...] = ()
+    unmet: tuple[str, ...] = ()
+
+
+Make: TypeAlias = Callable[[Vectors], Awaitable[tuple[WritePlan, Aside] | Receipt]]
 
 
 async def committed(house: House, scope: Scope, make: Make) -> Receipt:
-    """Commit what `make` plans, with what it refused; where it gives a receipt instead, there is nothing to commit. It writes
+    """Commit what `make` plans, with what is not in it; where it gives a receipt instead, there is nothing to commit. It writes
     nothing before it has all its vectors.
 
     Raises Conflict when the space was another one at each of `write.attempts`, ModelError."""
@@ -57,8 +66,8 @@ async def committed(house: House, scope: Scope, make: Make) -> Receipt:
         made = await make(vectors)
         if isinstance(made, Receipt):
             return made
-        plan, refused = made
-        return evolve(await house.store.commit(plan), refused=refused)
+        plan, aside = made
+        return evolve(await house.store.commit(plan), refused=aside.refused, unmet=aside.unmet)
 
     for _ in range(_ROUNDS):
         try:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, time, timedelta
 from uuid import uuid4
 
-from muniment.memory.flows.attempts import Vectors, committed
+from muniment.memory.flows.attempts import Aside, Vectors, committed
 from muniment.memory.flows.house import House
 from muniment.memory.plan import Change, Receipt, WritePlan
 from muniment.memory.ports import Happened
@@ -20,7 +20,7 @@ _TURNS = 40  # that one look reads, at most
 async def capture(house: House, scope: Scope) -> Receipt:
     """See `Memory.capture`. One read, and one commit when there is something to tell."""
 
-    async def make(read: Vectors) -> tuple[WritePlan, tuple[str, ...]] | Receipt:
+    async def make(read: Vectors) -> tuple[WritePlan, Aside] | Receipt:
         now = house.clock.now()
         found = await house.store.happened(
             scope, tag=episode.TAG, category=episode.CATEGORY, since=_since(house, now), limit=_TURNS
@@ -29,7 +29,7 @@ async def capture(house: House, scope: Scope) -> Receipt:
         changes = _changes(house, scope, told, found.episodes, now, read)
         if not changes:
             return Receipt(rev=found.rev, skipped="nothing to tell")
-        return WritePlan(scope=scope, expects=found.rev, node="episodic", at=now, changes=changes), ()
+        return WritePlan(scope=scope, expects=found.rev, node="episodic", at=now, changes=changes), Aside()
 
     return await committed(house, scope, make)
 

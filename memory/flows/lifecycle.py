@@ -8,7 +8,7 @@ from shlex import quote
 
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.flows import asof
-from muniment.memory.flows.attempts import Vectors, committed
+from muniment.memory.flows.attempts import Aside, Vectors, committed
 from muniment.memory.flows.house import House
 from muniment.memory.pages import KINDS, STATES, TRUSTS, Listing, Page
 from muniment.memory.plan import Change, Receipt, WritePlan
@@ -121,11 +121,11 @@ def _paged(limit: int, offset: int) -> None:
 
 
 async def _change(house: House, scope: Scope, memory_id: MemoryId, step: Step) -> Receipt:
-    async def make(_: Vectors) -> tuple[WritePlan, tuple[str, ...]] | Receipt:
+    async def make(_: Vectors) -> tuple[WritePlan, Aside] | Receipt:
         rev, _near = await house.store.near(scope, (), 0)
         change = step(await get(house, scope, memory_id))
         if change is None:
             return Receipt(rev=rev)
-        return WritePlan(scope=scope, expects=rev, node="face", at=house.clock.now(), changes=(change,)), ()
+        return WritePlan(scope=scope, expects=rev, node="face", at=house.clock.now(), changes=(change,)), Aside()
 
     return await committed(house, scope, make)

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from muniment.memory.errors import ModelError
 from muniment.memory.flows import spend
-from muniment.memory.flows.attempts import Vectors, committed
+from muniment.memory.flows.attempts import Aside, Vectors, committed
 from muniment.memory.flows.caps import Write, capped
 from muniment.memory.flows.house import House, safe_text, unwanted
 from muniment.memory.pages import STATES, Listing
@@ -140,7 +140,7 @@ def _fitted(house: House, told: Procedure) -> Procedure | None:
 
 async def _meet(
     house: House, scope: Scope, found: Sequence[_Found], read: Vectors
-) -> tuple[WritePlan, tuple[str, ...]] | Receipt:
+) -> tuple[WritePlan, Aside] | Receipt:
     """The plan and what is refused of it, or the receipt where there is nothing to write."""
     # The revision first: what another writer adds between the looks makes the plan outdated.
     rev, near = await house.store.near(scope, [one.probe for one in found], house.settings.write.neighbours)
@@ -150,7 +150,9 @@ async def _meet(
     if not left:
         return Receipt(rev=rev, skipped="erased meanwhile")
     plan, refused = await _plan(house, scope, rev, left, read)
-    return (plan, refused) if plan.changes else Receipt(rev=rev, refused=refused, skipped=None if refused else "known")
+    if plan.changes:
+        return plan, Aside(refused=refused)
+    return Receipt(rev=rev, refused=refused, skipped=None if refused else "known")
 
 
 async def _plan(

@@ -10,15 +10,13 @@ from uuid import uuid4
 
 from muniment.memory.errors import BadInput, TooLarge
 from muniment.memory.flows import consent, procedures
-from muniment.memory.flows.attempts import Vectors, committed
+from muniment.memory.flows.attempts import Aside, Vectors, committed
 from muniment.memory.flows.caps import Write, capped
 from muniment.memory.flows.house import House, safe_text, unwanted
-from muniment.memory.flows.lifecycle import forgotten
 from muniment.memory.flows.meeting import met
-from muniment.memory.flows.recall import prepare
-from muniment.memory.looks import Search
-from muniment.memory.plan import Change, Extracted, Job, OpsEvent, Receipt, Status, WritePlan
-from muniment.memory.records import Candidate, Extraction, MemoryId, Node, Query, Revision, Scope, Turn, Vector, evolve
+from muniment.memory.flows.wishes import Sought, granted, sought, told
+from muniment.memory.plan import Extracted, Job, OpsEvent, Receipt, Status, WritePlan
+from muniment.memory.records import Candidate, Extraction, MemoryId, Node, Revision, Scope, Turn, Vector, evolve
 from muniment.memory.rules import gate, procedure_words, suspect, words
 from muniment.memory.rules.consent import proposals
 from muniment.memory.rules.denial import denied
@@ -37,7 +35,7 @@ class _Draft:
 
     candidates: tuple[Candidate, ...]
     vectors: tuple[Vector, ...]
-    forget: tuple[Search, ...] = ()
+    forget: tuple[Sought, ...] = ()
     turns: tuple[Turn, ...] = ()
     refused: tuple[str, ...] = ()
     node: Node = "hotpath"
@@ -210,7 +208,7 @@ async def settle(
     draft = _Draft(
         candidates=kept,
         vectors=tuple(vectors),
-        forget=tuple([await prepare(house, Query(text=one), tuple(house.categories)) for one in found.forget]),
+        forget=await sought(house, found.forget),
         turns=turns,
         refused=refused,
         node=node,
@@ -230,19 +228,17 @@ async def settle(
     )
 
 
-async def _meet(
-    house: House, scope: Scope, draft: _Draft, read: Vectors
-) -> tuple[WritePlan, tuple[str, ...]] | Receipt:
-    """The plan and what is refused of it, or the receipt where there is nothing to write."""
-    plan, refused = await _plan(house, scope, draft, read)
+async def _meet(house: House, scope: Scope, draft: _Draft, read: Vectors) -> tuple[WritePlan, Aside] | Receipt:
+    """The plan and what is not in it, or the receipt where there is nothing to write."""
+    plan, aside = await _plan(house, scope, draft, read)
     if plan.changes or plan.proposals or (plan.extracted is not None and plan.extracted.source != "rules"):
-        return plan, refused
-    if refused:  # its words are not lost with it
+        return plan, aside
+    if aside.refused:  # its words are not lost with it
         await house.store.record(scope, draft.turns, keep=house.terms.turns)
-    return Receipt(rev=plan.expects, refused=refused)
+    return Receipt(rev=plan.expects, refused=aside.refused, unmet=aside.unmet)
 
 
-async def _plan(house: House, scope: Scope, draft: _Draft, read: Vectors) -> tuple[WritePlan, tuple[str, ...]]:
+async def _plan(house: House, scope: Scope, draft: _Draft, read: Vectors) -> tuple[WritePlan, Aside]:
     """The plan, and why some of what was found is not in it."""
     at = house.clock.now()
     rev, near = await met(house, scope, draft.candidates, draft.vectors)
@@ -257,7 +253,7 @@ async def _plan(house: House, scope: Scope, draft: _Draft, read: Vectors) -> tup
     if near:
         await _compared(house, scope, draft.node, max((one.sim for found in near for one in found), default=None))
     looked = draft.extracted
-    gone = await _forgets(house, scope, draft, merged) if draft.forget else ()
+    gone, unmet = await granted(house, scope, draft.forget, merged.changes)
     expires_at = at + timedelta(days=house.settings.consent.days)
     wishes = proposals(incoming, merged.changes, expires_at=expires_at, said=looked.turn if looked else None)
     plan = WritePlan(
@@ -272,7 +268,7 @@ async def _plan(house: House, scope: Scope, draft: _Draft, read: Vectors) -> tup
         proposals=wishes,
         jobs=consent.reminders(scope, [one.expires_at for one in wishes]),
     )
-    return plan, merged.refused
+    return plan, Aside(refused=merged.refused, unmet=await told(house, scope, unmet, draft.turns))
 
 
 def _reread(draft: _Draft, merged: Merged, read: Vectors) -> Merged:
@@ -283,19 +279,6 @@ def _reread(draft: _Draft, merged: Merged, read: Vectors) -> Merged:
     return evolve(
         merged, changes=tuple(evolve(one, vector=own.get(one.after.id, one.vector)) for one in merged.changes)
     )
-
-
-async def _forgets(house: House, scope: Scope, draft: _Draft, merged: Merged) -> tuple[Change, ...]:
-    """The memories that hold every word of what is to be forgotten; a phrase without content words forgets nothing."""
-    touched = {change.after.id for change in merged.changes}
-    gone: dict[MemoryId, Change] = {}
-    for search in draft.forget:
-        wanted = set(search.terms)
-        sight = await house.store.look(house.owner(scope), search)
-        for one in sight.found:
-            if wanted and one.memory.id not in touched and wanted <= set(words.lexemes(one.memory.text)):
-                gone[one.memory.id] = forgotten(house, one.memory)
-    return tuple(gone.values())
 
 
 async def _compared(house: House, scope: Scope, node: Node, best: float | None) -> None:

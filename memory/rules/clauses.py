@@ -14,6 +14,7 @@ _CITED = re.compile(r"^[ \t]*(?:>|\|).*$", re.MULTILINE)
 _QUOTED = re.compile(
     r'"([^"\n]{1,600})"|(?<![\w\'])\'([^\'\n]{2,300})\'(?![\w\'])|「([^」\n]{1,600})」|『([^』\n]{1,600})』|《([^》\n]{1,100})》|«([^»\n]{1,300})»'
 )
+_OWN_WORDS = re.compile(r"(?:i|i'm|my|we|you|(?:please\s+)?(?:forget|stop))\b|我|请?(?:把|忘|别|删)", re.IGNORECASE)
 _SENTENCE = re.compile(
     r"(?:[^.!?。！？\n]|\.(?=\w)|(?<=\b[A-Z])\.(?= [A-Z])|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bMrs)\.|(?<=\bSt)\.)+[.!?。！？]*"
 )
@@ -116,9 +117,7 @@ def sentences(text: str) -> Iterator[str]:
 def _unquoted(found: re.Match[str]) -> str:
     """A quoted name stays; a quoted sentence is somebody's words."""
     said = next(group for group in found.groups() if group is not None)
-    short = (
-        len(said.split()) <= 3 and len(said) <= 30 and not re.match(r"(?:i|i'm|my|we|you)\b|我", said, re.IGNORECASE)
-    )
+    short = len(said.split()) <= 3 and len(said) <= 30 and not _OWN_WORDS.match(said)
     return said.strip(",.") if short else " … "
 
 

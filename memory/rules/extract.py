@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from muniment.memory.records import Candidate, Extraction, Turn, evolve
+from muniment.memory.records import Candidate, Extraction, Turn, Wish, evolve
 from muniment.memory.rules import chinese, dates, english, english_spoken
 from muniment.memory.rules.clauses import clauses, sentences, undecorated
 from muniment.memory.rules.draft import Clause, Draft
+from muniment.memory.rules.to_forget import POLITE, wish
 
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _MOST = 24
 _READ = 1000  # clauses: a pasted book is not searched to its end on the hot path
 _ASKED_FOR = 3  # importance, at least, of what the person wants remembered
 
-_POLITE = r"^[\s,]*(?:(?:and|but|so|also|oh|ok|okay|well|hey|hi|hello|actually|btw|yes|no|now|please|kindly|just|can you|could you|will you|would you|i want you to|i need you to|i'd like you to|you should|you can|you must|always)[\s,]+)*"
 _REMEMBER = re.compile(
-    _POLITE
+    POLITE
     + r"(?:(?:remember|note|keep\s+in\s+mind|bear\s+in\s+mind|don't\s+forget|do\s+not\s+forget|never\s+forget|make\s+a\s+note|take\s+note|memori[sz]e|write\s+down|save|store)"
     r"(?:\s+(?:this|the\s+following|it|for\s+(?:later|me|next\s+time|the\s+future)))*\s*(?:[:,]\s*|\s+)(?:that\s+|of\s+)?)(?P<inner>\S.*)$",
     re.IGNORECASE | re.DOTALL,
@@ -27,25 +27,10 @@ _NOT_TO_KEEP = re.compile(
     re.IGNORECASE,
 )
 _OWN = re.compile(r"(?:i|i'm|i've|my|our|call\s+me)\b", re.IGNORECASE)
-_FORGET = re.compile(
-    _POLITE
-    + r"(?:forget|stop\s+remembering|don't\s+remember|do\s+not\s+remember|don't\s+save|do\s+not\s+save|don't\s+store|(?:delete|erase|remove|clear|drop)\s+(?:the\s+)?(?:memory|memories|note|notes|fact|information|everything|all|what)"
-    r"(?:\s+(?:you\s+(?:know|have|remember|saved|stored)|i\s+(?:said|told\s+you)))?(?:\s+about)?)\s+(?:(?:about|that|everything|all|anything|the\s+fact|what\s+(?:i\s+said|i\s+told\s+you|you\s+know)|the\s+thing|of)\s+)*(?P<inner>\S.*)$",
-    re.IGNORECASE | re.DOTALL,
-)
-_IDLE_FORGET = re.compile(
-    r"(?:it|that|this|them|me|him|her|you|to\b.*|about\s+(?:it|that)|the\s+(?:rest|past|haters)|all\s+(?:that|this)|everything|how\b.*|what\b.*|where\b.*|when\b.*|why\b.*|if\b.*|last\s+\w+|never\s*mind)(?:[\s,]+(?:thanks|thank\s+you|please|ok|okay|then|now))*\W*$",
-    re.IGNORECASE,
-)
 _REMEMBER_ZH = re.compile(
     r"^[\s，,]*(?:请|麻烦|帮我|你要|你|一定要|务必|好好)*(?:记住|记一下|记下来?|记着|牢记|(?:记得|别忘了|不要忘记|不要忘了)(?=我))(?:一下|这个|这件事|这一点|，|,|：|:|\s)*(?P<inner>\S.*)$",
     re.DOTALL,
 )
-_FORGET_ZH = re.compile(
-    r"^[\s，,]*(?:请|麻烦|帮我|你|把)*(?:忘掉|忘记|忘了|别记住?|不要记住?|不用记住?|别再记|删掉|删除|清除|抹掉)(?:了|关于|有关|我说的|我说过的|你记得的|：|:|，|,|\s)*(?P<inner>\S.*)$|^[\s，,]*(?:请|麻烦|帮我|你)*把(?P<moved>.{1,60}?)(?:忘掉|忘了|删掉|删除|抹掉)(?:吧|了)?[。.！!]*$",
-    re.DOTALL,
-)
-_IDLE_FORGET_ZH = re.compile(r"(?:它|这个|那个|这些|吧|这件事|他|她|我|一切|什么.*)[吧了。.！!]*$")
 # What the assistant asked last, and how the answer starts when it is said in full.
 _ANSWERS = (
     (re.compile(r"what(?:'s|\s+is)\s+your\s+name\s*\?$", re.IGNORECASE), "My name is "),
@@ -67,7 +52,7 @@ _BARE_ANSWER = re.compile(r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|
 
 
 def extract(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extraction:
-    """The statements of a user's turn, the last word on each thing, and the phrases that it asks to forget.
+    """The statements of a user's turn, the last word on each thing, and what it asks to forget.
 
     At most 24 statements from the first 1,000 clauses. Turns of other roles hold nothing. `previous`, oldest first, says what a bare answer answers."""
     if turn.role != "user":
@@ -75,14 +60,14 @@ def extract(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extraction:
     text = _completed(turn.text, previous)
     lower = turn.text == turn.text.lower()
     found: dict[str, Candidate] = {}
-    forget: dict[str, None] = {}
+    forget: dict[str, Wish] = {}
     asked: set[str] = set()
     budget = iter(range(_READ))
     who: english_spoken.Person | None = None
     for sentence in sentences(text):
-        phrase = _to_forget(sentence)
-        if phrase:
-            forget[phrase] = None
+        if wanted := wish(sentence):
+            stated = () if wanted.keys or not wanted.words else _stated(wanted.said, turn, budget, who, lower=lower)
+            forget[wanted.said] = evolve(wanted, facts=tuple(one.fact for one in stated))
             continue
         for one in _stated(sentence, turn, budget, who, lower=lower):
             candidate = _candidate(one, turn)
@@ -92,7 +77,7 @@ def extract(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extraction:
         who = english_spoken.somebody(english_spoken.written(sentence)) or (who if _PRONOUN.search(sentence) else None)
         if len(found) >= _MOST:
             break
-    return Extraction(candidates=tuple(found.values())[:_MOST], forget=tuple(forget), asked=frozenset(asked))
+    return Extraction(candidates=tuple(found.values())[:_MOST], forget=tuple(forget.values()), asked=frozenset(asked))
 
 
 def _completed(text: str, previous: tuple[Turn, ...]) -> str:
@@ -106,29 +91,6 @@ def _completed(text: str, previous: tuple[Turn, ...]) -> str:
 
 def _key(candidate: Candidate) -> str:
     return candidate.fact.key if candidate.fact else candidate.text
-
-
-def _to_forget(sentence: str) -> str | None:
-    found = _FORGET.match(sentence)
-    if found:
-        inner = found["inner"].strip(" .,!?")
-        return (
-            None
-            if _IDLE_FORGET.match(inner)
-            or (
-                re.match(r"(?:don't|do not|never)\b", sentence.strip(), re.IGNORECASE)
-                and "forget" in sentence.casefold()[:20]
-            )
-            else inner
-        )
-    found = _FORGET_ZH.match(sentence)
-    if found and not sentence.rstrip().endswith(("？", "?", "吗")):
-        inner = (found["inner"] or found["moved"]).strip(" 。，！.,!")
-        inner = re.sub(
-            r"^我的?|(?:的(?:事情?|记忆|内容|信息)|的?[这那](?:件事情?|个?事儿?|一点|回事))?[吧了]?$", "", inner
-        )
-        return inner if inner and not _IDLE_FORGET_ZH.match(inner) else None
-    return None
 
 
 def _stated(

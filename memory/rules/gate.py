@@ -47,6 +47,9 @@ _QUESTION_START = re.compile(
 _QUESTION_ZH = re.compile(
     r"(?:请问|为什么|为何|怎么|怎样|如何|什么|谁|哪|能不能|可不可以|是不是|有没有|你能|你可以|你会|你知道|你觉得|多少|几点)"
 )
+_FORGET_ZH = re.compile(
+    r"(?:请|麻烦|帮我|把|你)*(?:忘[记掉了]|别再?记|不[要用]记|删[掉除]|清除|抹掉).*(?<!吗)$", re.DOTALL
+)
 _QUESTION_END_ZH = re.compile(r"(?:吗|么|什么|谁|哪里|哪儿|多少|怎么办|怎么样|为什么)\s*$|^.{0,8}呢\s*$")
 _ASKED_ZH = re.compile(r"吗|^.{0,8}呢|什么|谁|哪|多少|怎么|怎样|为什么|是不是|是否|几[个点岁次]")
 _ABOUT_ASSISTANT = re.compile(
@@ -110,5 +113,7 @@ def _asks(sentence: str, bare: str) -> bool:
     if sentence.rstrip().endswith(("?", "？")):
         return True
     if _CJK.search(bare):
+        if _FORGET_ZH.match(bare):  # where I live, what I am called: it names what is to be forgotten
+            return False
         return bool(_QUESTION_ZH.match(bare) or _QUESTION_END_ZH.search(bare))
     return bool(_QUESTION_START.match(bare))

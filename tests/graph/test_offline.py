@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from langchain_core.messages import HumanMessage
+from langgraph.checkpoint.memory import InMemorySaver
 
+from muniment.graph.supervisor import build
+from muniment.memory.engine import Memory
+from muniment.memory.settings import Settings
 from muniment.nodes.state import Input
 from tests.graph.conftest import STORY, Talk, last
 
@@ -75,3 +80,16 @@ async def test_no_message_is_no_reply(talk: Callable[..., Talk]) -> None:
     state = await ana.graph.ainvoke(Input(messages=[]), ana.config("a"))
     assert state["messages"] == []
     assert state["writes"] == []
+
+
+@pytest.mark.parametrize("interrupts", [False, True])
+async def test_what_was_not_forgotten_is_told(memory: Memory, settings: Settings, interrupts: bool) -> None:
+    """The reply ends with it, whatever else is asked; what was forgotten needs no such word."""
+    talk = Talk(
+        memory, settings, build(memory, None, settings, interrupts=interrupts).compile(checkpointer=InMemorySaver())
+    )
+    assert last(await talk.say("Forget my job. Call me Ana.")).count('Nothing was forgotten for "my job"') == 1
+    gone = await talk.say("Forget my name.", thread="b")
+    assert [one["action"] for one in gone["writes"]] == ["DELETE"]
+    assert "forgotten" not in last(gone)
+    assert "forgotten" not in last(await talk.say("Should I forget my job?", thread="b"))
