@@ -292,6 +292,10 @@ class Store(Queue, Switching, Consolidating, Waiting, Erasing, Learning, Tending
         """The active memories that the turn supports."""
         ...
 
+    async def corrected(self, scope: Scope, texts: Sequence[str], before: Revision) -> frozenset[str]:
+        """Which of these texts a memory that is not forgotten has given up by then, and may have again."""
+        ...
+
     async def latest(self, scope: Scope, *, turns: int) -> Latest:
         """The last turns of the thread that was spoken in last, and when insights were last looked for."""
         ...

@@ -1,23 +1,27 @@
-"""What a row of an import has to be. One that is not is named by its number and field, with what kind of value is there and
-what is wanted; never with the value, which may be a secret."""
+"""What a row of an import has to be, and what it says. One that is not right is named by its number and field, with what kind
+of value is there and what is wanted; never with the value, which may be a secret."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, get_args
 from uuid import uuid4
 
 from muniment.memory import wire
 from muniment.memory.errors import BadInput
-from muniment.memory.flows.house import House
+from muniment.memory.flows.house import House, safe_text
 from muniment.memory.flows.write import checked
 from muniment.memory.plan import Field
-from muniment.memory.records import Candidate, Kind, TurnId
+from muniment.memory.records import Candidate, Kind, Scope, Turn, TurnId, evolve
+from muniment.memory.rules import lines
 from muniment.memory.rules.denial import denied
 
 _AT_ONCE = 256  # rows whose characters are looked at together
 _OBJECTS = (dict, Mapping)
 _TYPES = frozenset({"space", "memory", "version", "journal", "relation", "thread", "turn", "consent"})
+_GIVEN = ("kind", "category", "fact")  # a row with one of them says itself what it is
 _AS_SAID = "what was said word for word is of kind 'episodic'"
 # Why a candidate is refused, as whoever wrote the row can mend it.
 _REFUSED = {
@@ -29,12 +33,21 @@ _REFUSED = {
 }
 
 
-def candidates(house: House, rows: Sequence[Any]) -> list[Candidate]:
-    """What plain rows say, and of an export nothing: there every row is only looked at.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """What a row says. `at`: when that was so, if it states facts and tells a time; `read`: the rules found them."""
+
+    candidates: tuple[Candidate, ...]
+    at: datetime | None = None
+    read: bool = False
+
+
+def candidates(house: House, rows: Sequence[Any]) -> list[tuple[Mapping[str, Any], Candidate]]:
+    """Plain rows as they stand, and of an export nothing: there every row is only looked at.
 
     Raises BadInput for the first row that cannot be, before any is written; its data has the numbers of all of them."""
     whole = bool(rows) and isinstance(rows[0], _OBJECTS) and rows[0].get("type") == "space"
-    found: list[Candidate] = []
+    found: list[tuple[Mapping[str, Any], Candidate]] = []
     flaws: list[BadInput] = []
     for start in range(0, len(rows), _AT_ONCE):
         some = rows[start : start + _AT_ONCE]
@@ -43,13 +56,47 @@ def candidates(house: House, rows: Sequence[Any]) -> list[Candidate]:
             try:
                 _check(row, number, house, sound=sound)
                 if not whole:
-                    found.append(_candidate(row, number, house))
+                    found.append((row, _candidate(row, number, house)))
             except BadInput as error:
                 flaws.append(error)
     if flaws:
         flaws[0].data["rows"] = [error.data["row"] for error in flaws]
         raise flaws[0]
     return found
+
+
+def line(house: House, scope: Scope, row: Mapping[str, Any], one: Candidate) -> Line:
+    """The row's statements where the rules read all of it, as they would in a turn of the owner's; else the row as it stands."""
+    given = Line(candidates=(one,), at=one.event_time if one.fact else None)
+    theirs = one.actor not in (None, scope.owner, scope.actor)
+    if theirs or any(row.get(field) is not None for field in _GIVEN):
+        return given
+    now = house.clock.now()
+    at = one.event_time or now
+    # The same row is the same turn: what it says twice counts once.
+    turn = Turn.make(
+        session="import",
+        key=at.isoformat() if one.event_time else "",
+        role="user",
+        text=safe_text(house, one.text),
+        at=at,
+        actor=one.actor,
+    )
+    found = [checked(house, said)[0] for said in lines.read(turn, scope.owner, dated=one.event_time is not None)]
+    said = tuple(
+        evolve(
+            statement,
+            importance=row.get("importance", statement.importance),
+            pinned=one.pinned,
+            tags=one.tags,
+            event_time=statement.event_time or one.event_time,
+        )
+        for statement in found
+        if statement is not None
+    )
+    if not said or len(said) < len(found):
+        return given
+    return Line(candidates=said, at=one.event_time if at < now else None, read=True)
 
 
 def _bad(number: int, field: str, said: str) -> BadInput:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
@@ -23,6 +23,7 @@ Progress = Callable[[int], None]
 _BATCH = 128  # texts that are embedded at once
 _TOGETHER = 1024  # at most so many memories in one transaction, and a batch more
 _PACKED = 16  # and then whatever else waits has its turn
+_ANY = datetime.min.replace(tzinfo=UTC)
 _TEXTS = (
     "text",
     "context",
@@ -142,17 +143,30 @@ async def export(house: House, scope: Scope, *, content: bool = False) -> tuple[
 async def load(house: House, scope: Scope, rows: Iterable[Mapping[str, Any]], progress: Progress | None) -> int:
     """See `Memory.load`."""
     taken = list(rows)
-    candidates = incoming.candidates(house, taken)
-    if taken and not candidates:
+    plain = incoming.candidates(house, taken)
+    if taken and not plain:
         typed = [row if isinstance(row, dict) and "type" in row else {"type": "memory", **row} for row in taken]
         return await _restore(house, scope, typed, progress)
+    # What was so later corrects what was so before, wherever it stands; what tells no time is taken to be so now.
+    plain.sort(key=lambda pair: (pair[1].event_time is None, pair[1].event_time or _ANY))
+    before, _ = await house.store.near(scope, (), 0)
     written = 0
-    for candidate in candidates:
-        receipt = await keep(house, scope, (candidate,), (), node="face")
-        written += len(receipt.changes)
-        if progress:
-            progress(1)
+    for start in range(0, len(plain), _BATCH):
+        lines = [incoming.line(house, scope, *pair) for pair in plain[start : start + _BATCH]]
+        outdated = await _outdated(house, scope, lines, before)
+        for line in lines:
+            said = tuple(one for one in line.candidates if one.text not in outdated or line.at or not line.read)
+            receipt = await keep(house, scope, said, (), node="face", said_at=line.at)
+            written += len(receipt.changes)
+            if progress:
+                progress(1)
     return written
+
+
+async def _outdated(house: House, scope: Scope, lines: Sequence[incoming.Line], before: Revision) -> frozenset[str]:
+    """What of these lines without a time memory knew and had corrected: to import them again takes no correction back."""
+    texts = [one.text for line in lines if line.read and line.at is None for one in line.candidates]
+    return await house.store.corrected(scope, texts, before) if texts else frozenset()
 
 
 async def _restore(house: House, scope: Scope, rows: list[dict[str, Any]], progress: Progress | None) -> int:

@@ -15,7 +15,7 @@ from muniment.memory.flows.caps import Write, capped
 from muniment.memory.flows.house import House, safe_text, unwanted
 from muniment.memory.flows.meeting import met
 from muniment.memory.flows.wishes import Sought, granted, sought, told
-from muniment.memory.plan import Extracted, Job, OpsEvent, Receipt, Status, WritePlan
+from muniment.memory.plan import Change, Extracted, Job, OpsEvent, Receipt, Status, WritePlan
 from muniment.memory.records import Candidate, Extraction, MemoryId, Node, Revision, Scope, Turn, Vector, evolve
 from muniment.memory.rules import gate, procedure_words, suspect, words
 from muniment.memory.rules.consent import proposals
@@ -103,9 +103,15 @@ def _covered(text: str, candidates: Sequence[Candidate]) -> bool:
 
 
 async def keep(
-    house: House, scope: Scope, candidates: tuple[Candidate, ...], turns: tuple[Turn, ...], *, node: Node
+    house: House,
+    scope: Scope,
+    candidates: tuple[Candidate, ...],
+    turns: tuple[Turn, ...],
+    *,
+    node: Node,
+    said_at: datetime | None = None,
 ) -> Receipt:
-    """See `Memory.keep`."""
+    """See `Memory.keep`; `said_at` as in `settle`."""
     taken = [turn for turn in turns if unwanted(house, scope, turn) is None]
     refused = {turn.id for turn in turns} - {turn.id for turn in taken}
     safe = tuple(tidy(house, turn) for turn in taken)
@@ -113,7 +119,7 @@ async def keep(
         suspect.cautious(safe_candidate(house, one)) for one in candidates if not refused.intersection(one.turns)
     )
     left_out = ("denied turn",) * (len(candidates) - len(cleaned))
-    done = await settle(house, scope, Extraction(candidates=cleaned), safe, node)
+    done = await settle(house, scope, Extraction(candidates=cleaned), safe, node, said_at=said_at)
     return evolve(done, refused=done.refused + left_out)
 
 
@@ -248,6 +254,7 @@ async def _plan(house: House, scope: Scope, draft: _Draft, read: Vectors) -> tup
     ]
     said_at = min(at, draft.said_at or at)
     merged = merge(incoming, scope=scope, at=said_at, profile=house.profile, writing=house.settings.write)
+    merged = evolve(merged, changes=tuple(_made(one, at) for one in merged.changes))
     write = Write(scope=scope, node=draft.node, rev=rev, at=at, looked=draft.extracted, asked=draft.asked)
     merged = _reread(draft, await capped(house, write, merged), read)
     if near:
@@ -269,6 +276,11 @@ async def _plan(house: House, scope: Scope, draft: _Draft, read: Vectors) -> tup
         jobs=consent.reminders(scope, [one.expires_at for one in wishes]),
     )
     return plan, Aside(refused=merged.refused, unmet=await told(house, scope, unmet, draft.turns))
+
+
+def _made(change: Change, at: datetime) -> Change:
+    """The change with a new memory made now, whenever what it says was said: from then on it is kept."""
+    return evolve(change, after=evolve(change.after, created_at=at)) if change.action == "ADD" else change
 
 
 def _reread(draft: _Draft, merged: Merged, read: Vectors) -> Merged:

@@ -94,7 +94,7 @@ _MODALS = vocabulary(
 _NOT_PAST = frozenset(
     ["need", "feed", "speed", "breed", "bleed", "seed", "heed", "exceed", "succeed", "proceed", "embed"]
 )
-_ADVERBS = vocabulary(
+ADVERBS = vocabulary(
     """
     always usually often never sometimes rarely really also still just only actually already recently finally
     currently generally mostly normally absolutely definitely totally truly mainly typically barely hardly even
@@ -106,6 +106,8 @@ _EXPANDED = {
     "haven't": "has not", "hasn't": "has not", "hadn't": "had not", "wasn't": "was not", "weren't": "were not", "isn't": "is not",
     "mustn't": "must not", "shouldn't": "should not", "couldn't": "could not", "wouldn't": "would not", "ain't": "is not",
 }  # fmt: skip
+_FIRST = {"is": "am", "isn't": "am not", "has": "have", "hasn't": "haven't", "does": "do", "doesn't": "don't"}
+_LIES = 4  # letters: tries comes from try, but ties from tie
 _SUBJECT = re.compile(r"^(?:i\s*'?m|i\s+am|im)\b|^i've\b|^ive\b|^i'll\b|^i'd\b|^i\b", re.IGNORECASE)
 _STARTS = {"ve": "has", "ll": "will", "'d": "would"}
 _OWN = (
@@ -139,6 +141,18 @@ def singular(verb: str) -> str:
     return verb[:-1] + "ies" if low.endswith("y") and low[-2:-1] not in "aeiou" else verb + "s"
 
 
+def base(verb: str) -> str:
+    """The verb that `singular` gives this third person of; past forms and modals stay, and so does what is no verb."""
+    low = verb.casefold()
+    if low in _FIRST:
+        return _FIRST[low]
+    if low in _MODALS or low in _IRREGULAR or not low.endswith("s") or low.endswith("ss"):
+        return verb
+    if low.endswith("ies") and len(low) > _LIES:
+        return verb[:-3] + "y"
+    return verb[:-2] if low.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")) else verb[:-1]
+
+
 def owned(words: str, *, theirs: bool = False) -> str | None:
     """Words with the speaker's pronouns spelt out; None if another pronoun leaves open who or what is meant."""
     for pattern, name in _OWN:
@@ -157,7 +171,7 @@ def narrate(clause: str) -> str | None:
     rest = clause[found.end() :].strip()
     if said == "i":
         words = rest.split()
-        at = next((n for n, word in enumerate(words) if word.casefold() not in _ADVERBS), 0)
+        at = next((n for n, word in enumerate(words) if word.casefold() not in ADVERBS), 0)
         if not words:
             return None
         rest = " ".join([*words[:at], singular(words[at]), *words[at + 1 :]])

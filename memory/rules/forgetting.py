@@ -50,8 +50,8 @@ def _bounded(days: Mapping[str, int | None]) -> dict[str, int | None]:
 
 
 def touched(memory: Memory) -> datetime:
-    """When the memory was last changed or retrieved."""
-    return max(memory.updated_at, memory.last_accessed_at or memory.updated_at)
+    """When the memory was last changed or retrieved; what was so long ago may have been told today."""
+    return max(memory.created_at, memory.updated_at, memory.last_accessed_at or memory.updated_at)
 
 
 def lasts(scope: Scope, memory: Memory, terms: Terms) -> timedelta | None:

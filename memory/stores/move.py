@@ -42,6 +42,12 @@ class Moves(Bulk):
             found = await (await conn.execute(_MOVE["content"], {"space": scope.space})).fetchall()
         return tuple(row["row"] for row in found)
 
+    async def corrected(self, scope: Scope, texts: Sequence[str], before: Revision) -> frozenset[str]:
+        """See `Store.corrected`."""
+        asked = {"space": scope.space, "texts": list(texts), "before": before}
+        async with self._reading(scope, None) as conn:
+            return frozenset(row["text"] for row in await (await conn.execute(_MOVE["corrected"], asked)).fetchall())
+
     async def load(self, scope: Scope, dump: Dump, vectors: Sequence[Vector]) -> None:
         """See `Store.load`. Raises BadInput when the rows are no whole space; then nothing of it is kept."""
         try:

@@ -183,10 +183,22 @@ def test_export_to_where_nothing_can_be(muniment: Muniment, tmp_path: Path) -> N
 
 def test_plain_rows(muniment: Muniment) -> None:
     """A row needs no more than a text."""
-    rows = '{"text": "The user plays chess"}\n{"text": "The user has two cats", "category": "relationships", "importance": 4}\n'
+    rows = '{"text": "Chess in the park"}\n{"text": "The user has two cats", "category": "relationships", "importance": 4}\n'
     assert muniment("import", "-", "--format", "jsonl", said="\ufeff" + rows).out == "me: 2 memories imported\n"
     memories = muniment("list", "--json").json["memories"]
     assert sorted((one["category"], one["importance"]) for one in memories) == [("activity", 2), ("relationships", 4)]
+
+
+def test_what_was_imported_is_corrected_in_a_chat(muniment: Muniment) -> None:
+    """A line with only a text is what its words say, and the file imported again takes no correction back."""
+    rows = (
+        '{"text": "User lives in Rome"}\n{"text": "The user\'s brother lives in Rome"}\n{"text": "Chess in the park"}\n'
+    )
+    assert muniment("import", "-", "--format", "jsonl", said=rows).out == "me: 3 memories imported\n"
+    muniment("chat", "--thread", "A", said="I live in Berlin now\n")
+    assert muniment("import", "-", "--format", "jsonl", said=rows).out == "me: 0 memories imported\n"
+    known = ["Chess in the park", "The user lives in Berlin", "The user's brother lives in Rome"]
+    assert sorted(one["text"] for one in muniment("list", "--json").json["memories"]) == known
 
 
 @pytest.mark.parametrize("row", ['{"type": "turn", "text": "I live in Porto."}', '{"type": "journal", "rev": 1}'])

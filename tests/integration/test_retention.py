@@ -21,7 +21,7 @@ WHO = [scope(), scope("atlas", owner_type="project"), scope("scratch", owner_typ
 
 
 def varied(dice: random.Random) -> Record:
-    """A memory of any kind that there can be, touched at a round or at an odd moment."""
+    """A memory of any kind that there can be, touched at a round or at an odd moment, or told long after it was so."""
     ages = [dice.randrange(800) * DAYS, 60 * DAYS, dice.uniform(0, 800) * DAYS]
     at = NOON - dice.choice(ages)
     return Record(
@@ -29,7 +29,7 @@ def varied(dice: random.Random) -> Record:
         kind="semantic",
         category=dice.choice(["goals", "tasks", "profile", "knowledge", "gone"]),
         text=f"note {dice.random()}",
-        created_at=at,
+        created_at=min(NOON, at + dice.choice([0, 0, 30, 800]) * DAYS),
         updated_at=at,
         importance=dice.randint(1, 5),
         pinned=dice.random() < 0.2,

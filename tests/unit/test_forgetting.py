@@ -52,6 +52,7 @@ def memory(days: float = 0, category: str = "goals", **more: Any) -> Memory:
         (memory(60, state="pending"), False),
         (memory(60, last_accessed_at=NOON - timedelta(days=59)), False),
         (memory(60, last_accessed_at=NOON - timedelta(days=300)), True),
+        (replace(memory(300), created_at=NOON - 59 * DAYS), False),  # was so long ago, and was told lately
         (memory(60, "gone_from_the_settings"), True),
     ],
 )

@@ -132,3 +132,8 @@ from muniment.consent_requests where space_id = %(space)s
        or expires_at not between '0002-01-01' and '9998-12-31'
        or decided_at not between '0002-01-01' and '9998-12-31')
 limit 1
+
+-- name: corrected (what was forgotten may come back)
+select distinct v.text from muniment.memory_versions v
+join muniment.memories m on m.space_id = %(space)s and m.memory_id = v.memory_id and m.state in ('active', 'superseded')
+where v.space_id = %(space)s and v.to_rev <= %(before)s and v.text = any(%(texts)s)

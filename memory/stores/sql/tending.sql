@@ -7,7 +7,7 @@ select m.memory_id, coalesce(
       case when m.session_id is not null then %(session)s::bigint end, case when m.run_id is not null then %(run)s::bigint end),
     case when %(below)s > 1 and (m.importance < 5 or %(below)s > 5)
       then greatest(d.days, greatest(0, m.importance - %(below)s + 1) * %(fade)s::bigint) end
-  ) * 86400 - extract(epoch from %(now)s::timestamptz - greatest(m.updated_at, m.last_accessed_at)) as wait
+  ) * 86400 - extract(epoch from %(now)s::timestamptz - greatest(m.created_at, m.updated_at, m.last_accessed_at)) as wait
 from muniment.memories m
 left join unnest(%(categories)s::text[], %(days)s::bigint[]) c (category, days) on c.category = m.category
 left join unnest(%(agents)s::text[], %(agents_days)s::bigint[]) a (agent, days) on a.agent = m.agent_id

@@ -1,0 +1,49 @@
+"""What a line of an import states that is no more than a text: read as a turn is, and only where nothing of it is lost."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from muniment.memory.records import Candidate, Turn, evolve
+from muniment.memory.rules import dates, gate, procedure_words, suspect, words
+from muniment.memory.rules.extract import extract
+from muniment.memory.rules.third_person import as_said
+
+_LONGEST = 1_000  # characters; a longer text says more than a few statements can
+_ANOTHER_DAY = timedelta(days=222)
+# A statement that leaves one of them out, or has another word for it, says no less.
+_LIGHT = words.lexeme_set(
+    "also really actually currently recently still today nowadays lately already officially remember anymore named called go"
+    " goes favorite"
+)
+
+
+def read(line: Turn, owner: str, *, dated: bool) -> tuple[Candidate, ...]:
+    """The statements that say all of the line; none where a part of it would be left out, or where its meaning depends on
+    when it was written and nobody knows when that was."""
+    if len(line.text) > _LONGEST:
+        return ()
+    own = evolve(line, text=as_said(line.text, owner))
+    if suspect.parts(line).pasted or procedure_words.rest(own.text) != own.text or gate.skip(own.text, own.role):
+        return ()
+    found = extract(own)
+    if not found.candidates or not _whole(own, found.candidates):
+        return ()
+    if not dated and _leaning(own) and extract(evolve(own, at=own.at + _ANOTHER_DAY)) != found:
+        return ()
+    several = len(found.candidates) > 1
+    return tuple(evolve(one, context=line.text) if several else one for one in found.candidates)
+
+
+def _whole(line: Turn, candidates: tuple[Candidate, ...]) -> bool:
+    """Whether the statements have every word of the line that says something, its dates as they stand or written out."""
+    told = words.lexeme_set(_plain(" . ".join(one.text for one in candidates))) | _LIGHT
+    return any(words.lexeme_set(_plain(text)) <= told for text in (line.text, dates.absolute(line.text, line.at)))
+
+
+def _leaning(line: Turn) -> bool:
+    return any(one.relative or one.partial for one in dates.mentions(line.text, line.at))
+
+
+def _plain(text: str) -> str:
+    return text.replace("我", "用户")

@@ -1,0 +1,165 @@
+"""Lines of an import that have only a text: what the rules read in them is known as if it had been said, the rest stays as it
+is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from muniment.memory.engine import Memory
+from muniment.memory.flows import transfer
+from muniment.memory.models.fakes import FixedClock
+from muniment.memory.pages import Listing
+from muniment.memory.records import Memory as Record, Query
+from tests.engine import NOON, engine, said, scope
+
+MINUTE, DAY = 60, 86_400
+HOMES: list[dict[str, Any]] = [
+    {"text": "User lives in Oslo", "event_time": "2025-03-01"},
+    {"text": "User lives in Rome", "event_time": "2023-03-01"},
+    {"text": "The user lives in Bergen", "event_time": "2024-03-01", "kind": "semantic", "category": "profile",
+     "fact": {"kind": "identity", "predicate": "lives_in", "object": "Bergen", "single": True}},
+]  # fmt: skip
+
+
+async def told(memory: Memory) -> dict[str, Record]:
+    """What is known by now."""
+    return {one.text: one for one in await memory.list(scope())}
+
+
+async def imported(memory: Memory, *rows: dict[str, Any]) -> int:
+    return await memory.load(scope(), rows)
+
+
+async def test_a_line_is_what_its_words_say(database_url: str) -> None:
+    """It becomes the memory that a turn would have made, which the next turn corrects."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        assert await imported(memory, {"text": "User lives in Rome"}, {"text": "Chess in the park"}) == 2
+        await memory.learn(scope("ben"), said("I live in Rome"))
+        (mine,) = (one for one in await memory.list(scope()) if one.kind == "semantic")
+        (bens,) = await memory.list(scope("ben"))
+        for field in ("text", "category", "fact", "stable_key", "importance", "confidence", "trust", "role"):
+            assert getattr(mine, field) == getattr(bens, field)
+        clock.advance(MINUTE)
+        await memory.learn(scope(), said("I live in Berlin now", at=clock.now()))
+        assert set(await told(memory)) == {"The user lives in Berlin", "Chess in the park"}
+        hits = (await memory.query(scope(), "supervisor", Query(text="Where does the user live?"))).hits
+        assert [hit.memory.text for hit in hits if "live" in hit.memory.text] == ["The user lives in Berlin"]
+
+
+async def test_a_line_corrects(database_url: str) -> None:
+    """What tells no time is so now."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        await memory.learn(scope(), said("I live in Berlin"))
+        clock.advance(MINUTE)
+        assert await imported(memory, {"text": "User lives in Rome"}, {"text": "The user lives in Oslo"}) == 2
+        assert set(await told(memory)) == {"The user lives in Oslo"}
+
+
+async def test_the_latest_line_holds(database_url: str) -> None:
+    """Wherever it stands in the file; none takes back what was said after it, and none is there twice."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        assert await imported(memory, *HOMES) == 3
+        ((text, one),) = (await told(memory)).items()
+        assert (text, one.event_time) == ("The user lives in Oslo", datetime(2025, 3, 1, tzinfo=UTC))
+        assert [line.action for line in await memory.history(scope(), one.id)] == ["UPDATE", "UPDATE", "ADD"]
+        assert await imported(memory, *HOMES) == 0
+        clock.advance(MINUTE)
+        await memory.learn(scope(), said("I live in Berlin now", at=clock.now()))
+        assert await imported(memory, *HOMES) == 0
+        assert set(await told(memory)) == {"The user lives in Berlin"}
+
+
+async def test_no_correction_is_taken_back(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file without times, imported again after what it says was corrected, adds nothing, whatever it corrects itself; what was
+    forgotten comes back."""
+    monkeypatch.setattr(transfer, "_BATCH", 1)
+    rows = [{"text": f"The user lives in {city}"} for city in ("Rome", "Oslo", "Rome")]
+    rows += [{"text": "User has asthma"}, {"text": "User works at Acme", "event_time": "2027-01-01"}]
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        assert await imported(memory, *rows) == 5
+        assert set(await told(memory)) == {"The user lives in Rome", "The user has asthma", "The user works at Acme"}
+        clock.advance(MINUTE)
+        await memory.learn(scope(), said("I live in Berlin now. I work at Initech now", at=clock.now()))
+        assert await imported(memory, *rows) == 0
+        await memory.forget(scope(), (await told(memory))["The user has asthma"].id)
+        assert await imported(memory, *rows) == 1
+        assert set(await told(memory)) == {
+            "The user lives in Berlin",
+            "The user has asthma",
+            "The user works at Initech",
+        }
+
+
+async def test_the_same_line_is_one_signal(database_url: str) -> None:
+    """However often a file is imported, nobody's profile changes by it."""
+    rows = [{"text": "User prefers short answers", "event_time": "2025-03-01"}]
+    async with engine(database_url) as memory:
+        for _ in range(4):
+            await memory.load(scope(), rows)
+        (wish,) = await memory.consents(scope(), decided=True)
+        assert (wish.decision, len(wish.turns)) == ("pending", 1)
+
+
+GIVEN: Sequence[dict[str, Any]] = [
+    {"kind": "episodic"},
+    {"category": "activity"},
+    {"actor_id": "Ben"},
+]
+
+
+@pytest.mark.parametrize("more", GIVEN)
+async def test_what_is_given_is_taken_as_given(database_url: str, more: dict[str, Any]) -> None:
+    """A row that says itself what it is, or whose words are somebody else's, is no statement of the owner's."""
+    async with engine(database_url) as memory:
+        await imported(memory, {"text": "User lives in Rome"} | more)
+        ((text, one),) = (await told(memory)).items()
+        assert (text, one.kind, one.category, one.fact) == ("User lives in Rome", "episodic", "activity", None)
+
+
+async def test_what_is_not_read_stays_as_it_is(database_url: str) -> None:
+    """Word for word, with its time; what has a secret in it is redacted as ever, and what is long is no statement."""
+    plain = "The user lives in Rome.  Her brother paints boats"
+    secret = "User's favourite word is sk-abcdefghij0123456789XYZ"
+    long = "The user lives in Rome. " * 50
+    async with engine(database_url) as memory:
+        assert (
+            await imported(memory, {"text": plain, "event_time": "2025-03-01"}, {"text": secret}, {"text": long}) == 3
+        )
+        known = await told(memory)
+        one = known[plain]
+        assert (one.kind, one.category, one.event_time) == ("episodic", "activity", datetime(2025, 3, 1, tzinfo=UTC))
+        assert (one.trust, one.updated_at) == ("user", NOON)
+        assert sorted(one.kind for one in known.values()) == ["episodic"] * 3
+        assert "abcdefghij" not in str(await memory.export(scope()))
+
+
+async def test_what_a_row_says_besides(database_url: str) -> None:
+    """Its tags, importance and pin belong to each of its statements; its words are found as a whole."""
+    row = {"text": "User works at Acme and lives in Rome", "tags": ["mem0"], "importance": 5, "pinned": True}
+    async with engine(database_url) as memory:
+        assert await imported(memory, row) == 2
+        known = await told(memory)
+        assert [(one.tags, one.importance, one.pinned) for one in known.values()] == [(("mem0",), 5, True)] * 2
+        hits = (await memory.query(scope(), "supervisor", Query(text="Acme Rome"))).hits
+        assert {hit.memory.text for hit in hits} == set(known)
+
+
+async def test_what_was_so_long_ago_is_not_forgotten_at_once(database_url: str) -> None:
+    """It is kept from the day on which it was imported."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        await imported(memory, {"text": "User likes tea", "event_time": "2020-03-01"})
+        clock.advance(59 * DAY)
+        assert (await memory.tend(scope())).forgotten == 0
+        clock.advance(DAY)
+        assert (await memory.tend(scope())).forgotten == 1
+        (gone,) = (await memory.page(scope(), Listing(states=("soft_deleted",)))).memories
+        assert (gone.created_at, gone.updated_at) == (NOON, clock.now())
