@@ -19,6 +19,7 @@ class Weights:
     ceiling: float
     semantic: float
     keyword: float
+    kindred: float  # of a word that stands in for one of the query
     actor: float
     timely: float
     before: float
@@ -36,6 +37,9 @@ class Search:
     filters: Filters
     candidates: int  # so many of the best by `weights`; what an edge ties to them comes on top
     weights: Weights
+    kindred: tuple[
+        tuple[str, int], ...
+    ] = ()  # words that stand in for a term that no memory has, each with its place, from 1
     speakers: tuple[str, ...] = ()  # words of the query, folded, that may be a speaker's name
     periods: tuple[tuple[datetime, datetime], ...] = ()  # that the query names: from, to before
     explain: bool = False  # with the rank in each channel

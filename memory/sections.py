@@ -63,6 +63,7 @@ class Recall(Part):
     pinned_boost: Share
     insight_factor: Share
     index_from: Count
+    kindred_weight: Share
     keyword_relevance: Positive
     strange_penalty: Share
 

@@ -111,18 +111,26 @@ class Channels:
 
 def channels(rows: Sequence[Row], search: Search) -> Channels:
     weights = {row.memory.id: words.weights(row.memory.text, row.memory.context) for row in rows}
-    met = {term: [id_ for id_, one in weights.items() if words.dimension(term) in one] for term in search.terms}
     size = len(rows) + words.BACKGROUND
-    idf = {term: float(np.log(1 + (size - len(ids) + 0.5) / (len(ids) + 0.5))) for term, ids in met.items()}
+
+    def met(term: str) -> list[MemoryId]:
+        return [id_ for id_, one in weights.items() if words.dimension(term) in one]
+
+    def idf(term: str) -> float:
+        return float(np.log(1 + (size - len(met(term)) + 0.5) / (len(met(term)) + 0.5)))
+
+    unheard = {term for term in search.terms if not met(term)}
+    counted = [(term, 1.0) for term in search.terms]
+    counted += [(word, search.weights.kindred) for word, n in search.kindred if search.terms[n - 1] in unheard]
     reached = dict.fromkeys(weights, 0.0)
-    for term, ids in met.items():
-        for id_ in ids:
-            reached[id_] += idf[term] * float(np.float32(weights[id_][words.dimension(term)]))
-    ceiling = sum(idf.values()) * words.CEILING
+    for term, factor in counted:
+        for id_ in met(term):
+            reached[id_] += factor * idf(term) * float(np.float32(weights[id_][words.dimension(term)]))
+    ceiling = sum(map(idf, search.terms)) * words.CEILING
     return Channels(
         rows=rows,
-        share={id_: total / ceiling if ceiling else 0.0 for id_, total in reached.items()},
-        unheard=frozenset(term for term, ids in met.items() if not ids),
+        share={id_: min(1.0, total / ceiling) if ceiling else 0.0 for id_, total in reached.items()},
+        unheard=frozenset(unheard),
         speakers=frozenset((row.memory.actor_id or "").lower() for row in rows) & set(search.speakers),
     )
 

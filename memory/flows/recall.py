@@ -17,6 +17,7 @@ from muniment.memory.plan import OpsEvent
 from muniment.memory.ports import Sight
 from muniment.memory.records import Answer, Brief, Hit, Omission, Query, Reader, Returns, Revision, Scope, evolve
 from muniment.memory.rules import gate, render, wanted, words
+from muniment.memory.rules.kindred import kindred
 from muniment.memory.rules.pack import Piece, Whole, as_json, pack
 from muniment.memory.rules.procedure import CATEGORY
 from muniment.memory.rules.rank import Lens, rank, related, weights
@@ -224,9 +225,11 @@ async def prepare(house: House, asked: Query, categories: tuple[str, ...]) -> Se
     """A query as the store takes it: embedded, its terms made."""
     # Redacted before it is cut: half a secret is no longer recognised as one.
     text = safe_text(house, asked.text)[: house.settings.limits.query_chars]
+    terms = words.terms(text)
     return Search(
         vector=await house.embedder.query(text),
-        terms=words.terms(text),
+        terms=terms,
+        kindred=kindred(terms) if house.settings.recall.kindred_weight else (),
         categories=categories,
         filters=asked.filters,
         candidates=max(house.settings.recall.candidates, 2 * asked.top_k),

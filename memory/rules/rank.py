@@ -51,6 +51,7 @@ def weights(query: str, profile: Profile, recall: Recall) -> Weights:
         ceiling=profile.ceiling,
         semantic=recall.semantic_weight,
         keyword=recall.keyword_weight,
+        kindred=recall.kindred_weight,
         actor=recall.actor_boost,
         timely=recall.period_boost,
         before=recall.period_days_before * _DAY,

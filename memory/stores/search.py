@@ -29,11 +29,16 @@ from muniment.memory.stores.sql import blocks
 _READ, _SEARCH, _LARGE = blocks("read"), blocks("search"), blocks("large")
 # Where a large space is searched otherwise.
 _OPEN: tuple[LiteralString, ...] = ("met", "base", "scope", "df", "reached")
+# Where words stand in for others.
+_BY_WORDS: tuple[LiteralString, ...] = ("share", "told")
+_STANDING_IN: Mapping[LiteralString, LiteralString] = {
+    "stands": ", t.stands", "stand_ins": ", %(stands)s::int[]", "of": ", stands", "asked": " and stands = 0",
+}  # fmt: skip
 _FILTERS: tuple[LiteralString, ...] = (
     "agent_id", "run_id", "actor_id", "role", "category", "pinned", "importance_min", "importance_max",
     "updated_after", "updated_before",
 )  # fmt: skip
-_WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "timely", "before", "after")
+_WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "kindred", "actor", "timely", "before", "after")
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
 _Row = tuple[
     Any, ...
@@ -146,6 +151,7 @@ class Searches(Indexes):
             explain=search.explain,
             watched=search.watched is not None,
             then=space["as_of"] is not None,
+            kindred=bool(search.kindred),
             chosen=space["allowed"] != list(search.categories),
             scan=scan,
         )
@@ -155,13 +161,14 @@ class Searches(Indexes):
         return await cursor.execute(whole, [asked[name] for name in names], prepare=True, binary=True)
 
     def _searched(self, search: Search) -> dict[str, Any]:
-        dimensions = [words.dimension(term) for term in search.terms]
+        dimensions = [words.dimension(term) for term in (*search.terms, *(word for word, _ in search.kindred))]
         return {
             **{name: getattr(search.filters, name) for name in _given(search.filters)},
             **{name: getattr(search.weights, name) for name in _WEIGHTS},
             "speakers": list(search.speakers),
             "highest": words.CEILING,
             "background": words.BACKGROUND,
+            "stands": [0] * len(search.terms) + [place for _, place in search.kindred],
             "vector": HalfVector(search.vector),
             "model": self._model,
             "categories": list(search.categories),
@@ -188,7 +195,7 @@ def _head(found: Sequence[_Row]) -> _Head:
 def _met(search: Search, found: Sequence[_Row]) -> dict[str, Any]:
     """What the rows of a search say of a Sight."""
     head = _head(found)
-    unheard = frozenset(search.terms[n - 1] for n in head.unheard if n <= len(search.terms))
+    unheard = frozenset(search.terms[n - 1] for n in head.unheard)
     return {
         "found": tuple(rows.found(row[_HEAD:]) for row in found if row[_HEAD] is not None),
         "unheard": unheard,
@@ -219,16 +226,22 @@ def _statement(
     explain: bool,
     watched: bool,
     then: bool,
+    kindred: bool,
     chosen: bool,
     scan: bool,
 ) -> tuple[LiteralString, tuple[str, ...]]:
     """The text, its parameters numbered, and their names in order: nobody has to read it again for each search."""
-    text = _SEARCH["search"].replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
+    text = _SEARCH["search"].replace("{idf}", _SEARCH["idf"])
+    text = text.replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
     text = text.replace("{ranked}", f" {_SEARCH['ranked']}" if explain else "")
     text = text.replace("{places}", f" {_SEARCH['places']}" if explain else "")
     text = text.replace("{tied_then}", f" {_SEARCH['tied_then']}" if then else "")
     for name in _OPEN:
         text = text.replace(f"{{{name}}}", _SEARCH[name] if scan else _LARGE[name])
+    for name in _BY_WORDS:
+        text = text.replace(f"{{{name}}}", _SEARCH[f"kindred_{name}" if kindred else name])
+    for name, said in _STANDING_IN.items():
+        text = text.replace(f"{{{name}}}", said if kindred else "")
     text = text.replace("{looked}", _SEARCH["looked"])
     text = text.replace("{passing}", f" {_LARGE['passing']}" if given else "")
     text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")

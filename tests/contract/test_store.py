@@ -22,8 +22,8 @@ from tests.engine import NOON, said, scope
 
 CATEGORIES = ("goals", "tasks", "preferences")
 WEIGHTS = Weights(
-    floor=0.1, ceiling=0.9, semantic=0.4, keyword=0.6, actor=0.2, timely=0.0, before=1.0, after=1.0, traits={}
-)
+    floor=0.1, ceiling=0.9, semantic=0.4, keyword=0.6, kindred=0.5, actor=0.2, timely=0.0, before=1.0, after=1.0, traits={}
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -204,6 +204,26 @@ async def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresStore) -
     found = (await store.look(reader(scope()), search("race bandoneon"))).found
     shares = {one.memory.text: one.keyword for one in found}
     assert shares[rare.text] > 1.5 * shares[common[0].text] > 0
+
+
+async def test_a_word_stands_in_for_one_that_no_memory_has(store: PostgresStore) -> None:
+    """At a part of its weight, all of them together for no more than the whole; and not at all where one has the word."""
+    works, drinks = memory("The user works as a carpenter"), memory("The user has tea, coffee, wine, beer and juice")
+    await store.commit(plan(scope(), 0, *added(works, drinks)))
+
+    async def shares(text: str, *kindred: tuple[str, int]) -> dict[str, float]:
+        found = (await store.look(reader(scope()), replace(search(text), kindred=kindred))).found
+        return {one.memory.text: one.keyword for one in found}
+
+    [whole] = [share for share in (await shares("works")).values() if share]
+    told = await shares("job", ("work", 1))
+    assert 0.3 * whole < told[works.text] < 0.5 * whole
+    assert not told[drinks.text]
+    assert (await shares("job"))[works.text] == 0
+    many = tuple((word, 1) for word in ("tea", "coffe", "wine", "beer", "juic"))
+    assert (await shares("drink", *many))[drinks.text] == 1
+    await store.commit(plan(scope(), 2, *added(memory("A job is a job"))))
+    assert (await shares("job", ("work", 1)))[works.text] == 0
 
 
 async def test_an_edge_brings_a_memory_that_neither_channel_finds(store: PostgresStore) -> None:

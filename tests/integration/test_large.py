@@ -26,7 +26,7 @@ WORDS = [
     f"{a}{b}" for a in ("ba", "de", "ki", "lo", "mu", "ra", "so", "ti") for b in ("nel", "rup", "sam", "tok", "vex")
 ]
 WEIGHTS = Weights(
-    floor=0.1, ceiling=0.9, semantic=0.4, keyword=0.6, actor=0.2, timely=0.0, before=1.0, after=1.0, traits={}
+    floor=0.1, ceiling=0.9, semantic=0.4, keyword=0.6, kindred=0.5, actor=0.2, timely=0.0, before=1.0, after=1.0, traits={}
 )  # fmt: skip
 ANA, BEN, CEM = scope("ana"), scope("ben"), scope("cem")
 

@@ -30,7 +30,7 @@ from tests.oracle import Line, PlainStore, Row, World, halved
 
 VOCABULARY = (
     "Ana", "bo", "cello?", "coffee", "Crème brûlée", "doesn't", "garden", "green", "in 2024", "Lisbon", "marathon", "music",
-    "not", "rents", "running", "SQL", "straße", "tea", "the", "tulips", "user's", "杭州", "电商运营", "绿茶", "配偶是王敏",
+    "not", "rents", "running", "SQL", "straße", "tea", "the", "tulips", "user's", "杭州", "电商运营", "绿茶", "配偶是王敏", "妻子", "wife", "spouse",
 )  # fmt: skip
 CATEGORIES = ("goals", "activity", "profile", "knowledge", "tasks", "relationship_dynamic")
 AGENTS = ("supervisor", "supervisor", "planner", "researcher")
@@ -93,6 +93,8 @@ class Dice(Random):
                     "what is the",
                     "🦔",
                     "tea with Vera in May 2026",
+                    "what does Ana drink, and what sport does she like?",
+                    "whom did Bo marry? 我结婚了吗",
                     "who rents a garden since April 2025?",
                 )
             ),

@@ -1,0 +1,180 @@
+"""Words that a question asks with, and the words that tell it: who asks for a job is told as what somebody works.
+
+A word of a query that no memory in scope has is stood for by its kindred. What a text tells is never asked by them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from muniment.memory.rules import words
+
+_MOST = 32  # of one query
+# The word that is asked with, and those that tell it.
+_KINDRED = """
+live: move relocate settle reside residence home address based
+reside: live move relocate settle home address
+home: live house move reside apartment address
+house: home apartment live
+apartment: flat home house
+flat: apartment home
+address: live street home
+city: live move relocate town reside
+town: city live move village
+country: live move born native citizen
+located: live based move
+hometown: grew raised born
+job: work profession occupation employ career position hire
+work: job profession occupation employ company career
+profession: work job occupation career
+occupation: work job profession career
+career: work job profession
+employer: work company employ job
+employed: work job company hire
+company: work employer firm
+colleague: coworker work team
+boss: manager supervisor work
+salary: earn paid income wage
+earn: salary paid income
+married: marry wife husband spouse wedding engaged partner
+wife: spouse marry partner
+husband: spouse marry partner
+spouse: wife husband marry partner
+partner: wife husband spouse girlfriend boyfriend marry
+girlfriend: partner dating
+boyfriend: partner dating
+dating: girlfriend boyfriend partner
+single: divorced separated partner
+family: wife husband son daughter child mother father brother sister parent
+child: son daughter kid baby
+kid: son daughter child baby
+son: child kid boy
+daughter: child kid girl
+parent: mother father mom dad
+mother: mom mum parent
+mom: mother mum parent
+father: dad parent
+dad: father parent
+sibling: brother sister
+brother: sibling
+sister: sibling
+pet: dog cat puppy kitten rabbit hamster parrot bird turtle fish horse
+dog: puppy pet
+cat: kitten pet
+animal: dog cat pet horse bird
+birthday: born birth
+born: birthday birth
+age: old born birthday year
+old: age born birthday
+ill: sick disease diagnose hospital
+sick: ill disease diagnose hospital
+disease: diagnose ill condition
+health: ill sick diagnose condition disease allergic
+condition: diagnose disease
+allergy: allergic intolerant
+diet: vegetarian vegan eat allergic gluten
+eat: food vegetarian vegan diet meal
+food: eat dish meal cuisine
+drink: coffee tea wine beer juice
+medicine: medication pill tablet
+doctor: physician dentist clinic
+hobby: enjoy play like love practice pastime
+interest: enjoy like love hobby
+favorite: like love prefer best favourite
+favourite: like love prefer best favorite
+like: love enjoy prefer favorite
+love: like enjoy adore
+enjoy: like love
+prefer: like favorite rather
+dislike: hate
+hate: dislike
+car: drive vehicle
+vehicle: car drive motorcycle
+drive: car vehicle
+phone: number mobile call
+email: mail address
+study: student degree graduate university college school
+school: study student college university class
+university: study college degree graduate
+college: study university degree graduate
+degree: study graduate university
+graduate: degree university college
+language: speak fluent native
+speak: language fluent
+travel: trip visit fly vacation flight
+trip: travel visit vacation holiday
+vacation: holiday trip travel
+holiday: vacation trip travel
+flight: fly airport
+meeting: meet appointment
+appointment: meeting schedule
+buy: purchase bought
+bought: buy purchase
+purchase: buy bought
+cost: price pay paid
+price: cost pay
+movie: film watch
+film: movie watch
+book: read novel author
+read: book novel
+song: music sing
+music: song band listen concert
+instrument: play guitar piano violin drum flute
+sport: play run swim tennis football soccer basketball gym
+exercise: run gym workout yoga train
+workout: exercise gym train
+religion: church believe christian muslim jewish buddhist pray
+nationality: citizen born native
+name: called
+called: name
+die: death dead died passed
+dead: died death passed
+death: died passed dead
+deadline: due
+due: deadline
+goal: want plan aim hope
+plan: intend goal
+dream: want hope goal
+fear: afraid scared
+afraid: fear scared
+quit: leave left stop
+住在: 搬到 搬去 居住 定居 住址
+住址: 住在 搬到
+城市: 住在 搬到 居住
+工作: 职业 上班 任职 就职 公司
+职业: 工作 上班 任职
+公司: 工作 上班 任职
+结婚: 妻子 丈夫 老公 老婆 太太
+妻子: 老婆 太太 结婚
+老婆: 妻子 太太 结婚
+丈夫: 老公 先生 结婚
+老公: 丈夫 结婚
+孩子: 儿子 女儿
+宠物: 狗叫 猫叫 只狗 只猫 条狗
+生日: 出生
+过敏: 不能 忌口
+爱好: 喜欢 兴趣
+喜欢: 爱吃 爱好 最爱
+"""
+
+
+def _of_stems() -> Mapping[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for line in _KINDRED.strip().splitlines():
+        asked, told = line.split(":")
+        [stem] = words.lexemes(asked)
+        others = dict.fromkeys(words.lexemes(told))
+        found[stem] = tuple(other for other in (*found.get(stem, ()), *others) if other != stem)
+    return found
+
+
+_BY_STEM = _of_stems()
+
+
+def kindred(terms: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """The kindred of a query's terms that it does not have itself, each with the place of its term, from 1."""
+
+    def pairs() -> Iterator[tuple[str, int]]:
+        for place, term in enumerate(terms, 1):
+            yield from ((other, place) for other in _BY_STEM.get(term, ()) if other not in terms)
+
+    return tuple(pairs())[:_MOST]
