@@ -31,7 +31,7 @@ Part = Literal["vectors", "words", "dropped"]
 Source = Literal["rules", "model"]
 Purpose = Literal["reply", "extract", "insight", "consolidate", "path"]
 Field = Literal["preferred_name", "pronouns", "city", "language", "tone", "goals"]
-Decision = Literal["pending", "approved", "rejected", "expired", "replaced"]
+Decision = Literal["pending", "approved", "rejected", "expired", "replaced", "withdrawn"]
 UNFORMAL = ("more than ", "recalled", "contradicts ")  # how the reasons begin that say nothing of a statement's form
 SENSITIVE: frozenset[Field] = frozenset({"preferred_name", "pronouns", "city", "language"})
 

@@ -313,7 +313,7 @@ CREATE TABLE muniment.consent_requests (
     expires_at timestamp with time zone NOT NULL,
     decided_at timestamp with time zone,
     decided_by text,
-    CONSTRAINT consent_requests_decision CHECK ((decision = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text, 'expired'::text, 'replaced'::text])))
+    CONSTRAINT consent_requests_decision CHECK ((decision = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text, 'expired'::text, 'replaced'::text, 'withdrawn'::text])))
 );
 
 ALTER TABLE ONLY muniment.consent_requests FORCE ROW LEVEL SECURITY;

@@ -136,4 +136,4 @@ def _instruction(one: Record) -> str:
 
 def _row(*parts: Any) -> str:
     id_, state, note, text = parts
-    return f"{str(id_)[:SHORT_ID]}  {state:<8}  {note:<16}  {screen.one_line(text)}"
+    return f"{str(id_)[:SHORT_ID]}  {state:<9}  {note:<16}  {screen.one_line(text)}"

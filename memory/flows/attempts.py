@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from muniment.memory.errors import Conflict
+from muniment.memory.flows import consent
 from muniment.memory.flows.house import House
 from muniment.memory.plan import Receipt, WritePlan
 from muniment.memory.records import Scope, Vector, evolve
@@ -67,7 +68,7 @@ async def committed(house: House, scope: Scope, make: Make) -> Receipt:
         if isinstance(made, Receipt):
             return made
         plan, aside = made
-        return evolve(await house.store.commit(plan), refused=aside.refused, unmet=aside.unmet)
+        return evolve(await consent.commit(house, plan), refused=aside.refused, unmet=aside.unmet)
 
     for _ in range(_ROUNDS):
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from typing import Any
 from uuid import UUID
 
 from muniment.memory.errors import Conflict, NotFound
@@ -12,11 +13,11 @@ from muniment.memory.flows.house import House
 from muniment.memory.pages import Listing
 from muniment.memory.plan import Change, Consent, Decision, Job, Receipt, WritePlan
 from muniment.memory.records import Candidate, Memory, MemoryId, Node, Revision, Scope, evolve
-from muniment.memory.rules.consent import corroborated, yes_or_no
+from muniment.memory.rules.consent import GONE, corroborated, ending, withdrawn, yes_or_no
 from muniment.memory.rules.text import clean
 
 _MOST = 1000
-_BY_TIME, _BY_SIGNALS = "time", "signals"
+_BY_TIME, _BY_SIGNALS, _BY_FORGETTING, _BY_ANOTHER = "time", "signals", "forgetting", "another memory"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +88,31 @@ async def corroborate(house: House, scope: Scope, receipt: Receipt, node: Node) 
     return evolve(receipt, rev=done.rev, asked=tuple(one for one in receipt.asked if one not in settled))
 
 
+async def commit(house: House, plan: WritePlan) -> Receipt:
+    """Commit a plan with what it withdraws; the receipt is of the plan alone. Raises Conflict."""
+    whole = await withdrawing(house, plan)
+    done = await house.store.commit(whole)
+    return evolve(done, changes=done.changes[len(whole.changes) - len(plan.changes) :])
+
+
+async def withdrawing(house: House, plan: WritePlan) -> WritePlan:
+    """The plan that also withdraws what waits for a yes and rests on what the plan ends: first, since a run is undone only
+    where nothing came after it."""
+    if not any(map(ending, plan.changes)):
+        return plan
+    ended = withdrawn(await house.store.consents(plan.scope, ("pending",), _MOST), plan)
+    if not ended:
+        return plan
+    memories = {change.before.id: change.before for change in reversed(plan.changes) if change.before is not None}
+    lines, decisions = [], []
+    for one, change in ended.items():
+        by = _BY_FORGETTING if change.after.state == "soft_deleted" else _BY_ANOTHER
+        meta = _told(one, "withdrawn", by) | {key: change.meta[key] for key in ("run",) if key in change.meta}
+        lines.append(Change(action="UPDATE", before=memories[one.memory], after=memories[one.memory], meta=meta))
+        decisions.append(evolve(one, decision="withdrawn", decided_at=plan.at, decided_by=by))
+    return evolve(plan, changes=(*lines, *plan.changes), decisions=(*plan.decisions, *decisions))
+
+
 async def unheard(house: House, scope: Scope, candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
     """The candidates without those that wait already or were decided: nobody is asked the same twice."""
     if not any(one.state == "pending" for one in candidates):
@@ -142,8 +168,13 @@ async def _plan(
     for request in requests:
         # Nothing of the memory changes: what is known stays as recent as it was.
         memory = await house.store.get(owner, request.memory)
+        if verdict.decision == "approved" and (memory is None or memory.state in GONE):
+            raise NotFound(
+                f"what the request {request.id} rests on is forgotten, or no longer so: say it again",
+                id=str(request.id),
+            )
         if memory is not None:
-            meta = {"consent": verdict.decision, "field": request.field, "value": request.value, "by": verdict.by}
+            meta = _told(request, verdict.decision, verdict.by)
             changes.append(Change(action="UPDATE", before=memory, after=memory, meta=meta))
     for id_ in memories:
         memory = await house.store.get(owner, id_)
@@ -160,6 +191,10 @@ def _released(memory: Memory, verdict: _Verdict, now: datetime) -> Change:
         after = evolve(memory, state="active", updated_at=now)
         return Change(action="UPDATE", before=memory, after=after, meta=meta)
     return Change(action="DELETE", before=memory, after=evolve(memory, state="rejected", updated_at=now), meta=meta)
+
+
+def _told(request: Consent, decision: Decision, by: str) -> dict[str, Any]:
+    return {"consent": decision, "field": request.field, "value": request.value, "by": by}
 
 
 def _plain(text: str) -> str:

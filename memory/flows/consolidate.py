@@ -14,7 +14,7 @@ from typing import get_args
 from uuid import UUID, uuid4
 
 from muniment.memory.errors import BadInput, BadModelAnswer, ModelError, NotFound, OverBudget, StoreError
-from muniment.memory.flows import batch, spend
+from muniment.memory.flows import batch, consent, spend
 from muniment.memory.flows.attempts import attempted
 from muniment.memory.flows.house import House
 from muniment.memory.flows.questions import Question, answered, cut, lasting, pages, question, unanswered
@@ -137,7 +137,8 @@ async def apply(
         done, plan, kept = await _decided(house, run, findings, ids)
         if run.dry:
             return done
-        return await house.store.keep_run(done, batch.lease(house, done), plan, kept, settled=settled)
+        whole = await consent.withdrawing(house, plan)
+        return await house.store.keep_run(done, batch.lease(house, done), whole, kept, settled=settled)
 
     async with house.turnstile(run.scope.space):
         return await attempted(house, keep)

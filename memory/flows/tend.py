@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from muniment.memory.errors import Busy, Conflict, NotFound, StoreError
-from muniment.memory.flows import collect
+from muniment.memory.flows import collect, consent
 from muniment.memory.flows.consolidate import consolidate
 from muniment.memory.flows.house import House
 from muniment.memory.plan import Change, JobName, WritePlan
@@ -127,7 +127,7 @@ async def _forget(house: House, scope: Scope, due: Due, now: datetime) -> int:
     if not ripe:
         return 0
     plan = WritePlan(scope=scope, expects=due.rev, node="worker", at=now, changes=tuple(map(gone, ripe)), unread=True)
-    return len((await house.store.commit(plan)).changes)
+    return len((await consent.commit(house, plan)).changes)
 
 
 class Rounds:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from muniment.memory.plan import Change, Consent, Field, Proposal
-from muniment.memory.records import Candidate, Fact, MemoryId, TurnId
+from muniment.memory.plan import Change, Consent, Field, Proposal, WritePlan
+from muniment.memory.records import Candidate, Fact, Memory, MemoryId, State, TurnId
 from muniment.memory.rules import words
 from muniment.memory.rules.merge import Incoming
 
@@ -17,6 +17,7 @@ _FIELDS: Mapping[str, Field] = {
     "language": "language", "preferred_language": "language", "answer_language": "language",
     "response_style": "tone", "tone": "tone",
 }  # fmt: skip
+GONE: frozenset[State] = frozenset({"soft_deleted", "superseded"})  # nothing of the profile rests on such a memory
 _MANNERS = frozenset({"style", "tone"})  # the categories of how the person wants to be spoken to
 _EDGES = " \t\r\n.,;:!?。，、；：！？~～…'\"()（）👍🙂😊"
 _YES = re.compile(
@@ -74,6 +75,31 @@ def proposals(
                 field=field, value=value, memory=memory, turns=turns, trust="user", expires_at=expires_at
             )
     return tuple(found.values())
+
+
+def withdrawn(waiting: Sequence[Consent], plan: WritePlan) -> dict[Consent, Change]:
+    """The requests that a plan leaves without what they rest on, each with the change that does: its memory is forgotten,
+    gives way, or says something else, and the plan proposes nothing in its place."""
+    ends = {change.after.id: change for change in plan.changes if ending(change)}
+    proposed = {one.field for one in plan.proposals}
+    found = ((one, ends[one.memory]) for one in waiting if one.memory in ends)
+    return {
+        one: change
+        for one, change in found
+        if change.after.state in GONE or (one.field not in proposed and not _says(change.after, one))
+    }
+
+
+def ending(change: Change) -> bool:
+    """Whether a value of the profile may rest on the memory before the change and not after it."""
+    before, after = change.before, change.after
+    if before is None or after.state in GONE:
+        return before is not None
+    return before.fact is not None and (after.fact is None or after.fact.object != before.fact.object)
+
+
+def _says(memory: Memory, request: Consent) -> bool:
+    return memory.fact is not None and words.lexeme_set(memory.fact.object) == words.lexeme_set(request.value)
 
 
 def corroborated(one: Consent, signals: int) -> bool:

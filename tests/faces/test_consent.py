@@ -38,6 +38,23 @@ def test_listed_approved_rejected(muniment: Muniment) -> None:
     assert (again.code, again.out) == (4, "")
 
 
+def test_what_is_forgotten_is_asked_no_longer(muniment: Muniment) -> None:
+    """Withdrawn with its memory: listed so, told in the history, and not to be approved; gone with it when that goes for good."""
+    muniment("chat", said="I live in Porto.\n")
+    (request,) = muniment("consent", "list", "--json").json
+    assert (
+        muniment("forget", request["memory"]).out
+        == f"DELETE {request['memory'][:8]} [profile] The user lives in Porto\n"
+    )
+    assert muniment("consent", "list").out == ""
+    assert "withdrawn  by forgetting" in muniment("consent", "list", "--all").out
+    assert "(consent withdrawn: city = Porto, by forgetting)" in muniment("history").out
+    assert muniment("consent", "approve", request["id"]).code == 4
+    assert muniment("forget", request["memory"], "--hard", "--yes").code == 0
+    assert muniment("consent", "list", "--all").out == ""
+    assert muniment("consent", "approve", request["id"]).code == 4
+
+
 def test_a_quarantined_memory_is_in_the_same_list(muniment: Muniment) -> None:
     """An instruction from a pasted text waits with the rest, and is released or rejected by the same commands."""
     muniment("chat", said=MAIL + "\n")

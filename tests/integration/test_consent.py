@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from muniment.memory import wire
@@ -13,8 +14,9 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.models.fakes import FixedClock
 from muniment.memory.plan import Job, WritePlan
-from muniment.memory.records import Query, Turn, evolve
-from tests.engine import NOON, engine, note, said, scope
+from muniment.memory.records import Candidate, Query, Turn, TurnId, evolve
+from muniment.memory.upkeep import Finding, Pair
+from tests.engine import NOON, engine, note, said, scope, settings, statement
 
 
 async def profile(memory: Memory) -> list[str]:
@@ -183,6 +185,88 @@ async def test_what_is_forgotten_is_in_no_field(database_url: str) -> None:
         assert [(one.value, one.old) for one in again.asked] == [("Porto", None)]
         await memory.decide(scope(), [again.asked[0].id], approve=True, by="ana")
         assert await profile(memory) == ["city: Porto"]
+
+
+@pytest.mark.parametrize(
+    ("text", "way"),
+    [
+        ("I live in Porto.", "by hand"),
+        ("I live in Porto.", "in words"),
+        ("I live in Porto.", "corrected"),
+        ("I want to learn Rust.", "by time"),
+    ],
+)
+async def test_what_rests_on_nothing_waits_no_longer(database_url: str, text: str, way: str) -> None:
+    """A request is withdrawn with the memory that it rests on, however that goes, and the history says so; it cannot be approved,
+    not even when the memory is back, and is asked anew when it is said again."""
+    clock, tuned = FixedClock(NOON), settings(database_url)
+    forgetting = tuned.forgetting.model_copy(update={"scopes": {"user": 6}})
+    async with engine(database_url, clock=clock, tuned=tuned.model_copy(update={"forgetting": forgetting})) as memory:
+        held = (await memory.learn(scope(), said(text))).changes[0].after
+        (request,) = await memory.consents(scope())
+        if way == "by hand":
+            assert [one.action for one in (await memory.forget(scope(), held.id)).changes] == ["DELETE"]
+        elif way == "in words":
+            assert len((await memory.learn(scope(), said("Forget where I live."))).changes) == 1
+        elif way == "by time":
+            clock.advance(timedelta(days=6).total_seconds())
+            assert (await memory.tend(scope())).forgotten == 1
+        else:
+            assert held.fact is not None
+            where = evolve(held.fact, object="a house by the sea that has no address and no name")
+            elsewhere = evolve(statement(f"The user lives in {where.object}", held.category), fact=where)
+            (change,) = (await memory.keep(scope(), (elsewhere,), (said("It has no address."),))).changes
+            assert change.after.id == held.id
+        by = "another memory" if way == "corrected" else "forgetting"
+        (left,) = await memory.consents(scope(), decided=True)
+        assert (left.decision, left.decided_by, left.decided_at) == ("withdrawn", by, clock.now())
+        assert await decisions(memory) == [("withdrawn", request.field, request.value, by)]
+        await memory.restore(scope(), held.id)
+        with pytest.raises(NotFound):
+            await memory.decide(scope(), [request.id], approve=True)
+        assert await profile(memory) == []
+        assert len((await memory.learn(scope(), said(text, at=clock.now()))).asked) == 1
+
+
+async def test_a_consolidation_withdraws_and_is_undone_all_the_same(database_url: str) -> None:
+    """What gives way takes its request along, also where it was an heir before; undone, all are back, and nobody is asked."""
+    async with engine(database_url) as memory:
+        held = (await memory.learn(scope(), said("I live in Porto."))).changes[0].after
+        for end in (".", ".."):
+            twin = Candidate(text=f"The user lives in Porto{end}", category="profile", turns=(TurnId(uuid4()),))
+            await memory.ingest(scope(), [twin])
+        others = sorted((one for one in await memory.list(scope()) if one.id != held.id), key=lambda one: one.text)
+        await memory.pin(scope(), others[1].id)
+        run = await memory.begin_run(scope())
+        for other in others:
+            now = await memory.members(scope(), [held.id, other.id])
+            pair = Pair(older=now[held.id], newer=now[other.id], sim=1.0)
+            assert run is not None
+            run = await memory.apply_run(run, [Finding(pair=pair, judgement="same", source="rules")])
+        assert run is not None
+        run = await memory.end_run(run)
+        assert (await memory.get(scope(), held.id)).superseded_by == others[1].id
+        assert await waiting(memory) == []
+        assert await decisions(memory) == [("withdrawn", "city", "Porto", "another memory")]
+        undone = await memory.undo_consolidation(scope(), run.id)
+        assert (undone.restored, undone.left) == (3, 0)
+        assert (await memory.get(scope(), held.id)).state == "active"
+        assert await waiting(memory) == []
+
+
+async def test_what_waits_for_a_forgotten_memory_is_not_approved(database_url: str) -> None:
+    """Also where it waits since before it was withdrawn with it; a no is taken."""
+    async with engine(database_url) as memory:
+        held = (await memory.learn(scope(), said("I live in Porto."))).changes[0].after.id
+        (request,) = await memory.consents(scope())
+        await memory.forget(scope(), held)
+        with psycopg.connect(database_url) as admin:
+            admin.execute("update muniment.consent_requests set decision = 'pending'")
+        with pytest.raises(NotFound, match="say it again"):
+            await memory.decide(scope(), [request.id], approve=True)
+        assert await waiting(memory) == [("city", "Porto")]
+        await memory.decide(scope(), [request.id], approve=False)
+        assert await waiting(memory) == []
 
 
 async def test_the_profile_is_for_those_who_may_read_it(database_url: str) -> None:
