@@ -25,7 +25,7 @@ from muniment.memory.rules.merge import Incoming, Merged, merge
 from muniment.memory.rules.validate import GUARD, validate
 
 _UNSAID = 1 / 3
-_SAID_WITHOUT = "Say it without the secret, which is not kept."
+_SAID_WITHOUT = "Say it without the secret: nothing of it was kept."
 _KEY_CHARS = 500  # of a stable key; an entry of Postgres's index holds 2,704 bytes
 
 

@@ -125,8 +125,10 @@ async def test_secrets_never_reach_a_table(database_url: str) -> None:
         turn = said(f"I live in Porto and my API key is {secret}, remember that my token is {secret}.")
         await memory.learn(scope(), turn)
         await memory.record(scope(), [turn])
-        with pytest.raises(BadInput, match=r"a secret\. Say it without"):
-            await memory.remember(scope(), f"the deploy key is {secret}")
+        before = await memory.export(scope())
+        with pytest.raises(BadInput, match=r"a secret\. Say it without the secret: nothing of it was kept"):
+            await memory.remember(scope(), f"the deploy key is {secret} and the meeting room is on the third floor")
+        assert await memory.export(scope()) == before
         await memory.ingest(scope(), [note(f"the deploy key is {secret}", context=f"Bo: use {secret}")])
     with psycopg.connect(database_url) as admin:
         tables = admin.execute(
