@@ -33,6 +33,9 @@ employed: work job company hire
 company: work employer firm
 colleague: coworker work team
 boss: manager supervisor work
+manager: boss supervisor lead
+supervisor: boss manager
+coworker: colleague team
 salary: earn paid income wage
 earn: salary paid income
 married: marry wife husband spouse wedding engaged partner
@@ -72,7 +75,7 @@ health: ill sick diagnose condition disease allergic
 condition: diagnose disease
 allergy: allergic intolerant
 diet: vegetarian vegan eat allergic gluten
-eat: food vegetarian vegan diet meal
+eat: food vegetarian vegan diet meal allergic intolerant
 food: eat dish meal cuisine
 drink: coffee tea wine beer juice
 medicine: medication pill tablet

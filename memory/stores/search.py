@@ -243,6 +243,7 @@ def _statement(
     for name, said in _STANDING_IN.items():
         text = text.replace(f"{{{name}}}", said if kindred else "")
     text = text.replace("{looked}", _SEARCH["looked"])
+    text = text.replace("{needed}", f" {_LARGE['needed']}" if kindred else "")
     text = text.replace("{passing}", f" {_LARGE['passing']}" if given else "")
     text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")
     text = text.replace("{chosen}", f" {_SEARCH['chosen']}" if chosen else "")
