@@ -12,6 +12,7 @@ from benchmarks import (
     consolidation,
     conversation,
     embedding,
+    everyday,
     importing,
     latency,
     meanwhile,
@@ -34,6 +35,7 @@ def main(files: Sequence[str]) -> int:
     of_files = [(one, [file]) for file in files for one in (recall, ablation, silence)]
     others = (
         conversation,
+        everyday,
         bands,
         prompts,
         latency,

@@ -259,11 +259,12 @@ def command(name: str, doc: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog=f"python -m benchmarks.{name}", description=(doc or "").splitlines()[0])
     parser.add_argument("file", type=Path, metavar="FILE", help="a LoCoMo file: one conversation or a list")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--limit", type=_many, metavar="N", help="at most N questions of each conversation")
+    parser.add_argument("--limit", type=many, metavar="N", help="at most N questions of each conversation")
     return parser
 
 
-def _many(text: str) -> int:
+def many(text: str) -> int:
+    """A whole number of 1 or more."""
     number = int(text)
     if number < 1:
         raise argparse.ArgumentTypeError("a whole number of 1 or more wanted")

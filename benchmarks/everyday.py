@@ -1,0 +1,212 @@
+"""Everyday questions over small memories: what new users have told in their first days, asked for in other words.
+
+python -m benchmarks.everyday [--half tune|held-out] [--misses] [--json] [--limit N]
+
+Each user of `data/everyday.json` has a space of a few memories. Every question is asked as the supervisor asks by default,
+and once more without kindred words; some of them nothing in the space answers.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from benchmarks import ablation, harness, recall
+from muniment.memory import bootstrap, settings
+from muniment.memory.engine import Memory
+from muniment.memory.records import Candidate, Query, Scope
+
+DATA = Path(__file__).parent / "data" / "everyday.json"
+HALVES = ("tune", "held-out")
+LANGUAGES = {"en": "English", "zh": "Chinese"}
+EVERY = "all"
+OPEN = "tune"  # the half whose questions may be looked at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a user asks, and the memories that answer it; nothing does where there are none."""
+
+    text: str
+    evidence: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class User:
+    """Somebody with a space of their own."""
+
+    id: str
+    language: str
+    half: str
+    memories: tuple[Candidate, ...]
+    questions: tuple[Question, ...]
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(owner=self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question of a user with the texts that came, best first."""
+
+    user: User
+    question: Question
+    got: tuple[str, ...]
+
+    @property
+    def found(self) -> bool:
+        return not self.question.evidence.isdisjoint(self.got)
+
+    @property
+    def first(self) -> bool:
+        return self.got[:1] != () and self.got[0] in self.question.evidence
+
+    @property
+    def wrong(self) -> str | None:
+        """What went wrong, or None."""
+        if not self.question.evidence:
+            return "not silent" if self.got else None
+        return None if self.first else "not first" if self.found else "not found"
+
+
+def read(file: Path, halves: Sequence[str], limit: int | None = None) -> list[User]:
+    """The users of these halves, of each half and language at most `limit`."""
+    some: dict[tuple[str, str], list[User]] = {pair: [] for pair in product(halves, LANGUAGES)}
+    for raw in json.loads(file.read_text(encoding="utf-8"))["users"]:
+        texts = [one["text"] for one in raw["memories"]]
+        answered = [
+            Question(text=one["text"], evidence=frozenset(texts[at] for at in one["evidence"]))
+            for one in raw["questions"]
+        ]
+        user = User(
+            id=raw["id"],
+            language=raw["language"],
+            half=raw["half"],
+            memories=tuple(Candidate(text=one["text"], category=one["category"]) for one in raw["memories"]),
+            questions=(*answered, *(Question(text=text, evidence=frozenset()) for text in raw["unanswerable"])),
+        )
+        if user.half in halves:
+            some[user.half, user.language].append(user)
+    return [user for users in some.values() for user in users[:limit]]
+
+
+async def measure(halves: Sequence[str], limit: int | None, *, misses: bool = False) -> dict[str, Any]:
+    """Write every user's memories, then ask every question with the settings as they are and without kindred words."""
+    users = await asyncio.to_thread(read, DATA, halves, limit)
+    async with harness.throwaway(settings.load()) as own:
+        machine = await harness.machine(await bootstrap.database(own))
+        async with bootstrap.memory(own, embedder=recall.Once(bootstrap.make_embedder(own))) as memory:
+            with harness.bar("writing", len(users)) as tick:
+                for user in users:
+                    await memory.ingest(user.scope, user.memories)
+                    tick(1)
+            now = memory.house.settings.recall
+            engines = {
+                now.kindred_weight: memory,
+                0.0: ablation.beside(memory.house, now.model_copy(update={"kindred_weight": 0.0})),
+            }
+            asked = {weight: await ask(engine, users) for weight, engine in engines.items()}
+            embedder = memory.house.embedder.name
+    rows = []
+    for half, language in product(halves, (*LANGUAGES, EVERY)):
+        for weight, every in asked.items():
+            some = [one for one in every if one.user.half == half and language in (one.user.language, EVERY)]
+            rows.append({"half": half, "language": language, "kindred_weight": weight, **figures(some)})
+    return {
+        "rows": rows,
+        **({"misses": missed(asked[now.kindred_weight])} if misses else {}),
+        "gate": now.gate,
+        "threshold": now.threshold,
+        "embedder": embedder,
+        "machine": machine,
+    }
+
+
+async def ask(memory: Memory, users: Sequence[User]) -> list[Asked]:
+    """Every question of every user, as the supervisor asks by default."""
+    todo = [(user, question) for user in users for question in user.questions]
+
+    async def one(pair: tuple[User, Question]) -> Asked:
+        user, question = pair
+        answer = await memory.query(user.scope, recall.AGENT, Query(text=question.text))
+        return Asked(user=user, question=question, got=tuple(hit.memory.text for hit in answer.hits))
+
+    with harness.bar("asking", len(todo)) as tick:
+        return await harness.together(todo, one, tick)
+
+
+def figures(asked: Sequence[Asked]) -> dict[str, Any]:
+    """Shares in [0, 1], each question counting the same; `hits` of each answerable question that got any."""
+    answerable = [one for one in asked if one.question.evidence]
+    others = [one for one in asked if not one.question.evidence]
+    answered = [len(one.got) for one in answerable if one.got]
+    return {
+        "users": len({one.user.id for one in asked}),
+        "answerable": len(answerable),
+        "found": round(sum(one.found for one in answerable) / len(answerable), 4),
+        "first": round(sum(one.first for one in answerable) / len(answerable), 4),
+        "hits": round(sum(answered) / len(answered), 2) if answered else None,
+        "unanswerable": len(others),
+        "silent": round(sum(not one.got for one in others) / len(others), 4),
+    }
+
+
+def missed(asked: Sequence[Asked]) -> list[dict[str, Any]]:
+    """What went wrong in the half that may be looked at."""
+    return [
+        {
+            "user": one.user.id,
+            "wrong": one.wrong,
+            "question": one.question.text,
+            "evidence": [memory.text for memory in one.user.memories if memory.text in one.question.evidence],
+            "got": list(one.got),
+        }
+        for one in asked
+        if one.wrong and one.user.half == OPEN
+    ]
+
+
+def tables(found: dict[str, Any]) -> Iterator[Table]:
+    """The report for people, in percent."""
+    header = ["", "kindred", "users", "answerable", "found", "first", "hits", "unanswerable", "silent"]
+    rows = [
+        [f"{row['half']}, {LANGUAGES.get(row['language'], row['language'])}", row["kindred_weight"], row["users"],
+         row["answerable"], f"{100 * row['found']:.1f}", f"{100 * row['first']:.1f}", row["hits"],
+         row["unanswerable"], f"{100 * row['silent']:.1f}"]
+        for row in found["rows"]
+    ]  # fmt: skip
+    title = f"Everyday questions, gate {found['gate']}, threshold {found['threshold']}, {found['embedder']}"
+    yield harness.grid(title, header, rows)
+    if "misses" in found:
+        rows = [
+            [one["user"], one["wrong"], one["question"], "\n".join(one["evidence"]), "\n".join(one["got"])]
+            for one in found["misses"]
+        ]
+        yield harness.grid("What went wrong in the tune half", ["", "", "question", "evidence", "got"], rows)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command; returns the exit code."""
+    about = (__doc__ or "").splitlines()[0]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.everyday", description=about)
+    parser.add_argument("--half", choices=HALVES, help="default: both")
+    parser.add_argument("--misses", action="store_true", help="list what went wrong in the tune half")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--limit", type=recall.many, metavar="N", help="at most N users of each half and language")
+    args = parser.parse_args(argv)
+    halves = (args.half,) if args.half else HALVES
+    return harness.run(measure(halves, args.limit, misses=args.misses), tables, as_json=args.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
