@@ -1,6 +1,6 @@
 """Everyday questions over small memories: what new users have told in their first days, asked for in other words.
 
-python -m benchmarks.everyday [--half tune|held-out] [--misses] [--json] [--limit N]
+python -m benchmarks.everyday [FILE] [--half tune|held-out] [--misses] [--json] [--limit N]
 
 Each user of `data/everyday.json` has a space of a few memories. Every question is asked as the supervisor asks by default,
 and once more without kindred words; some of them nothing in the space answers.
@@ -100,9 +100,9 @@ def read(file: Path, halves: Sequence[str], limit: int | None = None) -> list[Us
     return [user for users in some.values() for user in users[:limit]]
 
 
-async def measure(halves: Sequence[str], limit: int | None, *, misses: bool = False) -> dict[str, Any]:
+async def measure(file: Path, halves: Sequence[str], limit: int | None, *, misses: bool) -> dict[str, Any]:
     """Write every user's memories, then ask every question with the settings as they are and without kindred words."""
-    users = await asyncio.to_thread(read, DATA, halves, limit)
+    users = await asyncio.to_thread(read, file, halves, limit)
     async with harness.throwaway(settings.load()) as own:
         machine = await harness.machine(await bootstrap.database(own))
         async with bootstrap.memory(own, embedder=recall.Once(bootstrap.make_embedder(own))) as memory:
@@ -121,7 +121,8 @@ async def measure(halves: Sequence[str], limit: int | None, *, misses: bool = Fa
     for half, language in product(halves, (*LANGUAGES, EVERY)):
         for weight, every in asked.items():
             some = [one for one in every if one.user.half == half and language in (one.user.language, EVERY)]
-            rows.append({"half": half, "language": language, "kindred_weight": weight, **figures(some)})
+            if some:
+                rows.append({"half": half, "language": language, "kindred_weight": weight, **figures(some)})
     return {
         "rows": rows,
         **({"misses": missed(asked[now.kindred_weight])} if misses else {}),
@@ -146,18 +147,18 @@ async def ask(memory: Memory, users: Sequence[User]) -> list[Asked]:
 
 
 def figures(asked: Sequence[Asked]) -> dict[str, Any]:
-    """Shares in [0, 1], each question counting the same; `hits` of each answerable question that got any."""
+    """Shares in [0, 1], each question counting the same; `hits`: how many an answerable question has that gets any."""
     answerable = [one for one in asked if one.question.evidence]
     others = [one for one in asked if not one.question.evidence]
     answered = [len(one.got) for one in answerable if one.got]
     return {
         "users": len({one.user.id for one in asked}),
         "answerable": len(answerable),
-        "found": round(sum(one.found for one in answerable) / len(answerable), 4),
-        "first": round(sum(one.first for one in answerable) / len(answerable), 4),
+        "found": _share([one.found for one in answerable]),
+        "first": _share([one.first for one in answerable]),
         "hits": round(sum(answered) / len(answered), 2) if answered else None,
         "unanswerable": len(others),
-        "silent": round(sum(not one.got for one in others) / len(others), 4),
+        "silent": _share([not one.got for one in others]),
     }
 
 
@@ -178,11 +179,11 @@ def missed(asked: Sequence[Asked]) -> list[dict[str, Any]]:
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people, in percent."""
-    header = ["", "kindred", "users", "answerable", "found", "first", "hits", "unanswerable", "silent"]
-    rows = [
-        [f"{row['half']}, {LANGUAGES.get(row['language'], row['language'])}", row["kindred_weight"], row["users"],
-         row["answerable"], f"{100 * row['found']:.1f}", f"{100 * row['first']:.1f}", row["hits"],
-         row["unanswerable"], f"{100 * row['silent']:.1f}"]
+    header = ["", "kindred", "asked", "found", "first", "hits", "others", "silent"]  # 80 columns wide
+    rows: list[list[object]] = [
+        [f"{row['half']}, {LANGUAGES.get(row['language'], row['language'])}", row["kindred_weight"], row["answerable"],
+         _percent(row["found"]), _percent(row["first"]), row["hits"] and f"{row['hits']:.2f}",
+         row["unanswerable"], _percent(row["silent"])]
         for row in found["rows"]
     ]  # fmt: skip
     title = f"Everyday questions, gate {found['gate']}, threshold {found['threshold']}, {found['embedder']}"
@@ -192,20 +193,32 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
             [one["user"], one["wrong"], one["question"], "\n".join(one["evidence"]), "\n".join(one["got"])]
             for one in found["misses"]
         ]
-        yield harness.grid("What went wrong in the tune half", ["", "", "question", "evidence", "got"], rows)
+        table = harness.grid("What went wrong in the tune half", ["", "", "question", "evidence", "got"], rows)
+        for column in table.columns:
+            column.justify = "left"
+        yield table
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit code."""
     about = (__doc__ or "").splitlines()[0]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.everyday", description=about)
+    parser.add_argument("file", type=Path, nargs="?", default=DATA, metavar="FILE", help="users and what they ask")
     parser.add_argument("--half", choices=HALVES, help="default: both")
     parser.add_argument("--misses", action="store_true", help="list what went wrong in the tune half")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--limit", type=recall.many, metavar="N", help="at most N users of each half and language")
     args = parser.parse_args(argv)
     halves = (args.half,) if args.half else HALVES
-    return harness.run(measure(halves, args.limit, misses=args.misses), tables, as_json=args.json)
+    return harness.run(measure(args.file, halves, args.limit, misses=args.misses), tables, as_json=args.json)
+
+
+def _share(held: Sequence[bool]) -> float | None:
+    return round(sum(held) / len(held), 4) if held else None
+
+
+def _percent(share: float | None) -> str | None:
+    return None if share is None else f"{100 * share:.1f}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,66 @@
+"""The benchmark of everyday questions: it tells right from wrong, and its data are what they are said to be."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import everyday
+
+USER = {
+    "language": "en",
+    "memories": [
+        {"category": "activity", "text": "The user repaired the old lighthouse lamp"},
+        {"category": "profile", "text": "The user keeps eleven quince trees"},
+    ],
+    "questions": [
+        {"text": "Who repaired the old lighthouse lamp?", "evidence": [0]},
+        {"text": "Who keeps eleven quince trees?", "evidence": [0]},
+    ],
+    "unanswerable": ["Which parrot whistles?", "Were eleven quince trees repaired?"],
+}
+
+
+@pytest.fixture
+def server(cluster_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command finds the tests' server and an embedder that needs no model."""
+    monkeypatch.setenv("MUNIMENT_DATABASE_URL", cluster_url)
+    monkeypatch.setenv("MUNIMENT_EMBEDDER", "hash-256")
+
+
+def test_a_wrong_answer_counts_as_wrong(server: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Half of the answers are evidence, half of the strangers' questions get nothing, and only the tune half is listed."""
+    file = tmp_path / "users.json"
+    users = [{**USER, "id": half, "half": half} for half in everyday.HALVES]
+    file.write_text(json.dumps({"users": users}), encoding="utf-8")
+    assert everyday.main([str(file), "--misses", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["rows"]) == 2 * 2 * 2  # halves, English and all, with and without
+    for row in found["rows"]:
+        counts = (row["users"], row["answerable"], row["unanswerable"])
+        assert (*counts, row["found"], row["first"], row["silent"]) == (1, 2, 2, 0.5, 0.5, 0.5)
+    assert [(one["user"], one["wrong"]) for one in found["misses"]] == [("tune", "not found"), ("tune", "not silent")]
+
+
+def test_everyday_questions_are_asked_with_and_without(server: None, capsys: pytest.CaptureFixture[str]) -> None:
+    """A small run has both halves and languages, each asked with the settings as they are and without kindred words."""
+    assert everyday.main(["--limit", "1", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["users"] for row in rows] == [1, 1, 1, 1, 2, 2] * 2
+    assert all(row["kindred_weight"] == 0 for row in rows[1::2])
+    assert all(row["kindred_weight"] > 0 for row in rows[::2])
+    assert rows[0]["found"] > rows[1]["found"]  # a job is told by the trade, and no word of the question is in that
+    assert all(0 <= row["first"] <= row["found"] <= 1 for row in rows)
+
+
+def test_the_data_alternate_between_the_halves() -> None:
+    """Nobody has chosen who is looked at; each has few memories, questions that these answer, and others."""
+    raw = json.loads(everyday.DATA.read_text(encoding="utf-8"))["users"]
+    assert [one["half"] for one in raw] == [everyday.HALVES[n % 2] for n in range(len(raw))]
+    for user in everyday.read(everyday.DATA, everyday.HALVES):
+        answered = [one for one in user.questions if one.evidence]
+        assert 3 <= len({one.text for one in user.memories}) == len(user.memories) <= 12
+        assert 3 <= len(answered) <= 6
+        assert 2 <= len(user.questions) - len(answered) <= 4
