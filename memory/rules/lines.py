@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 
 from muniment.memory.records import Candidate, Turn, evolve
@@ -11,6 +12,7 @@ from muniment.memory.rules.third_person import as_said
 
 _LONGEST = 1_000  # characters; a longer text says more than a few statements can
 _ANOTHER_DAY = timedelta(days=222)
+_WEEKDAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|[周期]|礼拜", re.IGNORECASE)
 # A statement that leaves one of them out, or has another word for it, says no less.
 _LIGHT = words.lexeme_set(
     "also really actually currently recently still today nowadays lately already officially remember anymore named called go"
@@ -20,7 +22,7 @@ _LIGHT = words.lexeme_set(
 
 def read(line: Turn, owner: str, *, dated: bool) -> tuple[Candidate, ...]:
     """The statements that say all of the line; none where a part of it would be left out, or where its meaning depends on
-    when it was written and nobody knows when that was."""
+    a day that nobody knows."""
     if len(line.text) > _LONGEST:
         return ()
     own = evolve(line, text=as_said(line.text, owner))
@@ -29,7 +31,7 @@ def read(line: Turn, owner: str, *, dated: bool) -> tuple[Candidate, ...]:
     found = extract(own)
     if not found.candidates or not _whole(own, found.candidates):
         return ()
-    if not dated and _leaning(own) and extract(evolve(own, at=own.at + _ANOTHER_DAY)) != found:
+    if _leaning(own, dated=dated) and extract(evolve(own, at=own.at + _ANOTHER_DAY)) != found:
         return ()
     several = len(found.candidates) > 1
     return tuple(evolve(one, context=line.text) if several else one for one in found.candidates)
@@ -41,8 +43,10 @@ def _whole(line: Turn, candidates: tuple[Candidate, ...]) -> bool:
     return any(words.lexeme_set(_plain(text)) <= told for text in (line.text, dates.absolute(line.text, line.at)))
 
 
-def _leaning(line: Turn) -> bool:
-    return any(one.relative or one.partial for one in dates.mentions(line.text, line.at))
+def _leaning(line: Turn, *, dated: bool) -> bool:
+    """Whether the line may mean another day on another day: where its own is known, `on Friday` may still mean every Friday."""
+    found = (one for one in dates.mentions(line.text, line.at) if one.relative or one.partial)
+    return any(not dated or _WEEKDAY.search(line.text[one.start : one.end]) for one in found)
 
 
 def _plain(text: str) -> str:

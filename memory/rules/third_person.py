@@ -9,10 +9,11 @@ from muniment.memory.rules.english_words import ADVERBS, base
 from muniment.memory.rules.text import vocabulary
 from muniment.memory.rules.words import STOP, has_cjk
 
-# Where there is another voice, or a pronoun, nobody knows whose it is: `she` may be the user, or the sister before.
+# Where there is another voice, or a pronoun, nobody knows whose it is: `she` may be the user, or the sister before. And what
+# two do is not what either says of themselves.
 _UNCLEAR = re.compile(
     r"(?<![\w/])(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself|we|our|ours|you|your|yours|he|him|his|himself|she|her|hers|herself"
-    r"|they|them|their|theirs|themself|themselves|its|(?-i:it|us))(?![\w/])|[我你您咱俺他她它]",
+    r"|they|them|their|theirs|themself|themselves|its|(?-i:it|us))(?![\w/])|\buser\s+and\b|\band\s+the\s+user\b(?!['’])|[我你您咱俺他她它]",
     re.IGNORECASE,
 )
 _USER = r"(?:the\s+)?user"
