@@ -13,6 +13,8 @@ from muniment.memory.rules.third_person import as_said
 _LONGEST = 1_000  # characters; a longer text says more than a few statements can
 _ANOTHER_DAY = timedelta(days=222)
 _WEEKDAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|[周期]|礼拜", re.IGNORECASE)
+# `and Ben lives in Oslo`: in one sentence with what is said of the user it would go and come with that.
+_SOMEBODY_TOO = re.compile(rf"(?:\band|\bbut|\bwhile|[,;])\s+[{words.UPPER}][\w'-]+\s+(?:is|[a-z]+s)\b")
 # A statement that leaves one of them out, or has another word for it, says no less.
 _LIGHT = words.lexeme_set(
     "also really actually currently recently still today nowadays lately already officially remember anymore named called go"
@@ -23,7 +25,7 @@ _LIGHT = words.lexeme_set(
 def read(line: Turn, owner: str, *, dated: bool) -> tuple[Candidate, ...]:
     """The statements that say all of the line; none where a part of it would be left out, or where its meaning depends on
     a day that nobody knows."""
-    if len(line.text) > _LONGEST:
+    if len(line.text) > _LONGEST or _SOMEBODY_TOO.search(line.text):
         return ()
     own = evolve(line, text=as_said(line.text, owner))
     if suspect.parts(line).pasted or procedure_words.rest(own.text) != own.text or gate.skip(own.text, own.role):

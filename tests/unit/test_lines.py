@@ -47,6 +47,7 @@ NOTHING = [
     "The user lives in Rome but works in Milan",
     "If the user lives in Rome, the train is cheap",
     "Does the user live in Rome?",
+    "The user lives in Rome and Ben lives in Oslo",
     "The user never works on Friday",
     "Forget that I live in Rome",
     "I live in Rome. Remember how we did this",
