@@ -13,6 +13,7 @@ from muniment.memory.ports import Probe
 from muniment.memory.records import Memory, MemoryId, Query, Scope, Turn, Wish
 from muniment.memory.rules.to_forget import meant, refusal
 
+_TOLD = 3  # of the wishes of a turn that came to nothing
 Sought = tuple[Wish, Search | None]
 
 
@@ -42,10 +43,10 @@ async def granted(
 
 
 async def told(house: House, scope: Scope, unmet: Sequence[Wish], turns: Sequence[Turn]) -> tuple[str, ...]:
-    """A sentence for each wish that came to nothing; none where the turn was taken before, and a wish of it was met then."""
+    """A sentence for each of the first wishes that came to nothing; none where the turn was taken before, and a wish of it was met then."""
     if not unmet or await house.store.known(scope, [one.id for one in turns]):
         return ()
-    return tuple(refusal(one, scope.owner) for one in unmet)
+    return tuple(refusal(one, scope.owner) for one in unmet[:_TOLD])
 
 
 async def _near(house: House, scope: Scope, wish: Wish, search: Search) -> list[Memory]:

@@ -19,11 +19,11 @@ _FORGET = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _IDLE_FORGET = re.compile(
-    r"(?:it|that|this|them|me|him|her|you|to\b.*|about\s+(?:it|that)|the\s+(?:rest|past|haters)|all\s+(?:that|this)|everything|how\b.*|what\b.*|where\b.*|when\b.*|why\b.*|if\b.*|last\s+\w+|never\s*mind)(?:[\s,]+(?:thanks|thank\s+you|please|ok|okay|then|now))*\W*$",
+    r"(?:it|that|this|them|me|him|her|you|to\b.*|about\s+(?:it|that)|the\s+(?:rest|past|haters)|all\s+(?:that|this)|everything|how\b.*|what\b.*|where\b.*|when\b.*|why\b.*|if\b.*|last\s+\w+|never\s*mind|i\s+(?:just\s+|ever\s+)?(?:said|asked|mentioned)\b.*)(?:[\s,]+(?:thanks|thank\s+you|please|ok|okay|then|now))*\W*$",
     re.IGNORECASE,
 )
 _FORGET_ZH = re.compile(
-    r"^[\s，,]*(?:请|麻烦|帮我|你|把)*(?:忘掉|忘记|忘了|别记住?|不要记住?|不用记住?|别再记|删掉|删除|清除|抹掉)(?:了|关于|有关|我说的|我说过的|你记得的|：|:|，|,|\s)*(?P<inner>\S.*)$|^[\s，,]*(?:请|麻烦|帮我|你)*把(?P<moved>.{1,60}?)(?:忘掉|忘了|删掉|删除|抹掉)(?:吧|了)?[。.！!]*$",
+    r"^[\s，,]*(?:请|麻烦|帮我|我(?:想|要|希望)(?:让|请|叫)?你|你|把)*(?:忘掉|忘记|忘了|别记住?|不要记住?|不用记住?|别再记|删掉|删除|清除|抹掉)(?:了|关于|有关|我说的|我说过的|你记得的|：|:|，|,|\s)*(?P<inner>\S.*)$|^[\s，,]*(?:请|麻烦|帮我|你)*把(?P<moved>.{1,60}?)(?:忘掉|忘了|删掉|删除|抹掉)(?:吧|了)?[。.！!]*$",
     re.DOTALL,
 )
 _IDLE_FORGET_ZH = re.compile(r"(?:它|这个|那个|这些|吧|这件事|他|她|我|一切|什么.*)[吧了。.！!]*$")
@@ -45,6 +45,11 @@ _THANKS = re.compile(
 _LONGEST = 600  # characters of a sentence; a longer one tells more than what is to be forgotten
 _ENDS = " .,!?。，！？"
 _TAIL = re.compile(r"\s*[,;:(–—].*|\s+-\s.*", re.DOTALL)
+_ASIDE = re.compile(
+    r"\s*[,;:–—-]\s*(?:and\s+)?(?:let's|let\s+us|i|i'm|we|we'll|you|it|it's|that's|what|how|just|there|this)\b",
+    re.IGNORECASE,
+)
+_ASKING = re.compile(r"(?:how|what|where|when|why)\b", re.IGNORECASE)
 _FIRST = re.compile(r"\b(?:i|i'm|i've|im|my|our)\b", re.IGNORECASE)
 _BEGGED = re.compile(r"\b(?:can|could)\s+you\b|\bplease\b", re.IGNORECASE)
 _UNSURE = re.compile(r"\b(?:don't|do\s+not)\s+remember\b", re.IGNORECASE)  # who says so may have forgotten it
@@ -55,7 +60,7 @@ _OTHER_THINGS = re.compile(
 )
 _NOT_FORGET = re.compile(r"(?:don't|do\s+not|never)\b", re.IGNORECASE)
 _ABOUT_IT_ZH = re.compile(r"(?:的(?:事情?|记忆|内容|信息)|的?[这那](?:件事情?|个?事儿?|一点|回事))?[吧了]?$")
-_BEGGED_ZH = re.compile(r"请|麻烦|帮我|把|[吧]\W*$")
+_BEGGED_ZH = re.compile(r"请|麻烦|帮我|把|我(?:想|要|希望)|[吧]\W*$")
 _FORGOT_ZH = re.compile(r"忘(?:了|[记掉]了)|你忘")
 _MINE_ZH = re.compile(r"^我的?")
 _CJK = re.compile(r"[\u3400-\u9fff]")
@@ -96,13 +101,16 @@ def _english(sentence: str) -> Wish | None:
         return evolve(named, vain=bool(_UNSURE.search(sentence[: found.start("inner")])))
     if _IDLE_FORGET.match(inner):
         return _unnamed(phrase)
+    aside = _ASIDE.search(phrase)
+    if aside and not _FIRST.search(phrase[: aside.start()]):
+        return None  # forget the rain, let's go out
     return Wish(said=phrase, words=phrase, told=(_FIRST.search(phrase) and english_words.narrate(phrase)) or "")
 
 
 def _unnamed(phrase: str) -> Wish | None:
     """What else about the speaker is to be forgotten without its words: of that nothing is known for sure."""
     head = _TAIL.sub("", phrase)
-    meant = attributes.english(head) or (head == phrase and " " in phrase and _FIRST.search(phrase))
+    meant = attributes.english(head) or (head == phrase and _ASKING.match(phrase) and _FIRST.search(phrase))
     return Wish(said=head, words="", vain=True) if meant else None
 
 

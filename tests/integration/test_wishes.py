@@ -61,6 +61,7 @@ async def test_the_memory_that_is_meant_goes(database_url: str, known: tuple[str
     ("wish", "told"),
     [
         ("Forget my dog's name", 'Nothing was forgotten for "my dog\'s name"'),
+        ("Don't remember where I live", 'Nothing was forgotten for "where I live"'),
         ("forget where I was born", 'Nothing was forgotten for "where I was born"'),
         ("forget about the zebra " + "that eats " * 20, 'eats…"'),
         ("forget my phone number", "`muniment forget ID`"),
@@ -92,3 +93,12 @@ async def test_what_a_turn_tells_anew_is_met_by_that(database_url: str) -> None:
         receipt = await memory.learn(scope(), said("Forget where I live. I live in Porto now."))
         assert receipt.unmet == ()
         assert await texts(memory) == {"The user lives in Porto"}
+
+
+async def test_of_many_wishes_the_first_are_told(database_url: str) -> None:
+    """A page of them is not answered with a page."""
+    async with engine(database_url) as memory:
+        receipt = await memory.learn(
+            scope(), said(" ".join(f"Forget the {one}." for one in ("ape", "bear", "cat", "dog")))
+        )
+        assert [one.split('"')[1] for one in receipt.unmet] == ["the ape", "the bear", "the cat"]

@@ -52,6 +52,7 @@ def test_what_is_to_be_forgotten(text: str, phrase: str) -> None:
         ("忘记我妻子的名字", ["relationship|user|spouse|"]),
         ("把我孩子的名字忘掉", [f"relationship|user|{one}|" for one in ("child", "son", "daughter")]),
         ("忘记我老婆在哪里工作", ["relationship|user's spouse|works_at|"]),
+        ("我希望你忘记我住在哪里", ["identity|user|lives_in|"]),
     ],
 )
 def test_an_attribute_to_be_forgotten(text: str, keys: list[str]) -> None:
@@ -77,7 +78,7 @@ def test_a_wish_that_is_not_sure_is_told(text: str) -> None:
     "text",
     ["Forget it", "forget about it, thanks", "Don't forget me", "忘了吧", "别忘了我", "Never forget where I live", "Forget how hard it is",
      "Should I forget where I live?", "Will you forget my job?", "You always forget where I live", "你忘了我的生日", "忘掉这件事吧", "要不要忘记我住在哪里？",
-     '"Forget my job" is a song.', "She said: 「忘记我住在哪里」", "「忘记我住在哪里」", "Delete everything in this folder", "Clear the notes section"],
+     '"Forget my job" is a song.', "She said: 「忘记我住在哪里」", "「忘记我住在哪里」", "Delete everything in this folder", "Clear the notes section", "Forget I said anything.", "Forget the rain, let's go out", "请不要忘记我的生日"],
 )  # fmt: skip
 def test_an_idiom_forgets_nothing(text: str) -> None:
     """To forget it is to go on; a question, a quotation, a reproach and other work are no wish."""
