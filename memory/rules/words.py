@@ -196,7 +196,7 @@ CJK_STOP = frozenset(
     ]
 )
 # No memory has a pair of the query's own grammar: it would only weigh down the share of those that it has.
-_CJK_LITTLE = frozenset("谁哪吗呢什么怎几我你您的了是吧啊呀嘛")
+_CJK_LITTLE = frozenset("谁哪吗呢什么怎几我你您的了是吧啊呀嘛叫个")
 
 
 class Kept(dict[str, Kind]):
