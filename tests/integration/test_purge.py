@@ -27,17 +27,20 @@ async def test_a_purge_leaves_the_journal_and_no_word(database_url: str) -> None
         done = await memory.house.store.purge(scope(), [id_], LATER)
         assert done.what == "purge"
         assert done.counts == {
-            "memories": 1, "memory_versions": 2, "relations": 1, "consent_requests": 1, "events": 1,
-            "pair_fingerprints": 1, "journal": 2,
+            "memories": 1, "memory_versions": 3, "relations": 1, "consent_requests": 1, "events": 1,
+            "pair_fingerprints": 1, "journal": 3,
         }  # fmt: skip
         assert "ello" not in everything(database_url)
         assert lines(await memory.history(scope())) == [
-            (5, "DELETE", ""), (4, "DELETE", ""), (3, "UPDATE", ""), (2, "ADD", "Vera teaches there"), (1, "ADD", ""),
+            (6, "DELETE", ""), (5, "DELETE", ""), (4, "UPDATE", ""), (3, "UPDATE", ""), (2, "ADD", "Vera teaches there"),
+            (1, "ADD", ""),
         ]  # fmt: skip
         last, *_ = await memory.history(scope(), id_)
         assert last.meta == {"hard": True, "why": "purge"}
-        assert (last.node, last.old_ref, last.new_ref) == ("worker", f"{id_}@4", None)
-        assert [one.meta for one in await memory.history(scope(), id_)][1:] == [{"why": "forget"}, {"why": "same"}, {}]
+        assert (last.node, last.old_ref, last.new_ref) == ("worker", f"{id_}@5", None)
+        withdrawn = {"consent": "withdrawn", "field": "city"}
+        metas = [one.meta for one in await memory.history(scope(), id_)]
+        assert metas[1:] == [{"why": "forget"}, withdrawn, {"why": "same"}, {}]
         with psycopg.connect(database_url) as admin:
             receipts = admin.execute("select erasure_id, what, counts, at from muniment.erasures").fetchall()
             log = admin.execute("select event from muniment.change_log order by rev desc limit 2").fetchall()
@@ -85,6 +88,7 @@ async def test_readers_go_on_without_it(database_url: str) -> None:
         assert [one.action for one in (await memory.activity(scope(), 5)).changes] == [
             "DELETE",
             "DELETE",
+            "UPDATE",
             "UPDATE",
             "ADD",
             "ADD",
