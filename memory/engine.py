@@ -343,7 +343,8 @@ class Memory:
         return await transfer.export(self.house, scope, content=content)
 
     async def load(self, scope: Scope, rows: Iterable[Mapping[str, Any]], progress: Progress | None = None) -> int:
-        """Read the rows of an export, or plain `{"text", "category"}` rows. Returns memories written. Raises BadInput."""
+        """Read the rows of an export, or plain `{"text", "category"}` rows; one with a text alone is read as a turn is. Returns
+        the changes written, of an export the memories. Raises BadInput."""
         return await transfer.load(self.house, scope, rows, progress)
 
     async def tend(self, scope: Scope) -> Tended:
