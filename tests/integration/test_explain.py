@@ -102,10 +102,11 @@ async def test_forgotten(database_url: str) -> None:
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         (cello,) = await kept(memory, CELLO)
+        await memory.pin(scope(), cello)
         clock.advance(3_600)
         await memory.forget(scope(), cello)
         clock.advance(3_600)
-        await memory.pin(scope(), cello)
+        assert len((await memory.pin(scope(), cello, pinned=False)).changes) == 1
         verdict = await why(memory, cello)
         assert verdict.reason == "soft-deleted"
         assert verdict.facts == {"since": NOON + timedelta(hours=1), "until": NOON + timedelta(days=30, hours=1)}
