@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from muniment.memory.records import FactKind
 from muniment.memory.rules import chinese_words, english_words
@@ -128,8 +129,10 @@ class Name:
     negated: bool = False
 
 
+@lru_cache(maxsize=4_096)
 def name(kind: str, predicate: str, subject: str = USER) -> Name:
-    """The canonical name of what is said of a subject, however it was said; an unknown kind is a note."""
+    """The canonical name of what is said of a subject, however it was said; an unknown kind is a note. Kept, because what is new
+    is compared with everything of its kind, which goes by few names."""
     said = slug(predicate)
     found = _named(said)
     final = _kind(found) or kind_of(kind)
@@ -163,6 +166,7 @@ def kind_of(said: str) -> FactKind:
     return next((kind for kind in KINDS if kind == plain), _KINDS_SAID.get(plain, "note"))
 
 
+@lru_cache(maxsize=4_096)
 def subject(said: str, speaker: str | None = None) -> str:
     """Who it is about: `user`, a name, or `user's spouse` for a relation without a name."""
     plain = " ".join(said.split()).strip(" .")
