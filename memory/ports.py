@@ -146,6 +146,7 @@ class Sight:
     found: tuple[Found, ...] = ()
     unheard: frozenset[str] = frozenset()  # terms of the search that no memory in its scope has
     speakers: tuple[str, ...] = ()  # of the words that may name one, those that do; in lower case
+    among: int = 0  # memories that the search was made among
     stable: tuple[Memory, ...] = ()
     delta: Delta | None = None
     profile: tuple[Consent, ...] = ()  # the approved values of the structured profile

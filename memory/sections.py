@@ -43,6 +43,8 @@ class Recall(Part):
     budget_tokens: Count
     threshold: Share
     gate: Share
+    gate_of_one: Share
+    gate_whole_from: Count
     context_bullets: Count
     context_budget_tokens: Count
     candidates: Count

@@ -20,7 +20,7 @@ from muniment.memory.rules import gate, render, wanted, words
 from muniment.memory.rules.kindred import kindred
 from muniment.memory.rules.pack import Piece, Whole, as_json, pack
 from muniment.memory.rules.procedure import CATEGORY
-from muniment.memory.rules.rank import Lens, rank, related, weights
+from muniment.memory.rules.rank import Lens, gate_among, rank, reads, related, weights
 
 _MOST = 1_000  # candidates from which an answer is not looked for among more
 _NOTHING_ASKED = frozenset({"greeting", "acknowledgement", "empty"})
@@ -189,7 +189,8 @@ def _lens(house: House, text: str, search: Search | None, sight: Sight, threshol
         recall=recall,
         categories=house.categories,
         threshold=recall.threshold if threshold is None else threshold,
-        gate=recall.gate if threshold is None else 0.0,
+        # No vector that is near by chance opens the gate where the embedder cannot read the question.
+        gate=gate_among(sight.among if reads(house.profile, text) else 1, recall) if threshold is None else 0.0,
         speakers=frozenset(sight.speakers),
         strange=len(names & sight.unheard - known) / max(1, len(names)),
         periods=search.periods if search else (),

@@ -63,7 +63,22 @@ sister: sibling
 pet: dog cat puppy kitten rabbit hamster parrot bird turtle fish horse
 dog: puppy pet
 cat: kitten pet
-animal: dog cat pet horse bird
+animal: dog cat pet horse bird cow bee chicken sheep
+operation: surgery
+surgery: operation
+alcohol: drink wine beer
+wine: alcohol drink
+beer: alcohol drink
+fan: support supporter love
+advisor: supervisor mentor
+mentor: supervisor advisor
+business: company firm studio shop work
+clothes: wear dress
+wear: clothes dress
+wardrobe: wear clothes
+stay: hotel sleep
+sleep: stay hotel
+fly: flight plane airport
 birthday: born birth
 born: birthday birth
 age: old born birthday year
@@ -178,6 +193,9 @@ quit: leave left stop
 过敏: 忌口
 忌口: 过敏 不吃
 能吃: 过敏 忌口 不吃 吃素
+检查: 体检
+身体: 患有 确诊 血压 体检
+拍照: 相机 摄影
 爱好: 喜欢 兴趣
 兴趣: 喜欢 爱好
 喜欢: 爱吃 爱好 最爱

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import log
 from typing import NamedTuple
 
 from muniment.memory.looks import Found, Weights
@@ -62,6 +63,17 @@ def weights(query: str, profile: Profile, recall: Recall) -> Weights:
             NAMING: recall.name_boost if wanted.for_a_name(query) else 0.0,
         },
     )
+
+
+def gate_among(count: int, recall: Recall) -> float:
+    """The relevance that the best of so many memories has to reach: the highest of n chance values grows with log n."""
+    share = min(1.0, log(max(1, count)) / log(max(2, recall.gate_whole_from)))
+    return recall.gate_of_one + (recall.gate - recall.gate_of_one) * share
+
+
+def reads(profile: Profile, text: str) -> bool:
+    """Whether the embedder knows the script of a text."""
+    return "cjk" in profile.scripts or text.isascii() or not words.has_cjk(text)
 
 
 def rank(found: Sequence[Found], lens: Lens) -> Iterator[Hit | Omission]:
@@ -191,10 +203,9 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
 
 def _meant(found: Sequence[Found], lens: Lens) -> Iterator[float]:
     """The cosines; the floor where there is none, or where the embedder does not know the script."""
-    floor, read = lens.profile.floor, "cjk" in lens.profile.scripts
-    strange = not read and words.has_cjk(lens.query)
+    floor, read = lens.profile.floor, reads(lens.profile, lens.query)
     for one in found:
-        unread = strange or not (read or one.memory.text.isascii() or not words.has_cjk(one.memory.text))
+        unread = not read or not reads(lens.profile, one.memory.text)
         yield floor if one.cosine is None or unread else one.cosine
 
 

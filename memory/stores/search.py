@@ -50,6 +50,7 @@ class _Head(NamedTuple):
 
     now: int
     speakers: Sequence[str] | None
+    among: int | None
     unheard: Sequence[int]  # places of the terms, from 1, that no memory has
     reached: bool
     indexed: bool
@@ -200,6 +201,7 @@ def _met(search: Search, found: Sequence[_Row]) -> dict[str, Any]:
         "found": tuple(rows.found(row[_HEAD:]) for row in found if row[_HEAD] is not None),
         "unheard": unheard,
         "speakers": tuple(head.speakers or ()),
+        "among": head.among or 0,
     }
 
 

@@ -34,7 +34,7 @@ with entered as materialized (
   where memory_id not in (select memory_id from best)
 )
 select h.*, f.* from (
-  select coalesce((select rev from space), 0) as now, (select speakers from scope) as speakers,
+  select coalesce((select rev from space), 0) as now, (select speakers from scope) as speakers, (select n from scope) as among,
     array(select n from idf where df is null{asked}) as unheard, {reached} as reached,
     coalesce((select indexed from space), false) as indexed
 ) h left join (
