@@ -256,7 +256,7 @@ class PlainStore:
         if search is not None:
             all_ = channels(in_scope(rows, reader, search), search)
             seen = agreed(found(self._world, Revision(rev), all_, search), theirs.found)
-            assert theirs.unheard == all_.unheard
+            assert (theirs.unheard, theirs.among) == (all_.unheard, len(all_.rows))
             assert frozenset(theirs.speakers) == all_.speakers
             for one in theirs.found if search.explain else ():
                 placed(all_, search, one)
@@ -265,6 +265,7 @@ class PlainStore:
             found=seen,
             unheard=theirs.unheard,
             speakers=theirs.speakers,
+            among=theirs.among,
             stable=self._stable(rows, reader, stable, stable_limit),
             delta=self._delta(rows, reader, horizon, Revision(rev)) if thread and horizon else None,
         )

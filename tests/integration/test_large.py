@@ -272,7 +272,7 @@ async def test_what_stands_in_takes_no_place(store: PostgresStore, monkeypatch: 
     asked = search(WORDS[0], NOWHERE)
     seen, with_kin = [await found(store, reader(ANA), replace(asked, kindred=kin)) for kin in ((), (("ana77", 1),))]
     assert sum(one.keyword > 0 for one in seen) == 24
-    assert [one.memory.id for one in with_kin] == [one.memory.id for one in seen]
+    assert {one.memory.id for one in with_kin} == {one.memory.id for one in seen}
 
 
 async def test_nothing_of_another_space(store: PostgresStore) -> None:
