@@ -73,6 +73,8 @@ def import_file(
         return
     for owner, count in (done or {source.name: 0}).items():
         screen.say(f"{owner}: {count:,} {'memory' if count == 1 else 'memories'} imported")
+    if idle := source.idle(sum(done.values())):
+        screen.aside(idle)
     if source.unread:
         screen.aside(source.not_read())
 

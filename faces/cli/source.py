@@ -127,6 +127,14 @@ class Source:
 
         return tell
 
+    def idle(self, count: int) -> str:
+        """That fewer memories came of the lines than there are, in one line; else nothing."""
+        lines = 0 if self._whole else len(self._lines)
+        if count >= lines:
+            return ""
+        some = f"{lines - count:,} of {lines:,} lines" if lines > 1 else "the line"
+        return f"{some} added nothing: memory knows already what is said, or something later about it"
+
     def not_read(self) -> str:
         """What the rows had and no memory has, in one line."""
         names = ", ".join(f"{screen.one_line(name)[:_NAME]!r}" for name in list(self.unread)[:_SHOWN])

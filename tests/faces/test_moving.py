@@ -196,7 +196,9 @@ def test_what_was_imported_is_corrected_in_a_chat(muniment: Muniment) -> None:
     )
     assert muniment("import", "-", "--format", "jsonl", said=rows).out == "me: 3 memories imported\n"
     muniment("chat", "--thread", "A", said="I live in Berlin now\n")
-    assert muniment("import", "-", "--format", "jsonl", said=rows).out == "me: 0 memories imported\n"
+    again = muniment("import", "-", "--format", "jsonl", said=rows)
+    assert again.out == "me: 0 memories imported\n"
+    assert again.err == "3 of 3 lines added nothing: memory knows already what is said, or something later about it\n"
     known = ["Chess in the park", "The user lives in Berlin", "The user's brother lives in Rome"]
     assert sorted(one["text"] for one in muniment("list", "--json").json["memories"]) == known
 

@@ -12,7 +12,7 @@ from muniment.memory.looks import Found
 from muniment.memory.records import Action, Delta, Fact, Hit, JournalEntry, Memory, MemoryId, Omission, Revision, Trust
 from muniment.memory.rules import render, tokens, words
 from muniment.memory.rules.pack import pack
-from muniment.memory.rules.rank import Lens, rank, related
+from muniment.memory.rules.rank import Lens, gate_among, rank, related
 from muniment.memory.sections import Profile
 from muniment.memory.settings import load
 from tests.engine import NOON
@@ -283,3 +283,12 @@ def test_what_says_the_same_is_not_brought_along() -> None:
     weak = [replace(item, edges={hub.memory.id: 0.9 - n / 10}) for n, item in enumerate((twin, one, same))]
     brought = related(weak, hits, lens(), least=0.6)
     assert [hit.memory.text for hit in brought] == ["lessons are on tuesdays"]
+
+
+def test_the_gate_rises_with_the_number_of_memories() -> None:
+    """From that of one to the whole one; nothing is asked of a search among none."""
+    gates = [gate_among(count, RECALL) for count in (0, 1, 2, 10, 100, RECALL.gate_whole_from, 1_000_000)]
+    assert gates[:2] == [RECALL.gate_of_one] * 2
+    assert gates[-2:] == [RECALL.gate] * 2
+    assert gates[1:-1] == sorted(set(gates[1:-1]))
+    assert gate_among(10, RECALL.model_copy(update={"gate_whole_from": 1})) == RECALL.gate
