@@ -12,6 +12,7 @@ from muniment.memory.rules.english_rules import ADV, AM, ENDED, WAS, Rule, bare,
 from muniment.memory.rules.english_words import (
     CONDITIONS,
     DIETS,
+    FIELDS,
     LANGUAGES,
     NATIONALITIES,
     TRADES,
@@ -135,6 +136,33 @@ def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield draft("identity", "works_as", bare(role), f"The user works as {role}", single=True, importance=3)
 
 
+_INDUSTRY = re.compile(r"(?:the\s+)?(?P<what>.+?)(?:\s+(?:industry|sector|business))?")
+
+
+def _field(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said, against = trim(found["value"]), bool(found["neg"])
+    what, *firm = re.split(r"\s+(?:at|for|in)\s+", ENDED.sub("", said), maxsplit=1)
+    field = _INDUSTRY.fullmatch(what)
+    if not field or not all(_one_field(one) for one in re.split(r"\s+(?:and|&)\s+", field["what"])):
+        return
+    work = "no longer works" if _over(found["neg"], said) else "does not work" if against else "works"
+    yield draft(
+        "identity",
+        "field_of_work",
+        field["what"],
+        f"The user {work} in {what}",
+        single=True,
+        negated=against,
+        importance=3,
+    )
+    if firm and not against and f" at {firm[0]}" in said and (at := place(firm[0], clause)):
+        yield draft("identity", "works_at", at, f"The user works at {at}", single=True, entities=(at,), importance=3)
+
+
+def _one_field(said: str) -> bool:
+    return said in ("IT", "HR", "PR", "QA", "AI") or said.casefold() in FIELDS
+
+
 def _status(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     yield draft(
         "identity", "marital_status", found["value"].casefold(), f"The user is {found['value'].casefold()}", single=True
@@ -159,12 +187,18 @@ _IN_JEST = re.compile(
 )
 
 
+def _over(neg: str | None, said: str) -> bool:
+    """Whether it was so before: who is not allergic to cats need never have been."""
+    return bool(neg) and (" ".join(str(neg).casefold().split()) == "no longer" or bool(ENDED.search(said)))
+
+
 def _allergy(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    against = bool(found["neg"])
-    for value in listed(ENDED.sub("", trim(found["value"])), clause):
+    against, said = bool(found["neg"]), trim(found["value"])
+    over = _over(found["neg"], said)
+    for value in listed(ENDED.sub("", said), clause):
         if _IN_JEST.match(value):
             continue
-        be = "is no longer" if against else "is"
+        be = "is no longer" if over else "is not" if against else "is"
         yield draft(
             "constraint",
             "allergic_to",
@@ -306,6 +340,7 @@ RULES: tuple[Rule, ...] = (
     rule(r"(?:my\s+job\s+is|i\s+got\s+a\s+job\s+as)(?P<neg>)\s+(?:being\s+)?an?\s+(?P<value>.{3,80})$", _trade),
     rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV + r"(?:working|employed))\s+(?:at|for)\s+(?P<value>.{2,60})$", _employer),
     rule(r"(?:(?:my|our)\s+" + _FIRM + r"\s+is\s+(?:just\s+)?|the\s+" + _FIRM + r"\s+is\s+(?:now\s+|(?=.*\s+now$)))(?P<neg>)called\s+(?:just\s+|simply\s+)?(?P<value>[A-Z0-9].{1,50}?)(?:\s+now)?$", _employer),
+    rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV + r"working)\s+in\s+(?P<value>.{2,60})$", _field),
     rule(AM + r"(?P<value>married|divorced|widowed|engaged|single)(?:\s+now)?$", _status),
     rule(r"(?:i'm|i\s+am|i)\s+" + ADV + r"(?:studying|study|majoring\s+in)\s+(?P<value>.{3,60})$", _studies),
     rule(r"my\s+(?:native\s+language|mother\s+tongue|first\s+language)\s+is\s+(?P<value>\w+)$", _native),

@@ -94,6 +94,15 @@ _MODALS = vocabulary(
 _NOT_PAST = frozenset(
     ["need", "feed", "speed", "breed", "bleed", "seed", "heed", "exceed", "succeed", "proceed", "embed"]
 )
+# What one works in that is no place.
+FIELDS = vocabulary(
+    """
+    accounting advertising aerospace agriculture architecture aviation banking biotech catering construction consulting
+    cybersecurity education engineering entertainment fashion finance fintech forestry healthcare hospitality insurance
+    journalism logistics manufacturing marketing media medicine nursing pharma publishing recruiting recruitment research
+    retail robotics sales software tech telecoms tourism transport
+    """
+)
 ADVERBS = vocabulary(
     """
     always usually often never sometimes rarely really also still just only actually already recently finally
@@ -120,7 +129,7 @@ _OWN = (
     (re.compile(r"\band\s+I\b"), "and the user"),
 )
 _UNCLEAR = re.compile(
-    r"\b(?:i|i'm|im|i've|i'd|i'll|we|us|ours|ourselves|we're|we've|you|your|yours|yourself|you're|u|ur|it|its|it's|they|them|their|theirs|they're|he|him|his|she"
+    r"\b(?:i|i'm|im|i've|i'd|i'll|we|(?<!\bthe )us|ours|ourselves|we're|we've|you|your|yours|yourself|you're|u|ur|it|its|it's|they|them|their|theirs|they're|he|him|his|she"
     r"|her|hers|this|these|those|here|there|someone|something|anything|everything|stuff|things?|one|ones|that's|what|how|whatever|such|ya)\b|\bthat$|^that\b|\b(?:to|in|of|at|with|for|on|from|about|like|by|into)\s+that\b",
     re.IGNORECASE,
 )

@@ -16,7 +16,7 @@ KINDS: frozenset[FactKind] = frozenset(
     ("identity", "preference", "relationship", "goal", "constraint", "experience", "skill", "event", "note")
 )
 _OF: dict[FactKind, str] = {
-    "identity": "name preferred_name pronouns age birthday born_in lives_in comes_from nationality works_as works_at"
+    "identity": "name preferred_name pronouns age birthday born_in lives_in comes_from nationality works_as works_at field_of_work"
     " marital_status studies native_language",
     "constraint": "allergic_to intolerant_to diet health_condition cannot budget",
     "preference": "likes prefers response_style answer_language",
