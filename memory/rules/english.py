@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import re
 
-from muniment.memory.rules import english_aims, english_past, english_people, english_self, english_tastes
+from muniment.memory.rules import (
+    english_aims,
+    english_past,
+    english_people,
+    english_self,
+    english_tastes,
+    english_things,
+)
 from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import tail, unfilled
 from muniment.memory.rules.english_words import narrate
 
-_RULES = english_self.RULES + english_tastes.RULES + english_aims.RULES + english_past.RULES
+_RULES = english_self.RULES + english_tastes.RULES + english_aims.RULES + english_past.RULES + english_things.RULES
 
 
 def facts(clause: Clause) -> list[Draft]:

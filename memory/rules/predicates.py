@@ -142,7 +142,7 @@ def name(kind: str, predicate: str, subject: str = USER) -> Name:
     if (
         found in _SINGLE
         or found in ONE_AT_A_TIME
-        or found.startswith(("favourite_", "deadline_of_", "date_of_"))
+        or found.startswith(("favourite_", "deadline_of_", "date_of_", "own_"))
         or _COUNTED.fullmatch(found)
     ):
         single = True

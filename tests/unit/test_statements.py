@@ -145,6 +145,14 @@ STATEMENTS = [
     ("I prefer to work 9–17", "preferences", ["The user prefers to work 9–17"]),
     ("Note: my bike is a blue Gazelle", "activity", ["The user's bike is a blue Gazelle"]),
     ("Can you remember that I'm vegan?", "profile", ["The user is vegan"]),
+    # things and sums of one's own
+    ("My car is a red Skoda", "activity", ["The user's car is a red Skoda"]),
+    ("Our new car is a Tesla Model 3 now", "activity", ["The user's car is a Tesla Model 3"]),
+    ("My work phone is an iPhone 13", "activity", ["The user's work phone is an iPhone 13"]),
+    ("My rent is 800 euros", "activity", ["The user's rent is 800 euros"]),
+    ("My rent is now about $1,200 a month", "activity", ["The user's rent is about $1,200 a month"]),
+    ("My salary is 50,000 a year", "activity", ["The user's salary is 50,000 a year"]),
+    ("My flat is on the third floor", "activity", ["The user's flat is on the third floor"]),
     # Chinese
     ("我叫李雷，住在上海，是一名程序员", "profile", ["用户的名字是李雷", "用户住在上海", "用户的职业是程序员"]),
     ("请叫我小敏", "profile", ["用户的称呼（偏好的名字）是小敏"]),
