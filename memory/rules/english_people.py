@@ -34,6 +34,12 @@ _COUNT = re.compile(
     r"^(?:(?:i|we)\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+(?P<count>an?|one|two|three|four|five|six|\d{1,2})\s+(?P<what>(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?"
     r"|siblings|cats?|dogs?|puppy|puppies|kittens?|rabbits?|horses?|parrots?|twins|grandchildren))(?:$|\s+(?:and|who|named|called|in|at|now|already|these\s+days|at\s+home)\b|,)", re.IGNORECASE,
 )  # fmt: skip
+_MANY = ("none", "one", "two", "three", "four", "five", "six")
+_ONE_NAME = rf"[{words.UPPER}][\w-]*"
+_CALLED = re.compile(
+    rf"\s*(?:,|,?\s(?:named|called))\s+(?P<names>{_ONE_NAME}(?:(?:,\s+and|,|\s+and|\s+&)\s+{_ONE_NAME}){{1,5}})[.!]?$"
+)
+_BREEDS = vocabulary("siamese persian labrador poodle labradors poodles beagle husky ragdoll bengal sphynx")
 _WHO = r"^(?:" + _MY + r")(?:,?\s+(?P<name>" + _PERSON + r"),?)?\s+"
 _PAST = r"(?:was|had|went|got|came|met|took|made|bought|left|began|became|won|lost|found|gave|sold|broke|quit|passed|[a-z]{2,14}(?<!ne)(?<!fe)ed)"
 _MOVED = r"(?:has\s+)?(?:just\s+|recently\s+)?(?P<verb>(?i:moved|relocated))\s+(?:back\s+)?(?:from\s+.{2,40}?\s+)?to\s+(?P<value>.+)$"
@@ -52,6 +58,7 @@ _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         "cannot",
     ),
+    (re.compile(_WHO + r"(?P<verb>(?i:studies|is\s+studying))\s+(?P<value>.+)$"), "studies"),
     (re.compile(_WHO + r"(?P<verb>(?i:has))\s+(?P<value>" + CONDITIONS + r")$"), "health_condition"),
     (
         re.compile(
@@ -63,6 +70,11 @@ _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(_WHO + r"(?P<verb>(?i:" + _PAST + r"))\s+(?P<value>.+)$"), "event"),
 )
 
+# How, where or what for somebody studies is not what.
+_NO_SUBJECT = re.compile(
+    r"(?:for|at|in|on|with|from|to|by|until|all|every|each|hard|harder|abroad|online|alone|together|late|part-time|full-time|too|so|an?|my|his|her|their)\b",
+    re.IGNORECASE,
+)
 _TRADE_OF = re.compile(r"^(?P<name>[A-Z][\w-]*(?:\s+[A-Z][\w-]*)?)(?:'s|\s+(?i:is))\s+(?i:an?)\s+(?P<value>[a-z].+)$")
 _AT_HOME = tuple(
     re.compile(rf"^(?P<name>[{words.UPPER}][\w-]*(?:\s+[{words.UPPER}][\w-]*)?)\s+{how}")
@@ -159,7 +171,22 @@ def _counts(clause: Clause) -> Iterator[Draft]:
         count = f"{match['count']} {what}".casefold()
         one = slug(what.split()[-1])
         many = {"child": "children", "puppy": "puppies"}.get(one, one if one.endswith(("s", "n")) else f"{one}s")
-        yield draft("relationship", f"has_{many}", count, f"The user has {count}", single=True, importance=3)
+        each = tuple(_each(match, one, clause))
+        yield draft(
+            "relationship", f"has_{many}", count, f"The user has {count}", single=True, importance=2 if each else 3
+        )
+        yield from each
+
+
+def _each(match: re.Match[str], many: str, clause: Clause) -> Iterator[Draft]:
+    """Those who are counted, where each of them is named: their names say how many they are."""
+    relation = {"children": "child", "puppies": "puppy"}.get(many, many.removesuffix("s"))
+    called = _CALLED.match(clause.text, match.end("what"))
+    named = re.split(r",\s+and\s+|,\s+|\s+(?:and|&)\s+", called["names"]) if called else []
+    count = match["count"].casefold()
+    if relation in RELATIONS and count in (str(len(named)), *_MANY[len(named) : len(named) + 1]):
+        told = [one for one in named if is_name(one, clause) and one.casefold() not in _BREEDS]
+        yield from (_related(relation, one) for one in told if told == named)
 
 
 def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[Draft]:
@@ -167,12 +194,15 @@ def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[D
     who = f"The user's {relation}" + (f" {name}" if name else "")
     about = {"subject": name or predicates.relative(relation), "persons": (name,) if name else ()}
     verb, value = match["verb"].casefold(), match["value"]
+    if predicate == "studies" and _predicate(relation) == "pet":
+        return
     builders: dict[str, Callable[[], Iterator[Draft]]] = {
         "likes": lambda: _tastes(who, about, verb, value, clause),
         "allergic_to": lambda: _tastes(who, about, verb, value, clause),
         "cannot": lambda: _unable(who, about, verb, value, clause),
         "event": lambda: _happened(who, about, match["verb"], value, clause),
         "moved_to": lambda: _moved(who, about, verb, value, clause),
+        "studies": lambda: _studies(who, about, value, clause),
     }
     build = builders.get(predicate)
     yield from build() if build else _attribute(who, about, predicate, verb, value, clause)
@@ -225,6 +255,12 @@ def _unable(who: str, about: dict[str, object], verb: str, value: str, clause: C
     how = "cannot" if verb.startswith("can") else "never" if verb.startswith("never") else "does not"
     if said:
         yield _about(about, "cannot", f"{doing} {said}", f"{who} {how} {doing} {said}", importance=3)
+
+
+def _studies(who: str, about: dict[str, object], value: str, clause: Clause) -> Iterator[Draft]:
+    said = thing(value, clause)
+    if said and not _NO_SUBJECT.match(said):
+        yield _about(about, "studies", said, f"{who} studies {said}", single=True)
 
 
 def _happened(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:

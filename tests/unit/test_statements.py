@@ -93,6 +93,26 @@ STATEMENTS = [
     ("I have a cat named Luna", "relationships", ["The user's cat is Luna"]),
     ("I have two kids", "relationships", ["The user has two kids"]),
     (
+        "I have two black cats, Milo and Otis",
+        "relationships",
+        ["The user has two black cats", "The user's cat is Milo", "The user's cat is Otis"],
+    ),
+    (
+        "We have 3 children named Anna, Ben, and Eva",
+        "relationships",
+        ["The user has 3 children", "The user's child is Anna", "The user's child is Ben", "The user's child is Eva"],
+    ),
+    ("I have two cats, Siamese and Persian", "relationships", ["The user has two cats"]),
+    ("I have two cats, Milo, Otis and Max", "relationships", ["The user has two cats"]),
+    ("I have two sons, Anna's and Ben's", "relationships", ["The user has two sons"]),
+    ("I have two sisters, Anna and I", "relationships", ["The user has two sisters"]),
+    (
+        "My sister Ana studies law in Porto",
+        "relationships",
+        ["The user's sister is Ana", "The user's sister Ana studies law in Porto"],
+    ),
+    ("My brother is studying medicine", "relationships", ["The user's brother studies medicine"]),
+    (
         "My sister Ida lives in Bergen",
         "relationships",
         ["The user's sister is Ida", "The user's sister Ida lives in Bergen"],
