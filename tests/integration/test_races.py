@@ -18,6 +18,7 @@ from uuid import UUID
 import pytest
 
 from muniment.memory.engine import Memory
+from muniment.memory.errors import BadInput
 from muniment.memory.records import Answer, Brief, Candidate, Fact, MemoryId, Query, Revision, Scope, TurnId, evolve
 from tests.engine import engine, note, said, scope, settings
 
@@ -100,7 +101,10 @@ async def pins(memory: Memory, owner: str, seen: Seen, n: int) -> None:
     known = await memory.list(who(owner), limit=20)
     if known:
         one = Random(n).choice(known)
-        await memory.pin(who(owner), one.id, pinned=not one.pinned)
+        try:
+            await memory.pin(who(owner), one.id, pinned=not one.pinned)
+        except BadInput:  # it is forgotten since it was listed, as only these ever are
+            assert one.text.endswith("on a pier")
 
 
 async def read_back(memory: Memory, owner: str, text: str, rev: Revision, seen: Seen) -> None:
