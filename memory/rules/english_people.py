@@ -8,7 +8,16 @@ from collections.abc import Callable, Iterator
 from muniment.memory.rules import dates, predicates, words
 from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import NAME, is_name, listed, place, slug, thing, trim
-from muniment.memory.rules.english_words import CONDITIONS, ONE_AT_A_TIME, RELATION, RELATIONS, TRADES, owned, singular
+from muniment.memory.rules.english_words import (
+    CONDITIONS,
+    IN_JEST,
+    ONE_AT_A_TIME,
+    RELATION,
+    RELATIONS,
+    TRADES,
+    owned,
+    singular,
+)
 from muniment.memory.rules.text import vocabulary
 
 _PERSON = rf"[{words.UPPER}][\w'-]*(?:\s+[{words.UPPER}][\w'-]*){{0,2}}"
@@ -70,6 +79,13 @@ _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(_WHO + r"(?P<verb>(?i:" + _PAST + r"))\s+(?P<value>.+)$"), "event"),
 )
 
+# What one has had enough of, or cannot take just now, is nothing to remember.
+_FOR_NOW = re.compile(
+    r"\b(?:another|one\s+more|more|enough|much|straight|yet|until|till|before|without|alone|tonight|today|properly|fast|quickly|the\s+rest|the\s+whole)\b"
+    # nor is what somebody else does a part of it
+    r"|\b(?:can't|cannot|doesn't|don't|isn't|is|are|has|loves|likes)\b",
+    re.IGNORECASE,
+)
 # How, where or what for somebody studies is not what.
 _NO_SUBJECT = re.compile(
     r"(?:for|at|in|on|with|from|to|by|until|all|every|each|hard|harder|abroad|online|alone|together|late|part-time|full-time|too|so|an?|my|his|her|their)\b",
@@ -79,6 +95,22 @@ _TRADE_OF = re.compile(r"^(?P<name>[A-Z][\w-]*(?:\s+[A-Z][\w-]*)?)(?:'s|\s+(?i:i
 _AT_HOME = tuple(
     re.compile(rf"^(?P<name>[{words.UPPER}][\w-]*(?:\s+[{words.UPPER}][\w-]*)?)\s+{how}")
     for how in (r"(?:(?:now|still)\s+)?(?:lives|is\s+(?:now\s+)?living)\s+in\s+(?P<value>.+)$", _MOVED)
+)
+# Of somebody called by name alone. `can't` does not tell one from many: dogs, and people, can't eat grapes either.
+_AT_TABLE = tuple(
+    re.compile(rf"^(?P<name>[{words.UPPER}][\w-]*(?:\s+[{words.UPPER}][\w-]*)?)\s+{how}")
+    for how in (
+        r"(?P<verb>(?:can't|cannot|can\s+not|doesn't|does\s+not)\s+(?:eat|drink|tolerate))\s+(?P<value>.+)$",
+        r"(?P<verb>is\s+allergic\s+to)\s+(?P<value>.+)$",
+    )
+)
+_SOME = vocabulary(
+    """
+    people persons men women children babies cattle mice geese some many most both few all others one nobody everybody anybody
+    somebody whoever each either neither baby toddler dog cat puppy kitten horse bird fish rabbit hamster man woman child adult kid vegan vegetarian coeliac
+    celiac diabetic pescatarian muslim jew hindu buddhist christian catholic humanity mankind god jesus folk
+    they we you these those and but so or nor
+    """
 )
 _NOBODY = vocabulary(
     """
@@ -92,7 +124,7 @@ _NOBODY = vocabulary(
 def facts(clause: Clause) -> list[Draft]:
     """Names of relations and what is said of them; never about the speaker."""
     found = list(_names(clause))
-    found += [*_counts(clause), *_trades(clause), *_homes(clause)]
+    found += [*_counts(clause), *_trades(clause), *_homes(clause), *_at_table(clause)]
     for pattern, predicate in _OF_THEM:
         match = pattern.match(clause.text)
         if match:
@@ -140,6 +172,19 @@ def _homes(clause: Clause) -> Iterator[Draft]:
             yield from _moved(match["name"], about, match["verb"], match["value"], clause)
         elif where := place(match["value"], clause):
             yield _about(about, "lives_in", where, f"{match['name']} lives in {where}", single=True, location=where)
+
+
+def _at_table(clause: Clause) -> Iterator[Draft]:
+    """What somebody cannot eat who is called by name alone."""
+    match = next(filter(None, (pattern.match(clause.text) for pattern in _AT_TABLE)), None)
+    if not match or match["name"].split()[0].casefold() in _NOBODY | _SOME or not is_name(match["name"], clause):
+        return
+    name, verb = match["name"], match["verb"].casefold()
+    about: dict[str, object] = {"subject": name, "persons": (name,)}
+    if "allergic" in verb:
+        yield from _tastes(name, about, verb, match["value"], clause)
+    elif verb.startswith("does") or not name.endswith("s"):
+        yield from _unable(name, about, verb, match["value"], clause)
 
 
 def _related(said: str, name: str, no: str | None = None) -> Draft:
@@ -239,6 +284,8 @@ def _tastes(who: str, about: dict[str, object], verb: str, value: str, clause: C
         verb.replace("doesn't", "does not").replace("can't", "cannot"),
     )
     for one in listed(value, clause):
+        if predicate == "allergic_to" and IN_JEST.match(one):
+            continue
         yield _about(
             about,
             predicate,
@@ -251,6 +298,8 @@ def _tastes(who: str, about: dict[str, object], verb: str, value: str, clause: C
 
 def _unable(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:
     said = thing(re.sub(r"^any\s+", "", value), clause)
+    if said and (_FOR_NOW.search(said) or dates.mentions(said, clause.at)):
+        return
     *_, doing = verb.split()
     how = "cannot" if verb.startswith("can") else "never" if verb.startswith("never") else "does not"
     if said:

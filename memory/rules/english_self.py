@@ -13,6 +13,7 @@ from muniment.memory.rules.english_words import (
     CONDITIONS,
     DIETS,
     FIELDS,
+    IN_JEST,
     LANGUAGES,
     NATIONALITIES,
     TRADES,
@@ -181,12 +182,6 @@ def _native(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield draft("identity", "native_language", said, f"The user's native language is {said}", single=True)
 
 
-_IN_JEST = re.compile(
-    r"(?:the\s+user's|\w+days?$|(?:nonsense|work|people|stupidity|bullshit|drama|mornings?|exercise|maths?|fun|commitment|change|bad\s)\b)",
-    re.IGNORECASE,
-)
-
-
 def _over(neg: str | None, said: str) -> bool:
     """Whether it was so before: who is not allergic to cats need never have been."""
     return bool(neg) and (" ".join(str(neg).casefold().split()) == "no longer" or bool(ENDED.search(said)))
@@ -196,7 +191,7 @@ def _allergy(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     against, said = bool(found["neg"]), trim(found["value"])
     over = _over(found["neg"], said)
     for value in listed(ENDED.sub("", said), clause):
-        if _IN_JEST.match(value):
+        if IN_JEST.match(value):
             continue
         be = "is no longer" if over else "is not" if against else "is"
         yield draft(

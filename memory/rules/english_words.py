@@ -78,6 +78,11 @@ CONDITIONS = (
     r"|colou?r[ -]?blind|an?\s+\w+\s+(?:allergy|intolerance)|hay\s+fever|crohn's\s+disease|hearing\s+loss)"
 )
 
+# What nobody is allergic to but in jest.
+IN_JEST = re.compile(
+    r"(?:the\s+user's|\w+days?$|(?:nonsense|work|people|stupidity|bullshit|drama|mornings?|exercise|maths?|fun|commitment|change|bad\s)\b)",
+    re.IGNORECASE,
+)
 _IRREGULAR = vocabulary(
     """
     was were did had went got came met saw took made bought left began became ran won lost found taught wrote

@@ -111,6 +111,11 @@ STATEMENTS = [
         "relationships",
         ["The user's sister is Ana", "The user's sister Ana studies law in Porto"],
     ),
+    ("Max can't eat gluten", "relationships", ["Max cannot eat gluten"]),
+    ("Ana Silva doesn't drink milk, so no latte", "relationships", ["Ana Silva does not drink milk"]),
+    ("James doesn't eat meat", "relationships", ["James does not eat meat"]),
+    ("Max is allergic to nuts", "relationships", ["Max is allergic to nuts"]),
+    ("James is allergic to nuts", "relationships", ["James is allergic to nuts"]),
     ("My brother is studying medicine", "relationships", ["The user's brother studies medicine"]),
     (
         "My sister Ida lives in Bergen",
