@@ -83,7 +83,7 @@ def test_the_wheel_holds_every_file(wheel: Path) -> None:
         for folder, inside in folders
         for path in folder.rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-    } | {"muniment/__init__.py", "muniment/testing.py", "muniment/py.typed"}
+    } | {"muniment/__init__.py", "muniment/__main__.py", "muniment/testing.py", "muniment/py.typed"}
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert held == wanted
 
@@ -93,7 +93,8 @@ def test_the_wheel_works_where_there_is_no_checkout(wheel: Path, tmp_path: Path)
     python = environment(tmp_path / "fresh")
     install(python, wheel)
     assert str(tmp_path / "fresh") in run(python, "-c", LOOK, cwd=tmp_path)
-    assert "Usage" in run(python.with_name("muniment"), "--help", cwd=tmp_path)
+    for command in ((python.with_name("muniment"),), (python, "-m", "muniment")):
+        assert "Usage: muniment" in run(*command, "--help", cwd=tmp_path)
 
 
 def test_an_editable_install_sees_new_files(tmp_path: Path) -> None:
