@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from muniment.memory.records import Candidate, Fact, evolve
 from muniment.memory.rules import words
+from muniment.memory.rules.owners import other_owner
+from muniment.memory.rules.reading import read
 
 _DENIAL = re.compile(r"\b(?:not|no|never|cannot|without|stopped|quit)\b|n't\b|[不没别无]", re.IGNORECASE)
 _ALIKE = 0.6  # of all their words
@@ -62,6 +64,8 @@ def _same(one: Candidate, other: Candidate) -> float:
     """How alike two candidates are, 0.0 where they are not the same fact."""
     new, old = one.fact, other.fact
     if new is None or old is None or not _same_subject(new, old) or _denies(one) != _denies(other):
+        return 0.0
+    if other_owner(read(one.text), read(other.text)):
         return 0.0
     a, b = words.lexeme_set(one.text), words.lexeme_set(other.text)
     if (

@@ -87,7 +87,7 @@ _BESIDE = vocabulary(
 )
 _TITLED = re.compile(r"\b(?P<title>mr|mrs|ms|miss|aunt|uncle|grandma|grandpa)\.? (?P<name>\w+)")
 _WHOSE = re.compile(r"\b(?P<who>\w+)(?:['’]s|(?<=s)['’])(?!\w)")
-_NOBODY = vocabulary(
+NOBODY = vocabulary(
     "it that this there here what who where when how let he she everyone everybody somebody someone today"
 )
 _THINGS = vocabulary(
@@ -125,7 +125,7 @@ def of_two_people(a: Reading, b: Reading) -> bool:
 
 
 def _possessors(one: Reading) -> set[str]:
-    return {found["who"] for known in (_WHOSE, _WHOSE_ZH) for found in known.finditer(one.text)} - _NOBODY
+    return {found["who"] for known in (_WHOSE, _WHOSE_ZH) for found in known.finditer(one.text)} - NOBODY
 
 
 def _kin(one: Reading) -> set[str]:
@@ -163,7 +163,7 @@ def _somebodys(one: Reading, other: Reading) -> bool:
         for found in _OTHER_ONE.finditer(one.text)
     ):
         return True
-    between = {found["who"] for known in (_BETWEEN, _BETWEEN_ZH) for found in known.finditer(one.text)} - _NOBODY
+    between = {found["who"] for known in (_BETWEEN, _BETWEEN_ZH) for found in known.finditer(one.text)} - NOBODY
     return any(who not in (other.text if has_cjk(who) else other.said) for who in between)
 
 

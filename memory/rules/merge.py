@@ -6,7 +6,7 @@ is sure (`auto`) it may still only call the same what no guard holds apart."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -27,6 +27,7 @@ from muniment.memory.records import (
 )
 from muniment.memory.rules import predicates, words
 from muniment.memory.rules.judge import attribute, denied, eats_again, judge, one_subject, outlived
+from muniment.memory.rules.owners import as_user, called
 from muniment.memory.rules.reading import Reading, read
 from muniment.memory.rules.wording import Verdict, guarded
 from muniment.memory.sections import Profile, Writing
@@ -129,12 +130,13 @@ def _decide(
     if _told_in_parts(candidate, near):
         return None
     said = fresh(candidate, one.id, scope, at)
+    names = called(item.memory.fact for item in near)
     for memory, sim, band in _in_reach(candidate, said, near, profile, writing):
         found: Change | str | None = "different"
         twice = _said_twice(candidate, memory)
         if memory.updated_at > at and not twice:
             found = _come_late(one, memory, said, vouched=band == "auto")
-        elif (verdict := "same" if twice else judge(candidate, memory, vouched=band == "auto")) != "different":
+        elif (verdict := "same" if twice else _judged(candidate, memory, names, band)) != "different":
             others = [item for item in near if item.memory.id != memory.id]
             found = _meet(one, memory, verdict, band, sim, at)
             if isinstance(found, Change):
@@ -142,6 +144,14 @@ def _decide(
         if found != "different":
             return found
     return _added(one, near, scope, at)
+
+
+def _judged(candidate: Candidate, memory: Memory, names: AbstractSet[str], band: Band) -> Verdict:
+    """What the candidate is beside the memory, where the user may be meant by name."""
+    if names:
+        candidate = evolve(candidate, text=as_user(candidate.text, names))
+        memory = evolve(memory, text=as_user(memory.text, names))
+    return judge(candidate, memory, vouched=band == "auto")
 
 
 def _in_reach(

@@ -10,6 +10,7 @@ from typing import Literal
 
 from muniment.memory.rules import words
 from muniment.memory.rules.cast import CALLED_ZH, THEIRS_ZH
+from muniment.memory.rules.owners import other_owner
 from muniment.memory.rules.reading import Reading, read, stem
 from muniment.memory.rules.reading_words import CONTRASTS, OPPOSED, ROLES, ROLES_ZH
 from muniment.memory.rules.text import vocabulary
@@ -178,7 +179,7 @@ def _own_names(one: Reading, other: Reading) -> frozenset[str]:
 
 
 def _other_owner(new: Reading, old: Reading) -> bool:
-    """The user's brother is not the user, nor the user's cousin; the user's brother Tom is Tom."""
+    """The user's brother is not the user, nor the user's cousin, and his phone is not theirs; the user's brother Tom is Tom."""
     apart = {
         role
         for role, name in new.roles
@@ -188,7 +189,7 @@ def _other_owner(new: Reading, old: Reading) -> bool:
     mine, theirs = {role for role, _ in new.roles}, {role for role, _ in old.roles}
     named = {role for role, name in new.roles if name and _mentions(old, name)}
     named |= {role for role, name in old.roles if name and _mentions(new, name)}
-    return bool(apart) or mine - named != theirs - named
+    return bool(apart) or mine - named != theirs - named or other_owner(new, old)
 
 
 def _mentions(reading: Reading, name: str) -> bool:
