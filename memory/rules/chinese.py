@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from muniment.memory.rules import chinese_life, chinese_self
+from muniment.memory.rules import chinese_life, chinese_self, chinese_things
 from muniment.memory.rules.chinese_words import GIVEN, KIN, NAME, RELATION, TRADE, owned
 from muniment.memory.rules.draft import Clause, Draft, draft
 
-_RULES = chinese_self.RULES + chinese_life.RULES
+_RULES = chinese_self.RULES + chinese_things.RULES + chinese_life.RULES
 _VERB_START = re.compile(
     r"^(?:是|喜欢|不喜欢|更喜欢|最喜欢|讨厌|热爱|爱(?!人)|住在|不住|来自|会(?:说|弹|开|用|做|写)|擅长|精通|今年[\d一二三四五六七八九十]|对.{1,10}过敏|不吃|不喝|不能(?:吃|喝|碰)|想|打算|计划|做过|当过|去过|学过|养了|在.{1,15}(?:工作|上班)|也|还|现在|目前|平时"
     r"|曾经?|以前|叫(?!我)|目标是|有)"

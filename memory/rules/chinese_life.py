@@ -65,6 +65,12 @@ _THEIRS = (
     (_NOW + r"(?:住在|定居在?)(?P<value>[\u4e00-\u9fff\w]{2,12})", "lives_in", True),
     (_NOW + r"在(?P<value>[\u4e00-\u9fff\w]{2,15})(?:工作|上班)", "works_at", True),
     (_NOW + r"是(?:一[名个位])?(?P<value>" + TRADE + r")", "works_as", True),
+    (
+        _NOW
+        + r"在(?!家|外面|学校|[这那])[\u4e00-\u9fff\w]{2,12}?(?:攻读|学习|学|读)(?P<value>(?![校生书完会了过到期年业习读])[\u4e00-\u9fff]{2,8})",
+        "studies",
+        True,
+    ),
     (r"(?:很|最|特别|不)?(?:喜欢|爱|讨厌)(?P<value>(?!的).{1,20})", "likes", False),
     (r"对(?P<value>.{1,10})过敏", "allergic_to", False),
     (_NOW + r"在学(?P<value>(?![校生]).{1,12})", "learns", False),

@@ -106,9 +106,12 @@ def _origin(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield draft("identity", "comes_from", where, f"用户来自{where}", single=True, location=where)
 
 
+_NO_TRADE = re.compile(r"不|没|最|很|想|怕|恨|被|喜欢|讨厌|爱上")  # `我是不喜欢老师` says what one dislikes
+
+
 def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     trade, ended = found["value"], bool(found["neg"])
-    if owned(trade) == trade and "的" not in trade:
+    if owned(trade) == trade and "的" not in trade and not _NO_TRADE.match(trade):
         yield draft(
             "identity",
             "works_as",

@@ -97,6 +97,7 @@ def test_another_language_has_the_same_attribute() -> None:
         ("I live in Rome", "我住在上海"),
         ("I'm allergic to nuts", "我对花生过敏"),
         ("Ann is my wife", "王敏是我老婆"),
+        ("My car is a red Skoda", "我的车是比亚迪"),
     ):
         assert fact(english).attribute == fact(chinese).attribute
 
