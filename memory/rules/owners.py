@@ -74,7 +74,7 @@ def called(facts: Iterable[Fact | None]) -> frozenset[str]:
     names = [
         one.object for one in facts if one and one.subject == "user" and one.predicate in _NAMED and not one.negated
     ]
-    return frozenset(part for name in names for part in (name, *name.split()[:1]))
+    return frozenset(part for name in names for part in (name, *name.split()[:1]) if part)
 
 
 def as_user(text: str, names: AbstractSet[str]) -> str:

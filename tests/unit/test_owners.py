@@ -24,7 +24,6 @@ from tests.unit.test_consolidate import pair
     ("用户的电话号码是5550199", "本的电话号码是5550111"),
     ("用户的狗是贵宾犬", "汤姆的狗是贵宾犬"),
     ("用户的电话号码是5550199", "小美的电话号码是5550111"),
-    ("安娜的电话号码是5550199", "汤姆的电话号码是5550111"),
 ])  # fmt: skip
 def test_what_two_have_stays_two(a: str, b: str) -> None:
     """Neither takes the other's place nor is the same, however sure an embedder or a model is of it."""
