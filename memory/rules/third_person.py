@@ -27,6 +27,20 @@ _GO_ON = vocabulary(
     "like love hate prefer enjoy dislike adore live work speak play want plan have am need hope don't can't"
 )
 
+# What is written down without a subject is written of the owner, if it starts as such a note does. `Studies show …`, `Plays by …`
+# start so, too: behind these verbs stands what is done, and no other verb.
+_NOTE = re.compile(
+    r"(?:(?:currently|also|really|still|usually|always|now)\s+)?(?:(?:likes|loves|enjoys|hates|dislikes|prefers|adores|lives|works|speaks|plays|studies|knows|has|wants|plans|hopes|doesn't|does\s+not|can't|cannot"
+    r"|is(?=\s+(?-i:[a-z\d])))\s+(?!(?:of|by|about|on|show|suggest|find|indicate|prove|say|reveal|confirm|have|been|not\s+only)\b))"
+    r"(?!.*\b(?:is|are|was|were|will|would|can|could|did|should|must)\b).+",
+    re.IGNORECASE,
+)
+_OWN_NOTE = re.compile(
+    r"(?:(?:full|first|last|preferred)\s+)?(?:name|nickname|birthday|native\s+language|mother\s+tongue|favou?rite\s+\w+)\s+is\s+.+|pronouns\s+are\s+.+",
+    re.IGNORECASE,
+)
+_MORE = re.compile(r"[.!?;]\s+\S|[?\n]|\buser\b", re.IGNORECASE)
+
 
 def as_said(text: str, owner: str) -> str:
     """The text as its owner would say it, or as it stands where it has another voice, too."""
@@ -40,11 +54,21 @@ def as_said(text: str, owner: str) -> str:
         rf"(?P<start>^|[.!?;]\s+|\n\s*)(?:{who})(?:(?P<own>['’]s)(?=\s)|\s+(?P<rest>\S[^\n]*?)(?={_END}|\n|$))",
         re.IGNORECASE,
     )
+    text = _with_subject(text)
     i = "i" if text == text.lower() else "I"
     said = subject.sub(
         lambda found: found["start"] + ("my" if found["own"] else f"{i} {_conjugated(found['rest'])}"), text
     )
     return _BESIDES.sub(lambda found: "my" if found["own"] else "me", said)
+
+
+def _with_subject(text: str) -> str:
+    """A single sentence of the owner that leaves the owner out: `Likes hiking`, `Name is Ana`."""
+    own = _OWN_NOTE.fullmatch(text)
+    if _MORE.search(text) or not (own or _NOTE.fullmatch(text)):
+        return text
+    who = "user" if text == text.lower() else "User"
+    return f"{who}'s {text}" if own else f"{who} {text[0].lower()}{text[1:]}"
 
 
 def _conjugated(rest: str) -> str:

@@ -24,6 +24,13 @@ SAID = [
     ("The user's pronouns are she/her", "my pronouns are she/her"),
     ("The user moved, watches films and has a dog", "I moved, watches films and have a dog"),
     ("用户住在罗马，用户的猫很老", "我住在罗马，我的猫很老"),
+    ("Likes hiking in the Alps", "I like hiking in the Alps"),
+    ("works as a nurse and lives in rome", "i work as a nurse and live in rome"),
+    ("Currently lives in Rome.", "I currently live in Rome."),
+    ("Is allergic to nuts", "I am allergic to nuts"),
+    ("Can't eat gluten", "I can't eat gluten"),
+    ("Name is Ana", "my Name is Ana"),
+    ("Pronouns are she/her", "my Pronouns are she/her"),
 ]
 ANOTHER_VOICE = [
     "The user lives in Rome with her husband",
@@ -38,7 +45,24 @@ ANOTHER_VOICE = [
     "用户住在罗马，他很老",
 ]
 NOTHING = [
-    "Likes hiking in the Alps",
+    "Likes hiking in the Alps. Ben too",
+    "Likes the user's dog",
+    "Likes hiking?",
+    "Likes her job",
+    "Likes hiking, said Tom",
+    "Works at Acme, Ben lives in Rome",
+    "Lives in Rome. Likes hiking",
+    "Is Ana",
+    "Is Ana vegan",
+    "Is there any milk",
+    "Has Ben called",
+    "Name is on the list",
+    "Plays by Shakespeare are long",
+    "Works of art",
+    "Studies show coffee is good",
+    "Knows Ben lives in Oslo",
+    "Lives in fear",
+    "Does Ana live in Rome",
     "Ana Silva lives in Rome",
     "The user's brother's wife lives in Rome",
     "Ben thinks the user lives in Rome",
@@ -92,6 +116,23 @@ def test_a_line_is_read_as_a_turn() -> None:
         (known,) = extract(line(own)).candidates
         (found,) = read(line(theirs), "ana", dated=False)
         assert (found.fact, found.text, found.category, found.context) == (known.fact, known.text, known.category, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("Likes hiking", "The user likes hiking"),
+        ("Name is Ana", "The user's name is Ana"),
+        ("Works as a nurse", "The user works as a nurse"),
+        ("Lives in Rome", "The user lives in Rome"),
+        ("Is allergic to nuts", "The user is allergic to nuts"),
+    ],
+)
+def test_a_line_that_leaves_its_owner_out(text: str, statement: str) -> None:
+    """It is the owner's in an import; nobody says so of themselves in a chat."""
+    (found,) = read(line(text), "ana", dated=False)
+    assert found.text == statement
+    assert extract(line(text)).candidates == ()
 
 
 def test_whose_home_it_is() -> None:
