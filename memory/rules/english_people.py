@@ -100,7 +100,7 @@ _AT_HOME = tuple(
 _AT_TABLE = tuple(
     re.compile(rf"^(?P<name>[{words.UPPER}][\w-]*(?:\s+[{words.UPPER}][\w-]*)?)\s+{how}")
     for how in (
-        r"(?P<verb>(?:can't|cannot|can\s+not|doesn't|does\s+not)\s+(?:eat|drink|tolerate))\s+(?P<value>.+)$",
+        r"(?P<verb>(?:can't|cannot|can\s+not|doesn't|does\s+not)\s+(?:eat|drink))\s+(?P<value>.+)$",
         r"(?P<verb>is\s+allergic\s+to)\s+(?P<value>.+)$",
     )
 )
@@ -297,7 +297,7 @@ def _tastes(who: str, about: dict[str, object], verb: str, value: str, clause: C
 
 
 def _unable(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:
-    said = thing(re.sub(r"^any\s+", "", value), clause)
+    said = thing(re.sub(r"^any\s+|\s+either$", "", trim(value)), clause)
     if said and (_FOR_NOW.search(said) or dates.mentions(said, clause.at)):
         return
     *_, doing = verb.split()

@@ -80,7 +80,7 @@ CONDITIONS = (
 
 # What nobody is allergic to but in jest.
 IN_JEST = re.compile(
-    r"(?:the\s+user's|\w+days?$|(?:nonsense|work|people|stupidity|bullshit|drama|mornings?|exercise|maths?|fun|commitment|change|bad\s)\b)",
+    r"(?:the\s+user\b|\w+days?$|(?:nonsense|work|people|stupidity|bullshit|drama|mornings?|exercise|maths?|fun|commitment|change|bad\s)\b)",
     re.IGNORECASE,
 )
 _IRREGULAR = vocabulary(

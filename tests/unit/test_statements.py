@@ -113,6 +113,7 @@ STATEMENTS = [
     ),
     ("Max can't eat gluten", "relationships", ["Max cannot eat gluten"]),
     ("Ana Silva doesn't drink milk, so no latte", "relationships", ["Ana Silva does not drink milk"]),
+    ("Ana can't eat nuts either", "relationships", ["Ana cannot eat nuts"]),
     ("James doesn't eat meat", "relationships", ["James does not eat meat"]),
     ("Max is allergic to nuts", "relationships", ["Max is allergic to nuts"]),
     ("James is allergic to nuts", "relationships", ["James is allergic to nuts"]),
