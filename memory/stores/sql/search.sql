@@ -62,7 +62,7 @@ select s.rev, s.indexed_rev, case when s.indexed_model = %(model)s then not exis
 -- name: base
 select {looked} from {source} where {{scoped}}{narrowed}
 
--- name: looked (`words` only of what has one of the query)
+-- name: looked (`words` only of what has one of the query, `heard`: a parameter, since what a subquery makes is unpacked for each row)
 m.memory_id, {standing} as standing, {speaker} as speaker,{dense}
     case when m.words <#> %(heard)s < 0 then m.words end as words
 
