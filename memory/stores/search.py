@@ -40,9 +40,8 @@ _FILTERS: tuple[LiteralString, ...] = (
 )  # fmt: skip
 _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "kindred", "actor", "timely", "before", "after")
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
-_Row = tuple[
-    Any, ...
-]  # of a search: its head, the columns of a memory (all null where none was found), what it was found by
+# Of a search: its head, the columns of a memory (all null where none was found), and what it was found by.
+_Row = tuple[Any, ...]
 
 
 class _Head(NamedTuple):
@@ -233,8 +232,7 @@ def _statement(
     scan: bool,
 ) -> tuple[LiteralString, tuple[str, ...]]:
     """The text, its parameters numbered, and their names in order: nobody has to read it again for each search."""
-    text = _SEARCH["search"].replace("{idf}", _SEARCH["idf"])
-    text = text.replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
+    text = _SEARCH["search"].replace("{ranks}", _SEARCH["ranks" if explain else "unranked"])
     text = text.replace("{ranked}", f" {_SEARCH['ranked']}" if explain else "")
     text = text.replace("{places}", f" {_SEARCH['places']}" if explain else "")
     text = text.replace("{tied_then}", f" {_SEARCH['tied_then']}" if then else "")

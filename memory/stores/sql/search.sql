@@ -15,7 +15,8 @@ with entered as materialized (
 ), scope as materialized (
   {scope}
 ), idf as materialized (
-  {idf}
+  select t.n, d.df, ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5::float8) / (coalesce(d.df, 0) + 0.5::float8)) as idf{stands}
+  from term t cross join scope c left join {df} d on d.n = t.n
 ), keyword as materialized (
   select memory_id, min(standing) as standing, min(speaker) as speaker, {share} as share
   from posting join {told} using (n) group by memory_id
@@ -69,10 +70,6 @@ m.memory_id, {standing} as standing, {speaker} as speaker,{dense}
 -- name: scope
 select n, speakers, cardinality(speakers) = 1 as one_speaker from (
     select count(*) as n, array_agg(distinct speaker) filter (where speaker is not null) as speakers from base) s
-
--- name: idf
-select t.n, d.df, ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5::float8) / (coalesce(d.df, 0) + 0.5::float8)) as idf{stands}
-  from term t cross join scope c left join {df} d on d.n = t.n
 
 -- name: told
 idf
