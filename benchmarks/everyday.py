@@ -1,9 +1,10 @@
 """Everyday questions over small memories: what new users have told in their first days, asked for in other words.
 
-python -m benchmarks.everyday [FILE] [--half tune|held-out] [--misses] [--json] [--limit N]
+python -m benchmarks.everyday [FILE] [--half tune|held-out|later] [--misses] [--json] [--limit N]
 
 Each user of `data/everyday.json` has a space of a few memories. Every question is asked as the supervisor asks by default,
-and once more without kindred words; some of them nothing in the space answers.
+and once more without kindred words; some of them nothing in the space answers. A further half is in a file of its own and is
+asked only by its name.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from muniment.memory.records import Candidate, Query, Scope
 
 DATA = Path(__file__).parent / "data" / "everyday.json"
 HALVES = ("tune", "held-out")
+FURTHER = {"later": DATA.with_name("everyday_later.json")}
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 EVERY = "all"
 OPEN = "tune"  # the half whose questions may be looked at
@@ -203,14 +205,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command; returns the exit code."""
     about = (__doc__ or "").splitlines()[0]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.everyday", description=about)
-    parser.add_argument("file", type=Path, nargs="?", default=DATA, metavar="FILE", help="users and what they ask")
-    parser.add_argument("--half", choices=HALVES, help="default: both")
+    parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help="users and what they ask")
+    parser.add_argument("--half", choices=(*HALVES, *FURTHER), help="default: tune and held-out")
     parser.add_argument("--misses", action="store_true", help="list what went wrong in the tune half")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--limit", type=recall.many, metavar="N", help="at most N users of each half and language")
     args = parser.parse_args(argv)
     halves = (args.half,) if args.half else HALVES
-    return harness.run(measure(args.file, halves, args.limit, misses=args.misses), tables, as_json=args.json)
+    file = args.file or FURTHER.get(args.half, DATA)
+    return harness.run(measure(file, halves, args.limit, misses=args.misses), tables, as_json=args.json)
 
 
 def _share(held: Sequence[bool]) -> float | None:

@@ -33,7 +33,7 @@ def server(cluster_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_wrong_answer_counts_as_wrong(server: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Half of the answers are evidence, half of the strangers' questions get nothing, and only the tune half is listed."""
     file = tmp_path / "users.json"
-    users = [{**USER, "id": half, "half": half} for half in everyday.HALVES]
+    users = [{**USER, "id": half, "half": half} for half in (*everyday.HALVES, "later")]
     file.write_text(json.dumps({"users": users}), encoding="utf-8")
     assert everyday.main([str(file), "--misses", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -55,6 +55,19 @@ def test_everyday_questions_are_asked_with_and_without(server: None, capsys: pyt
     assert all(0 <= row["first"] <= row["found"] <= 1 for row in rows)
 
 
+def test_a_further_half_is_read_by_its_name_and_never_listed(
+    server: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The later half comes from its own file, and nobody is told what went wrong in it."""
+    file = tmp_path / "later.json"
+    file.write_text(json.dumps({"users": [{**USER, "id": "later", "half": "later"}]}), encoding="utf-8")
+    monkeypatch.setitem(everyday.FURTHER, "later", file)
+    assert everyday.main(["--half", "later", "--misses", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {(row["half"], row["users"], row["found"]) for row in found["rows"]} == {("later", 1, 0.5)}
+    assert found["misses"] == []
+
+
 def test_the_data_alternate_between_the_halves() -> None:
     """Nobody has chosen who is looked at; each has few memories, questions that these answer, and others."""
     raw = json.loads(everyday.DATA.read_text(encoding="utf-8"))["users"]
@@ -64,3 +77,17 @@ def test_the_data_alternate_between_the_halves() -> None:
         assert 3 <= len({one.text for one in user.memories}) == len(user.memories) <= 12
         assert 3 <= len(answered) <= 6
         assert 2 <= len(user.questions) - len(answered) <= 4
+
+
+def test_the_later_half_has_other_users_of_both_languages() -> None:
+    """Twenty of each language, who are not those of the first file, with three questions each that nothing answers."""
+    users = everyday.read(everyday.FURTHER["later"], ["later"])
+    assert [one.language for one in users] == ["en"] * 20 + ["zh"] * 20
+    assert len({one.id for one in (*users, *everyday.read(everyday.DATA, everyday.HALVES))}) == 40 + 42
+    for user in users:
+        texts = {one.text for one in user.memories}
+        answered = [one for one in user.questions if one.evidence]
+        assert 3 <= len(texts) == len(user.memories) <= 12
+        assert 3 <= len(answered) <= 6
+        assert len({one.text for one in user.questions}) == len(user.questions) == len(answered) + 3
+        assert all(one.evidence <= texts for one in answered)
