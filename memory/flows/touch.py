@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 
@@ -13,9 +13,9 @@ from muniment.memory.ports import Clock, Store
 from muniment.memory.records import MemoryId, Scope, SpaceId
 
 _QUIET = timedelta(minutes=10)  # a memory that was counted so lately waits
-# So much is counted, or for so long, before it is written without being asked: a write of many costs as much as one of few,
-# and forgetting, which counts in weeks, need not know of the last hour.
-_FULL, _LATE = 2_000, timedelta(hours=1)
+# So much is counted of one space, or of all, or for so long, before it is written without being asked: a write of many costs
+# as much as one of few, and forgetting, which counts in weeks, need not know of the last hour.
+_FULL, _MOST, _LATE = 1_000, 20_000, timedelta(hours=1)
 
 
 class Touches:
@@ -26,7 +26,8 @@ class Touches:
         self._seen: dict[Scope, Counter[MemoryId]] = {}
         self._at: dict[Scope, datetime] = {}
         self._written: dict[tuple[SpaceId, MemoryId], datetime] = {}
-        self._noted, self._since = 0, clock.now()
+        self._noted: Counter[Scope] = Counter()  # since a write was last tried
+        self._in_all, self._since = 0, clock.now()
         self._emptying: asyncio.Task[None] | None = None
 
     def note(self, scope: Scope, ids: Iterable[MemoryId]) -> None:
@@ -36,15 +37,22 @@ class Touches:
             return
         self._seen.setdefault(scope, Counter()).update(counted)
         now = self._at[scope] = self._clock.now()
-        self._noted += len(counted)
-        idle = self._emptying is None or self._emptying.done()
-        if idle and (self._noted >= _FULL or not timedelta() <= now - self._since < _LATE):
-            self._noted, self._since = 0, now
-            self._emptying = asyncio.create_task(self._empty())
+        self._noted[scope] += len(counted)
+        self._in_all += len(counted)
+        if self._emptying is not None and not self._emptying.done():
+            return
+        if self._in_all >= _MOST or not timedelta() <= now - self._since < _LATE:
+            # All at once, that what cannot be written now is not tried again with every answer.
+            self._noted.clear()
+            self._in_all, self._since = 0, now
+            self._emptying = asyncio.create_task(self._empty(list(self._seen)))
+        elif self._noted[scope] >= _FULL:
+            self._emptying = asyncio.create_task(self._empty([scope]))
 
     async def flush(self, scope: Scope, *, at_last: bool = False) -> None:
         """Write the scope's counts, but for those of memories that were written lately, unless `at_last`. They stay
         buffered when the database is down, and those that a writer holds do."""
+        self._in_all -= self._noted.pop(scope, 0)
         seen, at = self._seen.pop(scope, Counter()), self._at.get(scope, self._clock.now())
         now = self._clock.now()
         late = {} if at_last else {id_: n for id_, n in seen.items() if self._lately(scope, id_, now)}
@@ -89,7 +97,7 @@ class Touches:
         elif scope not in self._seen:
             self._at.pop(scope, None)
 
-    async def _empty(self) -> None:
+    async def _empty(self, scopes: Sequence[Scope]) -> None:
         with suppress(StoreError):  # the next flush says so, where somebody hears it
-            for scope in list(self._seen):
+            for scope in scopes:
                 await self.flush(scope, at_last=True)

@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from muniment.memory.engine import Memory
+from muniment.memory.errors import StoreDown
 from muniment.memory.flows.touch import Touches
 from muniment.memory.models.fakes import FixedClock
 from muniment.memory.ports import Store
@@ -82,12 +83,19 @@ async def test_counting_waits_for_no_writer(memory: Memory, database_url: str) -
     assert [count for count, _ in counts(database_url, [tea, door])] == [1, 1]
 
 
-@pytest.mark.parametrize(("full", "late"), [(1, 0), (2_000, 3_600), (2_000, -60)])
+@pytest.mark.parametrize(("full", "most", "late"), [(1, 9, 0), (9, 1, 0), (9, 9, 3_600), (9, 9, -60)])
 async def test_counting_writes_itself_when_there_is_much_or_for_long(
-    memory: Memory, clock: FixedClock, database_url: str, monkeypatch: pytest.MonkeyPatch, full: int, late: int
+    memory: Memory,
+    clock: FixedClock,
+    database_url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    full: int,
+    most: int,
+    late: int,
 ) -> None:
     """A reader that never flushes loses little, and waits for nothing; neither does it when its clock was set back."""
     monkeypatch.setattr("muniment.memory.flows.touch._FULL", full)
+    monkeypatch.setattr("muniment.memory.flows.touch._MOST", most)
     (tea,) = await kept(memory, "The teahouse opens at nine")
     clock.advance(late)
     await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?"))
@@ -110,13 +118,50 @@ async def test_a_clock_that_was_set_back_stops_no_counting(
     assert counts(database_url, [tea])[0][0] == 2
 
 
+class Desk:
+    """Notes who is written, or cannot."""
+
+    def __init__(self, *, down: bool = False) -> None:
+        self.down = down
+        self.tried: list[str] = []
+
+    async def touch(self, scope: Scope, seen: Mapping[MemoryId, int], at: datetime) -> frozenset[MemoryId]:
+        self.tried.append(scope.owner)
+        if self.down:
+            raise StoreDown("the database cannot be reached")
+        return frozenset()
+
+
+@pytest.mark.parametrize("down", [False, True])
+async def test_a_space_is_written_when_it_has_much_and_all_when_all_have(*, down: bool) -> None:
+    """A write for each space whenever a few thousand are counted in all would be nearly one for each query; and what cannot be
+    written is tried again no sooner."""
+    desk = Desk(down=down)
+    touches = Touches(cast("Store", desk), FixedClock(NOON))
+
+    async def note(owner: str, some: range) -> None:
+        touches.note(scope(owner), [MemoryId(UUID(int=n)) for n in some])
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+
+    for n in range(9):
+        await note(f"user {n}", range(999))
+    assert desk.tried == []
+    await note("user 3", range(1))
+    await note("user 3", range(998))
+    assert desk.tried == ["user 3"]
+    for n in range(10):
+        await note(f"guest {n}", range(999))
+    await note("guest 0", range(10))
+    assert desk.tried == ["user 3", "guest 0"]
+    for n in range(10, 12):
+        await note(f"guest {n}", range(999))
+    await note("guest 1", range(500))
+    assert len(desk.tried) == 2 + (1 if down else 20)
+
+
 async def test_a_flush_looks_at_its_own_space() -> None:
     """However many other spaces were written lately; and what was written long ago is let go of."""
-
-    class Desk:
-        async def touch(self, scope: Scope, seen: Mapping[MemoryId, int], at: datetime) -> frozenset[MemoryId]:
-            return frozenset()
-
     clock = FixedClock(NOON)
     touches = Touches(cast("Store", Desk()), clock)
     start = process_time()
