@@ -124,6 +124,8 @@ def scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
     owner = known or who.user
     if not owner.strip():
         raise BadInput("context: user is empty")
+    if who.memory not in ("then", "now"):
+        raise BadInput("context: memory is 'then' or 'now'")
     info = runtime.execution_info
     thread = who.thread or configurable.get("thread_id") or (info.thread_id if info else None)
     for name, value in (

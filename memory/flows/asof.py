@@ -14,13 +14,14 @@ _HIGHEST = 2**63 - 1
 async def revision(house: House, scope: Scope, as_of: Revision | datetime | None) -> Revision | None:
     """The revision to read; None is the latest. A time without a zone is UTC; today's end is now.
 
-    Raises BadInput for a negative revision and for a time to come. Whether the space has reached a revision is known to
+    Raises BadInput for what is no revision and for a time to come. Whether the space has reached a revision is known to
     who reads it (see `reached`)."""
     if as_of is None:
         return None
     if not isinstance(as_of, datetime):
-        if not 0 <= as_of <= _HIGHEST:
-            raise BadInput(f"as_of: revision {as_of} given; a revision is 0 or more")
+        # It may come from the state of a thread, which can be edited by hand.
+        if type(as_of) is not int or not 0 <= as_of <= _HIGHEST:
+            raise BadInput(f"as_of: revision {as_of} given; a revision is a whole number of 0 or more")
         return as_of
     moment = as_of if as_of.tzinfo else as_of.replace(tzinfo=UTC)
     now = house.clock.now()

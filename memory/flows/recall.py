@@ -226,7 +226,7 @@ async def prepare(house: House, asked: Query, categories: tuple[str, ...]) -> Se
     """A query as the store takes it: embedded, its terms made."""
     # Redacted before it is cut: half a secret is no longer recognised as one.
     text = safe_text(house, asked.text)[: house.settings.limits.query_chars]
-    terms = words.terms(text)
+    terms = wanted.terms(text)
     return Search(
         vector=await house.embedder.query(text),
         terms=terms,

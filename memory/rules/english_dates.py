@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 
 from muniment.memory.rules import calendar
@@ -51,8 +51,9 @@ _ANY_PREP = (
 _END = r"(?![\w-])"
 _NOT_HABITUAL = r"(?<!every )(?<!each )(?<!most )"
 _NOT_AMOUNT = r"(?!,?\d|\.\d|\s*(?:%|\$|€|k\b|km|m\b|meters|metres|miles|people|dollars|euros|pounds|steps|words|times|calories|users|hours|days|kg|lines))"
-# May, March and short names are also other words; there the capital decides.
+# May, March and short names are also other words; there the capital decides, or what stands beside it.
 _CAPITAL_ONLY = frozenset({"may", "march", "mar", "jan", "dec", "sep"})
+_BEFORE_MONTHS = frozenset({"in", "since", "until", "till"})
 
 _FUTURE = re.compile(
     r"\b(?:will|going\s+to|plan\w*|want\w*|hop(?:e|es|ing)|shall|training|need\w*|upcoming|scheduled|would\s+like|intend\w*|aim\w*|goal|deadline|due"
@@ -185,7 +186,7 @@ _RULES = (
     _rule(_BEFORE + r"(?P<year>(?:19|20)\d\d)-(?P<month>[01]\d)-(?P<day>[0-3]\d)" + _END, _iso),
     _rule(_BEFORE + r"(?:the\s+)?" + _DAY + r"\s+(?:of\s+)?" + _MONTH + r",?\s+" + _YEAR + _END, _full),
     _rule(_BEFORE + _MONTH + r"\s+(?:the\s+)?" + _DAY + r",?\s+" + _YEAR + _END, _full),
-    _rule(_BEFORE + _MONTH + r",?\s+(?:of\s+)?" + _YEAR + _END, _month_year),
+    _rule(_BEFORE + _MONTH + r",?\s+(?:of\s+)?" + _YEAR + _NOT_AMOUNT + _END, _month_year),
     _rule(_BEFORE + r"(?:the\s+)?(?P<unit>spring|summer|autumn|fall|winter)\s+(?:of\s+)?" + _YEAR + _END, _season_year),
     _rule(_ANY_PREP + r"(?:the\s+year\s+)?" + _YEAR + _NOT_AMOUNT + _END, _year),
     _rule(_BEFORE + r"(?P<near>the\s+day\s+before\s+yesterday|the\s+day\s+after\s+tomorrow|yesterday|tomorrow|tonight|last\s+night"
@@ -216,12 +217,17 @@ def read(text: str, at: datetime) -> Iterator[Reading]:
         for found in pattern.finditer(text) if signed <= signs else ():
             lean = _lean(text) if lean is None else lean
             groups = found.groupdict()
-            month = groups.get("month") or ""
-            if month.rstrip(".") in _CAPITAL_ONLY:
+            month, prep = groups.get("month") or "", (groups.get("prep") or "").casefold()
+            if month.rstrip(".") in _CAPITAL_ONLY and not (groups.get("year") or _alone(groups, prep)):
                 continue
             try:
                 when = handler(found, at, lean)
             except (ValueError, OverflowError):
                 continue
             if when:
-                yield found.start(), found.end(), when, (groups.get("prep") or "").casefold(), relative, partial
+                yield found.start(), found.end(), when, prep, relative, partial
+
+
+def _alone(groups: Mapping[str, str | None], prep: str) -> bool:
+    """Whether a month stands without a day behind a word that months stand behind, and verbs do not."""
+    return prep in _BEFORE_MONTHS and not groups.get("day")

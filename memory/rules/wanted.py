@@ -21,6 +21,14 @@ _FOR_A_NAME = re.compile(r"\W*(?:who|where|which|whose)\b|.*(?:谁|哪)", re.IGN
 _DATES = (*calendar.MONTHS, "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _CALENDAR = frozenset((*_DATES, *(name[:3] for name in _DATES), "Sept", "Tues", "Thur", "Thurs"))
 _YEARS = (-12, 2)  # a month without a year is that of each of these years, counted from now
+_MOST_DATES = 12  # of a query: every memory is held against every period
+_WHO = "i|we|you|he|she|it|they|one|there"
+# In the keywords the verb is the month: what is asked for is neither behind who may, nor before who may.
+_VERB = re.compile(
+    rf"(?P<who>\b(?i:who|what|which|that|how|when|where|why|{_WHO})\s+)may\b(?!\s+\d)"
+    rf"|(?<!\b[io]n )(?<!\bof )(?<!\bby )(?<!\b[ln][ae][sx]t )(?<!\bsince )(?<!\buntil )"
+    rf"\b(?i:may)(?=\s+(?i:{_WHO}|not|be|have|also|never|still|ever)\b)"
+)
 _DAYS = {"day": 1, "about": 1, "weekend": 2, "week": 7}
 _MONTHS = {"month": 1, "season": 3, "year": 12}
 
@@ -55,9 +63,22 @@ def _greeted(query: str, at: int) -> bool:
     return _GREETING.search(query[max(0, at - _GREETINGS_LENGTH) : at]) is not None
 
 
+def terms(query: str) -> tuple[str, ...]:
+    """The keywords of a query: what it may ask is not looked for in May."""
+    return words.terms(_VERB.sub(r"\g<who>", query))
+
+
 def periods(query: str, now: datetime) -> tuple[Period, ...]:
-    """The periods that a query names, each from its first moment to before its end."""
-    return tuple(period for mention in dates.mentions(query, now) for period in _periods(mention, now))
+    """The periods that the first dates of a query name, each from its first moment to before its end, in the order of time
+    and apart from one another."""
+    named = {(mention.when, mention.partial): mention for mention in dates.mentions(query, now)}
+    apart: list[Period] = []
+    for start, end in sorted(period for one in list(named.values())[:_MOST_DATES] for period in _periods(one, now)):
+        if apart and start <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
+        else:
+            apart.append((start, end))
+    return tuple(apart)
 
 
 def nearness(moment: datetime, periods: tuple[Period, ...], *, before: float, after: float) -> float:

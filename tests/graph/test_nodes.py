@@ -105,3 +105,9 @@ def test_a_name_that_cannot_be_stored(who: Who) -> None:
     """It is refused where it comes in, whatever it would have broken later."""
     with pytest.raises(BadInput, match="context: "):
         scope(runtime(who), {}, "acme")
+
+
+def test_a_run_reads_then_or_now() -> None:
+    """Another word is refused, and not taken for one of them."""
+    with pytest.raises(BadInput, match="context: memory is 'then' or 'now'"):
+        scope(runtime(Who(user="ana", memory="Now")), {}, "acme")  # type: ignore[arg-type]

@@ -141,6 +141,8 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"as_of": Revision(-1)}, "as_of"),
     ({"as_of": Revision(5)}, "the space is at 4"),
     ({"as_of": Revision(10**30)}, "as_of"),
+    ({"as_of": 1.5}, "a whole number"),
+    ({"as_of": "4"}, "a whole number"),
     ({"as_of": datetime.max.replace(tzinfo=UTC)}, "in the future"),
 ]
 

@@ -1,6 +1,7 @@
 """What a query says about what it wants."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from hypothesis import example, given, strategies as st
@@ -8,6 +9,18 @@ from hypothesis import example, given, strategies as st
 from muniment.memory.rules import wanted, words
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
+DATES = (
+    "in May",
+    "on 4 May",
+    "4 May 2025",
+    "last summer",
+    "in 2024",
+    "yesterday",
+    "last week",
+    "去年",
+    "in June 2025",
+    "29 February",
+)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +74,45 @@ def test_any_text_may_be_asked(query: str) -> None:
 def test_the_end_of_the_calendar_is_no_error(query: str) -> None:
     """A date out of the calendar names no period."""
     assert wanted.periods(query, NOON) == ()
+
+
+@pytest.mark.parametrize("query", ["5月" * 2_000, "May 1, 3 May, " * 300, "next year last year " * 200])
+def test_dates_without_end_are_a_few_periods(query: str) -> None:
+    """Every memory is held against each: what is said again, and what comes after many dates, is no more of them."""
+    days = " ".join(f"{day} {month}" for month in ("May", "July", "August") for day in range(1, 31, 2))
+    assert len(wanted.periods(query, NOON)) <= 30
+    assert len(wanted.periods(days, NOON)) == 12 * 15
+
+
+@given(st.lists(st.sampled_from(DATES), max_size=8), st.integers(-6_000, 900))
+def test_periods_that_touch_are_one(named: list[str], days: int) -> None:
+    """A moment is as near to them as it is to the nearest of the dates, each by itself."""
+    moment = NOON + timedelta(days=days)
+    alone = [period for one in named for period in wanted.periods(one, NOON)]
+    together = wanted.periods(", ".join(named), NOON)
+    assert wanted.nearness(moment, together, before=14, after=90) == wanted.nearness(
+        moment, tuple(alone), before=14, after=90
+    )
+    assert all(end < start for (_, end), (start, _) in pairwise(together))
+
+
+@pytest.mark.parametrize(
+    ("query", "terms"),
+    [
+        ("what may I not eat?", {"eat"}),
+        ("May I eat nuts?", {"eat", "nut"}),
+        ("may there be nuts in it, or may it rain?", {"nut", "rain"}),
+        ("WHO MAY I ASK?", {"ask"}),
+        ("what did I do in May?", {"may"}),
+        ("what happened in may, and on may 5?", {"may", "happen", "5"}),
+        ("in may we went where?", {"may", "went"}),
+        ("was it May or June?", {"may", "june"}),
+        ("does May like tea?", {"may", "like", "tea"}),
+    ],
+)
+def test_what_one_may_is_not_in_may(query: str, terms: set[str]) -> None:
+    """The keywords have the month, and who is called so, without the verb."""
+    assert set(wanted.terms(query)) == terms
 
 
 @pytest.mark.parametrize(
