@@ -54,5 +54,8 @@ class Found:
     cosine: float | None = None
     keyword: float = 0.0  # share of the query's BM25 ceiling that the memory reaches, [0, 1]
     edges: dict[MemoryId, float] = field(default_factory=dict)  # to the best of the others, with their strengths
-    ranks: dict[str, int] = field(default_factory=dict)  # place in each channel, from 1; only when asked to explain
+    # Only when asked to explain: the place in each channel, from 1, and the words of the query that the memory has, each with
+    # itself or with those that stand in for it.
+    ranks: dict[str, int] = field(default_factory=dict)
+    words: dict[str, tuple[str, ...]] = field(default_factory=dict)
     traits: tuple[float, ...] = (0.0, 0.0, 0.0)  # DATED, ASKING, NAMING of `rules/traits.py`

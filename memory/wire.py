@@ -218,8 +218,8 @@ _OF_A_PROCEDURE = frozenset(
 
 def hit(one: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
     """A hit as the tool returns it: a bullet `{id, category, text}` or the whole memory, of a procedure its fields; explained
-    with its score and relevance, the score's parts, the channels that found it and its place in each, its own revision, and
-    the hit that brought it along."""
+    with its score and relevance, the score's parts, the channels that found it and its place in each, the words of the query
+    that it tells, its own revision, and the hit that brought it along."""
     if returns == "bullets":
         shown: dict[str, Any] = {
             "id": str(one.memory.id),
@@ -239,6 +239,7 @@ def hit(one: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
             "parts": {key: round(value, 4) for key, value in one.parts.items()},
             "channels": list(one.channels),
             "ranks": dict(one.ranks),
+            "words": {term: list(told) for term, told in one.words.items()},
             "rev": one.memory.rev,
         }
         if one.related_to:

@@ -105,6 +105,7 @@ class Channels:
 
     rows: Sequence[Row]
     share: Mapping[MemoryId, float]  # of the query's BM25 ceiling
+    said: Mapping[MemoryId, Mapping[str, tuple[str, ...]]]  # of the query's terms, with the words that tell them
     unheard: frozenset[str]
     speakers: frozenset[str]
 
@@ -120,16 +121,20 @@ def channels(rows: Sequence[Row], search: Search) -> Channels:
         return float(np.log(1 + (size - len(met(term)) + 0.5) / (len(met(term)) + 0.5)))
 
     unheard = {term for term in search.terms if not met(term)}
-    counted = [(term, 1.0) for term in search.terms]
-    counted += [(word, search.weights.kindred) for word, n in search.kindred if search.terms[n - 1] in unheard]
+    counted = [(term, term, 1.0) for term in search.terms]
+    standing_in = ((search.terms[n - 1], word) for word, n in search.kindred)
+    counted += [(term, word, search.weights.kindred) for term, word in standing_in if term in unheard]
     reached = dict.fromkeys(weights, 0.0)
-    for term, factor in counted:
-        for id_ in met(term):
-            reached[id_] += factor * idf(term) * float(np.float32(weights[id_][words.dimension(term)]))
+    said: dict[MemoryId, dict[str, tuple[str, ...]]] = {id_: {} for id_ in weights}
+    for term, word, factor in counted:
+        for id_ in met(word):
+            reached[id_] += factor * idf(word) * float(np.float32(weights[id_][words.dimension(word)]))
+            said[id_][term] = (*said[id_].get(term, ()), word)
     ceiling = sum(map(idf, search.terms)) * words.CEILING
     return Channels(
         rows=rows,
         share={id_: min(1.0, total / ceiling) if ceiling else 0.0 for id_, total in reached.items()},
+        said=said,
         unheard=frozenset(unheard),
         speakers=frozenset((row.memory.actor_id or "").lower() for row in rows) & set(search.speakers),
     )
@@ -217,7 +222,8 @@ def agreed(mine: Mapping[MemoryId, Found], theirs: Sequence[Found]) -> tuple[Fou
 
 
 def placed(all_: Channels, search: Search, one: Found) -> None:
-    """Fails where a found memory's places in the channels are not those among all in scope."""
+    """Fails where a found memory's places in the channels are not those among all in scope, or it tells other words."""
+    assert one.words == all_.said[one.memory.id]
     near = [cosine(row, search) for row in all_.rows]
     signals: dict[str, tuple[float | None, Sequence[float | None]]]
     signals = {"dense": (one.cosine, near), "keyword": (one.keyword or None, list(all_.share.values()))}

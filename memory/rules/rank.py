@@ -219,6 +219,7 @@ def _hit(look: _Look) -> Hit:
         parts=parts,
         channels=tuple(channel for channel, found in found_by.items() if found),
         ranks=one.ranks,
+        words=one.words,
     )
 
 

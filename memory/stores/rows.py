@@ -121,15 +121,23 @@ def spoken(row: Mapping[str, Any]) -> Turn:
     )
 
 
-def found(values: Sequence[Any]) -> Found:
-    """The values of a row of the `search` block behind its head, in their order, as a Found."""
+def found(values: Sequence[Any], pairs: Sequence[tuple[str, str] | None]) -> Found:
+    """The values of a row of the `search` block behind its head, in their order, as a Found; `pairs` has what each word that was
+    looked for counts for."""
     *columns, share, edges, cosine, ranks, traits = values
+    ranks = ranks or {}
+    said: dict[str, tuple[str, ...]] = {}
+    for pair in (pairs[place - 1] for place in ranks.pop("words", None) or ()):
+        if pair is not None:
+            term, word = pair
+            said[term] = (*said.get(term, ()), word)
     return Found(
         memory=remembered(columns),
         cosine=cosine,
         keyword=share or 0.0,
         edges={MemoryId(UUID(id_)): strength for id_, strength in edges.items()} if edges else {},
-        ranks={name: place for name, place in ranks.items() if place} if ranks else {},
+        ranks={name: place for name, place in ranks.items() if place},
+        words=said,
         traits=tuple(traits),
     )
 

@@ -196,12 +196,19 @@ def _met(search: Search, found: Sequence[_Row]) -> dict[str, Any]:
     """What the rows of a search say of a Sight."""
     head = _head(found)
     unheard = frozenset(search.terms[n - 1] for n in head.unheard)
+    pairs = _pairs(search, head.unheard) if search.explain else ()
     return {
-        "found": tuple(rows.found(row[_HEAD:]) for row in found if row[_HEAD] is not None),
+        "found": tuple(rows.found(row[_HEAD:], pairs) for row in found if row[_HEAD] is not None),
         "unheard": unheard,
         "speakers": tuple(head.speakers or ()),
         "among": head.among or 0,
     }
+
+
+def _pairs(search: Search, unheard: Sequence[int]) -> list[tuple[str, str] | None]:
+    """Of each word that was looked for the term that it counts for, with the word; None where it counts for nothing."""
+    standing_in = ((search.terms[place - 1], word) if place in unheard else None for word, place in search.kindred)
+    return [*((term, term) for term in search.terms), *standing_in]
 
 
 def _delta(found: Sequence[DictRow], rev: Revision) -> Delta:

@@ -139,18 +139,20 @@ null::text
 -- name: traits (of `rules/traits.py`, which have the first dimensions)
 -(m.words <#> '{1:1}/1000000000'), -(m.words <#> '{2:1}/1000000000'), -(m.words <#> '{3:1}/1000000000')
 
--- name: ranked (the place in each channel)
+-- name: ranked (the place in each channel, and by which words)
 dense as materialized (
   select memory_id, rank() over (order by cosine desc) as place from base where cosine is not null
 ), worded as materialized (
-  select memory_id, rank() over (order by share desc) as place from keyword where share > 0
+  select memory_id, rank() over (order by share desc) as place,
+    (select jsonb_agg(o.n order by o.n) from posting o where o.memory_id = k.memory_id) as words
+  from keyword k where share > 0
 ),
 
 -- name: places
 left join dense d on d.memory_id = p.memory_id left join worded w on w.memory_id = p.memory_id
 
 -- name: ranks
-jsonb_build_object('dense', d.place, 'keyword', w.place)
+jsonb_build_object('dense', d.place, 'keyword', w.place, 'words', w.words)
 
 -- name: unranked
 null::jsonb
