@@ -77,15 +77,15 @@ async def test_what_is_in_the_answer(memory: Memory) -> None:
 
 async def test_the_words_that_it_tells(memory: Memory) -> None:
     """A word that no memory has with what stands in for it; one that some memory has with itself alone."""
-    job = Query(text="What is my job?", threshold=0.0, explain=True)
-    (trade,) = await kept(memory, "The user works as a carpenter")
+    job = Query(text="What is my job in Porto?", threshold=0.0, explain=True)
+    (trade,) = await kept(memory, "The user works in Porto")
 
     async def words() -> dict[MemoryId, dict[str, tuple[str, ...]]]:
         return {hit.memory.id: hit.words for hit in (await memory.query(scope(), "supervisor", job)).hits}
 
-    assert await words() == {trade: {"job": ("work",)}}
+    assert await words() == {trade: {"job": ("work",), "porto": ("porto",)}}
     (hours,) = await kept(memory, "The job of the user starts at nine")
-    assert await words() == {trade: {}, hours: {"job": ("job",)}}
+    assert await words() == {trade: {"porto": ("porto",)}, hours: {"job": ("job",)}}
     assert (await memory.query(scope(), "supervisor", evolve(job, explain=False))).hits[0].words == {}
 
 
