@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import datetime
 from typing import LiteralString
 
 from pgvector.psycopg import register_vector_async
-from psycopg import AsyncConnection, OperationalError
+from psycopg import AsyncConnection, AsyncPipeline, Error, OperationalError
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
@@ -139,11 +139,15 @@ class Sessions:
         """One snapshot of one space; with an allowlist row-level security hides every other category."""
         await self._ready()
         entered = {"space": scope.space, "allowed": sorted(allowed) if allowed is not None else None}
-        async with self._connected() as conn, conn.pipeline(), conn.transaction():
-            await conn.execute(_READ["snapshot"])
-            await _settled(conn)
-            await conn.execute(_READ["enter"], entered)
-            yield conn
+        async with self._connected() as conn, conn.pipeline() as sent, conn.transaction():
+            try:
+                await conn.execute(_READ["snapshot"])
+                await _settled(conn)
+                await conn.execute(_READ["enter"], entered)
+                yield conn
+            except Error:
+                await _read_out(sent)
+                raise
 
     @asynccontextmanager
     async def _writing(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
@@ -178,9 +182,13 @@ class Sessions:
                     await _settled(conn)
                     yield conn
             else:
-                async with conn.pipeline(), conn.transaction():
-                    await _settled(conn)
-                    yield conn
+                async with conn.pipeline() as sent, conn.transaction():
+                    try:
+                        await _settled(conn)
+                        yield conn
+                    except Error:
+                        await _read_out(sent)
+                        raise
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Connection]:
@@ -213,6 +221,13 @@ class Sessions:
         if active != self._model:
             raise wrong_embedder(active, self._model)
         self._checked = True
+
+
+async def _read_out(sent: AsyncPipeline) -> None:
+    """When a statement has failed, none behind it is done. That is no news, but the driver would tell it in its log if it
+    was the one to find the answers to those."""
+    with suppress(Error):
+        await sent.sync()
 
 
 async def _enter(conn: Connection, scope: Scope, found_at: datetime | None) -> None:
