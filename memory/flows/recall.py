@@ -101,12 +101,13 @@ async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revisi
         as_of=as_of,
     )
     asof.reached(sight.rev, as_of)
-    header = render.header(sight.delta, house.categories, house.settings.delta.bullets) if sight.delta else ""
+    budget, bullets = recall.context_budget_tokens, house.settings.delta.bullets
+    header = render.fitting(sight.delta, house.categories, bullets, budget) if sight.delta else ""
 
     def block(kept: Sequence[Hit]) -> str:
         return render.fence("\n".join(filter(None, [header, *map(render.point, kept)])))
 
-    room = Room(top_k=recall.context_bullets, budget=recall.context_budget_tokens, piece=render.point, whole=block)
+    room = Room(top_k=recall.context_bullets, budget=budget, piece=render.point, whole=block)
     kept, _, _ = _kept(house, sight, _lens(house, text, search, sight, None), room)
     if as_of is None:
         house.noticed(scope, kept)

@@ -17,6 +17,7 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import BadInput, Denied, MunimentError
 from muniment.memory.ports import ToolCall
 from muniment.memory.records import Answer, Filters, Query, Revision
+from muniment.memory.rules import tokens
 from muniment.nodes.tools import QUERY, Toolbox
 from tests.engine import NOON, engine, note, scope
 
@@ -161,6 +162,15 @@ async def test_what_cannot_be_meant_is_refused_with_the_reason(memory: Memory) -
         with pytest.raises(BadInput, match=told):
             await asked(memory, Query(text="green tea", **changed))
     assert (await asked(memory, Query(text="green tea"))).hits
+
+
+async def test_what_is_new_fits_into_the_budget(memory: Memory) -> None:
+    """Also where a text costs several tokens a character: it is told in short."""
+    mine = scope("eve", "A")
+    await memory.ingest(mine, [note(f"{n} {'🦔' * 270}") for n in range(5)])
+    brief = await memory.brief(mine, "supervisor", "Is there any news?")
+    assert len(brief.header.splitlines()) == 1 + memory.house.settings.delta.bullets
+    assert tokens.count(brief.moving) <= memory.house.settings.recall.context_budget_tokens
 
 
 async def test_a_moment_before_everything(memory: Memory) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from muniment.memory.looks import Found
 from muniment.memory.records import Action, Delta, Fact, Hit, JournalEntry, Memory, MemoryId, Omission, Revision, Trust
@@ -193,6 +193,23 @@ def test_the_header_has_at_most_three_bullets() -> None:
         "- +created: [Goals] note 20 (imp=4)",
         "- +created: [Goals] note 57 (imp=1)",
     ]
+
+
+@given(st.lists(st.text(max_size=280), max_size=5), st.integers(0, 700))
+@example(["กขฃ" * 90] * 3, 512)
+@example(["ﷺ" * 280] * 3, 512)
+@example(["\U0001f994" * 280] * 3, 60)
+def test_the_header_fits_into_its_budget(texts: list[str], budget: int) -> None:
+    """Whatever is told: texts get shorter, then bullets fewer; what fits is told as it is."""
+    delta = Delta(
+        since=Revision(7), rev=Revision(20), entries=tuple(entry(n, "ADD", one) for n, one in enumerate(texts, 8))
+    )
+    told = render.fitting(delta, CATEGORIES, 3, budget)
+    assert tokens.count(render.fence(told)) <= budget
+    assert not told or told.startswith("Memory updates since rev 7:\n- +created: ")
+    whole = render.header(delta, CATEGORIES, 3)
+    assert told == whole or tokens.count(render.fence(whole)) > budget
+    assert bool(told) == bool(texts) or budget < 512
 
 
 @pytest.mark.parametrize(
