@@ -52,7 +52,7 @@ class Clock(Protocol):
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors. `name` is stored beside every vector."""
+    """Texts to unit vectors; of a question that the model cannot read at all, zero. `name` is stored beside every vector."""
 
     @property
     def name(self) -> str: ...

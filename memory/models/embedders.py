@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 ONNX_NAME = "bge-small-en-v1.5-int8"
 ONNX_DIMENSIONS = 384
 ONNX_TOKENS = 512
+_UNKNOWN = "[UNK]"
 QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
 
 # So that the models most often named need no first answer to open a database.
@@ -47,6 +48,16 @@ GATHER_SECONDS = 0.002  # that a request waits for company while another is on i
 
 class _Session(Protocol):
     def run(self, names: list[str] | None, feed: dict[str, npt.NDArray[np.int64]]) -> list[npt.NDArray[np.float32]]: ...
+
+
+class _Loaded(NamedTuple):
+    """The model, and of its tokens those that say nothing: marks, and what it has no token for. A question begins with `marked`
+    others."""
+
+    session: _Session
+    tokenizer: Tokenizer
+    wordless: frozenset[int]
+    marked: int
 
 
 class OnnxEmbedder:
@@ -62,7 +73,7 @@ class OnnxEmbedder:
         self._workers = workers or min(4, os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="embedder")
         self._loading = threading.Lock()
-        self._loaded: tuple[_Session, Tokenizer] | None = None
+        self._loaded: _Loaded | None = None
         self._gate = threading.RLock()
         self._busy = 0
         self._closed = False
@@ -91,7 +102,8 @@ class OnnxEmbedder:
         return await self._sharing.vectors(texts)
 
     async def query(self, text: str) -> Vector:
-        """The unit vector of a question; the model wants questions marked by a prefix."""
+        """The unit vector of a question; the model wants questions marked by a prefix. Of one in which it knows no word it is
+        zero, and near to nothing: to the model all those are one question, which has neighbours like any other."""
         return (await self._sharing.vectors([text], prefix=QUERY_PREFIX, question=True))[0]
 
     async def close(self) -> None:
@@ -121,12 +133,15 @@ class OnnxEmbedder:
 
     def _run(self, text: str) -> Vector:
         """One text at a time: the int8 model scales by the whole tensor, so neighbours in a batch would change it."""
-        session, tokenizer = self._load()
-        ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
+        model = self._load()
+        tokens: list[int] = model.tokenizer.encode(text).ids
+        if text.startswith(QUERY_PREFIX.rstrip()) and model.wordless.issuperset(tokens[model.marked : -1]):
+            return _fixed(np.zeros(ONNX_DIMENSIONS, dtype=np.float32))
+        ids = np.array([tokens], dtype=np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        return _unit(session.run(None, feed)[0][0, 0])
+        return _unit(model.session.run(None, feed)[0][0, 0])
 
-    def _load(self) -> tuple[_Session, Tokenizer]:
+    def _load(self) -> _Loaded:
         with self._loading:
             if self._loaded is None:
                 # Slow to import: not in the event loop, and not for those who embed elsewhere.
@@ -143,8 +158,14 @@ class OnnxEmbedder:
                 session = onnxruntime.InferenceSession(
                     str(folder / MODEL_FILE), options, providers=["CPUExecutionProvider"]
                 )
-                self._loaded = (session, tokenizer)
+                marked = len(tokenizer.encode(QUERY_PREFIX).ids) - 1
+                self._loaded = _Loaded(session, tokenizer, _wordless(tokenizer), marked)
             return self._loaded
+
+
+def _wordless(tokenizer: Tokenizer) -> frozenset[int]:
+    known = tokenizer.get_vocab().items()
+    return frozenset(id_ for token, id_ in known if token == _UNKNOWN or not any(map(str.isalnum, token)))
 
 
 class _Embedding(BaseModel):
@@ -305,7 +326,11 @@ def _decode(embedding: list[float] | str) -> Vector:
 
 
 def _unit(vector: npt.NDArray[np.float32]) -> Vector:
-    """Length 1 and read-only: it is shared with the cache."""
-    unit = (vector / np.linalg.norm(vector.astype(np.float64))).astype(np.float32)
-    unit.setflags(write=False)
-    return unit
+    """Length 1."""
+    return _fixed((vector / np.linalg.norm(vector.astype(np.float64))).astype(np.float32))
+
+
+def _fixed(vector: Vector) -> Vector:
+    """Read-only: it is shared with the cache."""
+    vector.setflags(write=False)
+    return vector
