@@ -132,7 +132,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         chat_model=env.text("MUNIMENT_MODEL"),
         api_key=env.secret("OPENAI_API_KEY", _is_one_word, "one word without spaces"),
         base_url=env.text("OPENAI_BASE_URL", _is_url, "an http:// or https:// URL"),
-        embedder=env.text("MUNIMENT_EMBEDDER", _is_embedder, "a model's name, or openai:NAME") or DEFAULT_EMBEDDER,
+        embedder=env.text("MUNIMENT_EMBEDDER", is_embedder, "a model's name, or openai:NAME") or DEFAULT_EMBEDDER,
         embedder_folder=env.path("MUNIMENT_EMBEDDER_FOLDER")
         or Path(platformdirs.user_cache_dir("muniment")) / "models" / DEFAULT_EMBEDDER,
         tenant=env.text("MUNIMENT_TENANT") or "default",
@@ -183,7 +183,8 @@ def _is_url(value: str) -> bool:
     return value.startswith(("http://", "https://")) and _is_one_word(value)
 
 
-def _is_embedder(value: str) -> bool:
+def is_embedder(value: str) -> bool:
+    """Whether this may be the name of an embedder: whether there is one, its maker knows."""
     return _is_one_word(value) and value.partition(":")[0] != "" and value != OPENAI
 
 

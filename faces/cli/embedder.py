@@ -13,7 +13,7 @@ from muniment.faces.cli.options import ME, AsJson, User
 from muniment.faces.cli.source import Source
 from muniment.memory.errors import BadConfig, BadInput, MunimentError
 from muniment.memory.records import Scope
-from muniment.memory.settings import Settings, embedder_setting, load
+from muniment.memory.settings import Settings, embedder_setting, is_embedder, load
 from muniment.memory.switching import Contrast, Held, Tally
 
 if TYPE_CHECKING:
@@ -65,9 +65,11 @@ def switch(
     """
     if not compare and (sample is not None or compare_only or min_overlap is not None):
         raise BadInput("--no-compare goes with none of --sample, --compare-only and --min-overlap")
+    if name is not None and not is_embedder(name):
+        raise BadInput("NAME: a model's name, or openai:NAME wanted")
     settings = load()
     asked = _asked(settings, sample, user) if sample is not None else None
-    settings = settings.model_copy(update={"embedder": name}) if name else settings
+    settings = settings.model_copy(update={"embedder": name}) if name is not None else settings
     steps = _Steps(settings, asked, show=show, quiet=as_json)
     try:
         told = session.run(steps.run(compare=compare, least=min_overlap, stop=compare_only, ask=not yes))

@@ -97,6 +97,8 @@ def filters(pairs: Sequence[str]) -> dict[str, Any]:
         key, equals, value = pair.partition("=")
         if not equals or key not in FILTER_KINDS:
             raise BadInput(f"--filter: {pair!r} given, NAME=VALUE wanted; names: {', '.join(FILTER_KINDS)}")
+        if key in found:
+            raise BadInput(f"--filter: {key} is given twice, and a memory has one")
         found[key] = _typed(key, value)
     return found
 
