@@ -12,13 +12,8 @@ from muniment.memory.rules import dates, words
 # The first dimensions; of a billion that words have, a word is not to be expected there.
 DATED, ASKING, NAMING = 1, 2, 3
 
-# Every date in `rules.dates` has a figure like these, or a word with one of these in it. A quick look: most texts have none.
+# Every date in `rules.dates` has a figure like these, or a word that may tell a time. A quick look: most texts have none.
 _FIGURE = re.compile(r"\d(?:[/.-]\d|(?i:st|nd|rd|th)\b|(?<=1)9\d\d|(?<=2)0\d\d)")
-_OF_TIME = re.compile(
-    r"^(?:(?:jan|feb|mar|apr|may|ju[nl]|aug|sept?|oct|nov|dec)(?![a-z])|januar|februar|march|april|june|july|august"
-    r"|septem|octob|novem|decem|monday|tuesd|wednes|thursd|friday|saturd|sunday|yesterday|today|tonight|tomorrow|ago\b"
-    r"|last\b|next\b|this\b|past|coming|week|month|year|day|spring|autumn|fall|winter|summer)|[年月日号天周昨今明前后去春夏秋冬季]"
-)
 _QUESTION = re.compile(r"[^.!?。！？\n]*[?？]")
 _NAME = re.compile(r"[A-Z](?<=[a-z,;] [A-Z])[a-z]{2,}")  # the rare letter first, and then what stands before it
 # Whether there is a date does not depend on when it was said, only which one it is.
@@ -28,19 +23,28 @@ _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 def traits(text: str) -> dict[int, float]:
     """Dimensions and values in (0, 1]: DATED 1 if the text says when, ASKING the share of its characters that
     stand in questions, NAMING 1 if it has a capitalised word inside a sentence. What is 0 is left out."""
+    return _traits(text, timely=words.weighed(text)[2])
+
+
+def indexed(text: str, context: str | None = None) -> dict[int, float]:
+    """What a search knows of a text: its traits and the weights of its words, by dimension, in their order."""
+    return dict(zip(*listed(text, context), strict=True))
+
+
+def listed(text: str, context: str | None = None) -> tuple[list[int], list[float]]:
+    """The dimensions of `indexed`, and the value of each."""
+    places, values, timely = words.weighed(text, context)
+    if found := _traits(text, timely=timely):
+        return [*found, *places], [*found.values(), *values]
+    return places, values
+
+
+def _traits(text: str, *, timely: bool) -> dict[int, float]:
     found: dict[int, float] = {}
-    if (_FIGURE.search(text) or any(map(_of_time.__getitem__, words.runs(text)))) and dates.mentions(text, _ANY_TIME):
+    if (timely or _FIGURE.search(text)) and dates.mentions(text, _ANY_TIME):
         found[DATED] = 1.0
     if "?" in text or "？" in text:
         found[ASKING] = round(sum(map(len, _QUESTION.findall(text))) / len(text), 4)
     if _NAME.search(text):
         found[NAMING] = 1.0
     return found
-
-
-def indexed(text: str, context: str | None = None) -> dict[int, float]:
-    """What a search knows of a text: its traits and the weights of its words, by dimension, in their order."""
-    return traits(text) | words.weights(text, context)
-
-
-_of_time = words.Kept(lambda run: _OF_TIME.search(run) is not None)

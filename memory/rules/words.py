@@ -31,6 +31,13 @@ _K1, _B = 1.2, 0.75
 _USUAL = 40  # lexemes
 _MOST_LEXEMES = 1_000  # of one memory: the rarest of a longer one are left out
 _MARKS = {"Mn", "Mc"}
+# Every date in `rules.dates` that is no figure has a word with one of these in it.
+_OF_TIME = re.compile(
+    r"^(?:(?:jan|feb|mar|apr|may|ju[nl]|aug|sept?|oct|nov|dec)(?![a-z])|januar|februar|march|april|june|july|august"
+    r"|septem|octob|novem|decem|monday|tuesd|wednes|thursd|friday|saturd|sunday|yesterday|today|tonight|tomorrow|ago\b"
+    r"|last\b|next\b|this\b|past|coming|week|month|year|day|spring|autumn|fall|winter|summer)|[年月日号天周昨今明前后去春夏秋冬季]"
+)
+_TIMELY = 0  # no dimension: it stands before those of such a word
 Kind = TypeVar("Kind")
 _STEMMER = Stemmer.Stemmer("english", 0)  # its own cache is slower than no cache when it is full
 
@@ -304,15 +311,24 @@ def weights(text: str, context: str | None = None) -> dict[int, float]:
     `f (k1 + 1) / (f + k1 (1 - b + b size / USUAL))`, Robertson and Zaragoza 2009, with k1 = 1.2 and b = 0.75. The usual
     size stands for the mean of the collection, so that a weight is final when it is written; the IDF, which is not,
     belongs to the query."""
+    places, values, _ = weighed(text, context)
+    return dict(zip(places, values, strict=True))
+
+
+def weighed(text: str, context: str | None = None) -> tuple[list[int], list[float], bool]:
+    """The dimensions of `weights` in their order, the weight of each, and whether a word among them may tell a time."""
     said = runs(text) + runs(context) if context else runs(text)
     places = list(chain.from_iterable(map(_dimensions.__getitem__, said)))
+    if timely := _TIMELY in places:
+        places = [place for place in places if place != _TIMELY]
     length = _K1 * (1 - _B + _B * len(places) / _USUAL)
     if len(places) <= _MOST_LEXEMES and len(once := set(places)) == len(places):  # most statements say no word twice
-        return dict.fromkeys(sorted(once), round((_K1 + 1) / (1 + length), 4))
+        return sorted(once), [round((_K1 + 1) / (1 + length), 4)] * len(places), timely
     counts = Counter(places)
     most = counts.items() if len(counts) <= _MOST_LEXEMES else counts.most_common(_MOST_LEXEMES)
     values = {count: round(count * (_K1 + 1) / (count + length), 4) for count in set(counts.values())}
-    return {place: values[count] for place, count in sorted(most)}
+    found = sorted(most)
+    return [place for place, _ in found], [values[count] for _, count in found], timely
 
 
 def dimension(lexeme: str) -> int:
@@ -321,4 +337,4 @@ def dimension(lexeme: str) -> int:
 
 
 _lexemes = Kept(_of_run)
-_dimensions = Kept(lambda run: tuple(map(dimension, _lexemes[run])))
+_dimensions = Kept(lambda run: (_TIMELY,) * bool(_OF_TIME.search(run)) + tuple(map(dimension, _lexemes[run])))
