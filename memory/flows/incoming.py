@@ -21,6 +21,9 @@ from muniment.memory.rules.denial import denied
 _AT_ONCE = 256  # rows whose characters are looked at together
 _OBJECTS = (dict, Mapping)
 _TYPES = frozenset({"space", "memory", "version", "journal", "relation", "thread", "turn", "consent"})
+_TEXT_OR_NONE = (str, type(None))  # `str | None` is made anew for every row
+_REMEMBERED = ("memory", "version")
+_SPOKEN = (*_REMEMBERED, "turn")
 _GIVEN = ("kind", "category", "fact")  # a row with one of them says itself what it is
 _AS_SAID = "what was said word for word is of kind 'episodic'"
 # Why a candidate is refused, as whoever wrote the row can mend it.
@@ -114,10 +117,11 @@ def _check(row: Any, number: int, house: House, *, sound: bool) -> None:
     kind = row.get("type", "memory")
     if not isinstance(kind, str) or kind not in _TYPES:
         raise _unfit(number, "type", kind, f"nothing, or one of {', '.join(sorted(_TYPES))},")
-    if kind in ("memory", "version", "turn"):
+    if kind in _SPOKEN:
         _check_text(row, number)
-    _check_consent(row, number, house)
-    if not isinstance(row.get("context"), str | None):
+    if kind == "consent" or row.get("tags") or row.get("path") is not None:
+        _check_consent(row, number, house)
+    if not isinstance(row.get("context"), _TEXT_OR_NONE):
         raise _unfit(number, "context", row["context"], "text")
     if not sound and (field := _unsound(row)):
         raise _bad(number, field, "has a NUL or half a character, which cannot be stored")
@@ -126,15 +130,8 @@ def _check(row: Any, number: int, house: House, *, sound: bool) -> None:
         if number > 1 or isinstance(rev, bool) or not isinstance(rev, int) or not 0 <= rev < 2**62:
             raise _bad(number, "rev", "the space comes first, once, with its revision")
         _moment(row, number, "created_at")
-    if kind in ("memory", "version"):
-        _check_fact(row, number)
-    category = row.get("category")
-    if (
-        kind == "memory"
-        and category is not None
-        and (not isinstance(category, str) or category not in house.categories)
-    ):
-        raise _unfit(number, "category", category, f"one of {', '.join(sorted(house.categories))}")
+    if kind in _REMEMBERED:
+        _check_memory(row, number, house)
 
 
 def _check_text(row: Mapping[str, Any], number: int) -> None:
@@ -168,11 +165,15 @@ def _check_consent(row: Mapping[str, Any], number: int, house: House) -> None:
         raise BadInput(f"row {number}: {refusal} (redact in the settings)", row=number)
 
 
-def _check_fact(row: Mapping[str, Any], number: int) -> None:
+def _check_memory(row: Mapping[str, Any], number: int, house: House) -> None:
     try:
         wire.fact(row.get("fact"))
     except BadInput as error:
         raise BadInput(f"row {number}: {error}", row=number, field="fact") from None
+    if row.get("type") == "version" or (category := row.get("category")) is None:
+        return
+    if not isinstance(category, str) or category not in house.categories:
+        raise _unfit(number, "category", category, f"one of {', '.join(sorted(house.categories))}")
 
 
 def _moment(row: Mapping[str, Any], number: int, field: str) -> Any:

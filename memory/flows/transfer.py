@@ -18,23 +18,22 @@ from muniment.memory.records import Candidate, MemoryId, Revision, Scope, Turn, 
 from muniment.memory.rules.denial import denied
 from muniment.memory.rules.merge import fresh
 from muniment.memory.rules.screen import harmless
+from muniment.memory.rules.words import Kept
 
 Progress = Callable[[int], None]
 _BATCH = 128  # texts that are embedded at once
 _TOGETHER = 1024  # at most so many memories in one transaction, and a batch more
 _PACKED = 16  # and then whatever else waits has its turn
 _ANY = datetime.min.replace(tzinfo=UTC)
-_TEXTS = (
-    "text",
-    "context",
-    "fact",
-    "stable_key",
-    "tags",
-    "path",
-    "meta",
-    "value",
-    "old",
-)  # of a row: what can hold a secret
+_OF_MEMORY = ("text", "context", "fact", "stable_key", "tags")
+# What can hold a secret, by the type of a row; of what else it says nothing is stored.
+_TEXTS = {
+    "memory": _OF_MEMORY,
+    "version": _OF_MEMORY,
+    "journal": ("meta",),
+    "turn": ("text", "path", "tags"),
+    "consent": ("value", "old"),
+}
 
 
 async def ingest(house: House, scope: Scope, candidates: Iterable[Candidate], progress: Progress | None) -> int:
@@ -177,8 +176,7 @@ async def _restore(house: House, scope: Scope, rows: list[dict[str, Any]], progr
         raise BadInput(
             f"the space of {scope.owner!r} is not empty: import an export into a user that has no memories yet"
         )
-    known: dict[str, Any] = {}
-    rows = [_redacted(house, row, known) for row in rows]
+    rows = _redacted(house, rows)
     texts = [row["text"] for row in rows if row["type"] in ("memory", "version")]
     vectors = []
     for start in range(0, len(texts), _BATCH):
@@ -194,20 +192,19 @@ def _safe_candidate(house: House, one: Candidate) -> Candidate:
     return one if one.fact is None and all(_harmless(house, text) for text in said) else safe_candidate(house, one)
 
 
-def _redacted(house: House, row: dict[str, Any], known: dict[str, Any]) -> dict[str, Any]:
-    """The row without secrets. `known` are texts with what is left of them: what a memory says its turn said, too."""
-    said = {
-        key: safe for key in _TEXTS if (value := row.get(key)) and (safe := _safe(house, value, known)) is not value
-    }
-    return row | said if said else row
-
-
-def _safe(house: House, value: Any, known: dict[str, Any]) -> Any:
-    if not isinstance(value, str):
-        return safe_value(house, value)
-    if value not in known:
-        known[value] = value if _harmless(house, value) else safe_value(house, value)
-    return known[value]
+def _redacted(house: House, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows without secrets. What a memory says its turn said, too: no text is looked at twice."""
+    known = Kept(lambda text: text if _harmless(house, text) else str(safe_value(house, text)), len(rows))
+    found = []
+    for row in rows:
+        said = {}
+        for key in _TEXTS.get(row["type"], ()):
+            if value := row.get(key):
+                safe = known[value] if isinstance(value, str) else safe_value(house, value)
+                if safe is not value:
+                    said[key] = safe
+        found.append(row | said if said else row)
+    return found
 
 
 def _harmless(house: House, text: str) -> bool:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import psycopg
 import pytest
@@ -171,8 +171,21 @@ async def use(memory: Memory) -> None:
     path = Turn.make(session="A", key="p", role="tool", text=text, at=NOON, path=text, tags=(text,), thread="A")
     await memory.record(scope(), [path])
     copy = [dict(one) for one in await memory.export(scope())]
+    first = next(one for one in copy if one["type"] == "memory")
+    asked = {
+        "type": "consent",
+        "request_id": str(uuid4()),
+        "field": "city",
+        "value": "",
+        "old": "",
+        "decision": "rejected",
+    }
+    asked |= {key: first[key] for key in ("memory_id", "turns")} | dict.fromkeys(
+        ("asked_at", "expires_at"), first["created_at"]
+    )
+    copy += [first | {"type": "version", "from_rev": 1, "to_rev": 2}, asked]
     for one in copy:
-        for key in {"text", "context", "fact", "tags", "meta", "path"} & set(one):
+        for key in {"text", "context", "fact", "tags", "meta", "path", "value", "old"} & set(one):
             one[key] = _leaky(one[key], text)
     await memory.load(scope("copy"), copy)
 
