@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
@@ -22,6 +24,7 @@ from muniment.memory.stores.translate import translated, wrong_embedder
 _WRITE, _READ, _SWITCH, _REACH = blocks("write"), blocks("read"), blocks("switch"), blocks("reach")
 _POOL = 10
 _WAIT_SECONDS = 15.0
+_AHEAD = 2**20  # bytes; the system may allow less
 _BUSY_SECONDS = 10.0
 
 
@@ -240,6 +243,7 @@ async def _enter(conn: Connection, scope: Scope, found_at: datetime | None) -> N
 async def _configure(conn: Connection) -> None:
     conn.silence = silence(conn)
     conn.own = await heeded(conn)
+    _widen(conn)
     await register_vector_async(conn)
     if conn.own:
         await conn.execute(_REACH["settle"], {"silence": conn.silence, "local": False})
@@ -249,6 +253,14 @@ async def _settled(conn: Connection) -> None:
     """Before anything else of a transaction: what a connection of a pooler was set to is unknown."""
     if not conn.own:
         await conn.execute(_REACH["settle"], {"silence": conn.silence, "local": True})
+
+
+def _widen(conn: Connection) -> None:
+    """Let the socket of the same machine take what a bulk write sends: while the server is at work the client packs what comes
+    next, and does not wait for it to read. Over a network the system does so by itself."""
+    if (conn.info.host or "").startswith("/"):
+        with socket.socket(fileno=os.dup(conn.fileno())) as its:
+            its.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _AHEAD)
 
 
 def _ended(conn: Connection) -> bool:
