@@ -7,30 +7,39 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
-from itertools import chain
+from itertools import groupby
 from math import isfinite
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from struct import Struct, error, pack
 from typing import Any
 from uuid import UUID
 
-from psycopg.adapt import Buffer, Dumper
-from psycopg.pq import Format
-
 from muniment.memory.errors import BadInput, StoreError
 from muniment.memory.plan import Change, Parcel, WritePlan
 from muniment.memory.records import Fact, Turn, TurnId, Vector
-from muniment.memory.rules import words
-from muniment.memory.rules.traits import indexed
-from muniment.memory.stores.pool import Connection, Sessions, one as one_row
+from muniment.memory.rules import traits, words
+from muniment.memory.stores.cells import (
+    ID,
+    NULL,
+    OF_BIGINT,
+    OF_TEXT,
+    OF_UUID,
+    SIZE,
+    TIME,
+    Shape,
+    carrying,
+    filled,
+    listed,
+    moment,
+    sized,
+)
+from muniment.memory.stores.pool import Sessions, one as one_row
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
 
 _BULK, _SWITCH = blocks("bulk"), blocks("switch")
-_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 # What most memories of a write have in common, and the same of turns: packed once for all that have it.
 _SHARED = (
     "kind", "category", "trust", "state", "agent_id", "run_id", "actor_id", "role", "session_id", "thread_id", "tags",
@@ -45,82 +54,20 @@ _OWN = (
 )  # fmt: skip
 _OWN_SAID = ("turn_id", "text", "at", "recalled")
 _FRAMES = 256
+_TABLES = ("memories", "memory_versions", "journal", "turns", "relations")
 _FACT = tuple(Fact.__dataclass_fields__)
 _of_shared, _of_said = attrgetter(*_SHARED), attrgetter(*_SAID)
-_SIZE, _SMALL, _LONG, _REAL = Struct(">i").pack, Struct(">h").pack, Struct(">q").pack, Struct(">f").pack
-_TEXT, _UUID, _BIGINT = 25, 2950, 20  # type oids, the same in every database
-_NULL, _ID, _TIME, _NUMBER = _SIZE(-1), _SIZE(16), _SIZE(8), _SIZE(4)  # the size that stands before a cell
+_SMALL, _LONG, _REAL = Struct(">h").pack, Struct(">q").pack, Struct(">f").pack
+_NUMBER = SIZE(4)
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-_STALE = "42804"  # the SQL state of rows that are not as their table is
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A table's row type: where its columns are, and what stands before each of them."""
-
-    array: bytes  # what stands before the rows of an array, its length left out
-    places: dict[str, int]
-    heads: tuple[bytes, ...]
-    nulls: tuple[bytes, ...]
-
-    @classmethod
-    def of(cls, columns: Sequence[Mapping[str, Any]]) -> Shape:
-        """From the catalogue: each column's `name` and `type`, and the `row` type that they make."""
-        heads = tuple(pack(">I", column["type"]) for column in columns)
-        return cls(
-            array=pack(">iiI", 1, 0, columns[0]["row"]),
-            places={column["name"]: n for n, column in enumerate(columns, 1)},
-            heads=(b"", *heads),
-            nulls=(_SIZE(len(columns)), *(head + b"\xff\xff\xff\xff" for head in heads)),
-        )
-
-    def row(self, values: Mapping[str, bytes]) -> bytes:
-        """One row with its length; a column that is not named is null."""
-        found = b"".join(self._cells(values))
-        return _SIZE(len(found)) + found
-
-    def frame(self, values: Mapping[str, bytes], own: Sequence[str]) -> tuple[bytes, ...]:
-        """A row without the cells of its `own` columns, which are named in their order: what stands before each, and the rest."""
-        cells, places = self._cells(values), [self.places[name] for name in own]
-        starts = [0, *(place + 1 for place in places)]
-        before = [
-            b"".join(cells[start:place]) + self.heads[place] for start, place in zip(starts, places, strict=False)
-        ]
-        return (*before, b"".join(cells[starts[-1] :]))
-
-    def _cells(self, values: Mapping[str, bytes]) -> list[bytes]:
-        cells = list(self.nulls)
-        for name, value in values.items():
-            place = self.places[name]
-            cells[place] = self.heads[place] + _sized(value)
-        return cells
-
-    def rows(self, found: Sequence[bytes]) -> Rows:
-        """Rows as one parameter."""
-        return Rows(self.array + pack(">ii", len(found), 1) + b"".join(found))
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """An array of rows, packed."""
-
-    packed: bytes
-
-
-class _Dumper(Dumper):
-    """Gives the driver what is packed already."""
-
-    format = Format.BINARY
-
-    def dump(self, obj: Rows) -> Buffer | None:
-        return obj.packed
+STALE = "42804"  # the SQL state of rows that are not as their table is
 
 
 class Shapes:
     """The tables that are written in bulk."""
 
-    def __init__(self, memories: Shape, versions: Shape, turns: Shape, *, model: str) -> None:
-        self.memories, self.versions, self.turns = memories, versions, turns
+    def __init__(self, tables: Mapping[str, Shape], *, model: str) -> None:
+        self.tables, self.memories, self.turns = tables, tables["memories"], tables["turns"]
         self._model = model.encode()
         # Typed: 1, 1.0 and True are equal, and only one of them is a number as the table has it.
         self._frame = lru_cache(maxsize=_FRAMES, typed=True)(self._framed)
@@ -135,8 +82,8 @@ class Shapes:
         frame = self._frame(*_of_shared(after))
         fact = None if after.fact is None else b"\x01" + _json({name: getattr(after.fact, name) for name in _FACT})
         own = (
-            _ID + after.id.bytes,
-            _sized(after.text.encode()),
+            ID + after.id.bytes,
+            sized(after.text.encode()),
             _maybe(fact),
             _text(after.stable_key),
             _NUMBER + _number(_REAL, after.confidence),
@@ -153,8 +100,8 @@ class Shapes:
         """The row of a turn."""
         _no_nul((turn.text,))
         frame = self._said_frame(*_of_said(turn))
-        recalled = _list(_BIGINT, [_number(_LONG, one) for one in turn.recalled])
-        return filled(frame, (_ID + turn.id.bytes, _sized(turn.text.encode()), _time(turn.at), _sized(recalled)))
+        recalled = listed(OF_BIGINT, [TIME + _number(_LONG, one) for one in turn.recalled])
+        return filled(frame, (ID + turn.id.bytes, sized(turn.text.encode()), _time(turn.at), sized(recalled)))
 
     def _framed(self, *shared: Any) -> tuple[bytes, ...]:
         named = dict(zip(_SHARED, shared, strict=True))
@@ -164,7 +111,7 @@ class Shapes:
             "pinned": b"\x01" if named["pinned"] else b"\x00",
         }
         if named["purge_at"] is not None:
-            found["purge_at"] = _moment(named["purge_at"])
+            found["purge_at"] = moment(named["purge_at"])
         if named["superseded_by"] is not None:
             found["superseded_by"] = named["superseded_by"].bytes
         return self.memories.frame(found, _OWN)
@@ -203,7 +150,7 @@ class Bulk(Sessions):
         except StoreError as failed:
             if failed.data.get("constraint") == "memories_by_key":
                 raise BadInput("two memories that say the same, or one that is known already") from None
-            if failed.data.get("sqlstate") == _STALE:
+            if failed.data.get("sqlstate") == STALE:
                 self._shapes = None
             raise
         await self._measure()
@@ -262,30 +209,20 @@ class Bulk(Sessions):
     async def _shaped(self) -> Shapes:
         if self._shapes is None:
             async with self._calling() as conn:
-                found = [
-                    Shape.of(await (await conn.execute(_BULK["shape"], {"table": table})).fetchall())
-                    for table in ("muniment.memories", "muniment.memory_versions", "muniment.turns")
-                ]
+                columns = await (await conn.execute(_BULK["shapes"], {"tables": list(_TABLES)})).fetchall()
                 self._apart = one_row(await (await conn.execute(_BULK["apart"])).fetchone())["apart"]
-            self._shapes = Shapes(*found, model=self._model)
+            found = {table: Shape.of(list(some)) for table, some in groupby(columns, key=itemgetter("table"))}
+            self._shapes = Shapes(found, model=self._model)
         return self._shapes
-
-
-def carrying(conn: Connection) -> Any:
-    """A cursor that takes `Rows`."""
-    cursor = conn.cursor()
-    cursor.adapters.register_dumper(Rows, _Dumper)
-    return cursor
 
 
 def searched(text: str, context: str | None, embedding: Vector) -> tuple[bytes, bytes]:
     """The cells that a search reads, in the order of `SEARCHED`."""
-    weights = indexed(text, context)
-    size = len(weights)
-    places = [place - 1 for place in weights]
+    places, values = traits.listed(text, context)
+    size = len(places)
     return (
-        _sized(pack(">HH", len(embedding), 0) + embedding.astype(">f2").tobytes()),
-        _sized(_sparse(size)(words.DIMENSIONS, size, 0, *places, *weights.values())),
+        sized(pack(">HH", len(embedding), 0) + embedding.astype(">f2").tobytes()),
+        sized(_sparse(size)(words.DIMENSIONS, size, 0, *[place - 1 for place in places], *values)),
     )
 
 
@@ -294,49 +231,33 @@ def _sparse(size: int) -> Callable[..., bytes]:
     return Struct(f">3i{size}i{size}f").pack
 
 
-def filled(frame: Sequence[bytes], own: Sequence[bytes]) -> bytes:
-    """A row of its frame and the cells of its own, with its length."""
-    found = b"".join(chain.from_iterable(zip(frame, own, strict=False))) + frame[-1]
-    return _SIZE(len(found)) + found
-
-
-def _sized(value: bytes) -> bytes:
-    return _SIZE(len(value)) + value
-
-
 def _maybe(value: bytes | None) -> bytes:
-    return _NULL if value is None else _sized(value)
+    return NULL if value is None else sized(value)
 
 
 def _text(value: str | None) -> bytes:
-    return _NULL if value is None else _sized(value.encode())
+    return NULL if value is None else sized(value.encode())
 
 
 def _time(value: datetime | None) -> bytes:
-    return _NULL if value is None else _TIME + _moment(value)
+    return NULL if value is None else TIME + moment(value)
 
 
 def _ids(ids: Sequence[UUID]) -> bytes:
-    return _sized(_list(_UUID, [one.bytes for one in ids]))
+    return sized(listed(OF_UUID, [ID + one.bytes for one in ids]))
 
 
 def _texts(named: Mapping[str, Any]) -> dict[str, bytes]:
     """Those of the values that are texts, and the list of tags."""
     said = {name: value for name, value in named.items() if isinstance(value, str)}
     _no_nul((*said.values(), *named["tags"]))
-    tags = _list(_TEXT, [tag.encode() for tag in named["tags"]])
+    tags = listed(OF_TEXT, [sized(tag.encode()) for tag in named["tags"]])
     return {name: value.encode() for name, value in said.items()} | {"tags": tags}
 
 
 def _no_nul(texts: Iterable[str | None]) -> None:
     if "\0" in "".join(filter(None, texts)):
         raise BadInput("a name or a text has a NUL")
-
-
-@lru_cache(maxsize=1_024)
-def _moment(value: datetime) -> bytes:
-    since = (value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH
-    return _LONG((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
 
 
 def _number(packer: Any, value: float) -> bytes:
@@ -354,10 +275,3 @@ def _json(value: Any) -> bytes:
         return _JSON.encode(value).encode()
     except ValueError:
         raise BadInput("a number is none") from None
-
-
-def _list(type_: int, values: Sequence[bytes]) -> bytes:
-    if not values:
-        return pack(">iiI", 0, 0, type_)
-    sized = b"".join(part for value in values for part in (_SIZE(len(value)), value))
-    return pack(">iiIii", 1, 0, type_, len(values), 1) + sized

@@ -7,24 +7,35 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import Any
+from typing import Any, LiteralString
 
 from muniment.memory.errors import BadInput, Conflict, StoreError
 from muniment.memory.ports import Dump
 from muniment.memory.records import Revision, Scope, Vector
-from muniment.memory.stores.bulk import SEARCHED, Bulk, Shapes, carrying, filled, searched
+from muniment.memory.stores.bulk import SEARCHED, STALE, Bulk, Shapes, searched
+from muniment.memory.stores.cells import OF_BIGINT, OF_TEXT, carrying, filled, listed
+from muniment.memory.stores.columns import Cells, packed
 from muniment.memory.stores.sql import blocks
 
 _kind = itemgetter("type")
 _MOVE, _BULK, _SWITCH = blocks("move"), blocks("bulk"), blocks("switch")
 # SQL states of a row that does not fit its table: not supported, data, integrity, of another type, too long.
 _UNFIT = ("0A", "22", "23", "42804", "54")
-_AT_ONCE = 256  # rows of a statement
+_AT_ONCE = 128  # rows of a statement
 _WHOLE = "nothing was kept: take the file as `muniment export` wrote it"
 # What the restoring store says itself, whatever a row says.
 _OWN = frozenset({"type", "space_id", "embedding", "embedding_model", "words", "next_embedding", "next_model"})
 _LOOSE = ("journal", "turn")  # of a space, and of nothing else in it
-_UNSAID: dict[str, dict[str, Any]] = {"turn": {"source": "user", "tags": [], "recalled": []}}  # in older exports
+# In older exports.
+_UNSAID: dict[str, dict[str, Any]] = {"turn": {"source": "user", "tags": [], "recalled": []}}
+_MISSING = {"turn": {"source": b"user", "tags": listed(OF_TEXT, ()), "recalled": listed(OF_BIGINT, ())}}
+_TABLES = {
+    "memory": "memories",
+    "version": "memory_versions",
+    "journal": "journal",
+    "turn": "turns",
+    "relation": "relations",
+}
 
 
 class Moves(Bulk):
@@ -53,6 +64,8 @@ class Moves(Bulk):
         try:
             await self._load(scope, dump, vectors)
         except StoreError as error:
+            if error.data.get("sqlstate") == STALE:
+                self._shapes = None
             if str(error.data.get("sqlstate") or "").startswith(_UNFIT):
                 raise BadInput(f"the rows are no export of a space: {error}; {_WHOLE}") from None
             raise
@@ -70,7 +83,7 @@ class Moves(Bulk):
             await conn.execute(_BULK["generic"])
             async with conn.pipeline():
                 for kind, some in _parts(dump.rows):
-                    await cursor.execute(_MOVE[f"load_{kind}"], self._loaded(scope, kind, some, vector, shapes))
+                    await cursor.execute(*self._loaded(scope, kind, some, vector, shapes))
             await conn.execute(_BULK["custom"])
             flaws = await (await conn.execute(_MOVE["flaws"], space)).fetchall()
             if flaws:
@@ -78,18 +91,27 @@ class Moves(Bulk):
 
     def _loaded(
         self, scope: Scope, kind: str, some: Sequence[dict[str, Any]], found: Iterator[Vector], shapes: Shapes
-    ) -> dict[str, Any]:
-        """The parameters of a `load` block. What no export says stands in rows that those of the export complete."""
-        if kind not in ("memory", "version"):
+    ) -> tuple[LiteralString, dict[str, Any]]:
+        """The statement that restores these rows, and its parameters: packed if all is as it was exported, else as JSON."""
+        given: dict[str, bytes] = {"space_id": scope.space.bytes}
+        own: dict[str, Cells] = {}
+        if kind in ("memory", "version"):
+            given |= {"embedding_model": self._model.encode()}
+            cells = [searched(row["text"], row.get("context"), next(found)) for row in some]
+            own = {name: list(column) for name, column in zip(SEARCHED, zip(*cells, strict=True), strict=True)}
+        table = shapes.tables.get(_TABLES.get(kind, ""))
+        if table is not None:
+            rows = packed(table, some, given=given, unsaid=_MISSING.get(kind, {}), own=own, left_out=_OWN)
+            if rows is not None:
+                return _MOVE[f"whole_{kind}"], {"rows": rows}
+        if table is None or not own:
             base = _UNSAID.get(kind, {}) | {"space_id": str(scope.space)}
-            said = [{key: row[key] for key in row if key != "space_id"} if "space_id" in row else row for row in some]
-            return {"rows": _encoded(said), "base": _encoded(base)}
-        shape = shapes.memories if kind == "memory" else shapes.versions
-        frame = shape.frame({"space_id": scope.space.bytes, "embedding_model": self._model.encode()}, SEARCHED)
-        bare = [filled(frame, searched(row["text"], row.get("context"), next(found))) for row in some]
-        # Null as it is unsaid: most columns of a memory are.
-        said = [{key: value for key, value in row.items() if value is not None and key not in _OWN} for row in some]
-        return {"rows": _encoded(said), "bare": shape.rows(bare)}
+            return _MOVE[f"load_{kind}"], {"rows": _encoded([_said(row) for row in some]), "base": _encoded(base)}
+        # What no export says stands in rows that those of the export complete. Null is as unsaid: most columns are.
+        frame = table.frame(given, SEARCHED)
+        bare = table.rows([filled(frame, one) for one in zip(*own.values(), strict=True)])
+        said = [{key: value for key, value in _said(row).items() if value is not None} for row in some]
+        return _MOVE[f"load_{kind}"], {"rows": _encoded(said), "bare": bare}
 
 
 def _parts(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -107,6 +129,10 @@ def _cut(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, A
     for kind, same in groupby(rows, key=_kind):
         while some := list(islice(same, _AT_ONCE)):
             yield kind, some
+
+
+def _said(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: row[key] for key in row if key not in _OWN}
 
 
 def _encoded(said: Any) -> str:

@@ -17,7 +17,7 @@ from muniment.memory.plan import Change, WritePlan
 from muniment.memory.records import Candidate, Fact, MemoryId, Query, Revision, Scope, Turn, TurnId, Vector, evolve
 from muniment.memory.rules.merge import fresh
 from muniment.memory.stores.postgres import PostgresStore
-from tests.engine import NOON, engine, note, scope, statement
+from tests.engine import NOON, engine, note, said, scope, statement
 from tests.integration.test_large import plans
 
 _RECORD = """
@@ -90,6 +90,34 @@ async def test_an_import_restores_to_the_same_bytes(database_url: str) -> None:
         with psycopg.connect(database_url) as admin:
             found = [admin.execute(_BYTES, (scope(name).space,)).fetchall() for name in ("ana", "copy")]
         assert found[0] == found[1]
+
+
+async def test_what_no_export_says_changes_nothing(database_url: str) -> None:
+    """Rows are packed, or read as JSON where one of them has a field of its own; what is restored is the same, to the byte."""
+    async with engine(database_url) as memory:
+        await memory.learn(scope(), said("Hi, call me Ana. I am lactose intolerant."))
+        await memory.ingest(scope(), varied())
+        one, two, *_ = await memory.list(scope())
+        await memory.pin(scope(), one.id)
+        rows = list(await memory.export(scope()))
+        low, high = sorted(str(known.id) for known in (one, two))
+        edge = {"type": "relation", "from_id": low, "to_id": high, "relation_type": "related_to", "strength": 0.7}
+        place = next(n for n, row in enumerate(rows) if row["type"] == "turn")
+        rows.insert(place, edge | {"created_at": rows[0]["created_at"]})
+        older = [{key: value for key, value in row.items() if key not in ("source", "recalled")} for row in rows]
+        for owner, its in (
+            ("packed", rows),
+            ("json", [row | {"remark": n} if n % 2 else row for n, row in enumerate(rows)]),
+        ):
+            await memory.load(scope(owner), its)
+            assert list(await memory.export(scope(owner))) == rows
+        await memory.load(scope("older"), older)
+        turns = [row for row in await memory.export(scope("older")) if row["type"] == "turn"]
+        assert {(row["source"], *row["recalled"]) for row in turns} == {("user",)}
+        with psycopg.connect(database_url) as admin:
+            found = [admin.execute(_BYTES, (scope(name).space,)).fetchall() for name in ("ana", "packed", "json")]
+        assert len(found[0]) > 5
+        assert found[0] == found[1] == found[2]
 
 
 async def test_a_search_is_planned_for_what_was_imported(database_url: str) -> None:

@@ -1,7 +1,8 @@
--- name: shape
-select a.attname as name, a.atttypid::bigint as type, c.reltype::bigint as row
+-- name: shapes
+select c.relname as table, a.attname as name, a.atttypid::bigint as type, c.reltype::bigint as row
 from pg_catalog.pg_attribute a join pg_catalog.pg_class c on c.oid = a.attrelid
-where a.attrelid = %(table)s::regclass and a.attnum > 0 and not a.attisdropped order by a.attnum
+where c.relnamespace = 'muniment'::regnamespace and c.relname = any(%(tables)s::text[]) and a.attnum > 0 and not a.attisdropped
+order by c.relname, a.attnum
 
 -- name: apart (whether each insert has to be a statement of its own: `pool.py` has made the difference)
 select current_setting('plan_cache_mode') = 'auto' as apart

@@ -37,6 +37,26 @@ update muniment.spaces set rev = %(rev)s, created_at = coalesce(%(created_at)s::
 where space_id = %(space)s and rev = 0
 returning rev
 
+-- name: whole_memory
+insert into muniment.memories select * from unnest(%(rows)b::muniment.memories[])
+returning space_id
+
+-- name: whole_version
+insert into muniment.memory_versions select * from unnest(%(rows)b::muniment.memory_versions[])
+returning space_id
+
+-- name: whole_journal
+insert into muniment.journal select * from unnest(%(rows)b::muniment.journal[])
+returning space_id
+
+-- name: whole_relation
+insert into muniment.relations select * from unnest(%(rows)b::muniment.relations[])
+returning space_id
+
+-- name: whole_turn
+insert into muniment.turns select * from unnest(%(rows)b::muniment.turns[])
+returning space_id
+
 -- name: load_memory
 insert into muniment.memories
 select whole.*
@@ -79,58 +99,52 @@ returning space_id
 
 -- name: flaws (what no writer leaves behind, and no reader could bear)
 with own as (select rev from muniment.spaces where space_id = %(space)s)
-select 'a memory is of a revision that the space has not reached' as flaw
-from muniment.memories m, own where m.space_id = %(space)s and m.rev not between 1 and own.rev
-union all
-select 'a version is of revisions that the space has not reached'
-from muniment.memory_versions v, own where v.space_id = %(space)s and (v.from_rev < 1 or v.to_rev > own.rev)
-union all
-select 'the journal has a revision that the space has not reached'
-from muniment.journal j, own where j.space_id = %(space)s and j.rev not between 1 and own.rev
-union all
-select 'a thread or a turn is of a revision that the space has not reached'
-from own where exists (select from muniment.thread_revision t where t.space_id = %(space)s and t.rev not between 0 and own.rev)
-  or exists (select from muniment.turns t where t.space_id = %(space)s and t.consumed_rev not between 1 and own.rev)
+select flaw from (
+  select case
+    when m.rev not between 1 and own.rev then 'a memory is of a revision that the space has not reached'
+    when m.confidence not between 0 and 1 or array_position(m.tags, null) is not null or array_ndims(m.tags) > 1
+      or array_position(m.turns, null) is not null or array_ndims(m.turns) > 1 then 'a number is none, or a list has gaps'
+    when m.event_time not between '0002-01-01' and '9998-12-31'
+      or m.created_at not between '0002-01-01' and '9998-12-31'
+      or m.updated_at not between '0002-01-01' and '9998-12-31'
+      or m.last_accessed_at not between '0002-01-01' and '9998-12-31'
+      or m.purge_at not between '0002-01-01' and '9998-12-31' then 'a time is not in the years 2 to 9998'
+  end as flaw
+  from muniment.memories m, own where m.space_id = %(space)s
+  union all
+  select case
+    when v.from_rev < 1 or v.to_rev > own.rev then 'a version is of revisions that the space has not reached'
+    when v.event_time not between '0002-01-01' and '9998-12-31' then 'a time is not in the years 2 to 9998'
+  end
+  from muniment.memory_versions v, own where v.space_id = %(space)s
+  union all
+  select case
+    when j.rev not between 1 and own.rev then 'the journal has a revision that the space has not reached'
+    when j.sim = 'NaN' or jsonb_typeof(j.meta) <> 'object' then 'a line of the journal has a number that is none, or no object as meta'
+    when j.ts not between '0002-01-01' and '9998-12-31' then 'a time is not in the years 2 to 9998'
+  end
+  from muniment.journal j, own where j.space_id = %(space)s
+  union all
+  select case
+    when t.consumed_rev not between 1 and own.rev then 'a thread or a turn is of a revision that the space has not reached'
+    when t.at not between '0002-01-01' and '9998-12-31' then 'a time is not in the years 2 to 9998'
+  end
+  from muniment.turns t, own where t.space_id = %(space)s
+  union all
+  select case when t.rev not between 0 and own.rev then 'a thread or a turn is of a revision that the space has not reached' end
+  from muniment.thread_revision t, own where t.space_id = %(space)s
+  union all
+  select case when asked_at not between '0002-01-01' and '9998-12-31'
+    or expires_at not between '0002-01-01' and '9998-12-31'
+    or decided_at not between '0002-01-01' and '9998-12-31' then 'a time is not in the years 2 to 9998' end
+  from muniment.consent_requests where space_id = %(space)s
+) one where flaw is not null
 union all
 select 'the journal or a version is of a memory that is not in it'
 from (select memory_id from muniment.journal where space_id = %(space)s and memory_id not in (
         select memory_id from muniment.journal where space_id = %(space)s and action = 'DELETE' and meta ? 'hard')
       union select memory_id from muniment.memory_versions where space_id = %(space)s
       except select memory_id from muniment.memories where space_id = %(space)s) lost
-union all
-select 'a number is none, or a list has gaps'
-from muniment.memories m where m.space_id = %(space)s
-  and (m.confidence not between 0 and 1 or array_position(m.tags, null) is not null or array_ndims(m.tags) > 1
-       or array_position(m.turns, null) is not null or array_ndims(m.turns) > 1)
-union all
-select 'a line of the journal has a number that is none, or no object as meta'
-from muniment.journal j where j.space_id = %(space)s and (j.sim = 'NaN' or jsonb_typeof(j.meta) <> 'object')
-union all
-select 'a time is not in the years 2 to 9998'
-from muniment.memories where space_id = %(space)s
-  and (event_time not between '0002-01-01' and '9998-12-31'
-       or created_at not between '0002-01-01' and '9998-12-31'
-       or updated_at not between '0002-01-01' and '9998-12-31'
-       or last_accessed_at not between '0002-01-01' and '9998-12-31'
-       or purge_at not between '0002-01-01' and '9998-12-31')
-union all
-select 'a time is not in the years 2 to 9998'
-from muniment.memory_versions where space_id = %(space)s
-  and (event_time not between '0002-01-01' and '9998-12-31')
-union all
-select 'a time is not in the years 2 to 9998'
-from muniment.journal where space_id = %(space)s
-  and (ts not between '0002-01-01' and '9998-12-31')
-union all
-select 'a time is not in the years 2 to 9998'
-from muniment.turns where space_id = %(space)s
-  and (at not between '0002-01-01' and '9998-12-31')
-union all
-select 'a time is not in the years 2 to 9998'
-from muniment.consent_requests where space_id = %(space)s
-  and (asked_at not between '0002-01-01' and '9998-12-31'
-       or expires_at not between '0002-01-01' and '9998-12-31'
-       or decided_at not between '0002-01-01' and '9998-12-31')
 limit 1
 
 -- name: corrected (what was forgotten may come back)
