@@ -42,6 +42,7 @@ class _Draft:
     extracted: Extracted | None = None
     asked: frozenset[str] = frozenset()
     said_at: datetime | None = None
+    apart: bool = False
 
 
 async def learn(house: House, scope: Scope, turn: Turn) -> Receipt:
@@ -110,8 +111,9 @@ async def keep(
     *,
     node: Node,
     said_at: datetime | None = None,
+    apart: bool = False,
 ) -> Receipt:
-    """See `Memory.keep`; `said_at` as in `settle`."""
+    """See `Memory.keep`; `said_at` and `apart` as in `settle`."""
     taken = [turn for turn in turns if unwanted(house, scope, turn) is None]
     refused = {turn.id for turn in turns} - {turn.id for turn in taken}
     safe = tuple(tidy(house, turn) for turn in taken)
@@ -119,7 +121,7 @@ async def keep(
         suspect.cautious(safe_candidate(house, one)) for one in candidates if not refused.intersection(one.turns)
     )
     left_out = ("denied turn",) * (len(candidates) - len(cleaned))
-    done = await settle(house, scope, Extraction(candidates=cleaned), safe, node, said_at=said_at)
+    done = await settle(house, scope, Extraction(candidates=cleaned), safe, node, said_at=said_at, apart=apart)
     return evolve(done, refused=done.refused + left_out)
 
 
@@ -195,10 +197,12 @@ async def settle(
     looked: Extracted | None = None,
     *,
     said_at: datetime | None = None,
+    apart: bool = False,
 ) -> Receipt:
     """Validate, embed, merge and commit what was found. `turns` are consumed; `looked` says who found it, and where.
 
-    What was said at `said_at`, now if it is not given, corrects only what was said before.
+    What was said at `said_at`, now if it is not given, corrects only what was said before. Candidates without a fact that have
+    nothing to do with each other are kept `apart`: each has its own revision.
 
     A look of the model is noted also when nothing comes of it, for it is not to be paid for twice."""
     if refusal := unwanted(house, scope):
@@ -220,6 +224,7 @@ async def settle(
         node=node,
         extracted=looked,
         said_at=said_at,
+        apart=apart,
         asked=frozenset(
             one.text
             for raw, (one, _) in zip(found.candidates, results, strict=True)
@@ -253,7 +258,14 @@ async def _plan(house: House, scope: Scope, draft: _Draft, read: Vectors) -> tup
         for one, vector, found in zip(draft.candidates, draft.vectors, near, strict=True)
     ]
     said_at = min(at, draft.said_at or at)
-    merged = merge(incoming, scope=scope, at=said_at, profile=house.profile, writing=house.settings.write)
+    merged = merge(
+        incoming,
+        scope=scope,
+        at=said_at,
+        profile=house.profile,
+        writing=house.settings.write,
+        apart=draft.apart,
+    )
     merged = evolve(merged, changes=tuple(_made(one, at) for one in merged.changes))
     write = Write(scope=scope, node=draft.node, rev=rev, at=at, looked=draft.extracted, asked=draft.asked)
     merged = _reread(draft, await capped(house, write, merged), read)
@@ -287,9 +299,9 @@ def _reread(draft: _Draft, merged: Merged, read: Vectors) -> Merged:
     """The changes with the vector of their own words, where merging has put others in the place of what was said."""
     said = {one.text for one in draft.candidates}
     new = [one for one in merged.changes if one.vector is not None and one.after.text not in said]
-    own = dict(zip((one.after.id for one in new), read.of([one.after.text for one in new]), strict=True))
+    own = dict(zip((one.after.text for one in new), read.of([one.after.text for one in new]), strict=True))
     return evolve(
-        merged, changes=tuple(evolve(one, vector=own.get(one.after.id, one.vector)) for one in merged.changes)
+        merged, changes=tuple(evolve(one, vector=own.get(one.after.text, one.vector)) for one in merged.changes)
     )
 
 

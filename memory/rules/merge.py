@@ -60,26 +60,30 @@ class Merged:
     refused: tuple[str, ...] = ()
 
 
-def merge(incoming: Sequence[Incoming], *, scope: Scope, at: datetime, profile: Profile, writing: Writing) -> Merged:
-    """Decide every candidate in order; a later one sees what the earlier ones of the same write came to.
-
-    A pending candidate touches nothing that is active: it waits beside it, once."""
+def merge(
+    incoming: Sequence[Incoming], *, scope: Scope, at: datetime, profile: Profile, writing: Writing, apart: bool = False
+) -> Merged:
+    """Decide every candidate in order; a later one sees what the earlier ones of the same write came to: one change of each
+    memory, or with `apart` as many as if each were a write by itself. A pending candidate touches nothing that is active: it
+    waits beside it, once."""
     changes: dict[MemoryId, Change] = {}
+    every: list[Change] = []
     relations: dict[tuple[MemoryId, MemoryId], Relation] = {}
     refused: list[str] = []
     for one in incoming:
-        near = _current(one, changes)
+        near = _current(one, changes)[: writing.neighbours if apart else None]
         change = _decide(one, near, scope, at, profile, writing)
         if isinstance(change, str):
             refused.append(change)
         elif change is not None:
-            earlier = changes.get(change.after.id)
-            changes[change.after.id] = (
-                change if earlier is None else evolve(change, action=earlier.action, before=earlier.before)
-            )
+            every.append(change)
+            if not apart and (earlier := changes.get(change.after.id)):
+                change = evolve(change, action=earlier.action, before=earlier.before)
+            changes[change.after.id] = change
             for edge in _edges(change.after.id, near, writing.link_min):
                 relations[edge.a, edge.b] = edge
-    return Merged(changes=tuple(changes.values()), relations=tuple(relations.values()), refused=tuple(refused))
+    done = tuple(every if apart else changes.values())
+    return Merged(changes=done, relations=tuple(relations.values()), refused=tuple(refused))
 
 
 def _edges(target: MemoryId, near: Sequence[Neighbour], link_min: float) -> Iterator[Relation]:

@@ -32,9 +32,13 @@ async def send(conn: Connection, plan: WritePlan, model: str) -> Receipt:
         for n, change in enumerate(plan.changes, 1)
     )
     first, *more = apart(changes)
-    await conn.execute(_WRITE["commit"], rows.committed(plan, first, model), prepare=True)
+    tied = rows.edges(plan) if more else None
+    head = evolve(plan, relations=()) if tied else plan
+    await conn.execute(_WRITE["commit"], rows.committed(head, first, model), prepare=True)
     for some in more:
         await conn.execute(_WRITE["apply"], rows.applied(plan, some, model))
+    if tied:
+        await conn.execute(_WRITE["tie"], {"space": plan.scope.space, "relations": tied})
     if plan.rests_on:
         # Who erases holds the space's row before anything else: what is there by now stays until this is committed.
         await conn.execute(_WRITE["rests_on"], {"space": plan.scope.space, "turns": list(plan.rests_on)})

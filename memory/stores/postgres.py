@@ -101,9 +101,7 @@ class PostgresStore(
         async with self._calling() as conn:
             found = await conn.execute(_READ["near"], asked, prepare=True)
         head, *rest = await found.fetchall()
-        return Revision(head["now"]), [
-            _neighbours([row for row in rest if row["n"] == n]) for n in range(1, len(probes) + 1)
-        ]
+        return Revision(head["now"]), [_neighbours(some) for some in _of_each(rest, len(probes))]
 
     async def near_in_words(
         self, scope: Scope, probes: Sequence[tuple[Kind, str]], limit: int
@@ -118,8 +116,7 @@ class PostgresStore(
         async with self._reading(scope, None) as conn:
             found = await (await conn.execute(_READ["near_in_words"], asked)).fetchall()
         return [
-            tuple(Neighbour(memory=rows.memory(row), sim=0.0) for row in found if row["n"] == n)
-            for n in range(1, len(probes) + 1)
+            tuple(Neighbour(memory=rows.memory(row), sim=0.0) for row in some) for some in _of_each(found, len(probes))
         ]
 
     async def seen(self, scope: Scope, thread: str, rev: Revision) -> None:
@@ -216,6 +213,14 @@ class PostgresStore(
     async def _apply(self, plan: WritePlan) -> Receipt:
         async with self._calling(once=plans.alone(plan)) as conn:
             return await plans.send(conn, plan, self._model)
+
+
+def _of_each(found: Sequence[DictRow], probes: int) -> list[list[DictRow]]:
+    """The rows of each probe, in their order."""
+    each: list[list[DictRow]] = [[] for _ in range(probes)]
+    for row in found:
+        each[row["n"] - 1].append(row)
+    return each
 
 
 def _neighbours(met: Sequence[DictRow]) -> tuple[Neighbour, ...]:

@@ -175,8 +175,19 @@ def committed(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[st
         "changes": len(plan.changes),
         "turns": said(plan.turns) if plan.turns else None,
         "extracted": packed(_looked(plan.extracted, plan.at)) if plan.extracted else None,
-        "relations": packed(_edges(plan)) if plan.relations else None,
+        "relations": edges(plan),
     }
+
+
+def edges(plan: WritePlan) -> str | None:
+    """The plan's edges, each pair once."""
+    pairs = {(min(one.a, one.b), max(one.a, one.b)): one for one in plan.relations}
+    rows = [
+        {"from_id": low, "to_id": high, "relation_type": one.relation_type, "strength": one.strength,
+         "created_at": plan.at}
+        for (low, high), one in pairs.items()
+    ]  # fmt: skip
+    return packed(rows) if rows else None
 
 
 def said(turns: Sequence[Turn]) -> str:
@@ -237,15 +248,6 @@ def _line(plan: WritePlan, change: Change) -> dict[str, Any]:
 
 def _looked(look: Extracted, at: datetime) -> dict[str, Any]:
     return {"turn_id": look.turn} | {name: getattr(look, name) for name in _LOOKED} | {"at": at}
-
-
-def _edges(plan: WritePlan) -> list[dict[str, Any]]:
-    """The plan's edges, each pair once."""
-    return [
-        {"from_id": low, "to_id": high, "relation_type": one.relation_type, "strength": one.strength,
-         "created_at": plan.at}
-        for (low, high), one in {(min(one.a, one.b), max(one.a, one.b)): one for one in plan.relations}.items()
-    ]  # fmt: skip
 
 
 def _plain(value: object) -> str:

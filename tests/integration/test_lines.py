@@ -3,6 +3,7 @@ is."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -13,6 +14,7 @@ from muniment.memory.engine import Memory
 from muniment.memory.flows import transfer
 from muniment.memory.models.fakes import FixedClock
 from muniment.memory.pages import Listing
+from muniment.memory.plan import Receipt, WritePlan
 from muniment.memory.records import Memory as Record, Query
 from tests.engine import NOON, engine, said, scope
 
@@ -32,6 +34,33 @@ async def told(memory: Memory) -> dict[str, Record]:
 
 async def imported(memory: Memory, *rows: dict[str, Any]) -> int:
     return await memory.load(scope(), rows)
+
+
+async def commits(memory: Memory, rows: Sequence[dict[str, Any]]) -> list[WritePlan]:
+    """The plans that an import of these rows commits."""
+    plans: list[WritePlan] = []
+    commit = memory.house.store.commit
+
+    async def noted(plan: WritePlan) -> Receipt:
+        plans.append(plan)
+        return await commit(plan)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(memory.house.store, "commit", noted)
+        await imported(memory, *rows)
+    return plans
+
+
+async def journal(memory: Memory, owner: str) -> list[tuple[str, str, str]]:
+    """What happened to each text that is there: the memory's present words, the action, and its words after that."""
+    found = await memory.list(scope(owner), limit=1_000)
+    return [(one.text, line.action, line.text) for one in found for line in await memory.history(scope(owner), one.id)]
+
+
+async def strengths(memory: Memory, owner: str) -> list[float]:
+    """Of all edges."""
+    rows = await memory.export(scope(owner), content=True)
+    return sorted(row["strength"] for row in rows if row["type"] == "relation")
 
 
 async def test_a_line_is_what_its_words_say(database_url: str) -> None:
@@ -74,6 +103,31 @@ async def test_the_latest_line_holds(database_url: str) -> None:
         await memory.learn(scope(), said("I live in Berlin now", at=clock.now()))
         assert await imported(memory, *HOMES) == 0
         assert set(await told(memory)) == {"The user lives in Berlin"}
+
+
+async def test_notes_that_are_written_together_come_to_what_they_would_alone(database_url: str) -> None:
+    """The same memories, the same history and the same edges, in one write of each batch: what says the same, corrects a number, or
+    is like another meets it there, and a statement between them corrects the one before it."""
+    chance = random.Random(20261122)
+    who, what, more = (
+        ("Ana", "Ben", "Zoë"),
+        ("scored {} points", "ran {} miles", "sang in the choir"),
+        (" at noon", " on the hill", ""),
+    )
+    rows = [
+        {"text": f"{chance.choice(who)} {chance.choice(what).format(chance.choice((12, 15)))}{chance.choice(more)}"}
+        for _ in range(70)
+    ]
+    rows[20:20], rows[50:50] = [{"text": "User lives in Rome"}], [{"text": "User lives in Oslo"}]
+    async with engine(database_url, clock=FixedClock(NOON)) as memory:
+        alone = sum([await memory.load(scope("ben"), [row]) for row in rows])
+        assert len(await commits(memory, rows)) == 3
+        ours, bens = [sorted(await journal(memory, owner)) for owner in ("ana", "ben")]
+        assert len(ours) == alone > len({row["text"] for row in rows})
+        assert ours == bens
+        edges, of_ben = [await strengths(memory, owner) for owner in ("ana", "ben")]
+        assert edges == pytest.approx(of_ben, abs=1e-3)
+        assert len(edges) > len(set(ours))
 
 
 async def test_no_correction_is_taken_back(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

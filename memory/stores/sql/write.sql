@@ -25,6 +25,12 @@ on conflict (space_id, turn_id) do nothing
 -- name: apply (more changes of the same plan)
 select muniment.apply_changes(%(space)s, %(memories)s, %(embeddings)b, %(words)b, %(lines)s, %(fresh)s)
 
+-- name: tie (the edges of such a plan, which needs all of its memories)
+insert into muniment.relations (space_id, from_id, to_id, relation_type, strength, created_at)
+select %(space)s, from_id, to_id, relation_type, strength, created_at
+from jsonb_populate_recordset(null::muniment.relations, %(relations)s::jsonb)
+on conflict (space_id, from_id, to_id) do update set strength = excluded.strength
+
 -- name: seen (not more than there is: a space that was erased begins anew)
 insert into muniment.thread_revision (space_id, thread_id, rev)
 select %(space)s, %(thread)s, least(%(rev)s, rev) from muniment.spaces where space_id = %(space)s
