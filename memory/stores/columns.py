@@ -31,8 +31,7 @@ from muniment.memory.stores.cells import (
 
 Cells = list[bytes]
 _ODD = (AttributeError, LookupError, TypeError, ValueError, OverflowError, error)
-_UUIDS = re.compile(r"(?:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})*")
-_WRITTEN_UUID = 36
+_WRITTEN, _HYPHENS = 36, (8, 13, 18, 23)  # of an id
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?[+-]\d\d:\d\d", re.ASCII)
 _LEAST_REAL = 1e-37  # a smaller one may be none, which the server says
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -79,17 +78,16 @@ def _joined(shape: Shape, same: Mapping[str, bytes], cells: Mapping[str, Cells],
 
 def _column(pack: Callable[[Sequence[Any]], Cells], values: Sequence[Any]) -> Cells | bytes | None:
     """The cells of a column; if it has the same in every row, that without its size, and None for null."""
-    first, nulls = values[0], values.count(None)
-    if nulls == len(values):
-        return None
+    first = values[0]
     # Not what holds others: [1] and [True] are equal, and so are 1 and True, of which each is of its own type.
     plain = not first or not isinstance(first, list | dict)
-    if plain and values.count(first) == len(values) and len(set(map(type, values))) == 1:
-        return pack(values[:1])[0][4:]
-    if not nulls:
+    if plain and first == values[-1] and values.count(first) == len(values) and len(set(map(type, values))) == 1:
+        return None if first is None else pack(values[:1])[0][4:]
+    try:
         return pack(values)
-    cells = iter(pack([value for value in values if value is not None]))
-    return [NULL if value is None else next(cells) for value in values]
+    except TypeError:
+        cells = iter(pack([value for value in values if value is not None]))
+        return [NULL if value is None else next(cells) for value in values]
 
 
 def _only(values: Sequence[Any], *types: type) -> None:
@@ -102,10 +100,12 @@ def _texts(values: Sequence[Any]) -> Cells:
 
 
 def _uuids(values: Sequence[Any]) -> Cells:
-    said = "".join(values)
-    if not set(map(len, values)) <= {_WRITTEN_UUID} or not _UUIDS.fullmatch(said):
+    said, count = "".join(values), len(values)
+    if set(map(len, values)) != {_WRITTEN} or any(said[place::_WRITTEN] != "-" * count for place in _HYPHENS):
         raise ValueError
     found = bytes.fromhex(said.replace("-", ""))
+    if len(found) != 16 * count:  # where there is a space, or one hyphen more
+        raise ValueError
     return [ID + found[start : start + 16] for start in range(0, len(found), 16)]
 
 
@@ -122,8 +122,8 @@ def _time(value: str) -> bytes:
 
 def _wholes(layout: str, values: Sequence[Any]) -> Cells:
     _only(values, int)
-    pack = Struct(f">i{layout}").pack
-    return [pack(Struct(f">{layout}").size, value) for value in values]
+    pack, size = Struct(f">i{layout}").pack, Struct(f">{layout}").size
+    return [pack(size, value) for value in values]
 
 
 def _reals(values: Sequence[Any]) -> Cells:
@@ -139,12 +139,15 @@ def _flags(values: Sequence[Any]) -> Cells:
 
 
 def _objects(values: Sequence[Any]) -> Cells:
+    if None in values:  # no object whose text is null
+        raise TypeError
     return [sized(b"\x01" + _JSON.encode(value).encode()) for value in values]
 
 
 def _lists(type_: int, pack: Callable[[Sequence[Any]], Cells], values: Sequence[Any]) -> Cells:
     _only(values, list)
-    cells = iter(pack(list(chain.from_iterable(values))))
+    flat = list(chain.from_iterable(values))
+    cells = iter(pack(flat) if flat else ())
     return [sized(listed(type_, list(islice(cells, len(value))))) for value in values]
 
 

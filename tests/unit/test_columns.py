@@ -21,7 +21,7 @@ WRITTEN: dict[int, list[Any]] = {
     1009: [[], ["a,b", ""]],
     1016: [[], [7, -(2**62)]],
     1184: [_TIME, "0002-01-03T00:00:00+00:00"],
-    2950: [_ID],
+    2950: [_ID, _ID.upper()],
     2951: [[], [_ID, _ID]],
     3802: [{}, {"a": [1, None]}, "x"],
 }
@@ -42,7 +42,15 @@ OTHERWISE: dict[int, list[Any]] = {
         "2026-11-22T25:00:00+00:00",
         5,
     ],
-    2950: [_ID.upper(), _ID.replace("-", ""), f" {_ID[1:]}", f"{_ID}0", 5],
+    2950: [
+        _ID.replace("-", ""),
+        f" {_ID[1:]}",
+        f"  {_ID[2:]}",
+        _ID[1:9] + _ID[0] + _ID[9:],
+        f"{_ID[:-1]}g",
+        f"{_ID}0",
+        5,
+    ],
     2951: [_ID, [None], {_ID: 1}],
     3802: [{"a": float("nan")}],
 }
@@ -71,6 +79,13 @@ def test_what_is_written_otherwise_is_not(type_: int, value: Any) -> None:
 def test_what_is_equal_is_not_the_same() -> None:
     """An object that has 1 where the next one has true keeps it."""
     assert written(3802, {"a": 1}, {"a": True}) != written(3802, {"a": 1}, {"a": 1})
+
+
+def test_no_object_is_null() -> None:
+    """It is one of the table's, and no text of that name."""
+    found = written(3802, {"a": 1}, None)
+    assert found
+    assert b"null" not in found.packed
 
 
 def test_two_halves_are_not_one_id() -> None:
