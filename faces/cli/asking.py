@@ -69,7 +69,7 @@ def query(
     settings = load()
     scope = session.scope_of(settings, user)
     known_agent(settings, agent)
-    more = {"categories": list(listed(categories)), "top_k": top_k, "return": returns, "budget_tokens": budget,
+    more = {"categories": list(listed(categories, "--category")), "top_k": top_k, "return": returns, "budget_tokens": budget,
             "threshold": threshold, "explain": explain, "as_of": as_of}  # fmt: skip
     asked = request(settings, text, "TEXT", more, filters)
 
@@ -112,7 +112,7 @@ def why_not(
     settings = load()
     scope = session.scope_of(settings, user)
     known_agent(settings, agent)
-    more = {"categories": list(listed(categories)), "top_k": top_k, "budget_tokens": budget, "threshold": threshold,
+    more = {"categories": list(listed(categories, "--category")), "top_k": top_k, "budget_tokens": budget, "threshold": threshold,
             "as_of": as_of}  # fmt: skip
     asked = request(settings, text, "--query", more, filters)
 

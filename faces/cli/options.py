@@ -68,9 +68,13 @@ def words(value: str, what: str) -> str:
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def listed(value: str | None) -> tuple[str, ...]:
-    """`a,b` as ("a", "b"); None and nothing between commas are nothing."""
-    return tuple(part.strip() for part in (value or "").split(",") if part.strip())
+def listed(value: str | None, what: str) -> tuple[str, ...]:
+    """`a,b` as ("a", "b"); None and nothing between commas are nothing. Raises BadInput where nothing else is typed: whoever
+    wants only some does not want all."""
+    found = tuple(part.strip() for part in (value or "").split(",") if part.strip())
+    if value is not None and not found:
+        raise BadInput(f"{what}: is empty; name some, or leave it out")
+    return found
 
 
 def known_agent(settings: Settings, agent: str) -> str:

@@ -67,13 +67,15 @@ def list_memories(
       muniment list --state soft_deleted     # what can be restored
 
       muniment list --limit 50 --offset 50   # the second page
+
+      muniment list --as-of 812 --limit 50 --offset 50   # the same of revision 812, whatever is written meanwhile
     """
     settings = load()
     scope = session.scope_of(settings, user)
     wanted = Listing(
-        categories=listed(categories),
-        kinds=listed(kinds),
-        trusts=listed(trusts),
+        categories=listed(categories, "--category"),
+        kinds=listed(kinds, "--kind"),
+        trusts=listed(trusts, "--trust"),
         states=_states(states),
         pinned=pinned,
         tag=tag,
@@ -97,11 +99,11 @@ def list_memories(
 
 
 def _states(typed: str) -> tuple[str, ...]:
-    wanted = STATES if typed == "all" else listed(typed)
+    if not typed.strip(", "):
+        raise BadInput(f"--state: is empty; allowed: {', '.join(STATES)}, all")
+    wanted = STATES if typed == "all" else listed(typed, "--state")
     if unknown := next((one for one in wanted if one not in STATES), None):
         raise BadInput(f"--state: unknown state {unknown!r}; allowed: {', '.join(STATES)}, all")
-    if not wanted:
-        raise BadInput(f"--state: is empty; allowed: {', '.join(STATES)}, all")
     return wanted
 
 

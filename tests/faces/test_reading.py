@@ -150,6 +150,8 @@ FUTURE = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%d}"
         (["list", "--trust", "rumour"], 2, "user, tool, document, agent"),
         (["list", "--category", "nope"], 2, "profile"),
         (["list", "--state", ","], 2, "soft_deleted"),
+        (["list", "--category", ""], 2, "--category: is empty"),
+        (["query", "x", "--agent", "planner", "--category", " ,"], 2, "--category: is empty"),
         (["list", "--since", "x"], 2, "--since"),
         (["list", "--until", "x"], 2, "--until"),
         (["query", "x", "--agent", "planner", "--filter", "pinned=maybe"], 2, "true or false"),
