@@ -3,8 +3,8 @@
 python -m benchmarks.everyday [FILE] [--half tune|held-out|later] [--misses] [--json] [--limit N]
 
 Each user of `data/everyday.json` has a space of a few memories. Every question is asked as the supervisor asks by default,
-and once more without kindred words; some of them nothing in the space answers. A further half is in a file of its own and is
-asked only by its name.
+once more without kindred words, and once without the close reading; some of them nothing in the space answers. A further
+half is in a file of its own and is asked only by its name.
 """
 
 from __future__ import annotations
@@ -103,7 +103,8 @@ def read(file: Path, halves: Sequence[str], limit: int | None = None) -> list[Us
 
 
 async def measure(file: Path, halves: Sequence[str], limit: int | None, *, misses: bool) -> dict[str, Any]:
-    """Write every user's memories, then ask every question with the settings as they are and without kindred words."""
+    """Write every user's memories, then ask every question with the settings as they are, without kindred words, and without
+    close reading."""
     users = await asyncio.to_thread(read, file, halves, limit)
     async with harness.throwaway(settings.load()) as own:
         machine = await harness.machine(await bootstrap.database(own))
@@ -114,20 +115,22 @@ async def measure(file: Path, halves: Sequence[str], limit: int | None, *, misse
                     tick(1)
             now = memory.house.settings.recall
             engines = {
-                now.kindred_weight: memory,
-                0.0: ablation.beside(memory.house, now.model_copy(update={"kindred_weight": 0.0})),
+                (now.kindred_weight, now.told_weight): memory,
+                (0.0, now.told_weight): ablation.beside(memory.house, now.model_copy(update={"kindred_weight": 0.0})),
+                (now.kindred_weight, 0.0): ablation.beside(memory.house, now.model_copy(update={"told_weight": 0.0})),
             }
-            asked = {weight: await ask(engine, users) for weight, engine in engines.items()}
+            asked = {weights: await ask(engine, users) for weights, engine in engines.items()}
             embedder = memory.house.embedder.name
     rows = []
     for half, language in product(halves, (*LANGUAGES, EVERY)):
-        for weight, every in asked.items():
+        for (kindred, told), every in asked.items():
             some = [one for one in every if one.user.half == half and language in (one.user.language, EVERY)]
             if some:
-                rows.append({"half": half, "language": language, "kindred_weight": weight, **figures(some)})
+                row = {"half": half, "language": language, "kindred_weight": kindred, "told_weight": told}
+                rows.append(row | figures(some))
     return {
         "rows": rows,
-        **({"misses": missed(asked[now.kindred_weight])} if misses else {}),
+        **({"misses": missed(asked[now.kindred_weight, now.told_weight])} if misses else {}),
         "gate": now.gate,
         "threshold": now.threshold,
         "embedder": embedder,
@@ -181,9 +184,9 @@ def missed(asked: Sequence[Asked]) -> list[dict[str, Any]]:
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people, in percent."""
-    header = ["", "kindred", "asked", "found", "first", "hits", "others", "silent"]  # 80 columns wide
+    header = ["", "kindred", "told", "asked", "found", "first", "hits", "others", "silent"]  # 80 columns wide
     rows: list[list[object]] = [
-        [f"{row['half']}, {LANGUAGES.get(row['language'], row['language'])}", row["kindred_weight"], row["answerable"],
+        [f"{row['half']}, {LANGUAGES.get(row['language'], row['language'])}", row["kindred_weight"], row["told_weight"], row["answerable"],
          _percent(row["found"]), _percent(row["first"]), row["hits"] and f"{row['hits']:.2f}",
          row["unanswerable"], _percent(row["silent"])]
         for row in found["rows"]

@@ -66,6 +66,9 @@ class Recall(Part):
     insight_factor: Share
     index_from: Count
     kindred_weight: Share
+    told_weight: Share
+    told_among: Count
+    another_penalty: Share
     keyword_relevance: Positive
     strange_penalty: Share
 

@@ -17,10 +17,11 @@ from muniment.memory.plan import OpsEvent
 from muniment.memory.ports import Sight
 from muniment.memory.records import Answer, Brief, Hit, Omission, Query, Reader, Returns, Revision, Scope, evolve
 from muniment.memory.rules import gate, render, wanted, words
+from muniment.memory.rules.asked import asked
 from muniment.memory.rules.kindred import kindred
 from muniment.memory.rules.pack import Piece, Whole, as_json, pack
 from muniment.memory.rules.procedure import CATEGORY
-from muniment.memory.rules.rank import Lens, gate_among, rank, reads, related, weights
+from muniment.memory.rules.rank import Lens, gate_among, rank, reads, related, spoken_among, weights
 
 _MOST = 1_000  # candidates from which an answer is not looked for among more
 _NOTHING_ASKED = frozenset({"greeting", "acknowledgement", "empty"})
@@ -195,6 +196,8 @@ def _lens(house: House, text: str, search: Search | None, sight: Sight, threshol
         speakers=frozenset(sight.speakers),
         strange=len(names & sight.unheard - known) / max(1, len(names)),
         periods=search.periods if search else (),
+        asked=asked(text) if recall.told_weight and sight.among <= recall.told_among else None,
+        spoken=spoken_among(sight.among, recall),
     )
 
 

@@ -227,6 +227,12 @@ def _of_stems() -> Mapping[str, tuple[str, ...]]:
 
 
 _BY_STEM = _of_stems()
+_TELLERS = {stem: frozenset(told) for stem, told in _BY_STEM.items()}
+
+
+def tellers(stem: str) -> frozenset[str]:
+    """The stems that stand in for one."""
+    return _TELLERS.get(stem, frozenset())
 
 
 def kindred(terms: Sequence[str]) -> tuple[tuple[str, int], ...]:

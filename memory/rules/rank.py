@@ -12,6 +12,8 @@ from typing import NamedTuple
 from muniment.memory.looks import Found, Weights
 from muniment.memory.records import TRUST_RANK, Hit, Memory, MemoryId, Omission, Reason
 from muniment.memory.rules import wanted, words
+from muniment.memory.rules.asked import Asked, called, read
+from muniment.memory.rules.aspects import told
 from muniment.memory.rules.merge import negated
 from muniment.memory.rules.traits import ASKING, DATED, NAMING
 from muniment.memory.rules.wanted import Period
@@ -25,6 +27,7 @@ _DAY = 86_400.0
 _RELATED = 2
 _PARTS = (
     "semantic", "keyword", "actor", "period", "dated", "asking", "name", "recency", "importance", "pinned", "relation",
+    "told",
 )  # fmt: skip
 _GATED = 20  # the best of so many decides whether anything is relevant at all
 
@@ -43,6 +46,8 @@ class Lens:
     speakers: frozenset[str] = frozenset()  # whom of those who spoke the query names, in lower case
     strange: float = 0.0  # share of the names in the query that nothing in scope has, [0, 1]
     periods: tuple[Period, ...] = ()  # that the query names
+    asked: Asked | None = None  # what the query asks for, where it is read closely
+    spoken: float = 0.0  # how much it counts then what a turn of a conversation tells, [0, 1]
 
 
 def weights(query: str, profile: Profile, recall: Recall) -> Weights:
@@ -69,6 +74,11 @@ def gate_among(count: int, recall: Recall) -> float:
     """The relevance that the best of so many memories has to reach: the highest of n chance values grows with log n."""
     share = min(1.0, log(max(1, count)) / log(max(2, recall.gate_whole_from)))
     return recall.gate_of_one + (recall.gate - recall.gate_of_one) * share
+
+
+def spoken_among(count: int, recall: Recall) -> float:
+    """How much it counts what one of so many turns of a conversation tells, which leaves open of whom it is."""
+    return max(0.0, 1 - log(max(1, count)) / log(max(2, recall.told_among)))
 
 
 def reads(profile: Profile, text: str) -> bool:
@@ -176,7 +186,7 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
     known = 1 - recall.strange_penalty * lens.strange
     [named] = lens.speakers if len(lens.speakers) == 1 else [None]
     looks = []
-    for one, meant in zip(found, _meant(found, lens), strict=True):
+    for one, meant, (tells, worded, fits) in zip(found, _meant(found, lens), _closely(found, lens), strict=True):
         memory = one.memory
         meaning = min(1.0, max(_LOWEST, (meant - floor) / (ceiling - floor)))
         keyword = min(1.0, one.keyword)
@@ -194,10 +204,11 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
             recall.importance_weight * (memory.importance - 1) / 4,
             recall.pinned_boost if memory.pinned else 0.0,
             recall.relation_weight * max(one.edges.values()) if one.edges else 0.0,
+            recall.told_weight * tells,
         )
         score = max(0.0, sum(parts)) * (recall.insight_factor if memory.kind == "insight" else 1)
-        answered = 1 - (1 - max(0.0, meaning)) * (1 - min(1.0, recall.keyword_relevance * keyword))
-        looks.append(_Look(score, answered * known, parts, one))
+        answered = 1 - (1 - max(0.0, meaning)) * (1 - min(1.0, max(tells, worded * recall.keyword_relevance * keyword)))
+        looks.append(_Look(score * fits, answered * known * fits, parts, one))
     return looks
 
 
@@ -207,6 +218,22 @@ def _meant(found: Sequence[Found], lens: Lens) -> Iterator[float]:
     for one in found:
         unread = not read or not reads(lens.profile, one.memory.text)
         yield floor if one.cosine is None or unread else one.cosine
+
+
+def _closely(found: Sequence[Found], lens: Lens) -> Iterator[tuple[float, float, float]]:
+    """Of each, how much of what is asked it tells; how much its words count, which may be those of the question that say
+    little; and how well it fits, which is less where it is of somebody else."""
+    asked, recall = lens.asked, lens.recall
+    if asked is None or not asked.parts:
+        yield from [(0.0, 1.0, 1.0)] * len(found)
+        return
+    names = called(one.memory.text for one in found)
+    for one in found:
+        fact = one.memory.fact
+        statement = told(one.memory.text, fact.predicate if fact else "")
+        tells, sure, another = read(asked, statement, names, (one.memory.actor_id or "").lower())
+        told_of = tells if sure else lens.spoken * tells
+        yield told_of, 1.0 if tells or not statement.stated else 0.0, 1 - recall.another_penalty if another else 1.0
 
 
 def _hit(look: _Look) -> Hit:

@@ -1,0 +1,181 @@
+"""How much of what a question asks for a statement tells, read closely: for where few memories are searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import NamedTuple
+
+from muniment.memory.rules import aspects, chinese_aspects, words
+from muniment.memory.rules.aspects import FAMILY, NONE, PEOPLE, Aspects, Told, told
+from muniment.memory.rules.kindred import tellers
+from muniment.memory.rules.text import vocabulary
+
+Called = Mapping[str, Aspects]
+_LIGHT = 0.3  # of a word that says little of what is wanted
+_BY_ASPECT = 0.8  # of what another word tells
+_BY_CHARACTER = 0.5
+_UNDATED = 0.8  # who asks when is told a time
+_LONGEST = 6
+# What is asked together with something else, and says little alone.
+_GENERAL = vocabulary("like dislike plan habit event name family brand goal task weekday evening")
+_LITTLE = frozenset(map(words.stem, vocabulary(
+    "know tell told remember remind need want get got go goes went come use using make made give take thing things kind"
+    " kinds sort type types stuff usually often normally currently ever still again also already really always never please"
+    " let us keep kept look many much long far particular current today nowadays days moment time one ones anything something"
+    " everything someone anybody say said call happen plan right supposed able main whole else put set first next last new"
+    " exactly favourite favorite day bring brought"
+)))  # fmt: skip
+_STOP = words.STOP | frozenset(map(words.stem, words.STOP))
+_ME = frozenset({"i", "my", "me", "mine", "myself"})
+_WHO = frozenset({"who", "whom", "whose"})
+_WHO_ZH, _WHEN_ZH = chinese_aspects.WHO.split(), chinese_aspects.WHEN.split()
+_OPEN_ZH = frozenset((*_WHO_ZH, *_WHEN_ZH, *chinese_aspects.OPEN.split()))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A word of a question, with all that tells it."""
+
+    word: str
+    aspects: Aspects
+    near: frozenset[str]
+    weight: float
+    chinese: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a question asks for."""
+
+    parts: tuple[Part, ...]
+    weight: float
+    when: bool
+    own: bool  # what is the asker's own, and nobody else's
+    family: Aspects  # whom of theirs it is about
+
+
+class Read(NamedTuple):
+    """A statement as a question sees it."""
+
+    tells: float  # how much of what is asked, [0, 1]; none where only of what says little
+    plain: bool  # that it is clear of whom it is
+    another: bool  # it is of others than the question: not of the asker's family, or not of themselves
+
+
+@lru_cache(maxsize=1_024)
+def asked(text: str) -> Asked:
+    """What a question asks for, word by word."""
+    stemmed = aspects.stems(text)
+    parts = _joined(_parts(stemmed))
+    if all(part.weight < 1 for part in parts):
+        parts = [replace(part, weight=1.0) for part in parts]
+    chinese = [run for run in stemmed if words.has_cjk(run)]
+    mine = not _ME.isdisjoint(stemmed) or any("我" in run for run in chinese)
+    who = not _WHO.isdisjoint(stemmed) or any(one in run for run in chinese for one in _WHO_ZH)
+    found = NONE.union(*(part.aspects for part in parts))
+    return Asked(
+        parts=tuple(parts),
+        weight=sum(part.weight for part in parts),
+        when="when" in stemmed or any(one in run for run in chinese for one in _WHEN_ZH),
+        own=mine and not who and not found & PEOPLE,
+        family=found & FAMILY,
+    )
+
+
+def _parts(stemmed: Sequence[str]) -> Iterator[Part]:
+    for at, end, found in aspects.phrases(stemmed, aspects.tables().asks):
+        word = stemmed[at] if end == at + 1 else ""
+        if words.has_cjk(word):
+            yield from _pieces(word)
+        elif found:
+            yield Part(word, found, tellers(word), _weight(found))
+        elif word not in _STOP:
+            yield Part(word, NONE, tellers(word), _LIGHT if word in _LITTLE else 1.0)
+
+
+def _pieces(run: str) -> Iterator[Part]:
+    """The pieces of Chinese that ask for an aspect, the longest first, and what is left between them and the little words."""
+    asks = aspects.tables().asks
+    at, rest = 0, ""
+    while at < len(run):
+        sizes = range(min(_LONGEST, len(run) - at), 0, -1)
+        size = next((size for size in sizes if run[at : at + size] in asks or run[at : at + size] in _OPEN_ZH), 0)
+        if not size:
+            rest += run[at]
+            at += 1
+            continue
+        yield from _left(rest)
+        rest, piece = "", run[at : at + size]
+        if found := asks.get(piece):
+            yield Part(piece, found, tellers(piece), _weight(found), chinese=True)
+        at += size
+    yield from _left(rest)
+
+
+def _left(rest: str) -> Iterator[Part]:
+    if rest:
+        yield Part(rest, NONE, tellers(rest), 1.0 if len(rest) > 1 else _LIGHT, chinese=True)
+
+
+def _weight(found: Aspects) -> float:
+    return _LIGHT if found <= _GENERAL else 1.0
+
+
+def _joined(parts: Iterable[Part]) -> list[Part]:
+    """The parts, those that ask for the same thing as one."""
+    done: list[Part] = []
+    for part in parts:
+        twin = next(
+            (n for n, one in enumerate(done) if (one.aspects & part.aspects) - _GENERAL or one.word == part.word != ""),
+            None,
+        )
+        if twin is None:
+            done.append(part)
+            continue
+        one = done[twin]
+        near = one.near | part.near | ({part.word} - {""})
+        done[twin] = Part(one.word, one.aspects | part.aspects, near, max(one.weight, part.weight), one.chinese)
+    return done
+
+
+def called(texts: Iterable[str]) -> Called:
+    """Who is called what, as any of the texts tells it."""
+    found: dict[str, Aspects] = {}
+    for text in texts:
+        for name, whose in told(text).called:
+            found[name] = found.get(name, NONE) | whose
+    return found
+
+
+def read(what: Asked, one: Told, names: Called, speaker: str = "") -> Read:
+    """A statement as the question sees it, with the lower case of who said it, whom it is of. It is done for every candidate
+    of a search, hence so plainly."""
+    text, said, tells, of_called = one.text, one.words, one.aspects, False
+    for name, whose in names.items():
+        if name in text:
+            tells = tells | whose
+            of_called = of_called or text.startswith(name)
+    reached, told_any, of_named = 0.0, False, False
+    for part in what.parts:
+        word = part.word
+        if word in said or word == speaker != "" or (part.chinese and word in text):
+            far = 1.0
+        elif (
+            not part.aspects.isdisjoint(tells)
+            or (part.near and not part.near.isdisjoint(said))
+            or (word in names and not names[word].isdisjoint(tells))
+        ):
+            far = _BY_ASPECT
+        else:
+            far = _BY_CHARACTER * sum(char in text for char in word) / len(word) if part.chinese else 0.0
+        reached += part.weight * far
+        told_any = told_any or (far > 0 and part.weight == 1)
+        of_named = of_named or word in names
+    if what.when and not one.dated:
+        reached *= _UNDATED
+    another = what.own and (one.of_other if one.stated else of_called)
+    if what.family:
+        another = one.stated and what.family.isdisjoint(tells)
+    return Read(reached / what.weight if told_any else 0.0, one.stated or of_called, another and not of_named)

@@ -1,0 +1,130 @@
+"""What a question asks for, and how much of it a statement tells."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from muniment.memory.rules import aspect_words, aspects, chinese_aspects
+from muniment.memory.rules.asked import asked, called, read
+from muniment.memory.rules.aspects import told
+
+
+def tells(question: str, statement: str, *others: str) -> float:
+    return read(asked(question), told(statement), called([statement, *others])).tells
+
+
+@pytest.mark.parametrize(
+    ("question", "statement", "beside"),
+    [
+        ("What do I do for a living?", "The user is a nurse", "The user lives in Leeds"),
+        ("What is my line of work?", "The user is an oboe repairer", "The user is a vegetarian"),
+        ("Where do I live?", "The user moved to Berlin", "The user loves jazz"),
+        ("Which instrument do I play?", "The user's cello is from 1890", "The user's bike is red"),
+        ("When is my mum's birthday?", "The user's mother turns 70 on 8 March", "The user's mother is a judge"),
+        ("Can I have milk?", "The user is lactose intolerant", "The user is a nurse"),
+        ("我是做什么工作的？", "用户是一名小学语文老师", "用户对花生过敏"),
+        ("我有什么忌口？", "用户不吃羊肉", "用户住在成都"),
+        ("我坐什么去上班？", "用户每天坐地铁通勤", "用户养了一只猫"),
+        ("朵朵在学什么乐器？", "朵朵每周六上午学钢琴", "用户有高血压"),
+        ("我的职业是什么？", "The user is a nurse", "The user lives in Leeds"),
+        ("What is my job?", "用户是一名小学语文老师", "用户对花生过敏"),
+    ],
+)
+def test_what_tells_it_tells_more_of_it(question: str, statement: str, beside: str) -> None:
+    """In other words, in Chinese, and from one language to the other."""
+    assert tells(question, statement) >= 0.5
+    assert tells(question, statement) > tells(question, beside)
+
+
+@pytest.mark.parametrize(
+    ("question", "statement"),
+    [
+        ("What is my favourite singer?", "The user's favourite tea is green"),
+        ("我最喜欢的歌手是谁？", "用户喜欢喝普洱茶"),
+        ("What is my blood type?", "The user's name is Margo"),
+        ("我的银行卡密码是多少？", "用户的儿子在深圳"),
+    ],
+)
+def test_words_that_say_little_tell_nothing(question: str, statement: str) -> None:
+    """Only with a word that matters they count."""
+    assert tells(question, statement) == 0
+
+
+def test_light_words_are_what_matters_where_there_are_no_others() -> None:
+    """A name is asked for by nothing but its word."""
+    assert tells("What's my name?", "The user goes by Margo") > 0
+    assert tells("我姓什么？", "用户的名字是林子涵") > 0
+
+
+def test_a_question_of_no_words_asks_for_nothing() -> None:
+    """Where there is nothing but stop words."""
+    assert not asked("Who is it?").parts
+    assert not asked("是谁？").parts
+
+
+def test_who_asks_when_is_told_a_time() -> None:
+    """A statement with a date tells more of it."""
+    assert tells("When is my wedding?", "The user's wedding is on 3 May") > tells(
+        "When is my wedding?", "The user's wedding is in the old mill"
+    )
+
+
+def test_a_name_is_known_by_whose_it_is() -> None:
+    """What is asked of the daughter is told of Nell, and what is asked of Nell of the daughter."""
+    daughter = "The user's daughter Nell is five"
+    assert tells("What helps my daughter sleep?", "Nell sleeps best with white noise", daughter) > 0.5
+    assert tells("What does Nell study?", "The user's daughter studies law", "Nell is tall", daughter) > 0.5
+    assert called([daughter, "The user has two sons, Leo and Max"]).keys() == {"nell", "leo", "max"}
+    assert called(["用户养了一只叫豆豆的猫", "用户的女儿叫朵朵"]).keys() == {"豆豆", "朵朵"}
+    assert tells("我女儿在哪里上学？", "朵朵在实验小学读书", "用户的女儿叫朵朵") > 0.5
+
+
+@pytest.mark.parametrize(
+    ("question", "statement", "another"),
+    [
+        ("Where was I born?", "The user's daughter was born in Rome", True),
+        ("Where was I born?", "The user was born in Rome", False),
+        ("Where was my daughter born?", "The user's daughter was born in Rome", False),
+        ("Where was my daughter born?", "The user was born in Rome", True),
+        ("Who was born in Rome?", "The user's daughter was born in Rome", False),
+        ("Where was I born?", "Nell was born in Rome", True),
+        ("Where was Nell born?", "Nell was born in Rome", False),
+        ("Where was my mother born?", "The user's mother-in-law was born in Rome", True),
+        ("Where did I grow up?", "I grew up in Rome", False),
+        ("我在哪里上班？", "用户的妻子在银行上班", True),
+        ("我在哪里上班？", "用户在银行上班", False),
+        ("我妻子在哪里上班？", "用户在银行上班", True),
+    ],
+)
+def test_what_is_of_somebody_else_is_no_answer(question: str, statement: str, another: bool) -> None:
+    """Neither what is theirs for who asks of themselves, nor the asker's own for who asks of them."""
+    names = called([statement, "The user's son Nell is five"])
+    assert read(asked(question), told(statement), names).another is another
+
+
+def test_a_fact_tells_by_its_predicate() -> None:
+    """However it is worded."""
+    assert "job" not in told("The user shoes horses").aspects
+    assert "job" in told("The user shoes horses", "works_as").aspects
+
+
+def test_every_line_of_the_tables_asks_and_tells() -> None:
+    """A name of an aspect stands once in a language, and whom the rules know as people are there."""
+    for lines in (aspect_words.LINES, chinese_aspects.LINES):
+        names = [line.partition(": ")[0] for line in lines]
+        assert len(set(names)) == len(names)
+        assert all(line.partition(": ")[2].partition(" | ")[2] for line in lines)
+    assert {name for names in aspects.tables().tells.values() for name in names} >= aspects.PEOPLE
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_a_share_is_a_share(question: str, statement: str) -> None:
+    """Whatever the texts are, and the same again."""
+    what = asked(question)
+    if what.parts:
+        names = called([statement])
+        found = read(what, told(statement), names)
+        assert 0 <= found.tells <= 1
+        assert found == read(asked(question), told(statement), names)
+        assert read(what, told(question), {}).tells > 0
