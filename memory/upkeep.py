@@ -221,7 +221,7 @@ class Bounds:
     closest: int
     fallback: float
     worded: float
-    foreign: bool  # the embedder knows no Chinese: its texts are compared by their words
+    foreign: bool  # the embedder knows Latin letters alone: other texts are compared by their words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from muniment.memory.flows.house import House
 from muniment.memory.ports import Probe
 from muniment.memory.records import Candidate, Neighbour, Revision, Scope, Vector
-from muniment.memory.rules.words import has_cjk
+from muniment.memory.rules.words import legible
 
 
 async def met(
@@ -25,7 +25,7 @@ async def met(
     ]
     most = house.settings.write.neighbours
     rev, near = await house.store.near(scope, probes, most)
-    unknown = [n for n, one in enumerate(candidates) if "cjk" not in house.profile.scripts and has_cjk(one.text)]
+    unknown = [n for n, one in enumerate(candidates) if not legible(house.profile.scripts, one.text)]
     if unknown:
         # After the revision was read: what another writer adds in between makes the plan outdated, as with `near`.
         asked = [(candidates[n].kind, candidates[n].text) for n in unknown]

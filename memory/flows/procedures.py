@@ -26,7 +26,7 @@ from muniment.memory.rules.merge import Merged, fresh
 from muniment.memory.rules.paths import Path, candidate, paths, working
 from muniment.memory.rules.procedure import Procedure, fit, parse, render, united
 from muniment.memory.rules.validate import validate
-from muniment.memory.rules.words import has_cjk
+from muniment.memory.rules.words import legible
 
 _log = logging.getLogger(__name__)
 _TURNS = 300  # of a thread, that one look reads
@@ -254,7 +254,7 @@ def _reworded(house: House, one: _Found, known: Sequence[Memory], read: Vectors)
 
 def _close(house: House, goal: str, wordings: Sequence[str], read: Vectors) -> bool:
     """Whether a goal is near one of its wordings, where the embedder knows the script."""
-    if "cjk" not in house.profile.scripts and any(map(has_cjk, (goal, *wordings))):
+    if not legible(house.profile.scripts, goal, *wordings):
         return True
     asked, *vectors = read.of([goal, *wordings])
     return max(float(asked @ vector) for vector in vectors) >= house.profile.check

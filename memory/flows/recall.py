@@ -21,7 +21,7 @@ from muniment.memory.rules.asked import asked
 from muniment.memory.rules.kindred import kindred
 from muniment.memory.rules.pack import Piece, Whole, as_json, pack
 from muniment.memory.rules.procedure import CATEGORY
-from muniment.memory.rules.rank import Lens, gate_among, rank, reads, related, spoken_among, weights
+from muniment.memory.rules.rank import Lens, gate_among, rank, related, spoken_among, weights
 
 _MOST = 1_000  # candidates from which an answer is not looked for among more
 _NOTHING_ASKED = frozenset({"greeting", "acknowledgement", "empty"})
@@ -192,7 +192,9 @@ def _lens(house: House, text: str, search: Search | None, sight: Sight, threshol
         categories=house.categories,
         threshold=recall.threshold if threshold is None else threshold,
         # No vector that is near by chance opens the gate where the embedder cannot read the question.
-        gate=gate_among(sight.among if reads(house.profile, text) else 1, recall) if threshold is None else 0.0,
+        gate=gate_among(sight.among if words.legible(house.profile.scripts, text) else 1, recall)
+        if threshold is None
+        else 0.0,
         speakers=frozenset(sight.speakers),
         strange=len(names & sight.unheard - known) / max(1, len(names)),
         periods=search.periods if search else (),

@@ -80,17 +80,17 @@ def merge(
             if not apart and (earlier := changes.get(change.after.id)):
                 change = evolve(change, action=earlier.action, before=earlier.before)
             changes[change.after.id] = change
-            for edge in _edges(change.after.id, near, writing.link_min):
+            for edge in _edges(change.after, near, writing.link_min, profile):
                 relations[edge.a, edge.b] = edge
     done = tuple(every if apart else changes.values())
     return Merged(changes=done, relations=tuple(relations.values()), refused=tuple(refused))
 
 
-def _edges(target: MemoryId, near: Sequence[Neighbour], link_min: float) -> Iterator[Relation]:
-    for one in near:
-        if one.sim >= link_min and one.memory.id != target:
-            pair = min(target, one.memory.id), max(target, one.memory.id)
-            yield Relation(a=pair[0], b=pair[1], strength=min(1.0, round(one.sim, 4)))
+def _edges(new: Memory, near: Sequence[Neighbour], link_min: float, profile: Profile) -> Iterator[Relation]:
+    for sim, its in ((one.sim, one.memory) for one in near):
+        if sim >= link_min and its.id != new.id and words.legible(profile.scripts, new.text, its.text):
+            low, high = sorted((new.id, its.id))
+            yield Relation(a=low, b=high, strength=min(1.0, round(sim, 4)))
 
 
 def band_of(sim: float, profile: Profile) -> Band:
@@ -107,7 +107,7 @@ def alike(candidate: Candidate, neighbour: Neighbour, profile: Profile) -> tuple
     memory = neighbour.memory
     if candidate.fact is not None and memory.stable_key == candidate.fact.key:
         return 1.0, "auto"
-    if "cjk" in profile.scripts or not words.has_cjk(candidate.text + memory.text):
+    if words.legible(profile.scripts, candidate.text, memory.text):
         return neighbour.sim, band_of(neighbour.sim, profile)
     share = _overlap(read(candidate.text), read(memory.text))
     return share, band_of(share, _WORDS)

@@ -81,11 +81,6 @@ def spoken_among(count: int, recall: Recall) -> float:
     return max(0.0, 1 - log(max(1, count)) / log(max(2, recall.told_among)))
 
 
-def reads(profile: Profile, text: str) -> bool:
-    """Whether the embedder knows the script of a text."""
-    return "cjk" in profile.scripts or text.isascii() or not words.has_cjk(text)
-
-
 def rank(found: Sequence[Found], lens: Lens) -> Iterator[Hit | Omission]:
     """Hits above the threshold, best first, near-duplicates collapsed, and between them what is left out with the reason.
 
@@ -214,9 +209,10 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
 
 def _meant(found: Sequence[Found], lens: Lens) -> Iterator[float]:
     """The cosines; the floor where there is none, or where the embedder does not know the script."""
-    floor, read = lens.profile.floor, reads(lens.profile, lens.query)
+    floor, scripts = lens.profile.floor, lens.profile.scripts
+    read = words.legible(scripts, lens.query)
     for one in found:
-        unread = not read or not reads(lens.profile, one.memory.text)
+        unread = not read or not words.legible(scripts, one.memory.text)
         yield floor if one.cosine is None or unread else one.cosine
 
 

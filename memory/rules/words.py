@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import chain
@@ -21,6 +21,8 @@ _PLAIN = re.compile("[a-z0-9]+(?:'[a-z0-9]+)?")  # the same for ASCII, in half o
 # And for ASCII without an apostrophe, in a quarter of that: each byte as it stands in a word, or the space between two.
 _SPACED = bytes(ord(chr(n).lower()) if chr(n).isalnum() and n < 128 else 32 for n in range(256))
 _IS_CJK = re.compile(f"[{_CJK}]")
+_LETTER = re.compile(r"[^\W\d_]")
+_LATIN = re.compile("[A-Za-zªºÀ-ɏḀ-ỿⱠ-Ɀ꜠-ꟿＡ-Ｚａ-ｚ]")
 _CJK_RUNS = re.compile(f"[{_CJK}]+")
 _NAME_SIZES = (2, 3, 4)
 _LONGEST_WORD = 64  # a longer run is a blob (base64, a hash), not a word
@@ -226,6 +228,16 @@ class Kept(dict[str, Kind]):
 def has_cjk(text: str) -> bool:
     """Whether any character is Chinese, Japanese or Korean."""
     return _IS_CJK.search(text) is not None
+
+
+def legible(scripts: Collection[str], *texts: str) -> bool:
+    """Whether an embedder that knows these scripts can read the texts. What is in an alphabet that it does not know is letters
+    to it, of which any two texts are alike; a name in it among other words is not in the way. Who knows CJK knows them all."""
+    return "cjk" in scripts or all(text.isascii() or _is_latin(text) for text in texts)
+
+
+def _is_latin(text: str) -> bool:
+    return not has_cjk(text) and 2 * len(_LATIN.findall(text)) >= len(_LETTER.findall(text))
 
 
 def fold(text: str) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from muniment.memory.models.fakes import HashEmbedder
-from muniment.memory.records import Candidate, Turn, Vector
-from muniment.memory.rules.words import has_cjk
+from muniment.memory.records import Candidate, Query, Turn, Vector
+from muniment.memory.rules.words import legible
+from muniment.memory.settings import Settings
 from tests.engine import engine, said, scope, settings
 
 ROOMS = ["厨房", "书房", "阳台", "卧室", "客厅", "车库", "地下室", "阁楼", "花园", "走廊", "浴室", "餐厅"]
@@ -14,10 +17,20 @@ THINGS = ["暖气", "台灯", "窗户", "书架", "地毯"]
 
 
 class English(HashEmbedder):
-    """To it every Chinese text is the same."""
+    """To it all that is not English is the same."""
 
     async def documents(self, texts: Sequence[str]) -> list[Vector]:
-        return await super().documents(["unknown" if has_cjk(text) else text for text in texts])
+        return await super().documents([text if text.isascii() else "unknown" for text in texts])
+
+    async def query(self, text: str) -> Vector:
+        return (await self.documents([text]))[0]
+
+
+def foreign(url: str) -> Settings:
+    """Settings of an embedder that knows no other letters than Latin ones."""
+    usual = settings(url)
+    profile = usual.profile("default").model_copy(update={"scripts": ("latin",)})
+    return usual.model_copy(update={"embedders": {"default": profile}})
 
 
 def noted(turn: Turn, text: str) -> Candidate:
@@ -26,11 +39,8 @@ def noted(turn: Turn, text: str) -> Candidate:
 
 async def test_a_correction_meets_what_it_corrects_among_many(database_url: str) -> None:
     """Of sixty statements that are one to the embedder a denial finds its own, and the same again is nothing new."""
-    usual = settings(database_url)
-    profile = usual.profile("default").model_copy(update={"scripts": ("latin",)})
-    tuned = usual.model_copy(update={"embedders": {"default": profile}})
     texts = [f"{room}的{thing}是好的" for room in ROOMS for thing in THINGS]
-    async with engine(database_url, embedder=English(), tuned=tuned) as memory:
+    async with engine(database_url, embedder=English(), tuned=foreign(database_url)) as memory:
         first, again, last = (said(f"第{n}次") for n in range(3))
         kept = await memory.keep(scope(), [noted(first, text) for text in texts], [first])
         assert len(kept.changes) == len(texts)
@@ -38,3 +48,43 @@ async def test_a_correction_meets_what_it_corrects_among_many(database_url: str)
         (change,) = (await memory.keep(scope(), [noted(last, "卧室的书架不是好的")], [last])).changes
         assert change.before is not None
         assert (change.action, change.before.text) == ("UPDATE", "卧室的书架是好的")
+
+
+@pytest.mark.parametrize(
+    ("texts", "question"),
+    [
+        (("Анна живёт в Москве", "Собака Анны боится грозы", "Борис купил велосипед"), "Кто боится грозы?"),
+        (("Η Άννα μένει στην Αθήνα", "Ο σκύλος φοβάται τη βροντή", "Ο Νίκος αγόρασε ποδήλατο"), "Ποιος φοβάται τη βροντή;"),
+        (("安娜住在莫斯科", "安娜的狗害怕打雷", "鲍里斯买了自行车"), "谁害怕打雷？"),
+    ],
+)  # fmt: skip
+async def test_an_alphabet_that_the_embedder_does_not_know(
+    database_url: str, texts: tuple[str, ...], question: str
+) -> None:
+    """Statements that are one to it are several memories, the one that has the words of a question is found, and nothing by
+    chance: neither among them nor by a question about something else, in this script or in another one."""
+    async with engine(database_url, embedder=English(), tuned=foreign(database_url)) as memory:
+        turn = said("ледоход")
+        assert len((await memory.keep(scope(), [noted(turn, text) for text in texts], [turn])).changes) == 3
+        for asked, found in ((question, [texts[1]]), (question.translate(_SWAPPED), []), ("Who is afraid?", [])):
+            hits = (await memory.query(scope(), "supervisor", Query(text=asked))).hits
+            assert [hit.memory.text for hit in hits] == found
+
+
+_SWAPPED = {
+    ord(a): b for a, b in zip("боитсягрзыφοβάταιβροντή害怕打雷", "щщщщщщщщщщψψψψψψψψψψψψψ飞机票房", strict=True)
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("The user sings", True), ("Où habite Zoë?", True), ("Łukasz Żółć", True), ("12:30 ❤️", True), ("", True),
+        ("Ana's friend Ольга sings", True), ("Ольга поёт", False), ("שלום", False), ("مرحبا", False), ("Ελλάδα", False),
+        ("मेरा नाम", False), ("The user lives in 北京", False), ("ภาษาไทย", False),
+    ],
+)  # fmt: skip
+def test_what_can_be_read(text: str, known: bool) -> None:
+    """Most of the letters are Latin, and no character is one of Chinese, Japanese or Korean."""
+    assert legible(("latin",), text) is known
+    assert legible(("latin", "cjk"), text)
