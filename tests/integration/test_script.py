@@ -66,7 +66,7 @@ async def test_an_alphabet_that_the_embedder_does_not_know(
     async with engine(database_url, embedder=English(), tuned=foreign(database_url)) as memory:
         turn = said("ледоход")
         assert len((await memory.keep(scope(), [noted(turn, text) for text in texts], [turn])).changes) == 3
-        for asked, found in ((question, [texts[1]]), (question.translate(_SWAPPED), []), ("Who is afraid?", [])):
+        for asked, found in ((question, [texts[1]]), (question.translate(_SWAPPED), []), ("Who plays chess?", [])):
             hits = (await memory.query(scope(), "supervisor", Query(text=asked))).hits
             assert [hit.memory.text for hit in hits] == found
 
