@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from muniment.nodes.state import State
 
@@ -13,7 +14,7 @@ HOW = (
 _QUOTED = 3
 _ASKS = re.compile(
     r"(what|who|whom|whose|when|where|which|why|how|do|does|did|is|are|am|was|were|can|could|should|will|would|"
-    r"tell me|remind me|show me)\b",
+    r"tell me|remind me|show me|(?:may|shall) (?:i|we))\b",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"[?？][\s\"'”’)]*$|[吗呢][。!！]?$|什么|谁|哪|几时|怎么")
@@ -24,16 +25,21 @@ _EMPTY = re.compile(
 )
 
 
-def answer(state: State, text: str) -> str:
-    """A reply from what the context node has found: the changes, and what bears on the message."""
+def open_question(state: State, text: str) -> bool:
+    """Whether the message is a question, and the context has lasting memories of which none has its words."""
+    return _asks(text) and not state.get("bullets") and bool(_lasting(state)) and not _related(state, text)
+
+
+def answer(state: State, text: str, found: Sequence[str] = ()) -> str:
+    """A reply from what the context node has found, the changes and what bears on the message, or else from what was `found`
+    beside it."""
     if state.get("refused"):
         return ""
     if not text.strip():
         return "Your message has no text that I can read."
-    known = [f"- {bullet}" for bullet in state.get("bullets", ())[:_QUOTED]]
-    lasting = [line for line in state.get("stable", "").splitlines() if line.strip()]
-    if _ASKS.match(text.strip()) or _QUESTION.search(text.strip()):
-        related = [line for line in lasting if _words(line) & _words(text)]
+    known = [f"- {bullet}" for bullet in (state.get("bullets") or found)[:_QUOTED]]
+    if _asks(text):
+        related, lasting = _related(state, text), _lasting(state)
         body = _quoted("From memory:", [*related, *known]) or "I have nothing in memory about that."
         if not related and not known:
             body += "\n" * 2 * bool(lasting) + _quoted("What I do know about you:", lasting[:_QUOTED])
@@ -44,6 +50,18 @@ def answer(state: State, text: str) -> str:
     if state.get("unread"):
         body = "I have read that."
     return "\n\n".join(filter(None, [state.get("header", ""), body]))
+
+
+def _asks(text: str) -> bool:
+    return bool(_ASKS.match(text.strip()) or _QUESTION.search(text.strip()))
+
+
+def _lasting(state: State) -> list[str]:
+    return [line for line in state.get("stable", "").splitlines() if line.strip()]
+
+
+def _related(state: State, text: str) -> list[str]:
+    return [line for line in _lasting(state) if _words(line) & _words(text)]
 
 
 def _quoted(title: str, lines: list[str]) -> str:

@@ -7,9 +7,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
+from muniment.memory import wire
 from muniment.memory.engine import Memory
-from muniment.memory.errors import ModelError
+from muniment.memory.errors import ModelError, MunimentError
 from muniment.memory.ports import ChatMessage, ChatModel
+from muniment.memory.records import Query, Revision, Scope
 from muniment.memory.settings import Settings
 from muniment.nodes import dialogue, offline, past
 from muniment.nodes.acting import latest, waiting
@@ -38,7 +40,9 @@ async def supervisor(
         return Command(goto="episodic", update=place)
     text = "\n".join(str(one.text) for one in said)
     if model is None or state.get("refused") or not text.strip():
-        return Command(goto="episodic", update=place | _unasked(state, text, configured=model is not None))
+        found = await _found(memory, who, state, text)
+        place |= State(recalled=[*state.get("recalled", ()), *memory.fingerprints(*found)])
+        return Command(goto="episodic", update=place | _unasked(state, text, found, configured=model is not None))
     toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=NAME, as_of=place["as_of"], turn=str(said[-1].id),
                       since=latest(state),
                       colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else ())  # fmt: skip
@@ -47,7 +51,10 @@ async def supervisor(
     except ModelError as error:
         note = f"{dialogue.failed(error)}, so this is from memory alone."
         place |= State(acts=waiting(state, who, toolbox.acts))
-        return Command(goto="episodic", update=place | _said(_with(offline.answer(state, text), state, note)))
+        found = await _found(memory, who, state, text)
+        shown = (*toolbox.recalled, *memory.fingerprints(*found))
+        place |= State(recalled=[*state.get("recalled", ()), *shown])
+        return Command(goto="episodic", update=place | _said(_with(offline.answer(state, text, found), state, note)))
     place |= State(acts=waiting(state, who, toolbox.acts))
     if toolbox.recalled:
         place |= State(recalled=[*state.get("recalled", ()), *toolbox.recalled])
@@ -64,11 +71,25 @@ async def _ask(
     return await converse(model, messages, toolbox, settings.model.tool_rounds)
 
 
-def _unasked(state: State, text: str, *, configured: bool) -> State:
+async def _found(memory: Memory, who: Scope, state: State, text: str) -> list[str]:
+    """What memory says to a question, at the revision that the turn read, where the context does not: the lasting part of
+    it is there whatever is asked."""
+    rev = state.get("rev")
+    if rev is None or not offline.open_question(state, text):
+        return []
+    try:
+        answer = await memory.query(who, NAME, Query(text=text, as_of=Revision(rev)))
+    except MunimentError:
+        return []
+    return [str(wire.hit(hit, "bullets")["text"]) for hit in answer.hits]
+
+
+def _unasked(state: State, text: str, found: list[str], *, configured: bool) -> State:
     """The reply without asking a model. Once in a thread's life it says that none is configured."""
+    reply = offline.answer(state, text, found)
     if configured or state.get("told_offline"):
-        return _said(_with(offline.answer(state, text), state))
-    return State(messages=[_with(offline.answer(state, text), state, offline.HOW)], told_offline=True)
+        return _said(_with(reply, state))
+    return State(messages=[_with(reply, state, offline.HOW)], told_offline=True)
 
 
 def _with(text: str, state: State, *notes: str) -> AIMessage:

@@ -47,6 +47,15 @@ async def test_a_question_is_answered_from_memory(talk: Callable[..., Talk]) -> 
     assert "Ana" in last(await ana.say("What is my name?", thread="b"))
 
 
+async def test_a_question_in_other_words_is_answered_from_memory(talk: Callable[..., Talk]) -> None:
+    """Of what lasts that is quoted which tells it, though it shares no word with the question."""
+    ana = talk()
+    for text in ("I am lactose intolerant.", "I live in Lisbon.", "I moved to Porto.", "Good morning."):
+        await ana.say(text)
+    assert last(await ana.say("Where do I live?")) == "From memory:\n- [profile] The user moved to Porto"
+    assert "nothing in memory" in last(await ana.say("Who is Zoe?"))
+
+
 async def test_no_model_is_said_once(talk: Callable[..., Talk]) -> None:
     """Each thread is told once how to configure a model."""
     ana = talk()
