@@ -22,6 +22,7 @@ from muniment.memory.records import Hit, Reader, Scope, SpaceId, Turn
 from muniment.memory.rules.denial import denied
 from muniment.memory.rules.forgetting import mark, terms
 from muniment.memory.rules.redact import redact
+from muniment.memory.rules.screen import harmless
 from muniment.memory.rules.text import clean
 from muniment.memory.sections import Category, Profile, Redact
 from muniment.memory.settings import Settings
@@ -187,6 +188,8 @@ def unwanted(house: House, scope: Scope, turn: Turn | None = None) -> str | None
 def safe_text(house: House, text: str) -> str:
     """A text as it may be stored, embedded and logged: cleaned, secrets taken out."""
     rules = house.settings.redact
+    if not rules.patterns and harmless(text, email=rules.email, phone=rules.phone):
+        return text
     return redact(clean(text), email=rules.email, phone=rules.phone, patterns=house.patterns)[0]
 
 
