@@ -68,3 +68,12 @@ def test_an_ordinary_text_passes(text: str) -> None:
 def test_what_is_in_doubt_does_not(text: str) -> None:
     """Letters that a pattern reads as others, controls, quotes, addresses and numbers."""
     assert not harmless(text, email=True, phone=True)
+
+
+@pytest.mark.parametrize(
+    "mark",
+    ["a_b", "-----", "sk-", "glpat-", "://", ":AA", "AKIA", "ASIA", "xox", "AIza", "eyJ", "Bearer", "Basic", "token", "secret", "pass", "pw", "KEY", "GB12"],
+)  # fmt: skip
+def test_what_a_secret_has_in_it_does_not(mark: str) -> None:
+    """However little else of one there is: redaction has the last word."""
+    assert not harmless(f"The {mark} of it")
