@@ -194,14 +194,15 @@ async def _restore(house: House, scope: Scope, rows: list[dict[str, Any]], progr
             f"the space of {scope.owner!r} is not empty: import an export into a user that has no memories yet"
         )
     rows = _redacted(house, rows)
-    texts = [row["text"] for row in rows if row["type"] in ("memory", "version")]
+    kinds = [row["type"] for row in rows]
+    texts = [row["text"] for row, kind in zip(rows, kinds, strict=True) if kind in ("memory", "version")]
     vectors = []
     for start in range(0, len(texts), _BATCH):
         vectors += await house.embedder.documents(texts[start : start + _BATCH])
         if progress:
             progress(len(texts[start : start + _BATCH]))
     await house.store.load(scope, Dump(rev=Revision(rows[0]["rev"]), rows=tuple(rows)), vectors)
-    return sum(row["type"] == "memory" for row in rows)
+    return kinds.count("memory")
 
 
 def _safe_candidate(house: House, one: Candidate) -> Candidate:

@@ -263,10 +263,14 @@ def lexemes(text: str) -> Iterator[str]:
 @lru_cache(maxsize=64)
 def runs(text: str) -> tuple[str, ...]:
     """The words of a text, folded, and its runs of CJK characters; kept, because more than one rule looks at them in a row."""
+    return tuple(_runs(text))
+
+
+def _runs(text: str) -> list[str]:
     if text.isascii() and "'" not in text:
-        return tuple(text.encode().translate(_SPACED).decode().split())
+        return text.encode().translate(_SPACED).decode().split()
     folded = fold(text)
-    return tuple((_PLAIN if folded.isascii() else _RUNS).findall(folded))
+    return (_PLAIN if folded.isascii() else _RUNS).findall(folded)
 
 
 def _of_run(run: str) -> tuple[str, ...]:
@@ -329,18 +333,23 @@ def weights(text: str, context: str | None = None) -> dict[int, float]:
 
 def weighed(text: str, context: str | None = None) -> tuple[list[int], list[float], bool]:
     """The dimensions of `weights` in their order, the weight of each, and whether a word among them may tell a time."""
-    said = runs(text) + runs(context) if context else runs(text)
+    said = _runs(text) + _runs(context) if context else _runs(text)
     places = list(chain.from_iterable(map(_dimensions.__getitem__, said)))
     if timely := _TIMELY in places:
         places = [place for place in places if place != _TIMELY]
-    length = _K1 * (1 - _B + _B * len(places) / _USUAL)
-    if len(places) <= _MOST_LEXEMES and len(once := set(places)) == len(places):  # most statements say no word twice
-        return sorted(once), [round((_K1 + 1) / (1 + length), 4)] * len(places), timely
+    size = len(places)
+    if size <= _MOST_LEXEMES and len(once := set(places)) == size:  # most statements say no word twice
+        return sorted(once), [_weight(1, size)] * size, timely
     counts = Counter(places)
     most = counts.items() if len(counts) <= _MOST_LEXEMES else counts.most_common(_MOST_LEXEMES)
-    values = {count: round(count * (_K1 + 1) / (count + length), 4) for count in set(counts.values())}
+    values = {count: _weight(count, size) for count in set(counts.values())}
     found = sorted(most)
     return [place for place, _ in found], [values[count] for _, count in found], timely
+
+
+@lru_cache(maxsize=4_096)
+def _weight(count: int, size: int) -> float:
+    return round(count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * size / _USUAL)), 4)
 
 
 def dimension(lexeme: str) -> int:

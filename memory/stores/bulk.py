@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import groupby
 from math import isfinite
 from operator import attrgetter, itemgetter
-from struct import Struct, error, pack
+from struct import Struct, error
 from typing import Any
 from uuid import UUID
 
@@ -58,6 +58,7 @@ _TABLES = ("memories", "memory_versions", "journal", "turns", "relations")
 _FACT = tuple(Fact.__dataclass_fields__)
 _of_shared, _of_said = attrgetter(*_SHARED), attrgetter(*_SAID)
 _SMALL, _LONG, _REAL = Struct(">h").pack, Struct(">q").pack, Struct(">f").pack
+_VECTOR = Struct(">iHH").pack
 _NUMBER = SIZE(4)
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 STALE = "42804"  # the SQL state of rows that are not as their table is
@@ -219,16 +220,16 @@ class Bulk(Sessions):
 def searched(text: str, context: str | None, embedding: Vector) -> tuple[bytes, bytes]:
     """The cells that a search reads, in the order of `SEARCHED`."""
     places, values = traits.listed(text, context)
-    size = len(places)
+    size, length = len(places), len(embedding)
     return (
-        sized(pack(">HH", len(embedding), 0) + embedding.astype(">f2").tobytes()),
-        sized(_sparse(size)(words.DIMENSIONS, size, 0, *[place - 1 for place in places], *values)),
+        _VECTOR(4 + 2 * length, length, 0) + embedding.astype(">f2").tobytes(),
+        _sparse(size)(12 + 8 * size, words.DIMENSIONS, size, 0, *[place - 1 for place in places], *values),
     )
 
 
 @lru_cache(maxsize=1_024)
 def _sparse(size: int) -> Callable[..., bytes]:
-    return Struct(f">3i{size}i{size}f").pack
+    return Struct(f">4i{size}i{size}f").pack
 
 
 def _maybe(value: bytes | None) -> bytes:
