@@ -20,12 +20,14 @@ _UNDATED = 0.8  # who asks when is told a time
 _LONGEST = 6
 # What is asked together with something else, and says little alone.
 _GENERAL = vocabulary("like dislike plan habit event name family brand goal task weekday evening")
+# What may be asked of anything, and asks for an aspect only by itself.
+_VAGUE = frozenset(("what do i do", *chinese_aspects.VAGUE.split()))
 _LITTLE = frozenset(map(words.stem, vocabulary(
     "know tell told remember remind need want get got go goes went come use using make made give take thing things kind"
     " kinds sort type types stuff usually often normally currently ever still again also already really always never please"
     " let us keep kept look many much long far particular current today nowadays days moment time one ones anything something"
     " everything someone anybody say said call happen plan right supposed able main whole else put set first next last new"
-    " exactly favourite favorite day bring brought"
+    " exactly favourite favorite day bring brought part"
 )))  # fmt: skip
 _STOP = words.STOP | frozenset(map(words.stem, words.STOP))
 _ME = frozenset({"i", "my", "me", "mine", "myself"})
@@ -90,7 +92,7 @@ def _parts(stemmed: Sequence[str]) -> Iterator[Part]:
         if words.has_cjk(word):
             yield from _pieces(word)
         elif found:
-            yield Part(word, found, tellers(word), _weight(found))
+            yield Part(word, found, tellers(word), _weight(" ".join(stemmed[at:end]), found))
         elif word not in _STOP:
             yield Part(word, NONE, tellers(word), _LIGHT if word in _LITTLE else 1.0)
 
@@ -109,7 +111,7 @@ def _pieces(run: str) -> Iterator[Part]:
         yield from _left(rest)
         rest, piece = "", run[at : at + size]
         if found := asks.get(piece):
-            yield Part(piece, found, tellers(piece), _weight(found), chinese=True)
+            yield Part(piece, found, tellers(piece), _weight(piece, found), chinese=True)
         at += size
     yield from _left(rest)
 
@@ -119,8 +121,8 @@ def _left(rest: str) -> Iterator[Part]:
         yield Part(rest, NONE, tellers(rest), 1.0 if len(rest) > 1 else _LIGHT, chinese=True)
 
 
-def _weight(found: Aspects) -> float:
-    return _LIGHT if found <= _GENERAL else 1.0
+def _weight(said: str, found: Aspects) -> float:
+    return _LIGHT if found <= _GENERAL or said in _VAGUE else 1.0
 
 
 def _joined(parts: Iterable[Part]) -> list[Part]:
@@ -169,7 +171,11 @@ def read(what: Asked, one: Told, names: Called, speaker: str = "") -> Read:
         ):
             far = _BY_ASPECT
         else:
-            far = _BY_CHARACTER * sum(char in text for char in word) / len(word) if part.chinese else 0.0
+            far = (
+                _BY_CHARACTER * sum(char in text for char in word) / len(word)
+                if part.chinese and not part.aspects
+                else 0.0
+            )
         reached += part.weight * far
         told_any = told_any or (far > 0 and part.weight == 1)
         of_named = of_named or word in names

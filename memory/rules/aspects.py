@@ -24,13 +24,16 @@ PEOPLE = FAMILY | vocabulary(
     "boss colleague assistant doctor dentist therapist advisor attorney landlord teacher cofounder neighbour vet"
     " roommate sitter client"
 )
+_ONLY_ASKED = "?"  # before an entry that tells nothing
 _LONGEST = 6  # characters of a Chinese piece
 _DATED = re.compile(
     r"\d|day\b|days\b|\b(?:morning|evening|night|noon|week|weekend|month|year|january|february|march|april|june|july|august|september"
     r"|october|november|december|tomorrow|daily|spring|summer|autumn|winter)\b|[每周月点早晚年天季前]"
 )
 # What somebody is said to be is what they do for a living, unless it is one of these.
-_IS_A = re.compile(r"the user (?:is|works as) an? |用户是一?[名个位]?[^，。的]{2,10}(?<!人)$")
+_IS_A = re.compile(r"the user (?:is|works as) an? |用户是一?[名个位]?[^,.。的]{2,10}(?<!人)$")
+_AT = re.compile(r" (?:at|for) (?:the )?[A-Z]")
+_FROM_ZH = re.compile(r"是[^，。的]{2,4}(?<![持责始伙工军客商老女男])人(?:$|[,.。])")
 _NO_JOB = vocabulary(
     "diet religion marital team personality star politics like hobby illness age origin parent child sibling blood smoking"
 )
@@ -81,7 +84,7 @@ class Told:
     words: frozenset[str]
     aspects: Aspects
     stated: bool  # of the user, as memories say it; what was said in a conversation leaves much to what was said before
-    of_other: bool
+    of_other: bool  # it begins with somebody who belongs to the user
     called: tuple[tuple[str, Aspects], ...]  # names, folded, and whose they are
     dated: bool
 
@@ -92,13 +95,18 @@ def tables() -> Tables:
     asks: dict[str, set[str]] = {}
     tells: dict[str, set[str]] = {}
     people: set[str] = set()
+    belonging: set[str] = set()
     for name, asking, telling in _lines(aspect_words.LINES + chinese_aspects.LINES):
         for entry in asking:
-            asks.setdefault(_key(entry), set()).add(name)
-        for entry in (*asking, *telling):
-            tells.setdefault(_key(entry), set()).add(name)
+            key = _key(entry.removeprefix(_ONLY_ASKED))
+            asks.setdefault(key, set()).add(name)
+            if not entry.startswith(_ONLY_ASKED):
+                tells.setdefault(key, set()).add(name)
+        for key in map(_key, telling):
+            tells.setdefault(key, set()).add(name)
         if name in PEOPLE:
-            people.update(entry for entry in (*asking, *(telling if name in FAMILY else ())) if "_" not in entry)
+            people.update(entry for entry in (*asking, *(telling if name in FAMILY else ())) if entry.isalpha())
+            belonging.update(entry for entry in asking if not entry.isascii())
     longest: dict[str, int] = {}
     for one in (*asks, *tells):
         first, *more = one.split(" ")
@@ -116,7 +124,7 @@ def tables() -> Tables:
             rf"(?P<who>{chinese})(?:的?名字)?(?:名?叫做?|是)(?P<name>{_ZH}{{1,3}}?|[A-Za-z]+)(?=$|[，。,、；（ ]|今年|在|和)"
             rf"|名?叫(?P<name_before>{_ZH}{{1,4}}?|[A-Za-z]+)的(?P<who_after>{chinese})"
         ),
-        whose_zh=re.compile(rf"用户(?:的|家的?)?(?:{chinese})"),
+        whose_zh=re.compile(rf"用户(?:的|家的?)?(?:{_one_of(belonging)})"),
     )
 
 
@@ -132,7 +140,7 @@ def _lines(lines: Iterable[str]) -> Iterator[tuple[str, list[str], list[str]]]:
 
 
 def _key(entry: str) -> str:
-    return entry if words.has_cjk(entry) else " ".join(stems(entry.replace("_", " ")))
+    return " ".join(stems(entry.replace("_", " "))) if entry.isascii() else entry
 
 
 def stems(text: str) -> list[str]:
@@ -181,6 +189,10 @@ def told(text: str, predicate: str = "") -> Told:
     found = set(_OF_FACTS.get(predicate, NONE)).union(*_telling(stemmed, tells))
     if _IS_A.match(folded) and found.isdisjoint(_NO_JOB):
         found.add("job")
+    if "job" in found and _AT.search(text):
+        found.add("workplace")
+    if _FROM_ZH.search(folded):
+        found.update(("origin", "ethnicity"))
     of_other = _of_other(folded, stemmed)
     return Told(
         text=folded,

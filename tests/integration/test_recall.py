@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 from muniment.memory.engine import Memory
+from muniment.memory.flows.house import House
 from muniment.memory.looks import Search
 from muniment.memory.plan import Change, Relation, WritePlan
 from muniment.memory.ports import Sight
@@ -107,3 +108,25 @@ async def test_two_long_texts_that_differ_in_a_number_are_two_facts(database_url
         await told(memory, said(paid.format(300)), said(paid.format(450)))
         found, _ = await looked(memory, Query(text="What did the gardener get for the hedges?"))
         assert sorted(found) == [paid.format(300), paid.format(450)]
+
+
+async def test_few_memories_are_read_closely(database_url: str) -> None:
+    """What a trade tells is found in other words and in another language, what is somebody else's is not; among more memories
+    than `told_among`, or where it is switched off, words and meaning are all."""
+    nurse, daughter = (
+        said("The user is a nurse", "profile"),
+        said("The user's daughter Nell was born in Rome", "profile"),
+    )
+    async with engine(database_url) as memory:
+        await told(memory, nurse, daughter)
+        for asked in ("What do I do for a living?", "我是做什么工作的？"):
+            assert (await looked(memory, Query(text=asked)))[0] == [nurse.text]
+        assert (await looked(memory, Query(text="Where was Nell born?")))[0] == [daughter.text]
+        assert not (await looked(memory, Query(text="Where was I born?")))[0]
+        recall = memory.house.settings.recall
+        for changed in ({"told_weight": 0.0}, {"told_among": 1}):
+            settings = memory.house.settings.model_copy(update={"recall": recall.model_copy(update=changed)})
+            house = memory.house
+            beside = Memory(House(store=house.store, embedder=house.embedder, clock=house.clock, settings=settings))
+            assert not (await looked(beside, Query(text="What do I do for a living?")))[0]
+            assert (await looked(beside, Query(text="Where was I born?")))[0] == [daughter.text]
