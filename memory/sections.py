@@ -9,6 +9,13 @@ from pydantic import BaseModel, ConfigDict, Field
 Count: TypeAlias = Annotated[int, Field(ge=1)]
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Positive: TypeAlias = Annotated[float, Field(gt=0)]
+# A thousand years: what is so far before or after now is still in the calendar.
+_DAYS = 366_000
+Days: TypeAlias = Annotated[float, Field(gt=0, le=_DAYS)]
+Hours: TypeAlias = Annotated[float, Field(gt=0, le=24 * _DAYS)]
+Minutes: TypeAlias = Annotated[float, Field(gt=0, le=1_440 * _DAYS)]
+Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400 * _DAYS)]
+WholeDays: TypeAlias = Annotated[int, Field(ge=1, le=_DAYS)]
 Texts: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]  # YAML has lists, frozen models have tuples
 
 
@@ -53,8 +60,8 @@ class Recall(Part):
     keyword_weight: Share
     actor_boost: Share
     period_boost: Share
-    period_days_after: Positive
-    period_days_before: Positive
+    period_days_after: Annotated[float, Field(ge=0.01, le=_DAYS)]
+    period_days_before: Annotated[float, Field(ge=0.01, le=_DAYS)]
     dated_boost: Share
     asking_penalty: Share
     name_boost: Share
@@ -77,7 +84,7 @@ class DeltaHeader(Part):
     """The delta header: at most `bullets` changes, and how far back a thread that never looked sees."""
 
     bullets: Annotated[int, Field(ge=0, le=3)]
-    lookback_hours: Annotated[float, Field(ge=0)]
+    lookback_hours: Annotated[float, Field(ge=0, le=24 * _DAYS)]
 
 
 class Writing(Part):
@@ -86,12 +93,12 @@ class Writing(Part):
 
     neighbours: Count
     attempts: Count
-    fallback_days: Count
+    fallback_days: WholeDays
     fallback_neighbours: Count
     link_min: Share
     per_turn: Count
     per_day: Count
-    soft_delete_days: Annotated[int, Field(ge=0)]
+    soft_delete_days: Annotated[int, Field(ge=0, le=_DAYS)]
 
 
 class Profile(Part):
@@ -130,7 +137,7 @@ class ModelLimits(Part):
 class ConsentRules(Part):
     """Days a request for consent waits, and the signals after which a benign field changes without one."""
 
-    days: Positive
+    days: Days
     signals: Count
 
 
@@ -154,15 +161,15 @@ class Episodes(Part):
     """When an episode is captured: turns and minutes since the last one, how many a day, hours in which two are merged."""
 
     cooldown_turns: Annotated[int, Field(ge=0)]
-    cooldown_minutes: Annotated[float, Field(ge=0)]
+    cooldown_minutes: Annotated[float, Field(ge=0, le=1_440 * _DAYS)]
     per_day: Annotated[int, Field(ge=0)]
-    merge_hours: Annotated[float, Field(ge=0)]
+    merge_hours: Annotated[float, Field(ge=0, le=24 * _DAYS)]
 
 
 class Insights(Part):
     """How insights are made: hours between two looks, and the most memories and characters that one looks at."""
 
-    every_hours: Positive
+    every_hours: Hours
     activities: Count
     facts: Count
     snippet_chars: Count
@@ -174,20 +181,20 @@ class Consolidation(Part):
     which a memory is no partner any more, and in which no pair is checked twice; whether prompts go to a batch endpoint, what
     of the usual price it takes, and how many days its answers are waited for."""
 
-    every_hours: Positive
+    every_hours: Hours
     per_day: Annotated[int, Field(ge=0)]
     per_prompt: Annotated[int, Field(ge=5, le=10)]
     pairs: Count
     pool: Count
-    recent_hours: Positive
+    recent_hours: Hours
     importance_from: Annotated[int, Field(ge=1, le=5)]
     retrieved_share: Share
-    partner_days: Count
-    fingerprint_days: Count
-    lease_minutes: Positive
+    partner_days: WholeDays
+    fingerprint_days: WholeDays
+    lease_minutes: Minutes
     batch: bool
     batch_price: Share
-    batch_days: Positive
+    batch_days: Days
 
 
 class Forgetting(Part):
@@ -208,7 +215,7 @@ class Ledger(Part):
     """How long what was said is kept word for word, in days, how often it is cleaned, and how long operational events are."""
 
     retention_days: Count
-    cleanup_interval_seconds: Positive
+    cleanup_interval_seconds: Seconds
     run_on_startup: bool
     events_days: Count
 
@@ -219,7 +226,7 @@ class Checkpoints(Part):
 
     messages: Literal["whole", "delta"]
     keep: Count
-    ttl_days: Positive | None
+    ttl_days: Days | None
 
 
 class Procedures(Part):
@@ -229,7 +236,7 @@ class Procedures(Part):
     chars: Count
     steps: Count
     failures: Count
-    wait_seconds: Positive
+    wait_seconds: Seconds
 
 
 class Database(Part):
@@ -242,4 +249,4 @@ class Jobs(Part):
     """How the worker works: jobs at once, and seconds without a heartbeat after which a job's worker counts as dead."""
 
     concurrency: Count
-    stalled_seconds: Positive
+    stalled_seconds: Seconds

@@ -322,11 +322,11 @@ def _recall(source: _Source, content: _Content) -> Recall:
 def _embedders(source: _Source, content: _Content) -> dict[str, Profile]:
     for name, profile in content.embedders.items():
         values = profile.model_dump()
-        for high, low in (("auto", "check"), ("check", "fallback"), ("ceiling", "floor")):
-            if values[high] < values[low]:
+        for high, sign, low in (("auto", ">=", "check"), ("check", ">=", "fallback"), ("ceiling", ">", "floor")):
+            if values[high] < values[low] or (sign == ">" and values[high] == values[low]):
                 paths = [("embedders", name, key) for key in (low, high)]
                 path = next((path for path in paths if source.wrote(path)), paths[0])
-                raise source.bad(path, f"allowed: {high} >= {low}, but they are {values[high]} and {values[low]}")
+                raise source.bad(path, f"allowed: {high} {sign} {low}, but they are {values[high]} and {values[low]}")
     return content.embedders
 
 

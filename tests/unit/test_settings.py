@@ -90,6 +90,16 @@ REFUSED = [
     ("recall:\n\n  threshold: 1.5\n", "line 3: recall.threshold: is 1.5; allowed: at most 1.0"),
     ("recall:\n  actor_boost: -1\n", "line 2: recall.actor_boost: is -1; allowed: at least 0.0"),
     ("recall:\n  threshold: .nan\n", "line 2: recall.threshold: is nan; allowed: a finite number"),
+    (
+        "delta:\n  lookback_hours: 1000000000\n",
+        "line 2: delta.lookback_hours: is 1000000000; allowed: at most 8784000.0",
+    ),
+    ("write:\n  soft_delete_days: 1000000\n", "line 2: write.soft_delete_days: is 1000000; allowed: at most 366000"),
+    ("recall:\n  period_days_after: 1.0e-9\n", "line 2: recall.period_days_after: is 1e-09; allowed: at least 0.01"),
+    (
+        "embedders:\n  default:\n    floor: 0.7\n",
+        "line 3: embedders.default.floor: allowed: ceiling > floor, but they are 0.7 and 0.7",
+    ),
     ("recall:\n  top_k: 500\n", "line 2: recall.top_k: is 500; allowed: at most limits.top_k"),
     ("recall:\n", "line 1: recall: is empty; allowed: keys with values"),
     ("recall: [1, 2]\n", "line 1: recall: is a list of 2; allowed: keys with values"),
