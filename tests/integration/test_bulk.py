@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import socket
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from uuid import uuid4
@@ -118,6 +120,20 @@ async def test_what_no_export_says_changes_nothing(database_url: str) -> None:
             found = [admin.execute(_BYTES, (scope(name).space,)).fetchall() for name in ("ana", "packed", "json")]
         assert len(found[0]) > 5
         assert found[0] == found[1] == found[2]
+
+
+async def test_a_local_socket_takes_what_comes_next(database_url: str) -> None:
+    """More than the system lets it take by itself: a statement is sent while the server is at the one before."""
+    async with engine(database_url) as memory, await psycopg.AsyncConnection.connect(database_url) as plain:
+        await memory.list(scope())
+        async with memory.house.store._connected() as conn:  # type: ignore[attr-defined]
+            if not conn.info.host.startswith("/"):
+                pytest.skip("the database is not on this machine")
+            sizes = []
+            for one in plain, conn:
+                with socket.socket(fileno=os.dup(one.fileno())) as its:
+                    sizes.append(its.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF))
+    assert sizes[1] > sizes[0]
 
 
 async def test_a_search_is_planned_for_what_was_imported(database_url: str) -> None:
