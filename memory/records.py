@@ -76,8 +76,9 @@ class Scope:
 
     def __post_init__(self) -> None:
         named = (self.agent, self.session, self.thread, self.run, self.actor, self.project)
-        for name in (self.owner, self.tenant, *named):
-            if name and _UNSOUND.search(name):
+        # Without `filter` for these two: who has no name is not the user "None".
+        for name in (self.owner, self.tenant, *filter(None, named)):
+            if _UNSOUND.search(name):
                 raise BadInput("a name has a NUL or half a character (a lone surrogate)")
 
     @property

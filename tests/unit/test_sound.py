@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from muniment.memory import wire
+from muniment.memory.records import Scope
 
 TEXTS = st.text(st.sampled_from("aé水\0\\u\ud800\udc00"), max_size=6)
 VALUES = st.recursive(
@@ -36,3 +37,10 @@ def test_what_is_in_doubt_does_not(value: object) -> None:
 def test_an_ordinary_row_passes() -> None:
     """Otherwise the look would be for nothing."""
     assert wire.plainly_sound([{"text": "Zoë wants 水", "tags": [], "confidence": 1.0, "fact": None}])
+
+
+@pytest.mark.parametrize("name", ["owner", "tenant"])
+def test_nobody_is_not_a_user_called_none(name: str) -> None:
+    """All who have no name would share that one's memory."""
+    with pytest.raises(TypeError):
+        Scope(**{"owner": "ana", name: None})  # type: ignore[arg-type]
