@@ -13,8 +13,8 @@ birthplace: birthplace born where_born place_of_birth | born_in native_of
 origin: hometown home_town come_from where_from grow_up grew_up roots originally country nationality | comes_from raised native from born_in born immigrated emigrated british irish french german italian spanish portuguese dutch belgian swiss austrian swedish norwegian danish finnish polish czech hungarian romanian greek turkish russian ukrainian american canadian mexican brazilian australian chinese japanese korean indian
 ethnicity: nationality citizenship citizen passport origin | british english irish scottish french german italian spanish portuguese dutch swedish norwegian danish finnish polish greek turkish russian american canadian mexican brazilian chinese japanese korean indian
 pronouns: pronouns gender | they/them she/her he/him woman man female male nonbinary
-home: live living lived reside residence residing home house city town village place_of_residence address neighbourhood neighborhood district apartment flat postcode where_based which_part_of part_of_town part_of_london which_city which_town which_country where_in where_do_i_stay my_place what_part | lives_in moved relocated settled resides based cottage bungalow villa condo studio_flat loft farmhouse houseboat terraced semi-detached mortgage suburb county dorm moved_to moving_to renting tenant shares_a_house spends_the_winters winters caravan moved_from in_the_countryside in_the_suburbs lives_on lives_with lives_near lives_alone
-housing: house apartment flat home accommodation property place kind_of_home type_of_home sort_of_home own_a_house | cottage bungalow villa condo loft farmhouse houseboat studio_flat bedroom terraced semi-detached detached storey rent mortgage garden rooms dorm tenant landlord caravan tiny_house studio shares_a_house mansion council_flat maisonette
+home: live living lived reside residence residing home house city town village place_of_residence address neighbourhood neighborhood district apartment flat postcode where_based which_part_of part_of_town part_of_london which_city which_town which_country where_in where_do_i_stay my_place what_part | lives_in moved relocated settled resides based cottage bungalow villa condo studio_flat loft farmhouse houseboat terraced semi-detached mortgage suburb county dorm moved_to moving_to renting tenant shares_a_house spends_the_winters winters caravan moved_from in_the_countryside in_the_suburbs lives_on lives_with lives_near lives_alone penthouse high-rise dormitory care_home nursing_home homeless mansion emigrated immigrated relocating
+housing: house apartment flat home accommodation property place kind_of_home type_of_home sort_of_home own_a_house | cottage bungalow villa condo loft farmhouse houseboat studio_flat bedroom terraced semi-detached detached storey rent mortgage garden rooms dorm tenant landlord caravan tiny_house studio shares_a_house mansion council_flat maisonette penthouse high-rise
 floor: floor storey level | floor storey basement attic ground
 rent: rent housing_cost pay_for_my_flat pay_for_my_apartment | rent mortgage monthly landlord
 move: move moving relocate relocating relocation removal removals movers new_home new_flat | moved moves mover removal boxes
@@ -67,7 +67,7 @@ successor: successor succeed take_over follow_me inherit | take_over takes_over 
 """
 
 STUDY = """
-school: school study studied university college uni educated education attend alma_mater go_to_school attended went_to_school where_study which_uni university_am_i my_children_attend children_go_to_school kids_school begin_school start_school | school university college uni academy student kindergarten nursery graduated attends studied_at polytechnic faculty campus primary_school secondary_school high_school elementary start_school starts_school sixth_form boarding_school
+school: school study studied university college uni educated education attend alma_mater go_to_school attended went_to_school where_study which_uni university_am_i begin_school start_school which_universities which_colleges universities colleges apply | school university college uni academy student kindergarten nursery graduated attends studied_at polytechnic faculty campus primary_school secondary_school high_school elementary start_school starts_school sixth_form boarding_school applied_to mit harvard oxford cambridge stanford yale final_year graduation
 major: study major subject degree studying field_of_study course_of_study studied read_at | studies studied majored degree bachelor master msc ba bsc phd biology chemistry physics maths mathematics history law medicine economics psychology philosophy engineering computer_science literature linguistics nursing architecture art design sociology
 graduation: graduate graduation finish_school finish_university | graduated graduates graduation degree
 thesis: thesis dissertation research doctoral doctorate paper phd | thesis dissertation doctoral paper research
@@ -101,13 +101,13 @@ diet: diet eat food vegetarian vegan eating_habits nutrition meat dietary | vege
 """
 
 FOOD = """
-food: food eat dish meal cuisine cook favourite_food favorite_food lunch dinner restaurant_food snack order | eats dish cuisine sushi pizza pasta curry rice noodles soup salad ramen burger tacos steak risotto lasagne stew dumplings paella italian_food thai_food indian_food cooks bakes loves_eating spicy
-dislikefood: dislike hate not_like don't_like can't_stand cannot_stand least_favourite | hates dislikes does_not_like can't_stand doesn't_like
+food: food eat dish meal cuisine cook favourite_food favorite_food lunch dinner restaurant_food snack order pizza burger sandwich soup pasta meal_of_choice eat_most | eats dish cuisine sushi pizza pasta curry rice noodles soup salad ramen burger tacos steak risotto lasagne stew dumplings paella italian_food thai_food indian_food cooks bakes loves_eating spicy meatballs stir-fry tapas hummus falafel kebab schnitzel goulash pierogi pho dim_sum fish_and_chips roast
+dislikefood: dislike hate not_like don't_like can't_stand cannot_stand least_favourite left_off leave_off leave_out not_put hold_the | hates dislikes does_not_like can't_stand doesn't_like allergic
 spice: spicy hot spice heat how_hot hot_food chilli curry | spicy chilli chili hot mild curry
 breakfast: breakfast morning_meal | breakfast porridge cereal muesli toast granola oatmeal
 drink: drink beverage thirsty order_at_the_bar favourite_drink favorite_drink | drinks coffee tea espresso cappuccino latte juice water cola wine beer whisky whiskey gin cocktail kombucha matcha lemonade soda
 coffee: coffee caffeine espresso how_take_my_coffee regular_coffee | coffee espresso cappuccino latte flat_white decaf americano milk sugar
-alcohol: alcohol wine beer drink_alcohol glass_of_wine whisky booze bar pub cocktail | alcohol wine beer sober teetotal whisky gin cocktail does_not_drink
+alcohol: alcohol wine beer drink_alcohol glass_of_wine whisky booze bar pub cocktail champagne prosecco cider cocktails vodka rum drunk toast_with | alcohol wine beer sober teetotal whisky gin cocktail does_not_drink recovering_alcoholic alcoholic in_recovery quit_drinking stopped_drinking champagne vodka rum tipsy
 cooking: cook cooking bake baking make_for_dinner recipe kitchen | cooks bakes baking cooking recipe bread cake grills
 restaurant: restaurant eat_out eating_out go_out_to_eat place_to_eat cafe | restaurant trattoria bistro cafe pizzeria diner pub
 sweet: dessert sweet sweets candy cake treat ice_cream | dessert cake chocolate ice_cream tiramisu pie cookies sweet pudding pastry
@@ -138,7 +138,7 @@ podcast: podcast listen radio | podcast radio
 game: game games play video_game board_game console gaming card_game card_games board_games puzzle | plays playstation xbox nintendo switch minecraft zelda chess board_games game games poker catan dungeons pc bridge rummy canasta whist solitaire crossword sudoku backgammon checkers dominoes go
 art: art paint painting draw drawing museum | paints watercolour watercolor draws oil_painting sketches exhibition gallery museum sculpture drawing calligraphy
 craft: craft handmade make_by_hand knit sew handicraft handicrafts crafts | knits crochets sews pottery ceramics woodworking carpentry embroidery quilting origami crochet crocheting sew sewing macrame jewellery_making weaving
-dance: dance dancing | dances salsa ballet tango ballroom dancing hip-hop swing
+dance: dance dancing the_dance ball | dances salsa ballet tango ballroom dancing hip-hop swing prom ball
 photo: photo photos photograph camera take_pictures picture pictures shoot photography | photography photographer camera nikon canon sony fujifilm leica lens lightroom pictures photos photoshop
 garden: garden gardening allotment plants plant grow growing balcony flowers | garden allotment plants grows roses tomatoes herbs balcony flowers orchard greenhouse tulips
 collect: collect collection | collects collection stamps coins vinyl records cards
@@ -158,6 +158,25 @@ colour: colour color shade | red blue green yellow black white grey gray purple 
 """
 
 THINGS = """
+prom: prom graduation_ball | prom
+parttime: part-time side_job | part-time weekends
+cheer: cheer root support | supports supporter fan follows united city
+coach: coach trainer personal_trainer work_out_with | trainer coach personal_trainer
+blog: blog blogger write_about channel | blog blogger youtube_channel newsletter podcast column
+stolen: happened_to what_happened | stolen broken lost crashed died damaged burnt burned flooded
+visa: stay_in_the_country visa residence_permit permit allowed_to_stay | visa residence_permit green_card permit expires
+alarm: alarm wake get_out_of_bed rise | gets_up wakes alarm up_at
+teach: teach teaching subject_do_i_teach | teaches teacher lecturer tutor professor instructor
+review: assess assessed appraisal review evaluate | review appraisal evaluation assessment
+disability: disability disabled handicap mobility | wheelchair disabled disability blind deaf amputee prosthesis crutches guide_dog
+position: position which_position | goalkeeper striker midfielder defender winger goalie forward guard centre pitcher quarterback
+bone: bone bones fracture cast plaster | broke broken fractured wrist ankle arm leg collarbone rib cast
+carbs: pasta bread rice potatoes carbs sugar | keto low-carb gluten coeliac celiac diabetic atkins paleo
+published: published publish publication come_out released release | comes_out published publishes release released launch launches
+curfew: have_to_be_home be_home curfew come_home | curfew
+money_side: pocket_money extra_money on_the_side make_some_money side_income | delivers babysits tutors part-time weekends sells paper_round dog_walking
+sailing: sail sailing | sails yacht regatta sailboat
+boat: boat boats ship yacht vessel | boat yacht sailboat canoe kayak dinghy narrowboat barge motorboat ferry
 debt: debt owe owing debts | loan mortgage debt owes student_loan credit_card
 speech: speech speech_problem speak_clearly speaking_problem | stammer stutter speech lisp impediment
 timezone: time_zone timezone | time_zone cet gmt utc est pst
@@ -209,14 +228,14 @@ clothes: wear clothes clothing outfit wardrobe dress style fashion shoes jacket 
 shoe: shoe shoes trainers sneakers boots footwear | shoes sneakers trainers boots asics nike adidas sandals
 shop: shop shopping groceries supermarket buy_food | shops supermarket tesco aldi lidl market groceries
 buy: buy purchase need_to_buy get shopping_list want_to_get have_to_buy | buy buys needs purchase wants_a new
-sold: sell sold get_rid_of give_away | sold sells selling
+sold: sell sold get_rid_of give_away bought_my_company bought_my who_bought | sold sells selling acquired
 roof: roof rooftop on_top barn | roof solar_panels solar panels barn tiles chimney loft
 gift: gift present birthday_present surprise | gift present surprise
 bank: bank account banking bank_account | bank account revolut barclays hsbc
 loan: loan mortgage debt owe repay credit | loan mortgage debt owes pay_off credit
 savings: save saving savings save_up put_aside | saves saving savings deposit
 budget: budget spend afford how_much_can_i_spend spend_on allowed_to_spend | budget spend limit dollars_a_week pounds_a_week
-invest: invest investment stocks shares pension_fund | invests stocks etf shares bonds crypto bitcoin index_fund
+invest: invest investment stocks shares pension_fund put_my_money | invests stocks etf shares bonds crypto bitcoin index_fund funds wind_farms property
 subscription: subscription subscribe subscribed streaming | subscription subscribes netflix spotify membership
 bill: bill electricity provider internet energy_supplier | bill provider electricity internet gas contract
 wedding: wedding get_married marry wedding_day tie_the_knot getting_married | wedding marries marrying engaged married fiance fiancee bride groom
@@ -235,10 +254,10 @@ dislike: dislike hate detest annoy annoys bother bothers can't_stand not_like pe
 """
 
 PEOPLE = """
-spouse: wife husband spouse partner better_half other_half significant_other late_husband late_wife | wife husband spouse married widow widower late_husband late_wife widowed
-partner: partner girlfriend boyfriend dating relationship significant_other seeing_someone love_life fiance fiancee better_half in_a_relationship_with my_relationship together_with going_out_with | girlfriend boyfriend partner dating fiance fiancee relationship
+spouse: wife husband spouse partner better_half other_half significant_other late_husband late_wife | wife husband spouse married widow widower late_husband late_wife widowed divorced single
+partner: partner girlfriend boyfriend dating relationship significant_other seeing_someone love_life fiance fiancee better_half in_a_relationship_with my_relationship together_with going_out_with | girlfriend boyfriend partner dating fiance fiancee relationship single divorced
 ex: ex ex-wife ex-husband former_wife former_husband ex-girlfriend ex-boyfriend | ex ex-wife ex-husband divorced
-marital: married marry single divorced widowed marital_status relationship_status widow widower husband_alive wife_alive | married single divorced separated widowed widow widower engaged divorce wedding wife husband
+marital: married marry single divorced widowed marital_status relationship_status widow widower husband_alive wife_alive wife husband_anymore | married single divorced separated widowed widow widower engaged divorce wedding wife husband
 child: child children kid kids offspring boys girls little_ones twins | child children son daughter sons daughters kid kids baby twins toddler au_pair babysitter nanny nursery kindergarten childminder daycare parents_evening
 son: son sons boy boys | son sons boy
 daughter: daughter daughters girl girls | daughter daughters girl

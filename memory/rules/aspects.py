@@ -22,7 +22,7 @@ FAMILY = vocabulary(
 # Whoever belongs to somebody: what is said of them is not said of the user.
 PEOPLE = FAMILY | vocabulary(
     "boss colleague assistant doctor dentist therapist advisor attorney landlord teacher cofounder neighbour vet"
-    " roommate sitter client"
+    " roommate sitter client exercise_partner"
 )
 _ONLY_ASKED = "?"  # before an entry that tells nothing
 _LONGEST = 6  # characters of a Chinese piece
@@ -124,7 +124,7 @@ def tables() -> Tables:
             rf"(?P<who>{chinese})(?:的?名字)?(?:名?叫做?|是)(?P<name>{_ZH}{{1,3}}?|[A-Za-z]+)(?=$|[，。,、；（ ]|今年|在|和)"
             rf"|名?叫(?P<name_before>{_ZH}{{1,4}}?|[A-Za-z]+)的(?P<who_after>{chinese})"
         ),
-        whose_zh=re.compile(rf"用户(?:的|家的?)?(?:{_one_of(belonging)})"),
+        whose_zh=re.compile(rf"用户(?:的|家的?)?[大小二三老]?(?:{_one_of(belonging)})"),
     )
 
 

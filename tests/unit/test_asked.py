@@ -51,6 +51,12 @@ def test_words_that_say_little_tell_nothing(question: str, statement: str) -> No
     assert tells(question, statement) == 0
 
 
+def test_a_part_of_a_piece_of_chinese_tells_a_part_of_it() -> None:
+    """Where nothing else is known of it; a character of one that asks for an aspect tells nothing."""
+    assert 0 < tells("我去过崇明岛吗？", "用户在崇明骑车") < tells("我去过崇明岛吗？", "用户在崇明岛骑车")
+    assert tells("我喜欢吃什么菜？", "用户喜欢看悬疑小说") == 0
+
+
 def test_light_words_are_what_matters_where_there_are_no_others() -> None:
     """A name is asked for by nothing but its word."""
     assert tells("What's my name?", "The user goes by Margo") > 0
