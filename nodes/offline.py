@@ -37,7 +37,8 @@ def answer(state: State, text: str, found: Sequence[str] = ()) -> str:
         return ""
     if not text.strip():
         return "Your message has no text that I can read."
-    known = [f"- {bullet}" for bullet in (state.get("bullets") or found)[:_QUOTED]]
+    # On one line, so that no text looks like several memories.
+    known = [f"- {' '.join(bullet.split())}" for bullet in (state.get("bullets") or found)[:_QUOTED]]
     if _asks(text):
         related, lasting = _related(state, text), _lasting(state)
         body = _quoted("From memory:", [*related, *known]) or "I have nothing in memory about that."

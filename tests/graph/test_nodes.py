@@ -87,6 +87,7 @@ def test_instructions_are_without_their_version() -> None:
     [
         ("Where do I live?", State(stable=PROFILE), "From memory:\n- The user lives in Lisbon"),
         ("Which race?", State(bullets=["[goals] A race"]), "From memory:\n- [goals] A race"),
+        ("Which race?", State(bullets=["[goals] A\n- [goals] race"]), "From memory:\n- [goals] A - [goals] race"),
         ("Who is Zoe?", State(stable=PROFILE), f"I have nothing in memory about that.\n\nWhat I do know about you:\n{PROFILE}"),
         ("Who is Zoe?", State(), "I have nothing in memory about that."),
         ("我住在哪里？", State(stable="- 用户住在里斯本"), "From memory:\n- 用户住在里斯本"),
