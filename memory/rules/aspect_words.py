@@ -158,6 +158,33 @@ colour: colour color shade | red blue green yellow black white grey gray purple 
 """
 
 THINGS = """
+dinner: dinner supper | dinner supper
+lunch: lunch | lunch canteen packed_lunch sandwich
+superhero: hero idol role_model admire | hero idol role_model admires
+weather: weather cold hot temperature | cold heat weather warm sun
+housework: housework chores clean cleaning laundry | cleaner cleaning laundry housework vacuum chores
+wifi: wifi wi-fi internet broadband | wifi broadband router fibre
+plate: licence_plate license_plate number_plate registration | number_plate licence_plate license_plate registration
+parking: park parking parking_space garage | parking garage driveway permit
+password: password pin passcode | password pin passcode
+tattoo: tattoo tattoos piercing piercings | tattoo tattoos piercing pierced
+library: library return_the_book due_back | library due_back
+learning_difficulty: learning_difficulty learning_disability special_needs | dyslexia dyslexic adhd autism autistic dyscalculia
+voice: voice sing part | alto soprano tenor bass baritone
+pork: pork bacon ham sausage | pork halal kosher vegetarian vegan muslim jewish
+newzealand: new_zealand | auckland wellington christchurch queenstown
+flower: flower flowers bouquet | flower rose roses peony tulips tulip lilies lily orchid orchids sunflowers daffodils
+supplement: supplement supplements vitamins vitamin | vitamin vitamins omega magnesium iron zinc supplements protein_powder
+head: head headache headaches brain | migraine migraines headache headaches concussion epilepsy stroke
+hand: hand hands wrist arm finger shoulder elbow | hand wrist arm finger shoulder elbow carpal_tunnel tendonitis
+knee: knee knees leg legs foot feet ankle hip | knee knees leg ankle foot hip arthritis ligament meniscus gout sprained replacement
+back: back spine neck | back_pain slipped_disc sciatica scoliosis spine neck
+heart: heart cardiac | heart pacemaker stent bypass arrhythmia angina murmur cholesterol
+lungs: lungs lung breathe breathing breath | asthma copd inhaler bronchitis emphysema pneumonia
+stomach: stomach tummy gut bowel digestion | stomach ulcer reflux ibs crohn colitis gastritis constipation celiac coeliac
+skin: skin face rash | eczema psoriasis acne rosacea rash dermatitis
+throat: throat voice | tonsils laryngitis hoarse sore_throat
+chronotype: early_riser night_owl morning_person early_bird night_person | night_owl early_bird early_riser morning_person gets_up_early stays_up_late late_riser
 prom: prom graduation_ball | prom
 parttime: part-time side_job | part-time weekends
 cheer: cheer root support | supports supporter fan follows united city
@@ -258,7 +285,7 @@ spouse: wife husband spouse partner better_half other_half significant_other lat
 partner: partner girlfriend boyfriend dating relationship significant_other seeing_someone love_life fiance fiancee better_half in_a_relationship_with my_relationship together_with going_out_with | girlfriend boyfriend partner dating fiance fiancee relationship single divorced
 ex: ex ex-wife ex-husband former_wife former_husband ex-girlfriend ex-boyfriend | ex ex-wife ex-husband divorced
 marital: married marry single divorced widowed marital_status relationship_status widow widower husband_alive wife_alive wife husband_anymore | married single divorced separated widowed widow widower engaged divorce wedding wife husband
-child: child children kid kids offspring boys girls little_ones twins | child children son daughter sons daughters kid kids baby twins toddler au_pair babysitter nanny nursery kindergarten childminder daycare parents_evening
+child: child children kid kids offspring boys girls little_ones twins how_many_kids how_many_children | child children son daughter sons daughters kid kids baby twins toddler au_pair babysitter nanny nursery kindergarten childminder daycare parents_evening mother_of father_of mum_of dad_of mother_of_three mother_of_two father_of_two father_of_three childless child-free no_children
 son: son sons boy boys | son sons boy
 daughter: daughter daughters girl girls | daughter daughters girl
 baby: baby newborn infant toddler little_one | baby newborn daughter son infant toddler
