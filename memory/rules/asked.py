@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from muniment.memory.rules import aspects, chinese_aspects, words
-from muniment.memory.rules.aspects import FAMILY, NONE, PEOPLE, Aspects, Told, told
+from muniment.memory.rules.aspects import FAMILY, NONE, PEOPLE, Aspects, Told
 from muniment.memory.rules.kindred import tellers
 from muniment.memory.rules.text import vocabulary
 
@@ -142,11 +142,11 @@ def _joined(parts: Iterable[Part]) -> list[Part]:
     return done
 
 
-def called(texts: Iterable[str]) -> Called:
-    """Who is called what, as any of the texts tells it."""
+def called(statements: Iterable[Told]) -> Called:
+    """Who is called what, as any of the statements tells it."""
     found: dict[str, Aspects] = {}
-    for text in texts:
-        for name, whose in told(text).called:
+    for one in statements:
+        for name, whose in one.called:
             found[name] = found.get(name, NONE) | whose
     return found
 

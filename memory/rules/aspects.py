@@ -182,7 +182,7 @@ def _telling(stemmed: Sequence[str], table: Table) -> Iterator[Aspects]:
             yield from _pieces(word.removeprefix("用户"), table)
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=4_096)
 def told(text: str, predicate: str = "") -> Told:
     """What a statement tells, with the predicate of its fact; kept, because a search meets the same memories again and again."""
     stemmed, tells, folded = stems(text), tables().tells, words.fold(text)

@@ -223,10 +223,9 @@ def _closely(found: Sequence[Found], lens: Lens) -> Iterator[tuple[float, float,
     if asked is None or not asked.parts:
         yield from [(0.0, 1.0, 1.0)] * len(found)
         return
-    names = called(one.memory.text for one in found)
-    for one in found:
-        fact = one.memory.fact
-        statement = told(one.memory.text, fact.predicate if fact else "")
+    statements = [told(one.memory.text, one.memory.fact.predicate if one.memory.fact else "") for one in found]
+    names = called(statements)
+    for one, statement in zip(found, statements, strict=True):
         tells, sure, another = read(asked, statement, names, (one.memory.actor_id or "").lower())
         told_of = tells if sure else lens.spoken * tells
         yield told_of, 1.0 if tells or not statement.stated else 0.0, 1 - recall.another_penalty if another else 1.0

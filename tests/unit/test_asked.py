@@ -11,7 +11,7 @@ from muniment.memory.rules.aspects import told
 
 
 def tells(question: str, statement: str, *others: str) -> float:
-    return read(asked(question), told(statement), called([statement, *others])).tells
+    return read(asked(question), told(statement), called(map(told, [statement, *others]))).tells
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_a_name_is_known_by_whose_it_is() -> None:
     daughter = "The user's daughter Nell is five"
     assert tells("What helps my daughter sleep?", "Nell sleeps best with white noise", daughter) > 0.5
     assert tells("What does Nell study?", "The user's daughter studies law", "Nell is tall", daughter) > 0.5
-    assert called([daughter, "The user has two sons, Leo and Max"]).keys() == {"nell", "leo", "max"}
-    assert called(["用户养了一只叫豆豆的猫", "用户的女儿叫朵朵"]).keys() == {"豆豆", "朵朵"}
+    assert called(map(told, [daughter, "The user has two sons, Leo and Max"])).keys() == {"nell", "leo", "max"}
+    assert called(map(told, ["用户养了一只叫豆豆的猫", "用户的女儿叫朵朵"])).keys() == {"豆豆", "朵朵"}
     assert tells("我女儿在哪里上学？", "朵朵在实验小学读书", "用户的女儿叫朵朵") > 0.5
 
 
@@ -105,7 +105,7 @@ def test_a_name_is_known_by_whose_it_is() -> None:
 )
 def test_what_is_of_somebody_else_is_no_answer(question: str, statement: str, another: bool) -> None:
     """Neither what is theirs for who asks of themselves, nor the asker's own for who asks of them."""
-    names = called([statement, "The user's son Nell is five"])
+    names = called(map(told, [statement, "The user's son Nell is five"]))
     assert read(asked(question), told(statement), names).another is another
 
 
@@ -129,7 +129,7 @@ def test_a_share_is_a_share(question: str, statement: str) -> None:
     """Whatever the texts are, and the same again."""
     what = asked(question)
     if what.parts:
-        names = called([statement])
+        names = called([told(statement)])
         found = read(what, told(statement), names)
         assert 0 <= found.tells <= 1
         assert found == read(asked(question), told(statement), names)
