@@ -71,7 +71,7 @@ def terms(query: str) -> tuple[str, ...]:
 def periods(query: str, now: datetime) -> tuple[Period, ...]:
     """The periods that the first dates of a query name, each from its first moment to before its end, in the order of time
     and apart from one another."""
-    named = {(mention.when, mention.partial): mention for mention in dates.mentions(query, now)}
+    named = {(mention.when, mention.partial, mention.preposition): mention for mention in dates.mentions(query, now)}
     apart: list[Period] = []
     for start, end in sorted(period for one in list(named.values())[:_MOST_DATES] for period in _periods(one, now)):
         if apart and start <= apart[-1][1]:
@@ -92,6 +92,12 @@ def _near(moment: datetime, start: datetime, end: datetime, before: float, after
 
 
 def _periods(mention: dates.Mention, now: datetime) -> Iterator[Period]:
+    named = list(_named(mention, now))
+    begun = [(start, max(end, now)) for start, end in named if start <= now]
+    yield from begun[-1:] if begun and mention.preposition == "since" else named
+
+
+def _named(mention: dates.Mention, now: datetime) -> Iterator[Period]:
     when = mention.when
     for year in range(now.year + _YEARS[0], now.year + _YEARS[1] + 1) if mention.partial else [when.start.year]:
         try:

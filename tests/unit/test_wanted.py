@@ -76,6 +76,20 @@ def test_the_end_of_the_calendar_is_no_error(query: str) -> None:
     assert wanted.periods(query, NOON) == ()
 
 
+@pytest.mark.parametrize(
+    ("query", "start", "end"),
+    [
+        ("What changed since 2020?", datetime(2020, 1, 1, tzinfo=UTC), NOON),
+        ("Since March, what has Ana read?", datetime(2026, 3, 1, tzinfo=UTC), NOON),
+        ("in 2020", datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)),
+        ("since 2090", datetime(2090, 1, 1, tzinfo=UTC), datetime(2091, 1, 1, tzinfo=UTC)),
+    ],
+)
+def test_what_has_been_since_then(query: str, start: datetime, end: datetime) -> None:
+    """It lasts until now, from the last time that a date without a year came; what is yet to begin is as long as it is."""
+    assert wanted.periods(query, NOON) == ((start, end),)
+
+
 @pytest.mark.parametrize("query", ["5月" * 2_000, "May 1, 3 May, " * 300, "next year last year " * 200])
 def test_dates_without_end_are_a_few_periods(query: str) -> None:
     """Every memory is held against each: what is said again, and what comes after many dates, is no more of them."""
