@@ -233,11 +233,11 @@ def has_cjk(text: str) -> bool:
 def legible(scripts: Collection[str], *texts: str) -> bool:
     """Whether an embedder that knows these scripts can read the texts. What is in an alphabet that it does not know is letters
     to it, of which any two texts are alike; a name in it among other words is not in the way. Who knows CJK knows them all."""
-    return "cjk" in scripts or all(text.isascii() or _is_latin(text) for text in texts)
+    return "cjk" in scripts or all(map(_is_latin, texts))
 
 
 def _is_latin(text: str) -> bool:
-    return not has_cjk(text) and 2 * len(_LATIN.findall(text)) >= len(_LETTER.findall(text))
+    return text.isascii() or (not has_cjk(text) and 2 * len(_LATIN.findall(text)) >= len(_LETTER.findall(text)))
 
 
 def fold(text: str) -> str:

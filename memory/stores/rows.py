@@ -125,21 +125,24 @@ def found(values: Sequence[Any], pairs: Sequence[tuple[str, str] | None]) -> Fou
     """The values of a row of the `search` block behind its head, in their order, as a Found; `pairs` has what each word that was
     looked for counts for."""
     *columns, share, edges, cosine, ranks, traits = values
-    ranks = ranks or {}
-    said: dict[str, tuple[str, ...]] = {}
-    for pair in (pairs[place - 1] for place in ranks.pop("words", None) or ()):
-        if pair is not None:
-            term, word = pair
-            said[term] = (*said.get(term, ()), word)
     return Found(
         memory=remembered(columns),
         cosine=cosine,
         keyword=share or 0.0,
         edges={MemoryId(UUID(id_)): strength for id_, strength in edges.items()} if edges else {},
-        ranks={name: place for name, place in ranks.items() if place},
-        words=said,
         traits=tuple(traits),
+        **_explained(ranks, pairs) if ranks else {},
     )
+
+
+def _explained(ranks: Mapping[str, Any], pairs: Sequence[tuple[str, str] | None]) -> dict[str, Any]:
+    """The places in the channels, and of the terms that were met the words that told them."""
+    said: dict[str, tuple[str, ...]] = {}
+    for pair in (pairs[place - 1] for place in ranks["words"] or ()):
+        if pair is not None:
+            term, word = pair
+            said[term] = (*said.get(term, ()), word)
+    return {"ranks": {name: ranks[name] for name in ("dense", "keyword") if ranks[name]}, "words": said}
 
 
 def entry(row: Mapping[str, Any]) -> JournalEntry:
