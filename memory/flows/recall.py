@@ -67,6 +67,9 @@ async def read(house: House, reader: Reader, asked: Query, search: Search) -> Re
     while True:
         sight = await house.store.look(reader, search, as_of=as_of)
         asof.reached(sight.rev, as_of)
+        if wider := _wider(house, search, sight):
+            search = wider
+            continue
         room = Room(
             top_k=asked.top_k,
             budget=asked.budget_tokens,
@@ -92,15 +95,18 @@ async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revisi
     moving = tuple(sorted(reader.allowed - set(lasting)))
     asked = Query(text=text, top_k=recall.context_bullets)
     search = await prepare(house, asked, moving) if gate.skip(text, "user") not in _NOTHING_ASKED else None
-    sight = await house.store.look(
+    look = partial(
+        house.store.look,
         reader,
-        search,
         stable=lasting,
         stable_limit=house.settings.limits.profile_items,
         thread=scope.thread,
         horizon=house.clock.now() - lookback,
         as_of=as_of,
     )
+    sight = await look(search)
+    if search and (wider := _wider(house, search, sight)):
+        sight = await look(wider)
     asof.reached(sight.rev, as_of)
     budget, bullets = recall.context_budget_tokens, house.settings.delta.bullets
     header = render.fitting(sight.delta, house.categories, bullets, budget) if sight.delta else ""
@@ -163,6 +169,15 @@ def _kept(house: House, sight: Sight, lens: Lens, room: Room) -> tuple[list[Hit]
             kept, spent, _ = room.pack([*kept, *beside])
     shown = {hit.memory.id for hit in kept}
     return kept, spent, [one for one in left if one.id not in shown]
+
+
+def _wider(house: House, search: Search, sight: Sight) -> Search | None:
+    """The search for all of a few memories that are read closely, where only words have picked the candidates: what tells the
+    answer in other words may not be one of them."""
+    recall = house.settings.recall
+    closely = recall.told_weight and sight.among <= recall.told_among
+    by_words = recall.semantic_weight and not search.weights.semantic
+    return evolve(search, candidates=sight.among) if closely and by_words and search.candidates < sight.among else None
 
 
 def _starved(search: Search, kept: Sequence[Hit], left: Sequence[Omission], top_k: int) -> bool:

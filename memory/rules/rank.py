@@ -51,11 +51,12 @@ class Lens:
 
 
 def weights(query: str, profile: Profile, recall: Recall) -> Weights:
-    """By what the store picks its candidates: the score without what only orders the relevant."""
+    """By what the store picks its candidates: the score without what only orders the relevant, nor by a meaning that the embedder
+    cannot read."""
     return Weights(
         floor=profile.floor,
         ceiling=profile.ceiling,
-        semantic=recall.semantic_weight,
+        semantic=recall.semantic_weight if words.legible(profile.scripts, query) else 0.0,
         keyword=recall.keyword_weight,
         kindred=recall.kindred_weight,
         actor=recall.actor_boost,
