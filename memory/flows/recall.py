@@ -254,7 +254,7 @@ async def prepare(house: House, asked: Query, categories: tuple[str, ...]) -> Se
         kindred=kindred(terms) if house.settings.recall.kindred_weight else (),
         categories=categories,
         filters=asked.filters,
-        candidates=max(house.settings.recall.candidates, 2 * asked.top_k),
+        candidates=max(house.settings.recall.candidates, 3 * asked.top_k // 2),
         weights=weights(text, house.profile, house.settings.recall),
         periods=wanted.periods(text, house.clock.now()) if house.settings.recall.period_boost else (),
         speakers=words.spoken(text),

@@ -29,7 +29,7 @@ _PARTS = (
     "semantic", "keyword", "actor", "period", "dated", "asking", "name", "recency", "importance", "pinned", "relation",
     "told",
 )  # fmt: skip
-_GATED = 20  # the best of so many decides whether anything is relevant at all
+_GATED = 16  # the best of so many decides whether anything is relevant at all
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
 
 _LARGE, _READ, _WRITE = blocks("large"), blocks("read"), blocks("write")
-_WIDE = 4  # times the candidates: with half of it some queries of several words miss two of the first ten (ADR 20)
+_WIDE = 6  # times the candidates: with half of it some queries of several words miss two of the first ten (ADR 20)
 _MOST = 10_000  # postings that are read; the words that have more only tell the found apart
 _FEW = 2_000  # memories of the one speaker whom a question names: all are looked at
 _SHARE, _LEAST = 0.05, 1_000  # of the memories, and at all: so many changes make lists old
