@@ -30,7 +30,7 @@ from muniment.memory.upkeep import RunId
 
 _BUFFERED = 200
 _RESAID = 1_000
-_LAST_SECONDS = 3.0  # that somebody who wants to leave is kept
+LAST_SECONDS = 3.0  # that somebody who wants to leave is kept
 
 
 class House:
@@ -102,7 +102,7 @@ class House:
             await asyncio.shield(writing)
         finally:
             with suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.gather(writing, return_exceptions=True), _LAST_SECONDS)
+                await asyncio.wait_for(asyncio.gather(writing, return_exceptions=True), LAST_SECONDS)
             await self.store.close()
             await self.embedder.close()
             if self.model is not None:

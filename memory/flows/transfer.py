@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
 
 from muniment.memory.errors import BadInput
 from muniment.memory.flows import incoming
-from muniment.memory.flows.house import House, safe_value, unwanted
+from muniment.memory.flows.house import LAST_SECONDS, House, safe_value, unwanted
 from muniment.memory.flows.write import keep, safe_candidate
 from muniment.memory.plan import Change, Parcel, WritePlan
 from muniment.memory.ports import Dump
@@ -160,11 +161,29 @@ async def load(house: House, scope: Scope, rows: Iterable[Mapping[str, Any]], pr
             said = tuple(
                 one for line in some for one in line.candidates if one.text not in outdated or line.at or not line.read
             )
-            receipt = await keep(house, scope, said, (), node="face", said_at=some[0].at, apart=len(some) > 1)
-            written += len(receipt.changes)
-            if progress:
-                progress(len(some))
+            written += await _kept(house, scope, some, said, progress)
     return written
+
+
+async def _kept(
+    house: House, scope: Scope, some: Sequence[incoming.Line], said: tuple[Candidate, ...], progress: Progress | None
+) -> int:
+    """How many changes what these lines say came to. Who is cancelled meanwhile, as by Ctrl-C, still learns of a write that is all
+    but done: else it would be there, and nobody told."""
+
+    async def keeping() -> int:
+        receipt = await keep(house, scope, said, (), node="face", said_at=some[0].at, apart=len(some) > 1)
+        if progress:
+            progress(len(some))
+        return len(receipt.changes)
+
+    writing = asyncio.create_task(keeping())
+    try:
+        return await asyncio.shield(writing)
+    except asyncio.CancelledError:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.gather(writing, return_exceptions=True), LAST_SECONDS)
+        raise
 
 
 def _together(lines: Sequence[incoming.Line]) -> Iterator[Sequence[incoming.Line]]:
