@@ -3,6 +3,7 @@ is."""
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -128,6 +129,29 @@ async def test_notes_that_are_written_together_come_to_what_they_would_alone(dat
         edges, of_ben = [await strengths(memory, owner) for owner in ("ana", "ben")]
         assert edges == pytest.approx(of_ben, abs=1e-3)
         assert len(edges) > len(set(ours))
+
+
+async def test_who_leaves_an_import_learns_of_what_was_just_written(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cancellation that comes when the rows are in, and their receipt is not, still counts them."""
+    counted: list[int] = []
+    async with engine(database_url) as memory:
+        commit = memory.house.store.commit
+
+        async def late(plan: WritePlan) -> Receipt:
+            done = await commit(plan)
+            loading.cancel()
+            await asyncio.sleep(0.01)
+            return done
+
+        monkeypatch.setattr(memory.house.store, "commit", late)
+        rows = [{"text": f"Note {n}: a train to Porto"} for n in range(200)]
+        loading = asyncio.create_task(memory.load(scope(), rows, counted.append))
+        with pytest.raises(asyncio.CancelledError):
+            await loading
+        assert counted == [128]
+        assert 0 < len(await memory.list(scope(), limit=1_000)) <= 128
 
 
 async def test_no_correction_is_taken_back(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
