@@ -1,10 +1,11 @@
 """Everyday questions over small memories: what new users have told in their first days, asked for in other words.
 
-python -m benchmarks.everyday [FILE] [--half tune|held-out|later] [--misses] [--json] [--limit N]
+python -m benchmarks.everyday [FILE] [--half tune|held-out|later] [--beside FILE] [--misses] [--json] [--limit N]
 
-Each user of `data/everyday.json` has a space of a few memories. Every question is asked as the supervisor asks by default,
-once more without kindred words, and once without the close reading; some of them nothing in the space answers. A further
-half is in a file of its own and is asked only by its name.
+Each user of `data/everyday.json` has a space of a few memories, and with `--beside` some hundred turns of a conversation of
+others besides. Every question is asked as the supervisor asks by default, and once more without each ingredient that is for
+such questions; some of them nothing in the space answers. A further half is in a file of its own and is asked only by its
+name.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import cycle, product
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 from benchmarks import ablation, harness, recall
+from muniment.faces import locomo
 from muniment.memory import bootstrap, settings
 from muniment.memory.engine import Memory
 from muniment.memory.records import Candidate, Query, Scope
@@ -32,6 +34,8 @@ FURTHER = {"later": DATA.with_name("everyday_later.json")}
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 EVERY = "all"
 OPEN = "tune"  # the half whose questions may be looked at
+INGREDIENTS = ("told", "own", "hint")  # of `ablation.PARTS`
+TURNS = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,35 +106,43 @@ def read(file: Path, halves: Sequence[str], limit: int | None = None) -> list[Us
     return [user for users in some.values() for user in users[:limit]]
 
 
-async def measure(file: Path, halves: Sequence[str], limit: int | None, *, misses: bool) -> dict[str, Any]:
-    """Write every user's memories, then ask every question with the settings as they are, without kindred words, and without
-    close reading."""
+def talks(file: Path) -> list[Sequence[Candidate]]:
+    """The first turns of every conversation of a LoCoMo file. Raises BadInput."""
+    content = json.loads(file.read_text(encoding="utf-8"))
+    return [one.candidates[:TURNS] for one in locomo.conversations(content)]
+
+
+async def measure(
+    file: Path, halves: Sequence[str], limit: int | None, *, beside: Path | None = None, misses: bool
+) -> dict[str, Any]:
+    """Write every user's memories, and one of the conversations `beside` them; then ask every question with the settings as they
+    are, and without each of `INGREDIENTS`."""
     users = await asyncio.to_thread(read, file, halves, limit)
+    others = cycle(await asyncio.to_thread(talks, beside) if beside else [()])
     async with harness.throwaway(settings.load()) as own:
         machine = await harness.machine(await bootstrap.database(own))
         async with bootstrap.memory(own, embedder=recall.Once(bootstrap.make_embedder(own))) as memory:
             with harness.bar("writing", len(users)) as tick:
-                for user in users:
-                    await memory.ingest(user.scope, user.memories)
+                for user, talk in zip(users, others, strict=False):
+                    await memory.ingest(user.scope, (*user.memories, *talk))
                     tick(1)
             now = memory.house.settings.recall
-            engines = {
-                (now.kindred_weight, now.told_weight): memory,
-                (0.0, now.told_weight): ablation.beside(memory.house, now.model_copy(update={"kindred_weight": 0.0})),
-                (now.kindred_weight, 0.0): ablation.beside(memory.house, now.model_copy(update={"told_weight": 0.0})),
-            }
-            asked = {weights: await ask(engine, users) for weights, engine in engines.items()}
+            engines: dict[str | None, Memory] = {None: memory}
+            for part in INGREDIENTS:
+                changed = now.model_copy(update={ablation.PARTS[part]: 0.0})
+                engines[part] = ablation.beside(memory.house, changed)
+            asked = {without: await ask(engine, users) for without, engine in engines.items()}
             embedder = memory.house.embedder.name
     rows = []
     for half, language in product(halves, (*LANGUAGES, EVERY)):
-        for (kindred, told), every in asked.items():
+        for without, every in asked.items():
             some = [one for one in every if one.user.half == half and language in (one.user.language, EVERY)]
             if some:
-                row = {"half": half, "language": language, "kindred_weight": kindred, "told_weight": told}
-                rows.append(row | figures(some))
+                rows.append({"half": half, "language": language, "without": without} | figures(some))
     return {
         "rows": rows,
-        **({"misses": missed(asked[now.kindred_weight, now.told_weight])} if misses else {}),
+        **({"misses": missed(asked[None])} if misses else {}),
+        "beside": beside.name if beside else None,
         "gate": now.gate,
         "threshold": now.threshold,
         "embedder": embedder,
@@ -184,14 +196,15 @@ def missed(asked: Sequence[Asked]) -> list[dict[str, Any]]:
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:
     """The report for people, in percent."""
-    header = ["", "kindred", "told", "asked", "found", "first", "hits", "others", "silent"]  # 80 columns wide
+    header = ["", "without", "asked", "found", "first", "hits", "others", "silent"]  # 80 columns wide
     rows: list[list[object]] = [
-        [f"{row['half']}, {LANGUAGES.get(row['language'], row['language'])}", row["kindred_weight"], row["told_weight"], row["answerable"],
+        [f"{row['half']}, {LANGUAGES.get(row['language'], row['language'])}", row["without"] or "", row["answerable"],
          _percent(row["found"]), _percent(row["first"]), row["hits"] and f"{row['hits']:.2f}",
          row["unanswerable"], _percent(row["silent"])]
         for row in found["rows"]
     ]  # fmt: skip
-    title = f"Everyday questions, gate {found['gate']}, threshold {found['threshold']}, {found['embedder']}"
+    beside = f" beside {TURNS} turns of {found['beside']}" if found["beside"] else ""
+    title = f"Everyday questions{beside}, gate {found['gate']}, threshold {found['threshold']}, {found['embedder']}"
     yield harness.grid(title, header, rows)
     if "misses" in found:
         rows = [
@@ -210,13 +223,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.everyday", description=about)
     parser.add_argument("file", type=Path, nargs="?", metavar="FILE", help="users and what they ask")
     parser.add_argument("--half", choices=(*HALVES, *FURTHER), help="default: tune and held-out")
+    parser.add_argument(
+        "--beside", type=Path, metavar="FILE", help=f"a LoCoMo file: {TURNS} turns of it in each space, too"
+    )
     parser.add_argument("--misses", action="store_true", help="list what went wrong in the tune half")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--limit", type=recall.many, metavar="N", help="at most N users of each half and language")
     args = parser.parse_args(argv)
     halves = (args.half,) if args.half else HALVES
     file = args.file or FURTHER.get(args.half, DATA)
-    return harness.run(measure(file, halves, args.limit, misses=args.misses), tables, as_json=args.json)
+    found = measure(file, halves, args.limit, beside=args.beside, misses=args.misses)
+    return harness.run(found, tables, as_json=args.json)
 
 
 def _share(held: Sequence[bool]) -> float | None:

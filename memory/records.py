@@ -316,9 +316,7 @@ class Hit:
     channels: tuple[str, ...]
     related_to: MemoryId | None = None  # the hit that it was brought along by: on its own it was not relevant enough
     ranks: dict[str, int] = field(default_factory=dict)
-    words: dict[str, tuple[str, ...]] = field(
-        default_factory=dict
-    )  # of the query, with those of the memory that tell them
+    words: tuple[str, ...] = ()  # of the query, that it has; only when asked to explain
     relevance: float = 0.0  # how far it answers the query by meaning and words alone, [0, 1]
 
 

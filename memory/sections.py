@@ -72,7 +72,8 @@ class Recall(Part):
     pinned_boost: Share
     insight_factor: Share
     index_from: Count
-    kindred_weight: Share
+    own_boost: Share
+    hint_boost: Share
     told_weight: Share
     told_among: Count
     another_penalty: Share

@@ -239,7 +239,7 @@ def hit(one: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
             "parts": {key: round(value, 4) for key, value in one.parts.items()},
             "channels": list(one.channels),
             "ranks": dict(one.ranks),
-            "words": {term: list(told) for term, told in one.words.items()},
+            "words": list(one.words),
             "rev": one.memory.rev,
         }
         if one.related_to:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import assume
 
-from muniment.memory.looks import Found, Search
+from muniment.memory.looks import LOWEST, Found, Search
 from muniment.memory.plan import OpsEvent
 from muniment.memory.ports import Sight, Store
 from muniment.memory.records import (
@@ -27,6 +27,7 @@ from muniment.memory.records import (
     evolve,
 )
 from muniment.memory.rules import traits, words
+from muniment.memory.rules.aspects import OF_USER
 
 # The database multiplies in single precision. Below this a difference means nothing, and data with one is not judged.
 NOISE = 2e-6
@@ -105,7 +106,7 @@ class Channels:
 
     rows: Sequence[Row]
     share: Mapping[MemoryId, float]  # of the query's BM25 ceiling
-    said: Mapping[MemoryId, Mapping[str, tuple[str, ...]]]  # of the query's terms, with the words that tell them
+    said: Mapping[MemoryId, tuple[str, ...]]  # of the query's terms
     unheard: frozenset[str]
     speakers: frozenset[str]
 
@@ -121,15 +122,12 @@ def channels(rows: Sequence[Row], search: Search) -> Channels:
         return float(np.log(1 + (size - len(met(term)) + 0.5) / (len(met(term)) + 0.5)))
 
     unheard = {term for term in search.terms if not met(term)}
-    counted = [(term, term, 1.0) for term in search.terms]
-    standing_in = ((search.terms[n - 1], word) for word, n in search.kindred)
-    counted += [(term, word, search.weights.kindred) for term, word in standing_in if term in unheard]
     reached = dict.fromkeys(weights, 0.0)
-    said: dict[MemoryId, dict[str, tuple[str, ...]]] = {id_: {} for id_ in weights}
-    for term, word, factor in counted:
-        for id_ in met(word):
-            reached[id_] += factor * idf(word) * float(np.float32(weights[id_][words.dimension(word)]))
-            said[id_][term] = (*said[id_].get(term, ()), word)
+    said: dict[MemoryId, tuple[str, ...]] = dict.fromkeys(weights, ())
+    for term in search.terms:
+        for id_ in met(term):
+            reached[id_] += idf(term) * float(np.float32(weights[id_][words.dimension(term)]))
+            said[id_] = (*said[id_], term)
     ceiling = sum(map(idf, search.terms)) * words.CEILING
     return Channels(
         rows=rows,
@@ -161,14 +159,18 @@ def merit(row: Row, all_: Channels, search: Search) -> float:
     """By what candidates are picked (`looks.Weights`)."""
     by, memory = search.weights, row.memory
     near = cosine(row, search)
-    meaning = 0.0 if near is None else min(1.0, (near - by.floor) / (by.ceiling - by.floor))
+    meaning = 0.0 if near is None else max(LOWEST, min(1.0, (near - by.floor) / (by.ceiling - by.floor)))
     named = len(all_.speakers) == 1 and (memory.actor_id or "").lower() in all_.speakers
     return (
         by.semantic * meaning
         + by.keyword * all_.share[memory.id]
         + by.actor * named
+        + by.own * memory.text.startswith(OF_USER)
         + by.timely * nearness(memory.event_time, search)
-        + sum(by.traits[trait] * share for trait, share in traits.traits(memory.text).items())
+        + sum(
+            by.traits.get(one, 0.0) * float(np.float32(value))
+            for one, value in traits.indexed(memory.text, memory.context).items()
+        )
     )
 
 

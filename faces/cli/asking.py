@@ -168,8 +168,7 @@ def _show_score(hit: Hit) -> None:
         f"    {str(hit.memory.id)[:SHORT_ID]}  score {hit.score:.3f} of {parts or 'nothing'} ({places or 'no channel'})"
     )
     if hit.words:
-        said = (term if told == (term,) else f"{term} ({', '.join(told)})" for term, told in hit.words.items())
-        screen.say(f"    words {', '.join(said)}")
+        screen.say(f"    words {', '.join(hit.words)}")
     screen.say(f"    relevance {hit.relevance:.3f}, changed at revision {hit.memory.rev}"
                + (f", related to {str(hit.related_to)[:SHORT_ID]}" if hit.related_to else ""))  # fmt: skip
 

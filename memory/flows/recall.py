@@ -17,8 +17,7 @@ from muniment.memory.plan import OpsEvent
 from muniment.memory.ports import Sight
 from muniment.memory.records import Answer, Brief, Hit, Omission, Query, Reader, Returns, Revision, Scope, evolve
 from muniment.memory.rules import gate, render, wanted, words
-from muniment.memory.rules.asked import asked
-from muniment.memory.rules.kindred import kindred
+from muniment.memory.rules.asked import asked, mine
 from muniment.memory.rules.pack import Piece, Whole, as_json, pack
 from muniment.memory.rules.procedure import CATEGORY
 from muniment.memory.rules.rank import Lens, gate_among, rank, related, spoken_among, weights
@@ -199,6 +198,9 @@ def _lens(house: House, text: str, search: Search | None, sight: Sight, threshol
     text = text[: house.settings.limits.query_chars]
     names = wanted.names(text)
     known = {term for speaker in sight.speakers for term in words.terms(speaker)}
+    own = mine(text)
+    asks = asked(text) if recall.told_weight else None
+    few = sight.among <= recall.told_among
     return Lens(
         query=text,
         at=house.clock.now(),
@@ -213,7 +215,9 @@ def _lens(house: House, text: str, search: Search | None, sight: Sight, threshol
         speakers=frozenset(sight.speakers),
         strange=len(names & sight.unheard - known) / max(1, len(names)),
         periods=search.periods if search else (),
-        asked=asked(text) if recall.told_weight and sight.among <= recall.told_among else None,
+        own=own,
+        # A turn of a conversation leaves open of whom it is: among many, nothing of such is read into it (`spoken`).
+        asked=asks if asks and (few or own or asks.aspects) else None,
         spoken=spoken_among(sight.among, recall),
     )
 
@@ -247,11 +251,9 @@ async def prepare(house: House, asked: Query, categories: tuple[str, ...]) -> Se
     """A query as the store takes it: embedded, its terms made."""
     # Redacted before it is cut: half a secret is no longer recognised as one.
     text = safe_text(house, asked.text)[: house.settings.limits.query_chars]
-    terms = wanted.terms(text)
     return Search(
         vector=await house.embedder.query(text),
-        terms=terms,
-        kindred=kindred(terms) if house.settings.recall.kindred_weight else (),
+        terms=wanted.terms(text),
         categories=categories,
         filters=asked.filters,
         candidates=max(house.settings.recall.candidates, 3 * asked.top_k // 2),

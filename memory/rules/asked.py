@@ -1,7 +1,8 @@
-"""How much of what a question asks for a statement tells, read closely: for where few memories are searched."""
+"""How much of what a question asks for a statement tells, read closely."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -9,7 +10,6 @@ from typing import NamedTuple
 
 from muniment.memory.rules import aspects, chinese_aspects, words
 from muniment.memory.rules.aspects import FAMILY, NONE, PEOPLE, Aspects, Told
-from muniment.memory.rules.kindred import tellers
 from muniment.memory.rules.text import vocabulary
 
 Called = Mapping[str, Aspects]
@@ -18,6 +18,7 @@ _BY_ASPECT = 0.8  # of what another word tells
 _BY_CHARACTER = 0.5
 _UNDATED = 0.8  # who asks when is told a time
 _LONGEST = 6
+_MOST_HINTS = 128  # each memory's words are held against all of them
 # What is asked together with something else, and says little alone.
 _GENERAL = vocabulary("like dislike plan habit event name family brand goal task weekday evening")
 # What may be asked of anything, and asks for an aspect only by itself.
@@ -30,7 +31,7 @@ _LITTLE = frozenset(map(words.stem, vocabulary(
     " exactly favourite favorite day bring brought part"
 )))  # fmt: skip
 _STOP = words.STOP | frozenset(map(words.stem, words.STOP))
-_ME = frozenset({"i", "my", "me", "mine", "myself"})
+_MINE = re.compile(r"\b(?:i|my|me|mine|myself|we|our|ours|user)\b|我|用户", re.IGNORECASE)
 _WHO = frozenset({"who", "whom", "whose"})
 _WHO_ZH, _WHEN_ZH = chinese_aspects.WHO.split(), chinese_aspects.WHEN.split()
 _OPEN_ZH = frozenset((*_WHO_ZH, *_WHEN_ZH, *chinese_aspects.OPEN.split()))
@@ -38,13 +39,13 @@ _OPEN_ZH = frozenset((*_WHO_ZH, *_WHEN_ZH, *chinese_aspects.OPEN.split()))
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A word of a question, with all that tells it."""
+    """A word of a question, with the aspects that tell it, and the other words that ask for the same."""
 
     word: str
     aspects: Aspects
-    near: frozenset[str]
     weight: float
     chinese: bool = False
+    near: frozenset[str] = NONE
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,7 @@ class Asked:
     weight: float
     when: bool
     own: bool  # what is the asker's own, and nobody else's
+    aspects: Aspects  # of all parts
     family: Aspects  # whom of theirs it is about
 
 
@@ -66,6 +68,11 @@ class Read(NamedTuple):
     another: bool  # it is of others than the question: not of the asker's family, or not of themselves
 
 
+def mine(text: str) -> bool:
+    """Whether somebody asks about themselves, or is asked about as the user."""
+    return _MINE.search(text) is not None
+
+
 @lru_cache(maxsize=1_024)
 def asked(text: str) -> Asked:
     """What a question asks for, word by word."""
@@ -74,16 +81,21 @@ def asked(text: str) -> Asked:
     if all(part.weight < 1 for part in parts):
         parts = [replace(part, weight=1.0) for part in parts]
     chinese = [run for run in stemmed if words.has_cjk(run)]
-    mine = not _ME.isdisjoint(stemmed) or any("我" in run for run in chinese)
     who = not _WHO.isdisjoint(stemmed) or any(one in run for run in chinese for one in _WHO_ZH)
     found = NONE.union(*(part.aspects for part in parts))
     return Asked(
         parts=tuple(parts),
         weight=sum(part.weight for part in parts),
         when="when" in stemmed or any(one in run for run in chinese for one in _WHEN_ZH),
-        own=mine and not who and not found & PEOPLE,
+        own=mine(text) and not who and not found & PEOPLE,
+        aspects=found,
         family=found & FAMILY,
     )
+
+
+def hints(text: str) -> frozenset[int]:
+    """The dimensions of words that tell what a question asks for."""
+    return aspects.dimensions(asked(text).aspects, _MOST_HINTS)
 
 
 def _parts(stemmed: Sequence[str]) -> Iterator[Part]:
@@ -92,9 +104,9 @@ def _parts(stemmed: Sequence[str]) -> Iterator[Part]:
         if words.has_cjk(word):
             yield from _pieces(word)
         elif found:
-            yield Part(word, found, tellers(word), _weight(" ".join(stemmed[at:end]), found))
+            yield Part(word, found, _weight(" ".join(stemmed[at:end]), found))
         elif word not in _STOP:
-            yield Part(word, NONE, tellers(word), _LIGHT if word in _LITTLE else 1.0)
+            yield Part(word, NONE, _LIGHT if word in _LITTLE else 1.0)
 
 
 def _pieces(run: str) -> Iterator[Part]:
@@ -111,14 +123,14 @@ def _pieces(run: str) -> Iterator[Part]:
         yield from _left(rest)
         rest, piece = "", run[at : at + size]
         if found := asks.get(piece):
-            yield Part(piece, found, tellers(piece), _weight(piece, found), chinese=True)
+            yield Part(piece, found, _weight(piece, found), chinese=True)
         at += size
     yield from _left(rest)
 
 
 def _left(rest: str) -> Iterator[Part]:
     if rest:
-        yield Part(rest, NONE, tellers(rest), 1.0 if len(rest) > 1 else _LIGHT, chinese=True)
+        yield Part(rest, NONE, 1.0 if len(rest) > 1 else _LIGHT, chinese=True)
 
 
 def _weight(said: str, found: Aspects) -> float:
@@ -138,7 +150,7 @@ def _joined(parts: Iterable[Part]) -> list[Part]:
             continue
         one = done[twin]
         near = one.near | part.near | ({part.word} - {""})
-        done[twin] = Part(one.word, one.aspects | part.aspects, near, max(one.weight, part.weight), one.chinese)
+        done[twin] = Part(one.word, one.aspects | part.aspects, max(one.weight, part.weight), one.chinese, near)
     return done
 
 
@@ -166,7 +178,7 @@ def read(what: Asked, one: Told, names: Called, speaker: str = "") -> Read:
             far = 1.0
         elif (
             not part.aspects.isdisjoint(tells)
-            or (part.near and not part.near.isdisjoint(said))
+            or not part.near.isdisjoint(said)
             or (word in names and not names[word].isdisjoint(tells))
         ):
             far = _BY_ASPECT

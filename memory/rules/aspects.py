@@ -15,6 +15,8 @@ from muniment.memory.rules.text import vocabulary
 Aspects = frozenset[str]
 Table = Mapping[str, Aspects]
 NONE: Aspects = frozenset()
+# How what is told of the user begins.
+OF_USER = ("The user", "User", "用户")
 FAMILY = vocabulary(
     "spouse partner ex child son daughter baby grandchild sibling brother sister parent mother father grandparent inlaw"
     " aunt uncle cousin relative friend pet dog cat"
@@ -198,11 +200,31 @@ def told(text: str, predicate: str = "") -> Told:
         text=folded,
         words=words.lexeme_set(text),
         aspects=frozenset(found),
-        stated=folded.startswith(("the user", "用户")),
+        stated=text.startswith(OF_USER),
         of_other=of_other,
         called=tuple(_called(text)),
         dated=_DATED.search(folded) is not None,
     )
+
+
+def dimensions(aspects: Aspects, most: int) -> frozenset[int]:
+    """The dimensions of the single words that tell these aspects; the aspects with the fewest words, where it would be more than
+    `most`."""
+    found: frozenset[int] = frozenset()
+    for some in sorted((_dimensions().get(one, frozenset()) for one in aspects), key=len):
+        if len(found | some) <= most:
+            found |= some
+    return found
+
+
+@cache
+def _dimensions() -> Mapping[str, frozenset[int]]:
+    found: dict[str, set[int]] = {}
+    for said, names in tables().tells.items():
+        lexemes = words.terms(said) if words.has_cjk(said) else (said,) if " " not in said else ()
+        for name in names:
+            found.setdefault(name, set()).update(map(words.dimension, lexemes))
+    return {name: frozenset(some) for name, some in found.items()}
 
 
 def _pieces(run: str, table: Table) -> Iterator[Aspects]:

@@ -9,24 +9,22 @@ from datetime import datetime
 from math import log
 from typing import NamedTuple
 
-from muniment.memory.looks import Found, Weights
+from muniment.memory.looks import LOWEST, Found, Weights
 from muniment.memory.records import TRUST_RANK, Hit, Memory, MemoryId, Omission, Reason
 from muniment.memory.rules import wanted, words
-from muniment.memory.rules.asked import Asked, called, read
-from muniment.memory.rules.aspects import told
+from muniment.memory.rules.asked import Asked, called, hints, mine, read
+from muniment.memory.rules.aspects import OF_USER, told
 from muniment.memory.rules.merge import negated
 from muniment.memory.rules.traits import ASKING, DATED, NAMING
 from muniment.memory.rules.wanted import Period
 from muniment.memory.sections import Category, Profile, Recall
 
-# Below the floor meaning goes on falling, down to _LOWEST: the floor says what is relevant, not what comes first.
-_LOWEST = -0.25
 _BEHIND = 1e-6
 _Text = tuple[str, frozenset[str]]  # with its lexemes
 _DAY = 86_400.0
 _RELATED = 2
 _PARTS = (
-    "semantic", "keyword", "actor", "period", "dated", "asking", "name", "recency", "importance", "pinned", "relation",
+    "semantic", "keyword", "actor", "own", "period", "dated", "asking", "name", "recency", "importance", "pinned", "relation",
     "told",
 )  # fmt: skip
 _GATED = 16  # the best of so many decides whether anything is relevant at all
@@ -46,24 +44,29 @@ class Lens:
     speakers: frozenset[str] = frozenset()  # whom of those who spoke the query names, in lower case
     strange: float = 0.0  # share of the names in the query that nothing in scope has, [0, 1]
     periods: tuple[Period, ...] = ()  # that the query names
-    asked: Asked | None = None  # what the query asks for, where it is read closely
+    own: bool = False  # whether the query is about the user
+    asked: Asked | None = None  # what it asks for, where it is read closely
     spoken: float = 0.0  # how much it counts then what a turn of a conversation tells, [0, 1]
 
 
 def weights(query: str, profile: Profile, recall: Recall) -> Weights:
     """By what the store picks its candidates: the score without what only orders the relevant, nor by a meaning that the embedder
     cannot read."""
+    own = mine(query)
+    told_by = dict.fromkeys(hints(query), recall.hint_boost) if own and recall.hint_boost else {}
     return Weights(
         floor=profile.floor,
         ceiling=profile.ceiling,
         semantic=recall.semantic_weight if words.legible(profile.scripts, query) else 0.0,
         keyword=recall.keyword_weight,
-        kindred=recall.kindred_weight,
         actor=recall.actor_boost,
+        # What it tells of what is asked is read later, and half of that is taken for granted.
+        own=recall.own_boost + recall.told_weight / 2 if own and recall.own_boost else 0.0,
         timely=recall.period_boost,
         before=recall.period_days_before * _DAY,
         after=recall.period_days_after * _DAY,
-        traits={
+        traits=told_by
+        | {
             DATED: recall.dated_boost,
             ASKING: -recall.asking_penalty,
             NAMING: recall.name_boost if wanted.for_a_name(query) else 0.0,
@@ -184,7 +187,7 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
     looks = []
     for one, meant, (tells, worded, fits) in zip(found, _meant(found, lens), _closely(found, lens), strict=True):
         memory = one.memory
-        meaning = min(1.0, max(_LOWEST, (meant - floor) / (ceiling - floor)))
+        meaning = min(1.0, max(LOWEST, (meant - floor) / (ceiling - floor)))
         keyword = min(1.0, one.keyword)
         age = max(0.0, (lens.at - memory.updated_at).total_seconds() / _DAY)
         dated, asking, naming = one.traits
@@ -192,6 +195,7 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
             recall.semantic_weight * meaning,
             recall.keyword_weight * keyword,
             recall.actor_boost if named is not None and (memory.actor_id or "").lower() == named else 0.0,
+            recall.own_boost if lens.own and memory.text.startswith(OF_USER) else 0.0,
             recall.period_boost * _timely(memory, lens) if lens.periods else 0.0,
             recall.dated_boost * dated,
             -recall.asking_penalty * asking,

@@ -121,9 +121,8 @@ def spoken(row: Mapping[str, Any]) -> Turn:
     )
 
 
-def found(values: Sequence[Any], pairs: Sequence[tuple[str, str] | None]) -> Found:
-    """The values of a row of the `search` block behind its head, in their order, as a Found; `pairs` has what each word that was
-    looked for counts for."""
+def found(values: Sequence[Any], terms: Sequence[str]) -> Found:
+    """The values of a row of the `search` block behind its head, in their order, as a Found; `terms` were looked for."""
     *columns, share, edges, cosine, ranks, traits = values
     return Found(
         memory=remembered(columns),
@@ -131,18 +130,14 @@ def found(values: Sequence[Any], pairs: Sequence[tuple[str, str] | None]) -> Fou
         keyword=share or 0.0,
         edges={MemoryId(UUID(id_)): strength for id_, strength in edges.items()} if edges else {},
         traits=tuple(traits),
-        **_explained(ranks, pairs) if ranks else {},
+        **_explained(ranks, terms) if ranks else {},
     )
 
 
-def _explained(ranks: Mapping[str, Any], pairs: Sequence[tuple[str, str] | None]) -> dict[str, Any]:
-    """The places in the channels, and of the terms that were met the words that told them."""
-    said: dict[str, tuple[str, ...]] = {}
-    for pair in (pairs[place - 1] for place in ranks["words"] or ()):
-        if pair is not None:
-            term, word = pair
-            said[term] = (*said.get(term, ()), word)
-    return {"ranks": {name: ranks[name] for name in ("dense", "keyword") if ranks[name]}, "words": said}
+def _explained(ranks: Mapping[str, Any], terms: Sequence[str]) -> dict[str, Any]:
+    """The places in the channels, and the terms that were met."""
+    met = tuple(terms[place - 1] for place in ranks["words"] or ())
+    return {"ranks": {name: ranks[name] for name in ("dense", "keyword") if ranks[name]}, "words": met}
 
 
 def entry(row: Mapping[str, Any]) -> JournalEntry:

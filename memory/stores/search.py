@@ -16,10 +16,11 @@ from pgvector import HalfVector
 from psycopg import AsyncCursor, AsyncRawCursor
 from psycopg.rows import DictRow, tuple_row
 
-from muniment.memory.looks import Search
+from muniment.memory.looks import LOWEST, Search
 from muniment.memory.ports import Sight
 from muniment.memory.records import Delta, Filters, Reader, Revision, Scope
 from muniment.memory.rules import words
+from muniment.memory.rules.aspects import OF_USER
 from muniment.memory.stores import large, rows
 from muniment.memory.stores.consents import consent, profile
 from muniment.memory.stores.large import Indexes
@@ -29,16 +30,11 @@ from muniment.memory.stores.sql import blocks
 _READ, _SEARCH, _LARGE = blocks("read"), blocks("search"), blocks("large")
 # Where a large space is searched otherwise.
 _OPEN: tuple[LiteralString, ...] = ("met", "base", "scope", "df", "reached")
-# Where words stand in for others.
-_BY_WORDS: tuple[LiteralString, ...] = ("share", "told")
-_STANDING_IN: Mapping[LiteralString, LiteralString] = {
-    "stands": ", t.stands", "stand_ins": ", %(stands)s::int[]", "of": ", stands", "asked": " and stands = 0",
-}  # fmt: skip
 _FILTERS: tuple[LiteralString, ...] = (
     "agent_id", "run_id", "actor_id", "role", "category", "pinned", "importance_min", "importance_max",
     "updated_after", "updated_before",
 )  # fmt: skip
-_WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "kindred", "actor", "timely", "before", "after")
+_WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "own", "timely", "before", "after")
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
 # Of a search: its head, the columns of a memory (all null where none was found), and what it was found by.
 _Row = tuple[Any, ...]
@@ -151,7 +147,7 @@ class Searches(Indexes):
             explain=search.explain,
             watched=search.watched is not None,
             then=space["as_of"] is not None,
-            kindred=bool(search.kindred),
+            owned=bool(search.weights.own),
             chosen=space["allowed"] != list(search.categories),
             scan=scan,
         )
@@ -161,14 +157,15 @@ class Searches(Indexes):
         return await cursor.execute(whole, [asked[name] for name in names], prepare=True, binary=True)
 
     def _searched(self, search: Search) -> dict[str, Any]:
-        dimensions = [words.dimension(term) for term in (*search.terms, *(word for word, _ in search.kindred))]
+        dimensions = list(map(words.dimension, search.terms))
         return {
             **{name: getattr(search.filters, name) for name in _given(search.filters)},
             **{name: getattr(search.weights, name) for name in _WEIGHTS},
             "speakers": list(search.speakers),
             "highest": words.CEILING,
+            "lowest": LOWEST,
             "background": words.BACKGROUND,
-            "stands": [0] * len(search.terms) + [place for _, place in search.kindred],
+            "of_user": list(OF_USER),
             "vector": HalfVector(search.vector),
             "model": self._model,
             "categories": list(search.categories),
@@ -196,19 +193,12 @@ def _met(search: Search, found: Sequence[_Row]) -> dict[str, Any]:
     """What the rows of a search say of a Sight."""
     head = _head(found)
     unheard = frozenset(search.terms[n - 1] for n in head.unheard)
-    pairs = _pairs(search, head.unheard) if search.explain else ()
     return {
-        "found": tuple(rows.found(row[_HEAD:], pairs) for row in found if row[_HEAD] is not None),
+        "found": tuple(rows.found(row[_HEAD:], search.terms) for row in found if row[_HEAD] is not None),
         "unheard": unheard,
         "speakers": tuple(head.speakers or ()),
         "among": head.among or 0,
     }
-
-
-def _pairs(search: Search, unheard: Sequence[int]) -> list[tuple[str, str] | None]:
-    """Of each word that was looked for the term that it counts for, with the word; None where it counts for nothing."""
-    standing_in = ((search.terms[place - 1], word) if place in unheard else None for word, place in search.kindred)
-    return [*((term, term) for term in search.terms), *standing_in]
 
 
 def _delta(found: Sequence[DictRow], rev: Revision) -> Delta:
@@ -234,7 +224,7 @@ def _statement(
     explain: bool,
     watched: bool,
     then: bool,
-    kindred: bool,
+    owned: bool,
     chosen: bool,
     scan: bool,
 ) -> tuple[LiteralString, tuple[str, ...]]:
@@ -245,12 +235,7 @@ def _statement(
     text = text.replace("{tied_then}", f" {_SEARCH['tied_then']}" if then else "")
     for name in _OPEN:
         text = text.replace(f"{{{name}}}", _SEARCH[name] if scan else _LARGE[name])
-    for name in _BY_WORDS:
-        text = text.replace(f"{{{name}}}", _SEARCH[f"kindred_{name}" if kindred else name])
-    for name, said in _STANDING_IN.items():
-        text = text.replace(f"{{{name}}}", said if kindred else "")
     text = text.replace("{looked}", _SEARCH["looked"])
-    text = text.replace("{needed}", f" {_LARGE['needed']}" if kindred else "")
     text = text.replace("{passing}", f" {_LARGE['passing']}" if given else "")
     text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")
     text = text.replace("{chosen}", f" {_SEARCH['chosen']}" if chosen else "")
@@ -258,6 +243,7 @@ def _statement(
     text = text.replace("{standing}", _SEARCH["standing"])
     text = text.replace("{dense}", " {cosine} as cosine," if explain else "")
     text = text.replace("{speaker}", _SEARCH["speaker" if speakers else "nobody"])
+    text = text.replace("{owned}", f" {_SEARCH['owned']}" if owned else "")
     text = text.replace("{timely}", f" {_SEARCH['timely']}" if timely else "")
     text = text.replace("{source}", _SEARCH["then" if then else "current"])
     names: dict[str, int] = {}

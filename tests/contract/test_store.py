@@ -22,7 +22,7 @@ from tests.engine import NOON, said, scope
 
 CATEGORIES = ("goals", "tasks", "preferences")
 WEIGHTS = Weights(
-    floor=0.1, ceiling=0.9, semantic=0.4, keyword=0.6, kindred=0.5, actor=0.2, timely=0.0, before=1.0, after=1.0, traits={}
+    floor=0.1, ceiling=0.9, semantic=0.4, keyword=0.6, actor=0.2, own=0.0, timely=0.0, before=1.0, after=1.0, traits={}
 )  # fmt: skip
 
 
@@ -211,24 +211,19 @@ async def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresStore) -
     assert shares[rare.text] > 1.5 * shares[common[0].text] > 0
 
 
-async def test_a_word_stands_in_for_one_that_no_memory_has(store: PostgresStore) -> None:
-    """At a part of its weight, all of them together for no more than the whole; and not at all where one has the word."""
-    works, drinks = memory("The user works as a carpenter"), memory("The user has tea, coffee, wine, beer and juice")
-    await store.commit(plan(scope(), 0, *added(works, drinks)))
+async def test_what_is_told_of_the_user_is_picked(store: PostgresStore) -> None:
+    """Where the query is about them, before what is as near; and a word that tells what is asked picks one of several."""
+    told, chinese = memory("The user keeps bees"), memory("用户养了一只猫")
+    others = [memory(f"{who} keeps bees") for who in ("Ana", "Their user", "the user", "USER")]
+    await store.commit(plan(scope(), 0, *added(told, chinese, *others)))
 
-    async def shares(text: str, *kindred: tuple[str, int]) -> dict[str, float]:
-        found = (await store.look(reader(scope()), replace(search(text), kindred=kindred))).found
-        return {one.memory.text: one.keyword for one in found}
+    async def picked(candidates: int, weights: Weights) -> set[str]:
+        asked = replace(search("keeps bees"), candidates=candidates, weights=weights)
+        return {one.memory.text for one in (await store.look(reader(scope()), asked)).found}
 
-    [whole] = [share for share in (await shares("works")).values() if share]
-    told = await shares("job", ("work", 1))
-    assert 0.3 * whole < told[works.text] < 0.5 * whole
-    assert not told[drinks.text]
-    assert (await shares("job"))[works.text] == 0
-    many = tuple((word, 1) for word in ("tea", "coffe", "wine", "beer", "juic"))
-    assert (await shares("drink", *many))[drinks.text] == 1
-    await store.commit(plan(scope(), 2, *added(memory("A job is a job"))))
-    assert (await shares("job", ("work", 1)))[works.text] == 0
+    assert await picked(2, replace(WEIGHTS, own=5.0)) == {told.text, chinese.text}
+    (hint,) = {words.dimension(word) for word in words.terms("Ana")}
+    assert await picked(1, replace(WEIGHTS, traits={hint: 5.0})) == {others[0].text}
 
 
 async def test_an_edge_brings_a_memory_that_neither_channel_finds(store: PostgresStore) -> None:

@@ -49,7 +49,9 @@ class Dice(Random):
     """What a world is made of. Thrown from a seed: a space has some hundred values, and few matter."""
 
     def text(self) -> str:
-        return " ".join(sorted(self.sample(VOCABULARY, self.randint(1, 6))))
+        return self.choice(("", "", "The user ", "用户")) + " ".join(
+            sorted(self.sample(VOCABULARY, self.randint(1, 6)))
+        )
 
     def some(self, values: dict[str, tuple[Any, ...]], odds: float) -> dict[str, Any]:
         """Some of these fields, each with one of its values."""
@@ -95,6 +97,8 @@ class Dice(Random):
                     "tea with Vera in May 2026",
                     "what does Ana drink, and what sport does she like?",
                     "whom did Bo marry? 我结婚了吗",
+                    "what do I like to drink, and where is my boat?",
+                    f"the user's {self.text()}",
                     "who rents a garden since April 2025?",
                 )
             ),

@@ -23,6 +23,7 @@ def said(text: str, category: str = "activity", actor: str | None = None) -> Rec
     )  # fmt: skip
 
 
+PLACES = [f"{letter}{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
 NOISE = [said(f"The user did {'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{n} twice.") for n in range(300)]
 
 
@@ -35,6 +36,13 @@ async def told(memory: Memory, *records: Record, rev: int = 0, relations: tuple[
         WritePlan(scope=WHO, expects=Revision(rev), node="face", at=NOON + timedelta(days=rev), changes=changes,
                   relations=relations)
     )  # fmt: skip
+
+
+def tuned(memory: Memory, **changed: float) -> Memory:
+    """One beside it with other settings."""
+    house = memory.house
+    own = house.settings.model_copy(update={"recall": house.settings.recall.model_copy(update=changed)})
+    return Memory(House(store=house.store, embedder=house.embedder, clock=house.clock, settings=own))
 
 
 async def looked(memory: Memory, asked: Query, agent: str = "supervisor") -> tuple[list[str], Sequence[int]]:
@@ -110,23 +118,44 @@ async def test_two_long_texts_that_differ_in_a_number_are_two_facts(database_url
         assert sorted(found) == [paid.format(300), paid.format(450)]
 
 
-async def test_few_memories_are_read_closely(database_url: str) -> None:
-    """What a trade tells is found in other words and in another language, what is somebody else's is not; among more memories
-    than `told_among`, or where it is switched off, words and meaning are all."""
+async def test_a_question_is_read_closely(database_url: str) -> None:
+    """What a trade tells is found in other words and in another language, what is somebody else's is not; where it is switched
+    off, words and meaning are all. A turn of a conversation, of whomever it may be, tells something among few memories only."""
     nurse, daughter = (
         said("The user is a nurse", "profile"),
         said("The user's daughter Nell was born in Rome", "profile"),
     )
+    turn = said("Twins since Friday, a boy and a girl!", "activity")
     async with engine(database_url) as memory:
         await told(memory, nurse, daughter)
-        for asked in ("What do I do for a living?", "我是做什么工作的？"):
-            assert (await looked(memory, Query(text=asked)))[0] == [nurse.text]
-        assert (await looked(memory, Query(text="Where was Nell born?")))[0] == [daughter.text]
-        assert not (await looked(memory, Query(text="Where was I born?")))[0]
-        recall = memory.house.settings.recall
-        for changed in ({"told_weight": 0.0}, {"told_among": 1}):
-            settings = memory.house.settings.model_copy(update={"recall": recall.model_copy(update=changed)})
-            house = memory.house
-            beside = Memory(House(store=house.store, embedder=house.embedder, clock=house.clock, settings=settings))
-            assert not (await looked(beside, Query(text="What do I do for a living?")))[0]
-            assert (await looked(beside, Query(text="Where was I born?")))[0] == [daughter.text]
+
+        async def asked(text: str, **changed: float) -> list[str]:
+            return (await looked(tuned(memory, **changed), Query(text=text)))[0]
+
+        for among in (250, 1):
+            assert await asked("What do I do for a living?", told_among=among) == [nurse.text]
+            assert await asked("我是做什么工作的？", told_among=among) == [nurse.text]
+            assert await asked("Where was Nell born?", told_among=among) == [daughter.text]
+            assert not await asked("Where was I born?", told_among=among)
+        assert not await asked("What do I do for a living?", told_weight=0.0)
+        assert await asked("Where was I born?", told_weight=0.0) == [daughter.text]
+        await told(memory, turn, rev=2)
+        assert turn.text in await asked("Which children were born?")
+        assert turn.text not in await asked("Which children were born?", told_among=1)
+
+
+async def test_what_is_told_of_the_user_is_found_among_what_others_say(database_url: str) -> None:
+    """However much of it has the words of the question, which what tells the answer has not: of a nurse a job is told."""
+    nurse = said("The user is a nurse", "profile")
+    long = "has to ask them twice, and then to wait until the winter is over, the snow gone and the road to the valley open again"
+    talk = [said(f"Whoever wants a job at the {place} {long}", "activity") for place in PLACES]
+    async with engine(database_url) as memory:
+        await told(memory, nurse, *talk)
+
+        async def found(text: str, **changed: float) -> bool:
+            return nurse.text in (await looked(tuned(memory, told_among=1, **changed), Query(text=text)))[0]
+
+        assert await found("What is my job?")
+        assert await found("the user's job")
+        assert not await found("What is Sheila's job?")
+        assert not await found("What is my job?", own_boost=0.0)

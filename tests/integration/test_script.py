@@ -54,8 +54,7 @@ async def test_all_of_a_few_are_read_closely(database_url: str) -> None:
     """What tells the answer in other words is found among more than there are candidates: those were picked by their words."""
     texts = [f"{room}的{thing}是好的" for room in ROOMS for thing in THINGS]
     tuned = foreign(database_url)
-    recall = tuned.recall.model_copy(update={"kindred_weight": 0.0})
-    async with engine(database_url, embedder=English(), tuned=tuned.model_copy(update={"recall": recall})) as memory:
+    async with engine(database_url, embedder=English(), tuned=tuned) as memory:
         turn = said("第一次")
         await memory.keep(scope(), [noted(turn, text) for text in (*texts, "用户不吃羊肉")], [turn])
         asked = Query(text="我有什么忌口？", explain=True)
@@ -68,7 +67,7 @@ async def test_all_of_a_few_are_read_closely(database_url: str) -> None:
         bullets = (await memory.brief(scope(), "supervisor", asked.text)).bullets
         assert len(bullets) == 1
         assert "用户不吃羊肉" in bullets[0]
-        few = recall.model_copy(update={"told_among": len(texts)})
+        few = tuned.recall.model_copy(update={"told_among": len(texts)})
         memory.house.settings = tuned.model_copy(update={"recall": few})
         assert await looked_at() == few.candidates
 

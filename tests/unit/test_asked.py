@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules import aspect_words, aspects, chinese_aspects
-from muniment.memory.rules.asked import asked, called, read
+from muniment.memory.rules import aspect_words, aspects, chinese_aspects, words
+from muniment.memory.rules.asked import asked, called, hints, mine, read
 from muniment.memory.rules.aspects import told
 
 
@@ -107,6 +107,30 @@ def test_what_is_of_somebody_else_is_no_answer(question: str, statement: str, an
     """Neither what is theirs for who asks of themselves, nor the asker's own for who asks of them."""
     names = called(map(told, [statement, "The user's son Nell is five"]))
     assert read(asked(question), told(statement), names).another is another
+
+
+@pytest.mark.parametrize(
+    ("question", "about_the_user"),
+    [
+        ("What is MY job?", True), ("where do I live", True), ("I'm allergic to what?", True), ("the user's diet", True),
+        ("Where is our cabin?", True), ("我住在哪里？", True), ("用户的工作", True), ("", False), ("What does Mina do?", False),
+        ("which hour is it", False), ("iOS for users", False), ("他住在哪里？", False),
+    ],
+)  # fmt: skip
+def test_who_asks_about_themselves(question: str, about_the_user: bool) -> None:
+    """By any of the words that say so, in either language."""
+    assert mine(question) is about_the_user
+
+
+def test_what_is_asked_is_hinted_at_by_words_that_tell_it() -> None:
+    """Of either language; where an aspect has more words than are held against a memory, by those of the others alone."""
+    pets = hints("Do I have a pet?")
+    assert {words.dimension(word) for word in ("hamster", *words.terms("养了"))} <= pets
+    assert words.dimension("nurs") not in pets
+    few, many = aspects.dimensions(frozenset({"pet"}), 100), aspects.dimensions(frozenset({"pet", "job"}), 100)
+    assert few == many
+    assert words.dimension("nurs") in aspects.dimensions(frozenset({"pet", "job"}), 1_000)
+    assert hints("Where is the quill?") == frozenset()
 
 
 def test_a_fact_tells_by_its_predicate() -> None:

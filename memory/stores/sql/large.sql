@@ -27,7 +27,7 @@ changed as materialized (
   select n, idf from (
     select h.n, ln(1 + (greatest(s.n, h.df) + %(background)s - h.df + 0.5::float8) / (h.df + 0.5::float8)) as idf,
       sum(h.df) over (order by h.df, h.n) as total, row_number() over (order by h.df, h.n) as place
-    from heard h cross join size s{needed}
+    from heard h cross join size s
   ) o where total <= {most} or place = 1
 ), hit as materialized (
   select memory_id, sum(idf * weight) as score from (
@@ -51,9 +51,6 @@ changed as materialized (
   union
   select memory_id from late where speaker is not null{watched}
 ),
-
--- name: needed (a word that stands in for a heard one is not looked up: it would take the place of another)
-where not exists (select from term t join heard o on o.n = t.stands where t.n = h.n)
 
 -- name: passing (without a filter every posting passes: its category and its state are those of its list)
  cross join lateral (

@@ -4,8 +4,8 @@ with entered as materialized (
 ), space as materialized (
   {{space}}
 ), term as materialized (
-  select t.n, ('{' || t.dimension || ':1}/1000000000')::sparsevec as unit{stands}
-  from unnest(%(words)s::int[]{stand_ins}) with ordinality t (dimension{of}, n)
+  select t.n, ('{' || t.dimension || ':1}/1000000000')::sparsevec as unit
+  from unnest(%(words)s::int[]) with ordinality t (dimension, n)
 ), {met} base as materialized (
   {base}
 ), posting as materialized (
@@ -15,11 +15,11 @@ with entered as materialized (
 ), scope as materialized (
   {scope}
 ), idf as materialized (
-  select t.n, d.df, ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5::float8) / (coalesce(d.df, 0) + 0.5::float8)) as idf{stands}
+  select t.n, d.df, ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5::float8) / (coalesce(d.df, 0) + 0.5::float8)) as idf
   from term t cross join scope c left join {df} d on d.n = t.n
 ), keyword as materialized (
-  select memory_id, min(standing) as standing, min(speaker) as speaker, {share} as share
-  from posting join {told} using (n) group by memory_id
+  select memory_id, min(standing) as standing, min(speaker) as speaker, sum(idf * weight) / (select sum(idf) * %(highest)s from idf) as share
+  from posting join idf using (n) group by memory_id
 ), best as materialized (
   select memory_id, share from (
     (select memory_id, null::float8 as share, standing + {{boost}} as score from base where words is null
@@ -36,7 +36,7 @@ with entered as materialized (
 )
 select h.*, f.* from (
   select coalesce((select rev from space), 0) as now, (select speakers from scope) as speakers, (select n from scope) as among,
-    array(select n from idf where df is null{asked}) as unheard, {reached} as reached,
+    array(select n from idf where df is null) as unheard, {reached} as reached,
     coalesce((select indexed from space), false) as indexed
 ) h left join (
   select {{shown}}, p.share, p.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits
@@ -71,19 +71,6 @@ m.memory_id, {standing} as standing, {speaker} as speaker,{dense}
 select n, speakers, cardinality(speakers) = 1 as one_speaker from (
     select count(*) as n, array_agg(distinct speaker) filter (where speaker is not null) as speakers from base) s
 
--- name: told
-idf
-
--- name: share
-sum(idf * weight) / (select sum(idf) * %(highest)s from idf)
-
--- name: kindred_share (of what the words of the query can reach)
-least(1, sum(idf * weight) / (select sum(idf) * %(highest)s from idf where stands = 0))
-
--- name: kindred_told (a word counts for another that no memory has, and for no other)
-(select i.n, case when i.stands = 0 then i.idf when o.df is null then %(kindred)s * i.idf else 0 end as idf
-    from idf i left join idf o on o.n = i.stands) i
-
 -- name: df
 (select n, count(*) as df from posting group by n)
 
@@ -114,8 +101,11 @@ and coalesce(r.created_at < (
 and m.category = any(%(categories)s)
 
 -- name: standing (what a memory has without the words of the query)
-%(semantic)s * least(1, (coalesce({cosine}, %(floor)s) - %(floor)s) / (%(ceiling)s - %(floor)s))
-    - (m.words <#> %(traits)s){timely}
+%(semantic)s * greatest(%(lowest)s, least(1, (coalesce({cosine}, %(floor)s) - %(floor)s) / (%(ceiling)s - %(floor)s)))
+    - (m.words <#> %(traits)s){owned}{timely}
+
+-- name: owned
++ case when m.text ^@ any(%(of_user)s) then %(own)s else 0 end
 
 -- name: boost
 case when speaker is not null and (select one_speaker from scope) then %(actor)s else 0 end
