@@ -1,9 +1,9 @@
 """Everyday questions over small memories: what new users have told in their first days, asked for in other words.
 
-python -m benchmarks.everyday [FILE] [--half tune|held-out|later] [--beside FILE] [--misses] [--json] [--limit N]
+python -m benchmarks.everyday [FILE] [--half tune|held-out|later] [--beside FILE] [--together] [--misses] [--json] [--limit N]
 
-Each user of `data/everyday.json` has a space of a few memories, and with `--beside` some hundred turns of a conversation of
-others besides. Every question is asked as the supervisor asks by default, and once more without each ingredient that is for
+Each user of `data/everyday.json` has a space of a few memories, with `--beside` of some hundred turns of a conversation of
+others besides, with `--together` of what all who speak the same language have told. Every question is asked as the supervisor asks by default, and once more without each ingredient that is for
 such questions; some of them nothing in the space answers. A further half is in a file of its own and is asked only by its
 name.
 """
@@ -14,8 +14,9 @@ import argparse
 import asyncio
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import cycle, product
 from pathlib import Path
 from typing import Any
@@ -55,10 +56,7 @@ class User:
     half: str
     memories: tuple[Candidate, ...]
     questions: tuple[Question, ...]
-
-    @property
-    def scope(self) -> Scope:
-        return Scope(owner=self.id)
+    scope: Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +83,8 @@ class Asked:
         return None if self.first else "not first" if self.found else "not found"
 
 
-def read(file: Path, halves: Sequence[str], limit: int | None = None) -> list[User]:
-    """The users of these halves, of each half and language at most `limit`."""
+def read(file: Path, halves: Sequence[str], limit: int | None = None, *, together: bool = False) -> list[User]:
+    """The users of these halves, of each half and language at most `limit`; those of a language in one space or each in their own."""
     some: dict[tuple[str, str], list[User]] = {pair: [] for pair in product(halves, LANGUAGES)}
     for raw in json.loads(file.read_text(encoding="utf-8"))["users"]:
         texts = [one["text"] for one in raw["memories"]]
@@ -100,6 +98,7 @@ def read(file: Path, halves: Sequence[str], limit: int | None = None) -> list[Us
             half=raw["half"],
             memories=tuple(Candidate(text=one["text"], category=one["category"]) for one in raw["memories"]),
             questions=(*answered, *(Question(text=text, evidence=frozenset()) for text in raw["unanswerable"])),
+            scope=Scope(owner=raw["language" if together else "id"]),
         )
         if user.half in halves:
             some[user.half, user.language].append(user)
@@ -112,12 +111,10 @@ def talks(file: Path) -> list[Sequence[Candidate]]:
     return [one.candidates[:TURNS] for one in locomo.conversations(content)]
 
 
-async def measure(
-    file: Path, halves: Sequence[str], limit: int | None, *, beside: Path | None = None, misses: bool
-) -> dict[str, Any]:
-    """Write every user's memories, and one of the conversations `beside` them; then ask every question with the settings as they
+async def measure(reading: Callable[[], Sequence[User]], *, beside: Path | None, misses: bool) -> dict[str, Any]:
+    """Read the users, write everybody's memories, and one of the conversations `beside` them; then ask every question with the settings as they
     are, and without each of `INGREDIENTS`."""
-    users = await asyncio.to_thread(read, file, halves, limit)
+    users = await asyncio.to_thread(reading)
     others = cycle(await asyncio.to_thread(talks, beside) if beside else [()])
     async with harness.throwaway(settings.load()) as own:
         machine = await harness.machine(await bootstrap.database(own))
@@ -134,7 +131,7 @@ async def measure(
             asked = {without: await ask(engine, users) for without, engine in engines.items()}
             embedder = memory.house.embedder.name
     rows = []
-    for half, language in product(halves, (*LANGUAGES, EVERY)):
+    for half, language in product(dict.fromkeys(one.half for one in users), (*LANGUAGES, EVERY)):
         for without, every in asked.items():
             some = [one for one in every if one.user.half == half and language in (one.user.language, EVERY)]
             if some:
@@ -226,13 +223,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--beside", type=Path, metavar="FILE", help=f"a LoCoMo file: {TURNS} turns of it in each space, too"
     )
+    parser.add_argument("--together", action="store_true", help="all users of a language in one space")
     parser.add_argument("--misses", action="store_true", help="list what went wrong in the tune half")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--limit", type=recall.many, metavar="N", help="at most N users of each half and language")
     args = parser.parse_args(argv)
     halves = (args.half,) if args.half else HALVES
     file = args.file or FURTHER.get(args.half, DATA)
-    found = measure(file, halves, args.limit, beside=args.beside, misses=args.misses)
+    reading = partial(read, file, halves, args.limit, together=args.together)
+    found = measure(reading, beside=args.beside, misses=args.misses)
     return harness.run(found, tables, as_json=args.json)
 
 

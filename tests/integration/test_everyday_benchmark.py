@@ -54,6 +54,29 @@ def test_everyday_questions_are_asked_with_and_without(server: None, capsys: pyt
     assert all(0 <= row["first"] <= row["found"] <= 1 for row in rows)
 
 
+def test_what_lies_beside_is_searched_too(server: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Turns of others in each space, or all who speak a language in one: a stranger's question then gets what it asks for."""
+    users, talk = tmp_path / "users.json", tmp_path / "talk.json"
+    other = {**USER, "memories": [{"category": "activity", "text": "A green parrot whistles"}], "questions": []}
+    users.write_text(
+        json.dumps({"users": [{**USER, "id": "a", "half": "tune"}, {**other, "id": "b", "half": "held-out"}]})
+    )
+    turn = {"speaker": "Vera", "dia_id": "D1:1", "text": "A green parrot whistles"}
+    session = {"session_1": [turn], "session_1_date_time": "1:56 pm on 8 May, 2023"}
+    talk.write_text(json.dumps({"sample_id": "v", "conversation": session, "qa": []}))
+
+    def silent(*more: str) -> float:
+        assert everyday.main([str(users), "--half", "tune", *more, "--json"]) == 0
+        return float(json.loads(capsys.readouterr().out)["rows"][0]["silent"])
+
+    assert silent() == 0.5
+    assert silent("--beside", str(talk)) == 0.0
+    assert everyday.main([str(users), "--together", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"][0]["silent"] == 0.0
+    assert everyday.main([str(users), "--beside", str(tmp_path / "none.json")]) == 1
+    assert "none.json" in capsys.readouterr().err
+
+
 def test_a_further_half_is_read_by_its_name_and_never_listed(
     server: None, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
