@@ -35,7 +35,7 @@ FURTHER = {"later": DATA.with_name("everyday_later.json")}
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 EVERY = "all"
 OPEN = "tune"  # the half whose questions may be looked at
-INGREDIENTS = ("told", "own", "hint")  # of `ablation.PARTS`
+INGREDIENTS = ("told", "own", "hint", "another")  # of `ablation.PARTS`
 TURNS = 400
 
 
