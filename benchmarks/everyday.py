@@ -84,7 +84,8 @@ class Asked:
 
 
 def read(file: Path, halves: Sequence[str], limit: int | None = None, *, together: bool = False) -> list[User]:
-    """The users of these halves, of each half and language at most `limit`; those of a language in one space or each in their own."""
+    """The users of these halves, of each half and language at most `limit`; each in their own space, or those of a language
+    `together` in one."""
     some: dict[tuple[str, str], list[User]] = {pair: [] for pair in product(halves, LANGUAGES)}
     for raw in json.loads(file.read_text(encoding="utf-8"))["users"]:
         texts = [one["text"] for one in raw["memories"]]
@@ -112,8 +113,8 @@ def talks(file: Path) -> list[Sequence[Candidate]]:
 
 
 async def measure(reading: Callable[[], Sequence[User]], *, beside: Path | None, misses: bool) -> dict[str, Any]:
-    """Read the users, write everybody's memories, and one of the conversations `beside` them; then ask every question with the settings as they
-    are, and without each of `INGREDIENTS`."""
+    """Read the users, write everybody's memories, and one of the conversations `beside` them; then ask every question with the
+    settings as they are, and without each of `INGREDIENTS`."""
     users = await asyncio.to_thread(reading)
     others = cycle(await asyncio.to_thread(talks, beside) if beside else [()])
     async with harness.throwaway(settings.load()) as own:

@@ -15,8 +15,9 @@ LOWEST = -0.25
 class Weights:
     """By what the store picks its candidates: `semantic * meaning + keyword * share + actor + own + timely * nearness + traits`.
 
-    Meaning is the cosine between `floor` (0) and `ceiling` (1), and less below it, down to LOWEST; `actor` is for the memories of the one speaker whom the
-    query names, `own` for what is told of the user, where the query is about themselves; nearness is 1 within a period that it names, and 0 from `before` and `after` seconds outside of it."""
+    Meaning is the cosine between `floor` (0) and `ceiling` (1), and less below it, down to LOWEST; `actor` is for the memories of
+    the one speaker whom the query names, `own` for what is told of the user, where the query is about them; nearness is 1 within
+    a period that it names, and 0 from `before` and `after` seconds outside of it."""
 
     floor: float
     ceiling: float
