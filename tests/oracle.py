@@ -27,7 +27,7 @@ from muniment.memory.records import (
     evolve,
 )
 from muniment.memory.rules import traits, words
-from muniment.memory.rules.aspects import OF_USER
+from muniment.memory.rules.aspects import of_user
 
 # The database multiplies in single precision. Below this a difference means nothing, and data with one is not judged.
 NOISE = 2e-6
@@ -155,7 +155,7 @@ def nearness(moment: datetime | None, search: Search) -> float:
     return max(0.0, 1 - min(far, default=1.0))
 
 
-def merit(row: Row, all_: Channels, search: Search) -> float:
+def merit(row: Row, all_: Channels, search: Search, owner: str) -> float:
     """By what candidates are picked (`looks.Weights`)."""
     by, memory = search.weights, row.memory
     near = cosine(row, search)
@@ -165,7 +165,7 @@ def merit(row: Row, all_: Channels, search: Search) -> float:
         by.semantic * meaning
         + by.keyword * all_.share[memory.id]
         + by.actor * named
-        + by.own * memory.text.startswith(OF_USER)
+        + by.own * of_user(memory.text, by_user=memory.actor_id in (None, owner))
         + by.timely * nearness(memory.event_time, search)
         + sum(
             by.traits.get(one, 0.0) * float(np.float32(value))
@@ -174,9 +174,9 @@ def merit(row: Row, all_: Channels, search: Search) -> float:
     )
 
 
-def best(all_: Channels, search: Search) -> tuple[set[MemoryId], set[MemoryId]]:
+def best(all_: Channels, search: Search, owner: str) -> tuple[set[MemoryId], set[MemoryId]]:
     """The candidates, and those of them whose edges count; of equals the smaller id."""
-    scored = sorted(((merit(row, all_, search), row) for row in all_.rows), key=_first)
+    scored = sorted(((merit(row, all_, search, owner), row) for row in all_.rows), key=_first)
     for edge in (HUBS, search.candidates):
         if edge < len(scored):
             (above, inside), (below, outside) = scored[edge - 1 : edge + 1]
@@ -191,7 +191,7 @@ def _first(scored: tuple[float, Row]) -> tuple[float, MemoryId]:
 
 def found(world: World, rev: Revision, all_: Channels, search: Search) -> dict[MemoryId, Found]:
     """The candidates and what an edge ties to the best ten of them, with their signals."""
-    candidates, hubs = best(all_, search)
+    candidates, hubs = best(all_, search, world.scope.owner)
     picked: dict[MemoryId, Found] = {}
     tied = world.edges if rev == world.rev else {}
     for row in all_.rows:

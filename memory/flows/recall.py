@@ -76,7 +76,7 @@ async def read(house: House, reader: Reader, asked: Query, search: Search) -> Re
             whole=partial(_payload, asked, sight.rev),
             to_the_end=asked.explain,
         )
-        lens = _lens(house, asked.text, search, sight, asked.threshold)
+        lens = _lens(house, reader.scope, asked.text, search, sight, asked.threshold)
         kept, spent, left = _kept(house, sight, lens, room)
         if len(sight.found) < search.candidates or not _starved(search, kept, left, asked.top_k):
             break
@@ -114,7 +114,7 @@ async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revisi
         return render.fence("\n".join(filter(None, [header, *map(render.point, kept)])))
 
     room = Room(top_k=recall.context_bullets, budget=budget, piece=render.point, whole=block)
-    kept, _, _ = _kept(house, sight, _lens(house, text, search, sight, None), room)
+    kept, _, _ = _kept(house, sight, _lens(house, scope, text, search, sight, None), room)
     if as_of is None:
         house.noticed(scope, kept)
     await _searched(house, scope, kept)
@@ -193,7 +193,7 @@ def _starved(search: Search, kept: Sequence[Hit], left: Sequence[Omission], top_
     return "near-duplicate" in reasons or ("category full" in reasons and len(search.categories) > 1)
 
 
-def _lens(house: House, text: str, search: Search | None, sight: Sight, threshold: float | None) -> Lens:
+def _lens(house: House, scope: Scope, text: str, search: Search | None, sight: Sight, threshold: float | None) -> Lens:
     recall = house.settings.recall
     text = text[: house.settings.limits.query_chars]
     names = wanted.names(text)
@@ -215,6 +215,7 @@ def _lens(house: House, text: str, search: Search | None, sight: Sight, threshol
         speakers=frozenset(sight.speakers),
         strange=len(names & sight.unheard - known) / max(1, len(names)),
         periods=search.periods if search else (),
+        owner=scope.owner,
         own=own,
         # A turn of a conversation leaves open of whom it is: among many, nothing of such is read into it (`spoken`).
         asked=asks if asks and (few or own or asks.aspects) else None,

@@ -21,6 +21,8 @@ _LONGEST = 6
 _MOST_HINTS = 128  # each memory's words are held against all of them
 # What is asked together with something else, and says little alone.
 _GENERAL = vocabulary("like dislike plan habit event name family brand goal task weekday evening")
+# Who asks for one of them does not ask of themselves.
+_OTHERS = PEOPLE | {"family"}
 # What may be asked of anything, and asks for an aspect only by itself.
 _VAGUE = frozenset(("what do i do", *chinese_aspects.VAGUE.split()))
 _LITTLE = frozenset(map(words.stem, vocabulary(
@@ -34,7 +36,7 @@ _STOP = words.STOP | frozenset(map(words.stem, words.STOP))
 _MINE = re.compile(r"\b(?:i|my|me|mine|myself|we|our|ours|user)\b|我|用户", re.IGNORECASE)
 _WHO = frozenset({"who", "whom", "whose"})
 _WHO_ZH, _WHEN_ZH = chinese_aspects.WHO.split(), chinese_aspects.WHEN.split()
-_OPEN_ZH = frozenset((*_WHO_ZH, *_WHEN_ZH, *chinese_aspects.OPEN.split()))
+_OPEN_ZH = frozenset(("用户", *_WHO_ZH, *_WHEN_ZH, *chinese_aspects.OPEN.split()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def asked(text: str) -> Asked:
         parts=tuple(parts),
         weight=sum(part.weight for part in parts),
         when="when" in stemmed or any(one in run for run in chinese for one in _WHEN_ZH),
-        own=mine(text) and not who and not found & PEOPLE,
+        own=mine(text) and not who and not found & _OTHERS,
         aspects=found,
         family=found & FAMILY,
     )

@@ -302,7 +302,7 @@ aunt: aunt auntie | aunt auntie
 uncle: uncle | uncle
 cousin: cousin cousins niece nephew | cousin niece nephew
 relative: relatives relative godchild | aunt uncle cousin niece nephew godson goddaughter
-family: family relatives household folks | wife husband son daughter children mother father brother sister parents family
+family: family family_member relatives household folks | wife husband son daughter children mother father brother sister parents family
 friend: friend friends best_friend buddy mate pal | friend friends buddy
 roommate: roommate flatmate housemate live_with share_a_flat living_with share_my_flat | roommate flatmate housemate shares_a_flat shares_an_apartment lives_with
 sitter: babysitter nanny childminder au_pair babysit | babysitter nanny childminder au_pair grandma grandmother

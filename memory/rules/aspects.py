@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 
 from muniment.memory.rules import aspect_words, chinese_aspects, words
+from muniment.memory.rules.english_words import ADVERBS
 from muniment.memory.rules.text import vocabulary
 
 Aspects = frozenset[str]
@@ -17,6 +18,25 @@ Table = Mapping[str, Aspects]
 NONE: Aspects = frozenset()
 # How what is told of the user begins.
 OF_USER = ("The user", "User", "用户")
+# How a note begins that the user has made of themselves; where anybody else speaks it is of them.
+IN_OWN_WORDS = (
+    "I ",
+    "I'",
+    "My ",
+    "We ",
+    "We'",
+    "Our ",
+    "i ",
+    "i'",
+    "im ",
+    "my ",
+    "we ",
+    "we'",
+    "our ",
+    "我",
+    "咱",
+    "俺",
+)
 FAMILY = vocabulary(
     "spouse partner ex child son daughter baby grandchild sibling brother sister parent mother father grandparent inlaw"
     " aunt uncle cousin relative friend pet dog cat"
@@ -39,9 +59,15 @@ _FROM_ZH = re.compile(r"是[^，。的]{2,4}(?<![持责始伙工军客商老女�
 _NO_JOB = vocabulary(
     "diet religion marital team personality star politics like hobby illness age origin parent child sibling blood smoking"
 )
+_JOB = vocabulary("job")
+_STOP = words.STOP | ADVERBS
 _NAME = re.compile(r"[A-Z][\w'-]+")
 _TITLE = r"(?:(?:Professor|Prof|Dr|Mr|Mrs|Ms|Miss)\.? )?"
 _ZH = "[\u4e00-\u9fff]"
+_WHOSE = ("the user's ", "my ", "our ")
+# What is called after somebody and is something: a dentist appointment, a mother tongue.
+_THING = re.compile(r"(?:[Tt]he user's|[Mm]y|[Oo]ur) (?P<what>(?:[a-z-]+ ){2,3})(?:is|are|was|were|will|has)\b")
+_SEEN = "看找见约"  # before somebody whom one goes to, and is not
 
 
 # What a fact tells, however it is worded.
@@ -126,7 +152,7 @@ def tables() -> Tables:
             rf"(?P<who>{chinese})(?:的?名字)?(?:名?叫做?|是)(?P<name>{_ZH}{{1,3}}?|[A-Za-z]+)(?=$|[，。,、；（ ]|今年|在|和)"
             rf"|名?叫(?P<name_before>{_ZH}{{1,4}}?|[A-Za-z]+)的(?P<who_after>{chinese})"
         ),
-        whose_zh=re.compile(rf"用户(?:的|家的?)?[大小二三老]?(?:{_one_of(belonging)})"),
+        whose_zh=re.compile(rf"(?:用户|[我咱俺]们?)(?:的|家的?)?[大小二三老]?(?:{_one_of(belonging)})"),
     )
 
 
@@ -184,23 +210,32 @@ def _telling(stemmed: Sequence[str], table: Table) -> Iterator[Aspects]:
             yield from _pieces(word.removeprefix("用户"), table)
 
 
+def of_user(text: str, *, by_user: bool = False) -> bool:
+    """Whether it is told of the user, by whom it may be said."""
+    return text.startswith(OF_USER) or (by_user and text.startswith(IN_OWN_WORDS))
+
+
 @lru_cache(maxsize=4_096)
-def told(text: str, predicate: str = "") -> Told:
-    """What a statement tells, with the predicate of its fact; kept, because a search meets the same memories again and again."""
+def told(text: str, predicate: str = "", *, own: bool | None = None) -> Told:
+    """What a statement tells, with the predicate of its fact, and whether it is of the user if that is known; kept, because a
+    search meets the same memories again and again."""
     stemmed, tells, folded = stems(text), tables().tells, words.fold(text)
     found = set(_OF_FACTS.get(predicate, NONE)).union(*_telling(stemmed, tells))
     if _IS_A.match(folded) and found.isdisjoint(_NO_JOB):
         found.add("job")
+    thing = _of_thing(text)
+    if thing:
+        found.discard("job")
     if "job" in found and _AT.search(text):
         found.add("workplace")
     if _FROM_ZH.search(folded):
         found.update(("origin", "ethnicity"))
-    of_other = _of_other(folded, stemmed)
+    of_other = not thing and _of_other(folded, stemmed)
     return Told(
         text=folded,
         words=words.lexeme_set(text),
         aspects=frozenset(found),
-        stated=text.startswith(OF_USER),
+        stated=of_user(text) if own is None else own,
         of_other=of_other,
         called=tuple(_called(text)),
         dated=_DATED.search(folded) is not None,
@@ -231,13 +266,23 @@ def _pieces(run: str, table: Table) -> Iterator[Aspects]:
     for at in range(len(run)):
         for end in range(at + 1, min(len(run), at + _LONGEST) + 1):
             if found := table.get(run[at:end]):
-                yield found
+                yield found - _JOB if at and run[at - 1] in _SEEN else found
+
+
+def _of_thing(text: str) -> bool:
+    """Whether a statement begins with a thing of the user's that has its name from somebody."""
+    begins = _THING.match(text)
+    if not begins:
+        return False
+    called = begins["what"].split()
+    return _STOP.isdisjoint(called) and not tables().asks.get(_stem(called[-1]), NONE) & PEOPLE
 
 
 def _of_other(folded: str, stemmed: Sequence[str]) -> bool:
     """Whether a statement begins with somebody who belongs to the user."""
-    if folded.startswith("the user's "):
-        return any(found & PEOPLE for _, _, found in phrases(stemmed[2:6], tables().asks))
+    if whose := next((one for one in _WHOSE if folded.startswith(one)), ""):
+        first = whose.count(" ")
+        return any(found & PEOPLE for _, _, found in phrases(stemmed[first : first + 4], tables().asks))
     return tables().whose_zh.match(folded) is not None
 
 

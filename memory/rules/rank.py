@@ -13,7 +13,7 @@ from muniment.memory.looks import LOWEST, Found, Weights
 from muniment.memory.records import TRUST_RANK, Hit, Memory, MemoryId, Omission, Reason
 from muniment.memory.rules import wanted, words
 from muniment.memory.rules.asked import Asked, called, hints, mine, read
-from muniment.memory.rules.aspects import OF_USER, told
+from muniment.memory.rules.aspects import of_user, told
 from muniment.memory.rules.merge import negated
 from muniment.memory.rules.traits import ASKING, DATED, NAMING
 from muniment.memory.rules.wanted import Period
@@ -44,6 +44,7 @@ class Lens:
     speakers: frozenset[str] = frozenset()  # whom of those who spoke the query names, in lower case
     strange: float = 0.0  # share of the names in the query that nothing in scope has, [0, 1]
     periods: tuple[Period, ...] = ()  # that the query names
+    owner: str = ""  # the user
     own: bool = False  # whether the query is about the user
     asked: Asked | None = None  # what it asks for, where it is read closely
     spoken: float = 0.0  # how much it counts then what a turn of a conversation tells, [0, 1]
@@ -195,7 +196,7 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
             recall.semantic_weight * meaning,
             recall.keyword_weight * keyword,
             recall.actor_boost if named is not None and (memory.actor_id or "").lower() == named else 0.0,
-            recall.own_boost if lens.own and memory.text.startswith(OF_USER) else 0.0,
+            recall.own_boost if lens.own and _of_user(memory, lens) else 0.0,
             recall.period_boost * _timely(memory, lens) if lens.periods else 0.0,
             recall.dated_boost * dated,
             -recall.asking_penalty * asking,
@@ -228,12 +229,19 @@ def _closely(found: Sequence[Found], lens: Lens) -> Iterator[tuple[float, float,
     if asked is None or not asked.parts:
         yield from [(0.0, 1.0, 1.0)] * len(found)
         return
-    statements = [told(one.memory.text, one.memory.fact.predicate if one.memory.fact else "") for one in found]
+    statements = [
+        told(memory.text, memory.fact.predicate if memory.fact else "", own=_of_user(memory, lens))
+        for memory in (one.memory for one in found)
+    ]
     names = called(statements)
     for one, statement in zip(found, statements, strict=True):
         tells, sure, another = read(asked, statement, names, (one.memory.actor_id or "").lower())
         told_of = tells if sure else lens.spoken * tells
         yield told_of, 1.0 if tells or not statement.stated else 0.0, 1 - recall.another_penalty if another else 1.0
+
+
+def _of_user(memory: Memory, lens: Lens) -> bool:
+    return of_user(memory.text, by_user=memory.actor_id in (None, lens.owner))
 
 
 def _hit(look: _Look) -> Hit:

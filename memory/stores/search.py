@@ -20,7 +20,7 @@ from muniment.memory.looks import LOWEST, Search
 from muniment.memory.ports import Sight
 from muniment.memory.records import Delta, Filters, Reader, Revision, Scope
 from muniment.memory.rules import words
-from muniment.memory.rules.aspects import OF_USER
+from muniment.memory.rules.aspects import IN_OWN_WORDS, OF_USER
 from muniment.memory.stores import large, rows
 from muniment.memory.stores.consents import consent, profile
 from muniment.memory.stores.large import Indexes
@@ -69,7 +69,12 @@ class Searches(Indexes):
         as_of: Revision | None = None,
     ) -> Sight:
         """See `Store.look`. A search alone is one statement, which sees one snapshot by itself."""
-        space = {"space": reader.scope.space, "allowed": sorted(reader.allowed), "as_of": as_of}
+        space = {
+            "space": reader.scope.space,
+            "owner": reader.scope.owner,
+            "allowed": sorted(reader.allowed),
+            "as_of": as_of,
+        }
         if search and not stable and not thread:
             found = await self._asked(space, search)
             return Sight(rev=_revision(_head(found).now, as_of), **_met(search, found))
@@ -166,6 +171,7 @@ class Searches(Indexes):
             "lowest": LOWEST,
             "background": words.BACKGROUND,
             "of_user": list(OF_USER),
+            "in_own_words": list(IN_OWN_WORDS),
             "vector": HalfVector(search.vector),
             "model": self._model,
             "categories": list(search.categories),

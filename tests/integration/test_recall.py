@@ -159,3 +159,16 @@ async def test_what_is_told_of_the_user_is_found_among_what_others_say(database_
         assert await found("the user's job")
         assert not await found("What is Sheila's job?")
         assert not await found("What is my job?", own_boost=0.0)
+
+
+async def test_what_the_user_says_of_themselves_is_found_among_what_others_say(database_url: str) -> None:
+    """In the first person: it is of the user who has said it, and of nobody else's user."""
+    mine, theirs = (
+        replace(said("We have a tortoise called Hector", "activity"), actor_id=WHO.owner),
+        replace(said("We have a hamster called Bob", "activity"), actor_id="Sheila"),
+    )
+    async with engine(database_url) as memory:
+        await told(memory, mine, theirs, *NOISE)
+        closely = tuned(memory, told_among=1)
+        assert (await looked(closely, Query(text="What pets do I have?")))[0] == [mine.text]
+        assert not (await looked(tuned(closely, own_boost=0.0, hint_boost=0.0), Query(text="What pets do I have?")))[0]

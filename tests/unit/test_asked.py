@@ -101,6 +101,10 @@ def test_a_name_is_known_by_whose_it_is() -> None:
         ("我在哪里上班？", "用户的妻子在银行上班", True),
         ("我在哪里上班？", "用户在银行上班", False),
         ("我妻子在哪里上班？", "用户在银行上班", True),
+        ("When is my appointment?", "The user's dentist appointment is on 3 May", False),
+        ("Which languages do I speak?", "The user's mother tongue is Dutch", False),
+        ("Where was I born?", "The user's elder sister was born in Rome", True),
+        ("Who are the user's family members?", "The user's sister was born in Rome", False),
     ],
 )
 def test_what_is_of_somebody_else_is_no_answer(question: str, statement: str, another: bool) -> None:
@@ -131,6 +135,28 @@ def test_what_is_asked_is_hinted_at_by_words_that_tell_it() -> None:
     assert few == many
     assert words.dimension("nurs") in aspects.dimensions(frozenset({"pet", "job"}), 1_000)
     assert hints("Where is the quill?") == frozenset()
+
+
+def test_what_is_told_in_own_words_is_held_to_that() -> None:
+    """Where it is known that the user says it: the user's own is, and what is their sister's is not."""
+    asks = asked("What is my job?")
+    for text, another in (("My job is to shoe horses", False), ("My sister is a nurse", True), ("我姐姐是护士", True)):
+        assert read(asks, told(text, own=True), {}).another is another
+        assert read(asks, told(text, own=True), {}).plain
+        assert not read(asks, told(text), {}).plain
+
+
+def test_who_goes_to_somebody_does_not_do_what_they_do() -> None:
+    """The name of a trade stands for an appointment as well."""
+    assert tells("What is my job?", "The user's dentist appointment is on 3 May") == 0
+    assert tells("我的工作是什么？", "用户周三要去看牙医") == 0
+    assert tells("我的工作是什么？", "用户是牙医") > 0.5
+    assert tells("我的预约是什么时候？", "用户周三要去看牙医") > 0.5
+
+
+def test_the_user_is_no_part_of_what_is_asked() -> None:
+    """Neither is what belongs to the user told by whatever is of the user."""
+    assert asked("用户的职业").parts == asked("我的职业").parts
 
 
 def test_a_fact_tells_by_its_predicate() -> None:

@@ -105,7 +105,7 @@ and m.category = any(%(categories)s)
     - (m.words <#> %(traits)s){owned}{timely}
 
 -- name: owned
-+ case when m.text ^@ any(%(of_user)s) then %(own)s else 0 end
++ case when m.text ^@ any(%(of_user)s) or (coalesce(m.actor_id, %(owner)s) = %(owner)s and m.text ^@ any(%(in_own_words)s)) then %(own)s else 0 end
 
 -- name: boost
 case when speaker is not null and (select one_speaker from scope) then %(actor)s else 0 end
