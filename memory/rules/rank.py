@@ -1,4 +1,4 @@
-"""Ranking: raw signals of the channels become one score in [0, 1] and one order."""
+"""Ranking: raw signals of the channels become one score, the sum of its parts, and one order."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ _BEHIND = 1e-6
 _Text = tuple[str, frozenset[str]]  # with its lexemes
 _DAY = 86_400.0
 _RELATED = 2
+_TOLD = 0.75  # of what is asked, from which a statement is taken for the answer
 _PARTS = (
     "semantic", "keyword", "actor", "own", "period", "dated", "asking", "name", "recency", "importance", "pinned", "relation",
     "told",
@@ -224,7 +225,8 @@ def _meant(found: Sequence[Found], lens: Lens) -> Iterator[float]:
 
 def _closely(found: Sequence[Found], lens: Lens) -> Iterator[tuple[float, float, float]]:
     """Of each, how much of what is asked it tells; how much its words count, which may be those of the question that say
-    little; and how well it fits, which is less where it is of somebody else."""
+    little; and how well it fits, which is less where it is of somebody else, or said by
+    somebody else beside the user's own answer."""
     asked, recall = lens.asked, lens.recall
     if asked is None or not asked.parts:
         yield from [(0.0, 1.0, 1.0)] * len(found)
@@ -234,10 +236,20 @@ def _closely(found: Sequence[Found], lens: Lens) -> Iterator[tuple[float, float,
         for memory in (one.memory for one in found)
     ]
     names = called(statements)
-    for one, statement in zip(found, statements, strict=True):
-        tells, sure, another = read(asked, statement, names, (one.memory.actor_id or "").lower())
+    reads = [
+        read(asked, statement, names, (one.memory.actor_id or "").lower())
+        for one, statement in zip(found, statements, strict=True)
+    ]
+    # What others say of themselves is no answer where the user's own is known.
+    known = asked.own and any(
+        statement.stated and one.tells >= _TOLD and not one.another
+        for one, statement in zip(reads, statements, strict=True)
+    )
+    for one, statement, (tells, sure, another) in zip(found, statements, reads, strict=True):
+        others = known and one.memory.actor_id not in (None, lens.owner) and not statement.stated
         told_of = tells if sure else lens.spoken * tells
-        yield told_of, 1.0 if tells or not statement.stated else 0.0, 1 - recall.another_penalty if another else 1.0
+        fits = 1 - recall.another_penalty if another or others else 1.0
+        yield told_of, 1.0 if tells or not statement.stated else 0.0, fits
 
 
 def _of_user(memory: Memory, lens: Lens) -> bool:

@@ -172,3 +172,16 @@ async def test_what_the_user_says_of_themselves_is_found_among_what_others_say(d
         closely = tuned(memory, told_among=1)
         assert (await looked(closely, Query(text="What pets do I have?")))[0] == [mine.text]
         assert not (await looked(tuned(closely, own_boost=0.0, hint_boost=0.0), Query(text="What pets do I have?")))[0]
+
+
+async def test_what_others_say_of_themselves_stands_behind_what_is_known_of_the_user(database_url: str) -> None:
+    """However many words of the question it has; where nothing is known of the user, it is as good as before."""
+    nurse, plan = said("The user is a nurse", "profile"), said("The user collects stamps", "profile")
+    theirs = replace(said("My job at the bakery is a job like any other job", "activity"), actor_id="Sheila")
+    async with engine(database_url) as memory:
+        await told(memory, plan, theirs)
+        assert (await looked(memory, Query(text="What is my job?")))[0][:1] == [theirs.text]
+        await told(memory, nurse, rev=2)
+        assert (await looked(memory, Query(text="What is my job?")))[0][:1] == [nurse.text]
+        free = tuned(memory, another_penalty=0.0)
+        assert (await looked(free, Query(text="What is my job?")))[0][:1] == [theirs.text]
