@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from muniment.memory.rules import aspects, chinese_aspects, words
+from muniment.memory.rules import aspects, chinese_aspects, wanted, words
 from muniment.memory.rules.aspects import FAMILY, NONE, PEOPLE, Aspects, Told
 from muniment.memory.rules.text import vocabulary
 
@@ -34,6 +34,20 @@ _LITTLE = frozenset(map(words.stem, vocabulary(
 )))  # fmt: skip
 _STOP = words.STOP | frozenset(map(words.stem, words.STOP))
 _MINE = re.compile(r"\b(?:i|my|me|mine|myself|we|our|ours|user)\b|我|用户", re.IGNORECASE)
+# "We" may be those of theirs too: what is told of them is an answer.
+_ALONE = re.compile(r"\b(?:i|my|me|mine|myself|user)\b|我(?!们)|用户", re.IGNORECASE)
+# Who is told, and who wants to know, says nothing of what is asked.
+_TO_ME = re.compile(
+    r"(?:^|[.,;:!?]|\b(?:please|you|and|then|just|now)) *(?:tell|remind|show|give|help|let) me\b"
+    r"|\b(?:i|we|(?:the )?user)(?: am| are| is| was| were|['’]m)? (?:also |just |still )?(?:wonder(?:s|ed|ing)?|curious|ask(?:s|ed|ing)?)\b"
+    r"|\b(?:i|we|(?:the )?user)(?:['’]d| would)? (?:like|love|wants?|needs?) (?:you )?to (?:know|ask|hear|learn|see|find out|understand)\b"
+    r"|\b(?:can|could|may|might) (?:i|we) (?:ask|know)\b"
+    r"|\b(?:i|we)(?: do not| don['’]t| cannot| can['’]t)? (?:know|remember|recall|forget|forgot)(?= (?:who|what|when|where|which|why|how|if|whether)\b)"
+    r"|(?:告诉|提醒)(?:一下)?我|[给跟和对]我(?:讲|说|看|介绍)|帮我(?=[查找看问想回])|让我(?=[看想])"
+    r"|(?:我|用户)[就也还]?(?:想|要)(?:知道|了解|请?问|请教)|(?:我|用户)(?:不知道|不记得|忘了|好奇|在问)",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[^.!?:;\n。！？：；]+[?？]?")
 _WHO = frozenset({"who", "whom", "whose"})
 _WHO_ZH, _WHEN_ZH = chinese_aspects.WHO.split(), chinese_aspects.WHEN.split()
 _OPEN_ZH = frozenset(("用户", *_WHO_ZH, *_WHEN_ZH, *chinese_aspects.OPEN.split()))
@@ -70,9 +84,15 @@ class Read(NamedTuple):
     another: bool  # it is of others than the question: not of the asker's family, or not of themselves
 
 
+@lru_cache(maxsize=1_024)
 def mine(text: str) -> bool:
-    """Whether somebody asks about themselves, or is asked about as the user."""
-    return _MINE.search(text) is not None
+    """Whether somebody asks about themselves, or is asked about as the user; not where they only say who it is that asks, or ask
+    for somebody by name after having talked of themselves."""
+    said = _TO_ME.sub(" ", text)
+    if _MINE.search(said) is None:
+        return False
+    asking = [one for one in _SENTENCE.findall(said) if one[-1] in "?？"]
+    return not asking or any(_MINE.search(one) or not wanted.names(one) for one in asking)
 
 
 @lru_cache(maxsize=1_024)
@@ -89,7 +109,7 @@ def asked(text: str) -> Asked:
         parts=tuple(parts),
         weight=sum(part.weight for part in parts),
         when="when" in stemmed or any(one in run for run in chinese for one in _WHEN_ZH),
-        own=mine(text) and not who and not found & _OTHERS,
+        own=mine(text) and _ALONE.search(_TO_ME.sub(" ", text)) is not None and not who and not found & _OTHERS,
         aspects=found,
         family=found & FAMILY,
     )

@@ -17,7 +17,7 @@ Aspects = frozenset[str]
 Table = Mapping[str, Aspects]
 NONE: Aspects = frozenset()
 # How what is told of the user begins.
-OF_USER = ("The user", "User", "用户")
+OF_USER = ("The user", "the user", "User", "user", "用户")
 # How a note begins that the user has made of themselves; where anybody else speaks it is of them.
 IN_OWN_WORDS = (
     "I ",
