@@ -32,7 +32,7 @@ ALL = "all"
 PARTS = {
     "semantic": "semantic_weight", "keyword": "keyword_weight", "actor": "actor_boost", "period": "period_boost",
     "dated": "dated_boost", "asking": "asking_penalty", "name": "name_boost", "recency": "recency_weight",
-    "own": "own_boost", "hint": "hint_boost", "told": "told_weight", "another": "another_penalty",
+    "own": "own_boost", "hint": "hint_boost", "told": "told_weight", "another": "another_penalty", "others": "others_penalty",
 }  # fmt: skip
 STILL = ("relation_weight", "importance_weight", "pinned_boost")  # the same for every turn of an import
 CHANNELS = {

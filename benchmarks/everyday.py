@@ -3,9 +3,9 @@
 python -m benchmarks.everyday [FILE] [--half tune|held-out|later] [--beside FILE] [--together] [--misses] [--json] [--limit N]
 
 Each user of `data/everyday.json` has a space of a few memories, with `--beside` of some hundred turns of a conversation of
-others besides, with `--together` of what all who speak the same language have told. Every question is asked as the supervisor asks by default, and once more without each ingredient that is for
-such questions; some of them nothing in the space answers. A further half is in a file of its own and is asked only by its
-name.
+others besides, with `--together` of what all who speak the same language have told. Every question is asked as the supervisor
+asks by default, and once more without each ingredient that is for such questions; some of them nothing in the space answers.
+A further half is in a file of its own and is asked only by its name.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FURTHER = {"later": DATA.with_name("everyday_later.json")}
 LANGUAGES = {"en": "English", "zh": "Chinese"}
 EVERY = "all"
 OPEN = "tune"  # the half whose questions may be looked at
-INGREDIENTS = ("told", "own", "hint", "another")  # of `ablation.PARTS`
+INGREDIENTS = ("told", "own", "hint", "another", "others")  # of `ablation.PARTS`
 TURNS = 400
 
 

@@ -77,6 +77,7 @@ class Recall(Part):
     told_weight: Share
     told_among: Count
     another_penalty: Share
+    others_penalty: Share
     keyword_relevance: Positive
     strange_penalty: Share
 

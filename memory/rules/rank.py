@@ -13,7 +13,7 @@ from muniment.memory.looks import LOWEST, Found, Weights
 from muniment.memory.records import TRUST_RANK, Hit, Memory, MemoryId, Omission, Reason
 from muniment.memory.rules import wanted, words
 from muniment.memory.rules.asked import Asked, called, hints, mine, read
-from muniment.memory.rules.aspects import of_user, told
+from muniment.memory.rules.aspects import of_user as told_of_user, told
 from muniment.memory.rules.merge import negated
 from muniment.memory.rules.traits import ASKING, DATED, NAMING
 from muniment.memory.rules.wanted import Period
@@ -193,11 +193,13 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
         keyword = min(1.0, one.keyword)
         age = max(0.0, (lens.at - memory.updated_at).total_seconds() / _DAY)
         dated, asking, naming = one.traits
+        of_user = _of_user(memory, lens)
+        theirs = lens.own and not of_user and memory.actor_id not in (None, lens.owner)
         parts = (
             recall.semantic_weight * meaning,
             recall.keyword_weight * keyword,
             recall.actor_boost if named is not None and (memory.actor_id or "").lower() == named else 0.0,
-            recall.own_boost if lens.own and _of_user(memory, lens) else 0.0,
+            recall.own_boost if lens.own and of_user else 0.0,
             recall.period_boost * _timely(memory, lens) if lens.periods else 0.0,
             recall.dated_boost * dated,
             -recall.asking_penalty * asking,
@@ -210,7 +212,8 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
         )
         score = max(0.0, sum(parts)) * (recall.insight_factor if memory.kind == "insight" else 1)
         answered = 1 - (1 - max(0.0, meaning)) * (1 - min(1.0, max(tells, worded * recall.keyword_relevance * keyword)))
-        looks.append(_Look(score * fits, answered * known * fits, parts, one))
+        nearly = 1 - recall.others_penalty if theirs else 1.0
+        looks.append(_Look(score * fits, answered * known * fits * nearly, parts, one))
     return looks
 
 
@@ -253,7 +256,7 @@ def _closely(found: Sequence[Found], lens: Lens) -> Iterator[tuple[float, float,
 
 
 def _of_user(memory: Memory, lens: Lens) -> bool:
-    return of_user(memory.text, by_user=memory.actor_id in (None, lens.owner))
+    return told_of_user(memory.text, by_user=memory.actor_id in (None, lens.owner))
 
 
 def _hit(look: _Look) -> Hit:

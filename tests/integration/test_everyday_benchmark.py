@@ -37,7 +37,7 @@ def test_a_wrong_answer_counts_as_wrong(server: None, tmp_path: Path, capsys: py
     file.write_text(json.dumps({"users": users}), encoding="utf-8")
     assert everyday.main([str(file), "--misses", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert len(found["rows"]) == 2 * 2 * 5  # halves, English and all, with everything and without each ingredient
+    assert len(found["rows"]) == 2 * 2 * 6  # halves, English and all, with everything and without each ingredient
     for row in found["rows"]:
         counts = (row["users"], row["answerable"], row["unanswerable"])
         assert (*counts, row["found"], row["first"], row["silent"]) == (1, 2, 2, 0.5, 0.5, 0.5)
@@ -48,7 +48,7 @@ def test_everyday_questions_are_asked_with_and_without(server: None, capsys: pyt
     """A small run has both halves and languages, each asked with the settings as they are and without each ingredient."""
     assert everyday.main(["--limit", "1", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
-    assert [row["users"] for row in rows] == [*[1] * 10, *[2] * 5] * 2
+    assert [row["users"] for row in rows] == [*[1] * 12, *[2] * 6] * 2
     assert [row["without"] for row in rows] == [None, *everyday.INGREDIENTS] * 6
     assert rows[0]["found"] > rows[1]["found"]  # a job is told by the trade, and no word of the question is in that
     assert all(0 <= row["first"] <= row["found"] <= 1 for row in rows)

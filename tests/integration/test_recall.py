@@ -185,3 +185,25 @@ async def test_what_others_say_of_themselves_stands_behind_what_is_known_of_the_
         assert (await looked(memory, Query(text="What is my job?")))[0][:1] == [nurse.text]
         free = tuned(memory, another_penalty=0.0)
         assert (await looked(free, Query(text="What is my job?")))[0][:1] == [theirs.text]
+
+
+async def test_what_others_say_is_less_relevant_to_who_asks_about_themselves(database_url: str) -> None:
+    """Not so what nobody or the asker has said, what is told of the user, nor for who asks about anything else."""
+    theirs = said("The parrot in the kitchen whistles", actor="Vera")
+    rest = [
+        said("The parrot in the attic whistles"),
+        said("A parrot in the yard whistles", actor=WHO.owner),
+        said("The user has a parrot that whistles", actor="Vera"),
+    ]
+    async with engine(database_url) as memory:
+        await told(memory, theirs, *rest)
+
+        async def relevance(text: str, penalty: float) -> dict[str, float]:
+            query = Query(text=text, threshold=0.0, budget_tokens=10_000)
+            answer = await tuned(memory, others_penalty=penalty).query(WHO, "supervisor", query)
+            return {hit.memory.text: hit.relevance for hit in answer.hits}
+
+        fair, held = [await relevance("Does my parrot whistle?", penalty) for penalty in (0.0, 0.2)]
+        assert held[theirs.text] == 0.8 * fair[theirs.text] > 0
+        assert all(held[one.text] == fair[one.text] > 0 for one in rest)
+        assert await relevance("Does a parrot whistle?", 0.2) == await relevance("Does a parrot whistle?", 0.0)
