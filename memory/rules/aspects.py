@@ -233,7 +233,8 @@ def told(text: str, predicate: str = "", *, own: bool | None = None) -> Told:
     of_other = not thing and _of_other(folded, stemmed)
     return Told(
         text=folded,
-        words=words.lexeme_set(text),
+        # A name like O'Neil is one word to a question and two to a search.
+        words=words.lexeme_set(text).union(one for one in stemmed if "'" in one),
         aspects=frozenset(found),
         stated=of_user(text) if own is None else own,
         of_other=of_other,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from muniment.memory.rules import aspect_words, aspects, chinese_aspects, words
 from muniment.memory.rules.asked import asked, called, hints, mine, read
@@ -184,6 +184,8 @@ def test_every_line_of_the_tables_asks_and_tells() -> None:
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
+@example("Where is Mr. O'Neil?", "O'Neil")
+@example("0'0", "")
 def test_a_share_is_a_share(question: str, statement: str) -> None:
     """Whatever the texts are, and the same again."""
     what = asked(question)
