@@ -193,13 +193,13 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
         keyword = min(1.0, one.keyword)
         age = max(0.0, (lens.at - memory.updated_at).total_seconds() / _DAY)
         dated, asking, naming = one.traits
-        of_user = _of_user(memory, lens)
-        theirs = lens.own and not of_user and memory.actor_id not in (None, lens.owner)
+        of_user = lens.own and _of_user(memory, lens)
+        theirs = lens.own and not of_user and not _by_user(memory, lens)
         parts = (
             recall.semantic_weight * meaning,
             recall.keyword_weight * keyword,
             recall.actor_boost if named is not None and (memory.actor_id or "").lower() == named else 0.0,
-            recall.own_boost if lens.own and of_user else 0.0,
+            recall.own_boost if of_user else 0.0,
             recall.period_boost * _timely(memory, lens) if lens.periods else 0.0,
             recall.dated_boost * dated,
             -recall.asking_penalty * asking,
@@ -249,14 +249,18 @@ def _closely(found: Sequence[Found], lens: Lens) -> Iterator[tuple[float, float,
         for one, statement in zip(reads, statements, strict=True)
     )
     for one, statement, (tells, sure, another) in zip(found, statements, reads, strict=True):
-        others = known and one.memory.actor_id not in (None, lens.owner) and not statement.stated
+        others = known and not statement.stated and not _by_user(one.memory, lens)
         told_of = tells if sure else lens.spoken * tells
         fits = 1 - recall.another_penalty if another or others else 1.0
         yield told_of, 1.0 if tells or not statement.stated else 0.0, fits
 
 
 def _of_user(memory: Memory, lens: Lens) -> bool:
-    return told_of_user(memory.text, by_user=memory.actor_id in (None, lens.owner))
+    return told_of_user(memory.text, by_user=_by_user(memory, lens))
+
+
+def _by_user(memory: Memory, lens: Lens) -> bool:
+    return memory.actor_id in (None, lens.owner)
 
 
 def _hit(look: _Look) -> Hit:
