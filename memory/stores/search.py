@@ -34,6 +34,7 @@ _FILTERS: tuple[LiteralString, ...] = (
     "agent_id", "run_id", "actor_id", "role", "category", "pinned", "importance_min", "importance_max",
     "updated_after", "updated_before",
 )  # fmt: skip
+_BEGINNINGS = sorted({ord(told[0]) for told in (*OF_USER, *IN_OWN_WORDS)})
 _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "own", "timely", "before", "after")
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
 # Of a search: its head, the columns of a memory (all null where none was found), and what it was found by.
@@ -172,6 +173,7 @@ class Searches(Indexes):
             "background": words.BACKGROUND,
             "of_user": list(OF_USER),
             "in_own_words": list(IN_OWN_WORDS),
+            "beginnings": _BEGINNINGS,
             "vector": HalfVector(search.vector),
             "model": self._model,
             "categories": list(search.categories),

@@ -104,8 +104,9 @@ and m.category = any(%(categories)s)
 %(semantic)s * greatest(%(lowest)s, least(1, (coalesce({cosine}, %(floor)s) - %(floor)s) / (%(ceiling)s - %(floor)s)))
     - (m.words <#> %(traits)s){owned}{timely}
 
--- name: owned
-+ case when m.text ^@ any(%(of_user)s) or (coalesce(m.actor_id, %(owner)s) = %(owner)s and m.text ^@ any(%(in_own_words)s)) then %(own)s else 0 end
+-- name: owned (most texts begin with another character, which is quickly seen)
++ case when ascii(m.text) = any(%(beginnings)s) and (m.text ^@ any(%(of_user)s)
+      or (coalesce(m.actor_id, %(owner)s) = %(owner)s and m.text ^@ any(%(in_own_words)s))) then %(own)s else 0 end
 
 -- name: boost
 case when speaker is not null and (select one_speaker from scope) then %(actor)s else 0 end
