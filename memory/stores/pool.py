@@ -204,9 +204,10 @@ class Sessions:
     @asynccontextmanager
     async def _holding(self, lock: LiteralString) -> AsyncIterator[tuple[bool, Connection]]:
         """Whether a lock of the whole database is ours for as long as this lasts, with the connection. A transaction that does nothing else
-        holds it: that of a session would stay with a pooler's connection when its client is gone."""
+        holds it: that of a session would stay with a pooler's connection when its client is gone. The statement is never
+        prepared: such a one keeps its snapshot until the next, and a concurrent build waits for all that hold one."""
         async with self._transaction() as conn:
-            yield one(await (await conn.execute(lock)).fetchone())["mine"], conn
+            yield one(await (await conn.execute(lock, prepare=False)).fetchone())["mine"], conn
 
     async def _ready(self) -> None:
         if self._pool is None or not self._checked:

@@ -337,6 +337,15 @@ async def test_dropped_indexes_are_not_missed(changing: PostgresStore, own: str)
         assert admin.execute("select distinct space_id from muniment.postings").fetchall() == [(BEN.space,)]
 
 
+async def test_many_are_made_one_after_the_other(own: str) -> None:
+    """However often a connection has held the lock: a build waits for whoever holds a snapshot, and never for its own lock."""
+    few = opened(own)
+    for _ in range(4):
+        assert (await few.index(ANA, 100)).indexed
+        assert (await few.unindex(ANA)).made == ("dropped",)
+    await few.close()
+
+
 async def test_a_vector_in_the_other_column_is_found(changing: PostgresStore, own: str) -> None:
     """While a switch of the embedder is being tidied a search reads every memory, and no index is made."""
     one, vector = made("ana", COUNT)[40]
