@@ -8,18 +8,20 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from time import monotonic
 
-from muniment.memory.errors import MunimentError, NotFound, NotReady, StoreDown, StoreError
+from muniment.memory.errors import MunimentError, NotFound, StoreDown, StoreError
 from muniment.memory.flows.tend import Rounds
 from muniment.memory.plan import Job, JobName, Outcome
 from muniment.memory.ports import Clock
 from muniment.memory.queue import Queue, Ticket
-from muniment.memory.rules.retry import again
+from muniment.memory.rules.retry import again, only_waits
 from muniment.memory.sections import Jobs
 
 _log = logging.getLogger(__name__)
 _POLL_SECONDS = 5.0  # a call is a hint: this is how late a job can be whose call was not heard
 _TROUBLE_SECONDS = 2.0
 _FAREWELL_SECONDS = 3.0
+# A database has one at a time: another hand would only find it taken.
+_ALONE: frozenset[JobName] = frozenset({"index"})
 _UNANSWERED = (
     "the database does not answer: what was under way goes to another worker, or to the next one that starts, "
     "jobs.stalled_seconds after this one's last sign of life"
@@ -47,7 +49,7 @@ class Worker:
         self.names = tuple(names)
         self._queue, self._perform, self._clock, self._rules = queue, perform, clock, rules
         self._told, self._rounds = told, rounds
-        self._running: set[asyncio.Task[None]] = set()
+        self._running: dict[asyncio.Task[None], JobName] = {}
         self._woken = asyncio.Event()
         self._stopping = False
         self._number: int | None = None
@@ -91,7 +93,7 @@ class Worker:
             if ticket is None:
                 break
             task = asyncio.create_task(self._work(ticket))
-            self._running.add(task)
+            self._running[task] = ticket.job.name
             task.add_done_callback(self._ended)
             took += 1
         return took
@@ -99,7 +101,8 @@ class Worker:
     async def _next(self) -> Ticket | None:
         if self._number is None:
             self._number = await self._queue.enroll()
-        return await self._queue.take(self._number, self.names)
+        taken = _ALONE.intersection(self._running.values())
+        return await self._queue.take(self._number, [name for name in self.names if name not in taken])
 
     async def _work(self, ticket: Ticket) -> None:
         started = monotonic()
@@ -114,7 +117,7 @@ class Worker:
             return
         now = self._clock.now()
         verdict = again(failed, ticket.attempts, now)
-        early = isinstance(failed, NotReady)
+        early = only_waits(failed)
         if not early:
             _log.warning(
                 "%s failed: %s; again at %s", ticket.job.name, _name(failed), verdict.at.isoformat("T", "seconds")
@@ -142,7 +145,7 @@ class Worker:
             self._told(outcome)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
-        self._running.discard(task)
+        self._running.pop(task, None)
         self._woken.set()  # a hand is free, and so is the space
         if not task.cancelled() and (error := task.exception()) is not None:
             self._broken = self._broken or error

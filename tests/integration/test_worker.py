@@ -13,7 +13,7 @@ import pytest
 
 from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
-from muniment.memory.errors import ModelTimeout, NotReady
+from muniment.memory.errors import Busy, ModelTimeout, MunimentError, NotReady
 from muniment.memory.flows import work
 from muniment.memory.flows.work import Worker
 from muniment.memory.models.clock import SystemClock
@@ -101,13 +101,14 @@ async def test_a_drain_does_not_end_before_what_was_held_up(memory: Memory, data
     assert rows(database_url, "select count(*) from jobs.procrastinate_jobs") == [(0,)]
 
 
-async def test_what_is_not_there_yet_has_not_failed(
-    memory: Memory, database_url: str, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("error", [NotReady(), Busy("another process is at it")], ids=["not ready", "busy"])
+async def test_what_only_waits_has_not_failed(
+    memory: Memory, database_url: str, caplog: pytest.LogCaptureFixture, error: MunimentError
 ) -> None:
     """The job goes back for a minute without a word of failure, and the worker goes on with the next."""
 
     async def perform(job: Job) -> None:
-        raise NotReady
+        raise error
 
     heard: list[Outcome] = []
     rules = memory.house.settings.jobs
@@ -119,6 +120,26 @@ async def test_what_is_not_there_yet_has_not_failed(
         database_url, "select extract(epoch from scheduled_at - now()) from jobs.procrastinate_jobs where attempts = 1"
     )
     assert 50 < float(str(seconds)) <= 60
+
+
+async def test_one_index_at_a_time(memory: Memory) -> None:
+    """A second one would only find the lock taken; the other hands do other jobs meanwhile."""
+    running, seen, done = Counter[JobName](), list[Counter[JobName]](), Counter[JobName]()
+
+    async def perform(job: Job) -> None:
+        running[job.name] += 1
+        seen.append(running.copy())
+        await asyncio.sleep(0.2)
+        running[job.name] -= 1
+        done[job.name] += 1
+
+    queue = memory.house.store
+    await queue.enqueue([Job(name="index", scope=scope(f"user {n}")) for n in range(3)])
+    rules = memory.house.settings.jobs
+    await Worker(queue, perform, names=("extract", "index"), clock=SystemClock(), rules=rules).run(drain=True)
+    assert done == {"extract": 2, "index": 3}
+    assert max(one["index"] for one in seen) == 1
+    assert any(one["index"] and one["extract"] for one in seen)
 
 
 async def test_what_does_not_let_go_keeps_nobody(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
