@@ -108,8 +108,8 @@ async def signals(house: House, talk: recall.Talk, question: recall.Question) ->
     return Signals(
         talk=talk.name,
         category=question.category,
-        names=tuple(hits[0].parts),
-        parts=np.array([list(hit.parts.values()) for hit in hits]),
+        names=rank.WEIGHED,
+        parts=np.array([[hit.parts[name] for name in rank.WEIGHED] for hit in hits]),
         evidence=tuple(n for n, hit in enumerate(hits) if recall.turn_of(hit.memory) in question.evidence),
         wanted=len(question.evidence),
     )

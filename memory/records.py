@@ -311,7 +311,7 @@ class Hit:
     """A found memory with its score and what the score is made of."""
 
     memory: Memory
-    score: float  # by which hits are ordered: the sum of its parts, unless an insight or less trusted than another
+    score: float  # by which hits are ordered: the sum of its parts
     parts: dict[str, float]
     channels: tuple[str, ...]
     related_to: MemoryId | None = None  # the hit that it was brought along by: on its own it was not relevant enough

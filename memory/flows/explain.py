@@ -16,7 +16,6 @@ from muniment.memory.records import (
     JournalEntry,
     Memory,
     MemoryId,
-    Omission,
     Query,
     Reader,
     Revision,
@@ -27,7 +26,7 @@ from muniment.memory.records import (
 )
 from muniment.memory.rules import render, tokens, words
 from muniment.memory.rules.pack import JOINT
-from muniment.memory.rules.rank import Lens, rank, scored
+from muniment.memory.rules.rank import rank, scored, twins
 from muniment.memory.rules.verdict import sentence
 
 _WIDE = 1_000  # candidates among which the place of a memory is looked for that is not among the usual ones
@@ -168,7 +167,7 @@ def _left_out(case: _Case, memory: Memory, reading: recall.Reading, usual: int) 
             facts |= {"cosine": cosine, "floor": lens.profile.floor}
             facts |= {"words": words.terms(memory.text, _WORDS), "asked": reading.search.terms}
     elif reason == "near-duplicate":
-        twin = _twin(case.id, found, hits, evolve(lens, gate=0.0))
+        twin = next(one.memory for one in hits if twins(one.memory, memory, lens))
         facts = {"twin": twin.id, "text": twin.text}
     elif reason == "category full":
         facts = {"category": memory.category, "rag_length": lens.categories[memory.category].rag_length}
@@ -185,16 +184,6 @@ def _cost(hit: Hit, before: Sequence[Hit], room: recall.Room) -> dict[str, int]:
     sizes = [tokens.count(room.piece(one)) + JOINT for one in (*before, hit)]
     left = room.budget - tokens.count(room.whole(())) - sum(sizes[:-1])
     return {"needed": sizes[-1], "left": max(0, left), "budget": room.budget}
-
-
-def _twin(memory_id: MemoryId, found: Sequence[Found], hits: Sequence[Hit], lens: Lens) -> Memory:
-    """The first hit that says the same, by the rule that leaves one of two such memories out."""
-    by_id = {one.memory.id: one for one in found}
-    return next(hit.memory for hit in hits if _same(by_id[hit.memory.id], by_id[memory_id], lens))
-
-
-def _same(one: Found, other: Found, lens: Lens) -> bool:
-    return any(isinstance(each, Omission) and each.reason == "near-duplicate" for each in rank((one, other), lens))
 
 
 def _of(memory_id: MemoryId, found: Iterable[Found]) -> Found | None:

@@ -24,10 +24,16 @@ _Text = tuple[str, frozenset[str]]  # with its lexemes
 _DAY = 86_400.0
 _RELATED = 2
 _TOLD = 0.75  # of what is asked, from which a statement is taken for the answer
-_PARTS = (
+WEIGHED = (
     "semantic", "keyword", "actor", "own", "period", "dated", "asking", "name", "recency", "importance", "pinned", "relation",
     "told",
 )  # fmt: skip
+_HELD = (
+    "least",
+    "insight",
+    "another",
+    "trust",
+)  # what makes the score another than that sum, so that all parts add up to it
 _GATED = 16  # the best of so many decides whether anything is relevant at all
 
 
@@ -145,7 +151,7 @@ class _Look(NamedTuple):
 
     score: float
     relevance: float
-    parts: tuple[float, ...]  # of the score, in the order of _PARTS
+    parts: tuple[float, ...]  # of the score, in the order of WEIGHED and _HELD
     found: Found
 
 
@@ -165,8 +171,13 @@ def _trusted(looks: list[_Look], alike: float) -> list[_Look]:
         for look in looks:
             if TRUST_RANK[look.found.memory.trust] == level:
                 above = [other.score for other in more_trusted if _rivals(other, look, alike)]
-                done.append(look._replace(score=min(above) - _BEHIND) if above and look.score >= min(above) else look)
+                done.append(_behind(look, min(above)) if above and look.score >= min(above) else look)
     return done
+
+
+def _behind(look: _Look, other: float) -> _Look:
+    score = other - _BEHIND
+    return look._replace(score=score, parts=(*look.parts[:-1], score - look.score))
 
 
 def _rivals(one: _Look, other: _Look, alike: float) -> bool:
@@ -210,10 +221,14 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
             recall.relation_weight * max(one.edges.values()) if one.edges else 0.0,
             recall.told_weight * tells,
         )
-        score = max(0.0, sum(parts)) * (recall.insight_factor if memory.kind == "insight" else 1)
+        total = sum(parts)
+        least = max(0.0, total)
+        whole = least * (recall.insight_factor if memory.kind == "insight" else 1)
+        score = whole * fits
+        held = (least - total, whole - least, score - whole, 0.0)
         answered = 1 - (1 - max(0.0, meaning)) * (1 - min(1.0, max(tells, worded * recall.keyword_relevance * keyword)))
         nearly = 1 - recall.others_penalty if theirs else 1.0
-        looks.append(_Look(score * fits, answered * known * fits * nearly, parts, one))
+        looks.append(_Look(score, answered * known * fits * nearly, parts + held, one))
     return looks
 
 
@@ -264,7 +279,7 @@ def _by_user(memory: Memory, lens: Lens) -> bool:
 
 
 def _hit(look: _Look) -> Hit:
-    one, parts = look.found, dict(zip(_PARTS, look.parts, strict=True))
+    one, parts = look.found, dict(zip(WEIGHED + _HELD, look.parts, strict=True))
     found_by = {"dense": parts["semantic"] > 0, "keyword": one.keyword > 0, "relation": bool(one.edges)}
     return Hit(
         memory=one.memory,
@@ -295,9 +310,17 @@ def _full_or_told(memory: Memory, lens: Lens, told: Sequence[_Text], held: Mappi
     category = lens.categories.get(memory.category)
     if category is not None and category.rag_length and held.get(memory.category, 0) >= category.rag_length:
         return "category full"
-    text, lexemes = _text(memory)
-    twins = (twin for twin, its in told if _alike(lexemes, its, lens.recall.duplicate_similarity))
-    return "near-duplicate" if any(_said(text) == _said(twin) for twin in twins) else None
+    text, least = _text(memory), lens.recall.duplicate_similarity
+    return "near-duplicate" if any(_same(text, twin, least) for twin in told) else None
+
+
+def twins(one: Memory, other: Memory, lens: Lens) -> bool:
+    """Whether two memories say the same, so that one of them is left out."""
+    return _same(_text(one), _text(other), lens.recall.duplicate_similarity)
+
+
+def _same(one: _Text, other: _Text, least: float) -> bool:
+    return _alike(one[1], other[1], least) and _said(one[0]) == _said(other[0])
 
 
 def _text(memory: Memory) -> _Text:

@@ -209,6 +209,17 @@ async def test_a_near_duplicate(memory: Memory) -> None:
     assert str(hit.memory.id) in verdict.said
 
 
+async def test_a_near_duplicate_that_rests_on_another(memory: Memory) -> None:
+    """Whose daughter she is stands elsewhere: by themselves the two would not be relevant."""
+    orchestra = "Nell plays the violin in the school orchestra of Porto in the old town with friends and with a teacher"
+    _, first, second = await kept(memory, "The user's daughter is Nell", orchestra, f"{orchestra}!")
+    asked = Query(text="What instrument does my daughter play?", threshold=0.5)
+    shown = {hit.memory.id for hit in (await memory.query(scope(), "supervisor", asked)).hits}
+    (twin,), (out,) = shown & {first, second}, {first, second} - shown
+    verdict = await why(memory, out, asked)
+    assert (verdict.reason, verdict.facts["twin"]) == ("near-duplicate", twin)
+
+
 WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "islet", "jetty", "knoll", "lagoon")
 
 

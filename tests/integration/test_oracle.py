@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Iterator
 from datetime import datetime, timedelta
 from itertools import count, pairwise
+from math import isclose
 from pathlib import Path
 from random import Random
 from typing import Any, cast
@@ -219,7 +220,8 @@ def within_budget(answer: Answer, asked: Query) -> None:
 async def test_every_answer_is_that_of_the_rules(
     memory: Memory, admin: psycopg.Connection, seed: int, born: int, edited: int, agent: str
 ) -> None:
-    """The same hits in the same order, the same left out for the same reasons, within allowlist, filters and budget."""
+    """The same hits in the same order, the same left out for the same reasons, within allowlist, filters and budget; the parts
+    of a score add up to it."""
     dice = Dice(seed)
     world = await lived(memory, admin, dice, born, edited if born else 0)
     plain = beside(memory, world)
@@ -235,6 +237,7 @@ async def test_every_answer_is_that_of_the_rules(
         assert answer == await plain.query(world.scope, agent, query)
         within_budget(answer, query)
         assert len(answer.hits) <= query.top_k
+        assert all(isclose(sum(hit.parts.values()), hit.score, abs_tol=1e-9) for hit in answer.hits)
         assert all(hit.memory.category in (set(query.categories) or allowed) for hit in answer.hits)
 
 

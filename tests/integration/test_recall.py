@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from math import isclose
 from typing import Any
 from uuid import uuid4
 
@@ -183,6 +184,9 @@ async def test_what_others_say_of_themselves_stands_behind_what_is_known_of_the_
         assert (await looked(memory, Query(text="What is my job?")))[0][:1] == [theirs.text]
         await told(memory, nurse, rev=2)
         assert (await looked(memory, Query(text="What is my job?")))[0][:1] == [nurse.text]
+        hits = (await memory.query(WHO, "supervisor", Query(text="What is my job?", threshold=0.0))).hits
+        assert {hit.memory.text for hit in hits if hit.parts["another"] < 0} == {theirs.text}
+        assert all(isclose(sum(hit.parts.values()), hit.score) for hit in hits)
         free = tuned(memory, another_penalty=0.0)
         assert (await looked(free, Query(text="What is my job?")))[0][:1] == [theirs.text]
 
