@@ -49,8 +49,11 @@ _PREPOSITIONS = vocabulary(
 _NUMBERED = re.compile(
     r"(?:(?:the|my|our|his|her|their|[\w-]+['’]s) )*"
     r"(?!(?:in|on|at|since|until|by|before|after|all|another|first|last|next|may|june?|july?|(?:jan|feb|mar|apr|aug|sep|oct|nov|dec)\w*|\w+day) )"
-    r"(?P<what>[^\W\d_]+) (?:no\.? |number |nr\.? |#)?(?P<which>\d+[a-z]?(?: of \d+)?)"
-    r" (?=(?:is|was|has|had|will|can|needs?|must|should|does|did|went|came|broke|fell|got|lies|starts|ends|[a-z]+ed)\b)"
+    r"(?P<what>[^\W\d_]+) ?(?:no\.? |number |nr\.? |#)?(?P<which>[a-z]*-?\d+[a-z]?(?: of \d+)?)"
+    r" (?=(?:is|was|has|had|will|can|needs?|must|should|does|did|went|came|broke|fell|got|lies|starts|ends|[a-z]+ed"
+    # What ends in s and is no plural.
+    r"|(?:explain|describe|contain|belong|arrive|leave|depart|open|close|begin|run|serve|listen|meet|take|give|go(?=e)|cover|teach(?=e)|deal|fit"
+    r"|hold|keep|send|get|come|connect|include|provide|require|expire|depend|lead|lose|say|tell|want|make|bring|sit|stop)e?s)\b)"
 )
 _NUMBERED_ZH = re.compile(r"第?(?P<which>\d+)(?P<what>[章节集期页层栋室]|[号日](?=[房楼线门仓库床桌院馆机站]))")
 _BARE = frozenset({"is", "are", "was"})
