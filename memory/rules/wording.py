@@ -178,7 +178,7 @@ def _other_lead(new: Reading, old: Reading) -> bool:
 
 def _own_names(one: Reading, other: Reading) -> frozenset[str]:
     names = one.names | ({one.lead} if one.lead else frozenset())
-    return names - set(other.said)
+    return names - set(other.said) - other.names
 
 
 def _other_owner(new: Reading, old: Reading) -> bool:
