@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
 
+from rich.cells import cell_len
 from rich.console import Console
+from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -53,6 +55,7 @@ WAYS_OUT: dict[type[BaseException], str] = {
     NotFound: "`muniment list --state all` shows what there is",
     ModelError: "see MUNIMENT_MODEL, MUNIMENT_EMBEDDER, OPENAI_API_KEY and OPENAI_BASE_URL",
 }
+_LEAST = 12  # characters of a line that a text can be read in
 # A memory is somebody's text: shown as it is, it could move the cursor or retitle the window.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -175,19 +178,27 @@ def show_fields(fields: Mapping[str, Any]) -> None:
 
 
 def show_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, texts: int = 1) -> None:
-    """A table where a person watches, the last `texts` columns wrapped; piped, a line per row with tabs between the cells
-    and no heading."""
+    """A table where a person watches, the last `texts` columns wrapped, each below the rest where that leaves no room for them;
+    piped, a line per row with tabs between the cells and no heading."""
     cells = [[one_line("" if cell is None else str(cell)) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in cells:
             say("\t".join(row))
+        return
+    console = Console(highlight=False)
+    widths = [max(map(cell_len, column)) for column in zip(columns, *cells, strict=True)]
+    rest = len(columns) - texts
+    if sum(widths[:rest]) + sum(min(width, _LEAST) for width in widths[rest:]) + 2 * (len(columns) - 1) > console.width:
+        for row in cells:
+            console.print(Text("  ".join(filter(None, row[:rest])), style="dim"))
+            console.print(*(Padding(Text(cell), (0, 0, 0, 2)) for cell in row[rest:] if cell), sep="")
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for left, name in zip(range(len(columns), 0, -1), columns, strict=True):
         table.add_column(name, no_wrap=left > texts, overflow="fold")
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
-    Console(highlight=False).print(table)
+    console.print(table)
 
 
 @contextmanager

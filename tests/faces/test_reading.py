@@ -280,7 +280,8 @@ def terminal(environment: dict[str, str], *arguments: str, columns: int = 50) ->
 
 
 def test_a_terminal(environment: dict[str, str], muniment: Muniment) -> None:
-    """Bullets are wrapped below their first word, with label, age, date and pin; a list says where the next page is."""
+    """Bullets are wrapped below their first word, with label, age, date and pin; a list says where the next page is, and
+    shows all of a text however narrow it is."""
     row = {"text": "The user takes part in the town's race with two friends from the office", "category": "event",
            "event_time": "2026-10-04T08:00:00+00:00", "pinned": True}  # fmt: skip
     assert muniment("import", "-", "--format", "jsonl", said=json.dumps(row) + "\n").code == 0
@@ -304,6 +305,9 @@ def test_a_terminal(environment: dict[str, str], muniment: Muniment) -> None:
     listed = terminal(environment, "list", "--limit", "1", columns=80)
     assert listed[-1] == "1-1 of 2; next: --offset 1"
     assert any("just now" in line or "ago" in line for line in listed)
+    narrow = " ".join(line.strip() for line in terminal(environment, "list", columns=30))
+    ids = [one["id"][:8] for one in muniment("list", "--json").json["memories"]]
+    assert all(shown in narrow for shown in (row["text"], "Hand in the tax form", *ids))
 
 
 @pytest.mark.parametrize(
