@@ -204,7 +204,9 @@ def test_what_waits_is_told_once_and_holds_up_nobody(
         worked = muniment("work", "--drain", "--json", **asking).lines
         looks = [one for one in worked[:-1] if one["job"] == "collect"]
         assert [(one["failed"], one["again"] is not None) for one in looks] == [(None, True)] * 2
-        assert worked[-1]["not_ready"] == 2
+        waiting = sorted(one["job"] for one in worked[:-1] if one["again"] and not one["failed"])
+        assert waiting == ["collect", "collect", "tend"]  # the last of who has another run at work
+        assert worked[-1]["not_ready"] == 3
 
 
 @pytest.mark.parametrize(
