@@ -192,7 +192,11 @@ def read(what: Asked, one: Told, names: Called, speaker: str = "") -> Read:
     for name, whose in names.items():
         if name in text:
             tells = tells | whose
-            of_called = of_called or text.startswith(name)
+            if text.startswith(name):
+                of_called = True
+                # What Bo says of his daughter answers who asks about his daughter, not who asks about him.
+                if whose.isdisjoint(what.aspects):
+                    speaker = ""
     reached, told_any, of_named = 0.0, False, False
     for part in what.parts:
         word = part.word

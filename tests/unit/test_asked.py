@@ -155,6 +155,17 @@ def test_what_is_told_in_own_words_is_held_to_that() -> None:
         assert not read(asks, told(text), {}).plain
 
 
+def test_what_is_said_of_somebody_is_not_of_who_says_it() -> None:
+    """Unless the question is about somebody of theirs."""
+    names = called([told("My daughter Nell is five")])
+
+    def found(question: str) -> float:
+        return read(asked(question), told("Nell rides a bike to school"), names, "bo").tells
+
+    assert found("Does Bo ride a bike?") == found("Does Cy ride a bike?") > 0
+    assert found("Does Bo's daughter ride a bike?") > found("Does Cy's daughter ride a bike?")
+
+
 def test_who_goes_to_somebody_does_not_do_what_they_do() -> None:
     """The name of a trade stands for an appointment as well."""
     assert tells("What is my job?", "The user's dentist appointment is on 3 May") == 0
