@@ -325,7 +325,7 @@ def query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
     allowed = {"query", "categories", "filters", "top_k", "return", "budget_tokens", "threshold", "explain", "as_of"}
     if unknown := set(raw) - allowed - {"agent"}:
         raise BadInput(f"memory.query: unknown field {min(unknown)!r}; allowed: {', '.join(sorted(allowed))}")
-    text = raw.get("query", base.text)
+    text = raw.get("query")  # without one nothing is found, as if nothing was known
     if not isinstance(text, str):
         raise BadInput(f"query: {type(text).__name__} given, text wanted")
     categories = raw.get("categories") or ()

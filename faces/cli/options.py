@@ -23,7 +23,9 @@ Id = Annotated[str, typer.Argument(metavar="ID", help="A memory's id, or its fir
 Agent = Annotated[
     str, typer.Option("--agent", "-a", metavar="A", help="Who asks; its allowlist says what it may read.")
 ]
-Categories = Annotated[str | None, typer.Option("--category", "--categories", metavar="a,b", help="Only these.")]
+Categories = Annotated[
+    list[str] | None, typer.Option("--category", "--categories", metavar="a,b", help="Only these; may be repeated.")
+]
 TopK = Annotated[int | None, typer.Option("--top-k", metavar="N", help="At most so many; else recall.top_k.")]
 Budget = Annotated[
     int | None, typer.Option("--budget", metavar="N", help="At most so many tokens; else recall.budget_tokens.")
@@ -68,11 +70,11 @@ def words(value: str, what: str) -> str:
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def listed(value: str | None, what: str) -> tuple[str, ...]:
-    """`a,b` as ("a", "b"); None and nothing between commas are nothing. Raises BadInput where nothing else is typed: whoever
-    wants only some does not want all."""
-    found = tuple(part.strip() for part in (value or "").split(",") if part.strip())
-    if value is not None and not found:
+def listed(typed: Sequence[str] | None, what: str) -> tuple[str, ...]:
+    """`a,b` as ("a", "b"), however often it is typed; None and nothing between commas are nothing. Raises BadInput where nothing
+    else is typed: whoever wants only some does not want all."""
+    found = tuple(part.strip() for value in typed or () for part in value.split(",") if part.strip())
+    if typed and not found:
         raise BadInput(f"{what}: is empty; name some, or leave it out")
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Any
 
@@ -17,10 +18,12 @@ from muniment.memory.records import JournalEntry, Memory, Neighbour, Scope
 from muniment.memory.settings import Settings, load
 
 SHORT_ID = 8
-Kinds = Annotated[str | None, typer.Option("--kind", metavar="a,b", help=f"Of {', '.join(KINDS)}.")]
-States = Annotated[str, typer.Option("--state", metavar="a,b", help=f"Of {', '.join(STATES)}; or all.")]
+Kinds = Annotated[list[str] | None, typer.Option("--kind", metavar="a,b", help=f"Of {', '.join(KINDS)}.")]
+States = Annotated[
+    list[str] | None, typer.Option("--state", metavar="a,b", help=f"Of {', '.join(STATES)}; or all. Else active.")
+]
 Trusts = Annotated[
-    str | None, typer.Option("--trust", metavar="a,b", help=f"Where it comes from, of {', '.join(TRUSTS)}.")
+    list[str] | None, typer.Option("--trust", metavar="a,b", help=f"Where it comes from, of {', '.join(TRUSTS)}.")
 ]
 Pinned = Annotated[
     bool | None, typer.Option("--pinned/--not-pinned", help="Only what is pinned, or is not.", show_default=False)
@@ -40,7 +43,7 @@ def list_memories(
     user: User = ME,
     categories: Categories = None,
     kinds: Kinds = None,
-    states: States = "active",
+    states: States = None,
     trusts: Trusts = None,
     pinned: Pinned = None,
     tag: Annotated[str | None, typer.Option(metavar="T", help="Only what has this tag.")] = None,
@@ -98,10 +101,10 @@ def list_memories(
         _show_page(page, wanted, now)
 
 
-def _states(typed: str) -> tuple[str, ...]:
-    if not typed.strip(", "):
+def _states(typed: Sequence[str] | None) -> tuple[str, ...]:
+    if typed and not any(one.strip(", ") for one in typed):
         raise BadInput(f"--state: is empty; allowed: {', '.join(STATES)}, all")
-    wanted = STATES if typed == "all" else listed(typed, "--state")
+    wanted = STATES if typed == ["all"] else listed(typed, "--state") or ("active",)
     if unknown := next((one for one in wanted if one not in STATES), None):
         raise BadInput(f"--state: unknown state {unknown!r}; allowed: {', '.join(STATES)}, all")
     return wanted

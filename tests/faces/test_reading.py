@@ -92,6 +92,12 @@ def test_lists_are_narrowed(muniment: Muniment) -> None:
     assert texts("--kind", "procedural") == []
     assert texts("--kind", "semantic,episodic", "--category", "goals", "--contains", "ship", "--pinned") == ["Ship v2"]
     assert muniment("list", "--category", "goals", "--limit", "1", "--json").json["total"] == 2
+    for name, one, other in (
+        ("--category", "goals", "activity"),
+        ("--kind", "semantic", "episodic"),
+        ("--trust", "user", "tool"),
+    ):
+        assert texts(name, one, name, other) == texts(name, f"{one},{other}") != texts(name, other)
     muniment("forget", pin)
     assert texts("--state", "soft_deleted", "--pinned") == ["Ship v2"]
     assert len(texts("--state", "all")) == 3

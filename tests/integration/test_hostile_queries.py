@@ -270,9 +270,11 @@ async def test_a_tools_result_is_one_block(memory: Memory) -> None:
 
 
 async def test_every_filter_is_known_to_the_wire() -> None:
-    """A new filter cannot be forgotten there: each is refused by its name when its value cannot be."""
+    """A new filter cannot be forgotten there: each is refused by its name when its value cannot be. So is a query without text."""
     for field in fields(Filters):
         with pytest.raises(BadInput, match=f"filters.{field.name}"):
             wire.query({"query": "tea", "filters": {field.name: {"is": "nothing"}}})
     with pytest.raises(MunimentError, match="unknown field 'limit'"):
         wire.query({"query": "tea", "limit": 5})
+    with pytest.raises(BadInput, match="query: "):
+        wire.query({"categories": ["tasks"]}, Query(text=""))
