@@ -43,6 +43,7 @@ class Search:
     weights: Weights
     speakers: tuple[str, ...] = ()  # words of the query, folded, that may be a speaker's name
     periods: tuple[tuple[datetime, datetime], ...] = ()  # that the query names: from, to before
+    hints: frozenset[int] = frozenset()  # dimensions of words that tell what a question about the user asks for
     explain: bool = False  # with the rank in each channel
     watched: MemoryId | None = None  # looked at too, wherever it stands
 

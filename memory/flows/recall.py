@@ -17,12 +17,13 @@ from muniment.memory.plan import OpsEvent
 from muniment.memory.ports import Sight
 from muniment.memory.records import Answer, Brief, Hit, Omission, Query, Reader, Returns, Revision, Scope, evolve
 from muniment.memory.rules import gate, render, wanted, words
-from muniment.memory.rules.asked import asked, mine
+from muniment.memory.rules.asked import asked, hints, mine
 from muniment.memory.rules.pack import Piece, Whole, as_json, pack
 from muniment.memory.rules.procedure import CATEGORY
 from muniment.memory.rules.rank import Lens, gate_among, rank, related, spoken_among, weights
 
 _MOST = 1_000  # candidates from which an answer is not looked for among more
+_MOST_HINTS = 1_000  # lists of a large space that are looked into
 _NOTHING_ASKED = frozenset({"greeting", "acknowledgement", "empty"})
 
 
@@ -252,13 +253,15 @@ async def prepare(house: House, asked: Query, categories: tuple[str, ...]) -> Se
     """A query as the store takes it: embedded, its terms made."""
     # Redacted before it is cut: half a secret is no longer recognised as one.
     text = safe_text(house, asked.text)[: house.settings.limits.query_chars]
+    weighed = weights(text, house.profile, house.settings.recall)
     return Search(
         vector=await house.embedder.query(text),
         terms=wanted.terms(text),
         categories=categories,
         filters=asked.filters,
         candidates=max(house.settings.recall.candidates, 3 * asked.top_k // 2),
-        weights=weights(text, house.profile, house.settings.recall),
+        weights=weighed,
+        hints=hints(text, _MOST_HINTS) if weighed.own and house.settings.recall.hint_boost else frozenset(),
         periods=wanted.periods(text, house.clock.now()) if house.settings.recall.period_boost else (),
         speakers=words.spoken(text),
         explain=asked.explain,

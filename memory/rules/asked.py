@@ -18,7 +18,7 @@ _BY_ASPECT = 0.8  # of what another word tells
 _BY_CHARACTER = 0.5
 _UNDATED = 0.8  # who asks when is told a time
 _LONGEST = 6
-_MOST_HINTS = 128  # each memory's words are held against all of them
+MOST_HINTS = 128  # where each memory's words are held against all of them
 # What is asked together with something else, and says little alone.
 _GENERAL = vocabulary("like dislike plan habit event name family brand goal task weekday evening")
 # Who asks for one of them does not ask of themselves.
@@ -115,9 +115,9 @@ def asked(text: str) -> Asked:
     )
 
 
-def hints(text: str) -> frozenset[int]:
-    """The dimensions of words that tell what a question asks for."""
-    return aspects.dimensions(asked(text).aspects, _MOST_HINTS)
+def hints(text: str, most: int) -> frozenset[int]:
+    """The dimensions of words that tell what a question asks for, at most so many."""
+    return aspects.dimensions(asked(text).aspects, most)
 
 
 def _parts(stemmed: Sequence[str]) -> Iterator[Part]:

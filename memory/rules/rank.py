@@ -12,7 +12,7 @@ from typing import NamedTuple
 from muniment.memory.looks import LOWEST, Found, Weights
 from muniment.memory.records import TRUST_RANK, Hit, Memory, MemoryId, Omission, Reason
 from muniment.memory.rules import wanted, words
-from muniment.memory.rules.asked import Asked, called, hints, mine, read
+from muniment.memory.rules.asked import MOST_HINTS, Asked, called, hints, mine, read
 from muniment.memory.rules.aspects import of_user as told_of_user, told
 from muniment.memory.rules.merge import negated
 from muniment.memory.rules.traits import ASKING, DATED, NAMING
@@ -61,7 +61,7 @@ def weights(query: str, profile: Profile, recall: Recall) -> Weights:
     """By what the store picks its candidates: the score without what only orders the relevant, nor by a meaning that the embedder
     cannot read."""
     own = mine(query)
-    told_by = dict.fromkeys(hints(query), recall.hint_boost) if own and recall.hint_boost else {}
+    told_by = dict.fromkeys(hints(query, MOST_HINTS), recall.hint_boost) if own and recall.hint_boost else {}
     return Weights(
         floor=profile.floor,
         ceiling=profile.ceiling,

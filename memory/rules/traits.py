@@ -11,6 +11,7 @@ from muniment.memory.rules import dates, words
 
 # The first dimensions; of a billion that words have, a word is not to be expected there.
 DATED, ASKING, NAMING = 1, 2, 3
+LAST = NAMING
 
 # Every date in `rules.dates` has a figure like these, or a word that may tell a time. A quick look: most texts have none.
 _FIGURE = re.compile(r"\d(?:[/.-]\d|(?i:st|nd|rd|th)\b|(?<=1)9\d\d|(?<=2)0\d\d)")

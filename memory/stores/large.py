@@ -17,6 +17,8 @@ from psycopg.rows import DictRow, dict_row
 from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.plan import Indexing, Part
 from muniment.memory.records import Scope, SpaceId
+from muniment.memory.rules import traits
+from muniment.memory.stores import rows
 from muniment.memory.stores.locks import busy
 from muniment.memory.stores.pool import Connection, Sessions, one
 from muniment.memory.stores.reach import heeded
@@ -27,6 +29,7 @@ _LARGE, _READ, _WRITE = blocks("large"), blocks("read"), blocks("write")
 _WIDE = 6  # times the candidates: with half of it some queries of several words miss two of the first ten (ADR 20)
 _MOST = 10_000  # postings that are read; the words that have more only tell the found apart
 _FEW = 2_000  # memories of the one speaker whom a question names: all are looked at
+_OWN = traits.LAST + 1  # the list of what is told of the user
 _SHARE, _LEAST = 0.05, 1_000  # of the memories, and at all: so many changes make lists old
 _MEMORY = "512MB"  # to build with
 INDEXES = 100  # each costs every write of every space some microseconds
@@ -52,7 +55,7 @@ class Indexes(Sessions):
                 return Indexing(memories=space["active"], indexed=False, full=True)
             changes = space["rev"] - (space["indexed_rev"] or 0)
             due = changes > (0 if anew else max(_LEAST, _SHARE * space["active"]))
-            listed = built or due or space["indexed_model"] != self._model
+            listed = built or due or space["indexed_model"] != self._model or not space["owned"]
             if listed:
                 await self._list(conn, scope)
                 await conn.execute(_LARGE["analyze"])
@@ -96,7 +99,7 @@ class Indexes(Sessions):
         async with conn.transaction():
             await conn.execute(_LARGE["app"])
             await conn.execute(_WRITE["enter"], {"space": scope.space})
-            yield {"space": scope.space, "model": self._model}
+            yield {"space": scope.space, "owner": scope.owner, "model": self._model, "own": _OWN, **rows.OF_USER}
 
     async def _look(self, conn: Connection, scope: Scope) -> DictRow:
         async with self._inside(conn, scope) as named:
@@ -173,6 +176,7 @@ def among(text: str, space: SpaceId, model: str, dimensions: int, candidates: in
         "wide": _WIDE * candidates,
         "most": _MOST,
         "few": _FEW,
+        "own": _OWN,
     }
     for name, value in literals.items():
         text = text.replace(f"{{{name}}}", sql.Literal(value).as_string())

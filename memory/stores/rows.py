@@ -17,7 +17,7 @@ from muniment.memory.errors import BadInput
 from muniment.memory.looks import Found
 from muniment.memory.plan import Change, Extracted, OpsEvent, WritePlan
 from muniment.memory.records import Fact, JournalEntry, Memory, MemoryId, Turn, TurnId
-from muniment.memory.rules import words
+from muniment.memory.rules import aspects, words
 from muniment.memory.rules.traits import indexed
 
 _COPIED = (
@@ -48,6 +48,12 @@ _COLUMNS = itemgetter(
     "last_accessed_at", "access_count", "purge_at", "rev", "superseded_by", "context", "turns",
 )  # fmt: skip
 _WRITTEN = (*_COPIED, "confidence", "rev", "tags", "turns")
+# The parameters of the `of_user` block but for the owner.
+OF_USER: Mapping[str, Any] = {
+    "of_user": list(aspects.OF_USER),
+    "in_own_words": list(aspects.IN_OWN_WORDS),
+    "beginnings": sorted({ord(told[0]) for told in (*aspects.OF_USER, *aspects.IN_OWN_WORDS)}),
+}
 _FACT = tuple(Fact.__dataclass_fields__)
 _SAID = ("role", "actor", "text", "at", "source", "path", "tags", "recalled")
 _LOOKED = ("source", "found", "repaired", "refused", "prompt", "model", "since")

@@ -20,7 +20,6 @@ from muniment.memory.looks import LOWEST, Search
 from muniment.memory.ports import Sight
 from muniment.memory.records import Delta, Filters, Reader, Revision, Scope
 from muniment.memory.rules import words
-from muniment.memory.rules.aspects import IN_OWN_WORDS, OF_USER
 from muniment.memory.stores import large, rows
 from muniment.memory.stores.consents import consent, profile
 from muniment.memory.stores.large import Indexes
@@ -30,11 +29,12 @@ from muniment.memory.stores.sql import blocks
 _READ, _SEARCH, _LARGE = blocks("read"), blocks("search"), blocks("large")
 # Where a large space is searched otherwise.
 _OPEN: tuple[LiteralString, ...] = ("met", "base", "scope", "df", "reached")
+# Where it looks for what is told of the user.
+_OWN: tuple[LiteralString, ...] = ("own_late", "own_posted", "own_lists", "own_met")
 _FILTERS: tuple[LiteralString, ...] = (
     "agent_id", "run_id", "actor_id", "role", "category", "pinned", "importance_min", "importance_max",
     "updated_after", "updated_before",
 )  # fmt: skip
-_BEGINNINGS = sorted({ord(told[0]) for told in (*OF_USER, *IN_OWN_WORDS)})
 _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "own", "timely", "before", "after")
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
 # Of a search: its head, the columns of a memory (all null where none was found), and what it was found by.
@@ -171,9 +171,8 @@ class Searches(Indexes):
             "highest": words.CEILING,
             "lowest": LOWEST,
             "background": words.BACKGROUND,
-            "of_user": list(OF_USER),
-            "in_own_words": list(IN_OWN_WORDS),
-            "beginnings": _BEGINNINGS,
+            **rows.OF_USER,
+            "hints": sorted(search.hints),
             "vector": HalfVector(search.vector),
             "model": self._model,
             "categories": list(search.categories),
@@ -243,6 +242,8 @@ def _statement(
     text = text.replace("{tied_then}", f" {_SEARCH['tied_then']}" if then else "")
     for name in _OPEN:
         text = text.replace(f"{{{name}}}", _SEARCH[name] if scan else _LARGE[name])
+    for name in _OWN:
+        text = text.replace(f"{{{name}}}", _LARGE[name] if owned else "")
     text = text.replace("{looked}", _SEARCH["looked"])
     text = text.replace("{passing}", f" {_LARGE['passing']}" if given else "")
     text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")

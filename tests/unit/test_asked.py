@@ -137,13 +137,13 @@ def test_who_asks_about_themselves(question: str, about_the_user: bool) -> None:
 
 def test_what_is_asked_is_hinted_at_by_words_that_tell_it() -> None:
     """Of either language; where an aspect has more words than are held against a memory, by those of the others alone."""
-    pets = hints("Do I have a pet?")
+    pets = hints("Do I have a pet?", 100)
     assert {words.dimension(word) for word in ("hamster", *words.terms("养了"))} <= pets
     assert words.dimension("nurs") not in pets
     few, many = aspects.dimensions(frozenset({"pet"}), 100), aspects.dimensions(frozenset({"pet", "job"}), 100)
     assert few == many
     assert words.dimension("nurs") in aspects.dimensions(frozenset({"pet", "job"}), 1_000)
-    assert hints("Where is the quill?") == frozenset()
+    assert hints("Where is the quill?", 100) == frozenset()
 
 
 def test_what_is_told_in_own_words_is_held_to_that() -> None:

@@ -4,7 +4,7 @@ changed as materialized (
   where j.space_id = %(space)s and (select ok from entered)
     and j.rev > (select indexed_rev from space) and j.rev <= (select rev from space)
 ), late as materialized (
-  select m.memory_id, m.words, {speaker} as speaker
+  select m.memory_id, m.words, {speaker} as speaker{own_late}
   from changed c cross join lateral (
     select * from muniment.memories where space_id = %(space)s and memory_id = c.memory_id offset 0) m
   where m.state = 'active' and m.category = any(%(categories)s){narrowed}
@@ -12,7 +12,8 @@ changed as materialized (
   select p.dimension, p.df, p.memories, p.weights from muniment.postings p
   where p.space_id = %(space)s and (select ok from entered) and p.category = any(%(categories)s) and p.dimension = any(
     array(select 0 union all select * from unnest(%(words)s::int[])
-      union all select muniment.speaker_dimension(name) from unnest(%(speakers)s::text[]) name))
+      union all select muniment.speaker_dimension(name) from unnest(%(speakers)s::text[]) name
+      {own_posted}))
 ), list as materialized (
   select t.n, p.df, p.memories, p.weights from posted p join unnest(%(words)s::int[]) with ordinality t (dimension, n) using (dimension)
 ), speaking as materialized (
@@ -37,7 +38,7 @@ changed as materialized (
     union all
     select memory_id, idf, weight from fresh join chosen using (n)
   ) e group by memory_id
-), near as materialized (
+), {own_lists}near as materialized (
   select {looked} from muniment.memories m
   where m.space_id = {at} and (select ok from entered) and m.state = 'active' and m.embedding_model = {model} and m.category = any(%(categories)s){narrowed}
     and (select set_config('hnsw.ef_search', greatest(100, least(400, n / 250))::int::text, true) from size) is not null
@@ -49,12 +50,39 @@ changed as materialized (
   select u.memory_id from speaking s cross join unnest(s.memories) u (memory_id)
   where (select sum(df) from speaking) <= {few}
   union
-  select memory_id from late where speaker is not null{watched}
+  select memory_id from late where speaker is not null {own_met}{watched}
 ),
 
 -- name: passing (without a filter every posting passes: its category and its state are those of its list)
  cross join lateral (
      select from muniment.memories m where m.space_id = %(space)s and m.memory_id = h.memory_id{narrowed} offset 0) m
+
+-- name: own_late
+, {{search.of_user}} as own
+
+-- name: own_posted
+union all select {own}
+
+-- name: own_lists (what is told of the user, and of that what has a word which tells what they ask)
+own as materialized (
+  select p.df, p.memories from posted p where p.dimension = {own}
+), hinted as materialized (
+  select unnest(memories[:{most}]) as memory_id from (
+    select memories, sum(df) over (order by df, dimension, category) as total, row_number() over (order by df, dimension, category) as place
+    from muniment.postings p
+    where p.space_id = %(space)s and (select ok from entered) and p.category = any(%(categories)s)
+      and p.dimension = any(%(hints)s) and (select sum(df) from own) > {few}) o
+  where total <= {most} or place = 1
+), 
+
+-- name: own_met (all of it where it is little)
+ or own
+  union
+  select u.memory_id from own cross join unnest(own.memories) u (memory_id) where (select sum(df) from own) <= {few}
+  union
+  (select h.memory_id from (
+     select memory_id, count(*) as score from hinted where memory_id in (select unnest(memories) from own) group by memory_id) h{passing}
+   order by h.score desc, h.memory_id limit {wide})
 
 -- name: base (what the index has found is not looked for again)
 select * from near
@@ -73,8 +101,10 @@ heard
 -- name: reached (a filter may leave less than is there: then the space is searched as a small one)
 (select count(*) from near) >= {wide} and (select indexed from space)
 
--- name: look (what an index would be made of; `elsewhere`: a switch of the embedder is not tidied yet)
+-- name: look (what an index would be made of; `elsewhere`: a switch of the embedder is not tidied yet; `owned`: it was listed
+-- what is told of the user)
 select s.rev, s.indexed_model, s.indexed_rev,
+  exists (select from muniment.postings p where p.space_id = s.space_id and p.dimension = %(own)s) as owned,
   (select count(*) from muniment.memories m where m.space_id = s.space_id and m.state = 'active') as active,
   (select vector_dims(m.embedding) from muniment.memories m
    where m.space_id = s.space_id and m.state = 'active' and m.embedding_model = %(model)s limit 1) as dimensions,
@@ -88,7 +118,7 @@ select from muniment.spaces where space_id = %(space)s for key share
 -- name: forget_lists
 delete from muniment.postings where space_id = %(space)s
 
--- name: lists (of words, of speakers, and how many there are of each category)
+-- name: lists (of words, of speakers, of what is told of the user, and how many there are of each category)
 insert into muniment.postings (space_id, dimension, category, df, memories, weights)
 select %(space)s, e.dimension, e.category, count(*), array_agg(e.memory_id order by e.weight desc, e.memory_id),
   array_agg(e.weight order by e.weight desc, e.memory_id)
@@ -103,6 +133,11 @@ from (
 union all
 select %(space)s, 0, category, count(*), '{}', '{}' from muniment.memories
 where space_id = %(space)s and state = 'active' group by category
+union all
+select %(space)s, %(own)s, category, count(*) filter (where own), coalesce(array_agg(memory_id) filter (where own), '{}'),
+  coalesce(array_agg(1::real) filter (where own), '{}')
+from (select m.memory_id, m.category, {{search.of_user}} as own from muniment.memories m
+      where m.space_id = %(space)s and m.state = 'active') o group by category
 returning dimension
 
 -- name: mark

@@ -104,9 +104,12 @@ and m.category = any(%(categories)s)
 %(semantic)s * greatest(%(lowest)s, least(1, (coalesce({cosine}, %(floor)s) - %(floor)s) / (%(ceiling)s - %(floor)s)))
     - (m.words <#> %(traits)s){owned}{timely}
 
--- name: owned (most texts begin with another character, which is quickly seen)
-+ case when ascii(m.text) = any(%(beginnings)s) and (m.text ^@ any(%(of_user)s)
-      or (coalesce(m.actor_id, %(owner)s) = %(owner)s and m.text ^@ any(%(in_own_words)s))) then %(own)s else 0 end
+-- name: owned
++ case when {{of_user}} then %(own)s else 0 end
+
+-- name: of_user (most texts begin with another character, which is quickly seen)
+ascii(m.text) = any(%(beginnings)s) and (m.text ^@ any(%(of_user)s)
+      or (coalesce(m.actor_id, %(owner)s) = %(owner)s and m.text ^@ any(%(in_own_words)s)))
 
 -- name: boost
 case when speaker is not null and (select one_speaker from scope) then %(actor)s else 0 end
