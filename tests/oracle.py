@@ -26,7 +26,7 @@ from muniment.memory.records import (
     Vector,
     evolve,
 )
-from muniment.memory.rules import traits, words
+from muniment.memory.rules import traits, verbs, words
 from muniment.memory.rules.aspects import of_user
 
 # The database multiplies in single precision. Below this a difference means nothing, and data with one is not judged.
@@ -115,8 +115,11 @@ def channels(rows: Sequence[Row], search: Search) -> Channels:
     weights = {row.memory.id: words.weights(row.memory.text, row.memory.context) for row in rows}
     size = len(rows) + words.BACKGROUND
 
+    def weight(id_: MemoryId, term: str) -> float:
+        return sum(float(np.float32(weights[id_].get(words.dimension(form), 0.0))) for form in verbs.forms(term))
+
     def met(term: str) -> list[MemoryId]:
-        return [id_ for id_, one in weights.items() if words.dimension(term) in one]
+        return [id_ for id_ in weights if weight(id_, term)]
 
     def idf(term: str) -> float:
         return float(np.log(1 + (size - len(met(term)) + 0.5) / (len(met(term)) + 0.5)))
@@ -126,7 +129,7 @@ def channels(rows: Sequence[Row], search: Search) -> Channels:
     said: dict[MemoryId, tuple[str, ...]] = dict.fromkeys(weights, ())
     for term in search.terms:
         for id_ in met(term):
-            reached[id_] += idf(term) * float(np.float32(weights[id_][words.dimension(term)]))
+            reached[id_] += idf(term) * weight(id_, term)
             said[id_] = (*said[id_], term)
     ceiling = sum(map(idf, search.terms)) * words.CEILING
     return Channels(

@@ -19,7 +19,7 @@ from psycopg.rows import DictRow, tuple_row
 from muniment.memory.looks import LOWEST, Search
 from muniment.memory.ports import Sight
 from muniment.memory.records import Delta, Filters, Reader, Revision, Scope
-from muniment.memory.rules import words
+from muniment.memory.rules import verbs, words
 from muniment.memory.stores import large, rows
 from muniment.memory.stores.consents import consent, profile
 from muniment.memory.stores.large import Indexes
@@ -163,7 +163,8 @@ class Searches(Indexes):
         return await cursor.execute(whole, [asked[name] for name in names], prepare=True, binary=True)
 
     def _searched(self, search: Search) -> dict[str, Any]:
-        dimensions = list(map(words.dimension, search.terms))
+        terms = [list(map(words.dimension, verbs.forms(term))) for term in search.terms]
+        dimensions = [(dimension, n) for n, forms in enumerate(terms, 1) for dimension in forms]
         return {
             **{name: getattr(search.filters, name) for name in _given(search.filters)},
             **{name: getattr(search.weights, name) for name in _WEIGHTS},
@@ -176,8 +177,10 @@ class Searches(Indexes):
             "vector": HalfVector(search.vector),
             "model": self._model,
             "categories": list(search.categories),
-            "words": f"{{{','.join(map(str, dimensions))}}}",
-            "heard": rows.sparse(dict.fromkeys(dimensions, 1.0)),
+            "units": [rows.sparse(dict.fromkeys(forms, 1.0)).to_text() for forms in terms],
+            "words": [dimension for dimension, _ in dimensions],
+            "of_term": [n for _, n in dimensions],
+            "heard": rows.sparse(dict.fromkeys((dimension for dimension, _ in dimensions), 1.0)),
             "traits": rows.sparse(search.weights.traits),
             "since": [start.timestamp() for start, _ in search.periods],
             "until": [end.timestamp() for _, end in search.periods],

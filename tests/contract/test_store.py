@@ -211,6 +211,17 @@ async def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresStore) -
     assert shares[rare.text] > 1.5 * shares[common[0].text] > 0
 
 
+async def test_a_verb_is_found_in_each_of_its_forms(store: PostgresStore) -> None:
+    """Who asks what somebody bought says "did they buy": in a small space, and in one that has indexes."""
+    await store.commit(plan(scope(), 0, *added(memory("Ana bought an accordion"), memory("Ana keeps bees"))))
+    small = (await store.look(reader(scope()), search("buy"))).found
+    assert (await store.index(scope(), 1)).made == ("vectors", "words")
+    await store.look(reader(scope()), search(""))
+    large = (await store.look(reader(scope()), search("buy"))).found
+    for found in (small, large):
+        assert [one.memory.text for one in found if one.keyword] == ["Ana bought an accordion"]
+
+
 async def test_what_is_told_of_the_user_is_picked(store: PostgresStore) -> None:
     """Where the query is about them, before what is as near; and a word that tells what is asked picks one of several."""
     told = [memory(f"{how} keeps bees") for how in ("The user", "the user", "User")] + [memory("用户养了一只猫")]

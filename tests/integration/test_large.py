@@ -25,6 +25,7 @@ COUNT, WIDTH, TOPICS = 1_500, 32, 12
 WORDS = [
     f"{a}{b}" for a in ("ba", "de", "ki", "lo", "mu", "ra", "so", "ti") for b in ("nel", "rup", "sam", "tok", "vex")
 ]
+WORDS[-2:] = "buy", "bought"
 WEIGHTS = Weights(
     floor=0.1, ceiling=0.9, semantic=0.4, keyword=0.6, actor=0.2, own=0.0, timely=0.0, before=1.0, after=1.0, traits={}
 )  # fmt: skip
@@ -216,6 +217,7 @@ async def test_the_closest_are_found(store: PostgresStore) -> None:
     ]),
 )  # fmt: skip
 @example(seed=61969, text="banel", allowed=["goals", "tasks"], filters=Filters())  # a word that many have alike
+@example(seed=1, text="buy banel", allowed=["goals", "tasks"], filters=Filters())  # some have both forms
 async def test_an_answer_is_that_of_a_scan(
     store: PostgresStore, seed: int, text: str, allowed: list[str], filters: Filters
 ) -> None:

@@ -30,7 +30,7 @@ from tests.engine import NOON, engine, note, scope, settings
 from tests.oracle import Line, PlainStore, Row, World, halved
 
 VOCABULARY = (
-    "Ana", "bo", "cello?", "coffee", "Crème brûlée", "doesn't", "garden", "green", "in 2024", "Lisbon", "marathon", "music",
+    "Ana", "bo", "bought", "buys", "cello?", "coffee", "Crème brûlée", "doesn't", "garden", "green", "in 2024", "Lisbon", "marathon", "music",
     "not", "rents", "running", "SQL", "straße", "tea", "the", "tulips", "user's", "杭州", "电商运营", "绿茶", "配偶是王敏", "妻子", "wife", "spouse",
 )  # fmt: skip
 CATEGORIES = ("goals", "activity", "profile", "knowledge", "tasks", "relationship_dynamic")

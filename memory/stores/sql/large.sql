@@ -15,13 +15,20 @@ changed as materialized (
       union all select muniment.speaker_dimension(name) from unnest(%(speakers)s::text[]) name
       {own_posted}))
 ), list as materialized (
-  select t.n, p.df, p.memories, p.weights from posted p join unnest(%(words)s::int[]) with ordinality t (dimension, n) using (dimension)
+  select t.n, dimension, p.df, p.memories, p.weights from posted p join unnest(%(words)s::int[], %(of_term)s::bigint[]) t (dimension, n) using (dimension)
 ), speaking as materialized (
   select t.name, p.df, p.memories from posted p join unnest(%(speakers)s::text[]) t (name) on p.dimension = muniment.speaker_dimension(t.name)
 ), fresh as materialized (
   select l.memory_id, t.n, -(l.words <#> t.unit) as weight from late l cross join term t where l.words <#> t.unit < 0
 ), heard as materialized (
-  select n, sum(df) as df from (select n, df from list union all select n, 1 from fresh) d group by n
+  select n, sum(df) as df from (
+    select n, df from list
+    union all
+    select n, 1 from fresh
+    union all
+    select n, count(distinct memory_id) - count(*) from list cross join unnest(memories) memory_id
+    where n in (select n from list group by n having count(distinct dimension) > 1) group by n
+  ) d group by n
 ), size as materialized (
   select coalesce(sum(df), 0) + (select count(*) from late) as n from posted where dimension = 0
 ), chosen as materialized (

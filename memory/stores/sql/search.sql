@@ -4,8 +4,7 @@ with entered as materialized (
 ), space as materialized (
   {{space}}
 ), term as materialized (
-  select t.n, ('{' || t.dimension || ':1}/1000000000')::sparsevec as unit
-  from unnest(%(words)s::int[]) with ordinality t (dimension, n)
+  select t.n, t.unit::sparsevec as unit from unnest(%(units)s::text[]) with ordinality t (unit, n)
 ), {met} base as materialized (
   {base}
 ), posting as materialized (
