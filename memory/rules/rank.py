@@ -28,12 +28,8 @@ WEIGHED = (
     "semantic", "keyword", "actor", "own", "period", "dated", "asking", "name", "recency", "importance", "pinned", "relation",
     "told",
 )  # fmt: skip
-_HELD = (
-    "least",
-    "insight",
-    "another",
-    "trust",
-)  # what makes the score another than that sum, so that all parts add up to it
+# And what makes the score another than their sum, so that all parts add up to it.
+_PARTS = (*WEIGHED, "least", "insight", "another", "trust")
 _GATED = 16  # the best of so many decides whether anything is relevant at all
 
 
@@ -151,7 +147,7 @@ class _Look(NamedTuple):
 
     score: float
     relevance: float
-    parts: tuple[float, ...]  # of the score, in the order of WEIGHED and _HELD
+    parts: tuple[float, ...]  # of the score, in the order of _PARTS
     found: Found
 
 
@@ -279,7 +275,7 @@ def _by_user(memory: Memory, lens: Lens) -> bool:
 
 
 def _hit(look: _Look) -> Hit:
-    one, parts = look.found, dict(zip(WEIGHED + _HELD, look.parts, strict=True))
+    one, parts = look.found, dict(zip(_PARTS, look.parts, strict=True))
     found_by = {"dense": parts["semantic"] > 0, "keyword": one.keyword > 0, "relation": bool(one.edges)}
     return Hit(
         memory=one.memory,

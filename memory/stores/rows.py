@@ -156,6 +156,11 @@ def sparse(weights: Mapping[int, float]) -> SparseVector:
     return SparseVector({place - 1: weight for place, weight in weights.items()}, words.DIMENSIONS)
 
 
+def unit(dimensions: Sequence[int]) -> str:
+    """A sparsevec with 1 in each of these dimensions, counted from 1, as text: quicker made than by `sparse`."""
+    return f"{{{','.join(f'{one}:1' for one in dimensions)}}}/{words.DIMENSIONS}"
+
+
 def applied(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
     """The parameters of the `apply` block for changes of different memories, each with its revision."""
     vectors = [HalfVector(one.vector) if one.vector is not None else None for one in changes]

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import chain
 from typing import Any, LiteralString, NamedTuple
 
 from pgvector import HalfVector
@@ -163,8 +164,8 @@ class Searches(Indexes):
         return await cursor.execute(whole, [asked[name] for name in names], prepare=True, binary=True)
 
     def _searched(self, search: Search) -> dict[str, Any]:
-        terms = [list(map(words.dimension, verbs.forms(term))) for term in search.terms]
-        dimensions = [(dimension, n) for n, forms in enumerate(terms, 1) for dimension in forms]
+        terms = [[words.dimension(form) for form in verbs.forms(term)] for term in search.terms]
+        heard = list(chain.from_iterable(terms))
         return {
             **{name: getattr(search.filters, name) for name in _given(search.filters)},
             **{name: getattr(search.weights, name) for name in _WEIGHTS},
@@ -177,10 +178,10 @@ class Searches(Indexes):
             "vector": HalfVector(search.vector),
             "model": self._model,
             "categories": list(search.categories),
-            "units": [rows.sparse(dict.fromkeys(forms, 1.0)).to_text() for forms in terms],
-            "words": [dimension for dimension, _ in dimensions],
-            "of_term": [n for _, n in dimensions],
-            "heard": rows.sparse(dict.fromkeys((dimension for dimension, _ in dimensions), 1.0)),
+            "units": ";".join(map(rows.unit, terms)),
+            "words": heard,
+            "of_term": [n for n, forms in enumerate(terms, 1) for _ in forms],
+            "heard": rows.sparse(dict.fromkeys(heard, 1.0)),
             "traits": rows.sparse(search.weights.traits),
             "since": [start.timestamp() for start, _ in search.periods],
             "until": [end.timestamp() for _, end in search.periods],

@@ -4,7 +4,7 @@ with entered as materialized (
 ), space as materialized (
   {{space}}
 ), term as materialized (
-  select t.n, t.unit::sparsevec as unit from unnest(%(units)s::text[]) with ordinality t (unit, n)
+  select t.n, t.unit::sparsevec as unit from unnest(string_to_array(%(units)s, ';')) with ordinality t (unit, n)
 ), {met} base as materialized (
   {base}
 ), posting as materialized (
