@@ -174,7 +174,7 @@ class Searches(Indexes):
             "lowest": LOWEST,
             "background": words.BACKGROUND,
             **rows.OF_USER,
-            "hints": sorted(search.hints),
+            "hints": list(search.hints),
             "vector": HalfVector(search.vector),
             "model": self._model,
             "categories": list(search.categories),

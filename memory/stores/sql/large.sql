@@ -80,7 +80,7 @@ own as materialized (
     where p.space_id = %(space)s and (select ok from entered) and p.category = any(%(categories)s)
       and p.dimension = any(%(hints)s) and (select sum(df) from own) > {few}) o
   where total <= {most} or place = 1
-), 
+),
 
 -- name: own_met (all of it where it is little)
  or own
