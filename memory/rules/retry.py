@@ -39,10 +39,10 @@ def again(error: Exception, attempts: int, now: datetime) -> Again:
     A model or a database that is down is down for every job: the order is kept, so that no correction is learned before
     what it corrects. An answer that cannot be used, and a defect, may be this one job's own trouble for ever: after some
     attempts it must not hold up the rest of its space.
-    What only waits has not failed: it is looked for ever more rarely, at least once an hour."""
+    What is only not there yet has not failed: it is looked for ever more rarely, at least once an hour."""
     if isinstance(error, OverBudget):
         return Again(at=datetime.combine(now.date() + timedelta(days=1), time(), tzinfo=now.tzinfo))
-    if only_waits(error):
+    if isinstance(error, NotReady):
         return Again(at=now + timedelta(seconds=min(LONGEST_SECONDS, _LOOK_SECONDS * 2.0 ** min(attempts, 12))))
     seconds = _backoff(attempts)
     if isinstance(error, ModelRateLimited):
