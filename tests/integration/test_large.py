@@ -171,10 +171,12 @@ async def test_the_plan_of_a_small_space(store: PostgresStore) -> None:
     assert all("space_id" in str(one["Index Cond"]) for one in nodes if one.get("Index Name") == "memories_by_category")
 
 
-async def test_the_plan_of_a_large_space(store: PostgresStore) -> None:
-    """Vectors come from the space's own HNSW index, words from its lists, and rows one by one: nothing reads the whole space,
-    and nothing another's."""
-    await found(store, reader(ANA), search("banel", CENTRES[1]))
+@pytest.mark.parametrize("told", [0.0, 0.3])  # of the user
+async def test_the_plan_of_a_large_space(store: PostgresStore, told: float) -> None:
+    """Vectors come from the space's own HNSW index, words from its lists, rows one by one, and nothing from another's."""
+    await found(
+        store, reader(ANA), search("banel", CENTRES[1], weights=replace(WEIGHTS, own=told), hints=frozenset({9}))
+    )
     nodes = await plans(store, ANA.space)
     assert "Seq Scan" not in {node["Node Type"] for node in nodes}
     own = large.index_name(ANA.space, MODEL)
