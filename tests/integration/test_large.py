@@ -174,9 +174,8 @@ async def test_the_plan_of_a_small_space(store: PostgresStore) -> None:
 @pytest.mark.parametrize("told", [0.0, 0.3])  # of the user
 async def test_the_plan_of_a_large_space(store: PostgresStore, told: float) -> None:
     """Vectors come from the space's own HNSW index, words from its lists, rows one by one, and nothing from another's."""
-    await found(
-        store, reader(ANA), search("banel", CENTRES[1], weights=replace(WEIGHTS, own=told), hints=frozenset({9}))
-    )
+    asked = search("banel", CENTRES[1], weights=replace(WEIGHTS, own=told), hints=frozenset({9}))
+    await found(store, reader(ANA), asked)
     nodes = await plans(store, ANA.space)
     assert "Seq Scan" not in {node["Node Type"] for node in nodes}
     own = large.index_name(ANA.space, MODEL)
@@ -341,13 +340,11 @@ async def test_dropped_indexes_are_not_missed(changing: PostgresStore, own: str)
         assert admin.execute("select distinct space_id from muniment.postings").fetchall() == [(BEN.space,)]
 
 
-async def test_many_are_made_one_after_the_other(own: str) -> None:
+async def test_many_are_made_one_after_the_other(changing: PostgresStore) -> None:
     """However often a connection has held the lock: a build waits for whoever holds a snapshot, and never for its own lock."""
-    few = opened(own)
     for _ in range(4):
-        assert (await few.index(ANA, 100)).indexed
-        assert (await few.unindex(ANA)).made == ("dropped",)
-    await few.close()
+        assert (await changing.index(ANA, 100)).indexed
+        assert (await changing.unindex(ANA)).made == ("dropped",)
 
 
 async def test_a_vector_in_the_other_column_is_found(changing: PostgresStore, own: str) -> None:
