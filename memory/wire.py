@@ -369,9 +369,10 @@ def end(value: Any, name: str) -> datetime:
 
 
 def _date(value: Any) -> date | None:
+    """The day, of a week without one its last."""
     try:
-        return date.fromisoformat(value)
-    except (TypeError, ValueError):
+        return date.fromisoformat(value) + timedelta(days=6 if len(value.replace("-", "")) == len("2026W47") else 0)
+    except (TypeError, ValueError, OverflowError):
         return None
 
 
