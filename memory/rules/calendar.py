@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-Grain = Literal["day", "about", "week", "weekend", "month", "season", "year"]
+from muniment.memory.rules import feasts
+
+Grain = Literal["day", "about", "week", "weekend", "month", "season", "quarter", "year", "decade"]
 
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
@@ -20,8 +22,14 @@ _PREPOSITIONS = {
     "weekend": "on",
     "month": "in",
     "season": "in",
+    "quarter": "in",
     "year": "in",
+    "decade": "in",
 }
+_AT = ("christmas", "xmas", "easter", "new year", "new year's", "new years")  # feasts of more days than the one
+_DAYS = {"day": 1, "about": 1, "weekend": 2, "week": 7}
+_MONTHS = {"month": 1, "season": 3, "quarter": 3, "year": 12, "decade": 120}
+_PARTS = {"early": 0, "mid": 36, "late": 72}  # of a decade: four of its years each, from that month on
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +39,34 @@ class When:
     start: datetime
     grain: Grain
     chinese: bool = False
-    part: str = ""  # the part of the day as said
+    part: str = ""  # the part of the day, or of the decade, as said
+    feast: str = ""  # its name as said, if it has one
 
     @property
     def preposition(self) -> str:
         """The English word that goes before it."""
+        if self.feast.casefold().replace("’", "'") in _AT:
+            return "at"
         return _PREPOSITIONS[self.grain]
+
+    @property
+    def end(self) -> datetime:
+        """The first moment behind it; OverflowError or ValueError beyond the calendar."""
+        return self._end(self.start)
+
+    def in_year(self, number: int) -> When:
+        """The like of another year; ValueError where there is none."""
+        return When(self.period(number)[0], self.grain, self.chinese, self.part, self.feast)
+
+    def period(self, number: int) -> tuple[datetime, datetime]:
+        """Start and end of the like of another year; OverflowError or ValueError where there is none."""
+        start = feast(self.start, self.feast, number) if self.feast else self.start.replace(year=number)
+        return start, self._end(start)
+
+    def _end(self, start: datetime) -> datetime:
+        if self.grain in _DAYS:
+            return start + timedelta(days=_DAYS[self.grain])
+        return months(start, 48 if self.grain == "decade" and self.part else _MONTHS[self.grain])
 
     @property
     def body(self) -> str:
@@ -44,6 +74,8 @@ class When:
         return self._in_chinese() if self.chinese else self._in_english()
 
     def _in_english(self) -> str:
+        if self.feast:
+            return " ".join(filter(None, (self.feast, self.part, str(self.start.year))))
         day = f"{self.start.day} {MONTHS[self.start.month - 1]} {self.start.year}"
         if self.grain == "month":
             return day.partition(" ")[2]
@@ -51,12 +83,18 @@ class When:
             return str(self.start.year)
         if self.grain == "season":
             return f"{next(name for name, month in SEASONS.items() if month == self.start.month)} {self.start.year}"
+        if self.grain == "quarter":
+            return f"Q{self.start.month // 3 + 1} {self.start.year}"
+        if self.grain == "decade":
+            return f"the {self.part}{' ' * bool(self.part)}{self.start.year // 10}0s"
         if self.grain in ("week", "weekend"):
             return f"the {self.grain} of {day}"
         return f"the {self.part} of {day}" if self.part else day
 
     def _in_chinese(self) -> str:
         year, month, day = self.start.year, self.start.month, self.start.day
+        if self.feast:
+            return f"{year}年{self.feast}"
         if self.grain == "month":
             return f"{year}年{month}月"
         if self.grain == "year":
@@ -96,6 +134,17 @@ def day(at: datetime, number: int, month: int, of_month: int) -> datetime:
 def season(at: datetime, first: int, number: int) -> datetime:
     """The start of the season whose first month is given, in that year."""
     return midnight(at).replace(year=number, month=first, day=1)
+
+
+def feast(at: datetime, name: str, number: int) -> datetime:
+    """The day of that feast in that year; ValueError where it is not known."""
+    on = feasts.day(name, number)
+    return midnight(at).replace(year=on.year, month=on.month, day=on.day)
+
+
+def decade(at: datetime, first: int, part: str) -> datetime:
+    """The start of the decade of that year, or of that part of it; ValueError beyond the calendar."""
+    return months(year(at, first), _PARTS.get(part, 0))
 
 
 def weekday(at: datetime, index: int, weeks: int) -> datetime:

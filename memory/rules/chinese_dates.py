@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from muniment.memory.rules import calendar
+from muniment.memory.rules import calendar, feasts
 from muniment.memory.rules.calendar import SEASONS_ZH, Grain, When
 
 Reading = tuple[int, int, When, str, bool, bool]
@@ -29,6 +29,18 @@ _NOT_HABITUAL = r"(?<!每)(?<!每个)(?<!每逢)(?<!每年)(?<!每年的)"
 _NOT_A_HABIT = r"(?!(?:早上|上午|中午|下午|傍晚|晚上)?(?:我|用户|他|她)?(?:都|从不|从来|总|一般|通常|基本|经常|习惯|固定|只|不(?:开会|上班|工作|加班|吃|喝|出门|接电话)))"
 _FUTURE = re.compile(r"打算|计划|准备|想|将|会(?!议|员|计|场|$|[，。])|要|目标|备战|希望|截止|提醒")
 _PAST = re.compile(r"了|过|曾|当时|刚|是在")
+
+
+_FEAST = r"(?P<feast>" + feasts.CHINESE + r")(?!前[夕夜])"
+# Without a year it is a date behind who did what, or a preposition, or at the start; and before that, or at the end.
+_BARE_FEAST = (
+    r"(?:^|(?<=[\s，。,.！!？?；;：:在于从自到户们我你您他她]))"
+    + _FEAST
+    + r"(?=[\s，。,.！!？?；;前后之以我你您他她和跟与同带在去来回到要会想打计准吃喝做买送收飞参结订见有早上中下晚那当]"
+    r"|期间|的时候|时|$)"
+)
+_ONCE = re.compile(r"了|曾|当时|刚|[去来吃看到做见玩]过")
+_HABIT = re.compile(r"每|总|通常|经常|常常|一般|平时|往年|历年|都|从不|从来|习惯|小时候")
 
 
 def number(words: str) -> int:
@@ -83,7 +95,21 @@ def _month(found: re.Match[str], at: datetime, lean: int) -> When:
     return _when(first, "month")
 
 
+def _feast(found: re.Match[str], at: datetime, number_of: int) -> When:
+    return When(calendar.feast(at, found["feast"], number_of), "day", chinese=True, feast=found["feast"])
+
+
+def _bare_feast(found: re.Match[str], at: datetime, lean: int) -> When:
+    near = calendar.feast(at, found["feast"], at.year)
+    return _feast(found, at, calendar.nearest_year(at, near.month, lean, near.day))
+
+
 def _in_year(found: re.Match[str], at: datetime, number_of: int) -> When:
+    if found["feast"]:
+        try:
+            return _feast(found, at, number_of)
+        except ValueError:  # nobody knows the day, but the year is said
+            return When(calendar.year(at, number_of), "year", chinese=True, feast=found["feast"])
     if found["season"]:
         return _when(calendar.season(at, SEASONS_ZH[found["season"][0]], number_of), "season")
     if not found["month"]:
@@ -125,7 +151,7 @@ def _shifted(found: re.Match[str], at: datetime, lean: int) -> When:
     return _when(calendar.days(at, count * (1 if unit in "天日" else 7)), "about" if vague else "day")
 
 
-_IN_YEAR = r"(?:的?(?:" + _MONTH + r"(?:" + _DAY + _PART + r")?|(?P<season>[春夏秋冬][天季])))?"
+_IN_YEAR = r"(?:的?(?:" + _MONTH + r"(?:" + _DAY + _PART + r")?|(?P<season>[春夏秋冬][天季])|" + _FEAST + r"))?"
 _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
     (re.compile(_YEAR + _IN_YEAR), _said_year, False, False),
     (re.compile(r"(?P<near>(?:大前|大后|前|昨|今|明|后)天|[昨今明][日晚早晨])" + _PART), _near, True, False),
@@ -180,16 +206,25 @@ _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
         False,
         True,
     ),
+    (re.compile(_BARE_FEAST), _bare_feast, False, True),
 )
 
 
-def read(text: str, at: datetime) -> Iterator[Reading]:
-    """Every reading of every pattern: start, end, period, preposition (none), relative, partial."""
-    lean = _lean(text)
+def read(text: str, at: datetime, *, asked: str = "") -> Iterator[Reading]:
+    """Every reading of every pattern: start, end, period, preposition (none), relative, partial. What is `asked`, of which
+    the text is a part or all, may be asked of each year."""
+    lean, bare = _lean(asked or text), bool(asked) or _once(text)
     for pattern, handler, relative, partial in _RULES:
         for found in pattern.finditer(text):
+            if handler is _bare_feast and not bare:
+                continue
             try:
                 when = handler(found, at, lean)
             except (ValueError, OverflowError):
                 continue
             yield found.start(), found.end(), when, "", relative, partial
+
+
+def _once(text: str) -> bool:
+    """Whether the text tells of what happened once, or will, and not each year."""
+    return not _HABIT.search(text) and (_ONCE.search(text) or _FUTURE.search(text)) is not None

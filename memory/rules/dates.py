@@ -25,10 +25,18 @@ class Mention:
     relative: bool
     partial: bool  # absolute but for the year
 
+    @property
+    def vague(self) -> bool:
+        """Whether it says little of when: a season, or a feast of some days, of no year."""
+        return self.partial and (self.when.grain == "season" or self.when.preposition == "at")
 
-def mentions(text: str, at: datetime) -> list[Mention]:
-    """The dates of a text in order, without overlaps; `at` is when it was said. Dates out of range are left out."""
-    found = sorted(_all(text, at), key=lambda mention: (mention.start, -mention.end))
+
+def mentions(text: str, at: datetime, *, asked: str = "") -> list[Mention]:
+    """The dates of a text in order, without overlaps; `at` is when it was said. Dates out of range are left out.
+
+    In a statement `at Christmas` may be each year's, and is a date only where something happened then, or will; what is
+    `asked`, of which the text is a part or all, may be about each year's."""
+    found = sorted(_all(text, at, asked=asked), key=lambda mention: (mention.start, -mention.end))
     out: list[Mention] = []
     for mention in found:
         if not out or mention.start >= out[-1].end:
@@ -36,11 +44,11 @@ def mentions(text: str, at: datetime) -> list[Mention]:
     return out
 
 
-def _all(text: str, at: datetime) -> Iterator[Mention]:
-    for reading in english_dates.read(text, at):
+def _all(text: str, at: datetime, *, asked: str) -> Iterator[Mention]:
+    for reading in english_dates.read(text, at, asked=asked):
         yield Mention(*reading)
     if _CJK.search(text):
-        for reading in chinese_dates.read(text, at):
+        for reading in chinese_dates.read(text, at, asked=asked):
             yield Mention(*reading)
 
 
@@ -82,7 +90,9 @@ def _written(text: str, mention: Mention) -> str:
         after = text[mention.end : mention.end + 1]
         bare = not before or not _CJK.match(before) or before in _NO_PREPOSITION_AFTER or after == "的"
         return when.body if bare else f"于{when.body}"
-    if text[: mention.end].endswith("'s"):
+    if when.feast and (mention.preposition not in ("", "in") or mention.partial or text.startswith("'s", mention.end)):
+        return f"{mention.preposition} {when.body}".strip()
+    if text[: mention.end].endswith("'s") and not when.feast:
         return f"{mention.preposition} {when.body}".strip()
     if mention.preposition in ("", "on", "in", "at", "around", "about"):
         return f"{when.preposition} {when.body}".strip()

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from functools import cache, lru_cache
 
-from muniment.memory.rules import calendar
+from muniment.memory.rules import calendar, english_tense, feasts
 from muniment.memory.rules.calendar import MONTHS, SEASONS, When
 
 Reading = tuple[int, int, When, str, bool, bool]
@@ -42,7 +43,13 @@ _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _WEEKDAY = r"(?P<weekday>" + "|".join(_WEEKDAYS) + r")"
 _PART = r"(?:\s+(?P<part>morning|afternoon|evening|night))?"
-_UNIT = r"(?P<unit>day|week|month|year)s?"
+_UNIT = r"(?P<unit>day|week|fortnight|month|year)s?"
+_SEASON = r"(?P<unit>spring|summer|autumn|fall|winter)"
+_FEAST = (
+    r"(?<!orthodox )(?<!jewish )(?<!persian )(?<!islamic )(?<!chinese )(?<!lunar )(?P<feast>" + feasts.ENGLISH + ")"
+)
+_PART_OF_DECADE = r"(?:(?P<part>early|mid|late)[\s-]+)?"
+_NO_DEGREES = r"(?!\s*(?:°|%|degrees|percent|fahrenheit|f\b))"
 _COUNT = r"(?P<count>\d{1,4}|an?\s+couple\s+of|a\s+few|couple\s+of|few|several|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty)"
 _BEFORE = r"(?<![\w/.-])(?:(?P<prep>on|in|at|by|since|until|till|from|for|before|after|during|of|around|about|to|starting|through)\s+)?"
 _ANY_PREP = (
@@ -50,30 +57,36 @@ _ANY_PREP = (
 )
 _END = r"(?![\w-])"
 _NOT_HABITUAL = r"(?<!every )(?<!each )(?<!most )"
+_NO_FEAST = r"(?<!easter )(?<!(?-i:Good ))"
 _NOT_AMOUNT = r"(?!,?\d|\.\d|\s*(?:%|\$|€|k\b|km|m\b|meters|metres|miles|people|dollars|euros|pounds|steps|words|times|calories|users|hours|days|kg|lines))"
 # May, March and short names are also other words; there the capital decides, or what stands beside it.
 _CAPITAL_ONLY = frozenset({"may", "march", "mar", "jan", "dec", "sep"})
 _BEFORE_MONTHS = frozenset({"in", "since", "until", "till"})
 
-_FUTURE = re.compile(
-    r"\b(?:will|going\s+to|plan\w*|want\w*|hop(?:e|es|ing)|shall|training|need\w*|upcoming|scheduled|would\s+like|intend\w*|aim\w*|goal|deadline|due"
-    r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing|remind|next|must|have\s+to|has\s+to|should|looking\s+forward|preparing|saving)\b|'ll\b|'d\s+like\b", re.IGNORECASE)  # fmt: skip
-_PAST = re.compile(
-    r"\b(?:was|were|did|didn't|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave|ate|felt"
-    r"|read|sold|flew|drove|broke|quit|spent|told|born|been|ago|[a-z]{2,20}ed)\b", re.IGNORECASE)  # fmt: skip
-
 # Every pattern below needs its own of these; most statements have none, and are not searched by all of them.
 _SIGNS = {
     "year": re.compile("19|20"),
-    "month": re.compile(re.sub(r"\(\?P<month>", r"\\b(?:", _MONTH)),
+    # Its first letter first, which is found fast.
+    "month": re.compile(
+        r"[adfjmnos](?<!\w\w)(?:(?<=j)(?:anuary|une|uly|(?:an|un|ul)\b)|(?<=f)eb(?:ruary|\b)|(?<=m)(?:arch|ay|ar\b)|(?<=a)(?:pril|ugust|(?:pr|ug)\b)"
+        r"|(?<=s)ep(?:tember|t?\b)|(?<=o)ct(?:ober|\b)|(?<=n)ov(?:ember|\b)|(?<=d)ec(?:ember|\b))"
+    ),
     "word": re.compile("day|night|tomorrow|morning|afternoon|evening|week|month|year|spring|summer|autumn|fall|winter"),
 }
-
-
-def _lean(text: str) -> int:
-    if _FUTURE.search(text):
-        return 1
-    return -1 if _PAST.search(text) else 1
+# Plain strings are found faster than patterns: one of these is in what has a name, or is said of a decade.
+_NAMES = ("mas", "boxing", "valentine", "patrick", "paddy", "friday", "easter", "independence", "fourth", "hallow", "thanksg",
+          "new", "ties", "0")  # fmt: skip
+_NAME = re.compile(
+    r"[tx]mas|boxing|valentine|patrick|paddy|good\s+fri|easter|independence|fourth|hallow|thanksg|new\s+year|0['’]?s\b|(?:[efhnx]|[oi]r)ties"
+)
+_MORE = {  # of what has the first sign
+    "year": {"numeric": re.compile(r"\d[/.]\d"), "quarter": re.compile(r"quarter|q[1-4]")},
+    "word": {
+        "season": re.compile("spring|summer|autumn|fall|winter"),
+        "before last": re.compile(r"before\s+last"),
+        "week": re.compile(r"day\s+week"),
+    },
+}
 
 
 def _month(found: re.Match[str]) -> int:
@@ -100,8 +113,12 @@ def _turned_weekday(found: re.Match[str], at: datetime, lean: int) -> When:
     return When(calendar.nearest_weekday(at, index, lean), "day", part=part)
 
 
+def _weekday_week(found: re.Match[str], at: datetime, lean: int) -> When:
+    return When(calendar.days(calendar.nearest_weekday(at, _WEEKDAYS.index(found["weekday"].casefold()), 1), 7), "day")
+
+
 def _turned(found: re.Match[str], at: datetime, lean: int) -> When:
-    step = {"last": -1, "this past": -1, "next": 1, "this coming": 1}.get(
+    step = {"last": -1, "this past": -1, "next": 1, "this coming": 1, "before last": -2}.get(
         re.sub(r"\s+", " ", found["side"].casefold()), 0
     )
     unit = found["unit"].casefold()
@@ -118,7 +135,7 @@ def _turned(found: re.Match[str], at: datetime, lean: int) -> When:
 
 def _turned_year(at: datetime, first: int, step: int) -> int:
     if step < 0:
-        return at.year - (first + 2 >= at.month)
+        return at.year + step + 1 - (first + 2 >= at.month)
     return at.year + (step > 0 and first <= at.month)
 
 
@@ -139,8 +156,9 @@ def _shifted(found: re.Match[str], at: datetime, lean: int) -> When | None:
         return When(calendar.months(at, count), "month")
     if unit == "year":
         return When(calendar.year(at, at.year + count), "year")
-    vague = unit == "week" or (word.isalpha() and word in ("few", "several")) or " " in word
-    return When(calendar.days(at, count * (7 if unit == "week" else 1)), "about" if vague else "day")
+    length = {"week": 7, "fortnight": 14}.get(unit, 1)
+    vague = length > 1 or (word.isalpha() and word in ("few", "several")) or " " in word
+    return When(calendar.days(at, count * length), "about" if vague else "day")
 
 
 def _iso(found: re.Match[str], at: datetime, lean: int) -> When:
@@ -173,15 +191,79 @@ def _bare_month(found: re.Match[str], at: datetime, lean: int) -> When:
     return When(calendar.day(at, calendar.nearest_year(at, month, lean), month, 1), "month")
 
 
+def _bare_season(found: re.Match[str], at: datetime, lean: int) -> When:
+    first = SEASONS[found["unit"].casefold()]
+    number = calendar.nearest_year(at, first, lean)
+    runs = lean > 0 and first <= at.month <= first + 2
+    return When(calendar.season(at, first, at.year if runs else number), "season")
+
+
+def _numeric(found: re.Match[str], at: datetime, lean: int) -> When | None:
+    one, other = int(found["day"]), int(found["other"])
+    if found["mark"] == "/" and one <= _MONTHS_OF_A_YEAR and other <= _MONTHS_OF_A_YEAR and one != other:
+        return None  # of the third of April, or the fourth of March
+    if found["mark"] == "/" and other > _MONTHS_OF_A_YEAR:
+        one, other = other, one
+    return When(calendar.day(at, int(found["year"]), other, one), "day")
+
+
+def _quarter(found: re.Match[str], at: datetime, lean: int) -> When:
+    said = found["quarter"].casefold()
+    number = _QUARTERS.index(said) + 1 if said in _QUARTERS else int(said.strip("qstndrh"))
+    return When(calendar.day(at, int(found["year"]), 3 * number - 2, 1), "quarter")
+
+
+def _decade(found: re.Match[str], at: datetime, lean: int) -> When:
+    part, tens = (found["part"] or "").casefold(), found.groupdict().get("tens")
+    said = 10 * _TENS.index(tens.casefold()) + 30 if tens else int(found["decade"])
+    return When(calendar.decade(at, said if said > _YEARS_OF_A_CENTURY else 1900 + said, part), "decade", part=part)
+
+
+def _feast(found: re.Match[str], at: datetime, number: int) -> When:
+    name, part = re.sub(r"\s+", " ", found["feast"]), (found["part"] or "").casefold()
+    return When(calendar.feast(at, name, number), "day", part=part, feast=name)
+
+
+def _feast_year(found: re.Match[str], at: datetime, lean: int) -> When:
+    return _feast(found, at, int(found["year"]))
+
+
+def _feast_of_year(found: re.Match[str], at: datetime, lean: int) -> When:
+    return _feast(found, at, at.year + {"last": -1, "this": 0, "next": 1}[found["side"].casefold()])
+
+
+def _turned_feast(found: re.Match[str], at: datetime, lean: int) -> When:
+    """As with months, the one of this month is not the last."""
+    side = re.sub(r"\s+", " ", found["side"].casefold())
+    if side == "this":
+        return _bare_feast(found, at, lean)
+    here, today = _feast(found, at, at.year).start, calendar.midnight(at)
+    if side in ("last", "before last"):
+        return _feast(found, at, at.year - (here.month >= at.month) - (side == "before last"))
+    return _feast(found, at, at.year - (here >= today) if "past" in side else at.year + (here <= today))
+
+
+def _bare_feast(found: re.Match[str], at: datetime, lean: int) -> When:
+    near = _feast(found, at, at.year).start
+    return _feast(found, at, calendar.nearest_year(at, near.month, lean, near.day))
+
+
 def _rule(
-    pattern: str, handler: Handler, *, relative: bool = False, partial: bool = False
-) -> tuple[frozenset[str], re.Pattern[str], Handler, bool, bool]:
-    named = {name for name, part in (("year", _YEAR), ("month", _MONTH)) if part in pattern}
-    return frozenset(named or {"word"}), re.compile(pattern, re.IGNORECASE), handler, relative, partial
+    pattern: str, handler: Handler, *, relative: bool = False, partial: bool = False, bare: bool = False, sign: str = ""
+) -> tuple[frozenset[str], re.Pattern[str], Handler, bool, bool, bool]:
+    """`bare` is what is a date in a statement only where that says what happened once, or will."""
+    parts = {"year": _YEAR, "month": _MONTH, "name": r"(?P<feast>"}
+    named = {sign} if sign else {name for name, part in parts.items() if part in pattern}
+    return frozenset(named or {"word"}), re.compile(pattern, re.IGNORECASE), handler, relative, partial or bare, bare
 
 
 _SIDE = r"(?P<side>this\s+past|this\s+coming|last|next|this|past|coming)\s+"
 _TURKISH = {0x130: "i", 0x131: "i"}  # what a pattern that ignores case takes for an i, and casefold does not
+_BEFORE_LAST = r"\s+(?P<side>before\s+last)" + _END + english_tense.ALONE
+_BEFORE_FEAST = _BEFORE.replace("|through)", "|through|over)")
+_QUARTERS = ("first", "second", "third", "fourth")
+_TENS = ("thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
+_MONTHS_OF_A_YEAR, _YEARS_OF_A_CENTURY = 12, 100
 _RULES = (
     _rule(_BEFORE + r"(?P<year>(?:19|20)\d\d)-(?P<month>[01]\d)-(?P<day>[0-3]\d)" + _END, _iso),
     _rule(_BEFORE + r"(?:the\s+)?" + _DAY + r"\s+(?:of\s+)?" + _MONTH + r",?\s+" + _YEAR + _END, _full),
@@ -192,7 +274,10 @@ _RULES = (
     _rule(_BEFORE + r"(?P<near>the\s+day\s+before\s+yesterday|the\s+day\s+after\s+tomorrow|yesterday|tomorrow|tonight|last\s+night"
           r"|this\s+(?:morning|afternoon|evening)|today)" + _PART + r"(?:'s)?" + _END, _near, relative=True),
     _rule(_BEFORE + r"(?:the\s+)?" + _SIDE + _WEEKDAY + _PART + r"(?:'s)?" + _END, _turned_weekday, relative=True),
-    _rule(_NOT_HABITUAL + _BEFORE + r"(?P<side>)" + _WEEKDAY + _PART + _END, _turned_weekday, relative=True),
+    _rule(_NOT_HABITUAL + _NO_FEAST + _BEFORE + r"(?P<side>)" + _WEEKDAY + _PART + _END, _turned_weekday, relative=True),
+    _rule(_NOT_HABITUAL + _NO_FEAST + _BEFORE + _WEEKDAY + r"\s+week" + _END + english_tense.ALONE, _weekday_week, relative=True, sign="week"),
+    _rule(_BEFORE + r"(?:the\s+)?(?P<unit>weekend|week|month|year|spring|summer|autumn|fall|winter)" + _BEFORE_LAST, _turned,
+          relative=True, sign="before last"),
     _rule(r"(?<!the )" + _BEFORE + r"(?P<side>this\s+past|this\s+coming|last|next|this)\s+"
           r"(?P<unit>weekend|week|month|year|spring|summer|autumn|fall|winter)(?:'s)?" + _END, _turned, relative=True),
     _rule(_BEFORE + r"(?P<side>last|next|this)\s+" + _MONTH + _END, _turned_month, relative=True),
@@ -204,24 +289,71 @@ _RULES = (
     _rule(_BEFORE + r"(?:the\s+)?" + _DAY + r"\s+(?:of\s+)?" + _MONTH + _END, _day_month, partial=True),
     _rule(_BEFORE + _MONTH + r"\s+(?:the\s+)?" + _DAY + _END, _day_month, partial=True),
     _rule(_ANY_PREP + r"(?:early\s+|late\s+|mid[ -])?" + _MONTH + _END, _bare_month, partial=True),
+    _rule(_BEFORE + r"(?P<day>\d{1,2})(?P<mark>/)(?P<other>\d{1,2})/" + _YEAR + r"(?![\w/-])", _numeric, sign="numeric"),
+    _rule(r"(?<![\w/.-])(?P<prep>on|since|until|till|by|from|before|after)\s+(?P<day>[0-3]?\d)(?P<mark>\.)(?P<other>[01]?\d)\." + _YEAR
+          + r"(?!\.?\d)" + _END, _numeric, sign="numeric"),
+    _rule(_BEFORE + r"(?:the\s+)?(?P<quarter>q[1-4]|(?:first|second|third|fourth|[1-4](?:st|nd|rd|th))(?=\s+quarter))(?:\s+quarter)?(?:\s+of|,)?[\s/-]\s*"
+          + _YEAR + _END,  _quarter, sign="quarter"),
+    _rule(_BEFORE + _YEAR + r"[\s-]?(?P<quarter>q[1-4])" + _END,  _quarter, sign="quarter"),
+    _rule(r"(?<![\w/.-])(?P<prep>in|during|since|until|till|by|from|before|after|of|around|through|throughout)\s+(?:the\s+)?" + _PART_OF_DECADE
+          + r"(?P<decade>(?:19|20)\d0)['’]?s" + _NO_DEGREES + _END, _decade, sign="name"),
+    _rule(r"(?<![\w/.-])(?P<prep>in|during|since|until|till|by|from|before|after|of|around|through|throughout)\s+the\s+" + _PART_OF_DECADE
+          + r"(?:['’]?(?P<decade>[3-9]0)['’]?s|(?P<tens>" + "|".join(_TENS) + "))" + _NO_DEGREES + _END, _decade, sign="name"),
+    _rule(r"(?<![\w/.-])(?P<prep>)the\s+" + _PART_OF_DECADE + r"(?P<decade>(?:19|20)\d0)['’]?s" + _END, _decade, sign="name"),
+    _rule(_BEFORE_FEAST + _FEAST + _PART + r",?\s+(?:of\s+|in\s+)?" + _YEAR + _NOT_AMOUNT + _END, _feast_year),
+    _rule(_BEFORE_FEAST + _FEAST + _PART + r"\s+(?:of\s+)?(?P<side>last|this|next)\s+year" + _END, _feast_of_year, relative=True),
+    _rule(_BEFORE_FEAST + r"(?:the\s+)?" + _FEAST + r"(?P<part>)" + _BEFORE_LAST, _turned_feast, relative=True),
+    _rule(r"(?<!the )(?<!a )" + _BEFORE_FEAST + _SIDE + _FEAST + _PART + _END + r"(?:(?=\s+(?-i:[A-Z]))|" + english_tense.ALONE + ")", _turned_feast,
+          relative=True),
+    _rule(r"(?<![\w/.-])(?P<prep>on|at|by|since|until|till|for|from|before|after|during|around|over)\s+" + _FEAST + _PART + _END, _bare_feast, bare=True),
+    _rule(r"(?<![\w/.-])(?P<prep>)(?<!a )(?P<feast>easter\s+sunday|easter\s+monday|(?-i:Good\s+Friday))" + _PART + _END, _bare_feast, bare=True),
+    _rule(r"(?<![\w/.-])(?P<prep>in|during|over|since|until|till)\s+(?:the\s+)?(?:early\s+|late\s+|mid[ -])?" + _SEASON + r"(?!\s+of\b)" + _END
+          + english_tense.ALONE, _bare_season, bare=True, sign="season"),
 )  # fmt: skip
 
 
-def read(text: str, at: datetime) -> Iterator[Reading]:
-    """Every reading of every pattern: start, end, period, preposition, relative, partial."""
-    text = text.translate(_TURKISH)
+def signed(text: str) -> bool:
+    """Whether the text may have a date: most have none, and are seen to have none at once."""
+    return bool(_signs(text))
+
+
+@lru_cache(maxsize=64)
+def _signs(text: str) -> frozenset[str]:
+    """Kept, because more than one rule looks at a text in a row."""
     folded = text.casefold()
-    signs = {name for name, sign in _SIGNS.items() if sign.search(folded)}
+    signs = [name for name, sign in _SIGNS.items() if sign.search(folded)]
+    if any(map(folded.__contains__, _NAMES)) and _NAME.search(folded):
+        signs.append("name")
+    for first, more in _MORE.items() if signs else ():
+        if first in signs:
+            signs += [name for name, sign in more.items() if sign.search(folded)]
+    return frozenset(signs)
+
+
+@cache
+def _rules(signs: frozenset[str]) -> tuple[tuple[re.Pattern[str], Handler, bool, bool, bool], ...]:
+    """Those of which every sign is there."""
+    return tuple(rule[1:] for rule in _RULES if rule[0] <= signs)
+
+
+def read(text: str, at: datetime, *, asked: str = "") -> Iterator[Reading]:
+    """Every reading of every pattern: start, end, period, preposition, relative, partial. What is `asked`, of which the
+    text is a part or all, may be asked of each year."""
+    if not text.isascii():
+        text = text.translate(_TURKISH)
     lean = None  # most of what has a sign has no date, and needs none
-    for signed, pattern, handler, relative, partial in _RULES:
-        for found in pattern.finditer(text) if signed <= signs else ():
-            lean = _lean(text) if lean is None else lean
+    for pattern, handler, relative, partial, bare in _rules(_signs(text)):
+        for found in pattern.finditer(text):
+            lean = english_tense.lean(asked or text) if lean is None else lean
             groups = found.groupdict()
             month, prep = groups.get("month") or "", (groups.get("prep") or "").casefold()
             if month.rstrip(".") in _CAPITAL_ONLY and not (groups.get("year") or _alone(groups, prep)):
                 continue
+            own = lean
+            if bare:
+                own = english_tense.every(text, found.end()) if asked else english_tense.once(text, *found.span(), prep)
             try:
-                when = handler(found, at, lean)
+                when = handler(found, at, own) if own else None
             except (ValueError, OverflowError):
                 continue
             if when:

@@ -15,8 +15,8 @@ from muniment.memory.rules import wanted, words
 from muniment.memory.rules.asked import MOST_HINTS, Asked, called, hints, mine, read
 from muniment.memory.rules.aspects import of_user as told_of_user, told
 from muniment.memory.rules.merge import negated
+from muniment.memory.rules.spans import Period
 from muniment.memory.rules.traits import ASKING, DATED, NAMING
-from muniment.memory.rules.wanted import Period
 from muniment.memory.sections import Category, Profile, Recall
 
 _BEHIND = 1e-6

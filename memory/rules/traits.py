@@ -14,15 +14,15 @@ DATED, ASKING, NAMING = 1, 2, 3
 LAST = NAMING
 
 # Every date in `rules.dates` has a figure like these, or a word that may tell a time. A quick look: most texts have none.
-_FIGURE = re.compile(r"\d(?:[/.-]\d|(?i:st|nd|rd|th)\b|(?<=1)9\d\d|(?<=2)0\d\d)")
+_FIGURE = re.compile(r"\d(?:[/.-]\d|(?i:st|nd|rd|th)\b|(?<=[3-9])0['’]?[sS]\b|(?<=1)9\d\d|(?<=2)0\d\d)")
 _QUESTION = re.compile(r"[^.!?。！？\n]*[?？]")
 _NAME = re.compile(r"[A-Z](?<=[a-z,;] [A-Z])[a-z]{2,}")  # the rare letter first, and then what stands before it
-# Whether there is a date does not depend on when it was said, only which one it is.
-_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
+# Whether there is a date does not depend on when it was said, only which one it is; of Chinese feasts these years are known.
+_ANY_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 def traits(text: str) -> dict[int, float]:
-    """Dimensions and values in (0, 1]: DATED 1 if the text says when, ASKING the share of its characters that
+    """Dimensions and values in (0, 1]: DATED 1 if the text says when, and not only at what time of the year, ASKING the share of its characters that
     stand in questions, NAMING 1 if it has a capitalised word inside a sentence. What is 0 is left out."""
     return _traits(text, timely=words.weighed(text)[2])
 
@@ -42,7 +42,7 @@ def listed(text: str, context: str | None = None) -> tuple[list[int], list[float
 
 def _traits(text: str, *, timely: bool) -> dict[int, float]:
     found: dict[int, float] = {}
-    if (timely or _FIGURE.search(text)) and dates.mentions(text, _ANY_TIME):
+    if (timely or _FIGURE.search(text)) and not all(one.vague for one in dates.mentions(text, _ANY_TIME)):
         found[DATED] = 1.0
     if "?" in text or "？" in text:
         found[ASKING] = round(sum(map(len, _QUESTION.findall(text))) / len(text), 4)

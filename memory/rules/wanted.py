@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from muniment.memory.rules import calendar, dates, words
-from muniment.memory.rules.calendar import When
+from muniment.memory.rules import calendar, dates, spans, words
+from muniment.memory.rules.spans import Period
 
-Period = tuple[datetime, datetime]
 _NAME = re.compile(rf"\b[{words.UPPER}]\w*")
 _LITTLE = re.compile("|".join(sorted(word.capitalize() for word in words.STOP if len(word) > 1)))
 _ENDS = frozenset(".!?:…。！？：\n\r")  # behind them, quotes and brackets between or not, a capital says nothing
@@ -29,8 +28,6 @@ _VERB = re.compile(
     rf"|(?<!\b[io]n )(?<!\bof )(?<!\bby )(?<!\b[ln][ae][sx]t )(?<!\bsince )(?<!\buntil )"
     rf"\b(?i:may)(?=\s+(?i:{_WHO}|not|be|have|also|never|still|ever)\b)"
 )
-_DAYS = {"day": 1, "about": 1, "weekend": 2, "week": 7}
-_MONTHS = {"month": 1, "season": 3, "year": 12}
 
 
 def for_a_name(query: str) -> bool:
@@ -71,9 +68,16 @@ def terms(query: str) -> tuple[str, ...]:
 def periods(query: str, now: datetime) -> tuple[Period, ...]:
     """The periods that the first dates of a query name, each from its first moment to before its end, in the order of time
     and apart from one another."""
-    named = {(mention.when, mention.partial, mention.preposition): mention for mention in dates.mentions(query, now)}
+    joined = spans.read(query, now, _years(now), _MOST_DATES)
+    named = {
+        (mention.when, mention.partial, mention.preposition): mention
+        for mention in dates.mentions(query, now, asked=query)
+        if not any(span.start <= mention.start < span.end for span in joined)
+    }
+    found = [period for span in joined for period in span.periods]
+    found += [period for one in list(named.values())[: _MOST_DATES - len(joined)] for period in _periods(one, now)]
     apart: list[Period] = []
-    for start, end in sorted(period for one in list(named.values())[:_MOST_DATES] for period in _periods(one, now)):
+    for start, end in sorted(found):
         if apart and start <= apart[-1][1]:
             apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
         else:
@@ -99,15 +103,12 @@ def _periods(mention: dates.Mention, now: datetime) -> Iterator[Period]:
 
 def _named(mention: dates.Mention, now: datetime) -> Iterator[Period]:
     when = mention.when
-    for year in range(now.year + _YEARS[0], now.year + _YEARS[1] + 1) if mention.partial else [when.start.year]:
+    for year in _years(now) if mention.partial else (when.start.year,):
         try:
-            start = when.start.replace(year=year)
-            yield start, _end(when, start)
+            yield when.period(year) if mention.partial else (when.start, when.end)
         except (ValueError, OverflowError):  # 29 February, the end of the calendar
             continue
 
 
-def _end(when: When, start: datetime) -> datetime:
-    if when.grain in _DAYS:
-        return start + timedelta(days=_DAYS[when.grain])
-    return calendar.months(start, _MONTHS[when.grain])
+def _years(now: datetime) -> range:
+    return range(now.year + _YEARS[0], now.year + _YEARS[1] + 1)

@@ -1,5 +1,6 @@
 """Dates: what a mention means on the day it was said, and how it is written so that it stays true."""
 
+from calendar import monthcalendar
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -50,6 +51,48 @@ AT = datetime(2023, 5, 8, 13, 56, tzinfo=timezone(timedelta(hours=2)))  # a Mond
         ("it was dec 2020", "2020-12-01", None),
         ("i moved in march", "2023-03-01", "i moved in March 2023"),
         ("I graduated in 2015", "2015-01-01", None),
+        ("We went skiing at Christmas", "2022-12-25", "We went skiing at Christmas 2022"),
+        ("last Christmas we went skiing", "2022-12-25", "at Christmas 2022 we went skiing"),
+        ("We met at Xmas last year", "2022-12-25", "We met at Xmas 2022"),
+        ("the Christmas before last", "2021-12-25", "at Christmas 2021"),
+        ("We fly home this Christmas", "2023-12-25", "We fly home at Christmas 2023"),
+        ("We flew home this past Easter", "2023-04-09", "We flew home at Easter 2023"),
+        ("We sing next Christmas Eve", "2023-12-24", "We sing on Christmas Eve 2023"),
+        ("It rained on Christmas Day 2020", "2020-12-25", None),
+        ("We left on Boxing Day", "2022-12-26", "We left on Boxing Day 2022"),
+        ("last New Year’s Eve we danced", "2022-12-31", "on New Year’s Eve 2022 we danced"),
+        ("We met before New Year's", "2023-01-01", "We met before New Year's 2023"),
+        ("We met on Valentine's Day evening", "2023-02-14", "We met on Valentine's Day evening 2023"),
+        ("We met on St. Patrick's Day", "2023-03-17", "We met on St. Patrick's Day 2023"),
+        ("We dressed up for Halloween", "2022-10-31", "We dressed up for Halloween 2022"),
+        ("last Halloween's party was loud", "2022-10-31", "Halloween 2022's party was loud"),
+        ("We moved on the Fourth of July", "2022-07-04", "We moved on the Fourth of July 2022"),
+        ("We will move by Independence Day", "2023-07-04", "We will move by Independence Day 2023"),
+        ("I'm cooking on Thanksgiving", "2023-11-23", "I'm cooking on Thanksgiving 2023"),
+        ("We married Easter Monday", "2023-04-10", "We married Easter Monday 2023"),
+        ("We met on Good Friday", "2023-04-07", "We met on Good Friday 2023"),
+        ("last Chinese New Year we ate fish", "2023-01-22", "on Chinese New Year 2023 we ate fish"),
+        ("Since Christmas the user lives in Rome", "2022-12-25", "since Christmas 2022 the user lives in Rome"),
+        ("We moved in the summer", "2022-06-01", "We moved in summer 2022"),
+        ("We moved during the early spring", "2023-03-01", "We moved during spring 2023"),
+        ("I will move in spring", "2023-03-01", "I will move in spring 2023"),
+        ("I will move in the autumn", "2023-09-01", "I will move in autumn 2023"),
+        ("We met the summer before last", "2021-06-01", "We met in summer 2021"),
+        ("We met the week before last", "2023-04-24", "We met in the week of 24 April 2023"),
+        ("We met on the weekend before last", "2023-04-29", "We met on the weekend of 29 April 2023"),
+        ("We met the week before last Christmas", "2022-12-25", "We met the week before Christmas 2022"),
+        ("We met a fortnight ago", "2023-04-24", "We met around 24 April 2023"),
+        ("I leave on Tuesday week", "2023-05-16", "I leave on 16 May 2023"),
+        ("in Q3 2023", "2023-07-01", None),
+        ("the third quarter of 2023", "2023-07-01", None),
+        ("2022 Q4 was hard", "2022-10-01", None),
+        ("I grew up in the nineties", "1990-01-01", None),
+        ("music of the '80s", "1980-01-01", None),
+        ("The 1970s were loud", "1970-01-01", None),
+        ("in the mid 2000s", "2003-01-01", None),
+        ("born on 15/3/2023", "2023-03-15", None),
+        ("born 3/15/2023", "2023-03-15", None),
+        ("lived there until 3.5.2023", "2023-05-03", None),
         ("我昨天去了医院", "2023-05-07", "我于2023年5月7日去了医院"),
         ("昨天的会议很长", "2023-05-07", "2023年5月7日的会议很长"),
         ("大后天出发", "2023-05-11", "2023年5月11日出发"),
@@ -75,6 +118,16 @@ AT = datetime(2023, 5, 8, 13, 56, tzinfo=timezone(timedelta(hours=2)))  # a Mond
         ("九月去了青岛", "2022-09-01", "2022年9月去了青岛"),
         ("2024年8月搬到杭州", "2024-08-01", None),
         ("二〇二一年三月五日", "2021-03-05", None),
+        ("我们圣诞节去滑雪了", "2022-12-25", "我们于2022年圣诞节去滑雪了"),
+        ("去年平安夜下了雪", "2022-12-24", "2022年平安夜下了雪"),
+        ("我要在元旦前戒烟", "2024-01-01", "我要在2024年元旦前戒烟"),
+        ("五一我们要去北京", "2024-05-01", "2024年五一我们要去北京"),
+        ("2022年国庆去了西藏", "2022-10-01", None),
+        ("十一假期我去了西藏", "2022-10-01", "2022年十一假期我去了西藏"),
+        ("今年春节回了家", "2023-01-22", "2023年春节回了家"),
+        ("在除夕吃了饺子", "2023-01-21", "在2023年除夕吃了饺子"),
+        ("明年中秋要回家", "2024-09-17", "2024年中秋要回家"),
+        ("2090年春节", "2090-01-01", None),
     ],
 )
 def test_a_date(text: str, day: str, written: str | None) -> None:
@@ -94,6 +147,23 @@ def test_a_date(text: str, day: str, written: str | None) -> None:
         "in 2000 meters turn left",
         "I wrote it in two days",
         "version 10.5.2023",
+        "on 10.5.2023.4",
+        "on 3/5/2023",
+        "on 13/13/2023",
+        "I love Halloween",
+        "We always went skiing at Christmas",
+        "I cook on Easter Sunday",
+        "I rest on Good Friday",
+        "I get hay fever in spring",
+        "I get depressed in the winter",
+        "I bought a tree for Christmas dinner",
+        "We saw the statues on Easter Island",
+        "many died in the fall of Rome",
+        "I had water in spring bottles",
+        "I fall in love, which springs to mind",
+        "it was in the 80s degrees",
+        "Orthodox Christmas 2022",
+        "Chinese New Year 2090",
         "the 45th of nothing",
         "I ate 12 pancakes",
         "9999 years ago",
@@ -104,6 +174,10 @@ def test_a_date(text: str, day: str, written: str | None) -> None:
         "13月45日",
         "99999年前",
         "每周五打球",
+        "我喜欢春节",
+        "每年春节都回家",
+        "春节我要回家，每年如此",
+        "圣诞节快乐",
         "每年8月休假",
         "他有3个月大",
         "天气很好",
@@ -148,6 +222,13 @@ MENTIONS = st.sampled_from(
         "上周五",
         "明年",
         "三天后",
+        "last Christmas",
+        "next Easter",
+        "this past Thanksgiving",
+        "New Year's Eve last year",
+        "the weekend before last",
+        "a fortnight ago",
+        "去年圣诞节",
     ]
 )
 
@@ -165,3 +246,65 @@ def test_a_turkish_keyboard_writes_dates() -> None:
     """A dotless i, which a pattern takes for one, is one."""
     found = dates.mentions("In April 2026, on 5 Aprıl 2026 and next sprİng", AT)
     assert [one.when.start.date().isoformat() for one in found] == ["2026-04-01", "2026-04-05", "2024-03-01"]
+
+
+# Easter Sunday of the years from 1990 on, month and day.
+EASTER = (
+    "0415 0331 0419 0411 0403 0416 0407 0330 0412 0404 0423 0415 0331 0420 0411 0327 0416 0408 0323 0412 0404 0424 0408"
+    " 0331 0420 0405 0327 0416 0401 0421 0412 0404 0417 0409 0331 0420 0405 0328 0416 0401 0421 0413 0328 0417 0409 0325"
+    " 0413 0405 0425 0410 0401"
+)
+FEASTS = {
+    "Christmas Eve": "1224", "xmas": "1225", "Boxing Day": "1226", "New Year's Eve": "1231", "New Year": "0101",
+    "St. Valentine's Day": "0214", "Saint Patrick's Day": "0317", "the Fourth of July": "0704", "Halloween": "1031",
+}  # fmt: skip
+
+
+@given(st.sampled_from([*FEASTS]), st.integers(1990, 2040))
+def test_a_feast_is_on_its_day(name: str, year: int) -> None:
+    """Those of one date have it each year, and those that move are where the tables have them."""
+    assert _on(f"{name} {year}") == datetime.strptime(f"{year}{FEASTS[name]}", "%Y%m%d").replace(tzinfo=AT.tzinfo)
+    easter = datetime.strptime(f"{year}{EASTER.split()[year - 1990]}", "%Y%m%d").replace(tzinfo=AT.tzinfo)
+    days = {"Good Friday": -2, "Easter": 0, "Easter Sunday": 0, "Easter Monday": 1}
+    assert {one: _on(f"{one} {year}") for one in days} == {one: easter + timedelta(many) for one, many in days.items()}
+    thursdays = [week[3] for week in monthcalendar(year, 11) if week[3]]
+    assert _on(f"Thanksgiving of {year}") == datetime(year, 11, thursdays[3], tzinfo=AT.tzinfo)
+
+
+def _on(text: str) -> datetime:
+    [found] = dates.mentions(text, AT)
+    assert (found.start, found.end, found.when.end) == (0, len(text), found.when.start + timedelta(1))
+    return found.when.start
+
+
+WORDS = [
+    "spring",
+    "the",
+    "summer",
+    "fall",
+    "winter",
+    "love",
+    "to mind",
+    "Christmas",
+    "Easter",
+    "Halloween",
+    "party",
+    "water",
+]
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join))
+def test_a_word_is_no_date_by_itself(text: str) -> None:
+    """A season or a feast of no year is a date behind a preposition alone, in a question, too."""
+    assert dates.mentions(f"We loved {text}", AT, asked="When?") == []
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["last night", "Christmas 2022", "spring 2022", "Q3 2023", "the late 1990s", "the 2000s", "in 2022", "去年圣诞节"],
+)
+def test_what_is_written_is_what_was_said(said: str) -> None:
+    """The words of a period, wherever it comes from, name that period."""
+    [found] = dates.mentions(f"in {said}", AT)
+    [again] = dates.mentions(f"{found.when.preposition} {found.when.body}", AT)
+    assert (again.when.start, again.when.end) == (found.when.start, found.when.end)

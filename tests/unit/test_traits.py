@@ -13,16 +13,57 @@ from muniment.memory.rules.traits import DATED, traits
 
 NAMES = [*day_name, *month_name[1:], *month_abbr[1:], "Sept", "marked", "maybe", "fridge", "sundry"]
 WORDS = [*NAMES, "on", "last", "next", "this", "early", "mid-", "3rd", "14", "2nd", "of", "night", "dec.", "12/3", "summer", "ago", "5月", "去年"]  # fmt: skip
+FEASTS = ["Xmas", "Boxing Day", "New Year", "Valentine's Day", "St Patrick's Day", "Good Friday", "Halloween", "Thanksgiving", "Independence Day", "the Fourth of July"]  # fmt: skip
+THINGS = [*FEASTS, "went", "the", "2023", "15/3/2023", "25.3.2023", "Q2", "second quarter", "before last", "in", "fortnight", "a", "ago", "1990s", "the '90s", "sixties", "forties"]  # fmt: skip
+ZH = ["我", "在", "去了", "圣诞节", "平安夜", "元旦", "情人节", "复活节", "万圣节", "感恩节", "劳动节", "五一", "国庆", "十一假期", "除夕", "春节", "中秋"]  # fmt: skip
+
+
+def _says_when(text: str) -> bool:
+    return not all(one.vague for one in dates.mentions(text, datetime(2020, 1, 1, tzinfo=UTC)))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_name_of_a_date_is_seen(name: str) -> None:
     """Alone after a word that makes it a date, large and small."""
     for text in (f"{before} {form}" for before in ("on", "in", "last", "since", "3") for form in (name, name.lower())):
-        assert (DATED in traits(text)) == bool(dates.mentions(text, datetime(2000, 1, 1, tzinfo=UTC)))
+        assert (DATED in traits(text)) == _says_when(text)
 
 
-@given(st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join))
+@given(
+    st.one_of(
+        st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join),
+        st.lists(st.sampled_from(THINGS), max_size=6).map(" ".join),
+        st.lists(st.sampled_from(ZH), max_size=5).map("".join),
+    )
+)
 def test_what_has_a_date_is_dated(text: str) -> None:
     """Whatever the rules of dates find, the quick look before them lets pass."""
-    assert (DATED in traits(text)) == bool(dates.mentions(text, datetime(2000, 1, 1, tzinfo=UTC)))
+    assert (DATED in traits(text)) == _says_when(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "dated"),
+    [
+        ("We went skiing at Christmas", False),
+        ("We moved in the summer", False),
+        ("We moved in the summer of 2022", True),
+        ("We went skiing at Christmas 2022", True),
+        ("We met on Halloween", True),
+    ],
+)
+def test_a_time_of_the_year_does_not_say_when(text: str, *, dated: bool) -> None:
+    """A season, or a feast of some days, says little of when without a year; a day does."""
+    assert (DATED in traits(text)) is dated
+
+
+ONCE = ["on Christmas Eve", "on Xmas Eve", "on Boxing Day", "on Valentine's", "on St Patrick's Day", "on Good Friday", "on Halloween", "on Hallowe’en",
+        "on Thanksgiving", "on Independence Day", "on the Fourth of July", "Easter Monday", "in the sixties", "in the forties", "in the 90's"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [*(f"we went {one}" for one in ONCE), "we will go in a fortnight", *(f"我在{one}吃了火锅" for one in ZH[3:])],
+)
+def test_each_feast_is_seen(text: str) -> None:
+    """A word that no other date has is looked for, too."""
+    assert DATED in traits(text)

@@ -1,0 +1,64 @@
+"""Whether an English text tells of what was, of what will be, or of what is each year."""
+
+from __future__ import annotations
+
+import re
+
+_FUTURE = re.compile(
+    r"\b(?:will|going\s+to|plan\w*|want\w*|hop(?:e|es|ing)|shall|training|need\w*|upcoming|scheduled|would\s+like|intend\w*|aim\w*|goal|deadline|due"
+    r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing|remind|next|must|have\s+to|has\s+to|should|looking\s+forward|preparing|saving)\b|'ll\b|'d\s+like\b", re.IGNORECASE)  # fmt: skip
+_PAST = re.compile(
+    r"\b(?:was|were|did|didn't|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave|ate|felt"
+    r"|read|sold|flew|drove|broke|quit|spent|told|born|been|ago|[a-z]{2,20}ed)\b", re.IGNORECASE)  # fmt: skip
+
+# What has no year of its own may be what happens each year: the text says that it was once, or will be.
+_ONCE = re.compile(
+    r"\b(?:was|were|did|didn't|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave|ate|felt"
+    r"|sold|flew|drove|broke|quit|spent|told|born|been|(?!hundred|naked|sacred)[a-z]{2,20}(?<!e)ed)\b", re.IGNORECASE)  # fmt: skip
+_SOON = re.compile(
+    r"\b(?:will|going\s+to|plan(?:s|ned|ning)?|hop(?:e|es|ing)|upcoming|resolution|(?:decided|agreed|promised)\s+to|wants?|intends?|looking\s+forward|(?:would|'d)\s+like"
+    r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing)\b|'ll\b", re.IGNORECASE)  # fmt: skip
+_HABIT = re.compile(
+    r"\b(?:always|usually|often|every|each|never|normally|typically|generally|mostly|sometimes|tends?|whenever|used\s+to|would(?!\s+(?:like|love))"
+    r"|growing\s+up|as\s+a\s+(?:kid|child|boy|girl)|when\s+(?:i|we|he|she|they)\s+(?:was|were))\b", re.IGNORECASE)  # fmt: skip
+_STATE = re.compile(
+    r"(?:\b(?:am|is|are|gets?|feels?|becomes?)|'m|'s|'re)\s+(?:\w+\s+)?\w+ed\b|(?:'ve|have|has|'s)\s+got\b",
+    re.IGNORECASE,
+)
+# What stands behind a date that stands by itself; before another word it may be the half of a name, as in Easter Island.
+ALONE = (
+    r"(?=\s*(?:$|[^\w\s-]|\s(?:and|but|or|so|because|since|as|when|while|where|if|although|that|which|who|with|without|in|on|at|to|for|from|by|about"
+    r"|after|before|during|until|till|over|through|around|near|back|again|too|also|together|alone|there|here|then|now|this|last|next|these|those"
+    r"|my|our|your|his|her|its|their|the|an?|some|all|both|no|not|i|we|you|he|she|it|they|me|us|him|them|someone|everyone|everybody|nobody|one"
+    r"|am|is|are|was|were|did|does|do|has|have|had|will|would|can|could|may|might|shall|should|must|won't|didn't|wasn't|isn't|i'm|we're|i've)\b))"
+)
+_BY_ITSELF = re.compile(ALONE, re.IGNORECASE)
+_SENTENCE = re.compile(r"[.!?;\n]+(?:\s+|$)")
+_REACH = 200  # characters of a sentence, on either side
+_CAPITAL = re.compile(r"\s+[A-Z]")
+
+
+def lean(text: str) -> int:
+    """-1 for a text of the past, else 1: where the nearest date that it may mean is looked for."""
+    if _FUTURE.search(text):
+        return 1
+    return -1 if _PAST.search(text) else 1
+
+
+def once(text: str, start: int, end: int, preposition: str) -> int:
+    """As `lean`, of a date without a year that stands there; 0 where its sentence may tell of each year, or it may be half
+    of a name."""
+    if not _BY_ITSELF.match(text, end):
+        return 0
+    before, after = text[max(0, start - _REACH) : start], text[end : end + _REACH]
+    said = _SENTENCE.split(before)[-1] + text[start:end] + _SENTENCE.split(after)[0]
+    if _HABIT.search(said):
+        return 0
+    if preposition == "since":
+        return -1
+    return 1 if _SOON.search(said) else -1 if _ONCE.search(_STATE.sub(" ", said)) else 0
+
+
+def every(text: str, end: int) -> int:
+    """1 for such a date in a question, which may be about each year; 0 for half of a name, as in Easter Island."""
+    return 0 if _CAPITAL.match(text, end) else 1
