@@ -49,7 +49,9 @@ _FEAST = (
     r"(?<!orthodox )(?<!jewish )(?<!persian )(?<!islamic )(?<!chinese )(?<!lunar )(?P<feast>" + feasts.ENGLISH + ")"
 )
 _PART_OF_DECADE = r"(?:(?P<part>early|mid|late)[\s-]+)?"
-_NO_DEGREES = r"(?!\s*(?:°|%|degrees|percent|fahrenheit|f\b))"
+_HEAT = re.compile(
+    r"\b(?:temperatures?|degrees|fahrenheit|weather|forecast|humid|heatwave|percent)\b|[°%]", re.IGNORECASE
+)
 _COUNT = r"(?P<count>\d{1,4}|an?\s+couple\s+of|a\s+few|couple\s+of|few|several|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty)"
 _BEFORE = r"(?<![\w/.-])(?:(?P<prep>on|in|at|by|since|until|till|from|for|before|after|during|of|around|about|to|starting|through)\s+)?"
 _ANY_PREP = (
@@ -213,8 +215,10 @@ def _quarter(found: re.Match[str], at: datetime, lean: int) -> When:
     return When(calendar.day(at, int(found["year"]), 3 * number - 2, 1), "quarter")
 
 
-def _decade(found: re.Match[str], at: datetime, lean: int) -> When:
+def _decade(found: re.Match[str], at: datetime, lean: int) -> When | None:
     part, tens = (found["part"] or "").casefold(), found.groupdict().get("tens")
+    if _HEAT.search(found.string):
+        return None  # degrees
     said = 10 * _TENS.index(tens.casefold()) + 30 if tens else int(found["decade"])
     return When(calendar.decade(at, said if said > _YEARS_OF_A_CENTURY else 1900 + said, part), "decade", part=part)
 
@@ -296,9 +300,9 @@ _RULES = (
           + _YEAR + _END,  _quarter, sign="quarter"),
     _rule(_BEFORE + _YEAR + r"[\s-]?(?P<quarter>q[1-4])" + _END,  _quarter, sign="quarter"),
     _rule(r"(?<![\w/.-])(?P<prep>in|during|since|until|till|by|from|before|after|of|around|through|throughout)\s+(?:the\s+)?" + _PART_OF_DECADE
-          + r"(?P<decade>(?:19|20)\d0)['’]?s" + _NO_DEGREES + _END, _decade, sign="name"),
+          + r"(?P<decade>(?:19|20)\d0)['’]?s" + _END, _decade, sign="name"),
     _rule(r"(?<![\w/.-])(?P<prep>in|during|since|until|till|by|from|before|after|of|around|through|throughout)\s+the\s+" + _PART_OF_DECADE
-          + r"(?:['’]?(?P<decade>[3-9]0)['’]?s|(?P<tens>" + "|".join(_TENS) + "))" + _NO_DEGREES + _END, _decade, sign="name"),
+          + r"(?:['’]?(?P<decade>[3-9]0)['’]?s|(?P<tens>" + "|".join(_TENS) + "))" + _END, _decade, sign="name"),
     _rule(r"(?<![\w/.-])(?P<prep>)the\s+" + _PART_OF_DECADE + r"(?P<decade>(?:19|20)\d0)['’]?s" + _END, _decade, sign="name"),
     _rule(_BEFORE_FEAST + _FEAST + _PART + r",?\s+(?:of\s+|in\s+)?" + _YEAR + _NOT_AMOUNT + _END, _feast_year),
     _rule(_BEFORE_FEAST + _FEAST + _PART + r"\s+(?:of\s+)?(?P<side>last|this|next)\s+year" + _END, _feast_of_year, relative=True),
@@ -341,6 +345,7 @@ def read(text: str, at: datetime, *, asked: str = "") -> Iterator[Reading]:
     text is a part or all, may be asked of each year."""
     if not text.isascii():
         text = text.translate(_TURKISH)
+    tense = english_tense.every if asked else english_tense.once
     lean = None  # most of what has a sign has no date, and needs none
     for pattern, handler, relative, partial, bare in _rules(_signs(text)):
         for found in pattern.finditer(text):
@@ -349,9 +354,7 @@ def read(text: str, at: datetime, *, asked: str = "") -> Iterator[Reading]:
             month, prep = groups.get("month") or "", (groups.get("prep") or "").casefold()
             if month.rstrip(".") in _CAPITAL_ONLY and not (groups.get("year") or _alone(groups, prep)):
                 continue
-            own = lean
-            if bare:
-                own = english_tense.every(text, found.end()) if asked else english_tense.once(text, *found.span(), prep)
+            own = tense(text, *found.span(), prep) if bare else lean
             try:
                 when = handler(found, at, own) if own else None
             except (ValueError, OverflowError):

@@ -20,7 +20,8 @@ _SOON = re.compile(
     r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing)\b|'ll\b", re.IGNORECASE)  # fmt: skip
 _HABIT = re.compile(
     r"\b(?:always|usually|often|every|each|never|normally|typically|generally|mostly|sometimes|tends?|whenever|used\s+to|would(?!\s+(?:like|love))"
-    r"|growing\s+up|as\s+a\s+(?:kid|child|boy|girl)|when\s+(?:i|we|he|she|they)\s+(?:was|were))\b", re.IGNORECASE)  # fmt: skip
+    r"|growing\s+up|as\s+a\s+(?:kid|child|boy|girl)|when\s+(?:i|we|he|she|they)\s+(?:was|were)"
+    r"|born|birthday|named\s+after)\b", re.IGNORECASE)  # fmt: skip
 _STATE = re.compile(
     r"(?:\b(?:am|is|are|gets?|feels?|becomes?)|'m|'s|'re)\s+(?:\w+\s+)?\w+ed\b|(?:'ve|have|has|'s)\s+got\b",
     re.IGNORECASE,
@@ -33,6 +34,7 @@ ALONE = (
     r"|am|is|are|was|were|did|does|do|has|have|had|will|would|can|could|may|might|shall|should|must|won't|didn't|wasn't|isn't|i'm|we're|i've)\b))"
 )
 _BY_ITSELF = re.compile(ALONE, re.IGNORECASE)
+_STARTS = re.compile(r"(?:^|[.!?:;,\n])[\s\"'“‘(*-]*$")
 _SENTENCE = re.compile(r"[.!?;\n]+(?:\s+|$)")
 _REACH = 200  # characters of a sentence, on either side
 _CAPITAL = re.compile(r"\s+[A-Z]")
@@ -48,7 +50,7 @@ def lean(text: str) -> int:
 def once(text: str, start: int, end: int, preposition: str) -> int:
     """As `lean`, of a date without a year that stands there; 0 where its sentence may tell of each year, or it may be half
     of a name."""
-    if not _BY_ITSELF.match(text, end):
+    if not _BY_ITSELF.match(text, end) or _titled(text, start, preposition):
         return 0
     before, after = text[max(0, start - _REACH) : start], text[end : end + _REACH]
     said = _SENTENCE.split(before)[-1] + text[start:end] + _SENTENCE.split(after)[0]
@@ -59,6 +61,12 @@ def once(text: str, start: int, end: int, preposition: str) -> int:
     return 1 if _SOON.search(said) else -1 if _ONCE.search(_STATE.sub(" ", said)) else 0
 
 
-def every(text: str, end: int) -> int:
+def every(text: str, start: int, end: int, preposition: str) -> int:
     """1 for such a date in a question, which may be about each year; 0 for half of a name, as in Easter Island."""
-    return 0 if _CAPITAL.match(text, end) else 1
+    return 0 if _CAPITAL.match(text, end) or _titled(text, start, preposition) else 1
+
+
+def _titled(text: str, start: int, preposition: str) -> bool:
+    """Whether the preposition has a capital within a sentence, as in The Nightmare Before Christmas."""
+    capital = preposition and text[start].isupper() and not text.isupper()
+    return bool(capital) and not _STARTS.search(text[max(0, start - _REACH) : start])

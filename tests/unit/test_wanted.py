@@ -145,6 +145,9 @@ def test_one_period(query: str, start: str, end: str) -> None:
         ("from home to school", 0),
         ("between Rome and May 2023", 1),
         ("at Easter Island", 0),
+        ("Who saw The Nightmare Before Christmas?", 0),
+        ("Before Christmas?", 15),
+        ("WHO CAME BEFORE CHRISTMAS?", 15),
     ],
 )
 def test_so_many_periods(query: str, periods: int) -> None:
