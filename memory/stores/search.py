@@ -147,6 +147,11 @@ class Searches(Indexes):
     async def _search(
         self, conn: Connection, space: Mapping[str, Any], search: Search, *, scan: bool
     ) -> AsyncCursor[_Row]:
+        text, asked = self._said(space, search, scan=scan)
+        return await AsyncRawCursor(conn, row_factory=tuple_row).execute(text, asked, prepare=True, binary=True)
+
+    def _said(self, space: Mapping[str, Any], search: Search, *, scan: bool) -> tuple[LiteralString | bytes, list[Any]]:
+        """What is sent: the text, and its parameters."""
         text, names = _statement(
             _given(search.filters),
             speakers=bool(search.speakers),
@@ -160,8 +165,7 @@ class Searches(Indexes):
         )
         whole = text if scan else large.among(text, space["space"], self._model, len(search.vector), search.candidates)
         asked = {**space, **self._searched(search)}
-        cursor = AsyncRawCursor(conn, row_factory=tuple_row)
-        return await cursor.execute(whole, [asked[name] for name in names], prepare=True, binary=True)
+        return whole, [asked[name] for name in names]
 
     def _searched(self, search: Search) -> dict[str, Any]:
         terms = [[words.dimension(form) for form in verbs.forms(term)] for term in search.terms]

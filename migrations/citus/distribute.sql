@@ -36,12 +36,20 @@ from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
   'expect_embedder', 'speaker_dimension', 'apply_changes');
 
--- Citus takes no subquery in a policy: there each function is called as it is. What a policy lets pass stays the same.
+-- Citus takes no subquery in a policy: there each function is called as it is. And a node plans a search before it has entered
+-- the space: the planner, which asks such a function, would take any row for one that nobody sees, and any index for as good as
+-- another. Of `array_position` it takes no such thing. What a policy lets pass stays the same.
 select format('alter policy %I on %I.%I', policyname, schemaname, tablename)
-  || coalesce(' using (' || regexp_replace(qual, called, '\1', 'g') || ')', '')
-  || coalesce(' with check (' || regexp_replace(with_check, called, '\1', 'g') || ')', '')
-from pg_policies, (values ('\( SELECT (muniment\.\w+\(\)) AS \w+\)')) c (called)
-where schemaname = 'muniment' and (qual ~ called or with_check ~ called) \gexec
+  || coalesce(' using (' || let || ')', '') || coalesce(' with check (' || checked || ')', '')
+from pg_policies, lateral (
+  select regexp_replace(regexp_replace(qual, called, plainly, 'g'), among, found, 'g'),
+    regexp_replace(regexp_replace(with_check, called, plainly, 'g'), among, found, 'g')
+  from (values (  -- without the schema, as it is told to a role that is called `muniment`
+    '\( SELECT (?:muniment\.)?(\w+\(\)) AS \w+\)', 'muniment.\1',
+    '(space_id|category) = ANY \((?:muniment\.)?(\w+\(\))(?:::\w+\[\])?\)', 'array_position(muniment.\2, \1) is not null'
+  )) c (called, plainly, among, found)
+) said (let, checked)
+where schemaname = 'muniment' and (let, checked) is distinct from (qual, with_check) \gexec
 
 -- Lookup data of a handful of rows: a copy on each node.
 select create_reference_table('muniment.embedders')

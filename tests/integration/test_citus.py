@@ -19,13 +19,14 @@ from muniment.memory.plan import Change, Extracted, Relation, WritePlan
 from muniment.memory.ports import Probe
 from muniment.memory.records import Memory as Record, MemoryId, Query, Revision, evolve
 from muniment.memory.stores.postgres import PostgresStore
-from muniment.memory.stores.search import _statement
+from muniment.memory.stores.sql import blocks
 from tests import citus
 from tests.conftest import Clones
 from tests.engine import NOON, engine, note, said, scope
 
 FOLDER = files("muniment.migrations") / "citus"
 SCRIPT = (FOLDER / "distribute.sql").read_text(encoding="utf-8")
+POLICIES = re.search(r"^select format\('alter policy.*?(?= \\gexec)", SCRIPT, re.DOTALL | re.MULTILINE)
 FUNCTIONS = (FOLDER / "functions.sql").read_text(encoding="utf-8")
 COPIED = {"embedders"}
 TABLES = ("spaces", "memories", "memory_versions", "journal", "turns", "extractions", "relations")
@@ -36,10 +37,16 @@ plain = pytest.mark.skipif(bool(citus.WORKERS), reason="a plain Postgres has the
 
 @pytest.fixture
 def other_url(clones: Clones, template: str) -> Iterator[str]:
-    """A second database, with the functions that Citus gets."""
+    """A second database, with the functions and the policies that Citus gets."""
+    assert POLICIES is not None
     for url in clones.make(template):
         with psycopg.connect(url) as conn:
             conn.execute(FUNCTIONS.encode())
+            for (changed,) in conn.execute(POLICIES[0].encode()).fetchall():
+                conn.execute(changed)
+            assert conn.execute(POLICIES[0].encode()).fetchall() == []
+            rest = "select from pg_policies where schemaname = 'muniment' and concat(qual, with_check) ilike '%select%'"
+            assert conn.execute(rest).fetchall() == []
         yield url
 
 
@@ -84,6 +91,19 @@ def test_functions_exist(database_url: str) -> None:
     names = set(re.findall(r"'(\w+)'", " ".join(re.findall(r"proname (?:in \(.*?\)|= '\w+')", SCRIPT, re.DOTALL))))
     assert known - names == {"near"}  # a table function: it runs on the coordinator, its statements where the space is
     assert names <= known
+
+
+def test_each_table_is_narrowed_to_the_space_by_itself() -> None:
+    """Of a subquery with the space of another table Citus may not see where it belongs: it asks every node, or gives up."""
+    texts = [
+        (file.name, name, text)
+        for file in files("muniment.memory.stores.sql").iterdir()
+        if file.name.endswith(".sql")
+        for name, text in blocks(file.name.removesuffix(".sql")).items()
+        if "%(space)s" in text
+    ]
+    assert len(texts) > 100
+    assert [(file, name) for file, name, text in texts if re.search(r"space_id = \w+\.space_id", text)] == []
 
 
 async def lived(url: str) -> list[Any]:
@@ -149,23 +169,81 @@ async def test_the_functions_do_the_same(database_url: str, other_url: str) -> N
     assert await lived(other_url) == told
 
 
+@plain
+async def test_the_policies_let_the_same_pass(database_url: str, other_url: str) -> None:
+    """Of spaces and of categories, what was entered is seen, and nothing where nothing was."""
+    seen = []
+    for url in (database_url, other_url):
+        async with engine(url) as memory:
+            for owner in ("ana", "ben"):
+                await memory.ingest(scope(owner), [note("Green tea"), note("A garden", category="goals")])
+        spaces = [scope(owner).space for owner in ("ana", "ben", "cem")]
+        with psycopg.connect(url, autocommit=True) as conn:
+            conn.execute("set role muniment_app")
+            for entered in ([], spaces[:1], spaces[1:]):
+                for allowed in ("", "*", "{}", "{goals}"):
+                    conn.execute("select set_config('app.spaces', %s, false)", (f"{{{','.join(map(str, entered))}}}",))
+                    conn.execute("select set_config('app.categories', %s, false)", (allowed,))
+                    rows = [
+                        sorted(conn.execute(f"select space_id, count(*) from muniment.{table} group by 1").fetchall())
+                        for table in ("spaces", "memories", "journal", "turns")
+                    ]
+                    assert {space for some in rows for space, _ in some} <= set(entered)
+                    seen.append(rows)
+            conn.execute("reset app.spaces")
+            assert conn.execute("select from muniment.memories").fetchall() == []
+    assert seen[: len(seen) // 2] == seen[len(seen) // 2 :]
+    assert len({str(rows) for rows in seen}) > 5
+
+
+@plain
+async def test_a_plan_is_made_before_a_space_is_entered(other_url: str) -> None:
+    """A node's planner does not take it that nothing will be seen: it would read all of a space for one memory of it."""
+    async with engine(other_url) as memory:
+        await memory.ingest(scope(), [note(f"Green tea with number {n}") for n in range(500)])
+    with psycopg.connect(other_url, autocommit=True) as conn:
+        conn.execute("analyze muniment.memories")
+        conn.execute("set role muniment_app")
+        conn.execute("set enable_seqscan = off")
+        one = f"select m from muniment.memories m where space_id = '{scope().space}' and memory_id = other.id offset 0"
+        shown = conn.execute(
+            f"explain (format json) select from (values (gen_random_uuid())) other (id), lateral ({one}) one"
+        ).fetchone()
+        assert shown is not None
+        assert "memories_pk" in str(shown[0])
+        every = conn.execute(
+            f"explain (format json) select from muniment.memories where space_id = '{scope().space}'"
+        ).fetchone()
+        assert every is not None
+        assert every[0][0]["Plan"]["Plan Rows"] > 400
+
+
 @clustered
-async def test_a_search_is_one_task(database_url: str) -> None:
-    """The coordinator sends a search, whole, to the one node that has the space."""
+@pytest.mark.parametrize("scan", [True, False])
+async def test_a_search_is_one_task(database_url: str, *, scan: bool) -> None:
+    """The coordinator sends a search, whole, to the one node that has the space; there an index of the space's own is used."""
     async with engine(database_url) as memory:
-        await memory.keep(scope(), [note("Green tea with Vera")])
+        await memory.ingest(scope(), [note(f"Green tea with number {n}") for n in range(1_500)])
         store = memory.house.store
         assert isinstance(store, PostgresStore)
+        if not scan:
+            assert (await store.index(scope(), 1)).made == ("vectors", "words")
+        with psycopg.connect(database_url, autocommit=True) as admin:
+            admin.execute("analyze muniment.memories")  # as autovacuum does it on each node
         reader, search = await recall.admit(memory.house, scope(), "supervisor", Query(text="green tea"))
-        shape = {"speakers": False, "timely": False, "explain": False, "watched": False, "then": False, "scan": True}
-        text, names = _statement((), **shape)
-        asked = {"space": scope().space, "allowed": sorted(reader.allowed), "as_of": None, **store._searched(search)}
+        space = {"space": scope().space, "owner": scope().owner, "allowed": sorted(reader.allowed), "as_of": None}
+        text, asked = store._said(space, search, scan=scan)
         async with store._connected() as conn:
             cursor = AsyncRawCursor(conn, row_factory=dict_row)
-            shown = await (await cursor.execute(f"explain {text}".encode(), [asked[name] for name in names])).fetchall()
+            explained = b"explain " + (text if isinstance(text, bytes) else text.encode())
+            shown = await (await cursor.execute(explained, asked)).fetchall()
     lines = [row["QUERY PLAN"].strip() for row in shown]
     assert "Task Count: 1" in lines
     assert not [line for line in lines if "Distributed Subplan" in line]
+    indexes = set(re.findall(r"using (memories_[a-z]+(?:_[a-z]+)?)_[0-9a-f]+", "\n".join(lines)))
+    assert ("memories_near" in indexes) is not scan
+    assert "Seq Scan" not in str(lines)
+    assert scan or "memories_by_category" not in indexes
 
 
 @clustered

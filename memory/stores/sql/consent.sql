@@ -3,7 +3,7 @@ request_id, field, value, decision, memory_id, turns, old, asked_at, expires_at,
 
 -- name: forgotten
 exists (select from muniment.memories m
-  where m.space_id = c.space_id and m.memory_id = c.memory_id and m.state = 'soft_deleted')
+  where m.space_id = %(space)s and m.memory_id = c.memory_id and m.state = 'soft_deleted')
 
 -- name: signal (a waiting request for the value gets one more; one that nobody answered in time is asked anew)
 update muniment.consent_requests c set memory_id = %(memory)s,

@@ -111,11 +111,11 @@ heard
 -- name: look (what an index would be made of; `elsewhere`: a switch of the embedder is not tidied yet; `owned`: it was listed
 -- what is told of the user)
 select s.rev, s.indexed_model, s.indexed_rev,
-  exists (select from muniment.postings p where p.space_id = s.space_id and p.dimension = %(own)s) as owned,
-  (select count(*) from muniment.memories m where m.space_id = s.space_id and m.state = 'active') as active,
+  exists (select from muniment.postings p where p.space_id = %(space)s and p.dimension = %(own)s) as owned,
+  (select count(*) from muniment.memories m where m.space_id = %(space)s and m.state = 'active') as active,
   (select vector_dims(m.embedding) from muniment.memories m
-   where m.space_id = s.space_id and m.state = 'active' and m.embedding_model = %(model)s limit 1) as dimensions,
-  exists (select from muniment.memories m where m.space_id = s.space_id and m.state = 'active'
+   where m.space_id = %(space)s and m.state = 'active' and m.embedding_model = %(model)s limit 1) as dimensions,
+  exists (select from muniment.memories m where m.space_id = %(space)s and m.state = 'active'
     and m.embedding_model <> %(model)s) as elsewhere
 from muniment.spaces s where s.space_id = %(space)s
 
