@@ -16,6 +16,7 @@ from psycopg_pool import AsyncConnectionPool
 from benchmarks.synthetic import DIMENSIONS, Asked, Made
 from muniment.memory.engine import Memory
 from muniment.memory.errors import BadConfig
+from muniment.memory.flows import recall as reads
 from muniment.memory.ports import Embedder
 from muniment.memory.records import Candidate, Query, Scope, Vector
 
@@ -79,11 +80,12 @@ class Muniment:
         return [hit.memory.text for hit in answer.hits]
 
     async def dense(self, asked: Asked) -> list[str]:
-        """What the dense channel found, best cosine first: no memory has a word of the question, so no other speaks."""
-        query = Query(text=asked.unheard, top_k=_DENSE, threshold=0.0, budget_tokens=10**9, explain=True)
-        answer = await self.memory.query(Scope(owner=asked.owner), AGENT, query)
-        hits = sorted(answer.hits, key=lambda hit: hit.ranks["dense"])
-        return [hit.memory.text for hit in hits][:K]
+        """What the dense channel found, best cosine first, before near-duplicates are folded: no memory has a word of the
+        question, so no other channel speaks."""
+        query = Query(text=asked.unheard, top_k=_DENSE, threshold=0.0, budget_tokens=10**9)
+        reader, search = await reads.admit(self.memory.house, Scope(owner=asked.owner), AGENT, query)
+        found = (await reads.read(self.memory.house, reader, query, search)).sight.found
+        return [one.memory.text for one in sorted(found, key=lambda one: -(one.cosine or 0.0))][:K]
 
     async def load(self, owner: str, made: Sequence[Made]) -> None:
         """Through the engine's own bulk import: the rows are what Muniment writes."""

@@ -55,6 +55,7 @@ class Recall(Part):
     context_bullets: Count
     context_budget_tokens: Count
     candidates: Count
+    candidates_own: Count
     duplicate_similarity: Share
     semantic_weight: Share
     keyword_weight: Share

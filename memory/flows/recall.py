@@ -253,16 +253,17 @@ async def prepare(house: House, asked: Query, categories: tuple[str, ...]) -> Se
     """A query as the store takes it: embedded, its terms made."""
     # Redacted before it is cut: half a secret is no longer recognised as one.
     text = safe_text(house, asked.text)[: house.settings.limits.query_chars]
-    weighed = weights(text, house.profile, house.settings.recall)
+    recall = house.settings.recall
+    weighed = weights(text, house.profile, recall)
     return Search(
         vector=await house.embedder.query(text),
         terms=wanted.terms(text),
         categories=categories,
         filters=asked.filters,
-        candidates=max(house.settings.recall.candidates, 3 * asked.top_k // 2),
+        candidates=max(recall.candidates_own if weighed.own else recall.candidates, 5 * asked.top_k // 4),
         weights=weighed,
-        hints=hints(text, _MOST_HINTS) if weighed.own and house.settings.recall.hint_boost else frozenset(),
-        periods=wanted.periods(text, house.clock.now()) if house.settings.recall.period_boost else (),
+        hints=hints(text, _MOST_HINTS) if weighed.own and recall.hint_boost else frozenset(),
+        periods=wanted.periods(text, house.clock.now()) if recall.period_boost else (),
         speakers=words.spoken(text),
         explain=asked.explain,
     )

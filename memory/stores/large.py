@@ -26,7 +26,8 @@ from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
 
 _LARGE, _READ, _WRITE = blocks("large"), blocks("read"), blocks("write")
-_WIDE = 6  # times the candidates: with half of it some queries of several words miss two of the first ten (ADR 20)
+# Times the candidates, and at all: with half of it some queries of several words miss two of the first ten (ADR 20).
+_WIDE, _NEAR = 6, 96
 _MOST = 10_000  # postings that are read; the words that have more only tell the found apart
 _FEW = 2_000  # memories of the one speaker whom a question names: all are looked at
 _OWN = traits.LAST + 1  # the list of what is told of the user
@@ -173,7 +174,7 @@ def among(text: str, space: SpaceId, model: str, dimensions: int, candidates: in
         "model": model,
         "dimensions": dimensions,
         # What the planner can read it does not guess.
-        "wide": _WIDE * candidates,
+        "wide": max(_NEAR, _WIDE * candidates),
         "most": _MOST,
         "few": _FEW,
         "own": _OWN,

@@ -127,7 +127,7 @@ thorough = hypothesis_settings(
 async def memory(database_url: str, tmp_path: Path) -> AsyncIterator[Memory]:
     """An engine with so few candidates that they have to be the right ones."""
     file = tmp_path / "few.yaml"
-    file.write_text(f"recall: {{candidates: {CANDIDATES}}}\n")
+    file.write_text(f"recall: {{candidates: {CANDIDATES}, candidates_own: {CANDIDATES}}}\n")
     async with engine(database_url, tuned=settings(database_url, MUNIMENT_CONFIG=str(file))) as opened:
         yield opened
 

@@ -7,6 +7,8 @@ from math import isclose
 from typing import Any
 from uuid import uuid4
 
+import pytest
+
 from muniment.memory.engine import Memory
 from muniment.memory.flows.house import House
 from muniment.memory.looks import Search
@@ -67,6 +69,17 @@ async def test_one_twin_among_the_relevant_is_no_reason_to_look_again(database_u
         await told(memory, said(tea), said(tea[:-1], "preferences"), *NOISE)
         found, counts = await looked(memory, Query(text="What tea in the morning?"))
         assert len(found) == len(counts) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "top_k", "candidates"), [("What tea?", 8, 12), ("What is my tea?", 8, 16), ("What tea?", 40, 50)]
+)
+async def test_who_asks_about_themselves_is_read_more_closely(
+    database_url: str, text: str, top_k: int, candidates: int
+) -> None:
+    """More candidates, and for many hits some to spare."""
+    async with engine(database_url) as memory:
+        assert (await looked(memory, Query(text=text, top_k=top_k)))[1] == [candidates]
 
 
 async def test_a_full_category_that_is_the_only_one_is_not_looked_at_again(database_url: str) -> None:
