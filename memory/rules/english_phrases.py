@@ -50,7 +50,7 @@ _NO_PLACE = vocabulary(
     """
 )
 _PLACE_END = re.compile(
-    r"\s+(?:with|for|and\s+(?!the\s+\w|[A-Z])|since|as|now|at|on|during|by|near|right|these|until|from|to|alone|together|last|next|again|after|before|when|where|because|which|doing|working|who)\b.*$",
+    r"\s+(?:with|for|and\s+(?!the\s+\w|(?-i:[A-Z]))|since|as|now|at|on|during|by|near|right|these|until|from|to|alone|together|last|next|again|after|before|when|where|because|which|doing|working|who)\b.*$",
     re.IGNORECASE,
 )
 _EMPTY_START = re.compile(

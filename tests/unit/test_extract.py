@@ -192,3 +192,18 @@ def test_long_texts_are_cheap(unit: str) -> None:
     start = time.process_time()
     extract(turn(unit * (100_000 // len(unit))))
     assert time.process_time() - start < 5
+
+
+@pytest.mark.parametrize(
+    ("said", "places"),
+    [
+        ("I live in Porto and drink green tea", ["Porto"]),
+        ("My brother lives in Porto and drives a taxi", ["Porto"]),
+        ("I live in Bosnia and Herzegovina", ["Bosnia and Herzegovina"]),
+        ("I live in Trinidad and Tobago and teach maths", ["Trinidad and Tobago"]),
+        ("I was born in Oslo and grew up in Bergen", ["Oslo", "Bergen"]),
+    ],
+)
+def test_a_place_ends_where_something_else_begins(said: str, places: list[str]) -> None:
+    """Behind `and` a capital goes on with its name, and a verb does not."""
+    assert [one.fact.object for one in extract(turn(said)).candidates if one.fact] == places
