@@ -7,14 +7,14 @@ import re
 _FUTURE = re.compile(
     r"\b(?:will|going\s+to|plan\w*|want\w*|hop(?:e|es|ing)|shall|training|need\w*|upcoming|scheduled|would\s+like|intend\w*|aim\w*|goal|deadline|due"
     r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing|remind|next|must|have\s+to|has\s+to|should|looking\s+forward|preparing|saving)\b|'ll\b|'d\s+like\b", re.IGNORECASE)  # fmt: skip
-_PAST = re.compile(
-    r"\b(?:was|were|did|didn't|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave|ate|felt"
-    r"|read|sold|flew|drove|broke|quit|spent|told|born|been|ago|[a-z]{2,20}ed)\b", re.IGNORECASE)  # fmt: skip
+_DONE = (
+    r"was|were|did|didn't|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave|ate|felt"
+    r"|sold|flew|drove|broke|quit|spent|told|born|been"
+)
+_PAST = re.compile(rf"\b(?:{_DONE}|read|ago|[a-z]{{2,20}}ed)\b", re.IGNORECASE)
 
 # What has no year of its own may be what happens each year: the text says that it was once, or will be.
-_ONCE = re.compile(
-    r"\b(?:was|were|did|didn't|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave|ate|felt"
-    r"|sold|flew|drove|broke|quit|spent|told|born|been|(?!hundred|naked|sacred)[a-z]{2,20}(?<!e)ed)\b", re.IGNORECASE)  # fmt: skip
+_ONCE = re.compile(rf"\b(?:{_DONE}|(?!hundred|naked|sacred)[a-z]{{2,20}}(?<!e)ed)\b", re.IGNORECASE)
 _SOON = re.compile(
     r"\b(?:will|going\s+to|plan(?:s|ned|ning)?|hop(?:e|es|ing)|upcoming|resolution|(?:decided|agreed|promised)\s+to|wants?|intends?|looking\s+forward|(?:would|'d)\s+like"
     r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing)\b|'ll\b", re.IGNORECASE)  # fmt: skip
