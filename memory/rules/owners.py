@@ -35,6 +35,10 @@ _THING_ZH = re.compile(r"[^\W\d_]+?(?=[为叫在有要会能改换变已不没�
 _NOT_WHOSE_ZH = re.compile(
     r".*[色型式新旧大小老好坏贵款版号级用名前后上下里外内中边旁天年月日周时期次种样]|.*[这那他她它其谁您你咱].*|自己|所有|一切|全部|大家|最爱|每.*|.*(?:喜欢|住|买|吃|喝|看|开|做|在|去|要|想|主|公|现任|当前|常用)"
 )
+# At the start of a statement nobody stands before them whom they could mean.
+_SOMEBODY = re.compile(r"(?:his|hers?|their|he|she|they)\b|[他她]们?")
+_WHO = {"his": "he", "he": "he", "her": "she", "hers": "she", "she": "she", "their": "they", "they": "they",
+        "他": "he", "她": "she", "他们": "they", "她们": "they"}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +51,12 @@ class _Thing:
 
 
 def other_owner(new: Reading, old: Reading) -> bool:
-    """Whether a thing of one kind belongs to the user in one and to somebody else in the other, or to two others.
+    """Whether a thing of one kind belongs to the user in one and to somebody else in the other, or to two others, one of whom
+    may have no name.
 
     What is taken back is no owner: `the user's, not Ben's`."""
+    if _of_somebody(new, old):
+        return True
     out = new.retracted | old.retracted
     alike = _alike_zh if words.has_cjk(new.text) or words.has_cjk(old.text) else _alike
     known = _things(old)
@@ -62,6 +69,14 @@ def other_owner(new: Reading, old: Reading) -> bool:
         or _within(other.owner, out)
         for one, other in met
     )
+
+
+def _of_somebody(new: Reading, old: Reading) -> bool:
+    """Whether one is about somebody whom it does not name, as in `his number`, and the other about the user or whomever."""
+    mine, its = (_SOMEBODY.match(one.text) for one in (new, old))
+    if mine and its:
+        return _WHO[mine.group()] != _WHO[its.group()]
+    return bool(mine or its)
 
 
 def _within(owner: frozenset[str], out: AbstractSet[str]) -> bool:

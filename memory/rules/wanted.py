@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from muniment.memory.rules import calendar, dates, spans, words
+from muniment.memory.rules import calendar, dates, english_words, spans, words
+from muniment.memory.rules.reading_words import ROLES
 from muniment.memory.rules.spans import Period
+from muniment.memory.rules.text import vocabulary
 
 _NAME = re.compile(rf"\b[{words.UPPER}]\w*")
 _LITTLE = re.compile("|".join(sorted(word.capitalize() for word in words.STOP if len(word) > 1)))
@@ -17,6 +19,23 @@ _QUOTES = frozenset("\"'“‘«")
 _GREETING = re.compile(r"(?:\b(?:hi|hey|hello|dear|thanks|ok|okay)|\bthank you)\W{1,2}$", re.IGNORECASE)
 _GREETINGS_LENGTH = 12
 _FOR_A_NAME = re.compile(r"\W*(?:who|where|which|whose)\b|.*(?:谁|哪)", re.IGNORECASE)
+# What has a capital and is nobody's name: where somebody is from, what is spoken there, who in a family, a title, a feast.
+_COMMON = (
+    english_words.LANGUAGES
+    | english_words.RELATIONS.keys()
+    | ROLES.keys()
+    | vocabulary(
+        """
+        european asian african american arab arabian jewish muslim islamic catholic protestant buddhist hindu orthodox afghan
+        mister mr mrs ms miss dr doctor prof professor sir madam lord lady saint st mommy mummy daddy mama papa nan nana
+        phd msc bsc mba md ceo internet web wifi wi-fi covid covid-19 bible quran earth god
+        christmas xmas easter thanksgiving hallowe'en halloween diwali ramadan eid hanukkah passover lent carnival
+        spring summer autumn winter fall
+        """
+    )
+)
+# An abbreviation. A word in capitals that is longer may be a name that somebody shouts.
+_SHORT = re.compile(r"[A-Z]{2,5}s?|[A-Z]{2,3}\d{1,3}")
 _DATES = (*calendar.MONTHS, "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _CALENDAR = frozenset((*_DATES, *(name[:3] for name in _DATES), "Sept", "Tues", "Thur", "Thurs"))
 _YEARS = (-12, 2)  # a month without a year is that of each of these years, counted from now
@@ -41,8 +60,13 @@ def names(query: str) -> frozenset[str]:
     found = [match for match in _NAME.finditer(query) if not _starts(query, match.start())]
     if query.isupper() or any(_LITTLE.fullmatch(match[0]) and not _quoted(query, match.start()) for match in found):
         return frozenset()
-    meant = (match[0] for match in found if match[0] not in _CALENDAR and not _greeted(query, match.start()))
+    meant = (match[0] for match in found if not _common(match[0]) and not _greeted(query, match.start()))
     return frozenset(term for one in meant for term in words.terms(one))
+
+
+def _common(word: str) -> bool:
+    """Whether a word has a capital for what it is, and not for whom it names."""
+    return word.removesuffix("s") in _CALENDAR or bool(_SHORT.fullmatch(word)) or words.fold(word) in _COMMON
 
 
 def _starts(query: str, at: int) -> bool:

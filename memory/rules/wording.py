@@ -10,6 +10,7 @@ from typing import Literal
 
 from muniment.memory.rules import words
 from muniment.memory.rules.cast import CALLED_ZH, THEIRS_ZH
+from muniment.memory.rules.numbered import other_number
 from muniment.memory.rules.owners import other_owner
 from muniment.memory.rules.reading import Reading, read, stem
 from muniment.memory.rules.reading_words import CONTRASTS, OPPOSED, ROLES, ROLES_ZH
@@ -45,17 +46,6 @@ _BOND = re.compile(
 _PREPOSITIONS = vocabulary(
     "at in on to from with for by near behind under over into about of during before after through as via against without"
 )
-# A number between the first noun and a verb is a name, and no amount.
-_NUMBERED = re.compile(
-    r"(?:(?:the|my|our|his|her|their|[\w-]+['’]s) )*"
-    r"(?!(?:in|on|at|since|until|by|before|after|all|another|first|last|next|may|june?|july?|(?:jan|feb|mar|apr|aug|sep|oct|nov|dec)\w*|\w+day) )"
-    r"(?P<what>[^\W\d_]+) ?(?:no\.? |number |nr\.? |#)?(?P<which>[a-z]*-?\d+[a-z]?(?: of \d+)?)"
-    r" (?=(?:is|was|has|had|will|can|needs?|must|should|does|did|went|came|broke|fell|got|lies|starts|ends|[a-z]+ed"
-    # What ends in s and is no plural.
-    r"|(?:explain|describe|contain|belong|arrive|leave|depart|open|close|begin|run|serve|listen|meet|take|give|go(?=e)|cover|teach(?=e)|deal|fit"
-    r"|hold|keep|send|get|come|connect|include|provide|require|expire|depend|lead|lose|say|tell|want|make|bring|sit|stop)e?s)\b)"
-)
-_NUMBERED_ZH = re.compile(r"第?(?P<which>\d+)(?P<what>[章节集期页层栋室]|[号日](?=[房楼线门仓库床桌院馆机站]))")
 _BARE = frozenset({"is", "are", "was"})
 _NAMING = _BARE | {"is named", "叫", "是"}
 # What somebody does, or is for, is no value of theirs: `is reading Dune`, `is in favour of …`.
@@ -150,14 +140,7 @@ def apart(new: Reading, old: Reading) -> bool:
 
 def of_another(new: Reading, old: Reading) -> bool:
     """Whether the two are about different persons, what belongs to different persons, or things of different numbers."""
-    return _other_owner(new, old) or _other_lead(new, old) or _other_number(new, old)
-
-
-def _other_number(new: Reading, old: Reading) -> bool:
-    """Whether each begins with another one of several that are told apart by their numbers: invoice 12, invoice 13."""
-    known = _NUMBERED_ZH if words.has_cjk(new.text) else _NUMBERED
-    mine, its = known.match(new.text), known.match(old.text)
-    return bool(mine and its and mine["what"] == its["what"] and mine["which"] != its["which"])
+    return _other_owner(new, old) or _other_lead(new, old) or other_number(new, old)
 
 
 def names_differ(new: Reading, old: Reading) -> bool:

@@ -246,8 +246,8 @@ def fold(text: str) -> str:
     """Case folded, accents of alphabetic scripts dropped, full-width forms made plain."""
     if text.isascii():
         return text.lower()
-    # Cherokee is folded to its capitals.
-    decomposed = unicodedata.normalize("NFKD", text.casefold().lower())
+    # Cherokee is folded to its capitals, and some letters have capitals only when they are taken apart.
+    decomposed = unicodedata.normalize("NFKD", text.casefold()).casefold().lower()
     return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) not in _MARKS))
 
 

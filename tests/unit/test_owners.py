@@ -24,6 +24,13 @@ from tests.unit.test_consolidate import pair
     ("用户的电话号码是5550199", "本的电话号码是5550111"),
     ("用户的狗是贵宾犬", "汤姆的狗是贵宾犬"),
     ("用户的电话号码是5550199", "小美的电话号码是5550111"),
+    ("The user's number is 555 0199", "His number is 555 0111"),
+    ("The user's address is 12 Elm Street", "Her address is 5 Oak Road"),
+    ("The user's email is a@b.org", "Their email is c@d.org"),
+    ("Ben's birthday is on 3 May", "Her birthday is on 4 May"),
+    ("Her job is in sales", "His job is in retail"),
+    ("The user weighs 80 kg", "He weighs 90 kg"),
+    ("用户的电话号码是5550199", "他的电话号码是5550111"),
 ])  # fmt: skip
 def test_what_two_have_stays_two(a: str, b: str) -> None:
     """Neither takes the other's place nor is the same, however sure an embedder or a model is of it."""

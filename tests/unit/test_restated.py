@@ -309,6 +309,22 @@ def test_what_says_itself_what_it_takes_the_place_of_takes_it(old: str, new: str
         ("5号出发", "6号出发", "supersedes"),
         ("Weight 72 kg this week", "Weight 70 kg this week", "supersedes"),
         ("May 12 is the deadline", "May 14 is the deadline", "supersedes"),
+        (
+            "The user has certificate number 3 of the course",
+            "The user has certificate number 4 of the course",
+            "different",
+        ),
+        ("The user finished chapter 3", "The user finished chapter 4", "different"),
+        ("The user has read part 1 of Dune", "The user has read part 2 of Dune", "different"),
+        ("The user finished chapter 3", "The user finished chapter 4 now", "supersedes"),
+        ("The user is on chapter 3", "The user is on chapter 4", "supersedes"),
+        ("The user is reading chapter 3", "The user is reading chapter 4", "supersedes"),
+        ("The user stays in room 12", "The user stays in room 14", "supersedes"),
+        ("The user has an iPhone 13", "The user has an iPhone 14", "supersedes"),
+        ("Ana scored 12 points", "Ana scored 15 points", "supersedes"),
+        ("用户看完了第3集", "用户看完了第4集", "different"),
+        ("用户支付了12号发票", "用户支付了13号发票", "different"),
+        ("用户住在第3层", "用户住在第4层", "supersedes"),
     ],
 )
 def test_a_number_may_be_a_name(a: str, b: str, verdict_: str) -> None:
