@@ -7,6 +7,7 @@ import contextlib
 import signal
 from collections import Counter
 from collections.abc import Callable
+from datetime import UTC
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -142,7 +143,7 @@ def _sentence(outcome: Outcome) -> str:
     took = f"{outcome.seconds:.1f} s"
     if outcome.again:
         why = f"{outcome.failed} after {took}" if outcome.failed else "not ready yet"
-        return f"{what}: {why}, again at {outcome.again.astimezone():%H:%M:%S}"
+        return f"{what}: {why}, again at {outcome.again.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
     return f"{what}: what it was about is gone" if outcome.failed else f"{what}: done in {took}"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from muniment.memory.rules import chinese_dates, english_dates
 from muniment.memory.rules.calendar import When
@@ -53,8 +53,11 @@ def _all(text: str, at: datetime, *, asked: str) -> Iterator[Mention]:
 
 
 def resolve(text: str, at: datetime) -> datetime | None:
-    """The start of the first period that the text names, midnight in the zone of `at`; None for no date."""
-    return next((mention.when.start for mention in mentions(text, at)), None)
+    """The first day of the first period that the text names, midnight UTC; None for no date.
+
+    Which day that is depends on the zone of `at`. A day that is written out has none: it is stored, shown and asked for
+    as UTC's."""
+    return next((mention.when.start.replace(tzinfo=UTC) for mention in mentions(text, at)), None)
 
 
 def relative(text: str, at: datetime) -> bool:

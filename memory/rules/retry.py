@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 
 from muniment.memory.errors import (
     BadModelAnswer,
@@ -41,7 +41,10 @@ def again(error: Exception, attempts: int, now: datetime) -> Again:
     attempts it must not hold up the rest of its space.
     What is only not there yet has not failed: it is looked for ever more rarely, at least once an hour."""
     if isinstance(error, OverBudget):
-        return Again(at=datetime.combine(now.date() + timedelta(days=1), time(), tzinfo=now.tzinfo))
+        day = date.fromisoformat(error.data["day"]) if "day" in error.data else now.date()
+        over = datetime.combine(day + timedelta(days=1), time(), tzinfo=now.tzinfo)
+        # The day it was asked on may have ended since: then there is a new budget.
+        return Again(at=over if over > now else now + timedelta(seconds=_backoff(attempts)))
     if isinstance(error, NotReady):
         return Again(at=now + timedelta(seconds=min(LONGEST_SECONDS, _LOOK_SECONDS * 2.0 ** min(attempts, 12))))
     seconds = _backoff(attempts)

@@ -1,7 +1,7 @@
 """Dates: what a mention means on the day it was said, and how it is written so that it stays true."""
 
 from calendar import monthcalendar
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from hypothesis import given, strategies as st
@@ -136,8 +136,8 @@ AT = datetime(2023, 5, 8, 13, 56, tzinfo=timezone(timedelta(hours=2)))  # a Mond
     ],
 )
 def test_a_date(text: str, day: str, written: str | None) -> None:
-    """The event time is the start of the period, in the speaker's zone; absolute dates stay as they are."""
-    expected = datetime.fromisoformat(day).replace(tzinfo=AT.tzinfo)
+    """The event time is the first day of the period, on the speaker's calendar; absolute dates stay as they are."""
+    expected = datetime.fromisoformat(day).replace(tzinfo=UTC)
     assert dates.resolve(text, AT) == expected
     assert dates.absolute(text, AT) == (written or text)
     assert not dates.relative(dates.absolute(text, AT), AT)
@@ -248,6 +248,22 @@ def test_on_any_day_a_mention_becomes_absolute(mention: str, at: datetime) -> No
     written = dates.absolute(text, at)
     assert not dates.relative(written, at)
     assert dates.resolve(written, at + timedelta(days=1000)) == dates.resolve(text, at)
+
+
+@given(
+    st.sampled_from(["yesterday", "today", "tomorrow", "昨天", "今天"]),
+    st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1)),  # noqa: DTZ001 - they get a zone
+    st.integers(-12, 14),
+)
+def test_a_day_is_the_same_in_words_and_in_time(mention: str, local: datetime, east: int) -> None:
+    """In whatever zone it is said: the day that is written out is the day of the calendar (UTC) that is stored."""
+    at = local.replace(tzinfo=timezone(timedelta(hours=east)))
+    found = dates.resolve(f"the party {mention}", at)
+    assert found is not None
+    assert (found.utcoffset(), found.timetz().isoformat()) == (timedelta(), "00:00:00+00:00")
+    day = local.date() + timedelta(days={"yesterday": -1, "昨天": -1, "tomorrow": 1}.get(mention, 0))
+    assert found.date() == day
+    assert dates.resolve(dates.absolute(f"the party {mention}", at), at) == found
 
 
 def test_a_turkish_keyboard_writes_dates() -> None:

@@ -47,9 +47,12 @@ def test_a_provider_that_asks_for_nonsense_waits_a_day_at_most(nonsense: object)
 @given(st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - they get a zone
 def test_a_budget_is_new_at_midnight(now: datetime) -> None:
     """Over budget waits for the first moment of the next day (UTC), however often it was tried."""
-    at = again(OverBudget(), 7, now).at
+    at = again(OverBudget(day=now.date().isoformat()), 7, now).at
     assert (at.hour, at.minute, at.second, at.microsecond) == (0, 0, 0, 0)
     assert timedelta(0) < at - now <= timedelta(days=1)
+    assert at == again(OverBudget(), 7, now).at
+    # When it is midnight by now, the new budget is not left alone for a day; nor asked for without a pause.
+    assert again(OverBudget(day=now.date().isoformat()), 7, at).at == at + timedelta(seconds=128)
 
 
 @given(attempts=st.integers(0, 20))
