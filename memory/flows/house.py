@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any
 from weakref import WeakValueDictionary
@@ -56,7 +56,7 @@ class House:
         # A thread goes to its model again with every turn: what was redacted once is not read again.
         self.resaid = lru_cache(maxsize=_RESAID)(self.redact)
         self.patterns = tuple(re.compile(one) for one in settings.redact.patterns)
-        self.reflecting: dict[SpaceId, date] = {}  # the day on which insights were last asked for, in this process
+        self.reflecting: dict[SpaceId, datetime] = {}  # the slot in which insights were last asked for, in this process
         self.written: dict[SpaceId, tuple[datetime, int, int]] = {}  # day, revision and changes when last counted
         self.waits_in_vain: set[RunId] = set()  # batches that this process has no endpoint for; said once each
         self._turnstiles: WeakValueDictionary[SpaceId, asyncio.Lock] = WeakValueDictionary()

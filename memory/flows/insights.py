@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, timedelta
+from datetime import datetime, timedelta
 from uuid import uuid5
 
 from muniment.memory.flows import spend, write
@@ -14,10 +14,11 @@ from muniment.memory.ports import AnswerForm, ChatMessage
 from muniment.memory.prompts import prompt
 from muniment.memory.records import Extraction, Memory, Revision, Scope, TurnId
 from muniment.memory.rules.insights import INSIGHTS, read, recent, snippet
+from muniment.memory.rules.rounds import slot
 
 _LOOKED_AT = 200  # memories, the last to change
 _TURNS = 12
-_SPACES = 10_000  # remembered to have been asked for today
+_SPACES = 10_000  # remembered to have been asked for in a slot
 _FORM = AnswerForm(name="insights", schema=INSIGHTS, max_tokens=220)  # S-30
 
 
@@ -46,8 +47,8 @@ async def reflect(house: House, scope: Scope) -> Receipt:
     most = house.settings.limits.memory_chars
     found = read(answer.message.content, tuple(turns), categories=house.categories, most=most)
     looked = Extracted(
-        # One look a day: a second one of the same day is a replay, whoever made it.
-        turn=TurnId(uuid5(scope.space, f"insights of {now.astimezone(UTC).date()}")),
+        # One look in so many hours: a second one of the same slot is a replay, whoever made it.
+        turn=TurnId(uuid5(scope.space, f"insights of {_slot(house, now).isoformat()}")),
         source="model",
         found=found.found,
         repaired=found.repaired,
@@ -63,20 +64,24 @@ async def reflect(house: House, scope: Scope) -> Receipt:
 async def later(house: House, scope: Scope) -> None:
     """See `Memory.reflect_later`."""
     now = house.clock.now()
-    today = now.astimezone(UTC).date()
-    if house.model is None or house.reflecting.get(scope.space) == today:
+    current = _slot(house, now)
+    if house.model is None or house.reflecting.get(scope.space) == current:
         return
     last = (await house.store.latest(scope, turns=0)).reflected
     due = last + timedelta(hours=house.settings.insights.every_hours) if last else now
-    await house.store.enqueue([Job(name="reflect", scope=scope, key=today.isoformat(), at=max(now, due))])
+    await house.store.enqueue([Job(name="reflect", scope=scope, key=current.isoformat(), at=max(now, due))])
     if len(house.reflecting) >= _SPACES:
         house.reflecting.clear()
-    house.reflecting[scope.space] = today
+    house.reflecting[scope.space] = current
 
 
-async def perform(house: House, scope: Scope, _day: str) -> Receipt:
+async def perform(house: House, scope: Scope, _key: str) -> Receipt:
     """The job `reflect`."""
     return await reflect(house, scope)
+
+
+def _slot(house: House, now: datetime) -> datetime:
+    return slot(now, timedelta(hours=house.settings.insights.every_hours))
 
 
 def _texts(memories: list[Memory]) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
+import psycopg
 import pytest
 from pydantic import SecretStr
 
@@ -16,7 +17,8 @@ from muniment.memory.models.chat import OpenAIChat
 from muniment.memory.models.fakes import FixedClock
 from muniment.memory.models.scripted import Replies, ScriptedOpenAI, structured
 from muniment.memory.records import Query, Turn
-from tests.engine import NOON, engine, note, said, scope, statement
+from muniment.memory.settings import Settings
+from tests.engine import NOON, engine, note, said, scope, settings, statement
 
 SEEN = "The user decides quickly when options come with numbers"
 
@@ -27,12 +29,12 @@ def insights(*texts: str) -> str:
 
 @asynccontextmanager
 async def reflecting(
-    url: str, reply: Replies, clock: FixedClock | None = None
+    url: str, reply: Replies, clock: FixedClock | None = None, tuned: Settings | None = None
 ) -> AsyncIterator[tuple[Memory, ScriptedOpenAI]]:
     """An engine with some memories whose model is at a scripted server."""
     with ScriptedOpenAI(reply) as server:
         model = OpenAIChat("tiny-1", api_key=SecretStr("k"), base_url=server.base_url, timeout_seconds=1, max_retries=0)
-        async with engine(url, model=model, clock=clock) as memory:
+        async with engine(url, model=model, clock=clock, tuned=tuned) as memory:
             yield memory, server
 
 
@@ -106,6 +108,23 @@ async def test_one_look_a_day(database_url: str) -> None:
         assert len((await memory.reflect(scope())).changes) == 1
 
 
+async def test_looks_may_be_hours_apart(database_url: str) -> None:
+    """The second one of a day is asked for, and what it finds is kept."""
+    tuned, clock = settings(database_url), FixedClock(NOON)
+    often = tuned.model_copy(update={"insights": tuned.insights.model_copy(update={"every_hours": 6})})
+    async with reflecting(database_url, [insights(), insights(SEEN)], clock, often) as (memory, _):
+        await lived(memory)
+        await memory.reflect(scope())
+        clock.advance(6 * 3600)
+        await memory.reflect_later(scope())
+        assert [change.after.text for change in (await memory.reflect(scope())).changes] == [SEEN]
+        clock.advance(6 * 3600)
+        await memory.reflect_later(scope())
+    asked = "select count(*) from jobs.procrastinate_jobs where task_name = 'reflect'"
+    with psycopg.connect(database_url) as conn:
+        assert conn.execute(asked).fetchone() == (2,)
+
+
 async def test_nothing_to_look_at_costs_nothing(database_url: str) -> None:
     """A new space has shown nothing yet."""
     async with reflecting(database_url, insights(SEEN)) as (memory, server):
@@ -134,7 +153,7 @@ async def test_a_turn_asks_for_a_look_once_a_day(database_url: str) -> None:
         clock.advance(3600)
         for _ in range(3):
             await memory.reflect_later(scope())
-        assert memory.house.reflecting == {scope().space: NOON.date()}
+        assert memory.house.reflecting == {scope().space: NOON.replace(hour=0)}
     async with engine(database_url) as memory:
         await memory.reflect_later(scope())
         assert memory.house.reflecting == {}
