@@ -236,7 +236,7 @@ class Store(Queue, Switching, Consolidating, Waiting, Erasing, Learning, Tending
         as_of: Revision | None = None,
     ) -> Sight:
         """Search, stable memories of the named categories, and the thread's unseen changes, at one revision: the last,
-        or that of `as_of`, for which the approved values of the profile are those of today.
+        or that of `as_of`, with the values of the profile that were approved by then.
 
         `horizon`: a thread that never looked sees the changes since then."""
         ...

@@ -27,8 +27,8 @@ class Consents(Sessions):
 
 
 async def profile(conn: Connection, space: Mapping[str, Any]) -> Any:
-    """Send the question for the approved values; the cursor has them."""
-    return await conn.execute(_CONSENT["profile"], space)
+    """Send the question for the approved values, those of `as_of` where that is a revision; the cursor has them."""
+    return await conn.execute(_CONSENT["profile" if space["as_of"] is None else "profile_then"], space)
 
 
 async def put(conn: Connection, plan: WritePlan) -> tuple[Consent, ...]:

@@ -14,14 +14,14 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.models.fakes import FixedClock
 from muniment.memory.plan import Job, WritePlan
-from muniment.memory.records import Candidate, Query, Turn, TurnId, evolve
+from muniment.memory.records import Candidate, Query, Revision, Turn, TurnId, evolve
 from muniment.memory.upkeep import Finding, Pair
 from tests.engine import NOON, engine, note, said, scope, settings, statement
 
 
-async def profile(memory: Memory) -> list[str]:
+async def profile(memory: Memory, as_of: Revision | None = None) -> list[str]:
     """The fields of the structured profile as a prompt has them."""
-    lines = (await memory.brief(scope(thread="P"), "supervisor", "Hello!")).stable.splitlines()
+    lines = (await memory.brief(scope(thread="P"), "supervisor", "Hello!", as_of=as_of)).stable.splitlines()
     return [line.removeprefix("- ") for line in lines if not line.startswith("- [")]
 
 
@@ -376,3 +376,20 @@ async def test_what_a_caller_keeps_for_a_tool_waits_too(database_url: str, trust
         plain = evolve(note("The kettle boils in a minute"), trust=trust)
         receipt = await memory.keep(scope(), [order, plain])
         assert [one.after.state for one in receipt.changes] == [state, "active"]
+
+
+async def test_the_profile_is_as_of_a_revision(database_url: str) -> None:
+    """A field has the value that was approved by then, also one that was forgotten since: now it is in none, nor is one that
+    rests on a memory that this agent may not read."""
+    async with engine(database_url) as memory:
+        revs = []
+        for place in ("Porto", "Lisbon", "Porto"):
+            (request,) = (await memory.learn(scope(), said(f"I live in {place}."))).asked
+            revs.append((await memory.decide(scope(), [request.id], approve=True)).rev)
+        await memory.learn(scope(), said("Keep answers brief."))
+        revs.append(Revision((await memory.learn(scope(), said("Please keep answers brief."))).rev))
+        for one in await memory.list(scope()):
+            await memory.forget(scope(), one.id)
+        assert await profile(memory) == []
+        was = [await profile(memory, as_of=rev) for rev in (Revision(revs[0] - 1), *revs)]
+        assert was == [[], ["city: Porto"], ["city: Lisbon"], ["city: Porto"], ["city: Porto", "tone: brief"]]

@@ -1,9 +1,16 @@
 -- name: columns
 request_id, field, value, decision, memory_id, turns, old, asked_at, expires_at, decided_at, decided_by
 
--- name: forgotten
-exists (select from muniment.memories m
-  where m.space_id = %(space)s and m.memory_id = c.memory_id and m.state = 'soft_deleted')
+-- name: forgotten (by the journal: whoever may read the profile may not read every memory that it rests on)
+coalesce((select j.action <> 'RESTORE' from muniment.journal j
+  where j.space_id = %(space)s and j.memory_id = c.memory_id and j.action in ('DELETE', 'TTL', 'RESTORE')
+  order by j.rev desc limit 1), false)
+
+-- name: forgotten_then
+coalesce((select j.action <> 'RESTORE' from muniment.journal j
+  where j.space_id = %(space)s and j.memory_id = c.memory_id and j.action in ('DELETE', 'TTL', 'RESTORE')
+    and j.rev <= %(as_of)s
+  order by j.rev desc limit 1), false)
 
 -- name: signal (a waiting request for the value gets one more; one that nobody answered in time is asked anew)
 update muniment.consent_requests c set memory_id = %(memory)s,
@@ -48,8 +55,23 @@ select {{columns}} from muniment.consent_requests
 where space_id = %(space)s and (%(decisions)s::text[] is null or decision = any(%(decisions)s))
 order by asked_at desc, request_id limit %(limit)s
 
+-- name: in_order
+order by array_position(array['preferred_name', 'pronouns', 'city', 'language', 'tone', 'goals'], field), decided_at,
+  request_id
+
 -- name: profile
 select {{columns}} from muniment.consent_requests c
 where space_id = %(space)s and decision = 'approved' and not {{forgotten}}
-order by array_position(array['preferred_name', 'pronouns', 'city', 'language', 'tone', 'goals'], field), decided_at,
-  request_id
+{{in_order}}
+
+-- name: profile_then (what was approved by a revision, of which the journal has a line; a field has one value, but for goals)
+select {{columns}} from (
+  select distinct on (c.field, case when c.field = 'goals' then c.request_id end) c.*
+  from muniment.consent_requests c
+  join muniment.journal j on j.space_id = %(space)s and j.memory_id = c.memory_id and j.rev <= %(as_of)s
+    and j.meta @> jsonb_build_object('consent', 'approved', 'field', c.field, 'value', c.value)
+  where c.space_id = %(space)s and c.decision in ('approved', 'replaced')
+  order by c.field, case when c.field = 'goals' then c.request_id end, j.rev desc
+) c
+where not {{forgotten_then}}
+{{in_order}}
