@@ -10,14 +10,17 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from muniment.faces.cli import working
 from muniment.memory import bootstrap
 from muniment.memory.models.scripted import Fail, ScriptedOpenAI
+from muniment.memory.plan import Job, Outcome
 from muniment.memory.settings import load
 from tests.engine import said, scope
 from tests.faces.conftest import PROGRAM, Muniment
@@ -155,6 +158,13 @@ def test_drained(environment: dict[str, str], muniment: Muniment) -> None:
         again = muniment("work", "--drain", "--json", **own)
         assert again.lines == [{"done": 0, "failed": 0, "not_ready": 0, "dropped": 0, "waiting": {}}]
     assert muniment("work", "--drain", "--once").code == 2
+
+
+def test_a_failure_names_the_next_attempt() -> None:
+    """In UTC as everywhere, with its day: with a budget that is used up it is tomorrow's."""
+    again = datetime(2026, 5, 5, 0, 30, tzinfo=timezone(timedelta(hours=14)))
+    outcome = Outcome(job=Job(name="tend", scope=scope()), seconds=1.25, failed="OverBudget", again=again)
+    assert working._sentence(outcome) == "tend: OverBudget after 1.2 s, again at 2026-05-04 10:30:00 UTC"
 
 
 def test_without_a_model(environment: dict[str, str], muniment: Muniment) -> None:
