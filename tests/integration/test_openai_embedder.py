@@ -9,6 +9,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Event
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from muniment.memory.errors import (
 )
 from muniment.memory.models.embedders import REQUEST_CHARS, REQUEST_TEXTS, REQUESTS, OpenAIEmbedder
 from muniment.memory.models.fakes import hash_vector
-from muniment.memory.models.scripted import ScriptedOpenAI
+from muniment.memory.models.scripted import Request, ScriptedOpenAI
 from muniment.memory.models.sharing import CACHED
 
 KEY = "sk-test-3f9a1c77"
@@ -260,7 +261,8 @@ async def test_who_asks_at_once_travels_together() -> None:
 
 async def test_what_comes_while_others_are_on_their_way_gathers() -> None:
     """A moment beside one request, and until one is back beside as many as may be."""
-    with ScriptedOpenAI(latency=0.8) as server:
+    go_on = Event()
+    with ScriptedOpenAI(latency=lambda _: 0.0 if go_on.wait(20) else 20) as server:
         async with embedder_at(server.base_url) as embedder:
             work = []
             for number in range(REQUESTS):
@@ -269,18 +271,25 @@ async def test_what_comes_while_others_are_on_their_way_gathers() -> None:
             for number in range(20):
                 work.append(asyncio.create_task(embedder.query(f"later {number}")))
                 await asyncio.sleep(0.002)
+            go_on.set()
             await asyncio.gather(*work)
     assert [len(request.body["input"]) for request in server.requests] == [1] * REQUESTS + [20]
 
 
 async def test_a_question_passes_an_import() -> None:
     """It waits for no bulk request, not even where all that may be are on their way."""
-    with ScriptedOpenAI(latency=lambda request: 1.0 if len(request.body["input"]) > 1 else 0.0) as server:
+    go_on = Event()
+
+    def latency(request: Request) -> float:
+        return 0.0 if len(request.body["input"]) == 1 or go_on.wait(20) else 20
+
+    with ScriptedOpenAI(latency=latency) as server:
         async with embedder_at(server.base_url) as embedder:
             work = asyncio.create_task(embedder.documents([f"line {number}" for number in range(REQUEST_TEXTS * 6)]))
             while len(server.requests) < REQUESTS - 1:
                 await asyncio.sleep(0.01)
-            await asyncio.wait_for(embedder.query("Who asks?"), 0.6)
+            await embedder.query("Who asks?")  # no bulk request is answered before
+            go_on.set()
             await work
     sent = [len(request.body["input"]) for request in server.requests]
     assert sorted(sent) == [1, *[REQUEST_TEXTS] * 6]
