@@ -67,3 +67,9 @@ def statement(
 def note(text: str, category: str = "activity", **more: Any) -> Candidate:
     """An episodic candidate: kept as it stands."""
     return Candidate(text=text, category=category, kind="episodic", turns=(TurnId(said(text).id),), **more)
+
+
+def reads(plan: Any) -> list[int]:
+    """The rows that each node of a plan gives or throws away, as `explain (analyze, format json)` tells it."""
+    here = [plan.get("Actual Rows", 0) + plan.get("Rows Removed by Filter", 0)]
+    return here + [n for one in plan.get("Plans", ()) for n in reads(one)]

@@ -7,6 +7,7 @@ from math import isclose
 from typing import Any
 from uuid import uuid4
 
+import psycopg
 import pytest
 
 from muniment.memory.engine import Memory
@@ -15,7 +16,9 @@ from muniment.memory.looks import Search
 from muniment.memory.plan import Change, Relation, WritePlan
 from muniment.memory.ports import Sight
 from muniment.memory.records import Memory as Record, MemoryId, Query, Reader, Revision
-from tests.engine import NOON, engine, scope
+from muniment.memory.stores import caps, search
+from muniment.memory.stores.postgres import PostgresStore
+from tests.engine import NOON, engine, reads, scope
 
 WHO = scope("ana")
 
@@ -224,3 +227,24 @@ async def test_what_others_say_is_less_relevant_to_who_asks_about_themselves(dat
         assert held[theirs.text] == 0.8 * fair[theirs.text] > 0
         assert all(held[one.text] == fair[one.text] > 0 for one in rest)
         assert await relevance("Does a parrot whistle?", 0.2) == await relevance("Does a parrot whistle?", 0.0)
+
+
+async def test_what_a_thread_has_seen_is_not_read_again(database_url: str) -> None:
+    """Of a long journal the delta and the count of a day read what is new, and of the memories those that it names."""
+    day = {"nodes": ["face"], "since": NOON + timedelta(hours=1)}
+    asked = day | {"space": WHO.space, "thread": "A", "as_of": None, "horizon": NOON}
+    async with engine(database_url) as memory:
+        await told(memory, *NOISE)
+        await told(memory, said("The user has a boat."), rev=len(NOISE))
+        await memory.seen(WHO, Revision(len(NOISE)))
+        store = memory.house.store
+        assert isinstance(store, PostgresStore)
+        sight = await store.look(Reader(scope=WHO, allowed=frozenset({"activity"})), None, thread="A", horizon=NOON)
+        assert sight.delta is not None
+        assert [line.text for line in sight.delta.entries] == ["The user has a boat."]
+        with psycopg.connect(database_url, autocommit=True) as admin:
+            admin.execute("analyze muniment.journal, muniment.memories")  # as autovacuum does
+        for text in (search._at(search._SEARCH["delta"], None), caps._CAPS["written"]):
+            async with store._reading(WHO, None) as conn:
+                plan = await (await conn.execute(f"explain (analyze, format json) {text}", asked)).fetchall()
+            assert max(reads(plan[0]["QUERY PLAN"][0]["Plan"])) < 5

@@ -32,7 +32,7 @@ from muniment.memory.records import Memory as Record, MemoryId, Revision, Scope
 from muniment.memory.rules.rounds import slot, stagger
 from muniment.memory.settings import Settings
 from muniment.memory.stores import jobs
-from tests.engine import NOON, engine, note, said, scope, settings
+from tests.engine import NOON, engine, note, reads, said, scope, settings
 from tests.faces.conftest import PROGRAM
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -281,12 +281,6 @@ async def test_more_spaces_than_a_page(database_url: str, monkeypatch: pytest.Mo
         assert abs(waits[one.owner] - wanted) < 60
     assert min(waits.values()) <= 0
     assert max(waits.values()) > 600
-
-
-def reads(plan: Any) -> list[int]:
-    """The rows that each node of a plan gives or throws away."""
-    here = [plan.get("Actual Rows", 0) + plan.get("Rows Removed by Filter", 0)]
-    return here + [n for one in plan.get("Plans", ()) for n in reads(one)]
 
 
 async def test_what_waits_for_its_hour_is_not_read(database_url: str) -> None:
