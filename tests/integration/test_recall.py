@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from muniment.memory.engine import Memory
+from muniment.memory.flows import recall
 from muniment.memory.flows.house import House
 from muniment.memory.looks import Search
 from muniment.memory.plan import Change, Relation, WritePlan
@@ -248,3 +249,12 @@ async def test_what_a_thread_has_seen_is_not_read_again(database_url: str) -> No
             async with store._reading(WHO, None) as conn:
                 plan = await (await conn.execute(f"explain (analyze, format json) {text}", asked)).fetchall()
             assert max(reads(plan[0]["QUERY PLAN"][0]["Plan"])) < 5
+
+
+async def test_a_verb_in_all_of_its_forms_is_no_more_than_all(database_url: str) -> None:
+    """What tells each form of what is asked has all of the query's words, and not more than all: nothing else gives way to it."""
+    async with engine(database_url) as memory:
+        await told(memory, said("Wake, woke, woken."), *NOISE)
+        asked = await recall.prepare(memory.house, Query(text="wake"), ("activity",))
+        (best, *_) = (await memory.house.store.look(Reader(scope=WHO, allowed=frozenset({"activity"})), asked)).found
+        assert (best.memory.text, best.keyword) == ("Wake, woke, woken.", 1.0)

@@ -1,4 +1,5 @@
--- name: search (enters the space; one scan, one CTE per channel, a true union; BM25 with the IDF of what the reader may see)
+-- name: search (enters the space; one scan, one CTE per channel, a true union; BM25 with the IDF of what the reader may see,
+-- where a verb in several of its forms is no more than all)
 with entered as materialized (
   {{entered}}
 ), space as materialized (
@@ -17,7 +18,8 @@ with entered as materialized (
   select t.n, d.df, ln(1 + (c.n + %(background)s - coalesce(d.df, 0) + 0.5::float8) / (coalesce(d.df, 0) + 0.5::float8)) as idf
   from term t cross join scope c left join {df} d on d.n = t.n
 ), keyword as materialized (
-  select memory_id, min(standing) as standing, min(speaker) as speaker, sum(idf * weight) / (select sum(idf) * %(highest)s from idf) as share
+  select memory_id, min(standing) as standing, min(speaker) as speaker,
+    least(1, sum(idf * weight) / (select sum(idf) * %(highest)s from idf)) as share
   from posting join idf using (n) group by memory_id
 ), best as materialized (
   select memory_id, share from (
