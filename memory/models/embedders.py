@@ -18,7 +18,6 @@ import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
 from muniment.memory.errors import (
-    BadConfig,
     BadModelAnswer,
     ModelError,
     ModelRateLimited,
@@ -38,7 +37,7 @@ ONNX_TOKENS = 512
 _UNKNOWN = "[UNK]"
 QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
 
-# So that the models most often named need no first answer to open a database.
+# Of the models most often named: what answers with others is another model from its first answer on.
 OPENAI_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 REQUEST_TEXTS = 256
 REQUEST_CHARS = 200_000
@@ -63,13 +62,13 @@ class _Loaded(NamedTuple):
 class OnnxEmbedder:
     """bge-small-en-v1.5, int8, in this process: 384 dimensions, 512 tokens, no network once its files are there.
 
-    `folder` holds the files; missing ones are fetched at the first use, from `source` first if it is given.
+    `folder` holds the files; missing ones are fetched at the first use.
     `workers` texts are embedded at the same time, each on one core; a question waits for those at most, and for other
     questions. What several ask at the same moment is embedded once. Raises `BadConfig` if the files cannot be had.
     """
 
-    def __init__(self, folder: Path, *, source: Path | None = None, workers: int | None = None) -> None:
-        self._folder, self._source = folder, source
+    def __init__(self, folder: Path, *, workers: int | None = None) -> None:
+        self._folder = folder
         self._workers = workers or min(4, os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="embedder")
         self._loading = threading.Lock()
@@ -82,10 +81,6 @@ class OnnxEmbedder:
     @property
     def name(self) -> str:
         return ONNX_NAME
-
-    @property
-    def dimensions(self) -> int:
-        return ONNX_DIMENSIONS
 
     @property
     def cache(self) -> VectorCache:
@@ -148,7 +143,7 @@ class OnnxEmbedder:
                 import onnxruntime  # type: ignore[import-untyped] # noqa: PLC0415
                 from tokenizers import Tokenizer  # noqa: PLC0415
 
-                folder = fetch(self._folder, source=self._source)
+                folder = fetch(self._folder)
                 options = onnxruntime.SessionOptions()
                 options.intra_op_num_threads = 1
                 options.log_severity_level = 3
@@ -182,9 +177,9 @@ class _Embeddings(BaseModel):
 class OpenAIEmbedder:
     """Any endpoint that speaks OpenAI's `/embeddings`; `name` is the model's name there.
 
-    `dimensions` is what the endpoint must answer with; if it is neither given nor well known,
-    the first answer says it. Callers at the same moment travel together: small ones share a request, a part of a bulk
-    has its own, and at most `REQUESTS` are on their way.
+    Where the model is not well known, its first answer says how many dimensions each later one must have. Callers at
+    the same moment travel together: small ones share a request, a part of a bulk has its own, and at most `REQUESTS`
+    are on their way.
     `timeout_seconds` is per attempt. Failures are `ModelTimeout`, `ModelRateLimited`, `ModelUnavailable` or
     `BadModelAnswer` (wrong count, wrong dimensions, not a number).
     """
@@ -195,7 +190,6 @@ class OpenAIEmbedder:
         *,
         api_key: SecretStr,
         base_url: str | None = None,
-        dimensions: int | None = None,
         timeout_seconds: float = 30.0,
         max_retries: int = 1,
     ) -> None:
@@ -203,7 +197,7 @@ class OpenAIEmbedder:
         from muniment.memory.models.openai_client import open_client  # noqa: PLC0415
 
         self._model = model
-        self._dimensions = dimensions or OPENAI_DIMENSIONS.get(model)
+        self._dimensions = OPENAI_DIMENSIONS.get(model)
         self._client = open_client(
             api_key=api_key, base_url=base_url, timeout_seconds=timeout_seconds, max_retries=max_retries
         )
@@ -219,15 +213,6 @@ class OpenAIEmbedder:
     def cache(self) -> VectorCache:
         """The vectors at hand; counts its `hits` and `misses`."""
         return self._sharing.cache
-
-    @property
-    def dimensions(self) -> int:
-        """Raises `BadConfig` as long as neither the settings nor an answer has said it."""
-        if self._dimensions is None:
-            raise BadConfig(
-                f"The dimensions of {self._model} are not known before its first answer: give them in the settings."
-            )
-        return self._dimensions
 
     async def documents(self, texts: Sequence[str]) -> list[Vector]:
         """One unit vector per text, in order."""

@@ -77,10 +77,6 @@ class HashEmbedder:
     def name(self) -> str:
         return f"hash-{self._dimensions}"
 
-    @property
-    def dimensions(self) -> int:
-        return self._dimensions
-
     async def documents(self, texts: Sequence[str]) -> list[Vector]:
         return [hash_vector(text, self._dimensions) for text in texts]
 
