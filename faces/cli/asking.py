@@ -30,7 +30,6 @@ from muniment.memory.errors import NotFound
 from muniment.memory.records import Answer, Hit, Verdict
 from muniment.memory.settings import Settings, load
 
-SHORT_ID = 8
 _SHOWN = 0.0005  # what is not 0.000
 
 
@@ -143,7 +142,7 @@ def _show_answer(answer: Answer, settings: Settings, now: datetime, *, explain: 
             _show_score(hit)
     if explain:
         for left in answer.left_out:
-            screen.say(f"  left out {str(left.id)[:SHORT_ID]}: {left.reason} (score {left.score:.3f})")
+            screen.say(f"  left out {screen.short(left.id)}: {left.reason} (score {left.score:.3f})")
         screen.say(f"  {answer.tokens} tokens, at revision {answer.rev}")
     elif long and answer.hits:
         screen.whisper(
@@ -165,18 +164,18 @@ def _show_score(hit: Hit) -> None:
     parts = ", ".join(f"{name} {value:.3f}" for name, value in hit.parts.items() if abs(value) >= _SHOWN)
     places = ", ".join(f"{name} #{hit.ranks[name]}" if name in hit.ranks else name for name in hit.channels)
     screen.say(
-        f"    {str(hit.memory.id)[:SHORT_ID]}  score {hit.score:.3f} of {parts or 'nothing'} ({places or 'no channel'})"
+        f"    {screen.short(hit.memory.id)}  score {hit.score:.3f} of {parts or 'nothing'} ({places or 'no channel'})"
     )
     if hit.words:
         screen.say(f"    words {', '.join(hit.words)}")
     screen.say(f"    relevance {hit.relevance:.3f}, changed at revision {hit.memory.rev}"
-               + (f", related to {str(hit.related_to)[:SHORT_ID]}" if hit.related_to else ""))  # fmt: skip
+               + (f", related to {screen.short(hit.related_to)}" if hit.related_to else ""))  # fmt: skip
 
 
 def _show_verdict(verdict: Verdict) -> None:
     if verdict.memory is not None:
         one = verdict.memory
-        screen.say(f"{str(one.id)[:SHORT_ID]}  [{one.category}] {screen.one_line(one.text)}")
+        screen.say(f"{screen.short(one.id)}  [{one.category}] {screen.one_line(one.text)}")
     screen.say(f"{verdict.reason}: {screen.one_line(verdict.said)}")
     if verdict.hit is not None:
         _show_score(verdict.hit)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from muniment.memory.engine import Memory
 
-SHORT_ID = 8
 _MOST = 1000
 _HINT = "Answer with `muniment consent approve ID` or `muniment consent reject ID`."
 Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="The ids that the list shows, or their beginnings.")]
@@ -136,4 +135,4 @@ def _instruction(one: Record) -> str:
 
 def _row(*parts: Any) -> str:
     id_, state, note, text = parts
-    return f"{str(id_)[:SHORT_ID]}  {state:<9}  {note:<16}  {screen.one_line(text)}"
+    return f"{screen.short(id_)}  {state:<9}  {note:<16}  {screen.one_line(text)}"

@@ -157,9 +157,9 @@ async def _another(settings: Settings, memory: Memory, scope: Scope) -> NoReturn
     run = next(iter(await memory.consolidations(scope, 1)), None)
     if run is not None and run.status == "waiting":
         raise Busy(
-            f"the consolidation {str(run.id)[: telling.SHORT]} of {scope.owner!r} waits for the model's answers about "
+            f"the consolidation {screen.short(run.id)} of {scope.owner!r} waits for the model's answers about "
             f"{telling.pairs(len(run.asked))}: a worker collects them when they are there (muniment work); nothing was done. "
-            f"To call it off: muniment consolidate --user {quote(scope.owner)} --cancel {str(run.id)[: telling.SHORT]}",
+            f"To call it off: muniment consolidate --user {quote(scope.owner)} --cancel {screen.short(run.id)}",
             run=str(run.id),
             since=run.started_at.isoformat(),
         )
@@ -167,7 +167,7 @@ async def _another(settings: Settings, memory: Memory, scope: Scope) -> NoReturn
         raise Busy(f"another consolidation of {scope.owner!r} has only just ended: try again")
     far = f"with {run.checked:,} of {telling.pairs(run.seen)} checked" if run.seen else "and looks for pairs"
     raise Busy(
-        f"another consolidation of {scope.owner!r}, {str(run.id)[: telling.SHORT]}, has been under way since "
+        f"another consolidation of {scope.owner!r}, {screen.short(run.id)}, has been under way since "
         f"{telling.moment(run.started_at)} UTC, {far}: try again when it is over ({telling.shows(scope)}); one whose process has died is given up after "
         f"{settings.consolidation.lease_minutes:g} minutes without a word",
         run=str(run.id),

@@ -254,4 +254,4 @@ def _words(text: str) -> str:
 
 
 def _listed(held: Sequence[Held]) -> str:
-    return "; ".join(_words(one.text) or str(one.id)[:8] for one in held)
+    return "; ".join(_words(one.text) or screen.short(one.id) for one in held)

@@ -138,7 +138,7 @@ def _agreed(traces: Traces) -> bool:
     for text in traces.texts:
         screen.say(f"gone for good: {screen.one_line(text)}")
     for one in traces.built_on[:_SHOWN]:
-        screen.say(f"with it: {one.kind} {str(one.id)[:8]} {screen.one_line(one.text)}")
+        screen.say(f"with it: {one.kind} {screen.short(one.id)} {screen.one_line(one.text)}")
     if len(traces.built_on) > _SHOWN:
         screen.say(f"with it: {len(traces.built_on) - _SHOWN:,} more memories")
     screen.say(f"with it: {len(traces.turns):,} turns that say it, and the threads in which it was said or recalled")

@@ -17,7 +17,6 @@ from muniment.memory.pages import KINDS, STATES, TRUSTS, Listing, Page
 from muniment.memory.records import JournalEntry, Memory, Neighbour, Scope
 from muniment.memory.settings import Settings, load
 
-SHORT_ID = 8
 Kinds = Annotated[list[str] | None, typer.Option("--kind", metavar="a,b", help=f"Of {', '.join(KINDS)}.")]
 States = Annotated[
     list[str] | None, typer.Option("--state", metavar="a,b", help=f"Of {', '.join(STATES)}; or all. Else active.")
@@ -123,7 +122,7 @@ def _show_page(page: Page, wanted: Listing, now: datetime) -> None:
     watched = sys.stdout.isatty()
     rows: list[list[Any]] = []
     for one in page.memories:
-        first = [str(one.id)[:SHORT_ID], f"{one.category}{' *' if one.pinned else ''}", one.importance]
+        first = [screen.short(one.id), f"{one.category}{' *' if one.pinned else ''}", one.importance]
         rows.append([*first, prose.ago(one.updated_at, now), one.text] if watched else [*first, one.text])
     if rows:
         screen.show_table(["id", "category", "imp", *(["changed"] if watched else []), "text"], rows)
@@ -176,7 +175,7 @@ def show(memory_id: Id, user: User = ME, as_of: AsOf = None, as_json: AsJson = F
         return
     screen.show_fields(fields)
     for one in related:
-        screen.say(f"related {one.sim:.2f}  {str(one.memory.id)[:SHORT_ID]}  {screen.one_line(one.memory.text)}")
+        screen.say(f"related {one.sim:.2f}  {screen.short(one.memory.id)}  {screen.one_line(one.memory.text)}")
 
 
 def history(
@@ -205,7 +204,7 @@ def history(
     if not entries:
         screen.whisper("Nothing has happened yet.")
         return
-    rows = [[one.rev, f"{one.ts:%Y-%m-%d %H:%M}", one.action, one.node, str(one.memory_id)[:SHORT_ID], one.category, _told(one)]
+    rows = [[one.rev, f"{one.ts:%Y-%m-%d %H:%M}", one.action, one.node, screen.short(one.memory_id), one.category, _told(one)]
             for one in entries]  # fmt: skip
     screen.show_table(["rev", "when (UTC)", "action", "by", "id", "category", "text"], rows)
 
@@ -213,9 +212,9 @@ def history(
 def _told(entry: JournalEntry) -> str:
     """The text of a line, with the decision that it stands for."""
     if heir := entry.meta.get("into"):
-        return f"{entry.text}  (superseded by {str(heir)[:SHORT_ID]})"
+        return f"{entry.text}  (superseded by {screen.short(heir)})"
     if gone := entry.meta.get("from"):
-        return f"{entry.text}  (also stands for {str(gone)[:SHORT_ID]})"
+        return f"{entry.text}  (also stands for {screen.short(gone)})"
     decided = entry.meta.get("consent")
     if not decided:
         return entry.text

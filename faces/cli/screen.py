@@ -55,6 +55,7 @@ WAYS_OUT: dict[type[BaseException], str] = {
     NotFound: "`muniment list --state all` shows what there is",
     ModelError: "see MUNIMENT_MODEL, MUNIMENT_EMBEDDER, OPENAI_API_KEY and OPENAI_BASE_URL",
 }
+_ID_CHARS = 8  # of an id that are shown: any four or more of its first find it
 _LEAST = 12  # characters of a line that a text can be read in
 # A memory is somebody's text: shown as it is, it could move the cursor or retitle the window.
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -107,6 +108,11 @@ def clean(text: str) -> str:
 def one_line(text: str) -> str:
     """The text on one line, fit for a terminal."""
     return clean(" ".join(text.split()))
+
+
+def short(id_: object) -> str:
+    """An id as a person reads and types it: its beginning."""
+    return str(id_)[:_ID_CHARS]
 
 
 def interactive() -> bool:

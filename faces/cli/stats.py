@@ -20,7 +20,6 @@ Days = Annotated[int, typer.Option("--days", metavar="N", min=1, max=3650, help=
 _CHANGES = 10
 _REASONS = 5
 _MICROS = 1_000_000
-_SHORT_ID = 8
 
 
 @stats.callback(invoke_without_command=True)
@@ -94,7 +93,7 @@ def _show_activity(found: Activity, owner: str) -> None:
         screen.say("")
         screen.show_table(
             ["when (UTC)", "change", "by", "id", "category", "text"],
-            [[f"{one.ts:%Y-%m-%d %H:%M}", one.action, one.node, str(one.memory_id)[:_SHORT_ID], one.category, one.text]
+            [[f"{one.ts:%Y-%m-%d %H:%M}", one.action, one.node, screen.short(one.memory_id), one.category, one.text]
              for one in found.changes],
         )  # fmt: skip
 

@@ -13,7 +13,6 @@ from muniment.memory.records import Scope
 from muniment.memory.settings import Settings
 from muniment.memory.upkeep import Finding, Run
 
-SHORT = 8
 _OPEN = ("running", "interrupted")
 _MICROS = 1_000_000
 _PLAIN = (
@@ -42,7 +41,7 @@ def say(run: Run, currency: str) -> None:
         screen.say("Nothing was changed (--dry-run).")
     elif (run.same or run.superseded) and run.status != "waiting":
         screen.say(
-            f"To take it back: muniment consolidate --user {quote(run.scope.owner)} --undo {str(run.id)[:SHORT]}"
+            f"To take it back: muniment consolidate --user {quote(run.scope.owner)} --undo {screen.short(run.id)}"
         )
     if run.status in ("failed", "over_budget"):
         screen.complain(why(run))
@@ -111,7 +110,7 @@ def line(run: Run, settings: Settings) -> list[Any]:
     parts += [cost(run, settings.spend.currency)] if run.requests else []
     parts += [_end(run, timedelta(minutes=settings.consolidation.lease_minutes))] if run.status in _OPEN else []
     parts += [f"Reason: {run.reason}."] if run.reason else []
-    return [str(run.id)[:SHORT], moment(run.started_at), run.status, " ".join(parts)]
+    return [screen.short(run.id), moment(run.started_at), run.status, " ".join(parts)]
 
 
 def _end(run: Run, lease: timedelta) -> str:

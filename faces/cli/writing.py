@@ -18,7 +18,6 @@ from muniment.memory.settings import load
 if TYPE_CHECKING:
     from muniment.memory.engine import Memory
 
-SHORT_ID = 8
 Step = Callable[["Memory", Scope, MemoryId], Awaitable[Receipt]]
 
 
@@ -129,7 +128,7 @@ def _show(receipt: Receipt, *, as_json: bool, none: str) -> None:
         return
     for change in receipt.changes:
         after = change.after
-        screen.say(f"{change.action} {str(after.id)[:SHORT_ID]} [{after.category}] {screen.one_line(after.text)}")
+        screen.say(f"{change.action} {screen.short(after.id)} [{after.category}] {screen.one_line(after.text)}")
     for reason in receipt.refused:
         screen.say(f"not remembered: {screen.one_line(reason)}")
     if not receipt.changes and not receipt.refused:
