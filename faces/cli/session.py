@@ -12,7 +12,7 @@ from muniment.faces.cli import options, screen
 from muniment.memory.errors import BadInput, NotFound
 from muniment.memory.pages import STATES, Listing
 from muniment.memory.records import MemoryId, Scope
-from muniment.memory.settings import Settings, load
+from muniment.memory.settings import Settings
 
 if TYPE_CHECKING:
     from muniment.memory.engine import Memory
@@ -86,6 +86,3 @@ def _uuid(text: str) -> UUID:
         return UUID(text)
     except ValueError:
         raise BadInput(f"{screen.one_line(text)!r} is no id; `muniment list` shows the ids") from None
-
-
-__all__ = ["STATES", "Settings", "engine", "find", "load", "opened", "run", "scope_of", "start"]

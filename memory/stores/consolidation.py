@@ -23,7 +23,7 @@ from muniment.memory.stores.spending import settle
 from muniment.memory.stores.sql import blocks
 from muniment.memory.upkeep import Asked, Bounds, Finding, Members, Pair, Run, RunId, Survey
 
-_BLOCKS, _READ = blocks("consolidation"), blocks("read")
+_BLOCKS, _READ, _SWITCH = blocks("consolidation"), blocks("read"), blocks("switch")
 _KEPT = (
     "status", "ended_at", "to_rev", "surveyed", "upto", "model", "prompt", "seen", "checked", "same", "superseded", "distinct",
     "outdated", "unanswered", "shelved", "requests", "input_tokens", "output_tokens", "micros", "duplicates_before",
@@ -87,7 +87,7 @@ class Consolidations(Sessions):
         """See `Consolidating.survey`."""
         asked = asdict(bounds) | {"space": scope.space, "model": self._model, "since": since, "limit": limit}
         async with self._reading(scope, None) as conn:
-            await conn.execute(_BLOCKS["expect"], asked)
+            await conn.execute(_SWITCH["expect"], asked)
             found = await (await conn.execute(_BLOCKS["survey"], asked)).fetchall()
         pairs = tuple(_pair(*both) for n, both in groupby(found, key=lambda row: row["n"]) if n is not None)
         return Survey(upto=Revision(found[0]["upto"]), pairs=pairs)

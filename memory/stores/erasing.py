@@ -19,7 +19,7 @@ from muniment.memory.stores.pool import Connection, one
 from muniment.memory.stores.sql import blocks
 from muniment.memory.upkeep import Erasure, Stated, Traces
 
-_ERASING = blocks("erasing")
+_ERASING, _ROLES = blocks("erasing"), blocks("roles")
 # In this order: the lists know a memory by its words, and what refers to it goes before it.
 _OF_MEMORIES = (
     "postings", "relations", "pair_fingerprints", "consent_requests", "events", "memory_versions", "memories", "journal",
@@ -94,11 +94,11 @@ class Erasures(Indexes):
             # Of a space that is not there nothing is; one that is founded at this moment comes after the erasure.
             for table in _OF_SPACE if named["rev"] is not None else ():
                 counts[table] = (await conn.execute(_ERASING[f"all_{table}"], named)).rowcount
-            await conn.execute(_ERASING["app"])
+            await conn.execute(_ROLES["app"])
             counts["jobs"] = (await conn.execute(_ERASING["jobs"], named)).rowcount
             done = Erasure(id=uuid4(), what="user", at=at)
             if any(counts.values()):
-                await conn.execute(_ERASING["eraser"])
+                await conn.execute(_ROLES["eraser"])
                 done = await _receipt(conn, named, "user", counts, at)
         await self._unindexed(scope)  # one that was being made meanwhile
         return done
@@ -117,7 +117,7 @@ class Erasures(Indexes):
     async def _erasing(self, scope: Scope) -> AsyncIterator[tuple[Connection, dict[str, Any]]]:
         """One transaction in one space that nobody else is in, in the role that may remove."""
         async with self._writing(scope) as conn:
-            await conn.execute(_ERASING["eraser"])
+            await conn.execute(_ROLES["eraser"])
             named: dict[str, Any] = {"space": scope.space}
             row = await (await conn.execute(_ERASING["lock"], named)).fetchone()
             yield conn, named | {"rev": row["rev"] if row else None}
@@ -151,9 +151,9 @@ async def _untrace(conn: Connection, named: dict[str, Any], traces: Traces, coun
         await conn.execute(_ERASING["bump"], asked | {"count": len(asked["ids"])})
         await conn.execute(_ERASING["retold"], asked)
         await conn.execute(_ERASING["empty_postings"], asked)
-    await conn.execute(_ERASING["app"])
+    await conn.execute(_ROLES["app"])
     counts["jobs"] = (await conn.execute(_ERASING["jobs_of_turns"], asked)).rowcount
-    await conn.execute(_ERASING["eraser"])
+    await conn.execute(_ROLES["eraser"])
 
 
 def _asked(traces: Traces, ids: list[MemoryId]) -> dict[str, Any]:

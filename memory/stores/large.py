@@ -25,7 +25,7 @@ from muniment.memory.stores.reach import heeded
 from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
 
-_LARGE, _READ, _WRITE = blocks("large"), blocks("read"), blocks("write")
+_LARGE, _ROLES, _WRITE = blocks("large"), blocks("roles"), blocks("write")
 # Times the candidates, and at all: with half of it some queries of several words miss two of the first ten (ADR 20).
 _WIDE, _NEAR = 6, 96
 _MOST = 10_000  # postings that are read; the words that have more only tell the found apart
@@ -72,7 +72,7 @@ class Indexes(Sessions):
         """See `Store.overgrown`. Revisions stand for memories: `index` counts."""
         named = {"least": least, "model": self._model, "some": _LEAST, "share": _SHARE}
         async with self._transaction() as conn:
-            await conn.execute(_READ["keeper"])
+            await conn.execute(_ROLES["keeper"])
             found = await (await conn.execute(_LARGE["overgrown"], named)).fetchall()
         return [Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"]) for row in found]
 
@@ -98,7 +98,7 @@ class Indexes(Sessions):
     @asynccontextmanager
     async def _inside(self, conn: Connection, scope: Scope) -> AsyncIterator[dict[str, Any]]:
         async with conn.transaction():
-            await conn.execute(_LARGE["app"])
+            await conn.execute(_ROLES["app"])
             await conn.execute(_WRITE["enter"], {"space": scope.space})
             yield {"space": scope.space, "owner": scope.owner, "model": self._model, "own": _OWN, **rows.OF_USER}
 

@@ -10,7 +10,7 @@ from psycopg.rows import dict_row
 from muniment.memory.errors import Busy
 from muniment.memory.stores.sql import blocks
 
-_LOCKS = blocks("locks")
+_LOCKS, _ROLES = blocks("locks"), blocks("roles")
 
 
 async def busy(conn: AsyncConnection[Any], name: LiteralString | int, doing: str, way: str) -> Busy:
@@ -18,6 +18,6 @@ async def busy(conn: AsyncConnection[Any], name: LiteralString | int, doing: str
     in the role that logs in from then on, until its transaction ends: another role's doings are not shown."""
     cursor = conn.cursor(row_factory=dict_row)
     key = name if isinstance(name, int) else None
-    await cursor.execute(_LOCKS["own_role"])
+    await cursor.execute(_ROLES["own"])
     found = await (await cursor.execute(_LOCKS["holder"], {"key": key, "name": name})).fetchone()
     return Busy.told(doing, way, **(found or {}))

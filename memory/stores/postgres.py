@@ -45,7 +45,7 @@ from muniment.memory.stores.switch import Switches
 from muniment.memory.stores.tending import STANDING, Tendings, wake
 from muniment.memory.stores.waiting import Waitings
 
-_WRITE, _READ = blocks("write"), blocks("read")
+_WRITE, _READ, _ROLES = blocks("write"), blocks("read"), blocks("roles")
 _NARROWED: tuple[LiteralString, ...] = (
     "categories", "kinds", "trusts", "pinned", "tag", "since", "until", "contains", "beginning",
 )  # fmt: skip
@@ -205,7 +205,7 @@ class PostgresStore(
     async def spaces(self) -> AsyncIterator[Scope]:
         """See `Store.spaces`."""
         async with self._transaction() as conn:
-            await conn.execute(_READ["keeper"])
+            await conn.execute(_ROLES["keeper"])
             found = await (await conn.execute(_READ["spaces"])).fetchall()
         for row in found:
             yield Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"])

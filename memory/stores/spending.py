@@ -17,7 +17,7 @@ from muniment.memory.stores import rows
 from muniment.memory.stores.pool import Connection, Sessions, one
 from muniment.memory.stores.sql import blocks
 
-_BOOKS, _READ = blocks("books"), blocks("read")
+_BOOKS, _ROLES, _WRITE = blocks("books"), blocks("roles"), blocks("write")
 
 
 class Spending(Sessions):
@@ -40,7 +40,7 @@ class Spending(Sessions):
         async with self._keeping(scope) as conn:
             lines = await (await conn.execute(_BOOKS["spent"], named)).fetchall()
             days = await (await conn.execute(_BOOKS["days"], named)).fetchall()
-            await conn.execute(_READ["keeper"])
+            await conn.execute(_ROLES["keeper"])
             counted = await conn.execute(_BOOKS["facts"], named | {"since": _start(since)})
             facts = one(await counted.fetchone())["facts"]
         return Books(
@@ -70,7 +70,7 @@ class Spending(Sessions):
     async def _keeping(self, scope: Scope) -> AsyncIterator[Connection]:
         """One transaction in the books of the scope's tenant."""
         async with self._calling(once=False) as conn:
-            await conn.execute(_BOOKS["enter"], {"space": scope.tenancy})
+            await conn.execute(_WRITE["enter"], {"space": scope.tenancy})
             yield conn
 
 
@@ -81,13 +81,13 @@ async def reserve(
     a row was touched unless the budget is used up."""
     named = {"space": scope.tenancy, "day": day, "most_tokens": tokens, "most_micros": micros}
     wanted = {"tokens": charge.input_tokens + charge.output_tokens, "micros": charge.micros}
-    await conn.execute(_BOOKS["enter"], {"space": scope.tenancy})
+    await conn.execute(_WRITE["enter"], {"space": scope.tenancy})
     return await conn.execute(_BOOKS["reserve"], named | wanted)
 
 
 async def settle(conn: Connection, scope: Scope, settlements: Sequence[Settlement]) -> None:
     """Send what `Store.settle` does, in the caller's transaction, which is in the books of the scope's tenant afterwards."""
-    await conn.execute(_BOOKS["enter"], {"space": scope.tenancy})
+    await conn.execute(_WRITE["enter"], {"space": scope.tenancy})
     # In one order, or two writers would wait for each other.
     for each in sorted(settlements, key=_order):
         named = {"space": scope.tenancy, "day": each.day}

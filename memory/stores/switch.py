@@ -15,7 +15,7 @@ from muniment.memory.stores.pool import Connection, Sessions, one
 from muniment.memory.stores.sql import blocks
 from muniment.memory.switching import Held, Stranger, Tally
 
-_SWITCH = blocks("switch")
+_SWITCH, _READ, _ROLES = blocks("switch"), blocks("read"), blocks("roles")
 _AT_ONCE = 256  # rows that are tidied in one transaction
 _FIRST = UUID(int=0)
 _ELSEWHERE = (
@@ -39,7 +39,7 @@ class Switches(Sessions):
         """See `Switching.tally`."""
         async with self._transaction() as conn:
             models = one(await (await conn.execute(_SWITCH["models"])).fetchone())
-            await conn.execute(_SWITCH["keeper"])
+            await conn.execute(_ROLES["keeper"])
             await conn.execute(_SWITCH["whole"])
             asked = {"model": models["next"] or models["used"], "next": models["next"]}
             counts = one(await (await conn.execute(_SWITCH["tally"], asked)).fetchone())
@@ -58,7 +58,7 @@ class Switches(Sessions):
         asked = named | {"after": after, "limit": limit}
         text = _SWITCH["strangers"].replace("{changed}", _SWITCH["changed"] if since else "")
         async with self._reading(scope, None) as conn:
-            rev = await conn.execute(_SWITCH["rev"], asked)
+            rev = await conn.execute(_READ["rev"], asked)
             found = await conn.execute(text, asked)
         return Revision(one(await rev.fetchone())["rev"]), [
             Stranger(id=MemoryId(row["memory_id"]), since=Revision(row["since"]), text=row["text"])
@@ -142,9 +142,9 @@ class Switches(Sessions):
 
 
 async def _unswept(conn: Connection, run: UUID) -> list[tuple[Scope, Revision]]:
-    await conn.execute(_SWITCH["keeper"])
+    await conn.execute(_ROLES["keeper"])
     found = await (await conn.execute(_SWITCH["unswept"], {"run": run})).fetchall()
-    await conn.execute(_SWITCH["app"])
+    await conn.execute(_ROLES["app"])
     return [
         (Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"]), Revision(row["since"]))
         for row in found

@@ -19,7 +19,7 @@ from muniment.memory.stores.pool import Connection, Sessions, one
 from muniment.memory.stores.sql import blocks
 from muniment.memory.upkeep import Due, Terms
 
-_TENDING, _READ = blocks("tending"), blocks("read")
+_TENDING, _ROLES = blocks("tending"), blocks("roles")
 STANDING = _TENDING["standing"]
 _LOCK = 0x6D756E69726F756E  # a round: one at a time in a database
 _PAGE = 5_000
@@ -76,7 +76,7 @@ class Tendings(Sessions):
             async with self._writing(scope) as conn:
                 named: dict[str, Any] = {"space": scope.space, "before": turns_before, "limit": _TURNS}
                 stale = await (await conn.execute(_TENDING["stale_turns"], named)).fetchall()
-                await conn.execute(_TENDING["eraser"])
+                await conn.execute(_ROLES["eraser"])
                 found = named | {"ids": [one["turn_id"] for one in stale]}
                 gone += (await conn.execute(_TENDING["drop_turns"], found)).rowcount
                 if len(stale) < _TURNS:
@@ -104,9 +104,9 @@ class Tendings(Sessions):
             if not one(await (await conn.execute(_TENDING["alone"], {"lock": _LOCK})).fetchone())["mine"]:
                 return None
             while True:
-                await conn.execute(_READ["keeper"])
+                await conn.execute(_ROLES["keeper"])
                 found = await (await conn.execute(_TENDING["due_spaces"], asked)).fetchall()
-                await conn.execute(_TENDING["app"])
+                await conn.execute(_ROLES["app"])
                 scopes = [_scope(space) for space in found]
                 jobs = [row(Job(name="tend", scope=scope)) for scope in scopes]
                 named = {

@@ -1,6 +1,3 @@
--- name: enter
-select muniment.enter_space(%(space)s, null), set_config('role', 'muniment_app', true)
-
 -- name: reserve (no row: the day is at its budget already; one statement, so that many at once are counted one by one)
 insert into muniment.spend_days as d (space_id, day, tokens, micros)
 values (%(space)s, %(day)s, %(tokens)s, %(micros)s)

@@ -1,6 +1,3 @@
--- name: expect
-select muniment.expect_embedder(%(model)s)
-
 -- name: active (a procedure is nobody's duplicate: two of one goal are made one where they are learned)
 m.space_id = %(space)s and m.state = 'active' and m.kind <> 'procedural'
   and (m.embedding_model = %(model)s or m.next_model = %(model)s)

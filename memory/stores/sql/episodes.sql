@@ -5,7 +5,7 @@ where m.space_id = %(space)s and m.state = 'active' and m.category = %(category)
 order by m.updated_at desc, m.memory_id
 
 -- name: untold (the user's turns of a thread that no episode tells of, oldest first)
-select t.turn_id, t.role, t.text, t.at, t.session_id, t.thread_id, t.actor, t.source, t.path, t.tags, t.recalled
+select {{extract.turn}}
 from muniment.turns t
 where t.space_id = %(space)s and t.thread_id = %(thread)s and t.role = 'user' and t.at >= %(since)s
   and not exists (

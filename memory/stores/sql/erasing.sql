@@ -1,6 +1,3 @@
--- name: eraser
-select set_config('role', 'muniment_eraser', true)
-
 -- name: lock (waits for everybody who writes into the space or refers to it, and lets nobody begin)
 select rev from muniment.spaces where space_id = %(space)s for update
 
@@ -161,9 +158,6 @@ update muniment.consent_requests set old = null where space_id = %(space)s and o
 update muniment.turns set recalled = array(
   select r.print from unnest(recalled) with ordinality r (print, n) where r.print <> all(%(prints)s) order by r.n)
 where space_id = %(space)s and recalled && %(prints)s
-
--- name: app
-select set_config('role', 'muniment_app', true)
 
 -- name: jobs_of_turns
 delete from jobs.procrastinate_jobs where args ->> 'key' = any(%(keys)s) and starts_with(queueing_lock, %(space)s::text || ':')

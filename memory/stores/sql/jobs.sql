@@ -121,7 +121,7 @@ select task_name as name, count(*) filter (where status = 'todo' and coalesce(sc
 from jobs.procrastinate_jobs where status in ('todo', 'doing') group by task_name order by task_name
 
 -- name: unextracted (what the user said and no model has looked at, and no job will)
-select turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled from muniment.turns t
+select {{extract.turn}} from muniment.turns t
 where space_id = %(space)s and role = 'user' and (at, turn_id) > (%(at)s, %(turn_id)s)
   and not exists (select from muniment.extractions e
     where e.space_id = %(space)s and e.turn_id = t.turn_id and e.source = 'model')

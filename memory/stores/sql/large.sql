@@ -160,9 +160,6 @@ select set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advi
 -- name: analyze (a table that has just been filled is planned for as an empty one)
 analyze muniment.memories (space_id, memory_id, state, category), muniment.postings, muniment.journal (space_id, rev, memory_id)
 
--- name: app
-select set_config('role', 'muniment_app', true)
-
 -- name: all (how many spaces have an index)
 select count(*) as indexes from pg_catalog.pg_index i join pg_catalog.pg_class c on c.oid = i.indexrelid
 where i.indrelid = 'muniment.memories'::regclass and starts_with(c.relname, 'memories_near_')

@@ -1,6 +1,3 @@
--- name: own_role
-select set_config('role', 'none', true)
-
 -- name: holder (a lock lasts as long as its transaction or, without one, its session)
 select a.pid, coalesce(a.xact_start, a.backend_start) as since
 from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a using (pid),

@@ -120,8 +120,5 @@ select count(*) filter (where state = 'active') as active, count(*) as memories,
   (select count(*) from muniment.relations where space_id = %(space)s) as relations
 from muniment.memories where space_id = %(space)s
 
--- name: keeper
-select set_config('role', 'muniment_keeper', true)
-
 -- name: spaces
 select tenant_id, owner_id, owner_type from muniment.spaces order by created_at, space_id

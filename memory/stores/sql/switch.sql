@@ -13,9 +13,6 @@ on conflict do nothing
 select set_config('idle_in_transaction_session_timeout', '0', true),
   pg_try_advisory_xact_lock(hashtext('muniment embedder switch')) as mine
 
--- name: rev
-select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0) as rev
-
 -- name: models (the one in use, and the one of the switch under way)
 select (select model from muniment.embedders where active) as used,
   (select model from muniment.embedders where run is not null) as next
@@ -45,12 +42,6 @@ select model from muniment.embedders order by model for share
 
 -- name: alone (no writer of the space is at work until the end of the transaction)
 select rev from muniment.spaces where space_id = %(space)s for share
-
--- name: keeper
-select set_config('role', 'muniment_keeper', true)
-
--- name: app
-select set_config('role', 'muniment_app', true)
 
 -- name: unswept (spaces with changes after what the run has swept)
 select s.tenant_id, s.owner_id, s.owner_type, coalesce(w.rev, 0) as since

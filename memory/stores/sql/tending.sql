@@ -81,9 +81,6 @@ select seen as memory_id from stays where memory_id not in (select memory_id fro
 select m.memory_id, case when m.state = 'superseded' then m.superseded_by end as heir from muniment.memories m
 where m.space_id = %(space)s and m.memory_id =
 
--- name: eraser
-select set_config('role', 'muniment_eraser', true)
-
 -- name: stale_turns (those that a job wants stay until it is done)
 select turn_id from muniment.turns t
 where space_id = %(space)s and at < %(before)s
@@ -111,9 +108,6 @@ where r.space_id = %(space)s and r.ended_at < %(before)s and r.same + r.supersed
 
 -- name: alone
 select pg_try_advisory_xact_lock(%(lock)s) as mine
-
--- name: app
-select set_config('role', 'muniment_app', true)
 
 -- name: due_spaces (what was tended by a clock that was ahead has all its times from there)
 select space_id, tenant_id, owner_id, owner_type from muniment.spaces
