@@ -96,7 +96,7 @@ class PooledSaver(AsyncPostgresSaver):
         held, told = checkpoint.copy(), config.copy()
         # Stored are the texts, and of the rest what is new.
         held["channel_values"] = {
-            name: self._safe(name, one) if name in new_versions or isinstance(one, str) else one
+            name: self.stored(name, one) if name in new_versions or isinstance(one, str) else one
             for name, one in checkpoint["channel_values"].items()
         }
         told["metadata"] = safe(config.get("metadata", {}), self._redact) | self._of_whom(config)
@@ -106,7 +106,7 @@ class PooledSaver(AsyncPostgresSaver):
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """See `BaseCheckpointSaver.aput_writes`."""
-        held = [(name, self._safe(name, value)) for name, value in writes]
+        held = [(name, self.stored(name, value)) for name, value in writes]
         await super().aput_writes(config, held, task_id, task_path)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
@@ -140,7 +140,7 @@ class PooledSaver(AsyncPostgresSaver):
 
     def stored(self, channel: str, value: Any) -> Any:
         """What becomes of a channel's value when it is saved."""
-        return self._safe(channel, value)
+        return value if channel in IDS else safe(value, self._redact)
 
     @asynccontextmanager
     async def cursor(self) -> AsyncIterator[AsyncCursor[DictRow]]:
@@ -218,9 +218,6 @@ class PooledSaver(AsyncPostgresSaver):
     def _logged_in(self, config: RunnableConfig) -> bool:
         runtime = config["configurable"].get(_OF_A_RUN)
         return isinstance(runtime, Runtime) and identity(runtime, config["configurable"]) is not None
-
-    def _safe(self, channel: str, value: Any) -> Any:
-        return value if channel in IDS else safe(value, self._redact)
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:

@@ -217,9 +217,7 @@ async def _round(
     return freed
 
 
-async def _crowded(
-    saver: Tables, keep: int, before: str, threads: Sequence[str] | None
-) -> AsyncIterator[str]:  # fmt: skip
+async def _crowded(saver: Tables, keep: int, before: str, threads: Sequence[str] | None) -> AsyncIterator[str]:
     """The threads that may have something to remove."""
     if threads is not None:
         for thread in threads:

@@ -26,10 +26,8 @@ from muniment.memory.upkeep import Scrubbed
 
 _NO_KEY = SecretStr("none")  # local endpoints want no key, the client wants one
 
-heeded, silence = (
-    reach.heeded,
-    reach.silence,
-)  # for connections that are not a store's: the checkpointer has a pool of its own
+# For connections that are not a store's: the checkpointer has a pool of its own.
+heeded, silence = reach.heeded, reach.silence
 
 
 def memory(

@@ -157,9 +157,7 @@ class Extracted:
     refused: tuple[str, ...] = ()
     prompt: str | None = None  # version
     model: str | None = None
-    since: Revision | None = (
-        None  # of the space that was looked at: what is erased after it makes the plan a `Conflict`
-    )
+    since: Revision | None = None  # that was looked at: what is erased after it makes the plan a `Conflict`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

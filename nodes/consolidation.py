@@ -20,7 +20,7 @@ from muniment.memory.errors import BadInput
 from muniment.memory.records import MemoryId, Scope, evolve
 from muniment.memory.settings import Settings
 from muniment.memory.upkeep import Finding, Judgement, Pair, Run
-from muniment.nodes.state import Who, scope
+from muniment.nodes.state import Who, given, scope
 
 _RUN: TypeAdapter[Run] = TypeAdapter(Run)
 _BUSY = "Another consolidation of this memory is under way, or one has died less than its lease ago: nothing was done."
@@ -150,9 +150,8 @@ def _over(found: Night) -> Night:
 
 def _who(state: Night, runtime: Runtime[Who], config: RunnableConfig, settings: Settings) -> Scope:
     """Whose memory it is, without what differs from turn to turn; an authenticated user has no other's."""
-    said: dict[str, Any] = dict(state)
-    given: Who | None = runtime.context  # a run without a context has none, whatever LangGraph's types say
-    user, tenant = said.get("user") or (given or Who()).user, said.get("tenant") or (given or Who()).tenant
+    said, who = dict[str, Any](state), given(runtime)
+    user, tenant = said.get("user") or who.user, said.get("tenant") or who.tenant
     if not isinstance(user, str) or not (tenant is None or isinstance(tenant, str)):
         raise BadInput("input: user and tenant are texts")
     return scope(runtime.override(context=Who(user=user, tenant=tenant)), config, settings.tenant).whose

@@ -14,7 +14,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.runtime import Runtime
 
-from muniment.nodes.state import State, Who
+from muniment.nodes.state import State, Who, given
 
 # Where LangGraph tells a node which saver its run has: a graph is compiled, and on the server served, with one that
 # its builder does not know.
@@ -158,8 +158,7 @@ async def go_on(state: State, runtime: Runtime[Who], config: RunnableConfig, *, 
 
 
 def _now(runtime: Runtime[Who]) -> bool:
-    given: Who | None = runtime.context  # a run without a context has none, whatever LangGraph's types say
-    return given is not None and given.memory == "now"
+    return given(runtime).memory == "now"
 
 
 def _known(state: State) -> int | None:

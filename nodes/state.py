@@ -109,7 +109,7 @@ def scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
     """Who is asking; `tenant` is the server's. An authenticated user wins over the context.
 
     Raises Denied when the context names somebody else, BadInput when it names nobody."""
-    who = _given(runtime)
+    who = given(runtime)
     configurable = config.get("configurable", {})
     known = identity(runtime, configurable)
     if known and who.user not in {ANYONE, known}:
@@ -151,9 +151,10 @@ def speaker(state: State, runtime: Runtime[Who], config: RunnableConfig, tenant:
     return who
 
 
-def _given(runtime: Runtime[Who]) -> Who:
-    given: Who | None = runtime.context  # a run without a context has none, whatever LangGraph's types say
-    return given or Who()
+def given(runtime: Runtime[Who]) -> Who:
+    """The context of a run, as the caller has given it."""
+    context: Who | None = runtime.context  # a run without a context has none, whatever LangGraph's types say
+    return context or Who()
 
 
 def identity(runtime: Runtime[Who], configurable: dict[str, Any]) -> str | None:

@@ -79,12 +79,11 @@ def listed(typed: Sequence[str] | None, what: str) -> tuple[str, ...]:
     return found
 
 
-def known_agent(settings: Settings, agent: str) -> str:
-    """An agent's name as typed. Raises BadInput for one without an allowlist."""
+def known_agent(settings: Settings, agent: str) -> None:
+    """Raises BadInput for an agent without an allowlist."""
     if agent not in settings.allowlists:
         known = ", ".join(sorted(settings.allowlists))
         raise BadInput(f"--agent: unknown agent {agent!r}; allowed: {known}", agent=agent)
-    return agent
 
 
 def request(settings: Settings, text: str, what: str, more: Mapping[str, Any], narrowed: Sequence[str] | None) -> Query:

@@ -52,7 +52,7 @@ class Talk:
         model = bootstrap.chat_model(self.settings)
         if model is not None:
             self._open.push_async_callback(model.close)
-        if model is not None:  # what needs none is no matter of the minutes that a chat lasts
+            # What needs none is no matter of the minutes that a chat lasts.
             await self._open.enter_async_context(bootstrap.working(self.settings, memory))
         await self._open.enter_async_context(tidying(saver, self.settings))
         self._graph = build(memory, model, self.settings).compile(checkpointer=saver)
@@ -64,9 +64,8 @@ class Talk:
         """One turn: `reply, rev, header, context, writes`, and `warnings`, sentences on what did not work.
 
         `told` gets the turn as it is when the reply is there, before it is recorded."""
-        with suppress(
-            StoreError
-        ):  # the checkpoints cannot start an embedded server that has ended; without memory they can do
+        # The checkpoints cannot start an embedded server that has ended; without memory they can do.
+        with suppress(StoreError):
             await self._memory.open()
         said, state = Input(messages=[HumanMessage(text)]), State()
         # Sync: what a crash interrupts is then in the checkpoint, and is finished at the next start.

@@ -21,7 +21,6 @@ from muniment.memory.settings import Settings, load
 if TYPE_CHECKING:
     from muniment.memory.engine import Memory
 
-_SHORT_KEY = 8
 _CATCH_UP_SECONDS = 3600.0
 _NO_MODEL = (
     "No model is configured (MUNIMENT_MODEL, OPENAI_API_KEY), so what needs one waits; nothing of it is lost or tried."
@@ -139,7 +138,7 @@ def _line(outcome: Outcome) -> dict[str, Any]:
 
 
 def _sentence(outcome: Outcome) -> str:
-    what = f"{outcome.job.name} {outcome.job.key[:_SHORT_KEY]}".strip()
+    what = f"{outcome.job.name} {screen.short(outcome.job.key)}".strip()
     took = f"{outcome.seconds:.1f} s"
     if outcome.again:
         why = f"{outcome.failed} after {took}" if outcome.failed else "not ready yet"

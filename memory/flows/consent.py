@@ -74,7 +74,7 @@ async def expire(house: House, scope: Scope) -> int:
     return len(due)
 
 
-async def perform(house: House, scope: Scope, key: str) -> int:  # noqa: ARG001 - every job has a key, this one's is a day
+async def perform(house: House, scope: Scope, _day: str) -> int:
     """The job `expire`."""
     return await expire(house, scope)
 

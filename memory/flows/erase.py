@@ -43,7 +43,8 @@ async def traces(house: House, scope: Scope, memory_id: MemoryId | None) -> Trac
     fresh, derived = texts, dict[str, None]()
     while fresh:  # what goes with it was shown and repeated elsewhere, too
         async for turn in _ledger(house, scope):
-            if echoes(fresh, turn) if derived else says(fresh, turn.text) or tells(fresh, turn):
+            said = echoes(fresh, turn) if derived else says(fresh, turn.text) or tells(fresh, turn)
+            if said:
                 turns[turn.id] = None
             known = frozenset(turn.recalled)
             if turn.thread and any(repeats(text, known) for text in fresh):

@@ -138,28 +138,23 @@ def _safe(house: House, message: ChatMessage) -> ChatMessage:
         )
         for one in message.tool_calls
     )
-    return evolve(message, content=_safe_text(house, message.content), tool_calls=calls)
+    return evolve(message, content=_without_secrets(house, message.content), tool_calls=calls)
 
 
-def _safe_text(house: House, text: str) -> str:
+def _without_secrets(house: House, text: str) -> str:
+    """As `safe_text`, but a text that holds none stays as it is, to the byte: what is sent again begins as it did."""
     return house.resaid(text) if len(text) <= _SHORT else house.redact(text)
 
 
 async def _reserve(house: House, scope: Scope, day: date, guess: Charge) -> Charge | None:
     """Charge the estimate to the day; None when there is no budget. Raises OverBudget, ModelUnavailable."""
-    spend = house.settings.spend
-    if spend.daily_tokens is None and spend.daily_money is None:
-        return None
-    await _charged(house, scope, day, guess)
-    return guess
-
-
-async def _charged(house: House, scope: Scope, day: date, guess: Charge) -> None:
     tokens, micros = limits(house, guess.model)
+    if tokens is None and micros is None:
+        return None
     try:
         await house.settle(scope)
         if await house.store.reserve(scope, day, guess, tokens, micros):
-            return
+            return guess
     except StoreError as error:
         # A budget that cannot be read cannot be kept to.
         raise ModelUnavailable("the budget cannot be read, so the model is not asked") from error

@@ -147,7 +147,7 @@ class Queues(Sessions):
             return await (await conn.execute(_JOBS[name], values)).fetchone()
 
     async def _together(self, *names: str, **values: Any) -> int:
-        """Several statements in one transaction; the rows that the last one touched, or the one before a `leave`."""
+        """Several statements in one transaction; the rows that the last one touched."""
         async with self._transaction() as conn:
             for name in names:
                 touched = (await conn.execute(_JOBS[name], values)).rowcount
