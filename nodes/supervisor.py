@@ -9,11 +9,11 @@ from langgraph.types import Command
 
 from muniment.memory import wire
 from muniment.memory.engine import Memory
-from muniment.memory.errors import ModelError, MunimentError
+from muniment.memory.errors import BadInput, ModelError, MunimentError
 from muniment.memory.ports import ChatMessage, ChatModel
 from muniment.memory.records import Query, Revision, Scope
 from muniment.memory.settings import Settings
-from muniment.nodes import dialogue, offline, past
+from muniment.nodes import dialogue, offline, past, trouble
 from muniment.nodes.acting import latest, waiting
 from muniment.nodes.dialogue import converse, prompt
 from muniment.nodes.state import State, Task, Who, asked, speaker
@@ -40,9 +40,10 @@ async def supervisor(
         return Command(goto="episodic", update=place)
     text = "\n".join(str(one.text) for one in said)
     if model is None or state.get("refused") or not text.strip():
-        found = await _found(memory, who, state, text)
-        place |= State(recalled=[*state.get("recalled", ()), *memory.fingerprints(*found)])
-        return Command(goto="episodic", update=place | _unasked(state, text, found, configured=model is not None))
+        found, lost = await _found(memory, who, state, text)
+        place |= lost | State(recalled=[*state.get("recalled", ()), *memory.fingerprints(*found)])
+        said_so = _unasked(state | lost, text, found, configured=model is not None)
+        return Command(goto="episodic", update=place | said_so)
     toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=NAME, as_of=place["as_of"], turn=str(said[-1].id),
                       since=latest(state),
                       colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else ())  # fmt: skip
@@ -51,10 +52,11 @@ async def supervisor(
     except ModelError as error:
         note = f"{dialogue.failed(error)}, so this is from memory alone."
         place |= State(acts=waiting(state, who, toolbox.acts))
-        found = await _found(memory, who, state, text)
+        found, lost = await _found(memory, who, state, text)
         shown = (*toolbox.recalled, *memory.fingerprints(*found))
-        place |= State(recalled=[*state.get("recalled", ()), *shown])
-        return Command(goto="episodic", update=place | _said(_with(offline.answer(state, text, found), state, note)))
+        place |= lost | State(recalled=[*state.get("recalled", ()), *shown])
+        reply = _with(offline.answer(state | lost, text, found), state | lost, note)
+        return Command(goto="episodic", update=place | _said(reply))
     place |= State(acts=waiting(state, who, toolbox.acts))
     if toolbox.recalled:
         place |= State(recalled=[*state.get("recalled", ()), *toolbox.recalled])
@@ -71,17 +73,19 @@ async def _ask(
     return await converse(model, messages, toolbox, settings.model.tool_rounds)
 
 
-async def _found(memory: Memory, who: Scope, state: State, text: str) -> list[str]:
+async def _found(memory: Memory, who: Scope, state: State, text: str) -> tuple[list[str], State]:
     """What memory says to a question, at the revision that the turn read, where the context does not: the lasting part of
-    it is there whatever is asked."""
+    it is there whatever is asked. Where memory fails, why the reply is without it: that is not to know nothing."""
     rev = state.get("rev")
     if rev is None or not offline.open_question(state, text):
-        return []
+        return [], State()
     try:
         answer = await memory.query(who, NAME, Query(text=text, as_of=Revision(rev)))
-    except MunimentError:
-        return []
-    return [str(wire.hit(hit, "bullets")["text"]) for hit in answer.hits]
+    except BadInput:  # what the turn has read was erased since
+        return [], State()
+    except MunimentError as error:
+        return [], State(unread=await trouble.note(memory, who, "context", "search", error))
+    return [str(wire.hit(hit, "bullets")["text"]) for hit in answer.hits], State()
 
 
 def _unasked(state: State, text: str, found: list[str], *, configured: bool) -> State:

@@ -20,10 +20,13 @@ from muniment.graph.checkpointer import open_saver
 from muniment.graph.supervisor import build
 from muniment.graph.turn import settle, thread_key
 from muniment.memory import bootstrap
-from muniment.memory.errors import Denied, StoreError
+from muniment.memory.engine import Memory
+from muniment.memory.errors import Denied, StoreDown, StoreError
+from muniment.memory.looks import Search
 from muniment.memory.models.fakes import FixedClock, HashEmbedder
 from muniment.memory.plan import Receipt
-from muniment.memory.records import Scope, Turn
+from muniment.memory.ports import Sight
+from muniment.memory.records import Reader, Scope, Turn
 from muniment.memory.settings import Settings, load
 from muniment.nodes.state import Input, State, Who
 from tests.graph.conftest import STORY, Talk, last
@@ -97,6 +100,25 @@ async def test_what_memory_missed_it_gets_later(
     assert [at for _, at, text in turns if text == STORY] == [said_at]
     events = await rows(database_url, "select distinct node from muniment.events where status = 'error'")
     assert {node for (node,) in events} >= {"context", "hotpath"}
+
+
+async def test_memory_that_fails_is_not_memory_that_knows_nothing(
+    talk: Callable[..., Talk], memory: Memory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The look beside the context fails: the reply says so, and not that nothing is remembered."""
+    here, look = talk(), memory.house.store.look
+    await here.say(STORY)
+
+    async def once(reader: Reader, search: Search | None, **more: Any) -> Sight:
+        if more["as_of"] is not None:
+            raise StoreDown
+        return await look(reader, search, **more)
+
+    monkeypatch.setattr(memory.house.store, "look", once)
+    state = await here.say("Who is Zoe?", thread="b")
+    assert state["header"]
+    assert "(StoreDown), so this reply was made without it" in last(state)
+    assert "nothing in memory" not in last(state)
 
 
 async def test_too_long_a_message_is_refused_in_words(talk: Callable[..., Talk]) -> None:
