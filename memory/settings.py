@@ -55,11 +55,9 @@ def embedder_setting(model: str) -> str:
     return model if model in (DEFAULT_EMBEDDER, HASH_EMBEDDER) else OPENAI + model
 
 
-class Settings(Part):
-    """All settings. Make it with `load`; for a variant use `model_copy(update=…)`."""
+class _Sections(Part):
+    """What the settings have as the files say it."""
 
-    categories: dict[str, Category]
-    allowlists: dict[str, tuple[str, ...]]
     limits: Limits
     recall: Recall
     delta: DeltaHeader
@@ -78,6 +76,13 @@ class Settings(Part):
     procedures: Procedures
     database: Database
     jobs: Jobs
+
+
+class Settings(_Sections):
+    """All settings. Make it with `load`; for a variant use `model_copy(update=…)`."""
+
+    categories: dict[str, Category]
+    allowlists: dict[str, tuple[str, ...]]
     home: Path
     database_url: SecretStr | None = None
     checkpoints_url: SecretStr | None = None
@@ -105,31 +110,19 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         content = _Content.model_validate(source.tree)
     except ValidationError as error:
         _refuse(source, error)
+    categories, allowlists = _categories(source, content), _allowlists(source, content)
+    for check in (_recall, _embedders, _redact, _forgetting):
+        check(source, content)
+    model = env.text("MUNIMENT_MODEL")
+    _spend(source, content, model)
     return Settings(
-        categories=_categories(source, content),
-        allowlists=_allowlists(source, content),
-        recall=_recall(source, content),
-        embedders=_embedders(source, content),
-        redact=_redact(source, content),
-        limits=content.limits,
-        delta=content.delta,
-        write=content.write,
-        model=content.model,
-        consent=content.consent,
-        spend=_spend(source, content, env.text("MUNIMENT_MODEL")),
-        episodes=content.episodes,
-        insights=content.insights,
-        consolidation=content.consolidation,
-        forgetting=_forgetting(source, content),
-        session_ledger=content.session_ledger,
-        checkpoints=content.checkpoints,
-        procedures=content.procedures,
-        database=content.database,
-        jobs=content.jobs,
+        **{name: getattr(content, name) for name in _Sections.model_fields},
+        categories=categories,
+        allowlists=allowlists,
         home=env.path("MUNIMENT_HOME") or Path(platformdirs.user_data_dir("muniment")),
         database_url=env.secret("MUNIMENT_DATABASE_URL", _is_dsn, _DSN),
         checkpoints_url=env.secret("MUNIMENT_CHECKPOINTS_URL", _is_dsn, _DSN),
-        chat_model=env.text("MUNIMENT_MODEL"),
+        chat_model=model,
         api_key=env.secret("OPENAI_API_KEY", _is_one_word, "one word without spaces"),
         base_url=env.text("OPENAI_BASE_URL", _is_url, "an http:// or https:// URL"),
         embedder=env.text("MUNIMENT_EMBEDDER", is_embedder, "a model's name, or openai:NAME") or DEFAULT_EMBEDDER,
@@ -230,27 +223,9 @@ class _Categories(Part):
     custom: Annotated[tuple[_Custom, ...], Field(strict=False)]
 
 
-class _Content(Part):
+class _Content(_Sections):
     categories: _Categories
     allowlists: dict[str, Texts]
-    limits: Limits
-    recall: Recall
-    delta: DeltaHeader
-    write: Writing
-    embedders: dict[str, Profile]
-    redact: Redact
-    model: ModelLimits
-    consent: ConsentRules
-    spend: Spending
-    episodes: Episodes
-    insights: Insights
-    consolidation: Consolidation
-    forgetting: Forgetting
-    session_ledger: Ledger
-    checkpoints: Checkpoints
-    procedures: Procedures
-    database: Database
-    jobs: Jobs
 
 
 _WANTED = {
@@ -313,13 +288,12 @@ def _allowlists(source: _Source, content: _Content) -> dict[str, tuple[str, ...]
     return {agent: tuple(dict.fromkeys(names)) for agent, names in content.allowlists.items()}
 
 
-def _recall(source: _Source, content: _Content) -> Recall:
+def _recall(source: _Source, content: _Content) -> None:
     if content.recall.top_k > content.limits.top_k:
         raise source.bad(("recall", "top_k"), f"is {content.recall.top_k}; allowed: at most limits.top_k")
-    return content.recall
 
 
-def _embedders(source: _Source, content: _Content) -> dict[str, Profile]:
+def _embedders(source: _Source, content: _Content) -> None:
     for name, profile in content.embedders.items():
         values = profile.model_dump()
         for high, sign, low in (("auto", ">=", "check"), ("check", ">=", "fallback"), ("ceiling", ">", "floor")):
@@ -327,19 +301,17 @@ def _embedders(source: _Source, content: _Content) -> dict[str, Profile]:
                 paths = [("embedders", name, key) for key in (low, high)]
                 path = next((path for path in paths if source.wrote(path)), paths[0])
                 raise source.bad(path, f"allowed: {high} {sign} {low}, but they are {values[high]} and {values[low]}")
-    return content.embedders
 
 
-def _spend(source: _Source, content: _Content, model: str | None) -> Spending:
+def _spend(source: _Source, content: _Content, model: str | None) -> None:
     """A model without a price costs nothing: a budget in money would never end, at the smallest error in a name."""
     if content.spend.daily_money is not None and model is not None and model not in content.spend.prices:
         raise source.bad(
             ("spend", "prices"), f"has no price of MUNIMENT_MODEL ({model}), which spend.daily_money needs"
         )
-    return content.spend
 
 
-def _forgetting(source: _Source, content: _Content) -> Forgetting:
+def _forgetting(source: _Source, content: _Content) -> None:
     owners, kinds = get_args(OwnerType), source.default.tree["forgetting"]["scopes"]
     for name in content.forgetting.scopes:
         owner, _, named = name.partition(":")
@@ -352,10 +324,9 @@ def _forgetting(source: _Source, content: _Content) -> Forgetting:
             raise source.bad(
                 ("forgetting", "categories", name), f"there is no category {shown(name)}{meant(name, known)}"
             )
-    return content.forgetting
 
 
-def _redact(source: _Source, content: _Content) -> Redact:
+def _redact(source: _Source, content: _Content) -> None:
     for index, pattern in enumerate(content.redact.patterns):
         path: KeyPath = ("redact", "patterns", index)
         try:
@@ -367,4 +338,3 @@ def _redact(source: _Source, content: _Content) -> Redact:
             ) from error
         if empty:
             raise source.bad(path, "matches the empty text, so it would match everywhere")
-    return content.redact
