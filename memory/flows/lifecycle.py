@@ -51,7 +51,7 @@ async def page(house: House, scope: Scope, wanted: Listing, as_of: Revision | da
     _known("trust", wanted.trusts, TRUSTS)
     _known("state", wanted.states, STATES)
     then = await asof.revision(house, scope, as_of)
-    needle, tag = (clean(one) if one else None for one in (wanted.contains, wanted.tag))  # as they are stored
+    needle, tag = _sought("contains", wanted.contains), _sought("tag", wanted.tag)
     found = await house.store.listing(house.owner(scope), evolve(wanted, contains=needle, tag=tag), as_of=then)
     asof.reached(found.rev, then)
     return found
@@ -113,6 +113,15 @@ def forgotten(house: House, memory: Memory) -> Change:
 def _known(what: str, given: Sequence[str], allowed: Sequence[str]) -> None:
     if unknown := sorted(set(given) - set(allowed)):
         raise BadInput(f"unknown {what} {unknown[0]!r}; allowed: {', '.join(allowed)}")
+
+
+def _sought(what: str, given: str | None) -> str | None:
+    """A text as what is stored has it. Whoever seeks an empty one does not want all."""
+    if given is None:
+        return None
+    if not (text := clean(given)):
+        raise BadInput(f"{what}: is empty; give a text, or leave it out")
+    return text
 
 
 def _paged(limit: int, offset: int) -> None:

@@ -234,7 +234,7 @@ async def seen(house: House, scope: Scope, rev: Revision) -> None:
 def allow(house: House, agent: str, asked: Query, allowed: frozenset[str]) -> tuple[str, ...]:
     """The categories to search: without any named all but how-to memory. Raises BadInput for an unknown one, Denied for the
     whole request when one is denied."""
-    named = set(asked.categories) | ({asked.filters.category} if asked.filters.category else set())
+    named = {*asked.categories, *([] if asked.filters.category is None else [asked.filters.category])}
     if unknown := named - set(house.categories):
         known = ", ".join(sorted(house.categories))
         raise BadInput(f"unknown category {min(unknown)!r}; allowed: {known}")

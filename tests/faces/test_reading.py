@@ -157,6 +157,8 @@ FUTURE = f"{datetime.now(UTC) + timedelta(days=2):%Y-%m-%d}"
         (["list", "--category", "nope"], 2, "profile"),
         (["list", "--state", ","], 2, "soft_deleted"),
         (["list", "--category", ""], 2, "--category: is empty"),
+        (["list", "--contains", ""], 2, "contains: is empty"),
+        (["list", "--tag", "\x01"], 2, "tag: is empty"),
         (["query", "x", "--agent", "planner", "--category", " ,"], 2, "--category: is empty"),
         (["list", "--since", "x"], 2, "--since"),
         (["list", "--until", "x"], 2, "--until"),

@@ -137,6 +137,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"categories": ("activity\x00",)}, "unknown category"),
     ({"categories": ("\ud800",)}, "unknown category"),
     ({"filters": Filters(category="bogus")}, "unknown category 'bogus'"),
+    ({"filters": Filters(category="")}, "unknown category ''"),
     ({"filters": Filters(agent_id="a\x00")}, "has a NUL"),
     ({"filters": Filters(run_id="\ud800")}, "half a character"),
     ({"as_of": Revision(-1)}, "as_of"),
