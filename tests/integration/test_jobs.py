@@ -29,7 +29,7 @@ from muniment.memory.errors import (
 )
 from muniment.memory.flows.work import Worker
 from muniment.memory.models.clock import SystemClock
-from muniment.memory.models.fakes import HashEmbedder
+from muniment.memory.models.fakes import FixedClock, HashEmbedder
 from muniment.memory.models.scripted import ScriptedOpenAI
 from muniment.memory.plan import Job, JobName, Outcome, WritePlan
 from muniment.memory.records import Revision, evolve
@@ -39,6 +39,7 @@ from muniment.memory.stores.migrate import migrate
 from tests.engine import NOON, said, scope, settings
 
 SAID = ["I live in Porto.", "I like sailing.", "I work as a carpenter.", "I moved to Lisbon."]
+NOW = "select clock_timestamp() as at"  # by the queue's own clock
 Perform = Callable[[Job], Awaitable[None]]
 
 
@@ -213,10 +214,11 @@ async def test_over_budget_waits_for_the_next_day(memory: Memory, database_url: 
     async def perform(job: Job) -> None:
         raise OverBudget
 
-    await worker(memory, perform).run(drain=True)
-    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    late = [row["scheduled_at"] - today - timedelta(days=1) for row in rows(database_url)]
-    assert [timedelta(0) <= one < timedelta(minutes=1) for one in late] == [True]  # counted from the queue's own clock
+    store, rules = memory.house.store, memory.house.settings.jobs
+    before = rows(database_url, NOW)[0]["at"]
+    await Worker(store, perform, names=("extract",), clock=FixedClock(NOON), rules=rules).run(drain=True)
+    (row,) = rows(database_url)
+    assert before <= row["scheduled_at"] - timedelta(hours=12) <= rows(database_url, NOW)[0]["at"]
 
 
 async def test_retry_after_is_honoured(database_url: str) -> None:
@@ -230,11 +232,12 @@ async def test_retry_after_is_honoured(database_url: str) -> None:
             bootstrap.worker(tuned, memory, told.append, rounds=False) as hired,
         ):
             await memory.record(scope(), [said(SAID[0])])
+            before = rows(database_url, NOW)[0]["at"]
             await hired.run(drain=True)
     (outcome,) = told
     assert outcome.failed == "ModelRateLimited"
     (row,) = rows(database_url)
-    assert 35 < (row["scheduled_at"] - datetime.now(UTC)).total_seconds() <= 40
+    assert before <= row["scheduled_at"] - timedelta(seconds=40) <= rows(database_url, NOW)[0]["at"]
 
 
 async def test_what_is_gone_is_dropped(memory: Memory, database_url: str) -> None:
