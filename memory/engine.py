@@ -69,7 +69,7 @@ class Memory:
         self.house = house
 
     async def __aenter__(self) -> Self:
-        await self.house.open()
+        await self.house.enter()
         return self
 
     async def __aexit__(self, *_: object) -> None:

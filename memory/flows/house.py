@@ -95,6 +95,14 @@ class House:
         """Reach the database."""
         await self.store.open()
 
+    async def enter(self) -> None:
+        """As `open`, for whoever comes to `close` only if it succeeds."""
+        try:
+            await self.open()
+        except BaseException:
+            await self.close()
+            raise
+
     async def close(self) -> None:
         """Write the buffered events and let go of everything. Whoever is cancelled meanwhile, as by Ctrl-C, still writes them."""
         writing = asyncio.create_task(self._write_all())

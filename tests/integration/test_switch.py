@@ -186,6 +186,18 @@ async def test_the_keeper_sees_no_word(database_url: str) -> None:
                     conn.execute(f"select {column} from muniment.{table}")
 
 
+async def test_whoever_is_refused_leaves_nothing_open(database_url: str) -> None:
+    """An engine of another embedder, which cannot be opened, keeps no connection."""
+    async with engine(database_url) as old:
+        await fill(old, "ana", 1, 1)
+        before = len(asyncio.all_tasks())
+        async with unopened(database_url, NEXT) as new:
+            with pytest.raises(WrongEmbedder):
+                async with new:
+                    pass
+            assert len(asyncio.all_tasks()) == before
+
+
 async def test_an_empty_database_is_switched_at_once(database_url: str) -> None:
     """Also when it never had an embedder: then it has this one."""
     async with unopened(database_url, NEXT) as new:
