@@ -65,8 +65,12 @@ class Switching(Protocol):
 
     async def tally(self) -> Tally: ...
 
-    async def unswept(self, run: UUID) -> list[tuple[Scope, Revision]]:
-        """The spaces that changed since they were swept, and the revision up to which they are."""
+    async def unswept(self, run: UUID) -> list[Scope]:
+        """The spaces that changed since they were swept."""
+        ...
+
+    async def sweep(self, scope: Scope, run: UUID) -> Revision | None:
+        """Begin to sweep a space: the revision up to which it is swept; None where there is no such space."""
         ...
 
     async def strangers(
@@ -83,7 +87,7 @@ class Switching(Protocol):
         ...
 
     async def swept(self, scope: Scope, run: UUID, rev: Revision) -> None:
-        """Note that nothing of the space up to this revision is a stranger."""
+        """Note that nothing of the space up to this revision is a stranger; not where it was erased since the sweep began."""
         ...
 
     async def cut_over(self, run: UUID, last: Callable[[], Awaitable[None]]) -> None:

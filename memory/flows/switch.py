@@ -140,8 +140,10 @@ class Switch:
         if self._run is None:
             return 0
         done = 0
-        for scope, since in await self._store.unswept(self._run):
-            done += await self._swept(self._run, scope, since)
+        for scope in await self._store.unswept(self._run):
+            since = await self._store.sweep(scope, self._run)
+            if since is not None:
+                done += await self._swept(self._run, scope, since)
         return done
 
     async def _swept(self, run: UUID, scope: Scope, since: Revision) -> int:

@@ -45,10 +45,18 @@ class Switches(Sessions):
             counts = one(await (await conn.execute(_SWITCH["tally"], asked)).fetchone())
         return Tally(**models, **counts)
 
-    async def unswept(self, run: UUID) -> list[tuple[Scope, Revision]]:
+    async def unswept(self, run: UUID) -> list[Scope]:
         """See `Switching.unswept`."""
         async with self._transaction() as conn:
             return await _unswept(conn, run)
+
+    async def sweep(self, scope: Scope, run: UUID) -> Revision | None:
+        """See `Switching.sweep`."""
+        named = {"space": scope.space, "run": run}
+        async with self._sending(scope) as conn:
+            await conn.execute(_SWITCH["alone"], named)
+            begun = await (await conn.execute(_SWITCH["begun"], named)).fetchone()
+        return Revision(begun["rev"]) if begun else None
 
     async def strangers(
         self, scope: Scope, since: Revision, until: Revision | None, after: MemoryId, limit: int
@@ -141,14 +149,11 @@ class Switches(Sessions):
             return run
 
 
-async def _unswept(conn: Connection, run: UUID) -> list[tuple[Scope, Revision]]:
+async def _unswept(conn: Connection, run: UUID) -> list[Scope]:
     await conn.execute(_ROLES["keeper"])
     found = await (await conn.execute(_SWITCH["unswept"], {"run": run})).fetchall()
     await conn.execute(_ROLES["app"])
-    return [
-        (Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"]), Revision(row["since"]))
-        for row in found
-    ]
+    return [Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"]) for row in found]
 
 
 def _columns(pairs: Sequence[tuple[Stranger, Vector]]) -> dict[str, object]:

@@ -147,6 +147,28 @@ async def test_a_switch_that_was_overtaken_writes_nothing(database_url: str) -> 
         assert untidy(database_url) == without(database_url, "hash-50") == 0
 
 
+@pytest.mark.parametrize("anew", [False, True])
+async def test_a_space_that_is_erased_while_it_is_swept(database_url: str, *, anew: bool) -> None:
+    """The switch goes on; what the space is begun anew with gets its vectors, too."""
+    async with engine(database_url) as old:
+        mine = await fill(old, "ana", 3, 5)
+
+        async def erased() -> None:
+            if not embedder.texts > 3:
+                return
+            embedder.hook = None
+            await old.erase_space(mine)
+            if anew:
+                await old.ingest(mine, [note(text) for text in some(2, 6)])
+
+        embedder = Watched(40, erased)
+        async with unopened(database_url, embedder) as new:
+            await new.reembed()
+            assert embedder.hook is None
+            assert untidy(database_url) == without(database_url, embedder.name) == 0
+            assert len(await new.list(mine)) == 2 * anew
+
+
 async def nothing() -> None:
     """Nobody has anything left to do."""
 

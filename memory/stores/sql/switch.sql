@@ -44,13 +44,18 @@ select model from muniment.embedders order by model for share
 select rev from muniment.spaces where space_id = %(space)s for share
 
 -- name: unswept (spaces with changes after what the run has swept)
-select s.tenant_id, s.owner_id, s.owner_type, coalesce(w.rev, 0) as since
+select s.tenant_id, s.owner_id, s.owner_type
 from muniment.spaces s left join muniment.swept w on w.space_id = s.space_id and w.run = %(run)s
 where s.rev > coalesce(w.rev, 0) order by s.created_at, s.space_id
 
+-- name: begun (an erasure takes the row with it: who has swept does not find it in a space that has begun anew)
+insert into muniment.swept (space_id, run, rev) select space_id, %(run)s, 0 from muniment.spaces where space_id = %(space)s
+on conflict (space_id) do update
+set run = excluded.run, rev = case when swept.run = excluded.run then swept.rev else excluded.rev end
+returning rev
+
 -- name: swept
-insert into muniment.swept (space_id, run, rev) values (%(space)s, %(run)s, %(rev)s)
-on conflict (space_id) do update set run = excluded.run, rev = excluded.rev
+update muniment.swept set rev = %(rev)s where space_id = %(space)s and run = %(run)s
 
 -- name: without
 m.space_id = %(space)s and m.embedding_model <> %(model)s and m.next_model is distinct from %(model)s
