@@ -158,6 +158,7 @@ class Extracted:
     prompt: str | None = None  # version
     model: str | None = None
     since: Revision | None = None  # that was looked at: what is erased after it makes the plan a `Conflict`
+    shown: tuple[MemoryId, ...] = ()  # memories that were looked at: so does one that is not there any more
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,9 @@ async def capture(house: House, scope: Scope) -> Receipt:
         changes = _changes(house, scope, told, found.episodes, now, read)
         if not changes:
             return Receipt(rev=found.rev, skipped="nothing to tell")
-        return WritePlan(scope=scope, expects=found.rev, node="episodic", at=now, changes=changes), Aside()
+        turns = tuple(turn for one in told for turn in one.turns)
+        plan = WritePlan(scope=scope, expects=found.rev, node="episodic", at=now, changes=changes, rests_on=turns)
+        return plan, Aside()
 
     return await committed(house, scope, make)
 

@@ -56,6 +56,7 @@ async def reflect(house: House, scope: Scope) -> Receipt:
         prompt=told.version,
         model=answer.model,
         since=page.rev,
+        shown=tuple(one.id for one in (*happened, *stated)),
     )
     candidates = tuple(write.safe_candidate(house, one) for one in found.candidates)
     return await write.settle(house, scope, Extraction(candidates=candidates), (), "worker", looked)

@@ -19,18 +19,22 @@ _WRITE = blocks("write")
 def alone(plan: WritePlan) -> bool:
     """Whether the plan is one statement, and so a transaction by itself."""
     return len(apart(plan.changes)) == 1 and not (
-        plan.jobs or plan.proposals or plan.decisions or plan.rests_on or plan.unread
+        _known(plan) or plan.jobs or plan.proposals or plan.decisions or plan.rests_on or plan.unread
     )
 
 
 async def send(conn: Connection, plan: WritePlan, model: str) -> Receipt:
-    """Send what the plan carries, and no statement for what it does not. A statement that finds the plan outdated
-    or replayed fails by itself (`muniment.refuse`): nothing after it is done, so nobody waits for its answer."""
+    """Send what the plan carries, and no statement for what it does not, into a space that was entered unless the plan is
+    `alone`. A statement that finds the plan outdated or replayed fails by itself (`muniment.refuse`): nothing after it is
+    done, so nobody waits for its answer."""
     rev = Revision(plan.expects + len(plan.changes))
     changes = tuple(
         evolve(change, after=evolve(change.after, rev=Revision(plan.expects + n)))
         for n, change in enumerate(plan.changes, 1)
     )
+    if known := _known(plan):
+        await conn.execute(_WRITE["hold"], {"space": plan.scope.space})
+        await conn.execute(_WRITE["still"], {"space": plan.scope.space, "ids": known})
     first, *more = apart(changes)
     tied = rows.edges(plan) if more else None
     head = evolve(plan, relations=()) if tied else plan
@@ -61,3 +65,9 @@ def apart(changes: Sequence[Change]) -> list[list[Change]]:
         parts[-1].append(change)
         touched.add(change.after.id)
     return parts
+
+
+def _known(plan: WritePlan) -> list[MemoryId]:
+    """The memories that the plan takes to be there: what it changes, and what it was made of."""
+    changed = (change.before.id for change in plan.changes if change.before is not None)
+    return [*dict.fromkeys((*changed, *(plan.extracted.shown if plan.extracted else ())))]

@@ -211,7 +211,7 @@ class PostgresStore(
             yield Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"])
 
     async def _apply(self, plan: WritePlan) -> Receipt:
-        async with self._calling(once=plans.alone(plan)) as conn:
+        async with self._calling() if plans.alone(plan) else self._sending(plan.scope) as conn:
             return await plans.send(conn, plan, self._model)
 
 

@@ -27,6 +27,7 @@ STALE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAva
 # Operational errors of a database that is well: the statement was too long, or what it writes.
 AT_WORK = (errors.QueryCanceled, errors.ProgramLimitExceeded, errors.StatementTooComplex)
 DATA_CLASS = "22"
+_OF_ERASED = ("_space_fk", "relations_from_fk", "relations_to_fk")  # what refers to a space, or to a memory
 _OF_SHARD = re.compile(r'"(\w+)_\d+"')
 SWITCHED = "MU002"  # `muniment.expect_embedder` refuses
 HANDED_ON = (
@@ -80,8 +81,8 @@ def _house(error: psycopg.Error, doing: str) -> StoreError | Denied:
         kind = StoreFull
     elif isinstance(error, STALE):
         kind = Conflict
-    elif isinstance(error, errors.ForeignKeyViolation) and (_constraint(error) or "").endswith("_space_fk"):
-        kind = Conflict  # the space was erased while somebody wrote into it
+    elif isinstance(error, errors.ForeignKeyViolation) and (_constraint(error) or "").endswith(_OF_ERASED):
+        kind, told = Conflict, f"it was erased while somebody wrote into it ({error.sqlstate})"
     elif isinstance(error, errors.InsufficientPrivilege):
         kind = Denied
     elif isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, *SILENT)) and not isinstance(

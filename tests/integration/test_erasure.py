@@ -13,7 +13,7 @@ from muniment.memory.engine import Memory
 from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.models.fakes import FixedClock, hash_vector
 from muniment.memory.pages import STATES
-from muniment.memory.plan import Change, Extracted, Job, OpsEvent, WritePlan
+from muniment.memory.plan import Change, Extracted, Job, OpsEvent, Relation, WritePlan
 from muniment.memory.records import (
     Kind,
     Memory as Record,
@@ -245,6 +245,29 @@ async def test_what_was_asked_about_what_is_erased_is_not_kept(database_url: str
             assert await memory.list(mine, states=STATES) == []
         assert set(all_rows(database_url)) == {str(mine.space)}
         assert len(all_rows(database_url)[str(mine.space)]) == 2  # the receipts
+
+
+async def test_a_space_that_is_at_the_same_revision_again(database_url: str) -> None:
+    """What was planned before an erasure is not written into the space that was begun anew, though its revision is the same."""
+    async with engine(database_url) as memory:
+        mine, store = scope(), memory.house.store
+        old = await memory.get(mine, await kept(memory, "User is allergic to walnuts"))
+        await memory.erase_space(mine)
+        await kept(memory, "User keeps bees")
+        told, vector = evolve(old, text="User is allergic to walnuts and pears"), hash_vector("x")
+        new = evolve(old, id=MemoryId(uuid4()), text="x")
+        add = Change(action="ADD", after=new, vector=vector)
+        plan = WritePlan(scope=mine, expects=old.rev, node="worker", at=NOON)
+        look = Extracted(turn=TurnId(uuid4()), source="model", prompt="insight-1", since=old.rev, shown=(old.id,))
+        for stale in (
+            evolve(plan, changes=(Change(action="UPDATE", before=old, after=evolve(old, pinned=True)),)),
+            evolve(plan, changes=(Change(action="MERGE", before=old, after=told, vector=vector),)),
+            evolve(plan, changes=(add,), relations=(Relation(a=new.id, b=old.id, strength=0.7),)),
+            evolve(plan, changes=(add,), extracted=look),
+        ):
+            with pytest.raises(Conflict, match="erased"):
+                await store.commit(stale)
+        assert [one.text for one in await memory.list(mine, states=STATES)] == ["User keeps bees"]
 
 
 async def test_writers_during_an_erasure(database_url: str) -> None:

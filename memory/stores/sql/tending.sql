@@ -45,7 +45,7 @@ update muniment.spaces set tended_at = %(at)s, tend_terms = %(terms)s,
       union all select min(ts) + %(events)s::interval from muniment.events where space_id = %(space)s
       union all select min(at) + %(events)s::interval from muniment.extractions where space_id = %(space)s
     ) e where e.at is not null)
-where space_id = %(space)s
+where space_id = %(space)s and coalesce(%(seen)s::bigint <= rev, true)
 
 -- name: wake (the space is due no later than so long after this)
 update muniment.spaces set tend_at = least(%(at)s::timestamptz + %(keep)s::interval, timestamptz '9998-12-31')

@@ -16,6 +16,13 @@ select muniment.commit_plan(%(space)s, %(founding)s,
 select muniment.refuse('40001', 'what was looked at has been erased') from unnest(%(turns)s::uuid[]) one (turn_id)
 where not exists (select from muniment.turns t where t.space_id = %(space)s and t.turn_id = one.turn_id) limit 1
 
+-- name: hold (nobody erases the space before the end of the transaction)
+select rev from muniment.spaces where space_id = %(space)s for no key update
+
+-- name: still (a memory that is gone was erased; its space may have begun anew since, and be at the same revision again)
+select muniment.refuse('40001', 'what was looked at has been erased') from unnest(%(ids)s::uuid[]) one (memory_id)
+where not exists (select from muniment.memories m where m.space_id = %(space)s and m.memory_id = one.memory_id) limit 1
+
 -- name: record
 insert into muniment.turns (space_id, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled)
 select %(space)s, turn_id, session_id, thread_id, role, actor, text, at, source, path, tags, recalled
