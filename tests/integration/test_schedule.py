@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -156,14 +156,20 @@ def test_two_processes_tend_each_space_once(database_url: str, tmp_path: Path) -
     quick.write_text("session_ledger: {cleanup_interval_seconds: 1}\n")
     environment = os.environ | {"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_HOME": str(tmp_path),
                    "MUNIMENT_CONFIG": str(quick)}  # fmt: skip
-    workers = [subprocess.Popen([PROGRAM, "work"], env=environment, stdout=subprocess.DEVNULL) for _ in range(2)]
-    end = time.monotonic() + 40
-    while ask(database_url, "select count(*) from muniment.spaces where tended_at is null") != [(0,)]:
-        assert time.monotonic() < end
-        time.sleep(0.3)
-    for worker in workers:
-        worker.send_signal(signal.SIGTERM)
-    assert [worker.wait(20) for worker in workers] == [0, 0]
+    with ExitStack() as both:
+        workers = [
+            both.enter_context(subprocess.Popen([PROGRAM, "work"], env=environment, stdout=subprocess.DEVNULL))
+            for _ in range(2)
+        ]
+        for worker in workers:
+            both.enter_context(ended(worker))
+        end = time.monotonic() + 40
+        while ask(database_url, "select count(*) from muniment.spaces where tended_at is null") != [(0,)]:
+            assert time.monotonic() < end
+            time.sleep(0.3)
+        for worker in workers:
+            worker.send_signal(signal.SIGTERM)
+        assert [worker.wait(20) for worker in workers] == [0, 0]
     runs = "select count(*), count(distinct space_id), sum(same) from muniment.consolidation_runs where status = 'done'"
     assert ask(database_url, runs) == [(8, 8, 8)]
     merged = "select count(*), count(distinct memory_id) from muniment.journal where action = 'MERGE'"
