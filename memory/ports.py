@@ -235,8 +235,8 @@ class Store(Queue, Switching, Consolidating, Waiting, Erasing, Learning, Tending
         horizon: datetime | None = None,
         as_of: Revision | None = None,
     ) -> Sight:
-        """Search, stable memories of the named categories, and the thread's unseen changes, at one revision: the last,
-        or that of `as_of`, with the values of the profile that were approved by then.
+        """Search, stable memories of the named categories, and the thread's unseen changes - of very many memories those
+        of the most important, then of the last -, at one revision: the last, or that of `as_of`, with the values of the profile that were approved by then.
 
         `horizon`: a thread that never looked sees the changes since then."""
         ...

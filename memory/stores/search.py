@@ -54,6 +54,7 @@ class _Head(NamedTuple):
 
 
 _HEAD = len(_Head._fields)
+_CHANGES = 1_000  # memories whose changes a delta tells: a header has room for three, and of many some come to nothing
 
 
 class Searches(Indexes):
@@ -92,7 +93,9 @@ class Searches(Indexes):
             )
             approved = await profile(conn, space) if "profile" in stable else None
             unseen = (
-                await conn.execute(_at(_SEARCH["delta"], as_of), space | {"thread": thread, "horizon": horizon})
+                await conn.execute(
+                    _at(_SEARCH["delta"], as_of), space | {"thread": thread, "horizon": horizon, "changes": _CHANGES}
+                )
                 if thread
                 else None
             )

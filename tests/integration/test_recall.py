@@ -233,7 +233,7 @@ async def test_what_others_say_is_less_relevant_to_who_asks_about_themselves(dat
 async def test_what_a_thread_has_seen_is_not_read_again(database_url: str) -> None:
     """Of a long journal the delta and the count of a day read what is new, and of the memories those that it names."""
     day = {"nodes": ["face"], "since": NOON + timedelta(hours=1)}
-    asked = day | {"space": WHO.space, "thread": "A", "as_of": None, "horizon": NOON}
+    asked = day | {"space": WHO.space, "thread": "A", "as_of": None, "horizon": NOON, "changes": 3}
     async with engine(database_url) as memory:
         await told(memory, *NOISE)
         await told(memory, said("The user has a boat."), rev=len(NOISE))
@@ -258,3 +258,17 @@ async def test_a_verb_in_all_of_its_forms_is_no_more_than_all(database_url: str)
         asked = await recall.prepare(memory.house, Query(text="wake"), ("activity",))
         (best, *_) = (await memory.house.store.look(Reader(scope=WHO, allowed=frozenset({"activity"})), asked)).found
         assert (best.memory.text, best.keyword) == ("Wake, woke, woken.", 1.0)
+
+
+async def test_of_very_many_changes_those_that_matter_most_are_told(
+    database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After an import a turn does not read all of it: the most important, then the last, in the order in which they came."""
+    monkeypatch.setattr(search, "_CHANGES", 3)
+    bees = replace(said("The user is allergic to bees."), importance=5)
+    async with engine(database_url) as memory:
+        await told(memory, bees, *NOISE)
+        here = Reader(scope=WHO, allowed=frozenset({"activity"}))
+        sight = await memory.house.store.look(here, None, thread="A", horizon=NOON)
+        assert sight.delta is not None
+        assert [line.text for line in sight.delta.entries] == [bees.text, *(one.text for one in NOISE[-2:])]

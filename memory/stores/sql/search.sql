@@ -217,23 +217,26 @@ order by m.pinned desc, m.importance desc, m.created_at, m.memory_id limit %(lim
 j.rev, j.memory_id, j.action, j.ts, m.category, m.text, m.importance, m.pinned, j.old_ref, j.new_ref, j.thread_id,
 j.node, j.actor, j.band, j.sim, j.meta
 
--- name: delta (a thread's unseen changes; a thread that never looked starts at the horizon, behind which are all revisions after
--- the last one before it. What `since` is made of row-level security keeps away from the index, its value it does not; and
--- however many changes the planner expects, each looks up its own memory, not all of the space)
+-- name: delta (a thread's unseen changes, of very many memories those that matter most; a thread that never looked starts at the
+-- horizon, behind which are all revisions after the last one before it. What `since` is made of row-level security keeps away
+-- from the index, its value it does not; and however many changes the planner expects, each looks up its own memory, not all)
 with cursor as materialized (
   select coalesce(
     (select rev from muniment.thread_revision where space_id = %(space)s and thread_id = %(thread)s),
     (select rev from muniment.journal where space_id = %(space)s and ts < %(horizon)s order by rev desc limit 1), 0) as since
+), unseen as materialized (
+  select {{entry}}
+  from muniment.journal j cross join lateral (
+    select * from {source} where m.space_id = %(space)s and m.memory_id = j.memory_id
+      and m.state not in ('pending', 'rejected') offset 0) m
+  where j.space_id = %(space)s and j.rev > (select since from cursor)
+    and (%(as_of)s::bigint is null or j.rev <= %(as_of)s) and j.action <> 'LINK'
+    and not j.meta ?& array['consent', 'field'] and not j.meta ? 'hard'
 )
-select c.since, {{entry}}
-from cursor c
-left join muniment.journal j on j.space_id = %(space)s and j.rev > (select since from cursor)
-  and (%(as_of)s::bigint is null or j.rev <= %(as_of)s) and j.action <> 'LINK'
-  and not j.meta ?& array['consent', 'field'] and not j.meta ? 'hard'
-left join lateral (
-  select * from {source} where m.space_id = %(space)s and m.memory_id = j.memory_id
-    and m.state not in ('pending', 'rejected') offset 0) m on true
-order by j.rev
+select c.since, u.* from cursor c left join unseen u on u.memory_id in (
+  select memory_id from unseen group by memory_id, pinned, importance
+  order by pinned desc, importance desc, max(rev) desc limit %(changes)s)
+order by u.rev
 
 -- name: revision_at
 select coalesce(max(rev), 0) as rev from muniment.journal where space_id = %(space)s and ts <= %(moment)s
