@@ -30,6 +30,18 @@ _AT = ("christmas", "xmas", "easter", "new year", "new year's", "new years")  # 
 _DAYS = {"day": 1, "about": 1, "weekend": 2, "week": 7}
 _MONTHS = {"month": 1, "season": 3, "quarter": 3, "year": 12, "decade": 120}
 _PARTS = {"early": 0, "mid": 36, "late": 72}  # of a decade: four of its years each, from that month on
+# Of a year: from which month on, and how many. Of a month: its first day, and the first behind it (0: the next month's).
+_OF_YEAR = {
+    "early": (0, 4), "mid": (4, 4), "late": (8, 4), "the start of": (0, 3), "the beginning of": (0, 3), "the middle of": (4, 4), "the end of": (9, 3),
+    "the first half of": (0, 6), "the second half of": (6, 6), "初": (0, 3), "年初": (0, 3), "年中": (4, 4), "年底": (9, 3), "年末": (9, 3), "底": (9, 3), "末": (9, 3),
+    "上半年": (0, 6), "下半年": (6, 6),
+}  # fmt: skip
+_OF_MONTH = {
+    "early": (1, 11), "mid": (11, 21), "late": (21, 0), "the start of": (1, 11), "the beginning of": (1, 11), "the middle of": (11, 21), "the end of": (21, 0),
+    "the first half of": (1, 16), "the second half of": (16, 0), "the first week of": (1, 8), "the second week of": (8, 15), "the third week of": (15, 22),
+    "the fourth week of": (22, 29), "the last week of": (-7, 0), "初": (1, 11), "上旬": (1, 11), "中旬": (11, 21), "下旬": (21, 0), "底": (21, 0), "末": (21, 0),
+    "上半月": (1, 16), "下半月": (16, 0), "第一周": (1, 8), "第二周": (8, 15), "第三周": (15, 22), "第四周": (22, 29), "最后一周": (-7, 0),
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +51,15 @@ class When:
     start: datetime
     grain: Grain
     chinese: bool = False
-    part: str = ""  # the part of the day, or of the decade, as said
+    part: str = ""  # the part of the day, month, year or decade, as said
     feast: str = ""  # its name as said, if it has one
 
     @property
     def preposition(self) -> str:
         """The English word that goes before it."""
         if self.feast.casefold().replace("’", "'") in _AT:
+            return "at"
+        if self.grain in ("month", "year") and self.part in ("the start of", "the beginning of", "the end of"):
             return "at"
         return _PREPOSITIONS[self.grain]
 
@@ -60,10 +74,18 @@ class When:
 
     def period(self, number: int) -> tuple[datetime, datetime]:
         """Start and end of the like of another year; OverflowError or ValueError where there is none."""
-        start = feast(self.start, self.feast, number) if self.feast else self.start.replace(year=number)
+        if self.part and self.grain == "month":
+            start = of_month(self.start.replace(year=number, day=1), self.part)
+        else:
+            start = feast(self.start, self.feast, number) if self.feast else self.start.replace(year=number)
         return start, self._end(start)
 
     def _end(self, start: datetime) -> datetime:
+        if self.part and self.grain == "month":
+            behind = _OF_MONTH[self.part][1]
+            return start.replace(day=behind) if behind else months(start, 1)
+        if self.part and self.grain == "year":
+            return months(start, _OF_YEAR[self.part][1])
         if self.grain in _DAYS:
             return start + timedelta(days=_DAYS[self.grain])
         return months(start, 48 if self.grain == "decade" and self.part else _MONTHS[self.grain])
@@ -77,10 +99,9 @@ class When:
         if self.feast:
             return " ".join(filter(None, (self.feast, self.part, str(self.start.year))))
         day = f"{self.start.day} {MONTHS[self.start.month - 1]} {self.start.year}"
-        if self.grain == "month":
-            return day.partition(" ")[2]
-        if self.grain == "year":
-            return str(self.start.year)
+        if self.grain in ("month", "year"):
+            said = day.partition(" ")[2] if self.grain == "month" else str(self.start.year)
+            return f"{self.part}{'-' if self.part == 'mid' else ' ' * bool(self.part)}{said}"
         if self.grain == "season":
             return f"{next(name for name, month in SEASONS.items() if month == self.start.month)} {self.start.year}"
         if self.grain == "quarter":
@@ -96,9 +117,13 @@ class When:
         if self.feast:
             return f"{year}年{self.feast}"
         if self.grain == "month":
-            return f"{year}年{month}月"
+            return f"{year}年{month}月{self.part}"
         if self.grain == "year":
-            return f"{year}年"
+            return f"{year}年{self.part}"
+        if self.grain == "quarter":
+            return f"{year}年第{'一二三四'[month // 3]}季度"
+        if self.grain == "decade":
+            return f"{year}年代"
         if self.grain == "season":
             return f"{year}年{next(name for name, first in SEASONS_ZH.items() if first == month)}天"
         tail = {"week": "那一周", "weekend": "那个周末", "about": "左右"}.get(self.grain, self.part)
@@ -129,6 +154,19 @@ def year(at: datetime, number: int) -> datetime:
 def day(at: datetime, number: int, month: int, of_month: int) -> datetime:
     """That day in the zone of `at`; ValueError where there is none."""
     return midnight(at).replace(year=number, month=month, day=of_month)
+
+
+def of_month(first: datetime, part: str) -> datetime:
+    """The start of that part of the month of that first day."""
+    day = _OF_MONTH[part][0]
+    return first.replace(day=day) if day > 0 else months(first, 1) + timedelta(days=day)
+
+
+def of_year(first: datetime, part: str) -> datetime:
+    """The start of that part of the year of that first of January; ValueError where nobody says so."""
+    if part not in _OF_YEAR:
+        raise ValueError(part)
+    return months(first, _OF_YEAR[part][0])
 
 
 def season(at: datetime, first: int, number: int) -> datetime:

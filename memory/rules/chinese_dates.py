@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from itertools import islice
 
 from muniment.memory.rules import calendar, feasts
 from muniment.memory.rules.calendar import SEASONS_ZH, Grain, When
@@ -16,13 +17,20 @@ _DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇
 _DAYS = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3}
 _YEARS = {"前": -2, "去": -1, "今": 0, "本": 0, "明": 1, "后": 2}
 _SIDES = {"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2}
+_MOST = 200  # dates of one pattern that are read of a text
 _WEEKDAYS = "一二三四五六日"
 
 _PART = r"(?P<part>早上|清晨|上午|中午|下午|傍晚|晚上|夜里|凌晨)?"
-_NUMBER = r"(?:\d{1,2}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二三四五六七八九])"
-_MONTH = r"(?P<month>" + _NUMBER + r")月(?!里?[前后])份?"
-_DAY = r"(?P<day>" + _NUMBER + r")[日号]"
+NUMBER = r"(?:\d{1,2}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二三四五六七八九])"
+_MONTH = r"(?P<month>" + NUMBER + r")月(?!里?[前后])份?"
+_DAY = r"(?P<day>" + NUMBER + r")[日号]"
 _YEAR = r"(?P<year>(?:19|20)\d\d|[一二][〇零九一二三四五六七八]{3})年"
+# As the calendar has them, and not where the character begins another word: 初中, 底特律, 末班车.
+_OF_YEAR = r"(?P<of_year>年?(?:初(?![次中一二三恋步始见级期夏春秋冬学试])|底(?![特下层部线薪片])|末(?![班日]))|年中(?!秋)|[上下]半年)"
+_OF_MONTH = (
+    r"(?:的?(?P<of_month>[上中下]旬|[上下]半月|(?:第[一二三四]|最后一)个?(?:周|星期|礼拜)"
+    r"|初(?![次中一二三恋步始见级期夏春秋冬学试])|底(?![特下层部线薪片])|末(?![班日])))?"
+)
 _COUNT = r"(?P<count>\d{1,4}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九几])"
 _NOT_HABITUAL = r"(?<!每)(?<!每个)(?<!每逢)(?<!每年)(?<!每年的)"
 # What one never or always does on a weekday has no date.
@@ -92,7 +100,33 @@ def _month(found: re.Match[str], at: datetime, lean: int) -> When:
     first = calendar.months(at, _SIDES[found["side"]])
     if found["day"]:
         return _when(first.replace(day=number(found["day"])), "day", found["part"])
-    return _when(first, "month")
+    return _of_month(found, first)
+
+
+def _of_month(found: re.Match[str], first: datetime) -> When:
+    if not found["of_month"]:
+        return _when(first, "month")
+    part = re.sub("个?(?:星期|礼拜)|个周", "周", found["of_month"])
+    return _when(calendar.of_month(first, part), "month", part)
+
+
+def _of_year(found: re.Match[str], first: datetime) -> When:
+    return _when(calendar.of_year(first, found["of_year"]), "year", found["of_year"])
+
+
+def _quarter(found: re.Match[str], at: datetime, lean: int) -> When:
+    return _when(calendar.months(at, 3 * _SIDES[found["side"]] - (at.month - 1) % 3), "quarter")
+
+
+def _decade(found: re.Match[str], at: datetime, lean: int) -> When:
+    return _when(
+        calendar.decade(at, number(found["tens"]) + 1900 if len(found["tens"]) < 3 else int(found["tens"]), ""),
+        "decade",
+    )
+
+
+def _years_ago(found: re.Match[str], at: datetime, lean: int) -> When:
+    return _in_year(found, at, at.year - number(found["count"]))
 
 
 def _feast(found: re.Match[str], at: datetime, number_of: int) -> When:
@@ -112,11 +146,15 @@ def _in_year(found: re.Match[str], at: datetime, number_of: int) -> When:
             return When(calendar.year(at, number_of), "year", chinese=True, feast=found["feast"])
     if found["season"]:
         return _when(calendar.season(at, SEASONS_ZH[found["season"][0]], number_of), "season")
+    if found["quarter"]:
+        return _when(calendar.day(at, number_of, 3 * number(found["quarter"]) - 2, 1), "quarter")
+    if found["of_year"]:
+        return _of_year(found, calendar.year(at, number_of))
     if not found["month"]:
         return _when(calendar.year(at, number_of), "year")
     month = number(found["month"])
     if not found["day"]:
-        return _when(calendar.day(at, number_of, month, 1), "month")
+        return _of_month(found, calendar.day(at, number_of, month, 1))
     return _when(calendar.day(at, number_of, month, number(found["day"])), "day", found["part"])
 
 
@@ -137,7 +175,7 @@ def _iso_like(found: re.Match[str], at: datetime, lean: int) -> When:
 
 def _bare_month(found: re.Match[str], at: datetime, lean: int) -> When:
     month = number(found["month"])
-    return _when(calendar.day(at, calendar.nearest_year(at, month, lean), month, 1), "month")
+    return _of_month(found, calendar.day(at, calendar.nearest_year(at, month, lean), month, 1))
 
 
 def _shifted(found: re.Match[str], at: datetime, lean: int) -> When:
@@ -151,9 +189,23 @@ def _shifted(found: re.Match[str], at: datetime, lean: int) -> When:
     return _when(calendar.days(at, count * (1 if unit in "天日" else 7)), "about" if vague else "day")
 
 
-_IN_YEAR = r"(?:的?(?:" + _MONTH + r"(?:" + _DAY + _PART + r")?|(?P<season>[春夏秋冬][天季])|" + _FEAST + r"))?"
+_WITHIN = (
+    r"的?(?:" + _MONTH + r"(?:" + _DAY + _PART + r"|" + _OF_MONTH + r")|(?P<season>[春夏秋冬][天季])|第?(?P<quarter>[一二三四1-4])季度|" + _FEAST
+    + r"|" + _OF_YEAR + r")"
+)  # fmt: skip
+_IN_YEAR = r"(?:" + _WITHIN + r")?"
 _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
     (re.compile(_YEAR + _IN_YEAR), _said_year, False, False),
+    (
+        re.compile(
+            r"(?:上世纪|20世纪|二十世纪)?(?<![\d一二两三四五六七八九十])(?P<tens>(?:19|20)\d0|[3-9]0|[三四五六七八九]十)年代"
+        ),
+        _decade,
+        False,
+        False,
+    ),
+    (re.compile(r"(?P<side>上上|上|这|本|下)(?:一)?个?季度"), _quarter, True, False),
+    (re.compile(r"(?:大概|大约|差不多)?" + _COUNT + r"年(?:以|之)?前" + _WITHIN), _years_ago, True, False),
     (re.compile(r"(?P<near>(?:大前|大后|前|昨|今|明|后)天|[昨今明][日晚早晨])" + _PART), _near, True, False),
     (
         re.compile(
@@ -176,7 +228,9 @@ _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
         False,
     ),
     (
-        re.compile(r"(?P<side>上上|下下|上|这|本|下)(?:一)?个?月(?!份?会)(?:的?" + _DAY + _PART + r")?"),
+        re.compile(
+            r"(?P<side>上上|下下|上|这|本|下)(?:一)?个?月(?!份?会)(?:的?" + _DAY + _PART + r"|" + _OF_MONTH + r")"
+        ),
         _month,
         True,
         False,
@@ -200,7 +254,11 @@ _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
     (re.compile(_NOT_HABITUAL + r"(?<![\d年])" + _MONTH + _DAY + _PART), _iso_like, False, True),
     (
         re.compile(
-            _NOT_HABITUAL + r"(?<![\d年一二两三四五六七八九十])" + _MONTH + r"(?![\d一二三四五六七八九十]{1,3}[日号])"
+            _NOT_HABITUAL
+            + r"(?<![\d年一二两三四五六七八九十])"
+            + _MONTH
+            + r"(?![\d一二三四五六七八九十]{1,3}[日号])"
+            + _OF_MONTH
         ),
         _bare_month,
         False,
@@ -215,7 +273,7 @@ def read(text: str, at: datetime, *, asked: str = "") -> Iterator[Reading]:
     the text is a part or all, may be asked of each year."""
     lean, bare = _lean(asked or text), bool(asked) or _once(text)
     for pattern, handler, relative, partial in _RULES:
-        for found in pattern.finditer(text):
+        for found in islice(pattern.finditer(text), _MOST):
             if handler is _bare_feast and not bare:
                 continue
             try:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache, lru_cache
+from itertools import islice
 
-from muniment.memory.rules import calendar, english_tense, feasts
+from muniment.memory.rules import calendar, english_decades, english_feasts, english_tense, feasts
 from muniment.memory.rules.calendar import MONTHS, SEASONS, When
+from muniment.memory.rules.english_counts import COUNT, ORDINAL, PART_OF, count, of_month, part
 
 Reading = tuple[int, int, When, str, bool, bool]
 Handler = Callable[[re.Match[str], datetime, int], When | None]
@@ -16,24 +18,6 @@ Handler = Callable[[re.Match[str], datetime, int], When | None]
 _MONTH_NAMES = {name.casefold(): index for index, name in enumerate(MONTHS, 1)}
 _MONTH_NAMES |= {name[:3].casefold(): index for name, index in zip(MONTHS, range(1, 13), strict=True)} | {"sept": 9}
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_NUMBERS = {
-    word: n
-    for n, word in enumerate(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
-    )
-}
-_NUMBERS |= {
-    "a": 1,
-    "an": 1,
-    "a couple of": 2,
-    "couple of": 2,
-    "a few": 3,
-    "few": 3,
-    "several": 4,
-    "fifteen": 15,
-    "twenty": 20,
-    "thirty": 30,
-}
 
 _MONTH = (
     r"(?P<month>january|february|march|april|may|june|july|august|september|october|november|december"
@@ -48,11 +32,6 @@ _SEASON = r"(?P<unit>spring|summer|autumn|fall|winter)"
 _FEAST = (
     r"(?<!orthodox )(?<!jewish )(?<!persian )(?<!islamic )(?<!chinese )(?<!lunar )(?P<feast>" + feasts.ENGLISH + ")"
 )
-_PART_OF_DECADE = r"(?:(?P<part>early|mid|late)[\s-]+)?"
-_HEAT = re.compile(
-    r"\b(?:temperatures?|degrees|fahrenheit|weather|forecast|humid|heatwave|percent)\b|[°%]", re.IGNORECASE
-)
-_COUNT = r"(?P<count>\d{1,4}|an?\s+couple\s+of|a\s+few|couple\s+of|few|several|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty)"
 _BEFORE = r"(?<![\w/.-])(?:(?P<prep>on|in|at|by|since|until|till|from|for|before|after|during|of|around|about|to|starting|through)\s+)?"
 _ANY_PREP = (
     r"(?<![\w/.-])(?P<prep>in|since|until|till|by|from|for|before|after|during|of|around|about|to|through|starting)\s+"
@@ -73,13 +52,16 @@ _SIGNS = {
         r"[adfjmnos](?<!\w\w)(?:(?<=j)(?:anuary|une|uly|(?:an|un|ul)\b)|(?<=f)eb(?:ruary|\b)|(?<=m)(?:arch|ay|ar\b)|(?<=a)(?:pril|ugust|(?:pr|ug)\b)"
         r"|(?<=s)ep(?:tember|t?\b)|(?<=o)ct(?:ober|\b)|(?<=n)ov(?:ember|\b)|(?<=d)ec(?:ember|\b))"
     ),
-    "word": re.compile("day|night|tomorrow|morning|afternoon|evening|week|month|year|spring|summer|autumn|fall|winter"),
+    "word": re.compile(
+        "day|night|tomorrow|morning|afternoon|evening|week|month|year|spring|summer|autumn|fall|winter|quarter"
+    ),
 }
 # Plain strings are found faster than patterns: one of these is in what has a name, or is said of a decade.
 _NAMES = ("mas", "boxing", "valentine", "patrick", "paddy", "friday", "easter", "independence", "fourth", "hallow", "thanksg",
-          "new", "ties", "0")  # fmt: skip
+          "new", "ties", "0", "q1", "q2", "q3", "q4", " the ")  # fmt: skip
 _NAME = re.compile(
-    r"[tx]mas|boxing|valentine|patrick|paddy|good\s+fri|easter|independence|fourth|hallow|thanksg|new\s+year|0['’]?s\b|(?:[efhnx]|[oi]r)ties"
+    r"[tx]mas|boxing|valentine|patrick|paddy|good\s+fri|easter|independence|fourth|hallow|thanksg|new\s+year|0['’]?s\b|(?:[efhnx]|[oi]r)ties|\bq[1-4]\b"
+    rf"|\b(?:on|by|since|until|till|from|between|before|after|to|and)\s+the\s+(?:[0-3]?\d(?:st|nd|rd|th)|{ORDINAL})\b"
 )
 _MORE = {  # of what has the first sign
     "year": {"numeric": re.compile(r"\d[/.]\d"), "quarter": re.compile(r"quarter|q[1-4]")},
@@ -87,6 +69,7 @@ _MORE = {  # of what has the first sign
         "season": re.compile("spring|summer|autumn|fall|winter"),
         "before last": re.compile(r"before\s+last"),
         "week": re.compile(r"day\s+week"),
+        "turned quarter": re.compile(r"(?:last|this|next)\s+quarter"),
     },
 }
 
@@ -132,6 +115,8 @@ def _turned(found: re.Match[str], at: datetime, lean: int) -> When:
         return When(calendar.months(at, step), "month")
     if unit == "year":
         return When(calendar.year(at, at.year + step), "year")
+    if unit == "quarter":
+        return When(calendar.months(at, 3 * step - (at.month - 1) % 3), "quarter")
     return When(calendar.season(at, SEASONS[unit], _turned_year(at, SEASONS[unit], step)), "season")
 
 
@@ -150,17 +135,16 @@ def _turned_month(found: re.Match[str], at: datetime, lean: int) -> When:
 def _shifted(found: re.Match[str], at: datetime, lean: int) -> When | None:
     if lean < 0 and found["forward"]:
         return None  # "in two weeks" of the past is how long it took
-    word = re.sub(r"\s+", " ", found["count"].casefold())
-    count = int(word) if word.isdigit() else _NUMBERS.get(word, 2)
-    count = count if found["forward"] or found["ahead"] else -count
+    many, word = count(found["count"])
+    many = many if found["forward"] or found["ahead"] else -many
     unit = found["unit"].casefold()
     if unit == "month":
-        return When(calendar.months(at, count), "month")
+        return When(calendar.months(at, many), "month")
     if unit == "year":
-        return When(calendar.year(at, at.year + count), "year")
+        return When(calendar.year(at, at.year + many), "year")
     length = {"week": 7, "fortnight": 14}.get(unit, 1)
     vague = length > 1 or (word.isalpha() and word in ("few", "several")) or " " in word
-    return When(calendar.days(at, count * length), "about" if vague else "day")
+    return When(calendar.days(at, many * length), "about" if vague else "day")
 
 
 def _iso(found: re.Match[str], at: datetime, lean: int) -> When:
@@ -168,11 +152,47 @@ def _iso(found: re.Match[str], at: datetime, lean: int) -> When:
 
 
 def _full(found: re.Match[str], at: datetime, lean: int) -> When:
-    return When(calendar.day(at, int(found["year"]), _month(found), int(found["day"])), "day")
+    return When(calendar.day(at, int(found["year"]), _month(found), of_month(found["day"])), "day")
 
 
 def _month_year(found: re.Match[str], at: datetime, lean: int) -> When:
     return When(calendar.day(at, int(found["year"]), _month(found), 1), "month")
+
+
+def _part_of_month(found: re.Match[str], at: datetime, lean: int) -> When:
+    year = found.groupdict().get("year")
+    first = _month_year(found, at, lean) if year else _bare_month(found, at, lean)
+    return _in_part(found, first)
+
+
+def _in_part(found: re.Match[str], whole: When) -> When:
+    which = part(found["which"])
+    start = calendar.of_month(whole.start, which) if whole.grain == "month" else calendar.of_year(whole.start, which)
+    return When(start, whole.grain, part=which)
+
+
+def _part_of_year(found: re.Match[str], at: datetime, lean: int) -> When:
+    return _in_part(found, _year(found, at, lean))
+
+
+def _part_of_turned(found: re.Match[str], at: datetime, lean: int) -> When:
+    return _in_part(found, _turned(found, at, lean))
+
+
+def _ordinal(found: re.Match[str], at: datetime, lean: int) -> When:
+    """The nearest such day of a month; of those that have no such day, the one after or before."""
+    day = of_month(found["day"])
+    months = (calendar.months(at, lean * n) for n in range(4))
+    days = (
+        first + timedelta(days=day - 1) for first in months if (first + timedelta(days=day - 1)).month == first.month
+    )
+    here = calendar.midnight(at)
+    return When(next(one for one in days if (one >= here if lean > 0 else one <= here)), "day")
+
+
+def _seasons_ago(found: re.Match[str], at: datetime, lean: int) -> When:
+    first = SEASONS[found["unit"].casefold()]
+    return When(calendar.season(at, first, _turned_year(at, first, -1) - count(found["count"])[0] + 1), "season")
 
 
 def _year(found: re.Match[str], at: datetime, lean: int) -> When:
@@ -184,8 +204,8 @@ def _season_year(found: re.Match[str], at: datetime, lean: int) -> When:
 
 
 def _day_month(found: re.Match[str], at: datetime, lean: int) -> When:
-    month, of_month = _month(found), int(found["day"])
-    return When(calendar.day(at, calendar.nearest_year(at, month, lean, of_month), month, of_month), "day")
+    month, day = _month(found), of_month(found["day"])
+    return When(calendar.day(at, calendar.nearest_year(at, month, lean, day), month, day), "day")
 
 
 def _bare_month(found: re.Match[str], at: datetime, lean: int) -> When:
@@ -215,41 +235,9 @@ def _quarter(found: re.Match[str], at: datetime, lean: int) -> When:
     return When(calendar.day(at, int(found["year"]), 3 * number - 2, 1), "quarter")
 
 
-def _decade(found: re.Match[str], at: datetime, lean: int) -> When | None:
-    part, tens = (found["part"] or "").casefold(), found.groupdict().get("tens")
-    if _HEAT.search(found.string):
-        return None  # degrees
-    said = 10 * _TENS.index(tens.casefold()) + 30 if tens else int(found["decade"])
-    return When(calendar.decade(at, said if said > _YEARS_OF_A_CENTURY else 1900 + said, part), "decade", part=part)
-
-
-def _feast(found: re.Match[str], at: datetime, number: int) -> When:
-    name, part = re.sub(r"\s+", " ", found["feast"]), (found["part"] or "").casefold()
-    return When(calendar.feast(at, name, number), "day", part=part, feast=name)
-
-
-def _feast_year(found: re.Match[str], at: datetime, lean: int) -> When:
-    return _feast(found, at, int(found["year"]))
-
-
-def _feast_of_year(found: re.Match[str], at: datetime, lean: int) -> When:
-    return _feast(found, at, at.year + {"last": -1, "this": 0, "next": 1}[found["side"].casefold()])
-
-
-def _turned_feast(found: re.Match[str], at: datetime, lean: int) -> When:
-    """As with months, the one of this month is not the last."""
-    side = re.sub(r"\s+", " ", found["side"].casefold())
-    if side == "this":
-        return _bare_feast(found, at, lean)
-    here, today = _feast(found, at, at.year).start, calendar.midnight(at)
-    if side in ("last", "before last"):
-        return _feast(found, at, at.year - (here.month >= at.month) - (side == "before last"))
-    return _feast(found, at, at.year - (here >= today) if "past" in side else at.year + (here <= today))
-
-
-def _bare_feast(found: re.Match[str], at: datetime, lean: int) -> When:
-    near = _feast(found, at, at.year).start
-    return _feast(found, at, calendar.nearest_year(at, near.month, lean, near.day))
+def _bare_quarter(found: re.Match[str], at: datetime, lean: int) -> When:
+    first = 3 * int(found["quarter"][1]) - 2
+    return When(calendar.day(at, calendar.nearest_year(at, first, lean), first, 1), "quarter")
 
 
 def _rule(
@@ -258,7 +246,14 @@ def _rule(
     """`bare` is what is a date in a statement only where that says what happened once, or will."""
     parts = {"year": _YEAR, "month": _MONTH, "name": r"(?P<feast>"}
     named = {sign} if sign else {name for name, part in parts.items() if part in pattern}
-    return frozenset(named or {"word"}), re.compile(pattern, re.IGNORECASE), handler, relative, partial or bare, bare
+    return (
+        frozenset(named or {"word"}),
+        re.compile(pattern, re.IGNORECASE),
+        handler,
+        relative,
+        partial or (bare and not relative),
+        bare,
+    )
 
 
 _SIDE = r"(?P<side>this\s+past|this\s+coming|last|next|this|past|coming)\s+"
@@ -266,8 +261,8 @@ _TURKISH = {0x130: "i", 0x131: "i"}  # what a pattern that ignores case takes fo
 _BEFORE_LAST = r"\s+(?P<side>before\s+last)" + _END + english_tense.ALONE
 _BEFORE_FEAST = _BEFORE.replace("|through)", "|through|over)")
 _QUARTERS = ("first", "second", "third", "fourth")
-_TENS = ("thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
-_MONTHS_OF_A_YEAR, _YEARS_OF_A_CENTURY = 12, 100
+_MONTHS_OF_A_YEAR = 12
+_MOST = 200  # dates of one pattern that are read of a text
 _RULES = (
     _rule(_BEFORE + r"(?P<year>(?:19|20)\d\d)-(?P<month>[01]\d)-(?P<day>[0-3]\d)" + _END, _iso),
     _rule(_BEFORE + r"(?:the\s+)?" + _DAY + r"\s+(?:of\s+)?" + _MONTH + r",?\s+" + _YEAR + _END, _full),
@@ -286,33 +281,49 @@ _RULES = (
           r"(?P<unit>weekend|week|month|year|spring|summer|autumn|fall|winter)(?:'s)?" + _END, _turned, relative=True),
     _rule(_BEFORE + r"(?P<side>last|next|this)\s+" + _MONTH + _END, _turned_month, relative=True),
     _rule(r"(?<![\w/.-])(?:(?P<prep>since|from|until)\s+)?(?:(?:about|around|roughly|almost|over|like|some|just)\s+)?(?P<forward>)(?P<ahead>)"
-          + _COUNT + r"\s+" + _UNIT + r"\s+ago" + _END, _shifted, relative=True),
-    _rule(r"(?<![\w/.-])(?P<prep>)(?P<ahead>)(?P<forward>in)\s+(?:(?:about|around)\s+)?" + _COUNT + r"\s+" + _UNIT + r"(?:'s?\s+time|\s+from\s+now)?" + _END,
+          + COUNT + r"\s+" + _UNIT + r"\s+ago" + _END, _shifted, relative=True),
+    _rule(r"(?<![\w/.-])(?P<prep>)(?P<ahead>)(?P<forward>in)\s+(?:(?:about|around)\s+)?" + COUNT + r"\s+" + _UNIT + r"(?:'s?\s+time|\s+from\s+now)?" + _END,
           _shifted, relative=True),
-    _rule(r"(?<![\w/.-])(?P<prep>)(?P<forward>)" + _COUNT + r"\s+" + _UNIT + r"\s+(?P<ahead>from\s+now)" + _END, _shifted, relative=True),
+    _rule(r"(?<![\w/.-])(?P<prep>)(?P<forward>)" + COUNT + r"\s+" + _UNIT + r"\s+(?P<ahead>from\s+now)" + _END, _shifted, relative=True),
     _rule(_BEFORE + r"(?:the\s+)?" + _DAY + r"\s+(?:of\s+)?" + _MONTH + _END, _day_month, partial=True),
     _rule(_BEFORE + _MONTH + r"\s+(?:the\s+)?" + _DAY + _END, _day_month, partial=True),
-    _rule(_ANY_PREP + r"(?:early\s+|late\s+|mid[ -])?" + _MONTH + _END, _bare_month, partial=True),
+    _rule(_ANY_PREP + _MONTH + _END, _bare_month, partial=True),
     _rule(_BEFORE + r"(?P<day>\d{1,2})(?P<mark>/)(?P<other>\d{1,2})/" + _YEAR + r"(?![\w/-])", _numeric, sign="numeric"),
     _rule(r"(?<![\w/.-])(?P<prep>on|since|until|till|by|from|before|after)\s+(?P<day>[0-3]?\d)(?P<mark>\.)(?P<other>[01]?\d)\." + _YEAR
           + r"(?!\.?\d)" + _END, _numeric, sign="numeric"),
     _rule(_BEFORE + r"(?:the\s+)?(?P<quarter>q[1-4]|(?:first|second|third|fourth|[1-4](?:st|nd|rd|th))(?=\s+quarter))(?:\s+quarter)?(?:\s+of|,)?[\s/-]\s*"
           + _YEAR + _END,  _quarter, sign="quarter"),
     _rule(_BEFORE + _YEAR + r"[\s-]?(?P<quarter>q[1-4])" + _END,  _quarter, sign="quarter"),
-    _rule(r"(?<![\w/.-])(?P<prep>in|during|since|until|till|by|from|before|after|of|around|through|throughout)\s+(?:the\s+)?" + _PART_OF_DECADE
-          + r"(?P<decade>(?:19|20)\d0)['’]?s" + _END, _decade, sign="name"),
-    _rule(r"(?<![\w/.-])(?P<prep>in|during|since|until|till|by|from|before|after|of|around|through|throughout)\s+the\s+" + _PART_OF_DECADE
-          + r"(?:['’]?(?P<decade>[3-9]0)['’]?s|(?P<tens>" + "|".join(_TENS) + "))" + _END, _decade, sign="name"),
-    _rule(r"(?<![\w/.-])(?P<prep>)the\s+" + _PART_OF_DECADE + r"(?P<decade>(?:19|20)\d0)['’]?s" + _END, _decade, sign="name"),
-    _rule(_BEFORE_FEAST + _FEAST + _PART + r",?\s+(?:of\s+|in\s+)?" + _YEAR + _NOT_AMOUNT + _END, _feast_year),
-    _rule(_BEFORE_FEAST + _FEAST + _PART + r"\s+(?:of\s+)?(?P<side>last|this|next)\s+year" + _END, _feast_of_year, relative=True),
-    _rule(_BEFORE_FEAST + r"(?:the\s+)?" + _FEAST + r"(?P<part>)" + _BEFORE_LAST, _turned_feast, relative=True),
-    _rule(r"(?<!the )(?<!a )" + _BEFORE_FEAST + _SIDE + _FEAST + _PART + _END + r"(?:(?=\s+(?-i:[A-Z]))|" + english_tense.ALONE + ")", _turned_feast,
+    _rule(r"(?<![\w/.-])(?P<prep>in|during|since|until|till|by|from|before|after|of|around|through|throughout)\s+(?:the\s+)?" + english_decades.PART
+          + r"(?P<decade>(?:19|20)\d0)['’]?s" + _END, english_decades.decade, sign="name"),
+    _rule(r"(?<![\w/.-])(?P<prep>in|during|since|until|till|by|from|before|after|of|around|through|throughout)\s+the\s+" + english_decades.PART
+          + r"(?:['’]?(?P<decade>[3-9]0)['’]?s|(?P<tens>" + "|".join(english_decades.TENS) + "))" + _END, english_decades.decade, sign="name"),
+    _rule(r"(?<![\w/.-])(?P<prep>)the\s+" + english_decades.PART + r"(?P<decade>(?:19|20)\d0)['’]?s" + _END, english_decades.decade, sign="name"),
+    _rule(_BEFORE_FEAST + _FEAST + _PART + r",?\s+(?:of\s+|in\s+)?" + _YEAR + _NOT_AMOUNT + _END, english_feasts.feast_year),
+    _rule(_BEFORE_FEAST + _FEAST + _PART + r"\s+(?:of\s+)?(?P<side>last|this|next)\s+year" + _END, english_feasts.feast_of_year, relative=True),
+    _rule(_BEFORE_FEAST + r"(?:the\s+)?" + _FEAST + r"(?P<part>)" + _BEFORE_LAST, english_feasts.turned_feast, relative=True),
+    _rule(r"(?<!the )(?<!a )" + _BEFORE_FEAST + _SIDE + _FEAST + _PART + _END + r"(?:(?=\s+(?-i:[A-Z]))|" + english_tense.ALONE + ")", english_feasts.turned_feast,
           relative=True),
-    _rule(r"(?<![\w/.-])(?P<prep>on|at|by|since|until|till|for|from|before|after|during|around|over)\s+" + _FEAST + _PART + _END, _bare_feast, bare=True),
-    _rule(r"(?<![\w/.-])(?P<prep>)(?<!a )(?P<feast>easter\s+sunday|easter\s+monday|(?-i:Good\s+Friday))" + _PART + _END, _bare_feast, bare=True),
+    _rule(r"(?<![\w/.-])(?P<prep>on|at|by|since|until|till|for|from|before|after|during|around|over)\s+" + _FEAST + _PART + _END, english_feasts.bare_feast, bare=True),
+    _rule(r"(?<![\w/.-])(?P<prep>)(?<!a )(?P<feast>easter\s+sunday|easter\s+monday|(?-i:Good\s+Friday))" + _PART + _END, english_feasts.bare_feast, bare=True),
     _rule(r"(?<![\w/.-])(?P<prep>in|during|over|since|until|till)\s+(?:the\s+)?(?:early\s+|late\s+|mid[ -])?" + _SEASON + r"(?!\s+of\b)" + _END
           + english_tense.ALONE, _bare_season, bare=True, sign="season"),
+    _rule(_BEFORE + PART_OF + _MONTH + r",?\s+(?:of\s+)?" + _YEAR + _NOT_AMOUNT + _END, _part_of_month),
+    _rule(_BEFORE + PART_OF + _MONTH + _END, _part_of_month, partial=True),
+    _rule(_BEFORE + PART_OF + _YEAR + _NOT_AMOUNT + _END, _part_of_year),
+    _rule(_BEFORE + PART_OF + r"(?P<side>last|this|next)\s+(?P<unit>month|year)" + _END, _part_of_turned, relative=True),
+    _rule(r"(?<!the )" + _BEFORE + r"(?P<side>last|this|next)\s+(?P<unit>quarter)" + _END + english_tense.ALONE, _turned, relative=True, sign="turned quarter"),
+    _rule(_ANY_PREP + r"(?P<quarter>q[1-4])" + _END, _bare_quarter, partial=True, sign="name"),
+    _rule(_BEFORE + r"the\s+(?P<day>" + ORDINAL + r")\s+of\s+" + _MONTH + r",?\s+" + _YEAR + _END, _full),
+    _rule(_BEFORE + r"the\s+(?P<day>" + ORDINAL + r")\s+of\s+" + _MONTH + _END, _day_month, partial=True),
+    _rule(r"(?<![\w/.-])(?P<prep>on|by|until|till|since|from|before|after)\s+" + _MONTH + r"\s+(?:the\s+)?(?P<day>" + ORDINAL + ")" + _END, _day_month,
+          partial=True),
+    _rule(r"(?<![\w/.-])(?P<prep>on|by|until|till|since|from|before|after)\s+the\s+(?!first\b|second\b|third\b)(?P<day>[0-3]?\d(?:st|nd|rd|th)|" + ORDINAL
+          + ")" + _END + english_tense.ALONE, _ordinal, relative=True, bare=True, sign="name"),
+    _rule(r"(?<![\w/.-])(?P<prep>)" + COUNT + r"\s+" + _SEASON + r"s?\s+ago" + _END, _seasons_ago, relative=True, sign="season"),
+    _rule(r"(?<![\w/.-])(?P<prep>)(?P<part>)" + COUNT + r"\s+" + _FEAST + r"(?:e?s)?\s+ago" + _END, english_feasts.feasts_ago, relative=True),
+    _rule(r"(?<![\w/.-])(?P<prep>in|during|since|from|of|throughout)\s+the\s+" + english_decades.PART + r"(?:twenties|['’]?20s)" + _END, english_decades.twenties, bare=True,
+          sign="name"),
 )  # fmt: skip
 
 
@@ -348,19 +359,19 @@ def read(text: str, at: datetime, *, asked: str = "") -> Iterator[Reading]:
     tense = english_tense.every if asked else english_tense.once
     lean = None  # most of what has a sign has no date, and needs none
     for pattern, handler, relative, partial, bare in _rules(_signs(text)):
-        for found in pattern.finditer(text):
+        for found in islice(pattern.finditer(text), _MOST):
             lean = english_tense.lean(asked or text) if lean is None else lean
             groups = found.groupdict()
             month, prep = groups.get("month") or "", (groups.get("prep") or "").casefold()
             if month.rstrip(".") in _CAPITAL_ONLY and not (groups.get("year") or _alone(groups, prep)):
                 continue
-            own = tense(text, *found.span(), prep) if bare else lean
+            own = tense(text, *found.span(), prep) if bare and not (asked and relative) else lean
             try:
                 when = handler(found, at, own) if own else None
             except (ValueError, OverflowError):
                 continue
             if when:
-                yield found.start(), found.end(), when, prep, relative, partial
+                yield found.start(), found.end(), when, prep, relative, partial and when.grain != "decade"
 
 
 def _alone(groups: Mapping[str, str | None], prep: str) -> bool:

@@ -14,7 +14,7 @@ _DATE = (
     r"|in\s+" + _MONTH + r"|next\s+(?:week|month|year|\w+day)|tomorrow\b|this\s+\w+day\b)"
 )
 _INTRODUCED = re.compile(
-    r"\b(?P<name>[A-Z][\w-]*(?:\s[A-Z][\w-]*)?),\s+(?i:that's|that\s+is|who's|who\s+is|he's|she's|he\s+is|she\s+is)\s+(?i:my)\s+"
+    r"\b(?P<name>[A-Z][\w-]{0,40}(?:\s[A-Z][\w-]{0,40})?),\s+(?i:that's|that\s+is|who's|who\s+is|he's|she's|he\s+is|she\s+is)\s+(?i:my)\s+"
     r"(?P<rel>(?i:" + RELATION + r"))\b,?\s*"
 )  # fmt: skip
 _DATED = re.compile(r",\s*(?:and\s+)?(?:it's|it\s+is|it\s+takes\s+place|that's|which\s+is)\s+(?=" + _DATE + ")", re.IGNORECASE)  # fmt: skip

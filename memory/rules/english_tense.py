@@ -17,7 +17,11 @@ _PAST = re.compile(rf"\b(?:{_DONE}|read|ago|[a-z]{{2,20}}ed)\b", re.IGNORECASE)
 _ONCE = re.compile(rf"\b(?:{_DONE}|(?!hundred|naked|sacred)[a-z]{{2,20}}(?<!e)ed)\b", re.IGNORECASE)
 _SOON = re.compile(
     r"\b(?:will|going\s+to|plan(?:s|ned|ning)?|hop(?:e|es|ing)|upcoming|resolution|(?:decided|agreed|promised)\s+to|wants?|intends?|looking\s+forward|(?:would|'d)\s+like"
-    r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing)\b|'ll\b", re.IGNORECASE)  # fmt: skip
+    r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing"
+    # What is on one day, and not on that of each year.
+    r"|(?:flight|train|bus|ferry|appointment|check-?up|exam|interview|surgery|operation|wedding|marathon|concert|gig|deadline|trip|holiday|vacation"
+    r"|delivery|due\s+date|hearing|trial|match|race|game|show|premiere|launch|move|party)\s+(?:(?:to|for|with|in|at|from)\s+(?:\w+\s+){1,3}?)?(?:is|leaves|departs|arrives|starts"
+    r"|takes\s+place)(?!\s+(?:always|every|usually)))\b|'ll\b", re.IGNORECASE)  # fmt: skip
 _HABIT = re.compile(
     r"\b(?:always|usually|often|every|each|never|normally|typically|generally|mostly|sometimes|tends?|whenever|used\s+to|would(?!\s+(?:like|love))"
     r"|growing\s+up|as\s+a\s+(?:kid|child|boy|girl)|when\s+(?:i|we|he|she|they)\s+(?:was|were)"

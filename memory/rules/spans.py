@@ -1,4 +1,4 @@
-"""Periods from one date to another, as a query names them."""
+"""Periods from one date to another, as an English query names them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,21 @@ _DAY = r"(?:the\s+)?(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _DASH = r"\s*[-–—]\s*"
 _OPEN = re.compile(r"\b(?P<open>between|from)\s+", re.IGNORECASE)
 _JOINT = re.compile(rf"\s+(?P<word>and|to|until|till|through)\s+|{_DASH}", re.IGNORECASE)
-# Without a word before them, between two months and before a day of one.
+# Without a word before them, between two months, before a day of one, behind such a day, and between two years.
 _BARE = re.compile(
     rf"\b(?P<month>{_MONTH}(?:,?\s+(?:19|20)\d\d)?)(?:\s+(?:to|until|till|through)\s+|{_DASH})(?={_MONTH})"
-    rf"|(?<![\w/.:-]){_DAY}{_DASH}(?=[0-3]?\d(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH})",
+    rf"|(?<![\w/.:-]){_DAY}{_DASH}(?=[0-3]?\d(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH})"
+    rf"|\b(?P<first>{_MONTH}\s+(?:the\s+)?[0-3]?\d(?:st|nd|rd|th)?)(?:\s+(?:to|until|till|through)\s+|{_DASH})(?=(?:the\s+)?[0-3]?\d(?!\d))"
+    rf"|(?<![\w/.:-])(?P<year>(?:19|20)\d\d)(?:\s+(?:to|until|till|through)\s+|{_DASH})(?=(?:19|20)\d\d\b(?![-/.]\d))",
     re.IGNORECASE,
 )
 # What is in a query that has one; a plain string is found faster.
 _OPENS, _JOINTS = ("between", "from"), ("-", "–", "—", " to ", " until ", " till ", " through ")
-_SIGN = re.compile(r"[adfjmnos](?<!\w\w)(?:an|eb|a[ry]|pr|u[nlg]|ep|ct|ov|ec)")
+_SIGN = re.compile(r"(?:19|20)\d\d|[adfjmnos](?<!\w\w)(?:an|eb|a[ry]|pr|u[nlg]|ep|ct|ov|ec)")
 _A_DAY = re.compile(_DAY, re.IGNORECASE)
+_LAST_DAY = re.compile(
+    _DAY + rf"(?!\d|[:/]\d|\s*(?:[ap]\.?m\b|o'clock|%|{_MONTH}))(?:,?\s+(?P<year>(?:19|20)\d\d)\b)?", re.IGNORECASE
+)
 _NOW = re.compile(r"^now\b", re.IGNORECASE)
 _BEFORE = "since "  # behind it every date is one
 _LENGTHS = (40, 60)  # characters that are looked at, of the first date and of the second
@@ -62,7 +67,7 @@ def _pairs(query: str) -> Iterator[tuple[int, str, int]]:
             if opened["open"].casefold() == "between" or joint["word"] is None or joint["word"].casefold() != "and":
                 yield opened.start(), query[opened.end() : joint.start()], joint.end()
     for pair in _BARE.finditer(query) if any(map(folded.__contains__, _JOINTS)) and _SIGN.search(folded) else ():
-        yield pair.start(), pair["month"] or pair["day"], pair.end()
+        yield pair.start(), pair["month"] or pair["day"] or pair["first"] or pair["year"], pair.end()
 
 
 def _span(query: str, start: int, first: str, second: int, now: datetime, years: Sequence[int]) -> Iterator[Span]:
@@ -70,13 +75,39 @@ def _span(query: str, start: int, first: str, second: int, now: datetime, years:
     said = _NOW.sub("today", there)
     end = next(iter(dates.mentions(_BEFORE + said, now, asked=query)), None)
     if end is None or end.start > len(_BEFORE):
+        yield from _days(query, start, first, second, now, years)
+    elif begin := _first(query, first.strip(), end, now):
+        yield from joined(start, second + end.end - len(_BEFORE) + len(there) - len(said), begin, end, now, years)
+
+
+def _days(query: str, start: int, first: str, second: int, now: datetime, years: Sequence[int]) -> Iterator[Span]:
+    """`May 3 to 9`: the second day is of the month of the first, and the year behind it that of both."""
+    last = _LAST_DAY.match(query, second, second + _LENGTHS[1])
+    begin = next(iter(dates.mentions(_BEFORE + first.strip(), now, asked=query)), None)
+    if (
+        not last
+        or not begin
+        or begin.end < len(_BEFORE + first.strip())
+        or begin.when.grain != "day"
+        or begin.when.feast
+    ):
         return
-    begin = _first(query, first.strip(), end, now)
-    if begin is None:
+    try:
+        day = begin.when.start.replace(day=int(last["day"]))
+        begin = replace(begin, partial=begin.partial and not last["year"])
+        if last["year"]:
+            day = day.replace(year=int(last["year"]))
+            begin = replace(begin, when=begin.when.in_year(day.year))
+    except ValueError:
         return
-    ends = years if end.partial and begin.partial else (now.year,)
-    if periods := tuple(period for year in ends for period in _period(begin, end, year, now)):
-        yield Span(start, second + end.end - len(_BEFORE) + len(there) - len(said), periods)
+    yield from joined(start, last.end(), begin, replace(begin, when=When(day, "day")), now, years)
+
+
+def joined(start: int, end: int, begin: Mention, last: Mention, now: datetime, years: Sequence[int]) -> Iterator[Span]:
+    """The span that two dates make that stand there, if they make one."""
+    ends = years if last.partial and begin.partial else (now.year,)
+    if periods := tuple(period for year in ends for period in _period(begin, last, year, now)):
+        yield Span(start, end, periods)
 
 
 def _first(query: str, said: str, end: Mention, now: datetime) -> Mention | None:

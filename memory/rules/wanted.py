@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from muniment.memory.rules import calendar, dates, english_words, spans, words
+from muniment.memory.rules import calendar, chinese_spans, dates, english_words, lately, spans, words
 from muniment.memory.rules.reading_words import ROLES
 from muniment.memory.rules.spans import Period
 from muniment.memory.rules.text import vocabulary
@@ -27,7 +27,7 @@ _COMMON = (
     | vocabulary(
         """
         european asian african american arab arabian jewish muslim islamic catholic protestant buddhist hindu orthodox afghan
-        mister mr mrs ms miss dr doctor prof professor sir madam lord lady saint st mommy mummy daddy mama papa nan nana
+        mister mr mrs ms miss dr doctor prof professor sir madam saint st mommy mummy daddy mama papa nan nana
         phd msc bsc mba md ceo internet web wifi wi-fi covid covid-19 bible quran earth god
         christmas xmas easter thanksgiving hallowe'en halloween diwali ramadan eid hanukkah passover lent carnival
         spring summer autumn winter fall
@@ -92,7 +92,11 @@ def terms(query: str) -> tuple[str, ...]:
 def periods(query: str, now: datetime) -> tuple[Period, ...]:
     """The periods that the first dates of a query name, each from its first moment to before its end, in the order of time
     and apart from one another."""
-    joined = spans.read(query, now, _years(now), _MOST_DATES)
+    joined = [
+        *spans.read(query, now, _years(now), _MOST_DATES),
+        *chinese_spans.read(query, now, _years(now), _MOST_DATES),
+        *lately.read(query, now, _MOST_DATES),
+    ][:_MOST_DATES]
     named = {
         (mention.when, mention.partial, mention.preposition): mention
         for mention in dates.mentions(query, now, asked=query)

@@ -1,0 +1,48 @@
+"""How English counts: so many of a unit, the day of a month by its ordinal, and the parts of a month or of a year."""
+
+from __future__ import annotations
+
+import re
+
+_NUMBERS = {
+    word: n
+    for n, word in enumerate(
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
+    )
+} | {
+    "a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a few": 3, "few": 3, "several": 4, "fifteen": 15, "twenty": 20, "thirty": 30,
+}  # fmt: skip
+COUNT = r"(?P<count>\d{1,4}|an?\s+couple\s+of|a\s+few|couple\s+of|few|several|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty)"
+_ONES = "first second third fourth fifth sixth seventh eighth ninth"
+_TEENS = "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
+_ORDINALS = {word: n for n, word in enumerate(f"{_ONES} {_TEENS}".split(), 1)} | {
+    f"{tens}{word}": start + n
+    for tens, start, most in (("twenty", 20, 9), ("thirty", 30, 1))
+    for n, word in enumerate(_ONES.split()[:most], 1)
+} | {"thirtieth": 30}  # fmt: skip
+# The longer ones first; between the two words of one there may be a hyphen or a space.
+ORDINAL = "|".join(re.sub(r"^(twenty|thirty)", r"\1[\\s-]?", one) for one in sorted(_ORDINALS, key=len, reverse=True))
+PART_OF = (
+    r"(?P<which>(?:the\s+)?(?:very\s+)?(?:beginning|start|middle|end|(?:first|second)\s+half|(?:first|second|third|fourth|last)\s+week)\s+of\s+"
+    r"|(?:early|mid|late)(?:\s+in)?[\s-]+)"
+)
+
+
+def count(said: str) -> tuple[int, str]:
+    """The number, and the words for it in one spelling."""
+    word = re.sub(r"\s+", " ", said.casefold())
+    return (int(word) if word.isdigit() else _NUMBERS.get(word, 2)), word
+
+
+def of_month(said: str) -> int:
+    """The day that a figure or an ordinal is."""
+    word = re.sub(r"[\s-]", "", said.casefold())
+    return _ORDINALS[word] if word in _ORDINALS else int(re.sub(r"\D", "", word))
+
+
+def part(said: str) -> str:
+    """The part of a month or a year, as the calendar has it."""
+    words = said.casefold().replace("-", " ").split()
+    if words[0] in ("early", "mid", "late"):
+        return words[0]
+    return "the " + " ".join(word for word in words if word not in ("the", "very"))
