@@ -14,7 +14,7 @@ from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.records import MemoryId, Node, Revision, Scope, Turn, TurnId
 from muniment.memory.rules.traits import indexed
 from muniment.memory.stores import rows
-from muniment.memory.stores.large import Indexes
+from muniment.memory.stores.large import LISTS, Indexes
 from muniment.memory.stores.pool import Connection, one
 from muniment.memory.stores.sql import blocks
 from muniment.memory.upkeep import Erasure, Stated, Traces
@@ -118,7 +118,7 @@ class Erasures(Indexes):
         """One transaction in one space that nobody else is in, in the role that may remove."""
         async with self._writing(scope) as conn:
             await conn.execute(_ROLES["eraser"])
-            named: dict[str, Any] = {"space": scope.space}
+            named: dict[str, Any] = {"space": scope.space, **LISTS}
             row = await (await conn.execute(_ERASING["lock"], named)).fetchone()
             yield conn, named | {"rev": row["rev"] if row else None}
 

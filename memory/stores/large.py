@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any
+from typing import Any, LiteralString
 
 from psycopg import sql
 from psycopg.rows import DictRow, dict_row
@@ -31,8 +31,13 @@ _WIDE, _NEAR = 6, 96
 _MOST = 10_000  # postings that are read; the words that have more only tell the found apart
 _FEW = 2_000  # memories of the one speaker whom a question names: all are looked at
 _OWN = traits.LAST + 1  # the list of what is told of the user
+_DATED = traits.LAST + 2  # there where days are listed
+_DAYS = 1_500_000_000  # the list of what happened on a day is this, and its number from 1970; words and speakers have lower ones
 _SHARE, _LEAST = 0.05, 1_000  # of the memories, and at all: so many changes make lists old
+# With half of it a question is led away from a few memories that are unlike most of their space.
+_WITH: LiteralString = "m = 16, ef_construction = 400"
 _MEMORY = "512MB"  # to build with
+LISTS = {"own": _OWN, "dated": _DATED, "days": _DAYS}
 INDEXES = 100  # each costs every write of every space some microseconds
 
 
@@ -56,7 +61,7 @@ class Indexes(Sessions):
                 return Indexing(memories=space["active"], indexed=False, full=True)
             changes = space["rev"] - (space["indexed_rev"] or 0)
             due = changes > (0 if anew else max(_LEAST, _SHARE * space["active"]))
-            listed = built or due or space["indexed_model"] != self._model or not space["owned"]
+            listed = built or due or space["indexed_model"] != self._model or not space["known"]
             if listed:
                 await self._list(conn, scope)
                 await conn.execute(_LARGE["analyze"])
@@ -100,7 +105,7 @@ class Indexes(Sessions):
         async with conn.transaction():
             await conn.execute(_ROLES["app"])
             await conn.execute(_WRITE["enter"], {"space": scope.space})
-            yield {"space": scope.space, "owner": scope.owner, "model": self._model, "own": _OWN, **rows.OF_USER}
+            yield {"space": scope.space, "owner": scope.owner, "model": self._model, **LISTS, **rows.OF_USER}
 
     async def _look(self, conn: Connection, scope: Scope) -> DictRow:
         async with self._inside(conn, scope) as named:
@@ -110,7 +115,7 @@ class Indexes(Sessions):
         return row
 
     async def _build(self, conn: Connection, space: SpaceId, dimensions: int) -> bool | None:
-        """The HNSW index of the space and the model; those of another model go. Whether it was made, None without room."""
+        """The HNSW index of the space and the model; those of another model, or built otherwise, go. Whether it was made, None without room."""
         wanted, there = index_name(space, self._model), False
         own = await (await conn.execute(_LARGE["own"], {"prefix": _prefix(space)})).fetchall()
         for found in own:
@@ -126,8 +131,14 @@ class Indexes(Sessions):
         await conn.execute(
             sql.SQL(
                 "create index concurrently {} on muniment.memories using hnsw ((embedding::halfvec({})) halfvec_ip_ops) "
-                "with (m = 16, ef_construction = 128) where space_id = {} and state = 'active' and embedding_model = {}"
-            ).format(sql.Identifier(wanted), sql.Literal(dimensions), sql.Literal(space), sql.Literal(self._model))
+                "with ({}) where space_id = {} and state = 'active' and embedding_model = {}"
+            ).format(
+                sql.Identifier(wanted),
+                sql.Literal(dimensions),
+                sql.SQL(_WITH),
+                sql.Literal(space),
+                sql.Literal(self._model),
+            )
         )
         return True
 
@@ -162,8 +173,8 @@ class Indexes(Sessions):
 
 
 def index_name(space: SpaceId, model: str) -> str:
-    """The name of a space's index over the vectors of a model."""
-    return _prefix(space) + blake2b(model.encode(), digest_size=4).hexdigest()
+    """The name of a space's index over the vectors of a model, as it is built now."""
+    return _prefix(space) + blake2b(f"{model} with {_WITH}".encode(), digest_size=4).hexdigest()
 
 
 @lru_cache(maxsize=256)
@@ -177,7 +188,7 @@ def among(text: str, space: SpaceId, model: str, dimensions: int, candidates: in
         "wide": max(_NEAR, _WIDE * candidates),
         "most": _MOST,
         "few": _FEW,
-        "own": _OWN,
+        **LISTS,
     }
     for name, value in literals.items():
         text = text.replace(f"{{{name}}}", sql.Literal(value).as_string())

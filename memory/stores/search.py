@@ -19,7 +19,7 @@ from psycopg.rows import DictRow, tuple_row
 
 from muniment.memory.looks import LOWEST, Search
 from muniment.memory.ports import Sight
-from muniment.memory.records import Delta, Filters, Reader, Revision, Scope
+from muniment.memory.records import Delta, Filters, Reader, Revision, Scope, evolve
 from muniment.memory.rules import verbs, words
 from muniment.memory.stores import large, rows
 from muniment.memory.stores.consents import consent, profile
@@ -32,6 +32,10 @@ _READ, _SEARCH, _LARGE = blocks("read"), blocks("search"), blocks("large")
 _OPEN: tuple[LiteralString, ...] = ("met", "base", "scope", "df", "reached")
 # Where it looks for what is told of the user.
 _OWN: tuple[LiteralString, ...] = ("own_late", "own_posted", "own_lists", "own_met")
+# Where it looks for what happened in a period of the query.
+_DATED: tuple[LiteralString, ...] = (
+    "dated_late_met", "dated_late", "dated_posted", "dated_lists", "dated_near", "dated_met",
+)  # fmt: skip
 _FILTERS: tuple[LiteralString, ...] = (
     "agent_id", "run_id", "actor_id", "role", "category", "pinned", "importance_min", "importance_max",
     "updated_after", "updated_before",
@@ -155,6 +159,7 @@ class Searches(Indexes):
 
     def _said(self, space: Mapping[str, Any], search: Search, *, scan: bool) -> tuple[LiteralString | bytes, list[Any]]:
         """What is sent: the text, and its parameters."""
+        search = _narrowed(search)
         text, names = _statement(
             _given(search.filters),
             speakers=bool(search.speakers),
@@ -229,6 +234,14 @@ def _at(text: LiteralString, as_of: Revision | None) -> LiteralString:
     return text.replace("{source}", _SEARCH["current" if as_of is None else "then"])
 
 
+def _narrowed(search: Search) -> Search:
+    """A filter of one category as a list of one, of which the lists of a large space know how common a word is."""
+    only = search.filters.category
+    if only not in search.categories:
+        return search
+    return evolve(search, categories=(only,), filters=evolve(search.filters, category=None))
+
+
 def _given(filters: Filters) -> tuple[LiteralString, ...]:
     return tuple(name for name in _FILTERS if getattr(filters, name) is not None)
 
@@ -255,6 +268,8 @@ def _statement(
         text = text.replace(f"{{{name}}}", _SEARCH[name] if scan else _LARGE[name])
     for name in _OWN:
         text = text.replace(f"{{{name}}}", _LARGE[name] if owned else "")
+    for name in _DATED:
+        text = text.replace(f"{{{name}}}", _LARGE[name] if timely else "")
     text = text.replace("{looked}", _SEARCH["looked"])
     text = text.replace("{passing}", f" {_LARGE['passing']}" if given else "")
     text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")

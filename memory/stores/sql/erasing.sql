@@ -10,14 +10,18 @@ update muniment.spaces set rev = rev + %(count)s where space_id = %(space)s
 
 -- name: postings (the lists of a large space lose the memories, and those that are empty then go)
 with gone as materialized (
-  select words, actor_id from muniment.memories where space_id = %(space)s and memory_id = any(%(ids)s)
+  select words, actor_id, event_time from muniment.memories where space_id = %(space)s and memory_id = any(%(ids)s)
   union all
-  select words, actor_id from muniment.memory_versions where space_id = %(space)s and memory_id = any(%(ids)s)
+  select words, actor_id, event_time from muniment.memory_versions where space_id = %(space)s and memory_id = any(%(ids)s)
 ), listed as materialized (
   select split_part(w, ':', 1)::int as dimension
   from gone cross join string_to_table(btrim(split_part(words::text, '/', 1), '{}'), ',') w where w <> ''
   union
   select muniment.speaker_dimension(lower(actor_id)) from gone where actor_id is not null
+  union
+  select {{large.day}} from gone m where event_time is not null
+  union
+  select %(own)s
 )
 update muniment.postings p set (df, memories, weights) = (
   select count(*), coalesce(array_agg(u.memory_id order by u.n), '{}'), coalesce(array_agg(u.weight order by u.n), '{}')

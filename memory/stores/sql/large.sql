@@ -4,7 +4,7 @@ changed as materialized (
   where j.space_id = %(space)s and (select ok from entered)
     and j.rev > (select indexed_rev from space) and j.rev <= (select rev from space)
 ), late as materialized (
-  select m.memory_id, m.words, {speaker} as speaker{own_late}
+  select m.memory_id, m.words, {speaker} as speaker{own_late}{dated_late}
   from changed c cross join lateral (
     select * from muniment.memories where space_id = %(space)s and memory_id = c.memory_id offset 0) m
   where m.state = 'active' and m.category = any(%(categories)s){narrowed}
@@ -13,7 +13,7 @@ changed as materialized (
   where p.space_id = %(space)s and (select ok from entered) and p.category = any(%(categories)s) and p.dimension = any(
     array(select 0 union all select * from unnest(%(words)s::int[])
       union all select muniment.speaker_dimension(name) from unnest(%(speakers)s::text[]) name
-      {own_posted}))
+      {own_posted} {dated_posted}))
 ), list as materialized (
   select t.n, dimension, p.df, p.memories, p.weights from posted p join unnest(%(words)s::int[], %(of_term)s::bigint[]) t (dimension, n) using (dimension)
 ), speaking as materialized (
@@ -45,10 +45,11 @@ changed as materialized (
     union all
     select memory_id, idf, weight from fresh join chosen using (n)
   ) e group by memory_id
-), {own_lists}near as materialized (
+), {own_lists}{dated_lists}near as materialized (
   select {looked} from muniment.memories m
   where m.space_id = {at} and (select ok from entered) and m.state = 'active' and m.embedding_model = {model} and m.category = any(%(categories)s){narrowed}
-    and (select set_config('hnsw.ef_search', greatest(100, least(400, n / 250))::int::text, true) from size) is not null
+    and (select set_config('hnsw.ef_search', greatest(200, least(400, n / 100))::int::text, true)
+      || set_config('hnsw.max_scan_tuples', greatest(2 * {wide}, n / 4)::int::text, true) from size) is not null {dated_near}
   order by m.embedding::halfvec({dimensions}) <#> %(vector)s limit {wide}
 ), met as materialized (
   (select h.memory_id from (select memory_id, score from hit order by score desc) h{passing}
@@ -57,7 +58,7 @@ changed as materialized (
   select u.memory_id from speaking s cross join unnest(s.memories) u (memory_id)
   where (select sum(df) from speaking) <= {few}
   union
-  select memory_id from late where speaker is not null {own_met}{watched}
+  select memory_id from late where speaker is not null {dated_late_met} {own_met} {dated_met}{watched}
 ),
 
 -- name: passing (without a filter every posting passes: its category and its state are those of its list)
@@ -91,6 +92,31 @@ own as materialized (
      select memory_id, count(*) as score from hinted where memory_id in (select unnest(memories) from own) group by memory_id) h{passing}
    order by h.score desc, h.memory_id limit {wide})
 
+-- name: dated_late
+, 0{{search.timely}} > 0 as timely
+
+-- name: dated_posted
+ union all select {dated}
+
+-- name: dated_lists (what happened in a period of the query, or so near that it counts)
+dated as materialized (
+  select p.df, p.memories from unnest(%(since)s, %(until)s) period (since, until) cross join lateral (
+    select df, memories from muniment.postings
+    where space_id = %(space)s and (select ok from entered) and category = any(%(categories)s)
+      and dimension between {days} + floor((since - %(before)s) / 86400)::int and {days} + floor((until + %(after)s) / 86400)::int
+    offset 0) p
+),
+
+-- name: dated_near (much of a time, or lists that know no time: the space is searched as a small one)
+ and (select coalesce(sum(df), 0) from dated) <= {few} and exists (select from posted where dimension = {dated})
+
+-- name: dated_late_met
+ or timely
+
+-- name: dated_met
+union
+  select u.memory_id from dated cross join unnest(dated.memories) u (memory_id) where (select sum(df) from dated) <= {few}
+
 -- name: base (what the index has found is not looked for again)
 select * from near
   union all
@@ -108,10 +134,11 @@ heard
 -- name: reached (a filter may leave less than is there: then the space is searched as a small one)
 (select count(*) from near) >= {wide} and (select indexed from space)
 
--- name: look (what an index would be made of; `elsewhere`: a switch of the embedder is not tidied yet; `owned`: it was listed
--- what is told of the user)
+-- name: look (what an index would be made of; `elsewhere`: a switch of the embedder is not tidied yet; `known`: it was listed
+-- what is told of the user, and when)
 select s.rev, s.indexed_model, s.indexed_rev,
-  exists (select from muniment.postings p where p.space_id = %(space)s and p.dimension = %(own)s) as owned,
+  exists (select from muniment.postings p where p.space_id = %(space)s and p.dimension = %(own)s)
+    and exists (select from muniment.postings p where p.space_id = %(space)s and p.dimension = %(dated)s) as known,
   (select count(*) from muniment.memories m where m.space_id = %(space)s and m.state = 'active') as active,
   (select vector_dims(m.embedding) from muniment.memories m
    where m.space_id = %(space)s and m.state = 'active' and m.embedding_model = %(model)s limit 1) as dimensions,
@@ -125,7 +152,8 @@ select from muniment.spaces where space_id = %(space)s for key share
 -- name: forget_lists
 delete from muniment.postings where space_id = %(space)s
 
--- name: lists (of words, of speakers, of what is told of the user, and how many there are of each category)
+-- name: lists (of words, of speakers, of days, of what is told of the user, and how many there are of each category: also as
+-- a sign that days are listed)
 insert into muniment.postings (space_id, dimension, category, df, memories, weights)
 select %(space)s, e.dimension, e.category, count(*), array_agg(e.memory_id order by e.weight desc, e.memory_id),
   array_agg(e.weight order by e.weight desc, e.memory_id)
@@ -136,9 +164,12 @@ from (
   union all
   select m.memory_id, m.category, muniment.speaker_dimension(lower(m.actor_id)), 1 from muniment.memories m
   where m.space_id = %(space)s and m.state = 'active' and m.actor_id is not null
+  union all
+  select m.memory_id, m.category, {{day}}, 1 from muniment.memories m
+  where m.space_id = %(space)s and m.state = 'active' and m.event_time is not null
 ) e group by e.dimension, e.category
 union all
-select %(space)s, 0, category, count(*), '{}', '{}' from muniment.memories
+select %(space)s, unnest(array[0, %(dated)s]), category, count(*), '{}', '{}' from muniment.memories
 where space_id = %(space)s and state = 'active' group by category
 union all
 select %(space)s, %(own)s, category, count(*) filter (where own), coalesce(array_agg(memory_id) filter (where own), '{}'),
@@ -146,6 +177,9 @@ select %(space)s, %(own)s, category, count(*) filter (where own), coalesce(array
 from (select m.memory_id, m.category, {{search.of_user}} as own from muniment.memories m
       where m.space_id = %(space)s and m.state = 'active') o group by category
 returning dimension
+
+-- name: day
+%(days)s + floor(date_part('epoch', m.event_time) / 86400)::int
 
 -- name: mark
 update muniment.spaces set indexed_model = %(model)s, indexed_rev = %(rev)s where space_id = %(space)s
