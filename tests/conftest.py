@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import signal
 import socket
 import tempfile
 import uuid
@@ -53,6 +54,9 @@ def discard(home: Path) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Name the session's cluster; the first test that asks for a database starts it."""
+    # Who is started in the background of a script ignores Ctrl-C, and so would every program that a test interrupts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     worker = getattr(config, "workerinput", None)
     if worker is not None:
         config.stash[ADDRESS] = Path(worker["home"])
