@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from muniment.memory.rules.english_spoken import written
+from muniment.memory.rules.english_words import MEDICINE
 
 _CJK = re.compile(r"[\u3400-\u9fff]")
 _BLANKS = re.compile(r"[^\S\n]+")
@@ -66,7 +67,11 @@ _NEW = (
     r"(?:i|i'm|im|i've|i'd|i'll|my|we|we're|you|he|she|it|it's|they|there|that's|this|call\s+me|every(?:one|body)\b[\w ]{0,30}?\s+calls\s+me|turns\s+out|please|remember|don't\s+forget|forget|remind|what|who|where|how|why|when|which|can|could"
     r"|do|does|did|is|are|will|would|if|unless|because|since\s+i|as\s+i|now\s+that|given\s+that|our|last\s+\w+\s+i|yesterday\s+i|answer|reply|keep|always|never|on\s+\w+\s+i)"
 )
-_VERBS = r"(?:(?:really\s+|also\s+|still\s+|don't\s+|do\s+not\s+|can't\s+|absolutely\s+|currently\s+|now\s+)*(?:like|love|hate|prefer|enjoy|dislike|adore|live|work|speak|play|want\s+to|plan\s+to|have|can't|am|was|moved|graduated|got|started|bought|visited|studied|used\s+to|grew\s+up|need\s+to|hope\s+to|training|learning|allergic|lactose|vegan|vegetarian))"
+_VERBS = (
+    r"(?:(?:really\s+|also\s+|still\s+|don't\s+|do\s+not\s+|can't\s+|absolutely\s+|currently\s+|now\s+)*(?:like|love|hate|prefer|enjoy|dislike|adore|live|work|speak|play|want\s+to|plan\s+to|have|can't|am|was|moved|graduated|got|started|bought|visited|studied|used\s+to|grew\s+up|need\s+to|hope\s+to|training|learning|allergic|lactose|vegan|vegetarian|take\s+"
+    + MEDICINE
+    + "))"
+)
 _SPLIT = re.compile(
     r"(?:\s*[,;:–—]\s*|\s+-\s+|\s+)(?:(?:and|but|so|plus|while|although|though|yet|or)\s+){1,3}(?:then\s+|also\s+|yeah,?\s+)?(?="
     + _NEW

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from muniment.memory.records import evolve
 from muniment.memory.rules import (
     english_aims,
     english_past,
@@ -14,22 +15,51 @@ from muniment.memory.rules import (
 )
 from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import tail, unfilled
-from muniment.memory.rules.english_words import narrate
+from muniment.memory.rules.english_words import DIETS, narrate
 
+# Where several live, where they went and what became of them is so of the speaker, too; what else they did may be their firm's,
+# or their country's.
+_TOGETHER = (
+    r"(?:went(?!\s+(?:public|bankrupt|live|viral|out|down|up|back|over|through|under|for)\b)|visited|hiked|travell?ed|flew|drove|camped|skied|sailed|cycled|climbed|toured"
+    r"|(?:moved|relocated|emigrated)(?!\s+(?:\w+\s+)?to\s+(?:kubernetes|docker|aws|azure|gcp|postgres\w*|mysql|kafka|jira|zoom|slack|teams|notion|github|gitlab|react|linux|windows"
+    r"|python|rust|java|google|microsoft|office)\b)|adopted|bought\s+(?:a|our)\s+(?:\w+\s+)?(?:house|home|flat|apartment|car|van|boat|cottage|dog|cat|puppy|kitten)|rented|celebrated|lived"
+    r"|married|divorced|separated|got\s+(?:married|engaged|divorced|an?\s+(?:\w+\s+)?(?:dog|cat|puppy|kitten|baby))|had\s+(?:dinner|lunch|breakfast|a\s+(?:baby|son|daughter|picnic|barbecue)))"
+)
+_WE = re.compile(
+    r"(?P<front>(?:(?:on|in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)?)(?:we(?:\s+(?:both|all))?|i\s+&\s+(?P<who>my\s+(?:\w+\s+)?\w+))\s+"
+    r"(?P<what>(?:(?:just|also|finally|recently|now|still|currently)\s+)*(?:(?P<lives>live\s+in|are\s+(?P<diet>" + "|".join(map(re.escape, DIETS)) + r")$)|"
+    + _TOGETHER + r"\b).*)$",
+    re.IGNORECASE,
+)  # fmt: skip
 _RULES = english_self.RULES + english_tastes.RULES + english_aims.RULES + english_past.RULES + english_things.RULES
 
 
 def facts(clause: Clause) -> list[Draft]:
     """What the clause states, by the first rule that finds something, and the people it names."""
-    found: list[Draft] = []
+    found = _own(clause)
+    people = english_people.facts(clause)
+    if not found and (several := _WE.match(clause.text)):
+        found = _own(evolve(clause, text=_alone(several)))
+        if several["who"] and several["lives"]:
+            does = f"is {several['diet']}" if several["diet"] else several["what"].replace("live", "lives", 1)
+            people += english_people.facts(evolve(clause, text=f"{several['who']} {does}"))
+    said = {one.text for one in found}
+    return found + [one for one in people if one.text not in said]
+
+
+def _own(clause: Clause) -> list[Draft]:
     ending = tail(clause.text)
     for pattern, build in _RULES:
         match = pattern.match(clause.text) or pattern.match(ending)
         if match and (found := list(build(match, clause))):
-            break
-    people = english_people.facts(clause)
-    said = {one.text for one in found}
-    return found + [one for one in people if one.text not in said]
+            return found
+    return []
+
+
+def _alone(several: re.Match[str]) -> str:
+    """What the speaker could have said of themselves alone."""
+    does = f"am {several['diet']}" if several["diet"] else several["what"]
+    return f"{several['front']}I {does}"
 
 
 def note(clause: Clause) -> Draft | None:

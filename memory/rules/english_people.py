@@ -10,6 +10,7 @@ from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import NAME, is_name, listed, place, slug, thing, trim
 from muniment.memory.rules.english_words import (
     CONDITIONS,
+    DIETS,
     IN_JEST,
     ONE_AT_A_TIME,
     RELATION,
@@ -21,7 +22,7 @@ from muniment.memory.rules.english_words import (
 from muniment.memory.rules.text import vocabulary
 
 _PERSON = rf"[{words.UPPER}][\w'-]*(?:\s+[{words.UPPER}][\w'-]*){{0,2}}"
-_MY = r"(?i:my)\s+(?P<rel>(?i:" + RELATION + r"))\b"
+_MY = r"(?i:my|our)\s+(?P<rel>(?i:" + RELATION + r"))\b"
 _NAMED = re.compile(
     r"^(?i:this\s+is\s+)?"
     + _MY
@@ -39,10 +40,12 @@ _HAVE = re.compile(
     + r")(?:[,.]|$|\s)"
 )
 _SPOUSE = re.compile(r"^(?i:i'?m|i\s+am)\s+(?:happily\s+)?(?i:married|engaged)\s+to\s+(?P<name>" + _PERSON + r")")
-_COUNT = re.compile(
-    r"^(?:(?:i|we)\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+(?P<count>an?|one|two|three|four|five|six|\d{1,2})\s+(?P<what>(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?"
-    r"|siblings|cats?|dogs?|puppy|puppies|kittens?|rabbits?|horses?|parrots?|twins|grandchildren))(?:$|\s+(?:and|who|named|called|in|at|now|already|these\s+days|at\s+home)\b|,)", re.IGNORECASE,
+_COUNTED = (
+    r"(?P<count>an?|one|two|three|four|five|six|\d{1,2})\s+(?P<what>(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?"
+    r"|siblings|cats?|dogs?|puppy|puppies|kittens?|rabbits?|horses?|parrots?|twins|grandchildren))(?:$|\s+(?:and|who|named|called|in|at|now|already|these\s+days|at\s+home)\b|,)"
 )  # fmt: skip
+_COUNT = re.compile(r"^(?:(?:i|we)\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+" + _COUNTED, re.IGNORECASE)
+_AND = re.compile(r"(?:,\s+and|\s+and|,)\s+" + _COUNTED, re.IGNORECASE)
 _MANY = ("none", "one", "two", "three", "four", "five", "six")
 _ONE_NAME = rf"[{words.UPPER}][\w-]*"
 _CALLED = re.compile(
@@ -75,6 +78,15 @@ _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
             + r"(?P<verb>(?i:is|turned|just\s+turned))\s+(?P<value>\d{1,3})(?:\s+years?\s+old)?(?:\s+(?i:now|already|today))*(?=$|,|\s+and\s)"
         ),
         "age",
+    ),
+    (
+        re.compile(
+            _WHO
+            + r"(?P<verb>(?i:is|are|has\s+been))\s+(?P<neg>(?i:not\s+|no\s+longer\s+))?(?P<value>(?i:"
+            + "|".join(map(re.escape, DIETS))
+            + r"))(?:\s+(?i:now|too|as\s+well|again|(?:for|since)\b.*))?$"
+        ),
+        "diet",
     ),
     (re.compile(_WHO + r"(?P<verb>(?i:" + _PAST + r"))\s+(?P<value>.+)$"), "event"),
 )
@@ -211,8 +223,10 @@ def _predicate(relation: str) -> str:
 
 
 def _counts(clause: Clause) -> Iterator[Draft]:
+    if _HAVE.match(clause.text):
+        return
     match = _COUNT.match(clause.text)
-    if match and not _HAVE.match(clause.text) and (what := owned(match["what"])):
+    while match and (what := owned(match["what"])):
         count = f"{match['count']} {what}".casefold()
         one = slug(what.split()[-1])
         many = {"child": "children", "puppy": "puppies"}.get(one, one if one.endswith(("s", "n")) else f"{one}s")
@@ -221,6 +235,7 @@ def _counts(clause: Clause) -> Iterator[Draft]:
             "relationship", f"has_{many}", count, f"The user has {count}", single=True, importance=2 if each else 3
         )
         yield from each
+        match = _AND.match(clause.text, match.end("what"))
 
 
 def _each(match: re.Match[str], many: str, clause: Clause) -> Iterator[Draft]:
@@ -248,6 +263,7 @@ def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[D
         "event": lambda: _happened(who, about, match["verb"], value, clause),
         "moved_to": lambda: _moved(who, about, verb, value, clause),
         "studies": lambda: _studies(who, about, value, clause),
+        "diet": lambda: _eats(who, about, match),
     }
     build = builders.get(predicate)
     yield from build() if build else _attribute(who, about, predicate, verb, value, clause)
@@ -304,6 +320,12 @@ def _unable(who: str, about: dict[str, object], verb: str, value: str, clause: C
     how = "cannot" if verb.startswith("can") else "never" if verb.startswith("never") else "does not"
     if said:
         yield _about(about, "cannot", f"{doing} {said}", f"{who} {how} {doing} {said}", importance=3)
+
+
+def _eats(who: str, about: dict[str, object], match: re.Match[str]) -> Iterator[Draft]:
+    against, value = " ".join((match["neg"] or "").casefold().split()), match["value"].casefold()
+    text = f"{who} {'are' if match['verb'].casefold() == 'are' else 'is'} {against}{' ' * bool(against)}{value}"
+    yield _about(about, "diet", value, text, single=True, negated=bool(against), importance=3)
 
 
 def _studies(who: str, about: dict[str, object], value: str, clause: Clause) -> Iterator[Draft]:

@@ -62,6 +62,7 @@ _EMPTY_END = re.compile(
     r"(?:^|\s)(?:few|some|many|more|lot|of|the|and|to|an?|for|with|same|others?|another|especially|even|mostly|including|user)$",
     re.IGNORECASE,
 )
+_ARTICLE = re.compile(r"^(?:an?|the)\s+", re.IGNORECASE)
 _CAPITAL = re.compile(r"\b[A-Z][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'&.-]*)*")
 _NO_ENTITY = frozenset(["I", "I'm", "I've", "The", "A", "My", "On", "In", "At"]) | {
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
@@ -109,9 +110,8 @@ def listed(words: str, clause: Clause, *, articles: bool = False) -> list[str]:
     if not parts:
         return []
     # "rock and pop music" is one thing: the last noun may belong to all
-    apart = all(len(part.split()) <= 3 for part in parts) and len(parts[-1].split()) <= max(
-        len(part.split()) for part in parts[:-1] or parts
-    )
+    long = [len(_ARTICLE.sub("", part).split()) for part in parts]
+    apart = max(long) <= 3 and long[-1] <= max(long[:-1] or long)
     if len(parts) > 1 and apart and not re.search(r"\b(?:to|both|between)\b", said):
         found = [part for part in parts if articles or thing(part, clause)]
         return [told for part in found if (told := owned(part))]

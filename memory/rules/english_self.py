@@ -15,6 +15,7 @@ from muniment.memory.rules.english_words import (
     FIELDS,
     IN_JEST,
     LANGUAGES,
+    MEDICINE,
     NATIONALITIES,
     TRADES,
     narrate,
@@ -220,11 +221,14 @@ def _diet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     yield draft("constraint", "diet", value, f"The user {be} {said}", single=True, negated=against, importance=4)
 
 
+_EACH = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
+
+
 def _condition(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    has, value = found["has"].casefold().startswith("i have"), re.sub(r"\s+", " ", found["value"])
-    yield draft(
-        "constraint", "health_condition", bare(value), f"The user {'has' if has else 'is'} {value}", importance=4
-    )
+    has = found["has"].casefold().startswith("i have")
+    for one in _EACH.split(re.sub(r"\s+", " ", found["value"])):
+        text = f"The user {'has' if has else 'is'} {one}"
+        yield draft("constraint", "health_condition", bare(one), text, importance=4)
 
 
 def _cannot(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -255,8 +259,9 @@ def _again(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _medicine(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = found["value"].casefold()
-    yield draft("constraint", "takes", value, f"The user is on {value}", importance=4)
+    for value in _EACH.split(found["value"].casefold()):
+        text = f"The user {'takes' if found['take'] else 'is on'} {value}"
+        yield draft("constraint", "takes", value, text, importance=4)
 
 
 def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -298,14 +303,16 @@ _CLOCK = re.compile(r"\b(?:at\s+|from\s+|around\s+)?\d{1,2}(?::\d{2})?\s*(?:[ap]
 def _dated(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What is on a day, and nothing more: a later word on the same moves it."""
     when, what = trim(found["value"]), owned(found["what"])
-    rest = _CLOCK.sub("", dates.without(when, clause.at)).strip(" ,")
     said = what and f"The user's {what} is {when}"
-    if said and dates.mentions(when, clause.at) and rest in ("", "on", "in"):
+    # Some things have a date of their own, on which `on Christmas Eve` is not that of each year.
+    told = when if dates.mentions(when, clause.at) else said or ""
+    rest = _CLOCK.sub("", dates.without(told, clause.at).removeprefix(f"The user's {what} is")).strip(" ,")
+    if said and dates.mentions(told, clause.at) and rest in ("", "on", "in"):
         yearly = bool(re.search(r"\b(?:birthday|anniversary)$", what or "", re.IGNORECASE))
         yield draft(
             "note",
             slug(f"date of {what}"),
-            dates.absolute(when, clause.at),
+            dates.absolute(told, clause.at).removeprefix(f"The user's {what} is "),
             said,
             category="event",
             importance=3,
@@ -342,18 +349,19 @@ RULES: tuple[Rule, ...] = (
     rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?" + ADV + r"(?:severely\s+|deathly\s+|highly\s+|very\s+)?allergic\s+to\s+(?P<value>.+)$", _allergy),
     rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?(?P<value>lactose|gluten|fructose|histamine)[ -]intolerant$", _intolerant),
     rule(WAS + r"(?P<neg>not\s+|no\s+longer\s+)?(?:an?\s+)?(?:strict\s+|strictly\s+|lifelong\s+)?(?P<on>on\s+an?\s+)?(?P<value>" + _DIET + r")(?:\s+diet)?(?P<ended>\s+any\s?more)?(?:\s+(?:since|for)\s+.*)?$", _diet),
-    rule(r"(?P<has>i\s+have|" + AM + r")\s*" + ADV + r"(?:an?\s+)?(?P<value>" + CONDITIONS + r")$", _condition),
+    rule(r"(?P<has>i\s+have|" + AM + r")\s*" + ADV + r"(?:an?\s+)?(?P<value>" + CONDITIONS + "(?:(?:" + _EACH.pattern + r")(?:an?\s+)?" + CONDITIONS + r"){0,3})$", _condition),
     rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to|don't|do\s+not|dont|never)\s+" + ADV
           + r"(?P<verb>eat|drink|tolerate|consume|digest|drive|fly|swim|work|attend|travel|smoke)(?P<value>\s+.+)?$", _cannot),
     rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not)\s+(?P<verb>do|make)(?P<value>\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:\w+day\s+)?(?:mornings|afternoons|evenings|nights)|weekends|weekdays))$", _cannot),
     rule(r"i\s+" + ADV + r"(?P<can>can\s+|am\s+allowed\s+to\s+)?" + ADV + r"(?P<verb>eat|drink|drive|smoke|fly)(?P<value>\s+.+?)?\s+(?P<how>again)(?:\s+now)?$", _again),
     rule(r"i\s+(?P<can>(?:finally\s+|already\s+)?can)\s+" + ADV + r"(?P<verb>eat|drink|drive|swim|fly|tolerate)(?P<value>\s+.+?)?\s+(?P<how>now)$", _again),
-    rule(AM + r"on\s+(?P<value>blood\s+thinners|insulin|antidepressants|statins|beta[ -]blockers|antibiotics|steroids|(?:thyroid|heart|blood\s+pressure|\w+)\s+medication)$", _medicine),
+    rule(r"(?:" + AM + r"(?:on|taking)|(?P<take>i\s+" + ADV + r"take))\s+(?P<value>" + MEDICINE + "(?:(?:" + _EACH.pattern + ")" + MEDICINE + r"){0,3})"
+          r"(?:\s+(?:daily|every\s+\w+|(?:once|twice)\s+a\s+day|(?:for|against)\s+(?:my|it|that|the)\b.*))?$", _medicine),
     rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$", _cannot),
     rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+(?P<what>[\w' ]{2,30})\s+)?is\s+(?P<value>.+)$", _budget),
     rule(r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+(?P<value>(?P<most>).+)$", _budget),
     rule(r"i\s+have\s+a\s+budget\s+of\s+(?P<value>.+)$", _budget),
     rule(r"(?:my|our|the)\s+deadline\s+(?:for\s+(?P<what>.{2,40}?)\s+)?is\s+(?P<value>.+)$", _deadline),
-    rule(r"my\s+(?P<what>(?!(?:favou?rite|best|worst)\b)[a-z][\w'-]*(?:\s+[\w'-]+){0,5}?)\s+(?:(?:is(?:\s+now)?|takes\s+place)(?=\s+(?:(?:on|in|next|this)\s|to(?:day|morrow|night)\b))"
+    rule(r"my\s+(?P<what>(?!(?:favou?rite|best|worst)\b)[a-z][\w'-]*(?:\s+[\w'-]+){0,5}?)\s+(?:(?:is(?:\s+now)?|takes\s+place)(?=\s+(?:(?:on|in|at|next|this)\s|to(?:day|morrow|night)\b))"
           r"|(?:has\s+been|was|got)\s+(?:moved|postponed|rescheduled|brought\s+forward)\s+to)\s+(?P<value>.+)$", _dated),
 )  # fmt: skip

@@ -78,6 +78,13 @@ CONDITIONS = (
     r"|colou?r[ -]?blind|an?\s+\w+\s+(?:allergy|intolerance)|hay\s+fever|crohn's\s+disease|hearing\s+loss)"
 )
 
+# By their endings, as most are named.
+MEDICINE = (
+    r"(?:[a-z]{2,14}(?:profen|formin|statins?|pril|sartan|olol|prazole|cillin|mycin|oxetine|talopram|zepam|dipine|triptan|gliptin|thyroxine|codone)"
+    r"|statins|paracetamol|acetaminophen|aspirin|sertraline|warfarin|heparin|lithium|ritalin|adderall|prednisone|prednisolone|cortisone|antihistamines"
+    r"|blood\s+thinners|insulin|antidepressants|beta[ -]blockers|antibiotics|steroids|(?:thyroid|heart|blood\s+pressure|(?!(?:my|the|some|any|no|new|more|this|that|your|his|her|their|enough)\b)\w+)\s+medication)"
+)
+
 # What nobody is allergic to but in jest.
 IN_JEST = re.compile(
     r"(?:the\s+user\b|\w+days?$|(?:nonsense|work|people|stupidity|bullshit|drama|mornings?|exercise|maths?|fun|commitment|change|bad\s)\b)",

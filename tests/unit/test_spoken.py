@@ -34,6 +34,9 @@ STATEMENTS = [
     ("My niece never eats meat", ["The user's niece never eats meat"]),
     ("Priya's an engineer at Arup", ["Priya works as an engineer", "Priya works at Arup"]),
     ("Marco is a plumber, in case you were wondering", ["Marco works as a plumber"]),
+    ("I'm allergic to nuts and my wife is vegan", ["The user is allergic to nuts", "The user's wife is vegan"]),
+    ("My wife and I live in Oslo", ["The user lives in Oslo", "The user's wife lives in Oslo"]),
+    ("My mum and I are vegan", ["The user is vegan", "The user's mum is vegan"]),
     # ornaments, of which some are all there is
     ("I'm vegan 🌱", ["The user is vegan"]),
     ("🎉 I moved to Porto", ["The user moved to Porto"]),

@@ -15,6 +15,24 @@ CATEGORIES = frozenset(load({"HOME": "/nonexistent"}).categories)
 STATEMENTS = [
     # identity
     ("Hi, call me Ana.", "profile", ["Preferred name is Ana"]),
+    ("I have asthma and take ibuprofen", "profile", ["The user has asthma", "The user takes ibuprofen"]),
+    ("I have asthma and diabetes", "profile", ["The user has asthma", "The user has diabetes"]),
+    (
+        "I play tennis, chess and the piano",
+        "profile",
+        ["The user plays tennis", "The user plays chess", "The user plays the piano"],
+    ),
+    ("We live in Bergen", "profile", ["The user lives in Bergen"]),
+    ("We went skiing at Christmas.", "event", ["The user went skiing at Christmas 2025"]),
+    ("Last summer we visited Rome", "event", ["The user visited Rome in summer 2025"]),
+    ("My flight is on Christmas Eve", "event", ["The user's flight is on Christmas Eve 2026"]),
+    ("I have two cats and a dog", "relationships", ["The user has two cats", "The user has a dog"]),
+    ("My sister is vegan", "relationships", ["The user's sister is vegan"]),
+    (
+        "Our daughter Mia is 4",
+        "relationships",
+        ["The user's daughter is Mia", "The user's daughter Mia is 4 years old"],
+    ),
     ("Please just call me Bo", "profile", ["Preferred name is Bo"]),
     ("I'd like to be called Sam.", "profile", ["Preferred name is Sam"]),
     ("call me mia", "profile", ["Preferred name is Mia"]),
