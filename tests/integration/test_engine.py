@@ -354,8 +354,10 @@ async def test_a_new_thread_looks_back_three_days(database_url: str) -> None:
         assert header.splitlines()[0] == "Memory updates since rev 1:"
         assert "ski" in header
         assert "sail" not in header
-        clock.advance(80 * 3600)
-        assert (await memory.brief(scope(thread="C"), "supervisor", "hello")).header == ""
+        clock.advance(72 * 3600 - 1)
+        assert "ski" in (await memory.brief(scope(thread="C"), "supervisor", "hello")).header
+        clock.advance(2)
+        assert (await memory.brief(scope(thread="D"), "supervisor", "hello")).header == ""
 
 
 async def test_new_vectors_for_a_new_embedder(database_url: str) -> None:
