@@ -68,6 +68,7 @@ def apart(changes: Sequence[Change]) -> list[list[Change]]:
 
 
 def _known(plan: WritePlan) -> list[MemoryId]:
-    """The memories that the plan takes to be there: what it changes, and what it was made of."""
-    changed = (change.before.id for change in plan.changes if change.before is not None)
+    """The memories that the plan takes to be there: what it changes and does not add itself, and what it was made of."""
+    added = {change.after.id for change in plan.changes if change.before is None}
+    changed = (one.before.id for one in plan.changes if one.before is not None and one.before.id not in added)
     return [*dict.fromkeys((*changed, *(plan.extracted.shown if plan.extracted else ())))]
