@@ -12,6 +12,7 @@ from typing import LiteralString
 
 from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection, AsyncPipeline, Error, OperationalError
+from psycopg.pq import PipelineStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
@@ -115,7 +116,7 @@ class Sessions:
                         finally:
                             lost = conn.broken
                 finally:
-                    await pool.putconn(conn)
+                    await _give_back(pool, conn)
         finally:
             if lost and self._pool is pool:
                 # The next use finds the database anew, and starts the embedded one if that is what died.
@@ -262,6 +263,16 @@ def _widen(conn: Connection) -> None:
     if (conn.info.host or "").startswith("/"):
         with socket.socket(fileno=os.dup(conn.fileno())) as its:
             its.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _AHEAD)
+
+
+async def _give_back(pool: Pool, conn: Connection) -> None:
+    """Nobody gets a connection that is still in a pipeline, as the driver leaves it where a transaction was cancelled while it
+    began: a statement alone would not be committed, and the next transaction not be one of its own."""
+    try:
+        if conn.info.pipeline_status is not PipelineStatus.OFF:
+            await conn.close()
+    finally:
+        await pool.putconn(conn)
 
 
 def _ended(conn: Connection) -> bool:
