@@ -168,7 +168,9 @@ async def imported(file: Path, limit: int | None = None) -> AsyncIterator[World]
     conversations = locomo.conversations(content)
     async with harness.throwaway(settings.load()) as own:
         machine = await harness.machine(await bootstrap.database(own))
-        async with bootstrap.memory(own, embedder=Once(bootstrap.make_embedder(own))) as memory:
+        embedder = bootstrap.make_embedder(own)
+        reranker = bootstrap.make_reranker(own, embedder)
+        async with bootstrap.memory(own, embedder=Once(embedder), reranker=reranker) as memory:
             for raw, talk in zip(raws, conversations, strict=True):
                 scope = Scope(owner=talk.sample_id)
                 known = frozenset(_turn(one.tags) for one in talk.candidates)

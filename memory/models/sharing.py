@@ -8,11 +8,12 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from muniment.memory.errors import ModelUnavailable
 from muniment.memory.records import Vector
 
+Made = TypeVar("Made")
 CACHED = 1024
 # 512 tokens of prose are about 2,500 characters: what is cut here would be cut by the tokenizer, at a higher price.
 MAX_CHARS = 8_000
@@ -23,36 +24,36 @@ PORTION_CHARS = 64_000
 ROUND = 16  # of so many choices one begins at small calls and one at bulk, that nobody starves
 
 
-class VectorCache:
-    """The last vectors by the hash of their text: bounded, thread-safe, holds no text."""
+class TextCache(Generic[Made]):
+    """What was made of the last texts, by their hash: bounded, thread-safe, holds no text."""
 
     def __init__(self, size: int = CACHED) -> None:
         self.hits = self.misses = 0
         self._size = size
-        self._vectors: OrderedDict[bytes, Vector] = OrderedDict()
+        self._made: OrderedDict[bytes, Made] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, text: str) -> Vector | None:
+    def get(self, text: str) -> Made | None:
         key = _key(text)
         with self._lock:
-            vector = self._vectors.get(key)
-            if vector is None:
+            made = self._made.get(key)
+            if made is None:
                 self.misses += 1
                 return None
             self.hits += 1
-            self._vectors.move_to_end(key)
-            return vector
+            self._made.move_to_end(key)
+            return made
 
-    def put(self, text: str, vector: Vector) -> None:
+    def put(self, text: str, made: Made) -> None:
         key = _key(text)
         with self._lock:
-            self._vectors[key] = vector
-            self._vectors.move_to_end(key)
-            while len(self._vectors) > self._size:
-                self._vectors.popitem(last=False)
+            self._made[key] = made
+            self._made.move_to_end(key)
+            while len(self._made) > self._size:
+                self._made.popitem(last=False)
 
     def __len__(self) -> int:
-        return len(self._vectors)
+        return len(self._made)
 
 
 class Batch(NamedTuple):
@@ -99,7 +100,7 @@ class Sharing:
     """
 
     def __init__(self, wake: Callable[[], None], *, long_first: bool = False) -> None:
-        self.cache = VectorCache()
+        self.cache: TextCache[Vector] = TextCache()
         self.made = 0  # texts that were embedded
         self._wake, self._long_first = wake, long_first
         self._lock = threading.RLock()  # a caller that is garbage leaves in whichever thread collects it
