@@ -198,7 +198,7 @@ def found(world: World, rev: Revision, all_: Channels, search: Search) -> dict[M
     picked: dict[MemoryId, Found] = {}
     tied = world.edges if rev == world.rev else {}
     for row in all_.rows:
-        id_, its = row.memory.id, traits.traits(row.memory.text)
+        id_, its = row.memory.id, traits.indexed(row.memory.text)
         ends = [(b if a == id_ else a, strength) for (a, b), strength in tied.items() if id_ in (a, b)]
         edges = {end: strength for end, strength in ends if end in hubs}
         if id_ in candidates or edges:

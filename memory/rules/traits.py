@@ -21,12 +21,6 @@ _NAME = re.compile(r"[A-Z](?<=[a-z,;] [A-Z])[a-z]{2,}")  # the rare letter first
 _ANY_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 
 
-def traits(text: str) -> dict[int, float]:
-    """Dimensions and values in (0, 1]: DATED 1 if the text says when, and not only at what time of the year, ASKING the share of its characters that
-    stand in questions, NAMING 1 if it has a capitalised word inside a sentence. What is 0 is left out."""
-    return _traits(text, timely=words.weighed(text)[2])
-
-
 def indexed(text: str, context: str | None = None) -> dict[int, float]:
     """What a search knows of a text: its traits and the weights of its words, by dimension, in their order."""
     return dict(zip(*listed(text, context), strict=True))
@@ -41,6 +35,8 @@ def listed(text: str, context: str | None = None) -> tuple[list[int], list[float
 
 
 def _traits(text: str, *, timely: bool) -> dict[int, float]:
+    """Dimensions and values in (0, 1]: DATED 1 if the text says when, and not only at what time of the year, ASKING the share of its characters that
+    stand in questions, NAMING 1 if it has a capitalised word inside a sentence. What is 0 is left out. `timely`: a word of the text may tell a time."""
     found: dict[int, float] = {}
     if (timely or _FIGURE.search(text)) and not all(one.vague for one in dates.mentions(text, _ANY_TIME)):
         found[DATED] = 1.0

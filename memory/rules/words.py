@@ -317,12 +317,6 @@ def numbers(text: str) -> frozenset[str]:
     return frozenset(re.findall(r"\d+(?:[.,]\d+)?", unicodedata.normalize("NFKC", text)))
 
 
-def overlap(a: str, b: str) -> float:
-    """Share of lexemes that two texts have in common (Jaccard), in [0, 1]."""
-    left, right = set(lexemes(a)), set(lexemes(b))
-    return len(left & right) / len(left | right) if left or right else 1.0
-
-
 def weights(text: str, context: str | None = None) -> dict[int, float]:
     """What BM25 knows of a text by itself: its lexemes as dimensions, each with its saturated frequency.
 

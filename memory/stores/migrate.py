@@ -75,15 +75,6 @@ async def migrate(dsn: str, folder: Traversable | None = None) -> list[str]:
     return done
 
 
-async def pending(dsn: str, folder: Traversable | None = None) -> list[str]:
-    """The names that `migrate` would apply now. Changes nothing; raises as `migrate` does."""
-    steps = await _steps(folder)
-    with translated("pending migrations"):
-        async with _connected(dsn) as conn:
-            recorded = await _recorded(conn) if await _begun(conn) else {}
-    return [step.name for step in _todo(steps, recorded)]
-
-
 @asynccontextmanager
 async def _connected(dsn: str) -> AsyncIterator[Connection]:
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as conn:

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from muniment.memory.errors import BadConfig, EditedMigration, StoreDown, StoreError
-from muniment.memory.stores.migrate import migrate, pending
+from muniment.memory.stores.migrate import migrate
 
 FIRST = "create table one (id int primary key)"
 SECOND = "create table two (id int primary key); insert into two values (100 % 7)"
@@ -28,26 +28,17 @@ async def tables(url: str) -> set[str]:
 
 
 async def test_the_package_is_applied_once(empty_database_url: str) -> None:
-    """The package's own migrations apply to an empty database, in order, and then nothing is pending."""
-    waiting = await pending(empty_database_url)
-    assert waiting == sorted(waiting)
-    assert waiting
-    assert await migrate(empty_database_url) == waiting
+    """The package's own migrations apply to an empty database, in order, and then there is nothing to do."""
+    applied = await migrate(empty_database_url)
+    assert applied == sorted(applied)
+    assert applied
     assert await migrate(empty_database_url) == []
-    assert await pending(empty_database_url) == []
-
-
-async def test_pending_changes_nothing(empty_database_url: str, folder: Path) -> None:
-    """Asking what is pending creates no table."""
-    assert await pending(empty_database_url, folder) == ["0001_one.sql", "0002_two.sql"]
-    assert await tables(empty_database_url) == set()
 
 
 async def test_a_new_file_is_applied_alone(empty_database_url: str, folder: Path) -> None:
     """A file that was added later is the only one applied."""
     await migrate(empty_database_url, folder)
     (folder / "0003_three.sql").write_text("create table three (id int)")
-    assert await pending(empty_database_url, folder) == ["0003_three.sql"]
     assert await migrate(empty_database_url, folder) == ["0003_three.sql"]
     assert await tables(empty_database_url) == {"one", "two", "three", "schema_migrations"}
 
@@ -73,7 +64,7 @@ async def test_line_ends_are_no_edit(empty_database_url: str, folder: Path) -> N
     (folder / "0001_one.sql").write_bytes(b"create table one (\n id int\n)")
     await migrate(empty_database_url, folder)
     (folder / "0001_one.sql").write_bytes(b"create table one (\r\n id int\r\n)")
-    assert await pending(empty_database_url, folder) == []
+    assert await migrate(empty_database_url, folder) == []
 
 
 async def test_a_newer_database_is_refused(empty_database_url: str, folder: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.rules import dates
-from muniment.memory.rules.traits import DATED, traits
+from muniment.memory.rules.traits import DATED, indexed
 
 NAMES = [*day_name, *month_name[1:], *month_abbr[1:], "Sept", "marked", "maybe", "fridge", "sundry"]
 WORDS = [*NAMES, "on", "last", "next", "this", "early", "mid-", "3rd", "14", "2nd", "of", "night", "dec.", "12/3", "summer", "ago", "5月", "去年"]  # fmt: skip
@@ -26,7 +26,7 @@ def _says_when(text: str) -> bool:
 def test_each_name_of_a_date_is_seen(name: str) -> None:
     """Alone after a word that makes it a date, large and small."""
     for text in (f"{before} {form}" for before in ("on", "in", "last", "since", "3") for form in (name, name.lower())):
-        assert (DATED in traits(text)) == _says_when(text)
+        assert (DATED in indexed(text)) == _says_when(text)
 
 
 @given(
@@ -38,7 +38,7 @@ def test_each_name_of_a_date_is_seen(name: str) -> None:
 )
 def test_what_has_a_date_is_dated(text: str) -> None:
     """Whatever the rules of dates find, the quick look before them lets pass."""
-    assert (DATED in traits(text)) == _says_when(text)
+    assert (DATED in indexed(text)) == _says_when(text)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_what_has_a_date_is_dated(text: str) -> None:
 )
 def test_a_time_of_the_year_does_not_say_when(text: str, *, dated: bool) -> None:
     """A season, or a feast of some days, says little of when without a year; a day does."""
-    assert (DATED in traits(text)) is dated
+    assert (DATED in indexed(text)) is dated
 
 
 ONCE = ["on Christmas Eve", "on Xmas Eve", "on Boxing Day", "on Valentine's", "on St Patrick's Day", "on Good Friday", "on Halloween", "on Hallowe’en",
@@ -66,4 +66,4 @@ ONCE = ["on Christmas Eve", "on Xmas Eve", "on Boxing Day", "on Valentine's", "o
 )
 def test_each_feast_is_seen(text: str) -> None:
     """A word that no other date has is looked for, too."""
-    assert DATED in traits(text)
+    assert DATED in indexed(text)
