@@ -86,6 +86,19 @@ class _Line:
             id_ = origin.parent
         return None
 
+    async def known(self) -> int | None:
+        """The last revision that was read before where this run starts, by whatever turn; None when none was."""
+        id_ = self.start or await anext((one.id async for one in self.points()), None)
+        while id_ is not None:
+            saved = await self.saver.aget_tuple(self._whole(id_))
+            if saved is None:
+                return None
+            point = _point(saved)
+            if point.rev is not None:
+                return point.rev
+            id_ = point.parent
+        return None
+
     async def _told(self, origin: _Point, ids: Sequence[str] | None) -> int | None:
         """The same of one checkpoint. A turn begins one step after it, two when its message was not taken in, three when
         it was not there."""
@@ -128,8 +141,8 @@ async def begin(state: State, runtime: Runtime[Who], config: RunnableConfig, ids
     """For the first node of a turn: the revision to read memory at, None for the last one, and the step.
 
     The same messages asked again are answered from what they were answered from; other messages, from what the checkpoint
-    knew: what its turn read, and wrote; before the first turn, from what that turn read. A thread that was begun so stays
-    there until it is asked for now."""
+    knew: what its turn read, and wrote, or an earlier one, where its turn could not read; before the first turn, from what
+    that turn read. A thread that was begun so stays there until it is asked for now."""
     step, as_of = here(config), state.get("as_of")
     if _now(runtime):
         return State(as_of=None, step=step)
@@ -139,6 +152,8 @@ async def begin(state: State, runtime: Runtime[Who], config: RunnableConfig, ids
         as_of = await line.read(ids)
         if as_of is None:
             as_of = _known(state)
+        if as_of is None:
+            as_of = await line.known()
         if as_of is None:
             as_of = await line.read(None)
     return State(as_of=as_of, step=step)

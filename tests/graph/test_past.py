@@ -156,6 +156,16 @@ async def test_a_fork_stays_until_it_is_asked_for_now(here: Talk) -> None:
     assert (knows(after), after["as_of"]) == ({"Porto"}, None)
 
 
+async def test_a_fork_of_a_turn_that_read_nothing(here: Talk) -> None:
+    """It reads what the turn before had read."""
+    await here.say("I live in Lisbon.")
+    await here.say(QUESTION)
+    await here.say("x" * (here.settings.limits.turn_chars + 1))
+    await here.say("I moved to Porto.", thread="b")
+    await here.say("Thank you!")
+    assert knows(await fork(here, await where(here, "end", 3), QUESTION)) == {"Lisbon"}
+
+
 async def test_a_fork_of_a_fork(here: Talk) -> None:
     """From a fork's checkpoint its revision holds, also after the fork itself was asked for now."""
     await story(here)
