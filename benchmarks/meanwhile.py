@@ -16,11 +16,11 @@ import os
 import signal
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from statistics import median
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import psycopg
@@ -40,6 +40,7 @@ from muniment.memory.upkeep import Finding
 from muniment.nodes.state import Input, Who
 
 SEED = 20261121
+Check: TypeAlias = Callable[[], bool]
 OWNER = "busy"
 LIMIT = 1.3
 AGENT = "supervisor"
@@ -59,10 +60,10 @@ async def measure(memories: int, seconds: float, rounds: int, judging: float | N
             seen: Counter[str] = Counter()
             with harness.bar("windows", 2 * rounds) as tick:
                 for _ in range(rounds):
-                    await _window(memory, turns, texts, seconds, took["calm"])
+                    await _window(memory, turns, texts, seconds, took["calm"], lambda: True)
                     tick(1)
-                    async with _consolidating(dsn, url) as lines:
-                        await _window(memory, turns, texts, seconds, took["busy"])
+                    async with _consolidating(dsn, url) as (lines, worked):
+                        await _window(memory, turns, texts, seconds, took["busy"], worked)
                     seen += lines
                     tick(1)
     found = {what: {kind: round(median(took[kind][what]) * 1000, 2) for kind in took} for what in took["calm"]}
@@ -111,12 +112,12 @@ async def _fill(memory: Memory, count: int) -> list[str]:
 
 
 async def _window(
-    memory: Memory, turns: _Turns, texts: Sequence[str], seconds: float, took: dict[str, list[float]]
+    memory: Memory, turns: _Turns, texts: Sequence[str], seconds: float, took: dict[str, list[float]], worked: Check
 ) -> None:
-    """Questions and turns one after the other for so long."""
+    """Questions and turns one after the other for so long, and until what is beside them has done something."""
     end = perf_counter() + seconds
     queries, replies = took.setdefault("query", []), took.setdefault("turn", [])
-    while perf_counter() < end:
+    while perf_counter() < end or not worked():
         text = texts[(len(queries) + len(replies)) % len(texts)]
         started = perf_counter()
         await memory.query(Scope(owner=OWNER), AGENT, Query(text=text))
@@ -128,18 +129,27 @@ async def _window(
 
 
 @asynccontextmanager
-async def _consolidating(dsn: str, url: str | None) -> AsyncIterator[Counter[str]]:
-    """A process that consolidates meanwhile; at the end how many runs it has made, and how many answers it has used."""
+async def _consolidating(dsn: str, url: str | None) -> AsyncIterator[tuple[Counter[str], Check]]:
+    """A process that consolidates meanwhile: how many runs it has made by now, how many answers it has used, and whether it has
+    done anything yet, or has ended."""
     seen: Counter[str] = Counter()
     child = await _child("--consolidate", *(("--at", url) if url else ()), environment={"MUNIMENT_DATABASE_URL": dsn})
     assert child.stdout is not None
-    await child.stdout.readline()  # its first run is over, or the model's first answer there: it is warm
+    lines = child.stdout
+    await lines.readline()  # its first run is over, or the model's first answer there: it is warm
+
+    async def hear() -> None:
+        async for line in lines:
+            seen[line.decode().strip()] += 1
+
+    hearing = asyncio.create_task(hear())
     try:
-        yield seen
+        yield seen, lambda: bool(seen["judged" if url else "run"]) or hearing.done()
     finally:
-        child.send_signal(signal.SIGINT)
-        out, _ = await child.communicate()
-        seen.update(out.decode().split())
+        if child.returncode is None:
+            child.send_signal(signal.SIGINT)
+        await hearing
+        await child.wait()
 
 
 @asynccontextmanager
