@@ -8,11 +8,11 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
-from typing import LiteralString
+from typing import Literal, LiteralString
 
 from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection, AsyncPipeline, Error, OperationalError
-from psycopg.pq import PipelineStatus
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool
 
@@ -143,15 +143,9 @@ class Sessions:
         """One snapshot of one space; with an allowlist row-level security hides every other category."""
         await self._ready()
         entered = {"space": scope.space, "allowed": sorted(allowed) if allowed is not None else None}
-        async with self._connected() as conn, conn.pipeline() as sent, conn.transaction():
-            try:
-                await conn.execute(_READ["snapshot"])
-                await _settled(conn)
-                await conn.execute(_READ["enter"], entered)
-                yield conn
-            except Error:
-                await _read_out(sent)
-                raise
+        async with self._connected() as conn, _sent(conn, "snapshot"):
+            await conn.execute(_READ["enter"], entered)
+            yield conn
 
     @asynccontextmanager
     async def _writing(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
@@ -186,13 +180,8 @@ class Sessions:
                     await _settled(conn)
                     yield conn
             else:
-                async with conn.pipeline() as sent, conn.transaction():
-                    try:
-                        await _settled(conn)
-                        yield conn
-                    except Error:
-                        await _read_out(sent)
-                        raise
+                async with _sent(conn, "begin"):
+                    yield conn
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Connection]:
@@ -226,6 +215,26 @@ class Sessions:
         if active != self._model:
             raise wrong_embedder(active, self._model)
         self._checked = True
+
+
+@asynccontextmanager
+async def _sent(conn: Connection, begin: Literal["begin", "snapshot"]) -> AsyncIterator[None]:
+    """A transaction that is sent as a whole, and waited for once: the driver's own would wait for its beginning, for what is in it,
+    and for its end."""
+    try:
+        async with conn.pipeline() as sent:
+            await conn.execute(_READ[begin])
+            try:
+                await _settled(conn)
+                yield
+                await conn.execute(_READ["commit"])
+            except Error:
+                await _read_out(sent)
+                raise
+    finally:
+        if not conn.broken and conn.info.transaction_status != TransactionStatus.IDLE:
+            with suppress(Error):
+                await conn.rollback()
 
 
 async def _read_out(sent: AsyncPipeline) -> None:

@@ -1,5 +1,11 @@
 -- name: snapshot
-set transaction isolation level repeatable read, read only
+begin isolation level repeatable read, read only
+
+-- name: begin
+begin
+
+-- name: commit
+commit
 
 -- name: enter
 select muniment.enter_space(%(space)s, %(allowed)s), set_config('role', 'muniment_app', true)
