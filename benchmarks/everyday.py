@@ -119,7 +119,7 @@ async def measure(reading: Callable[[], Sequence[User]], *, beside: Path | None,
     others = cycle(await asyncio.to_thread(talks, beside) if beside else [()])
     async with harness.throwaway(settings.load()) as own:
         machine = await harness.machine(await bootstrap.database(own))
-        async with bootstrap.memory(own, embedder=recall.Once(bootstrap.make_embedder(own))) as memory:
+        async with recall.asking(own) as memory:
             with harness.bar("writing", len(users)) as tick:
                 for user, talk in zip(users, others, strict=False):
                     await memory.ingest(user.scope, (*user.memories, *talk))

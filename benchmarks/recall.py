@@ -111,6 +111,12 @@ class Once:
         await self._embedder.close()
 
 
+def asking(own: settings.Settings) -> Memory:
+    """An engine that reads each question once."""
+    embedder = bootstrap.make_embedder(own)
+    return bootstrap.memory(own, embedder=Once(embedder), reranker=bootstrap.make_reranker(own, embedder))
+
+
 def parse(raw: str) -> tuple[list[str], bool]:
     """The ids in an evidence string, and whether it had to be repaired; what is not certain gives no id.
 
@@ -168,9 +174,7 @@ async def imported(file: Path, limit: int | None = None) -> AsyncIterator[World]
     conversations = locomo.conversations(content)
     async with harness.throwaway(settings.load()) as own:
         machine = await harness.machine(await bootstrap.database(own))
-        embedder = bootstrap.make_embedder(own)
-        reranker = bootstrap.make_reranker(own, embedder)
-        async with bootstrap.memory(own, embedder=Once(embedder), reranker=reranker) as memory:
+        async with asking(own) as memory:
             for raw, talk in zip(raws, conversations, strict=True):
                 scope = Scope(owner=talk.sample_id)
                 known = frozenset(_turn(one.tags) for one in talk.candidates)

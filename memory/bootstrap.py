@@ -145,7 +145,8 @@ def make_reranker(settings: Settings, embedder: Embedder) -> Reranker | None:
 
     if not isinstance(embedder, OnnxEmbedder):
         raise BadConfig(
-            f"recall.rerank: 0 wanted with the embedder {embedder.name!r}; only {DEFAULT_EMBEDDER!r} can rerank"
+            f"recall.rerank: 0 wanted with {type(embedder).__name__} ({embedder.name}); only OnnxEmbedder "
+            f"({DEFAULT_EMBEDDER}) can rerank"
         )
     return TokenReranker(embedder)
 

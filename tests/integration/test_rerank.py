@@ -156,5 +156,5 @@ async def test_only_so_many_of_the_best_are_compared(database_url: str) -> None:
 async def test_it_wants_the_model_that_it_reads_with(database_url: str) -> None:
     own = settings(database_url)
     tuned = own.model_copy(update={"recall": own.recall.model_copy(update={"rerank": 16})})
-    with pytest.raises(BadConfig, match=r"recall.rerank: 0 wanted with the embedder 'hash-256'"):
+    with pytest.raises(BadConfig, match=r"recall.rerank: 0 wanted with HashEmbedder \(hash-256\)"):
         bootstrap.memory(tuned)
