@@ -33,7 +33,7 @@ from muniment.memory.flows import (
     undo,
     write,
 )
-from muniment.memory.flows.house import House
+from muniment.memory.flows.house import House, known_id
 from muniment.memory.flows.switch import Switch as Switch  # noqa: PLC0414 - a face says what it was given
 from muniment.memory.pages import Listing, Page
 from muniment.memory.plan import Activity, Books, Consent, Indexing, Job, OpsEvent, Receipt
@@ -63,7 +63,9 @@ Progress = Callable[[int], None]
 
 
 class Memory:
-    """The long-term memory of every space of one database. Opens itself on first use; close it, or use `async with`."""
+    """The long-term memory of every space of one database. Opens itself on first use; close it, or use `async with`.
+
+    A memory's id may be given as text; what is none raises BadInput."""
 
     def __init__(self, house: House) -> None:
         self.house = house
@@ -135,10 +137,10 @@ class Memory:
         category is named. Raises Denied, BadInput."""
         return await recall.query(self.house, scope, agent, query)
 
-    async def why_not(self, scope: Scope, agent: str, memory_id: MemoryId, query: Query) -> Verdict:
+    async def why_not(self, scope: Scope, agent: str, memory_id: MemoryId | str, query: Query) -> Verdict:
         """Why the memory is not in the answer to this query: the first reason that decides, by the same path as `query`;
         of another space's memory it only says that this space has none. Raises Denied, BadInput, Conflict."""
-        return await explain.why_not(self.house, scope, agent, memory_id, query)
+        return await explain.why_not(self.house, scope, agent, known_id(memory_id), query)
 
     async def brief(self, scope: Scope, agent: str, text: str, *, as_of: Revision | None = None) -> Brief:
         """What goes before a model for this message: stable profile, delta header, relevant bullets; with `as_of` as it
@@ -186,17 +188,17 @@ class Memory:
         """Write the buffered events of the scope."""
         await self.house.flush(scope)
 
-    async def get(self, scope: Scope, memory_id: MemoryId, *, as_of: Revision | datetime | None = None) -> Record:
+    async def get(self, scope: Scope, memory_id: MemoryId | str, *, as_of: Revision | datetime | None = None) -> Record:
         """One memory, whatever its state, as it is or was. Raises NotFound, BadInput for what cannot be read as of."""
-        return await lifecycle.get(self.house, scope, memory_id, as_of)
+        return await lifecycle.get(self.house, scope, known_id(memory_id), as_of)
 
     async def members(self, scope: Scope, ids: Iterable[MemoryId]) -> Mapping[MemoryId, Record]:
         """Several memories by their ids, whatever their state, as they are now; those that are not there are left out."""
         return await lifecycle.members(self.house, scope, ids)
 
-    async def related(self, scope: Scope, memory_id: MemoryId) -> Sequence[Neighbour]:
+    async def related(self, scope: Scope, memory_id: MemoryId | str) -> Sequence[Neighbour]:
         """The active memories that an edge ties to this one, strongest first; `sim` is the edge's strength."""
-        return await lifecycle.related(self.house, scope, memory_id)
+        return await lifecycle.related(self.house, scope, known_id(memory_id))
 
     async def list(
         self,
@@ -218,37 +220,37 @@ class Memory:
         return await lifecycle.page(self.house, scope, wanted, as_of)
 
     async def history(
-        self, scope: Scope, memory_id: MemoryId | None = None, limit: int = 100
+        self, scope: Scope, memory_id: MemoryId | str | None = None, limit: int = 100
     ) -> Sequence[JournalEntry]:
         """The journal of one memory, or of the whole space; newest first. Raises NotFound."""
-        return await lifecycle.history(self.house, scope, memory_id, limit)
+        return await lifecycle.history(self.house, scope, None if memory_id is None else known_id(memory_id), limit)
 
-    async def pin(self, scope: Scope, memory_id: MemoryId, *, pinned: bool = True) -> Receipt:
+    async def pin(self, scope: Scope, memory_id: MemoryId | str, *, pinned: bool = True) -> Receipt:
         """Pin or unpin. Raises NotFound, BadInput for a pin on what is forgotten."""
-        return await lifecycle.pin(self.house, scope, memory_id, pinned)
+        return await lifecycle.pin(self.house, scope, known_id(memory_id), pinned)
 
-    async def forget(self, scope: Scope, memory_id: MemoryId) -> Receipt:
+    async def forget(self, scope: Scope, memory_id: MemoryId | str) -> Receipt:
         """Soft-delete: out of every answer at once, restorable until it is purged. Raises NotFound."""
-        return await lifecycle.forget(self.house, scope, memory_id)
+        return await lifecycle.forget(self.house, scope, known_id(memory_id))
 
-    async def restore(self, scope: Scope, memory_id: MemoryId) -> Receipt:
+    async def restore(self, scope: Scope, memory_id: MemoryId | str) -> Receipt:
         """Bring a soft-deleted memory back. Raises NotFound."""
-        return await lifecycle.restore(self.house, scope, memory_id)
+        return await lifecycle.restore(self.house, scope, known_id(memory_id))
 
-    async def traces(self, scope: Scope, memory_id: MemoryId | None = None) -> Traces:
+    async def traces(self, scope: Scope, memory_id: MemoryId | str | None = None) -> Traces:
         """Where a memory left traces: what says it elsewhere, and the threads whose checkpoints hold it; of None, all threads
         of the space. Reads the whole space. Raises NotFound."""
-        return await erase.traces(self.house, scope, memory_id)
+        return await erase.traces(self.house, scope, None if memory_id is None else known_id(memory_id))
 
     def said_in(self, traces: Traces, text: str) -> bool:
         """Whether a text says what the traces are of, or what goes with it."""
         return says((*traces.texts, *traces.derived), text)
 
-    async def erase(self, scope: Scope, memory_id: MemoryId) -> Erasure:
+    async def erase(self, scope: Scope, memory_id: MemoryId | str) -> Erasure:
         """Remove a memory for good, with all of its traces but the checkpoints, which are its caller's to remove before.
 
         May be repeated until it is done. Raises NotFound, Conflict while too much is being written."""
-        return await erase.erase(self.house, scope, memory_id)
+        return await erase.erase(self.house, scope, known_id(memory_id))
 
     async def erase_space(self, scope: Scope) -> Erasure:
         """Remove a space for good, as `erase`; nothing is counted where there is none. Raises Conflict, StoreError."""

@@ -10,15 +10,16 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import lru_cache, partial
 from typing import Any
+from uuid import UUID
 from weakref import WeakValueDictionary
 
 from muniment.memory import named
 from muniment.memory.batches import BatchModel
-from muniment.memory.errors import BadConfig
+from muniment.memory.errors import BadConfig, BadInput
 from muniment.memory.flows.touch import Touches
 from muniment.memory.plan import OpsEvent, Settlement
 from muniment.memory.ports import ChatModel, Clock, Embedder, Reranker, Store
-from muniment.memory.records import Hit, Reader, Scope, SpaceId, Turn
+from muniment.memory.records import Hit, MemoryId, Reader, Scope, SpaceId, Turn
 from muniment.memory.rules.denial import denied
 from muniment.memory.rules.forgetting import mark, terms
 from muniment.memory.rules.redact import redact
@@ -31,6 +32,18 @@ from muniment.memory.upkeep import RunId
 _BUFFERED = 200
 _RESAID = 1_000
 LAST_SECONDS = 3.0  # that somebody who wants to leave is kept
+
+
+def known_id(given: object) -> MemoryId:
+    """The id of a memory, also from its text. Raises BadInput, which says of a text only how long it is: it may be anything."""
+    if isinstance(given, UUID):
+        return MemoryId(given)
+    shape = type(given).__name__
+    if isinstance(given, str):
+        shape = f"text of {len(given)} characters"
+        with suppress(ValueError):
+            return MemoryId(UUID(given))
+    raise BadInput(f"memory_id: a UUID or its text wanted, {shape} given")
 
 
 class House:
