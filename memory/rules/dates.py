@@ -28,7 +28,8 @@ class Mention:
     @property
     def vague(self) -> bool:
         """Whether it says little of when: a season, or a feast of some days, of no year."""
-        return self.partial and (self.when.grain == "season" or self.when.preposition == "at")
+        of_some_days = bool(self.when.feast) and self.when.preposition == "at"
+        return self.partial and (self.when.grain == "season" or of_some_days)
 
 
 def mentions(text: str, at: datetime, *, asked: str = "") -> list[Mention]:

@@ -202,9 +202,7 @@ async def test_one_batch_is_written_while_the_next_is_embedded(database_url: str
         async with asyncio.timeout(10):
             while not sum(ticks):
                 await asyncio.sleep(0.01)
-        written = sum(ticks)
-        assert written in (128, 256)
-        await whole(memory, written)
+        await whole(memory, 128, 256)  # the second batch may be written just now
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
@@ -292,9 +290,10 @@ async def test_two_that_say_the_same(database_url: str) -> None:
         assert await memory.list(scope()) == []
 
 
-async def whole(memory: Memory, count: int) -> None:
-    """So many memories, each with its line of the journal, its turn, and a revision of its own."""
+async def whole(memory: Memory, *counts: int) -> None:
+    """So many memories, or so many, each with its line of the journal, its turn, and a revision of its own."""
     rows = await memory.export(scope())
-    assert rows[0]["rev"] == count
+    count = rows[0]["rev"]
+    assert count in counts
     for kind in ("memory", "journal"):
         assert sorted(row["rev"] for row in rows if row["type"] == kind) == list(range(1, count + 1))
