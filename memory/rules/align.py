@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from muniment.memory.records import Candidate, Fact, evolve
 from muniment.memory.rules import words
 from muniment.memory.rules.owners import other_owner
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.reading import read
 
-_DENIAL = re.compile(r"\b(?:not|no|never|cannot|without|stopped|quit)\b|n't\b|[不没别无]", re.IGNORECASE)
+_DENIAL = late(r"\b(?:not|no|never|cannot|without|stopped|quit)\b|n't\b|[不没别无]", re.IGNORECASE)
 _ALIKE = 0.6  # of all their words
 _WITHIN = 0.7  # of the shorter one's words
 

@@ -14,6 +14,7 @@ from muniment.memory.errors import BadExtraction
 from muniment.memory.records import TRUST_RANK, Candidate, Fact, Turn
 from muniment.memory.rules import dates, predicates, repair, words
 from muniment.memory.rules.draft import CATEGORIES
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.support import share, supported
 from muniment.memory.rules.text import clean
 from muniment.memory.rules.validate import validate
@@ -290,7 +291,7 @@ class _Fact:
         value = self._raw.get(key)
         some = [value] if isinstance(value, str) else value if isinstance(value, list) else []
         named = (" ".join(clean(one).split()) for one in some if isinstance(one, str))
-        own = re.compile(r"(?:the\s+)?user|用户|i|me", re.IGNORECASE)
+        own = late(r"(?:the\s+)?user|用户|i|me", re.IGNORECASE)
         return tuple(
             dict.fromkeys(one for one in named if one and len(one) <= _LONGEST_NAME and not own.fullmatch(one))
         )

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from muniment.memory.rules import aspects, chinese_aspects, wanted, words
 from muniment.memory.rules.aspects import FAMILY, NONE, PEOPLE, Aspects, Told
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import vocabulary
 
 Called = Mapping[str, Aspects]
@@ -33,11 +34,11 @@ _LITTLE = frozenset(map(words.stem, vocabulary(
     " exactly favourite favorite day bring brought part"
 )))  # fmt: skip
 _STOP = words.STOP | frozenset(map(words.stem, words.STOP))
-_MINE = re.compile(r"\b(?:i|my|me|mine|myself|we|our|ours|user)\b|我|用户", re.IGNORECASE)
+_MINE = late(r"\b(?:i|my|me|mine|myself|we|our|ours|user)\b|我|用户", re.IGNORECASE)
 # "We" may be those of theirs too: what is told of them is an answer.
-_ALONE = re.compile(r"\b(?:i|my|me|mine|myself|user)\b|我(?!们)|用户", re.IGNORECASE)
+_ALONE = late(r"\b(?:i|my|me|mine|myself|user)\b|我(?!们)|用户", re.IGNORECASE)
 # Who is told, and who wants to know, says nothing of what is asked.
-_TO_ME = re.compile(
+_TO_ME = late(
     r"(?:^|[.,;:!?]|\b(?:please|you|and|then|just|now)) *(?:tell|remind|show|give|help|let) me\b"
     r"|\b(?:i|we|(?:the )?user)(?: am| are| is| was| were|['’]m)? (?:also |just |still )?(?:wonder(?:s|ed|ing)?|curious|ask(?:s|ed|ing)?)\b"
     r"|\b(?:i|we|(?:the )?user)(?:['’]d| would)? (?:like|love|wants?|needs?) (?:you )?to (?:know|ask|hear|learn|see|find out|understand)\b"
@@ -47,7 +48,7 @@ _TO_ME = re.compile(
     r"|(?:我|用户)[就也还]?(?:想|要)(?:知道|了解|请?问|请教)|(?:我|用户)(?:不知道|不记得|忘了|好奇|在问)",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"[^.!?:;\n。！？：；]+[?？]?")
+_SENTENCE = late(r"[^.!?:;\n。！？：；]+[?？]?")
 _WHO = frozenset({"who", "whom", "whose"})
 _WHO_ZH, _WHEN_ZH = chinese_aspects.WHO.split(), chinese_aspects.WHEN.split()
 _OPEN_ZH = frozenset(("用户", *_WHO_ZH, *_WHEN_ZH, *chinese_aspects.OPEN.split()))

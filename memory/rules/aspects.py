@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 
 from muniment.memory.rules import aspect_words, chinese_aspects, words
 from muniment.memory.rules.english_words import ADVERBS
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import vocabulary
 
 Aspects = frozenset[str]
@@ -48,25 +49,25 @@ PEOPLE = FAMILY | vocabulary(
 )
 _ONLY_ASKED = "?"  # before an entry that tells nothing
 _LONGEST = 6  # characters of a Chinese piece
-_DATED = re.compile(
+_DATED = late(
     r"\d|day\b|days\b|\b(?:morning|evening|night|noon|week|weekend|month|year|january|february|march|april|june|july|august|september"
     r"|october|november|december|tomorrow|daily|spring|summer|autumn|winter)\b|[每周月点早晚年天季前]"
 )
 # What somebody is said to be is what they do for a living, unless it is one of these.
-_IS_A = re.compile(r"the user (?:is|works as) an? |用户是一?[名个位]?[^,.。的]{2,10}(?<!人)$")
-_AT = re.compile(r" (?:at|for) (?:the )?[A-Z]")
-_FROM_ZH = re.compile(r"是[^，。的]{2,4}(?<![持责始伙工军客商老女男])人(?:$|[,.。])")
+_IS_A = late(r"the user (?:is|works as) an? |用户是一?[名个位]?[^,.。的]{2,10}(?<!人)$")
+_AT = late(r" (?:at|for) (?:the )?[A-Z]")
+_FROM_ZH = late(r"是[^，。的]{2,4}(?<![持责始伙工军客商老女男])人(?:$|[,.。])")
 _NO_JOB = vocabulary(
     "diet religion marital team personality star politics like hobby illness age origin parent child sibling blood smoking"
 )
 _JOB = vocabulary("job")
 _STOP = words.STOP | ADVERBS
-_NAME = re.compile(r"[A-Z][\w'-]+")
+_NAME = late(r"[A-Z][\w'-]+")
 _TITLE = r"(?:(?:Professor|Prof|Dr|Mr|Mrs|Ms|Miss)\.? )?"
 _ZH = "[\u4e00-\u9fff]"
 _WHOSE = ("the user's ", "my ", "our ")
 # What is called after somebody and is something: a dentist appointment, a mother tongue.
-_THING = re.compile(r"(?:[Tt]he user's|[Mm]y|[Oo]ur) (?P<what>(?:[a-z-]+ ){2,3})(?:is|are|was|were|will|has)\b")
+_THING = late(r"(?:[Tt]he user's|[Mm]y|[Oo]ur) (?P<what>(?:[a-z-]+ ){2,3})(?:is|are|was|were|will|has)\b")
 _SEEN = "看找见约"  # before somebody whom one goes to, and is not
 
 
@@ -145,14 +146,14 @@ def tables() -> Tables:
         asks={one: frozenset(names) for one, names in asks.items()},
         tells={one: frozenset(names) for one, names in tells.items()},
         longest=longest,
-        called=re.compile(
+        called=late(
             rf"\b(?P<who>{english})(?:'s name)?(?:,| is| are| was)?(?: called| named)? {_TITLE}(?P<names>[A-Z][\w'-]+(?:(?:, and |, | and )[A-Z][\w'-]+)*)"
         ),
-        called_zh=re.compile(
+        called_zh=late(
             rf"(?P<who>{chinese})(?:的?名字)?(?:名?叫做?|是)(?P<name>{_ZH}{{1,3}}?|[A-Za-z]+)(?=$|[，。,、；（ ]|今年|在|和)"
             rf"|名?叫(?P<name_before>{_ZH}{{1,4}}?|[A-Za-z]+)的(?P<who_after>{chinese})"
         ),
-        whose_zh=re.compile(rf"(?:用户|[我咱俺]们?)(?:的|家的?)?[大小二三老]?(?:{_one_of(belonging)})"),
+        whose_zh=late(rf"(?:用户|[我咱俺]们?)(?:的|家的?)?[大小二三老]?(?:{_one_of(belonging)})"),
     )
 
 

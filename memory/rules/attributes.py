@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from muniment.memory.records import Fact, Wish
 from muniment.memory.rules import chinese_words, english_words, predicates
+from muniment.memory.rules.patterns import late
 
 _NOUNS: dict[str, str] = {  # predicates -> what is somebody's
     "lives_in": r"(?:home\s+|current\s+)?(?:city|town|residence|place\s+of\s+residence)",
@@ -77,20 +78,20 @@ _CLAUSES_ZH: dict[str, str] = {
     "studies": "(?:的专业是|学)什么(?:专业)?(?:的)?",
     "allergic_to": "对什么(?:东西)?过敏",
 }
-_ONE = re.compile(r".*(?:allergy|intolerance|condition|illness|diagnosis)")  # of many that one may have
-_NOW = re.compile(r"\s+(?:right\s+)?(?:now|currently|at\s+the\s+moment|these\s+days)\b")
-_IS = re.compile(
+_ONE = late(r".*(?:allergy|intolerance|condition|illness|diagnosis)")  # of many that one may have
+_NOW = late(r"\s+(?:right\s+)?(?:now|currently|at\s+the\s+moment|these\s+days)\b")
+_IS = late(
     r"(?:what|who|when|where)\s+(?P<whose>my\s+.+?)(?:\s+is\s+(?P<called>called|named)|(?:'s\s+name)?\s+(?:is|are))"
 )
-_NAME_OF = re.compile(r"the\s+names?\s+of\s+(?P<whose>my\s+.+)")
-_NAME = re.compile(rf"my\s+(?P<who>children|kids|{english_words.RELATION})(?P<many>s(?='))?(?:'s?)\s+names?")
-_THEIRS = re.compile(rf"my\s+(?P<who>{english_words.RELATION})'s\s+(?P<what>.+)")
-_OWN = re.compile(r"my\s+(?P<what>.+)")
+_NAME_OF = late(r"the\s+names?\s+of\s+(?P<whose>my\s+.+)")
+_NAME = late(rf"my\s+(?P<who>children|kids|{english_words.RELATION})(?P<many>s(?='))?(?:'s?)\s+names?")
+_THEIRS = late(rf"my\s+(?P<who>{english_words.RELATION})'s\s+(?P<what>.+)")
+_OWN = late(r"my\s+(?P<what>.+)")
 _CHILD = ("child", "son", "daughter")
-_NAME_ZH = re.compile(
+_NAME_ZH = late(
     rf"我(?:的|家的?)?(?P<who>{chinese_words.RELATION})(?:的(?:名字|姓名)|(?:的名字)?叫什么(?:名字)?|(?:的名字)?是谁)"
 )
-_THEIRS_ZH = re.compile(rf"我(?:的|家的?)?(?P<who>{chinese_words.RELATION})(?P<what>.+)")
+_THEIRS_ZH = late(rf"我(?:的|家的?)?(?P<who>{chinese_words.RELATION})(?P<what>.+)")
 
 
 def english(phrase: str) -> Wish | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -10,9 +9,10 @@ from muniment.memory.records import Turn, TurnId
 from muniment.memory.rules import words
 from muniment.memory.rules.extract import extract
 from muniment.memory.rules.fingerprints import prints, repeats
+from muniment.memory.rules.patterns import late
 from muniment.memory.upkeep import Stated
 
-_SENTENCE = re.compile(r"[.!?。！？\n]+")
+_SENTENCE = late(r"[.!?。！？\n]+")
 _AT_ONCE = 1_000  # words whose sequences are hashed together
 _MOSTLY, _NEARLY_ALL = 0.7, 0.9  # of the words of a statement
 _FEW = 3  # words that say something only as they stand

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Set as AbstractSet
 from typing import Literal
 
 from muniment.memory.rules.chinese_words import RELATIONS, SURNAMES
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.reading import Reading, stem
 from muniment.memory.rules.reading_words import CJK_EMPTY, FIGURES, ROLES, ROLES_ZH
 from muniment.memory.rules.text import vocabulary
@@ -19,20 +20,18 @@ _PERSON = (  # the words for people that readings know are compared there
     r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child)|trainee|employee|chef|clerk|cook|fianc[eé]e?|flame|guests?|guide|heir|host|intern|judge|notary|secretary|landlady|lodgers?|maid|mechanic|nurse"
     r"|priest|pupils?|toddler|triplets|twins?|vet|ward|widow|stepson|stepdaughter|surgeon|analyst|chauffeur|lead|deputy|understudy|pal|buddy|ex)"
 )
-_SOMEBODY = re.compile(
+_SOMEBODY = late(
     rf"(?:\bmy|['’]s) (?P<what>(?:[\w-]+ ){{0,2}}?)(?P<who>(?!(?:former|other)\b)(?:\w+-)*(?:{_PERSON})(?:-\w+)*|(?:great|half|step|foster|ex)-\w+|\w+-in-law)\b"
 )
 _ANOTHER = vocabulary("former previous late future other second deputy assistant")  # a former manager is no manager
-_OTHER_ONE = re.compile(rf"['’]s (?P<which>{'|'.join(sorted(_ANOTHER))}) (?P<what>[\w-]+)")
-_ONE = re.compile(r"['’]s (?P<what>[\w-]+)")
-_BETWEEN = re.compile(r"['’]s (?P<who>[\w-]+)['’]s ")  # whose somebody has something: the user's student's desk
+_OTHER_ONE = late(rf"['’]s (?P<which>{'|'.join(sorted(_ANOTHER))}) (?P<what>[\w-]+)")
+_ONE = late(r"['’]s (?P<what>[\w-]+)")
+_BETWEEN = late(r"['’]s (?P<who>[\w-]+)['’]s ")  # whose somebody has something: the user's student's desk
 _AUXILIARY = vocabulary("is are was were been has have had will would can could should must")
-_OWNED_BY = re.compile(r"\b(?P<who>[\w-]+)['’]s(?=(?P<theirs>(?: [\w-]+){1,5}))")
-_DOES = re.compile(
-    rf"(?<!['’])\b(?P<who>[\w-]+) (?=(?P<helps>(?:{'|'.join(sorted(_AUXILIARY))})\b)?(?: ?(?P<deed>[\w-]+))?)"
-)
+_OWNED_BY = late(r"\b(?P<who>[\w-]+)['’]s(?=(?P<theirs>(?: [\w-]+){1,5}))")
+_DOES = late(rf"(?<!['’])\b(?P<who>[\w-]+) (?=(?P<helps>(?:{'|'.join(sorted(_AUXILIARY))})\b)?(?: ?(?P<deed>[\w-]+))?)")
 _NO_DEED = vocabulary("is are was were be been not and or with to at in on for of by from the a an now")
-_IS_WHOSE = re.compile(r"\b(?:is|was|are|were|as) (?:the )?[\w.-]+(?: [\w.-]+)?$")
+_IS_WHOSE = late(r"\b(?:is|was|are|were|as) (?:the )?[\w.-]+(?: [\w.-]+)?$")
 _FAMILY = (
     SURNAMES
     + "章黎伍房葛倪温俞柯祝甘童颜骆詹涂庄喻耿盛裴聂焦岳殷冉庞鲍柳樊翟欧牟靳隋滕覃甄桑阮卞缪岑娄邬闫蒲屈邢蔺湛冼佟窦戚苟乔鲁祁凌霍虞昝卓邝栾邸佘褚楚荀晏阚池仇麦季古舒纪陶翁柴蒙饶穆芦瞿臧闵姬寇郎敖巩狄向苗游关景申连路桂米单"
@@ -49,19 +48,17 @@ _NO_NAME = (
     "|梅[雨花子酒]|项[目链]|席[位地]|尚[未且]|沙[发拉漠滩子尘]|商[店量场业务品城家]|盖[子被章了上好住房楼]|代[替码表理购课班办]|凤[凰梨]|艾[滋灸草]|齐[全平]|荆[州棘]|屠[宰杀]|暨南|揭[晓开示]|莘莘"
 )
 _NO_SURNAME = "大二三四五小堂表亲老的是和跟在学语文班庭新女男个位名任牙用"
-_NAME_ZH = re.compile(
+_NAME_ZH = late(
     rf"(?!{_NO_NAME})(?:(?![{_NO_SURNAME}])[\u4e00-\u9fff](?:{_ADDRESSED})|[\u4e00-\u9fff]{{2,3}}(?=さん)|{_SURNAME_ZH}[\u4e00-\u9fff])"
 )
-CALLED_ZH = re.compile(rf"{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}在")  # a text that begins with somebody who is somewhere
-THEIRS_ZH = re.compile(
-    rf".*的$|(?:用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}).*的"
-)  # what is somebody's, or no noun at all
-_EVEN = re.compile(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
-_WHOSE_ZH = re.compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
-_BEFORE_DATE_ZH = re.compile(r"(?P<who>[\u4e00-\u9fff]{2,4}?)(?:改?[在于到]|定于|[将就要])?\d{4}年")
+CALLED_ZH = late(rf"{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}在")  # a text that begins with somebody who is somewhere
+THEIRS_ZH = late(rf".*的$|(?:用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}).*的")  # what is somebody's, or no noun at all
+_EVEN = late(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
+_WHOSE_ZH = late(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
+_BEFORE_DATE_ZH = late(r"(?P<who>[\u4e00-\u9fff]{2,4}?)(?:改?[在于到]|定于|[将就要])?\d{4}年")
 _LONGEST_ZH = 6  # characters of a word for somebody or something, at most
-_BETWEEN_ZH = re.compile(r"用户的(?P<who>[\u4e00-\u9fff]{1,3}[^色型式新旧大小老好坏贵款版号级用名的])的")
-_DOES_ZH = re.compile(rf"(?P<who>用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)(?!的)(?P<does>[^，。、]{{2}})")
+_BETWEEN_ZH = late(r"用户的(?P<who>[\u4e00-\u9fff]{1,3}[^色型式新旧大小老好坏贵款版号级用名的])的")
+_DOES_ZH = late(rf"(?P<who>用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)(?!的)(?P<does>[^，。、]{{2}})")
 _KINDS = (
     vocabulary(
         "舅 姨 姑 叔 伯 堂妹 堂弟 堂姐 堂哥 表妹 表弟 表姐 表哥 大舅子 小舅子 搭档 师兄 师姐 师弟 师妹 邻居 室友 同桌 房东 房客 租客 导师"
@@ -74,19 +71,19 @@ _OFFICE = (  # somebody by office or calling, as far as the last character tells
     "|上司|下属|领导|主管|总监|秘书|助[理手]|[客租]户|实习生|研究生|医生"
 )
 _KIN = rf"[大二三四五小堂表]?(?:{'|'.join(sorted(_KINDS, key=len, reverse=True))}|{_OFFICE})"
-_PART = re.compile(
+_PART = late(
     rf"(?P<name>用户|{_NAME_ZH.pattern})|(?P<own>['’]s\b|的)|(?P<kin>{_KIN})|(?P<zh>[\u3400-\u9fff])|[^\W\d_\u3400-\u9fff]+"
 )
-_OF_THEIRS = re.compile(r"['’]s (?P<what>[\w-]+(?: [\w-]+){0,2})")
-_NEXT = re.compile(r"[ -](?P<word>[^\W\d_\u3400-\u9fff]+)")
-_TITLE_ZH = re.compile(_ADDRESSED)
-_KIN_ZH = re.compile(rf"(?:的|用户)(?P<kin>{_KIN})")
+_OF_THEIRS = late(r"['’]s (?P<what>[\w-]+(?: [\w-]+){0,2})")
+_NEXT = late(r"[ -](?P<word>[^\W\d_\u3400-\u9fff]+)")
+_TITLE_ZH = late(_ADDRESSED)
+_KIN_ZH = late(rf"(?:的|用户)(?P<kin>{_KIN})")
 # Says nothing of who does what beside a name.
 _BESIDE = vocabulary(
     "mr mrs ms miss dr prof professor aunt uncle cousin grandma grandpa a an the his her their is are was were be been has have had"
 )
-_TITLED = re.compile(r"\b(?P<title>mr|mrs|ms|miss|aunt|uncle|grandma|grandpa)\.? (?P<name>\w+)")
-_WHOSE = re.compile(r"\b(?P<who>\w+)(?:['’]s|(?<=s)['’])(?!\w)")
+_TITLED = late(r"\b(?P<title>mr|mrs|ms|miss|aunt|uncle|grandma|grandpa)\.? (?P<name>\w+)")
+_WHOSE = late(r"\b(?P<who>\w+)(?:['’]s|(?<=s)['’])(?!\w)")
 NOBODY = vocabulary(
     "it that this there here what who where when how let he she everyone everybody somebody someone today"
 )

@@ -9,6 +9,7 @@ from itertools import islice
 
 from muniment.memory.rules import calendar, feasts
 from muniment.memory.rules.calendar import SEASONS_ZH, Grain, When
+from muniment.memory.rules.patterns import late
 
 Reading = tuple[int, int, When, str, bool, bool]
 Handler = Callable[[re.Match[str], datetime, int], When]
@@ -35,8 +36,8 @@ _COUNT = r"(?P<count>\d{1,4}|[一二三四五六七八九]?十[一二三四五�
 _NOT_HABITUAL = r"(?<!每)(?<!每个)(?<!每逢)(?<!每年)(?<!每年的)"
 # What one never or always does on a weekday has no date.
 _NOT_A_HABIT = r"(?!(?:早上|上午|中午|下午|傍晚|晚上)?(?:我|用户|他|她)?(?:都|从不|从来|总|一般|通常|基本|经常|习惯|固定|只|不(?:开会|上班|工作|加班|吃|喝|出门|接电话)))"
-_FUTURE = re.compile(r"打算|计划|准备|想|将|会(?!议|员|计|场|$|[，。])|要|目标|备战|希望|截止|提醒")
-_PAST = re.compile(r"了|过|曾|当时|刚|是在")
+_FUTURE = late(r"打算|计划|准备|想|将|会(?!议|员|计|场|$|[，。])|要|目标|备战|希望|截止|提醒")
+_PAST = late(r"了|过|曾|当时|刚|是在")
 
 
 _FEAST = r"(?P<feast>" + feasts.CHINESE + r")(?!前[夕夜])"
@@ -47,8 +48,8 @@ _BARE_FEAST = (
     + r"(?=[\s，。,.！!？?；;前后之以我你您他她和跟与同带在去来回到要会想打计准吃喝做买送收飞参结订见有早上中下晚那当]"
     r"|期间|的时候|时|$)"
 )
-_ONCE = re.compile(r"了|曾|当时|刚|[去来吃看到做见玩]过")
-_HABIT = re.compile(r"每|总|通常|经常|常常|一般|平时|往年|历年|都|从不|从来|习惯|小时候")
+_ONCE = late(r"了|曾|当时|刚|[去来吃看到做见玩]过")
+_HABIT = late(r"每|总|通常|经常|常常|一般|平时|往年|历年|都|从不|从来|习惯|小时候")
 
 
 def number(words: str) -> int:
@@ -195,20 +196,20 @@ _WITHIN = (
 )  # fmt: skip
 _IN_YEAR = r"(?:" + _WITHIN + r")?"
 _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
-    (re.compile(_YEAR + _IN_YEAR), _said_year, False, False),
+    (late(_YEAR + _IN_YEAR), _said_year, False, False),
     (
-        re.compile(
+        late(
             r"(?:上世纪|20世纪|二十世纪)?(?<![\d一二两三四五六七八九十])(?P<tens>(?:19|20)\d0|[3-9]0|[三四五六七八九]十)年代"
         ),
         _decade,
         False,
         False,
     ),
-    (re.compile(r"(?P<side>上上|上|这|本|下)(?:一)?个?季度"), _quarter, True, False),
-    (re.compile(r"(?:大概|大约|差不多)?" + _COUNT + r"年(?:以|之)?前" + _WITHIN), _years_ago, True, False),
-    (re.compile(r"(?P<near>(?:大前|大后|前|昨|今|明|后)天|[昨今明][日晚早晨])" + _PART), _near, True, False),
+    (late(r"(?P<side>上上|上|这|本|下)(?:一)?个?季度"), _quarter, True, False),
+    (late(r"(?:大概|大约|差不多)?" + _COUNT + r"年(?:以|之)?前" + _WITHIN), _years_ago, True, False),
+    (late(r"(?P<near>(?:大前|大后|前|昨|今|明|后)天|[昨今明][日晚早晨])" + _PART), _near, True, False),
     (
-        re.compile(
+        late(
             r"(?<!早)(?P<side>上上|下下|上|这|本|下)(?:一)?个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天末])?"
             + _PART
         ),
@@ -217,7 +218,7 @@ _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
         False,
     ),
     (
-        re.compile(
+        late(
             _NOT_HABITUAL
             + r"(?<![上下这本个一两二三四五六七八九十\d])(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])"
             + _NOT_A_HABIT
@@ -228,21 +229,19 @@ _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
         False,
     ),
     (
-        re.compile(
-            r"(?P<side>上上|下下|上|这|本|下)(?:一)?个?月(?!份?会)(?:的?" + _DAY + _PART + r"|" + _OF_MONTH + r")"
-        ),
+        late(r"(?P<side>上上|下下|上|这|本|下)(?:一)?个?月(?!份?会)(?:的?" + _DAY + _PART + r"|" + _OF_MONTH + r")"),
         _month,
         True,
         False,
     ),
     (
-        re.compile(r"(?<![\d一二两三四五六七八九十几每])(?P<side>[前去今明后本])年" + _IN_YEAR),
+        late(r"(?<![\d一二两三四五六七八九十几每])(?P<side>[前去今明后本])年" + _IN_YEAR),
         _turned_year,
         True,
         False,
     ),
     (
-        re.compile(
+        late(
             r"(?:大概|大约|差不多)?"
             + _COUNT
             + r"(?:个)?(?P<unit>天|日|周|星期|礼拜|(?<=[个几两半])月|年)(?:以|之)?(?P<way>[前后])(?!天)"
@@ -251,9 +250,9 @@ _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
         True,
         False,
     ),
-    (re.compile(_NOT_HABITUAL + r"(?<![\d年])" + _MONTH + _DAY + _PART), _iso_like, False, True),
+    (late(_NOT_HABITUAL + r"(?<![\d年])" + _MONTH + _DAY + _PART), _iso_like, False, True),
     (
-        re.compile(
+        late(
             _NOT_HABITUAL
             + r"(?<![\d年一二两三四五六七八九十])"
             + _MONTH
@@ -264,7 +263,7 @@ _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
         False,
         True,
     ),
-    (re.compile(_BARE_FEAST), _bare_feast, False, True),
+    (late(_BARE_FEAST), _bare_feast, False, True),
 )
 
 

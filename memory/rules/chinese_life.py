@@ -23,8 +23,9 @@ from muniment.memory.rules.chinese_words import (
     things,
 )
 from muniment.memory.rules.draft import Clause, Draft, draft
+from muniment.memory.rules.patterns import late
 
-_IDLE = re.compile(
+_IDLE = late(
     r"(?:问|知道|说|请|了解|让|听|看看|试试|睡|哭|死|起|到|象|法|念|不|家|一想|确认|咨询|找你|跟你|和你|吃|喝|买|休息|回家|聊|查|问问|下|要你|多|太|好好|静|办法|通|开|过|来想去|当然|不出|清楚|明白|必|得)"
 )
 
@@ -141,7 +142,7 @@ def _done(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield draft("experience", slugs.get(verb, "did"), value, f"用户{verb}过{value}")
 
 
-_FIRM = re.compile(r"(?:公司|集团|院|所|厂|社|局|银行|工作室|团队|部门|机构|医院|报社|事务所|企业)$")
+_FIRM = late(r"(?:公司|集团|院|所|厂|社|局|银行|工作室|团队|部门|机构|医院|报社|事务所|企业)$")
 
 
 def _been(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -300,7 +301,7 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 _WED = {"结婚": "got_married", "订婚": "got_engaged", "离婚": "got_divorced"}
-_GONE = re.compile(r"离开了?(?!了)(?P<left>.{1,20})|从(?P<quit>.{2,20}?)(?:离职|辞职)")
+_GONE = late(r"离开了?(?!了)(?P<left>.{1,20})|从(?P<quit>.{2,20}?)(?:离职|辞职)")
 
 
 def _turn(did: str) -> tuple[str, str]:
@@ -318,7 +319,7 @@ def _moved(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 _BREED = r"柯基|金毛|哈士奇|泰迪|柴犬|秋田|萨摩耶|拉布拉多|边牧|贵宾|比熊|博美|法斗|雪纳瑞|阿拉斯加|吉娃娃|德牧|布偶|英短|美短|橘猫|狸花|暹罗|缅因|加菲"
 _SPAN = r"[\d一二两三四五六七八九十半几]+多?个?(?:年|月|星期|礼拜|周|天)"
 _WEEKDAY = r"每?个?(?:周|星期|礼拜)[一二三四五六日天](?:早上|上午|中午|下午|晚上)?"
-RULES = tuple((re.compile(pattern), build) for pattern, build in (
+RULES = tuple((late(pattern), build) for pattern, build in (
     (r"^(?P<name>" + NAME + r")是我(?:的|家的?)?(?P<rel>" + RELATION + r")$", _related),
     (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?:的?(?:名字|小名|大名|全名|英文名)(?:叫|是)|名叫|叫)(?P<name>(?!我|你|他|她|[醒住不了])" + ANY_NAME + r")(?:（不是(?P<no>.+)）)?$", _related),
     (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")是(?P<name>" + NAME + r")(?:（不是(?P<no>.+)）)?$", _related),

@@ -21,12 +21,13 @@ from muniment.memory.rules.chinese_words import (
     things,
 )
 from muniment.memory.rules.draft import Clause, Draft, draft
+from muniment.memory.rules.patterns import late
 
 # To call somebody is also to have them do something: `叫我起床`.
-_TO_DO = re.compile(
+_TO_DO = late(
     r"[去来干做帮买拿交写等滚走别不快好先吃喝看听说想学用在把给进过]|[起出回上下开][床门家去来班会学车楼课机心始]|(?:加班|休息|睡觉|赶紧|马上|明天|今天|早点|注意|小心|放心|努力)"
 )
-_NO_NAME = re.compile(
+_NO_NAME = late(
     r"[人者生员师座党迷控族手型派粉货癌狂症病压的了血质级期性]$|^[大小老阿](?:[板总头外乡弟妹辈区镇哥姐爷子孩学雅说心猫狗鬼白黑丑众二三四五六七八九幺]|实人)$"
 )
 
@@ -106,7 +107,7 @@ def _origin(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield draft("identity", "comes_from", where, f"用户来自{where}", single=True, location=where)
 
 
-_NO_TRADE = re.compile(r"不|没|最|很|想|怕|恨|被|喜欢|讨厌|爱上")  # `我是不喜欢老师` says what one dislikes
+_NO_TRADE = late(r"不|没|最|很|想|怕|恨|被|喜欢|讨厌|爱上")  # `我是不喜欢老师` says what one dislikes
 
 
 def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -275,7 +276,7 @@ def _style(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 _NUMERAL = r"[\d一二三四五六七八九十]{1,3}"
-RULES = tuple((re.compile(pattern), build) for pattern, build in (
+RULES = tuple((late(pattern), build) for pattern, build in (
     (r"^(?:我|你们?|您|大家|请|都|可以|平时|以后|朋友们?|家人|就|直接|喜欢别人)*叫我(?P<name>" + ANY_NAME.replace("{2,6}", "{2,6}?") + r")(?:就(?:好|行|可以|成)了?|好了|吧)?$", _called),
     (r"^(?:我叫|我的(?:中文|英文|真实)?名字(?:叫|是)|我名叫|我姓名是)(?P<name>" + ANY_NAME + r")$", _name),
     (r"^我是(?P<name>" + NAME + r")$", _name),

@@ -12,14 +12,15 @@ from muniment.memory.rules import dates
 from muniment.memory.rules.calendar import When
 from muniment.memory.rules.chinese_dates import NUMBER, number
 from muniment.memory.rules.dates import Mention
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.spans import Span, joined
 
-_CJK = re.compile(r"[\u3400-\u9fff]")
-_JOINT = re.compile(r"(?<=[\d一二三四五六七八九十月日号年天季节初底末旬])\s?(?:直?到|至|[-–—~～])\s?(?=\S)")
-_NOW = re.compile("现在|如今|目前|今天")
-_NUMBER = re.compile(rf"(?:(?:19|20)\d\d|(?<!\d){NUMBER})$")
-_DAY = re.compile(rf"(?P<day>{NUMBER})[日号]")
-_WEEKDAY = re.compile("(?:周|星期|礼拜)[一二三四五六日天]")
+_CJK = late(r"[\u3400-\u9fff]")
+_JOINT = late(r"(?<=[\d一二三四五六七八九十月日号年天季节初底末旬])\s?(?:直?到|至|[-–—~～])\s?(?=\S)")
+_NOW = late("现在|如今|目前|今天")
+_NUMBER = late(rf"(?:(?:19|20)\d\d|(?<!\d){NUMBER})$")
+_DAY = late(rf"(?P<day>{NUMBER})[日号]")
+_WEEKDAY = late("(?:周|星期|礼拜)[一二三四五六日天]")
 _LENGTH = 20  # characters that are looked at on either side
 _LOOKS = 4  # at so many joints for each span that is wanted: most of what is joined is no date
 

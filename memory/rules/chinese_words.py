@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from muniment.memory.rules.patterns import late
 
 RELATIONS: dict[str, tuple[str, str]] = {  # as said: predicate, standard word
     **dict.fromkeys(("老婆", "妻子", "太太", "媳妇", "老公", "丈夫", "爱人", "配偶", "先生"), ("spouse", "配偶")),
@@ -54,8 +54,8 @@ LANGUAGE = r"(?:中文|英文|英语|普通话|粤语|日语|日文|法语|法�
 ADV = r"(?:现在|目前|平时|一直|一向|其实|真的|也|还|特别|很|非常|最|比较|已经|从小|就|都|又|正在|正|刚|终于|最近|居然|竟然|突然|早就|超级?|蛮|挺|更|以后|之后|今年)*"
 ME = r"^我" + ADV
 END = r"(?:啦|的说|哦|呀|啊|哈|呢|吧)*$"
-_LIST = re.compile(r"、|和|以及|跟|与")
-_UNCLEAR = re.compile(r"你|您|(?<![其吉维])他|她|它|咱|我们|这(?!么)|那(?!么)|哪|大家|某")
+_LIST = late(r"、|和|以及|跟|与")
+_UNCLEAR = late(r"你|您|(?<![其吉维])他|她|它|咱|我们|这(?!么)|那(?!么)|哪|大家|某")
 
 
 def owned(words: str) -> str | None:

@@ -9,8 +9,9 @@ from datetime import UTC, datetime
 
 from muniment.memory.rules import chinese_dates, english_dates
 from muniment.memory.rules.calendar import When
+from muniment.memory.rules.patterns import late
 
-_CJK = re.compile(r"[\u3400-\u9fff]")
+_CJK = late(r"[\u3400-\u9fff]")
 _NO_PREPOSITION_AFTER = "于在从到是至自的，。；：、的为把对叫"
 
 

@@ -16,6 +16,7 @@ from muniment.memory.rules import (
 from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import tail, unfilled
 from muniment.memory.rules.english_words import DIETS, narrate
+from muniment.memory.rules.patterns import late
 
 # Where several live, where they went and what became of them is so of the speaker, too; what else they did may be their firm's,
 # or their country's.
@@ -25,7 +26,7 @@ _TOGETHER = (
     r"|python|rust|java|google|microsoft|office)\b)|adopted|bought\s+(?:a|our)\s+(?:\w+\s+)?(?:house|home|flat|apartment|car|van|boat|cottage|dog|cat|puppy|kitten)|rented|celebrated|lived"
     r"|married|divorced|separated|got\s+(?:married|engaged|divorced|an?\s+(?:\w+\s+)?(?:dog|cat|puppy|kitten|baby))|had\s+(?:dinner|lunch|breakfast|a\s+(?:baby|son|daughter|picnic|barbecue)))"
 )
-_WE = re.compile(
+_WE = late(
     r"(?P<front>(?:(?:on|in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)?)(?:we(?:\s+(?:both|all))?|i\s+&\s+(?P<who>my\s+(?:\w+\s+)?\w+))\s+"
     r"(?P<what>(?:(?:just|also|finally|recently|now|still|currently)\s+)*(?:(?P<lives>live\s+in|are\s+(?P<diet>" + "|".join(map(re.escape, DIETS)) + r")$)|"
     + _TOGETHER + r"\b).*)$",

@@ -9,6 +9,7 @@ from muniment.memory.rules import dates
 from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import names, thing, trim
 from muniment.memory.rules.english_rules import ADV, ENDED, IDLE, Rule, bare, rule
+from muniment.memory.rules.patterns import late
 
 
 def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -56,7 +57,7 @@ def _toward(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-_CHORE = re.compile(
+_CHORE = late(
     r"(?:call|e-?mail|text|buy|book|pay|pick\s+up|send|schedule|renew|submit|finish|return|order|cancel|fix|register|file|sign|write|prepare\s+(?:the|an?|my|for)|pack|collect"
     r"|drop\s+off|water|clean|print|review|update|apply|contact|hand\s+in|deliver|refill|repair|wash|reply\s+to|complete|take\s+out)\b", re.IGNORECASE)  # fmt: skip
 

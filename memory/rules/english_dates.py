@@ -11,6 +11,7 @@ from itertools import islice
 from muniment.memory.rules import calendar, english_decades, english_feasts, english_tense, feasts
 from muniment.memory.rules.calendar import MONTHS, SEASONS, When
 from muniment.memory.rules.english_counts import COUNT, ORDINAL, PART_OF, count, of_month, part
+from muniment.memory.rules.patterns import late
 
 Reading = tuple[int, int, When, str, bool, bool]
 Handler = Callable[[re.Match[str], datetime, int], When | None]
@@ -46,30 +47,30 @@ _BEFORE_MONTHS = frozenset({"in", "since", "until", "till"})
 
 # Every pattern below needs its own of these; most statements have none, and are not searched by all of them.
 _SIGNS = {
-    "year": re.compile("19|20"),
+    "year": late("19|20"),
     # Its first letter first, which is found fast.
-    "month": re.compile(
+    "month": late(
         r"[adfjmnos](?<!\w\w)(?:(?<=j)(?:anuary|une|uly|(?:an|un|ul)\b)|(?<=f)eb(?:ruary|\b)|(?<=m)(?:arch|ay|ar\b)|(?<=a)(?:pril|ugust|(?:pr|ug)\b)"
         r"|(?<=s)ep(?:tember|t?\b)|(?<=o)ct(?:ober|\b)|(?<=n)ov(?:ember|\b)|(?<=d)ec(?:ember|\b))"
     ),
-    "word": re.compile(
+    "word": late(
         "day|night|tomorrow|morning|afternoon|evening|week|month|year|spring|summer|autumn|fall|winter|quarter"
     ),
 }
 # Plain strings are found faster than patterns: one of these is in what has a name, or is said of a decade.
 _NAMES = ("mas", "boxing", "valentine", "patrick", "paddy", "friday", "easter", "independence", "fourth", "hallow", "thanksg",
           "new", "ties", "0", "q1", "q2", "q3", "q4", " the ")  # fmt: skip
-_NAME = re.compile(
+_NAME = late(
     r"[tx]mas|boxing|valentine|patrick|paddy|good\s+fri|easter|independence|fourth|hallow|thanksg|new\s+year|0['’]?s\b|(?:[efhnx]|[oi]r)ties|\bq[1-4]\b"
     rf"|\b(?:on|by|since|until|till|from|between|before|after|to|and)\s+the\s+(?:[0-3]?\d(?:st|nd|rd|th)|{ORDINAL})\b"
 )
 _MORE = {  # of what has the first sign
-    "year": {"numeric": re.compile(r"\d[/.]\d"), "quarter": re.compile(r"quarter|q[1-4]")},
+    "year": {"numeric": late(r"\d[/.]\d"), "quarter": late(r"quarter|q[1-4]")},
     "word": {
-        "season": re.compile("spring|summer|autumn|fall|winter"),
-        "before last": re.compile(r"before\s+last"),
-        "week": re.compile(r"day\s+week"),
-        "turned quarter": re.compile(r"(?:last|this|next)\s+quarter"),
+        "season": late("spring|summer|autumn|fall|winter"),
+        "before last": late(r"before\s+last"),
+        "week": late(r"day\s+week"),
+        "turned quarter": late(r"(?:last|this|next)\s+quarter"),
     },
 }
 
@@ -248,7 +249,7 @@ def _rule(
     named = {sign} if sign else {name for name, part in parts.items() if part in pattern}
     return (
         frozenset(named or {"word"}),
-        re.compile(pattern, re.IGNORECASE),
+        late(pattern, re.IGNORECASE),
         handler,
         relative,
         partial or (bare and not relative),

@@ -7,12 +7,11 @@ from datetime import datetime
 
 from muniment.memory.rules import calendar
 from muniment.memory.rules.calendar import When
+from muniment.memory.rules.patterns import late
 
 PART = r"(?:(?P<part>early|mid|late)[\s-]+)?"
 TENS = ("thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
-_HEAT = re.compile(
-    r"\b(?:temperatures?|degrees|fahrenheit|weather|forecast|humid|heatwave|percent)\b|[°%]", re.IGNORECASE
-)
+_HEAT = late(r"\b(?:temperatures?|degrees|fahrenheit|weather|forecast|humid|heatwave|percent)\b|[°%]", re.IGNORECASE)
 _REACH = 200  # characters on either side that tell of heat
 _YEARS_OF_A_CENTURY, _TWENTIES = 100, 2020
 

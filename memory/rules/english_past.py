@@ -10,6 +10,7 @@ from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import listed, names, place, slug, tail, thing
 from muniment.memory.rules.english_rules import ADV, AM, IDLE, Rule, bare, rule
 from muniment.memory.rules.english_words import LANGUAGES, narrate, owned
+from muniment.memory.rules.patterns import late
 
 
 def _worked(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -82,18 +83,18 @@ def _knows(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
             yield draft("skill", "skilled_in", one, f"The user knows {how}{one}", entities=names(one))
 
 
-_MOVED = re.compile(
+_MOVED = late(
     r"(?:moved|relocated|emigrated)\s+(?:back\s+)?(?:from\s+.{2,40}?\s+)?(?:in)?to\s+(?P<place>.+)", re.IGNORECASE
 )
-_BIG = re.compile(r"(?:moved|married|got\s+(?:married|engaged|divorced|promoted|fired|laid)|graduated|was\s+born|retired|adopted|quit|bought\s+a\s+house|gave\s+birth)\b", re.IGNORECASE)  # fmt: skip
+_BIG = late(r"(?:moved|married|got\s+(?:married|engaged|divorced|promoted|fired|laid)|graduated|was\s+born|retired|adopted|quit|bought\s+a\s+house|gave\s+birth)\b", re.IGNORECASE)  # fmt: skip
 
 
 # Told without a date, too.
-_LIFE = re.compile(r"got\s+(?:married|engaged(?!\s+(?:in|with))|divorced|promoted|fired(?!\s+up)|laid\s+off)\b|quit\s+(?:smoking|drinking|my\s+job)\b"
+_LIFE = late(r"got\s+(?:married|engaged(?!\s+(?:in|with))|divorced|promoted|fired(?!\s+up)|laid\s+off)\b|quit\s+(?:smoking|drinking|my\s+job)\b"
                    r"|(?:left|quit)(?:\s+[A-Z][\w&.'-]*){1,3}$")  # fmt: skip
 
 
-_VAGUE = re.compile(r"\w+\s+(?:that|the\s+(?:idea|feeling|chance\s+to\s+see\s+it)|so|such|really|pretty|kind)\b|(?:wanted|needed|decided|tried|realized|realised|noticed|loved|liked|enjoyed|hoped|looked|seemed|stayed|stopped)\b"
+_VAGUE = late(r"\w+\s+(?:that|the\s+(?:idea|feeling|chance\s+to\s+see\s+it)|so|such|really|pretty|kind)\b|(?:wanted|needed|decided|tried|realized|realised|noticed|loved|liked|enjoyed|hoped|looked|seemed|stayed|stopped)\b"
                     r"|was\s+(?!born|hired|promoted|diagnosed|accepted|fired|in\s|at\s|elected|invited|admitted|laid\s|awarded|chosen|robbed|arrested|injured)", re.IGNORECASE)  # fmt: skip
 
 

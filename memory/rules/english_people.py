@@ -19,36 +19,37 @@ from muniment.memory.rules.english_words import (
     owned,
     singular,
 )
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import vocabulary
 
 _PERSON = rf"[{words.UPPER}][\w'-]*(?:\s+[{words.UPPER}][\w'-]*){{0,2}}"
 _MY = r"(?i:my|our)\s+(?P<rel>(?i:" + RELATION + r"))\b"
-_NAMED = re.compile(
+_NAMED = late(
     r"^(?i:this\s+is\s+)?"
     + _MY
     + r"(?:'s\s+(?i:first\s+)?(?i:name\s+is)|\s+(?i:is\s+(?:called|named)|is|goes\s+by))\s+(?P<name>"
     + NAME
     + r")(?:,?\s+(?:and\s+)?not\s+(?P<no>[A-Z][\w'-]*))?(?:[,.]?$|,\s|\s+and\s)"
 )
-_IS_MY = re.compile(r"^(?P<name>" + _PERSON + r")\s+(?:is|was)\s+" + _MY + r"(?:[.!,]|\s+and\b|$)")
-_APPOSITION = re.compile(r"\b" + _MY + r",?\s+(?P<name>" + _PERSON + r")(?![\w'])")
-_HAVE = re.compile(
+_IS_MY = late(r"^(?P<name>" + _PERSON + r")\s+(?:is|was)\s+" + _MY + r"(?:[.!,]|\s+and\b|$)")
+_APPOSITION = late(r"\b" + _MY + r",?\s+(?P<name>" + _PERSON + r")(?![\w'])")
+_HAVE = late(
     r"^(?i:i\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+(?i:an?|one)\s+(?:\w+\s+)?(?P<rel>(?i:"
     + RELATION
     + r"))\s+(?i:named|called)\s+(?P<name>"
     + NAME
     + r")(?:[,.]|$|\s)"
 )
-_SPOUSE = re.compile(r"^(?i:i'?m|i\s+am)\s+(?:happily\s+)?(?i:married|engaged)\s+to\s+(?P<name>" + _PERSON + r")")
+_SPOUSE = late(r"^(?i:i'?m|i\s+am)\s+(?:happily\s+)?(?i:married|engaged)\s+to\s+(?P<name>" + _PERSON + r")")
 _COUNTED = (
     r"(?P<count>an?|one|two|three|four|five|six|\d{1,2})\s+(?P<what>(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?"
     r"|siblings|cats?|dogs?|puppy|puppies|kittens?|rabbits?|horses?|parrots?|twins|grandchildren))(?:$|\s+(?:and|who|named|called|in|at|now|already|these\s+days|at\s+home)\b|,)"
 )  # fmt: skip
-_COUNT = re.compile(r"^(?:(?:i|we)\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+" + _COUNTED, re.IGNORECASE)
-_AND = re.compile(r"(?:,\s+and|\s+and|,)\s+" + _COUNTED, re.IGNORECASE)
+_COUNT = late(r"^(?:(?:i|we)\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+" + _COUNTED, re.IGNORECASE)
+_AND = late(r"(?:,\s+and|\s+and|,)\s+" + _COUNTED, re.IGNORECASE)
 _MANY = ("none", "one", "two", "three", "four", "five", "six")
 _ONE_NAME = rf"[{words.UPPER}][\w-]*"
-_CALLED = re.compile(
+_CALLED = late(
     rf"\s*(?:,|,?\s(?:named|called))\s+(?P<names>{_ONE_NAME}(?:(?:,\s+and|,|\s+and|\s+&)\s+{_ONE_NAME}){{1,5}})[.!]?$"
 )
 _BREEDS = vocabulary("siamese persian labrador poodle labradors poodles beagle husky ragdoll bengal sphynx")
@@ -56,31 +57,31 @@ _WHO = r"^(?:" + _MY + r")(?:,?\s+(?P<name>" + _PERSON + r"),?)?\s+"
 _PAST = r"(?:was|had|went|got|came|met|took|made|bought|left|began|became|won|lost|found|gave|sold|broke|quit|passed|[a-z]{2,14}(?<!ne)(?<!fe)ed)"
 _MOVED = r"(?:has\s+)?(?:just\s+|recently\s+)?(?P<verb>(?i:moved|relocated))\s+(?:back\s+)?(?:from\s+.{2,40}?\s+)?to\s+(?P<value>.+)$"
 _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(_WHO + r"(?P<verb>(?i:lives?|is\s+living|are\s+living))\s+in\s+(?P<value>.+)$"), "lives_in"),
-    (re.compile(_WHO + _MOVED), "moved_to"),
-    (re.compile(_WHO + r"(?P<verb>(?i:works))\s+(?i:at|for)\s+(?P<value>.+)$"), "works_at"),
-    (re.compile(_WHO + r"(?P<verb>(?i:works\s+as|is))\s+(?i:an?)\s+(?P<value>.+)$"), "works_as"),
-    (re.compile(_WHO + r"(?P<verb>(?i:likes|loves|enjoys|adores))\s+(?P<value>.+)$"), "likes"),
-    (re.compile(_WHO + r"(?P<verb>(?i:hates|dislikes|doesn't\s+like|can't\s+stand))\s+(?P<value>.+)$"), "likes"),
-    (re.compile(_WHO + r"(?P<verb>(?i:is\s+allergic\s+to))\s+(?P<value>.+)$"), "allergic_to"),
+    (late(_WHO + r"(?P<verb>(?i:lives?|is\s+living|are\s+living))\s+in\s+(?P<value>.+)$"), "lives_in"),
+    (late(_WHO + _MOVED), "moved_to"),
+    (late(_WHO + r"(?P<verb>(?i:works))\s+(?i:at|for)\s+(?P<value>.+)$"), "works_at"),
+    (late(_WHO + r"(?P<verb>(?i:works\s+as|is))\s+(?i:an?)\s+(?P<value>.+)$"), "works_as"),
+    (late(_WHO + r"(?P<verb>(?i:likes|loves|enjoys|adores))\s+(?P<value>.+)$"), "likes"),
+    (late(_WHO + r"(?P<verb>(?i:hates|dislikes|doesn't\s+like|can't\s+stand))\s+(?P<value>.+)$"), "likes"),
+    (late(_WHO + r"(?P<verb>(?i:is\s+allergic\s+to))\s+(?P<value>.+)$"), "allergic_to"),
     (
-        re.compile(
+        late(
             _WHO
             + r"(?P<verb>(?i:can't|cannot|can\s+not|doesn't|does\s+not|never)\s+(?i:eats?|drinks?|have|has|tolerates?|drives?|flies|fly|swims?))\s+(?P<value>.+)$"
         ),
         "cannot",
     ),
-    (re.compile(_WHO + r"(?P<verb>(?i:studies|is\s+studying))\s+(?P<value>.+)$"), "studies"),
-    (re.compile(_WHO + r"(?P<verb>(?i:has))\s+(?P<value>" + CONDITIONS + r")$"), "health_condition"),
+    (late(_WHO + r"(?P<verb>(?i:studies|is\s+studying))\s+(?P<value>.+)$"), "studies"),
+    (late(_WHO + r"(?P<verb>(?i:has))\s+(?P<value>" + CONDITIONS + r")$"), "health_condition"),
     (
-        re.compile(
+        late(
             _WHO
             + r"(?P<verb>(?i:is|turned|just\s+turned))\s+(?P<value>\d{1,3})(?:\s+years?\s+old)?(?:\s+(?i:now|already|today))*(?=$|,|\s+and\s)"
         ),
         "age",
     ),
     (
-        re.compile(
+        late(
             _WHO
             + r"(?P<verb>(?i:is|are|has\s+been))\s+(?P<neg>(?i:not\s+|no\s+longer\s+))?(?P<value>(?i:"
             + "|".join(map(re.escape, DIETS))
@@ -88,29 +89,29 @@ _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         "diet",
     ),
-    (re.compile(_WHO + r"(?P<verb>(?i:" + _PAST + r"))\s+(?P<value>.+)$"), "event"),
+    (late(_WHO + r"(?P<verb>(?i:" + _PAST + r"))\s+(?P<value>.+)$"), "event"),
 )
 
 # What one has had enough of, or cannot take just now, is nothing to remember.
-_FOR_NOW = re.compile(
+_FOR_NOW = late(
     r"\b(?:another|one\s+more|more|enough|much|straight|yet|until|till|before|without|alone|tonight|today|properly|fast|quickly|the\s+rest|the\s+whole)\b"
     # nor is what somebody else does a part of it
     r"|\b(?:can't|cannot|doesn't|don't|isn't|is|are|has|loves|likes)\b",
     re.IGNORECASE,
 )
 # How, where or what for somebody studies is not what.
-_NO_SUBJECT = re.compile(
+_NO_SUBJECT = late(
     r"(?:for|at|in|on|with|from|to|by|until|all|every|each|hard|harder|abroad|online|alone|together|late|part-time|full-time|too|so|an?|my|his|her|their)\b",
     re.IGNORECASE,
 )
-_TRADE_OF = re.compile(r"^(?P<name>[A-Z][\w-]*(?:\s+[A-Z][\w-]*)?)(?:'s|\s+(?i:is))\s+(?i:an?)\s+(?P<value>[a-z].+)$")
+_TRADE_OF = late(r"^(?P<name>[A-Z][\w-]*(?:\s+[A-Z][\w-]*)?)(?:'s|\s+(?i:is))\s+(?i:an?)\s+(?P<value>[a-z].+)$")
 _AT_HOME = tuple(
-    re.compile(rf"^(?P<name>[{words.UPPER}][\w-]*(?:\s+[{words.UPPER}][\w-]*)?)\s+{how}")
+    late(rf"^(?P<name>[{words.UPPER}][\w-]*(?:\s+[{words.UPPER}][\w-]*)?)\s+{how}")
     for how in (r"(?:(?:now|still)\s+)?(?:lives|is\s+(?:now\s+)?living)\s+in\s+(?P<value>.+)$", _MOVED)
 )
 # Of somebody called by name alone. `can't` does not tell one from many: dogs, and people, can't eat grapes either.
 _AT_TABLE = tuple(
-    re.compile(rf"^(?P<name>[{words.UPPER}][\w-]*(?:\s+[{words.UPPER}][\w-]*)?)\s+{how}")
+    late(rf"^(?P<name>[{words.UPPER}][\w-]*(?:\s+[{words.UPPER}][\w-]*)?)\s+{how}")
     for how in (
         r"(?P<verb>(?:can't|cannot|can\s+not|doesn't|does\s+not)\s+(?:eat|drink))\s+(?P<value>.+)$",
         r"(?P<verb>is\s+allergic\s+to)\s+(?P<value>.+)$",

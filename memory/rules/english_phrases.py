@@ -7,21 +7,22 @@ import re
 from muniment.memory.rules import words
 from muniment.memory.rules.draft import Clause
 from muniment.memory.rules.english_words import DIETS, NATIONALITIES, TRADES, owned
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import vocabulary
 
 _NOBODY = vocabulary(
     "team gen type plan option level version batman superman spiderman groot virgo aries taurus gemini libra scorpio sagittarius capricorn aquarius pisces"
 )
-_LETTERS = re.compile(r"[A-Z]{3,}")  # AFK, ADHD
+_LETTERS = late(r"[A-Z]{3,}")  # AFK, ADHD
 NAME = rf"[^\W\d_][\w'-]*(?:\s+[{words.UPPER}][\w'-]*\.?){{0,3}}"
 
-_CUT = re.compile(
+_CUT = late(
     r"\s*(?:,\s*)?\b(?:because|although|(?:even\s+)?though|(?<!a )(?<!a\n)while|which|who|where|but|so(?!\s+called)|cause|cuz|whenever|when|as\s+well\s+as|given|considering|and\s+(?:i|it|that|they|he"
     r"|she|we|you|i'm|i've|then|so)\b|since\s+(?:i|it|he|she|they|we|the|my|there)\b|after\s+(?:i|we)\b|before\s+(?:i|we)\b)\b.*$|\s*(?:[,.:](?=\s|$)|[;!?(]|(?<!\d)[–—]|[–—](?!\d)).*$|\s+-\s.*$",
     re.IGNORECASE | re.DOTALL,
 )  # `12:30`, `1,200` and `9–17` are one word each
-_CUT_KEEP_COMMAS = re.compile(_CUT.pattern.replace("[,.:]", ":"), re.IGNORECASE | re.DOTALL)
-_FILLERS = re.compile(
+_CUT_KEEP_COMMAS = late(_CUT.pattern.replace("[,.:]", ":"), re.IGNORECASE | re.DOTALL)
+_FILLERS = late(
     r"(?<![\s,])(?:[\s,]++(?:too|also|as\s+well|very\s+much|a\s+lot|so\s+much|a\s+bit|really|right\s+now|now|at\s+the\s+moment|these\s+days|nowadays|lately|currently|actually|though|anyway"
     r"|lol|haha+|btw|please|of\s+course|most\s+of\s+all|the\s+most|in\s+general|you\s+know|by\s+the\s+way|to\s+be\s+honest|tbh|ok|okay|again|thanks|thank\s+you|at\s+all|after\s+all|more\s+than\s+anything)(?=[\s,]|$))++",
     re.IGNORECASE,
@@ -49,21 +50,21 @@ _NO_PLACE = vocabulary(
     school college person general particular fact order time case front charge there here it that this
     """
 )
-_PLACE_END = re.compile(
+_PLACE_END = late(
     r"\s+(?:with|for|and\s+(?!the\s+\w|(?-i:[A-Z]))|since|as|now|at|on|during|by|near|right|these|until|from|to|alone|together|last|next|again|after|before|when|where|because|which|doing|working|who)\b.*$",
     re.IGNORECASE,
 )
-_EMPTY_START = re.compile(
+_EMPTY_START = late(
     r"(?:how|what|when|where|why|who|whoever|that|to\s+see\s+(?:it|that|you)|the\s+(?:way|idea|fact|feeling|sound\s+of\s+that)|being\s+able|all\s+(?:the|of)|and|or|of|is|are"
     r"|so|too|very|much|more|most|both|each|such|same|no|nothing|everyone|people)\b",
     re.IGNORECASE,
 )
-_EMPTY_END = re.compile(
+_EMPTY_END = late(
     r"(?:^|\s)(?:few|some|many|more|lot|of|the|and|to|an?|for|with|same|others?|another|especially|even|mostly|including|user)$",
     re.IGNORECASE,
 )
-_ARTICLE = re.compile(r"^(?:an?|the)\s+", re.IGNORECASE)
-_CAPITAL = re.compile(r"\b[A-Z][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'&.-]*)*")
+_ARTICLE = late(r"^(?:an?|the)\s+", re.IGNORECASE)
+_CAPITAL = late(r"\b[A-Z][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'&.-]*)*")
 _NO_ENTITY = frozenset(["I", "I'm", "I've", "The", "A", "My", "On", "In", "At"]) | {
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from muniment.memory.rules.draft import Clause, Draft
+from muniment.memory.rules.patterns import late
 
 Build = Callable[[re.Match[str], Clause], Iterator[Draft]]
 Rule = tuple[re.Pattern[str], Build]
@@ -16,11 +17,11 @@ ADV = (
 )
 AM = r"i(?:'?m|\s+am)\s+" + ADV
 WAS = r"(?:i(?:'?m|\s+am)|i've\s+been|i\s+have\s+been)\s+" + ADV
-ENDED = re.compile(r"\s+(?:any\s?more|any\s+longer)$", re.IGNORECASE)
+ENDED = late(r"\s+(?:any\s?more|any\s+longer)$", re.IGNORECASE)
 _OPENING = r"^(?:a|an|the|some|any|my|all|lots\s+of|a\s+lot\s+of|most)\s+"
 
 # What one is always about to do says nothing of one's aims.
-IDLE = re.compile(
+IDLE = late(
     r"(?:kill|strangle|murder|punch|slap|disappear|vanish|know|ask|say|tell|talk|hear|understand|make\s+sure|thank|share|show|mention|discuss|chat|let|be\s+(?:sure|clear|honest|able|there|with)|go\s+(?:home|to\s+bed|now)"
     r"|sleep|cry|scream|die|get\s+back|come|point|clarify|see\s+(?:if|how|what|whether|you)|check|try|do|believe|think|feel|keep\s+(?:going|doing|up)|add|apologi[sz]e"
     r"|admit|give\s+up|find\s+out|figure\s+out|remember|use|respond|reply|start\s+by|work\s+on\s+(?:it|that)|move\s+on|stop|play|spread|express|capture|help|support|stay|take\s+(?:a\s+break|breaks)|find\s+(?:a|some|the)\s+(?:way|time|balance)|make\s+(?:it|a\s+difference)|lend|up|take\s+a\s+look|look|work\s+(?:in\s+the\s+future|on\s+it)|keep)\b",
@@ -35,4 +36,4 @@ def bare(words: str) -> str:
 
 def rule(pattern: str, build: Build) -> Rule:
     """A pattern for the start of a clause, whatever its case, and what it comes to."""
-    return re.compile(pattern, re.IGNORECASE), build
+    return late(pattern, re.IGNORECASE), build

@@ -22,6 +22,7 @@ from muniment.memory.rules.english_words import (
     owned,
     singular,
 )
+from muniment.memory.rules.patterns import late
 
 
 def _name(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -82,12 +83,12 @@ def _nationality(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 # What somebody calls themselves, not what they do for a living.
-_OF_SORTS = re.compile(
+_OF_SORTS = late(
     r"(?:bit|lot|kind|sort|terrible|bad|awful|horrible|lousy|poor|good|great|decent|big|huge|slow|fast|nervous|careful|natural|born|would-be|wannabe"
     r"|aspiring|amateur|hobby|home|keen|avid|mean|better|worse|little|proud)\b",
     re.IGNORECASE,
 )
-_NO_LONGER = re.compile(r"(?:former|retired|ex-?)\s*(?=\w)", re.IGNORECASE)
+_NO_LONGER = late(r"(?:former|retired|ex-?)\s*(?=\w)", re.IGNORECASE)
 
 
 def _former(said: str, trade: str) -> Iterator[Draft]:
@@ -124,7 +125,7 @@ def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 _FIRM = r"(?:firm|company|studio|agency|start-?up|practice|consultancy|bank|hospital|school|university|charity|shop|restaurant|lab|newspaper|organi[sz]ation)"
-_SOME_FIRM = re.compile(r"^(?:an?|the)\s+(?:[\w-]+\s+){0,3}?" + _FIRM + r"\s+(?:called|named)\s+", re.IGNORECASE)
+_SOME_FIRM = late(r"^(?:an?|the)\s+(?:[\w-]+\s+){0,3}?" + _FIRM + r"\s+(?:called|named)\s+", re.IGNORECASE)
 
 
 def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -138,7 +139,7 @@ def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield draft("identity", "works_as", bare(role), f"The user works as {role}", single=True, importance=3)
 
 
-_INDUSTRY = re.compile(r"(?:the\s+)?(?P<what>.+?)(?:\s+(?:industry|sector|business))?")
+_INDUSTRY = late(r"(?:the\s+)?(?P<what>.+?)(?:\s+(?:industry|sector|business))?")
 
 
 def _field(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -221,7 +222,7 @@ def _diet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     yield draft("constraint", "diet", value, f"The user {be} {said}", single=True, negated=against, importance=4)
 
 
-_EACH = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
+_EACH = late(r",\s*(?:and\s+)?|\s+and\s+")
 
 
 def _condition(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -297,7 +298,7 @@ def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-_CLOCK = re.compile(r"\b(?:at\s+|from\s+|around\s+)?\d{1,2}(?::\d{2})?\s*(?:[ap]m\b|o'clock)?", re.IGNORECASE)
+_CLOCK = late(r"\b(?:at\s+|from\s+|around\s+)?\d{1,2}(?::\d{2})?\s*(?:[ap]m\b|o'clock)?", re.IGNORECASE)
 
 
 def _dated(found: re.Match[str], clause: Clause) -> Iterator[Draft]:

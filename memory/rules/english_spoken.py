@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from muniment.memory.rules.english_words import RELATION
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import vocabulary
 
 _MONTH = r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
@@ -13,22 +14,22 @@ _DATE = (
     r"(?:on\s+(?:the\s+)?(?:\d{1,2}(?:st|nd|rd|th)?\b|" + _MONTH + r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b)"
     r"|in\s+" + _MONTH + r"|next\s+(?:week|month|year|\w+day)|tomorrow\b|this\s+\w+day\b)"
 )
-_INTRODUCED = re.compile(
+_INTRODUCED = late(
     r"\b(?P<name>[A-Z][\w-]{0,40}(?:\s[A-Z][\w-]{0,40})?),\s+(?i:that's|that\s+is|who's|who\s+is|he's|she's|he\s+is|she\s+is)\s+(?i:my)\s+"
     r"(?P<rel>(?i:" + RELATION + r"))\b,?\s*"
 )  # fmt: skip
-_DATED = re.compile(r",\s*(?:and\s+)?(?:it's|it\s+is|it\s+takes\s+place|that's|which\s+is)\s+(?=" + _DATE + ")", re.IGNORECASE)  # fmt: skip
-_KEPT = re.compile(
+_DATED = late(r",\s*(?:and\s+)?(?:it's|it\s+is|it\s+takes\s+place|that's|which\s+is)\s+(?=" + _DATE + ")", re.IGNORECASE)  # fmt: skip
+_KEPT = late(
     r"\b(?:your\s+)?(?P<what>answers|replies|responses|explanations)\b[^.!?]{0,20}[:,–-]\s*(?:please\s+)?keep\s+(?:them|it|those)\b",
     re.IGNORECASE,
 )
-_WONDERED = re.compile(
+_WONDERED = late(
     r",\s*(?:just\s+)?(?:in\s+case|if)\s+you(?:'re|\s+are|\s+were)?\s+(?:ever\s+)?wonder(?:ing|ed)?\b[^.!?]*",
     re.IGNORECASE,
 )
-_MENTION = re.compile(r"\b(?i:my)\s+(?P<rel>(?i:" + RELATION + r"))\b(?!'s)(?:,?\s+(?P<name>[A-Z][\w-]+)(?!'))?")
-_PRONOUN = re.compile(r"^(?P<who>he|she)(?P<be>'s)?\s+(?P<rest>\S.*)$", re.IGNORECASE | re.DOTALL)
-_DONE = re.compile(r"(?:got|had|been|gone|moved|started|decided|\w{3,12}ed)\b", re.IGNORECASE)
+_MENTION = late(r"\b(?i:my)\s+(?P<rel>(?i:" + RELATION + r"))\b(?!'s)(?:,?\s+(?P<name>[A-Z][\w-]+)(?!'))?")
+_PRONOUN = late(r"^(?P<who>he|she)(?P<be>'s)?\s+(?P<rest>\S.*)$", re.IGNORECASE | re.DOTALL)
+_DONE = late(r"(?:got|had|been|gone|moved|started|decided|\w{3,12}ed)\b", re.IGNORECASE)
 _MEN = vocabulary("husband boyfriend fiance fiancé father dad son brother grandfather grandpa uncle nephew")
 _WOMEN = vocabulary("wife girlfriend fiancee fiancée mother mom mum daughter sister grandmother grandma aunt niece")
 

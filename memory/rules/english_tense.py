@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import re
 
-_FUTURE = re.compile(
+from muniment.memory.rules.patterns import late
+
+_FUTURE = late(
     r"\b(?:will|going\s+to|plan\w*|want\w*|hop(?:e|es|ing)|shall|training|need\w*|upcoming|scheduled|would\s+like|intend\w*|aim\w*|goal|deadline|due"
     r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing|remind|next|must|have\s+to|has\s+to|should|looking\s+forward|preparing|saving)\b|'ll\b|'d\s+like\b", re.IGNORECASE)  # fmt: skip
 _DONE = (
     r"was|were|did|didn't|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave|ate|felt"
     r"|sold|flew|drove|broke|quit|spent|told|born|been"
 )
-_PAST = re.compile(rf"\b(?:{_DONE}|read|ago|[a-z]{{2,20}}ed)\b", re.IGNORECASE)
+_PAST = late(rf"\b(?:{_DONE}|read|ago|[a-z]{{2,20}}ed)\b", re.IGNORECASE)
 
 # What has no year of its own may be what happens each year: the text says that it was once, or will be.
-_ONCE = re.compile(rf"\b(?:{_DONE}|(?!hundred|naked|sacred)[a-z]{{2,20}}(?<!e)ed)\b", re.IGNORECASE)
-_SOON = re.compile(
+_ONCE = late(rf"\b(?:{_DONE}|(?!hundred|naked|sacred)[a-z]{{2,20}}(?<!e)ed)\b", re.IGNORECASE)
+_SOON = late(
     r"\b(?:will|going\s+to|plan(?:s|ned|ning)?|hop(?:e|es|ing)|upcoming|resolution|(?:decided|agreed|promised)\s+to|wants?|intends?|looking\s+forward|(?:would|'d)\s+like"
     r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing"
     # What is on one day, and not on that of each year.
     r"|(?:flight|train|bus|ferry|appointment|check-?up|exam|interview|surgery|operation|wedding|marathon|concert|gig|deadline|trip|holiday|vacation"
     r"|delivery|due\s+date|hearing|trial|match|race|game|show|premiere|launch|move|party)\s+(?:(?:to|for|with|in|at|from)\s+(?:\w+\s+){1,3}?)?(?:is|leaves|departs|arrives|starts"
     r"|takes\s+place)(?!\s+(?:always|every|usually)))\b|'ll\b", re.IGNORECASE)  # fmt: skip
-_HABIT = re.compile(
+_HABIT = late(
     r"\b(?:always|usually|often|every|each|never|normally|typically|generally|mostly|sometimes|tends?|whenever|used\s+to|would(?!\s+(?:like|love))"
     r"|growing\s+up|as\s+a\s+(?:kid|child|boy|girl)|when\s+(?:i|we|he|she|they)\s+(?:was|were)"
     r"|born|birthday|named\s+after)\b", re.IGNORECASE)  # fmt: skip
-_STATE = re.compile(
+_STATE = late(
     r"(?:\b(?:am|is|are|gets?|feels?|becomes?)|'m|'s|'re)\s+(?:\w+\s+)?\w+ed\b|(?:'ve|have|has|'s)\s+got\b",
     re.IGNORECASE,
 )
@@ -37,11 +39,11 @@ ALONE = (
     r"|my|our|your|his|her|its|their|the|an?|some|all|both|no|not|i|we|you|he|she|it|they|me|us|him|them|someone|everyone|everybody|nobody|one"
     r"|am|is|are|was|were|did|does|do|has|have|had|will|would|can|could|may|might|shall|should|must|won't|didn't|wasn't|isn't|i'm|we're|i've)\b))"
 )
-_BY_ITSELF = re.compile(ALONE, re.IGNORECASE)
-_STARTS = re.compile(r"(?:^|[.!?:;,\n])[\s\"'“‘(*-]*$")
-_SENTENCE = re.compile(r"[.!?;\n]+(?:\s+|$)")
+_BY_ITSELF = late(ALONE, re.IGNORECASE)
+_STARTS = late(r"(?:^|[.!?:;,\n])[\s\"'“‘(*-]*$")
+_SENTENCE = late(r"[.!?;\n]+(?:\s+|$)")
 _REACH = 200  # characters of a sentence, on either side
-_CAPITAL = re.compile(r"\s+[A-Z]")
+_CAPITAL = late(r"\s+[A-Z]")
 
 
 def lean(text: str) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import names, slug
 from muniment.memory.rules.english_rules import Rule, rule
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import vocabulary
 
 _MINE = r"(?:my|our)\s+(?:new\s+|current\s+|own\s+)?"
@@ -21,7 +22,7 @@ _MAKE = (
     r"(?-i:an?\s+(?:(?!(?:from|of|for|by|like|to|in|on|with|at|and|or|called|named|than|about|former|total|real|absolute|complete|bit|piece|gift|present|copy)\b)[a-z0-9][a-z0-9-]*\s+){0,3}"
     r"(?:[A-Z][\w.&-]*|[a-z][A-Z]\w+)(?:\s+(?:[A-Z0-9][\w.&-]*|[a-z][A-Z]\w+)){0,4})"
 )
-_LOUD = re.compile(r"\b[A-Z]{4,}\b")  # emphasis, not a make
+_LOUD = late(r"\b[A-Z]{4,}\b")  # emphasis, not a make
 _NO_MAKE = vocabulary("lemon godsend lifesaver pos disaster nightmare mess joke miracle blessing")
 _SUM = r"(?:\d[\d,.]*(?<![,.])(?:\s?(?:k|thousand|million|grand))?)"
 _MONEY = r"(?:euros?|dollars?|pounds?|francs?|yuan|yen|rupees?|zloty|kron(?:or|er|a)|bucks|quid|usd|eur|gbp|chf|cny|rmb|[$€£¥])"

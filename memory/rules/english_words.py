@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import vocabulary
 
 RELATIONS = {
@@ -86,7 +87,7 @@ MEDICINE = (
 )
 
 # What nobody is allergic to but in jest.
-IN_JEST = re.compile(
+IN_JEST = late(
     r"(?:the\s+user\b|\w+days?$|(?:nonsense|work|people|stupidity|bullshit|drama|mornings?|exercise|maths?|fun|commitment|change|bad\s)\b)",
     re.IGNORECASE,
 )
@@ -129,23 +130,23 @@ _EXPANDED = {
 }  # fmt: skip
 _FIRST = {"is": "am", "isn't": "am not", "has": "have", "hasn't": "haven't", "does": "do", "doesn't": "don't"}
 _LIES = 4  # letters: tries comes from try, but ties from tie
-_SUBJECT = re.compile(r"^(?:i\s*'?m|i\s+am|im)\b|^i've\b|^ive\b|^i'll\b|^i'd\b|^i\b", re.IGNORECASE)
+_SUBJECT = late(r"^(?:i\s*'?m|i\s+am|im)\b|^i've\b|^ive\b|^i'll\b|^i'd\b|^i\b", re.IGNORECASE)
 _STARTS = {"ve": "has", "ll": "will", "'d": "would"}
 _OWN = (
-    (re.compile(r"\bmyself\b", re.IGNORECASE), "themselves"),
-    (re.compile(r"\bmy\s+own\b", re.IGNORECASE), "the user's own"),
-    (re.compile(r"\bmy\b", re.IGNORECASE), "the user's"),
-    (re.compile(r"\bour\b", re.IGNORECASE), "the user's"),
-    (re.compile(r"\bmine\b", re.IGNORECASE), "the user's"),
-    (re.compile(r"\bme\b", re.IGNORECASE), "the user"),
-    (re.compile(r"\band\s+I\b"), "and the user"),
+    (late(r"\bmyself\b", re.IGNORECASE), "themselves"),
+    (late(r"\bmy\s+own\b", re.IGNORECASE), "the user's own"),
+    (late(r"\bmy\b", re.IGNORECASE), "the user's"),
+    (late(r"\bour\b", re.IGNORECASE), "the user's"),
+    (late(r"\bmine\b", re.IGNORECASE), "the user's"),
+    (late(r"\bme\b", re.IGNORECASE), "the user"),
+    (late(r"\band\s+I\b"), "and the user"),
 )
-_UNCLEAR = re.compile(
+_UNCLEAR = late(
     r"\b(?:i|i'm|im|i've|i'd|i'll|we|(?<!\bthe )us|ours|ourselves|we're|we've|you|your|yours|yourself|you're|u|ur|it|its|it's|they|them|their|theirs|they're|he|him|his|she"
     r"|her|hers|this|these|those|here|there|someone|something|anything|everything|stuff|things?|one|ones|that's|what|how|whatever|such|ya)\b|\bthat$|^that\b|\b(?:to|in|of|at|with|for|on|from|about|like|by|into)\s+that\b",
     re.IGNORECASE,
 )
-_THEIR_OWN = re.compile(r"\b(?:his|her|their)\b", re.IGNORECASE)
+_THEIR_OWN = late(r"\b(?:his|her|their)\b", re.IGNORECASE)
 
 
 def singular(verb: str) -> str:

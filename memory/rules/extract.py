@@ -9,46 +9,47 @@ from muniment.memory.records import Candidate, Extraction, Turn, Wish, evolve
 from muniment.memory.rules import chinese, dates, english, english_spoken
 from muniment.memory.rules.clauses import clauses, sentences, undecorated
 from muniment.memory.rules.draft import Clause, Draft
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.to_forget import POLITE, wish
 
-_CJK = re.compile(r"[\u3400-\u9fff]")
+_CJK = late(r"[\u3400-\u9fff]")
 _MOST = 24
 _READ = 1000  # clauses: a pasted book is not searched to its end on the hot path
 _ASKED_FOR = 3  # importance, at least, of what the person wants remembered
 
-_REMEMBER = re.compile(
+_REMEMBER = late(
     POLITE
     + r"(?:(?:remember|note|keep\s+in\s+mind|bear\s+in\s+mind|don't\s+forget|do\s+not\s+forget|never\s+forget|make\s+a\s+note|take\s+note|memori[sz]e|write\s+down|save|store)"
     r"(?:\s+(?:this|the\s+following|it|for\s+(?:later|me|next\s+time|the\s+future)))*\s*(?:[:,]\s*|\s+)(?:that\s+|of\s+)?)(?P<inner>\S.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_NOT_TO_KEEP = re.compile(
+_NOT_TO_KEEP = late(
     r"(?:to\s|when\b|how\b|what\b|why\b|where\b|who\b|the\s+(?:time|day|days|good|last\s+time|moment)\b|me\b|us\b|it\b|your\b|you\b|back\b|those\b|these\b|and\b|or\b|money\b|time\b|space\b|about\b)",
     re.IGNORECASE,
 )
-_OWN = re.compile(r"(?:i|i'm|i've|my|our|call\s+me)\b", re.IGNORECASE)
-_REMEMBER_ZH = re.compile(
+_OWN = late(r"(?:i|i'm|i've|my|our|call\s+me)\b", re.IGNORECASE)
+_REMEMBER_ZH = late(
     r"^[\s，,]*(?:请|麻烦|帮我|你要|你|一定要|务必|好好)*(?:记住|记一下|记下来?|记着|牢记|(?:记得|别忘了|不要忘记|不要忘了)(?=我))(?:一下|这个|这件事|这一点|，|,|：|:|\s)*(?P<inner>\S.*)$",
     re.DOTALL,
 )
 # What the assistant asked last, and how the answer starts when it is said in full.
 _ANSWERS = (
-    (re.compile(r"what(?:'s|\s+is)\s+your\s+name\s*\?$", re.IGNORECASE), "My name is "),
-    (re.compile(r"what\s+(?:should|shall|may|can)\s+i\s+call\s+you\s*\?$", re.IGNORECASE), "Call me "),
+    (late(r"what(?:'s|\s+is)\s+your\s+name\s*\?$", re.IGNORECASE), "My name is "),
+    (late(r"what\s+(?:should|shall|may|can)\s+i\s+call\s+you\s*\?$", re.IGNORECASE), "Call me "),
     (
-        re.compile(
+        late(
             r"where\s+(?:do\s+you\s+live|are\s+you\s+based)\s*\?$|which\s+city\s+do\s+you\s+live\s+in\s*\?$",
             re.IGNORECASE,
         ),
         "I live in ",
     ),
-    (re.compile(r"how\s+old\s+are\s+you\s*\?$", re.IGNORECASE), "I'm "),
-    (re.compile(r"怎么称呼(?:你|您)?呢?[?？]$"), "叫我"),
-    (re.compile(r"(?:你|您)(?:叫什么名字|的名字是什么)呢?[?？]$"), "我叫"),
-    (re.compile(r"(?:你|您)住在(?:哪里|哪儿|哪个城市)呢?[?？]$"), "我住在"),
+    (late(r"how\s+old\s+are\s+you\s*\?$", re.IGNORECASE), "I'm "),
+    (late(r"怎么称呼(?:你|您)?呢?[?？]$"), "叫我"),
+    (late(r"(?:你|您)(?:叫什么名字|的名字是什么)呢?[?？]$"), "我叫"),
+    (late(r"(?:你|您)住在(?:哪里|哪儿|哪个城市)呢?[?？]$"), "我住在"),
 )
-_PRONOUN = re.compile(r"\b(?:he|she)\b", re.IGNORECASE)
-_BARE_ANSWER = re.compile(r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|我|叫|不)[\w' -]{1,40}", re.IGNORECASE)
+_PRONOUN = late(r"\b(?:he|she)\b", re.IGNORECASE)
+_BARE_ANSWER = late(r"(?!(?:i|i'm|my|no|yes|it's|call|none|nothing|why)\b|我|叫|不)[\w' -]{1,40}", re.IGNORECASE)
 
 
 def extract(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extraction:

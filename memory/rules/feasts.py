@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable
 from datetime import date, timedelta
 
+from muniment.memory.rules.patterns import late
+
 # The first day of the lunar year and the fifteenth of its eighth month, month and day, in the years from `_FIRST` on: the
 # Chinese calendar is reckoned from moon and sun, by no short rule. As lunardate 0.3.0 and holidays 0.109 both have them.
 _FIRST = 2005
@@ -71,7 +73,7 @@ _FEASTS: tuple[tuple[str, str, Callable[[int], date]], ...] = (
 ENGLISH = "|".join(english for english, _, _ in _FEASTS if english)
 CHINESE = "|".join(chinese for _, chinese, _ in _FEASTS if chinese)
 _NAMES = tuple(
-    (re.compile(f"{english or chinese}|{chinese or english}", re.IGNORECASE), on) for english, chinese, on in _FEASTS
+    (late(f"{english or chinese}|{chinese or english}", re.IGNORECASE), on) for english, chinese, on in _FEASTS
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from muniment.memory.rules import words
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.procedure import OR, Procedure
 from muniment.memory.rules.procedure_words import VERBS
 
@@ -12,9 +13,9 @@ _ALIKE = 0.6  # of the words of two goals
 _CHARS = 160  # of all wordings
 _MARKS = ".,:;!?()[]\"'"
 # What differs from one time to the next: files, addresses, versions, numbers.
-_PARTICULAR = re.compile(r"\S*(?:[/\\@]|\.\w)\S*|\S*\d\S*")
+_PARTICULAR = late(r"\S*(?:[/\\@]|\.\w)\S*|\S*\d\S*")
 # What is done, in whatever words, and words that say no more of what it is done to.
-_DOING = re.compile(
+_DOING = late(
     rf"^\W*(?:{VERBS}|get|got|take|turn|change|put|bring|grab|obtain|pull|hand|give|deal)\b"
     r"|\b(?:out|over|off|every|all|each|whole|new|file|format|version)\b"
     r"|转换|转成|转为|换成|改成|变成|改为|做成|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修好|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|运行|检查|测试|配置|下载"

@@ -10,6 +10,7 @@ from datetime import timedelta
 
 from muniment.memory.records import Candidate, Fact, Memory, evolve
 from muniment.memory.rules import predicates, words
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.reading import Reading, read
 from muniment.memory.rules.reading_words import ROLES, SAME
 from muniment.memory.rules.text import vocabulary
@@ -39,23 +40,23 @@ _AREAS = vocabulary(
 )
 _ONE_COUPLE = {"partner": "spouse"}
 _HAPPENED = frozenset({"event", "experience"})
-_EATING = re.compile(r"^(?:[吃喝碰]|(?:eat|eating|drink|drinking|have|having)\s+)")
+_EATING = late(r"^(?:[吃喝碰]|(?:eat|eating|drink|drinking|have|having)\s+)")
 _LEFT = frozenset({"left", "quit"})
 _STATUS = {"已婚": "married", "离异": "divorced"}
 _WED = {"married": "married", "got_married": "married", "got_engaged": "engaged", "got_divorced": "divorced"}
-_MUST_NOT = re.compile(r"不能|不可以|不许|cannot|can't|must not|not allowed|allerg|过敏", re.IGNORECASE)
-_CHANGED = re.compile(
+_MUST_NOT = late(r"不能|不可以|不许|cannot|can't|must not|not allowed|allerg|过敏", re.IGNORECASE)
+_CHANGED = late(
     r"\b(?:now|again|nowadays|started|learned)\b|现在|如今|又|爱上|喜欢上|迷上|终于|居然|竟然|开始|重新", re.IGNORECASE
 )
 _LATELY = timedelta(days=92)
 # To departments and systems one moves otherwise, and within a town without a word of it.
-_NO_HOME = re.compile(
+_NO_HOME = late(
     r"\b(?:marketing|sales|engineering|finance|hr|support|design|product|operations|research|legal|accounting|management|team|plan|department|vim|windows|mac|macos|linux"
     r"|ubuntu|android|ios|iphone|google|apple|microsoft|amazon|slack|teams|notion|github|gitlab|python|java|rust)\b|[家楼层里面边]$|房|公寓|宿舍|办公|公司|单位|那里|这里|隔壁",
     re.IGNORECASE,
 )
-_STAYS = re.compile(r"\bfor\s+(?:an?|one|two|three|four|six|\d+|some|the)\b", re.IGNORECASE)
-_SOME_ZH = re.compile(r"一[家个所间座位名款本]")
+_STAYS = late(r"\bfor\s+(?:an?|one|two|three|four|six|\d+|some|the)\b", re.IGNORECASE)
+_SOME_ZH = late(r"一[家个所间座位名款本]")
 
 
 def judge(candidate: Candidate, memory: Memory, *, vouched: bool = False) -> Verdict:

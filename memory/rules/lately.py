@@ -11,14 +11,15 @@ from itertools import islice
 
 from muniment.memory.rules.chinese_dates import number
 from muniment.memory.rules.english_counts import COUNT, count
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.spans import Span
 
 _UNIT = r"(?P<unit>day|week|fortnight|month|year)s?\b(?!\s+of\b)"
 _ENGLISH = (
-    re.compile(rf"\b(?:in|over|during|within|for|throughout)\s+(?:the|my)\s+(?:last|past|previous)\s+(?:{COUNT}\s+)?{_UNIT}", re.IGNORECASE),
-    re.compile(rf"\b(?:last|past|previous)\s+{COUNT}\s+{_UNIT}", re.IGNORECASE),
+    late(rf"\b(?:in|over|during|within|for|throughout)\s+(?:the|my)\s+(?:last|past|previous)\s+(?:{COUNT}\s+)?{_UNIT}", re.IGNORECASE),
+    late(rf"\b(?:last|past|previous)\s+{COUNT}\s+{_UNIT}", re.IGNORECASE),
 )  # fmt: skip
-_CHINESE = re.compile(
+_CHINESE = late(
     r"(?:过去|最近|近)的?这?(?P<count>\d{1,3}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九几半])个?(?P<unit>天|日|周|星期|礼拜|月|年)(?!代)"
 )
 _HALF = "半"

@@ -8,13 +8,14 @@ from datetime import timedelta
 from muniment.memory.records import Candidate, Turn, evolve
 from muniment.memory.rules import dates, gate, procedure_words, suspect, words
 from muniment.memory.rules.extract import extract
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.third_person import as_said
 
 _LONGEST = 1_000  # characters; a longer text says more than a few statements can
 _ANOTHER_DAY = timedelta(days=222)
-_WEEKDAY = re.compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|[周期]|礼拜", re.IGNORECASE)
+_WEEKDAY = late(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|[周期]|礼拜", re.IGNORECASE)
 # `and Ben lives in Oslo`: in one sentence with what is said of the user it would go and come with that.
-_SOMEBODY_TOO = re.compile(rf"(?:\band|\bbut|\bwhile|[,;])\s+[{words.UPPER}][\w'-]+\s+(?:is|[a-z]+s)\b")
+_SOMEBODY_TOO = late(rf"(?:\band|\bbut|\bwhile|[,;])\s+[{words.UPPER}][\w'-]+\s+(?:is|[a-z]+s)\b")
 # A statement that leaves one of them out, or has another word for it, says no less.
 _LIGHT = words.lexeme_set(
     "also really actually currently recently still today nowadays lately already officially remember anymore named called go"

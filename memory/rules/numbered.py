@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from muniment.memory.rules import words
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.reading import Reading
 
 # A number between the first noun and a verb is a name, and no amount.
-_FIRST = re.compile(
+_FIRST = late(
     r"(?:(?:the|my|our|his|her|their|[\w-]+['’]s) )*"
     r"(?!(?:in|on|at|since|until|by|before|after|all|another|first|last|next|may|june?|july?|(?:jan|feb|mar|apr|aug|sep|oct|nov|dec)\w*|\w+day) )"
     r"(?P<what>[^\W\d_]+) ?(?:no\.? |number |nr\.? |#)?(?P<which>[a-z]*-?\d+[a-z]?(?: of \d+)?)"
@@ -17,10 +18,10 @@ _FIRST = re.compile(
     r"|(?:explain|describe|contain|belong|arrive|leave|depart|open|close|begin|run|serve|listen|meet|take|give|go(?=e)|cover|teach(?=e)|deal|fit"
     r"|hold|keep|send|get|come|connect|include|provide|require|expire|depend|lead|lose|say|tell|want|make|bring|sit|stop)e?s)\b)"
 )
-_FIRST_ZH = re.compile(r"第?(?P<which>\d+)(?P<what>[章节集期页层栋室]|[号日](?=[房楼线门仓库床桌院馆机站]))")
+_FIRST_ZH = late(r"第?(?P<which>\d+)(?P<what>[章节集期页层栋室]|[号日](?=[房楼线门仓库床桌院馆机站]))")
 # What somebody does something with is one of many, and the next is one more. Where somebody is, or what is being read, is one
 # at a time, and a make that one has (`an iPhone 13`) gives way to the next.
-_OBJECT = re.compile(
+_OBJECT = late(
     r"(?<!\bin )(?<!\bon )(?<!\bat )(?<!\bto )(?<!\binto )(?<!\bfrom )(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\ban )(?<!\ba )"
     r"(?<!\bin the )(?<!\bon the )(?<!\bat the )(?<!\bto the )(?<!\bis the )(?<!\bwas the )"
     r"\b(?P<what>chapter|episode|season|volume|part|certificate|invoice|receipt|ticket|order|module|lesson|lecture|unit|level|grade|stage|phase|step|round|match|game"
@@ -28,8 +29,8 @@ _OBJECT = re.compile(
     r" (?:no\.? ?|number |nr\.? ?|# ?)?#?(?P<which>\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
     r"(?=$|[,;)]|\.(?!\d)| (?:of|in|on|at|for|from|to|with|by|and|about|before|after|again|already|yesterday|today|last)\b)"
 )
-_AT_IT = re.compile(r"\b(?:is|are|was|were|am) (?:\w+ )?\w+ing\b")
-_OBJECT_ZH = re.compile(
+_AT_IT = late(r"\b(?:is|are|was|were|am) (?:\w+ )?\w+ing\b")
+_OBJECT_ZH = late(
     r"[了完过][^，。]{0,8}?(?P<which>第[\d一二三四五六七八九十百]+(?=[章节集期页课回季卷册部话关级轮场])|\d+(?=[日号](?:发票|订单|合同|车票|机票)))"
     r"[日号]?(?P<what>[章节集期页课回季卷册部话关级轮场]|发票|订单|合同|车票|机票)"
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 
 from muniment.memory.rules import words
+from muniment.memory.rules.patterns import late
 
-_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_DIGITS = late(r"\d+(?:[.,]\d+)*")
 _SMALL = {
     name: n
     for n, names in enumerate([
@@ -21,8 +21,8 @@ _SMALL = {
 }  # fmt: skip
 _TENS = {name: n * 10 for n, name in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)}  # fmt: skip
 _UNITS = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-_WORD = re.compile(r"[a-z]+")
-_CHINESE = re.compile(r"[零〇一二两三四五六七八九十百千万亿]+")
+_WORD = late(r"[a-z]+")
+_CHINESE = late(r"[零〇一二两三四五六七八九十百千万亿]+")
 _FIGURES = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _SMALL_ZH = {"十": 10, "百": 100, "千": 1_000}
 _LARGE_ZH = {"万": 10_000, "亿": 100_000_000}

@@ -10,22 +10,23 @@ from typing import Any, Literal
 
 from muniment.memory.acts import Act
 from muniment.memory.rules import suspect
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import clean
 
 Verdict = Literal["ok", "failed", "unknown"]
 
 _HEAD, _TAIL = 400, 200  # characters of an output that may report something; between them is what it is about
 _REASON = 80
-_CODE = re.compile(
+_CODE = late(
     r"""\b(?:exit(?:ed)?[ _-]?(?:with[ ])?(?:code|status)?|return_?code)["']?\s*[:= ]\s*(-?\d{1,5})\b""", re.IGNORECASE
 )
-_HTTP = re.compile(
+_HTTP = late(
     r"""\b(?:HTTP(?:/\d(?:\.\d)?)?(?:[ _]?status)?(?:[ _]?code)?|status_?code)["']?\s*[:= ]\s*([1-5]\d\d)\b""",
     re.IGNORECASE,
 )
-_THROWN = re.compile(r"^[ \t]*(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Timeout))\b\s*(?:[:(].*)?$", re.MULTILINE)
-_TRACED = re.compile(r"^Traceback \(most recent call last\)|^panic: |^Exception in thread ", re.MULTILINE)
-_FAILED = re.compile(
+_THROWN = late(r"^[ \t]*(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Timeout))\b\s*(?:[:(].*)?$", re.MULTILINE)
+_TRACED = late(r"^Traceback \(most recent call last\)|^panic: |^Exception in thread ", re.MULTILINE)
+_FAILED = late(
     r"^\W*(?:(?:fatal\s+|an?\s+)?error|exception|failed|failure|fatal)\b(?:\s*[:：!(]|\s+(?:to|while|in|at)\b|\s*$)"
     r"|\b(?:command\s+not\s+found|permission\s+denied|no\s+such\s+file\s+or\s+directory|connection\s+(?:refused|reset)|segmentation\s+fault)\s*$"
     r"|\btimed\s+out\b|^\W*(?:错误|失败|异常|出错)\s*(?:[:：！!]|$)",
@@ -33,21 +34,21 @@ _FAILED = re.compile(
 )
 # How those that check sum up: so many failed, and how many did not, or how long it took. Of another tool it may be what
 # the output is about.
-_SUMMED = re.compile(
+_SUMMED = late(
     r"\b[1-9]\d*\s+(?:failed|failures?|failing|errors?)\b(?=.*\b(?:pass(?:ed|ing)?|warnings?|in\s+[\d.]+\s*m?s)\b)"
     r"|\bpass(?:ed|ing)\b.*\b[1-9]\d*\s+(?:failed|failures?|failing|errors?)\b|\bfailures[:=]\s*[1-9]"
     r"|^found\s+[1-9]\d*\s+errors?\b(?:\.?\s*$|\s+in\s+\d+\s+(?:source\s+)?files?\b)|^(?-i:FAIL)(?=[\s:]|$)|^\[(?:error|fatal)\]",
     re.IGNORECASE | re.MULTILINE,
 )
-_CHECKERS = re.compile(r"(?:^|[\s_.-])(?:py)?(?:tests?|lint|check|build|compile)(?=[\s_.:-]|$)", re.IGNORECASE)
-_SHELLS = re.compile(r"(?:\w+_)?(?:bash|shell|sh|terminal|exec|execute|cmd|command|run)(?:_\w+)?", re.IGNORECASE)
+_CHECKERS = late(r"(?:^|[\s_.-])(?:py)?(?:tests?|lint|check|build|compile)(?=[\s_.:-]|$)", re.IGNORECASE)
+_SHELLS = late(r"(?:\w+_)?(?:bash|shell|sh|terminal|exec|execute|cmd|command|run)(?:_\w+)?", re.IGNORECASE)
 _COMMANDS = ("command", "commands", "cmd", "script", "line")  # the last two may only name one
-_DONE = re.compile(
+_DONE = late(
     r"^\W*(?:ok|success(?:ful(?:ly)?)?|succeeded|passed|accepted|done)\b(?!\W{0,3}[:=]\s*(?:false|no|0)\b)|^\W*(?:成功|通过|完成)",
     re.IGNORECASE,
 )
 # Anywhere in the line where an output comes to the point: no failure yet, but no success either.
-_TROUBLE = re.compile(
+_TROUBLE = late(
     r"(?<!\b0 )(?<!\bno )(?<!\bwithout )\b(?:fail(?:ed|ures?|s|ing)?|errors?|unable|cannot|can't|could\s+not|couldn't|denied"
     r"|refused|rejected|not\s+found|invalid|missing|aborted)\b|\bERR!|失败|错误|异常|无法|未能",
     re.IGNORECASE,
@@ -57,7 +58,7 @@ _VERBS = (
     r"(?:re-?run|run|use|install|execute|call|visit|download|open|fetch|load|go\s+to|navigate|click|paste|copy|type|enter|send|post|mail|contact"
     r"|curl|wget|pip3?|npm|npx|sudo|git|apt(?:-get)?|brew|eval|exec|import|source|apply|upload|forward|transfer|switch\s+to|retry\s+with|try)"
 )
-_DIRECTS = re.compile(
+_DIRECTS = late(
     r"\w://|\bwww\.|\b[\w-]+(?:\.[\w-]+)+/\S|[|`]|\$\(|&&|<\(|\b(?:mailto|data|javascript):"
     rf"|(?:^|[.:;,!?()\[\]\"'*>=–—-]\s*|\b(?:please|then|and|or|now|just|first|instead|must|should|shall|can|could|may|might|you|try|kindly|simply|always|never"
     r"|(?:need|needs|have|has|want|got|try|remember|how|required|necessary|recommended|advised)\s+to|(?:fix|solve|resolve|avoid|continue|proceed|help|repair|retry|work|do)"
@@ -67,11 +68,11 @@ _DIRECTS = re.compile(
     re.IGNORECASE,
 )
 # What a system itself says when it could not: no order, though it begins with a verb.
-_OPENED = re.compile(
+_OPENED = late(
     r"(?:open|exec|fork/exec) [\w./~ -]{1,60}: (?:no such file or directory|permission denied|is a directory|file exists|too many open files)"
 )
-_FRAME = re.compile(r"^(?:E\s{2,}|[\s=#]|-{3,}+)+|(?:[\s=#]|-{3,}+)+$")  # of what a line says
-_PLAIN_NAME = re.compile(r"[A-Z][A-Za-z0-9]{2,47}")
+_FRAME = late(r"^(?:E\s{2,}|[\s=#]|-{3,}+)+|(?:[\s=#]|-{3,}+)+$")  # of what a line says
+_PLAIN_NAME = late(r"[A-Z][A-Za-z0-9]{2,47}")
 # The names of an object's members, without case and without what joins their words.
 _CODES = ("exitcode", "returncode", "errcode", "errno", "errorcode")
 _HTTPS = ("statuscode", "httpstatus", "status", "code")
@@ -80,7 +81,7 @@ _BAD = ("error", "failed", "failure", "fail", "rejected", "timeout")
 _GOOD = ("ok", "success", "succeeded", "passed", "accepted", "done")
 _TOLD = ("error", "errors", "message", "detail", "reason", "stderr", "errmsg", "msg", "text")
 _WRAPPED = ("result", "output", "response", "metadata")
-_MEMBER = re.compile(
+_MEMBER = late(
     r"""(?P<open>[{\[])|(?P<close>[}\]])|(?P<colon>:)|(?P<text>"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)|(?P<plain>[^\s{}\[\]:,"']+)""",
     re.DOTALL,
 )

@@ -12,6 +12,7 @@ from muniment.memory.records import Fact
 from muniment.memory.rules import words
 from muniment.memory.rules.cast import NOBODY
 from muniment.memory.rules.english_words import TRADES
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.reading import Reading, stem
 from muniment.memory.rules.reading_words import FIGURES, ROLE_ZH, ROLES, ROLES_ZH
 from muniment.memory.rules.text import vocabulary
@@ -19,8 +20,8 @@ from muniment.memory.rules.text import vocabulary
 _USER = frozenset({"user"})
 _NAMED = frozenset({"name", "preferred_name"})
 _LONGEST = 4  # words for a thing, at most
-_WORD = re.compile(r"[^\W\d_][\w-]*(?:'(?!s\b)\w+)*(?P<own>'s|(?<=s)')?(?![\w'])|\S")
-_OF = re.compile(
+_WORD = late(r"[^\W\d_][\w-]*(?:'(?!s\b)\w+)*(?P<own>'s|(?<=s)')?(?![\w'])|\S")
+_OF = late(
     r"the (?P<what>[\w-]+(?: [\w-]+){0,2}) of (?P<who>the user(?:'s [\w-]+)?|my [\w-]+|[\w-]+)(?= (?:is|are|was|were|has)\b)"
 )
 _NOT_WHOSE = (
@@ -29,14 +30,14 @@ _NOT_WHOSE = (
     | vocabulary("tomorrow yesterday tonight week month year morning evening weekend spring summer autumn winter")
 )
 _PEOPLE = TRADES | ROLES.keys()
-_OWN_ZH = re.compile(r"(?P<who>[^\W\d_叫为]{1,8}?)的(?P<rest>.*)")
-_THING_ZH = re.compile(r"[^\W\d_]+?(?=[为叫在有要会能改换变已不没了就也都很\d]|[a-z]|$)")
+_OWN_ZH = late(r"(?P<who>[^\W\d_叫为]{1,8}?)的(?P<rest>.*)")
+_THING_ZH = late(r"[^\W\d_]+?(?=[为叫在有要会能改换变已不没了就也都很\d]|[a-z]|$)")
 # What stands there with 的 and owns nothing: qualities, times, places, pronouns and what is done.
-_NOT_WHOSE_ZH = re.compile(
+_NOT_WHOSE_ZH = late(
     r".*[色型式新旧大小老好坏贵款版号级用名前后上下里外内中边旁天年月日周时期次种样]|.*[这那他她它其谁您你咱].*|自己|所有|一切|全部|大家|最爱|每.*|.*(?:喜欢|住|买|吃|喝|看|开|做|在|去|要|想|主|公|现任|当前|常用)"
 )
 # At the start of a statement nobody stands before them whom they could mean.
-_SOMEBODY = re.compile(r"(?:his|hers?|their|he|she|they)\b|[他她]们?")
+_SOMEBODY = late(r"(?:his|hers?|their|he|she|they)\b|[他她]们?")
 _WHO = {"his": "he", "he": "he", "her": "she", "hers": "she", "she": "she", "their": "they", "they": "they",
         "他": "he", "她": "she", "他们": "they", "她们": "they"}  # fmt: skip
 

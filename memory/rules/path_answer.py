@@ -6,7 +6,6 @@ answer worthless: the model may have followed what it was only to describe."""
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from muniment.memory.records import evolve
 from muniment.memory.rules import outcome, suspect, words
 from muniment.memory.rules.answers import find
 from muniment.memory.rules.paths import Path
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.procedure import Procedure, tidy
 from muniment.memory.rules.procedure_words import impersonal
 from muniment.memory.rules.text import vocabulary
@@ -41,7 +41,7 @@ PROCEDURE: dict[str, Any] = {
 }
 _RESULT = 300  # characters of an output that are shown
 _FREE = 0.4  # of a text's words may be the model's own
-_NAMES = re.compile(r"[\w./@:-]*(?:[_/@\d]|\w\.\w)[\w./@:-]*")
+_NAMES = late(r"[\w./@:-]*(?:[_/@\d]|\w\.\w)[\w./@:-]*")
 _EDGES = ".,:;"
 _USUAL = words.lexeme_set(
     "call run check verify validate use using start open read write convert export import upload download deploy install build test make set"

@@ -14,6 +14,7 @@ from muniment.memory.acts import LOOKUPS, Act, read
 from muniment.memory.records import Candidate, Turn, TurnId
 from muniment.memory.rules import outcome, procedure_words, suspect
 from muniment.memory.rules.outcome import Verdict, command, judge
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.procedure import CATEGORY, TAG, Procedure, render, tidy
 from muniment.memory.rules.text import vocabulary
 
@@ -22,26 +23,24 @@ _PLACES = vocabulary("host hostname server machine container cwd workdir working
 _EXACT = vocabulary(
     "query sql statement code expression script command cmd line url uri path file_path selector pattern filter args arguments argv"
 )
-_CHECKS = re.compile(
+_CHECKS = late(
     r"(?:check|verify|validate|lint|test|inspect|assert|confirm|health)(?=_|-|\.|$)|.*_(?:check|test|validate|status)$",
     re.IGNORECASE,
 )
-_WORD = re.compile(r"[A-Z]?[a-z]{3,}|[A-Z]{2,}|[\u3400-\u9fff]+")
+_WORD = late(r"[A-Z]?[a-z]{3,}|[A-Z]{2,}|[\u3400-\u9fff]+")
 _IDLE = vocabulary(
     """
     get set run call make list read write file tool use api the data item new search find fetch query create update delete
     send check open load save start stop web add show look test
     """
 )
-_EXTENSION = re.compile(r"(?<=\w)\.([a-z][a-z0-9]{1,4})(?![\w./(\[@:-])")
-_OF_FILES = re.compile(
-    r"file|path|name|attach|doc|source|target|input|output|ur[li]|command|cmd|script|code", re.IGNORECASE
-)
-_HOST = re.compile(
+_EXTENSION = late(r"(?<=\w)\.([a-z][a-z0-9]{1,4})(?![\w./(\[@:-])")
+_OF_FILES = late(r"file|path|name|attach|doc|source|target|input|output|ur[li]|command|cmd|script|code", re.IGNORECASE)
+_HOST = late(
     r"\b[a-z][\w+.-]*://[^\s/\"']*|\S+@[\w.-]+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|gov|edu|local|internal|example)\b"
 )
-_REASON_CODE = re.compile(r"HTTP \d{3}|exit code \d+|\b[A-Z]\w*(?:Error|Exception|Timeout)\b")
-_SECRET = re.compile(r"\[redacted:\w+\]")
+_REASON_CODE = late(r"HTTP \d{3}|exit code \d+|\b[A-Z]\w*(?:Error|Exception|Timeout)\b")
+_SECRET = late(r"\[redacted:\w+\]")
 RUN = "Run: "
 _VALUE, _BESIDE, _LONG = 60, 80, 120  # characters
 _HIDDEN = "…"

@@ -10,6 +10,7 @@ from functools import lru_cache
 from muniment.memory.records import FactKind
 from muniment.memory.rules import chinese_words, english_words
 from muniment.memory.rules.english_phrases import slug
+from muniment.memory.rules.patterns import late
 
 USER = "user"
 KINDS: frozenset[FactKind] = frozenset(
@@ -89,13 +90,13 @@ _RELATIONS = {slug(said): name for said, name in english_words.RELATIONS.items()
 _RELATED = frozenset(_RELATIONS.values())
 ONE_AT_A_TIME = english_words.ONE_AT_A_TIME
 _DISLIKES = frozenset(["dislikes", "dislike", "hates", "hate", "讨厌", "不喜欢"])
-_COUNTED = re.compile(
+_COUNTED = late(
     r"has_(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?|siblings|cats?|dogs?|pupp(?:y|ies)|kittens?|rabbits?"
     r"|horses?|parrots?|twins|grandchildren)"
 )
-_EMPTY = re.compile(r"^(?:is|are|has|have)_(?=\w)|_(?:is|of|named|called)$|(?:_s)?_name$")
-_WHOSE = re.compile(r"^(?:(?:the\s+)?user(?:'s)?|the\s+speaker(?:'s)?|my|speaker|i|me|self|用户的?|我的?)(?:\s+|$|(?=[\u4e00-\u9fff]))", re.IGNORECASE)  # fmt: skip
-_NAMED = re.compile(english_words.RELATION + r"\s+(?P<name>[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*){0,2})")
+_EMPTY = late(r"^(?:is|are|has|have)_(?=\w)|_(?:is|of|named|called)$|(?:_s)?_name$")
+_WHOSE = late(r"^(?:(?:the\s+)?user(?:'s)?|the\s+speaker(?:'s)?|my|speaker|i|me|self|用户的?|我的?)(?:\s+|$|(?=[\u4e00-\u9fff]))", re.IGNORECASE)  # fmt: skip
+_NAMED = late(english_words.RELATION + r"\s+(?P<name>[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*){0,2})")
 # Of these one has several, and a word tells which is meant: what is said of one is not said of the other.
 _WHICH = dict.fromkeys(("older", "elder", "big", "eldest", "oldest"), "older") | dict.fromkeys(
     ("younger", "little", "youngest"), "younger"

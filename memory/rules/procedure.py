@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from muniment.memory.records import evolve
 from muniment.memory.rules import words
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import clean
 
 CATEGORY = "procedural"
@@ -17,8 +18,8 @@ _AVOIDED = 4
 OR = " / "  # between the wordings of a goal
 _LEAST_STEPS = 1
 _GOAL, _STEPS, _AVOID, _AGAIN = "Goal: ", "Steps:", "Avoid:", "Again: "
-_STEP = re.compile(r"(?P<number>[1-9]\d?)\. (?P<text>\S.*)")
-_ITEM = re.compile(r"- (?P<text>\S.*)")
+_STEP = late(r"(?P<number>[1-9]\d?)\. (?P<text>\S.*)")
+_ITEM = late(r"- (?P<text>\S.*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,19 +13,20 @@ from functools import lru_cache
 
 from muniment.memory.rules import chinese_words, reading_words as known, words
 from muniment.memory.rules.chinese_dates import number
+from muniment.memory.rules.patterns import late
 
-_TOKEN = re.compile(r"\d+(?:[.:,]\d+)*|[^\W\d_]+(?:['-][^\W\d_]+)*")
-_CJK_RUN = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)")
-_WORD = re.compile(
+_TOKEN = late(r"\d+(?:[.:,]\d+)*|[^\W\d_]+(?:['-][^\W\d_]+)*")
+_CJK_RUN = late(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)")
+_WORD = late(
     r"[^\W\d_\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af][^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]*(?:-[^\W\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)*"
 )
-_LACKING = re.compile(r"\b(?:without|without any|without an?|without the)\s+([a-z]+)")
-_OWNED = re.compile(
+_LACKING = late(r"\b(?:without|without any|without an?|without the)\s+([a-z]+)")
+_OWNED = late(
     r"'s?\s+(?:[a-z]+\s+){0,2}?(?P<role>" + "|".join(sorted(known.ROLES, key=len, reverse=True)) + r")\b(?!-)(?:'s)?(?:\s+(?P<name>[" + words.UPPER + r"]\w+))?"
 )  # fmt: skip
-_OWNED_ZH = re.compile(f"的[^，。]{{0,4}}?(?P<role>{known.ROLE_ZH.pattern})(?P<name>{chinese_words.NAME})?")
-_ISO = re.compile(r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)\b")
-_PASSIVE = re.compile(r"\bby\b|由|被|把|让")
+_OWNED_ZH = late(f"的[^，。]{{0,4}}?(?P<role>{known.ROLE_ZH.pattern})(?P<name>{chinese_words.NAME})?")
+_ISO = late(r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)\b")
+_PASSIVE = late(r"\bby\b|由|被|把|让")
 _TITLES = frozenset({"dr", "mr", "mrs", "ms", "professor", "prof"})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from muniment.memory.rules import chinese_words, english_words
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import vocabulary
 
 # Who is the same person under another word. Brothers, cousins and the like are not: the user may have several.
@@ -31,7 +32,7 @@ ROLES_ZH: dict[str, str] = {
     "嫂子": "嫂子", "姐夫": "姐夫", "妹夫": "妹夫", "律师": "律师", "牙医": "牙医", "保姆": "保姆", "助理": "助理", "会计": "会计", "秘书": "秘书",
     "客户": "客户", "学生": "学生", "徒弟": "徒弟", "师傅": "师傅",
 }  # fmt: skip
-ROLE_ZH = re.compile("|".join(sorted(ROLES_ZH, key=len, reverse=True)))
+ROLE_ZH = late("|".join(sorted(ROLES_ZH, key=len, reverse=True)))
 SAME = {
     "apartment": "flat", "automobile": "car", "film": "movie", "bike": "bicycle", "purchase": "buy", "purchased": "buy", "bought": "buy",
     "fix": "repair", "fixed": "repair", "fixes": "repair", "each": "every", "colour": "color", "favourite": "favorite", "autumn": "fall",
@@ -54,7 +55,7 @@ FILLERS = vocabulary(
 CJK_EMPTY = frozenset("的了着过地得是在有也还很就都和与跟吧呢啊呀吗嘛被由把位于于为要并从以而曾不没会能着")
 
 PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern), plain)
+    (late(pattern), plain)
     for pattern, plain in (
         (r"n't\b", " not"),
         (r"\bcannot\b|\bcan not\b|\bca not\b", "can not"),
@@ -69,7 +70,7 @@ PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 PHRASES_ZH: tuple[tuple[re.Pattern[str], str], ...] = PHRASES + tuple(
-    (re.compile(pattern), plain)
+    (late(pattern), plain)
     for pattern, plain in (
         (r"(?:星期|礼拜)(?=[一二三四五六日天])", "周"),
         (r"周天", "周日"),
@@ -90,34 +91,34 @@ PHRASES_ZH: tuple[tuple[re.Pattern[str], str], ...] = PHRASES + tuple(
         (r"放在|停在|摆在|位于", "在"),
     )
 )
-ENDED = re.compile(
+ENDED = late(
     r"\bused to\b|\bno longer\b|\bformerly\b|\bpreviously\b|\banymore\b|\bany more\b|\bstopped\b|\bquit\b|\bg[ai]ven? up\b"
     r"|\bceased\b|\b(?:has|have) finished \w+ing\b|\bin the past\b"
     r"|不再|以前|曾经|过去(?=[^了])|从前|原先|放弃|停止|已经不|戒(?!指|备|心|律)|(?<=[修写做学读看建搬])完(?!全|整|美|善)"
 )
-DENIALS = re.compile(
+DENIALS = late(
     r"\bnot\b|\bno\b(?!\.)|\bnever\b|\bneither\b|\bnor\b|\bunable\b"
     r"|(?<!差)不(?!错|同|久|但|仅|过|然|锈|[^，。,不是]{1,4}的\w)|没(?!收)|(?<!\w)(?:请|就|先|千万)?别(?!人|墅|的|针|名)|未(?!来|婚|必)"
     r"|无(?!锡|线|人机|论|花果|数|穷)|戒(?!指|备|心|律)|滴酒不沾"
 )
-OPPOSITES = re.compile(
+OPPOSITES = late(
     r"\bhates?\b|\bdislikes?\b|\bdetests?\b|\bcan not stand\b|\bclosed\b|讨厌|厌恶|受不了|关门|坏了(?!.*不能)"
 )
-PLANNED = re.compile(
+PLANNED = late(
     r"\bplans? to\b|\bplanning to\b|\bwants? to\b|\bwould like to\b|\bwill\b|\bintends? to\b|\bgoing to\b|\bhopes? to\b"
     r"|打算|计划|想(?!象|念)|准备|希望|将要|即将"
 )
-CUES = re.compile(
+CUES = late(
     r"\bnow\b|\bactually\b|\bin fact\b|\bcorrection\b|\binstead\b|\bno longer\b|\bthese days\b|\bnowadays\b|\bmoved (?:\w+ ){0,4}?to\b|\b(?:changed|switched|renamed|postponed|rescheduled) to\b"
     r"|现在|其实|实际上|更正|纠正|改(?!善|进|装|造|变|革)|[换搬移调挪转]到|换成|推迟|提前到|不再|原定"
 )
-ADVERBS = re.compile(
+ADVERBS = late(
     r"\b(?:now|actually|indeed|currently|correction:?|in fact|still)\b|现在|其实|实际上|更正[：:]?|确实|已经|目前|改(?=名?叫)"
 )
 _BECAME = "moved|switched|changed|migrated|converted|upgraded|gone|went|risen|rose|fallen|fell|grown|dropped|shifted|increased|raised|reduced|lowered|cut|renamed|ported|reassigned|transferred|corrected|swapped|postponed|rescheduled|extended|shortened|amended|adjusted|updated|revised"
-RETRACTING = re.compile(rf"\b(?:no longer|instead|rather|not|place|replaced|{_BECAME}|prefers?)\b|不|从")
+RETRACTING = late(rf"\b(?:no longer|instead|rather|not|place|replaced|{_BECAME}|prefers?)\b|不|从")
 RETRACTIONS = tuple(
-    re.compile(pattern)
+    late(pattern)
     for pattern in (
         r"^(?P<before>.*?)\bno longer (?P<out>.+?),? but (?P<main>.+)$",
         r"^(?P<before>.+), no longer (?P<out>.+)$",
@@ -132,11 +133,11 @@ RETRACTIONS = tuple(
         r"^(?P<before>.*?)从(?P<out>.+?)(?P<main>(?:[改移搬换挪调升降涨跌减增]|增加|减少)[到成为至].+|变[成为].+)$",
     )
 )
-PAST = re.compile(
+PAST = late(
     r"(?<!is )(?<!are )(?<!be )\b(?:\w{3,}ed|went|ran|sang|met|bought|saw|took|got|had|came|gave|flew|drove|won|lost|sold|made|did|broke|swam|ate)\b"
     r"|了|过|于|去"
 )
-DATED = re.compile(
+DATED = late(
     r"\b(?:19|20)\d\d\b|(?:19|20)\d\d年|\d\s*(?:january|february|march|april|may|june|july|august|september|october|november|december)\b"
 )
 
@@ -179,7 +180,7 @@ _DATED = (
     )
     + ")"
 )
-FIGURE = re.compile(
+FIGURE = late(
     rf"\d+(?:[.:,]\d+)*|周[一二三四五六日]|\b(?:{_WORDED})\b|{_DATED}(?:{_MONTH})\b|\b(?:{_MONTH})(?= \d)"
     rf"|第[一二三四五六七八九十]+|{_NUMBER_ZH}:(?:00|30)|{_NUMBER_ZH}(?=[{_MEASURE}])"
 )
@@ -188,13 +189,9 @@ OPPOSED = tuple(
     frozenset(said.split())
     for said in ("from to", "from for", "for by", "for with", "before after", "on under", "above below", "over under")
 )
-WAYS = re.compile(
-    rf"\b(?P<way>{'|'.join(sorted(frozenset().union(*OPPOSED)))})(?=(?P<what>(?:[^\w.,;:]+[\w':.-]+){{1,3}}))"
-)
-WAYS_ZH = re.compile(
-    r"(?P<way>从|(?<![收看听得拿买找见想感遇受])到|(?<!过)去(?!年)|往)(?=(?P<what>[\u3400-\u9fff]{2}))"
-)
-EMPTY = re.compile(
+WAYS = late(rf"\b(?P<way>{'|'.join(sorted(frozenset().union(*OPPOSED)))})(?=(?P<what>(?:[^\w.,;:]+[\w':.-]+){{1,3}}))")
+WAYS_ZH = late(r"(?P<way>从|(?<![收看听得拿买找见想感遇受])到|(?<!过)去(?!年)|往)(?=(?P<what>[\u3400-\u9fff]{2}))")
+EMPTY = late(
     r"现在|其实|实际上|更正[：:]?|确实|已经|目前|今年|平时|曾经|以前|过去|从前|不再|从不|放弃|改名?|正在|原定|喜欢|用户|讨厌|厌恶|早就"
 )
 # What is the one is not the other: of two sons, cables or doors.

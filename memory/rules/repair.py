@@ -8,47 +8,48 @@ from datetime import datetime
 
 from muniment.memory.rules import chinese_words, dates
 from muniment.memory.rules.english_words import narrate, singular
+from muniment.memory.rules.patterns import late
 
-FIRST = re.compile(
+FIRST = late(
     r"(?<![\w'/-])(?:I|I'm|I've|I'll|I'd|i'm|i've|i'll|i'd|i|me|[Mm]y|[Mm]ine|[Mm]yself|[Yy]ou|[Yy]ou're|[Yy]ou've|[Yy]our|[Yy]ours)(?![\w/-])"
     r"|(?<![自忘])我(?!国)|你|您"
 )
-_I = re.compile(r"\b(?:I|I'm|I've|me|my|mine|myself)\b|(?<![自忘])我(?!国)", re.IGNORECASE)
-_YOU_TOO = re.compile(r"\byou(?:r|rs|rself|'re|'ve)?\b|你|您", re.IGNORECASE)
+_I = late(r"\b(?:I|I'm|I've|me|my|mine|myself)\b|(?<![自忘])我(?!国)", re.IGNORECASE)
+_YOU_TOO = late(r"\byou(?:r|rs|rself|'re|'ve)?\b|你|您", re.IGNORECASE)
 _YOU = (
-    (re.compile(r"^You're\b", re.IGNORECASE), "I'm"),
-    (re.compile(r"^You've\b", re.IGNORECASE), "I've"),
-    (re.compile(r"^You\s+are\b", re.IGNORECASE), "I am"),
-    (re.compile(r"^You\b", re.IGNORECASE), "I"),
-    (re.compile(r"\byour\s+own\b", re.IGNORECASE), "my own"),
-    (re.compile(r"\byour\b", re.IGNORECASE), "my"),
-    (re.compile(r"\byours\b", re.IGNORECASE), "mine"),
-    (re.compile(r"\byourself\b", re.IGNORECASE), "myself"),
-    (re.compile(r"\byou\b", re.IGNORECASE), "me"),
+    (late(r"^You're\b", re.IGNORECASE), "I'm"),
+    (late(r"^You've\b", re.IGNORECASE), "I've"),
+    (late(r"^You\s+are\b", re.IGNORECASE), "I am"),
+    (late(r"^You\b", re.IGNORECASE), "I"),
+    (late(r"\byour\s+own\b", re.IGNORECASE), "my own"),
+    (late(r"\byour\b", re.IGNORECASE), "my"),
+    (late(r"\byours\b", re.IGNORECASE), "mine"),
+    (late(r"\byourself\b", re.IGNORECASE), "myself"),
+    (late(r"\byou\b", re.IGNORECASE), "me"),
 )
-_MANY_ZH = re.compile(r"我们|咱|你们|您们|大家")
-_SENTENCE = re.compile(r"[^.!?]+(?:\.(?=\w)[^.!?]*)*[.!?]*\s*")
-_THIRD = re.compile(
+_MANY_ZH = late(r"我们|咱|你们|您们|大家")
+_SENTENCE = late(r"[^.!?]+(?:\.(?=\w)[^.!?]*)*[.!?]*\s*")
+_THIRD = late(
     r"(?<![\w'/-])(?:he|she|they|him|her|them|his|hers|their|theirs|himself|herself)(?![\w/-])|(?<![其吉维])[他她]",
     re.IGNORECASE,
 )
-_SUBJECT = re.compile(r"^(?P<who>he|she|they)(?P<short>'s|'re|'ve|'ll|'d)?\s+(?P<verb>[\w']+)", re.IGNORECASE)
+_SUBJECT = late(r"^(?P<who>he|she|they)(?P<short>'s|'re|'ve|'ll|'d)?\s+(?P<verb>[\w']+)", re.IGNORECASE)
 _SHORT = {"'s": "is ", "'re": "is ", "'ve": "has ", "'ll": "will ", "'d": "would "}
 _PLURAL = {"are": "is", "were": "was", "have": "has", "don't": "does not", "aren't": "is not", "haven't": "has not", "do": "does"}  # fmt: skip
-_MIDDLE = re.compile(r"(?<![\w'/-])(?P<who>he|she|they)\s+(?P<verb>[a-z]+(?:n't)?)(?![\w'])")
-_OBJECT = re.compile(r"(?<![\w'/-])(?:him|them|her(?!\s+[a-z]))(?![\w'/-])")
-_HABIT = re.compile(
+_MIDDLE = late(r"(?<![\w'/-])(?P<who>he|she|they)\s+(?P<verb>[a-z]+(?:n't)?)(?![\w'])")
+_OBJECT = late(r"(?<![\w'/-])(?:him|them|her(?!\s+[a-z]))(?![\w'/-])")
+_HABIT = late(
     r"\b(?:usually|always|often|every|mostly|generally|normally|regularly|never|typically|tends?)\b|每|通常|经常|常常|总是|一般|平时|基本|一向|从不|雷打不动|习惯",
     re.IGNORECASE,
 )
-_WEEKDAY = re.compile(
+_WEEKDAY = late(
     r"(?<!last )(?<!next )(?<!this )(?<!every )\b(?:on\s+)?(?P<day>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)s?\b(?!\s+(?:the\s+)?\d)"
     r"|(?<![上下这本每个])(?P<tag>(?:周|星期|礼拜)[一二三四五六日天末])"
 )
-_OWN = re.compile(r"(?<![\w'-])(?:his|her|their)(?=\s+[a-z])", re.IGNORECASE)
-_CJK = re.compile(r"[\u3400-\u9fff]")
-_ZH = re.compile(r"(?<![其吉维])[他她](?!们)")
-_RELATED = re.compile(r"\buser's\s+([\w-]+)|用户的(" + chinese_words.RELATION + ")")
+_OWN = late(r"(?<![\w'-])(?:his|her|their)(?=\s+[a-z])", re.IGNORECASE)
+_CJK = late(r"[\u3400-\u9fff]")
+_ZH = late(r"(?<![其吉维])[他她](?!们)")
+_RELATED = late(r"\buser's\s+([\w-]+)|用户的(" + chinese_words.RELATION + ")")
 _USER = "the user"
 
 

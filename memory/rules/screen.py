@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import clean
 
 # Every pattern of `rules.redact` needs one of these, or digits. Before them what each has in it, which is looked for faster.
@@ -13,13 +12,13 @@ _MARKS = (
 )  # fmt: skip
 _CHINESE = ("密", "口令", "秘钥", "令牌")
 _NUMBERED = ("pin", "cvv", "cvc", "otp", "验证码")  # before a number of so many digits; and as they begin a word
-_BEGUN = re.compile(r"(?<![a-z0-9])(?:pin|cvv|cvc|otp)|验证码")
-_STRANGE = re.compile("[\u017f\u212a\u0130\u0131]")  # s, k and i to a pattern that minds no case, but not to `lower`
-_DIGIT = re.compile(r"\d")
+_BEGUN = late(r"(?<![a-z0-9])(?:pin|cvv|cvc|otp)|验证码")
+_STRANGE = late("[\u017f\u212a\u0130\u0131]")  # s, k and i to a pattern that minds no case, but not to `lower`
+_DIGIT = late(r"\d")
 # Of ASCII each digit as 0, each letter as a: an IBAN begins with two letters and two digits.
 _KINDS = bytes(48 if 48 <= n < 58 else 97 if n < 128 and chr(n).isalpha() else 32 for n in range(256))
 _PIN_DIGITS, _PHONE_DIGITS, _CARD_DIGITS = 3, 7, 13
-_IBAN = re.compile(r"[0-9]{2}(?<=[A-Za-z]{2}[0-9]{2})")
+_IBAN = late(r"[0-9]{2}(?<=[A-Za-z]{2}[0-9]{2})")
 
 
 def harmless(text: str, *, email: bool = False, phone: bool = False) -> bool:

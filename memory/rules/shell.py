@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from muniment.memory.named import folder, plain, secret
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import vocabulary
 
 _HINTS = ("pass", "pw", "secret", "token", "auth", "cred", "key", "cookie", "jwt", "otp", "cvv", "cvc", "pin", "bearer")
@@ -16,25 +17,25 @@ _BARE = r"[^\s\"'&;|<>`]"
 _VALUE = rf"(?:\"(?P<double>[^\"\n]{{1,400}})\"|'(?P<single>[^'\n]{{1,400}})'|(?P<bare>(?!-){_BARE}{{1,400}}))"
 
 _NAMED = (
-    re.compile(rf"{_EDGE}-{{0,2}}{_NAME}=(?!=){_VALUE}"),  # of a shell, a query, a form
-    re.compile(rf"{_EDGE}--?{_NAME}[ \t]+{_VALUE}"),
-    re.compile(rf"\b(?:setx?|config|configure)[ \t](?:[^|;&\n]{{0,60}}?[ \t])??(?:[\w/@.-]*:)?{_NAME}[ \t]+{_VALUE}"),
+    late(rf"{_EDGE}-{{0,2}}{_NAME}=(?!=){_VALUE}"),  # of a shell, a query, a form
+    late(rf"{_EDGE}--?{_NAME}[ \t]+{_VALUE}"),
+    late(rf"\b(?:setx?|config|configure)[ \t](?:[^|;&\n]{{0,60}}?[ \t])??(?:[\w/@.-]*:)?{_NAME}[ \t]+{_VALUE}"),
 )
-_QUOTED = re.compile(
+_QUOTED = late(
     rf"(?P<open>\\{{0,3}}[\"']){_NAME}(?P=open)\s{{0,8}}[:=]>?\s{{0,8}}"
     r"(?:[bru]?(?P<mark>\\{0,3}[\"'])(?P<bare>(?:(?!(?P=mark))[^\n]){1,400})(?P=mark)|(?P<number>\d{3,40}))"
 )
-_HEADER = re.compile(
+_HEADER = late(
     rf"(?P<mark>[\"']){_NAME}:[ \t]*(?:(?:(?i:basic|bearer|token|digest|apikey|negotiate))[ \t]+)?(?P<bare>[^\"'\n]{{1,400}})(?P=mark)"
 )
-_AUTHORIZATION = re.compile(
+_AUTHORIZATION = late(
     r"(?i)\b(?:proxy-)?authorization\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\?[\"']?(?:(?:basic|bearer|token|digest|apikey|negotiate)[ \t]{1,4})?"
     r"(?P<bare>[^\s\"',;\\]{3,400})"
 )
-_LINE = re.compile(
+_LINE = late(
     rf"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+|set[ \t]+)?{_NAME}[ \t]*[:=][ \t]*{_VALUE}[ \t]*,?[ \t]*$", re.MULTILINE
 )
-_LISTED = re.compile(
+_LISTED = late(
     rf"\b(?:name|key)[\"']?[:=][ \t]*[\"']?{_NAME}[\"']?[ \t]*[,\n]\s{{0,20}}[\"']?value[\"']?[:=][ \t]*{_VALUE}"
 )
 # By the program: the options that are followed by a secret, and those to which one is attached.
@@ -47,13 +48,13 @@ _ATTACHED = (
 
 
 def _given(programs: str, options: str, value: str = _WITHIN, space: str = r"(?:[ \t]+|=)?") -> re.Pattern[str]:
-    return re.compile(rf"{_FIRST}(?:{programs})(?:\.exe)?[ \t]+{_REST}(?:{options}){space}{value}", re.MULTILINE)
+    return late(rf"{_FIRST}(?:{programs})(?:\.exe)?[ \t]+{_REST}(?:{options}){space}{value}", re.MULTILINE)
 
 
 _USER = r"(?:\"[^\":\n]{0,80}:(?P<double>[^\"\n]{1,200})\"|'[^':\n]{0,80}:(?P<single>[^'\n]{1,200})'|[^\s\"':|;&]{0,80}:(?P<bare>[^\s\"'|;&]{1,200}))"
 _PROGRAMS = (
     _given("curl|wget", "-b|--cookie|--header=Cookie:", r"[\"']?[^\s\"'|;&=]{1,80}=(?P<bare>[^\s\"'|;&]{1,400})"),
-    re.compile(rf"\bvault[ \t]+login[ \t]+{_WITHIN}"),
+    late(rf"\bvault[ \t]+login[ \t]+{_WITHIN}"),
     _given("ssh-keygen", "-[NP]"),
     _given(
         "curl|https?|xh|wget|aria2c", "-[a-zA-Z]{0,4}u|--user|--proxy-user|-[a-zA-Z]{0,4}U|-[a-zA-Z]{0,3}a|--auth", _USER
@@ -74,8 +75,8 @@ _PROGRAMS = (
     _given("sqlplus|rman|expdp|impdp", "", r"[\w$.]{1,60}/(?P<bare>[^\s@|;&\"'/]{1,200})@", ""),
     _given("rabbitmqctl", "add_user|change_password", r"\S{1,80}[ \t]+[\"']?(?P<bare>[^\s\"'|;&]{1,200})", r"[ \t]+"),
 )  # fmt: skip
-_XML = re.compile(rf"<{_NAME}>[ \t]*(?P<bare>[^<>\n]{{1,400}}?)[ \t]*</(?P=name)>")
-_TOKEN_USER = re.compile(r"https?://(?P<bare>(?=[A-Za-z_-]{0,40}\d)(?=[\d_-]{0,40}[A-Za-z])[A-Za-z0-9_-]{16,200})@")
+_XML = late(rf"<{_NAME}>[ \t]*(?P<bare>[^<>\n]{{1,400}}?)[ \t]*</(?P=name)>")
+_TOKEN_USER = late(r"https?://(?P<bare>(?=[A-Za-z_-]{0,40}\d)(?=[\d_-]{0,40}[A-Za-z])[A-Za-z0-9_-]{16,200})@")
 # What no such command is without, and no such name: most texts are done with after a look for these.
 _OF_PROGRAMS = vocabulary(
     """
@@ -83,11 +84,11 @@ _OF_PROGRAMS = vocabulary(
     zip isql tsql ldap openssl lftp smb rpcclient crackmapexec freerdp htpasswd sqlplus rman expdp impdp rabbitmqctl echo printf pass:
     """
 ) | {"net "}
-_PIPED = re.compile(
+_PIPED = late(
     r"\b(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+)?[\"']?(?P<bare>[^\s\"'|;&$][^\"'|;&\n]{0,199}?)(?:\\n)?[\"']?[ \t]*\|[ \t]*"
     r"(?:sudo\b[^|;&\n]{0,60}-[a-zA-Z]*S|[^|;&\n]{0,120}--(?:password|passphrase|with-token|token)(?:-stdin|-fd)?\b|(?:sudo[ \t]+)?(?:chpasswd|passwd)\b)"
 )
-_OPENSSL = re.compile(r"(?<![\w:])pass:(?P<bare>[^\s\"'|;&]{1,200})")
+_OPENSSL = late(r"(?<![\w:])pass:(?P<bare>[^\s\"'|;&]{1,200})")
 _PARTS = ("double", "single", "bare", "number")
 # A name in prose is no option: "the --password flag", "token=ring", and what a program is asked about its passwords.
 _PROSE = vocabulary("flag flags option options argument arguments parameter switch and or is are was in to for of with as on by the a an"
@@ -98,7 +99,7 @@ _SINGLE = vocabulary(
 _SCHEMES = vocabulary(
     "basic bearer token digest apikey negotiate scheme header required auth authentication see the is"
 )
-_MOUNT = re.compile(r"(?:id|type|source|src|name|env)=")
+_MOUNT = late(r"(?:id|type|source|src|name|env)=")
 
 
 def leaks(text: str) -> Iterator[tuple[int, int]]:

@@ -11,15 +11,16 @@ from itertools import islice
 from muniment.memory.rules import calendar, dates, english_dates
 from muniment.memory.rules.calendar import When
 from muniment.memory.rules.dates import Mention
+from muniment.memory.rules.patterns import late
 
 Period = tuple[datetime, datetime]
 _MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in calendar.MONTHS) + r")\b\.?"
 _DAY = r"(?:the\s+)?(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _DASH = r"\s*[-–—]\s*"
-_OPEN = re.compile(r"\b(?P<open>between|from)\s+", re.IGNORECASE)
-_JOINT = re.compile(rf"\s+(?P<word>and|to|until|till|through)\s+|{_DASH}", re.IGNORECASE)
+_OPEN = late(r"\b(?P<open>between|from)\s+", re.IGNORECASE)
+_JOINT = late(rf"\s+(?P<word>and|to|until|till|through)\s+|{_DASH}", re.IGNORECASE)
 # Without a word before them, between two months, before a day of one, behind such a day, and between two years.
-_BARE = re.compile(
+_BARE = late(
     rf"\b(?P<month>{_MONTH}(?:,?\s+(?:19|20)\d\d)?)(?:\s+(?:to|until|till|through)\s+|{_DASH})(?={_MONTH})"
     rf"|(?<![\w/.:-]){_DAY}{_DASH}(?=[0-3]?\d(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH})"
     rf"|\b(?P<first>{_MONTH}\s+(?:the\s+)?[0-3]?\d(?:st|nd|rd|th)?)(?:\s+(?:to|until|till|through)\s+|{_DASH})(?=(?:the\s+)?[0-3]?\d(?!\d))"
@@ -28,12 +29,12 @@ _BARE = re.compile(
 )
 # What is in a query that has one; a plain string is found faster.
 _OPENS, _JOINTS = ("between", "from"), ("-", "–", "—", " to ", " until ", " till ", " through ")
-_SIGN = re.compile(r"(?:19|20)\d\d|[adfjmnos](?<!\w\w)(?:an|eb|a[ry]|pr|u[nlg]|ep|ct|ov|ec)")
-_A_DAY = re.compile(_DAY, re.IGNORECASE)
-_LAST_DAY = re.compile(
+_SIGN = late(r"(?:19|20)\d\d|[adfjmnos](?<!\w\w)(?:an|eb|a[ry]|pr|u[nlg]|ep|ct|ov|ec)")
+_A_DAY = late(_DAY, re.IGNORECASE)
+_LAST_DAY = late(
     _DAY + rf"(?!\d|[:/]\d|\s*(?:[ap]\.?m\b|o'clock|%|{_MONTH}))(?:,?\s+(?P<year>(?:19|20)\d\d)\b)?", re.IGNORECASE
 )
-_NOW = re.compile(r"^now\b", re.IGNORECASE)
+_NOW = late(r"^now\b", re.IGNORECASE)
 _BEFORE = "since "  # behind it every date is one
 _LENGTHS = (40, 60)  # characters that are looked at, of the first date and of the second
 _WEEK = timedelta(days=7)

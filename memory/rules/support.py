@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from datetime import datetime
 
 from muniment.memory.records import Candidate, Turn, evolve
 from muniment.memory.rules import dates, numerals, words
+from muniment.memory.rules.patterns import late
 
-_NAME = re.compile(rf"\b[{words.UPPER}][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[{words.UPPER}][\w'&.-]*)*")
-_WORD = re.compile(r"[a-z]+")
+_NAME = late(rf"\b[{words.UPPER}][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[{words.UPPER}][\w'&.-]*)*")
+_WORD = late(r"[a-z]+")
 _UNITS = frozenset(words.lexeme_set(
     "kg kilos kilograms grams mg lb lbs pounds cm km kilometres kilometers metres meters miles feet foot inches hours hrs minutes"
     " mins years yrs months weeks days euros eur dollars usd percent"

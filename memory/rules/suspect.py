@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from muniment.memory.records import TRUST_RANK, Candidate, Trust, Turn, evolve
 from muniment.memory.rules import words
+from muniment.memory.rules.patterns import late
 
-_CJK = re.compile(r"[\u3400-\u9fff]")
-_SENTENCE = re.compile(r"[^.!?。！？\n]+(?:[.](?=\w)[^.!?。！？\n]*)*[.!?。！？]*")
+_CJK = late(r"[\u3400-\u9fff]")
+_SENTENCE = late(r"[^.!?。！？\n]+(?:[.](?=\w)[^.!?。！？\n]*)*[.!?。！？]*")
 _LONG_QUOTE = 80  # characters; one of Chinese says as much as three
 _MOST = 3  # sentences of a turn that are put before a person
 _LONGEST = 280
@@ -24,65 +25,59 @@ _FOREIGN: tuple[Trust, ...] = ("tool", "document")
 
 # What is pasted: the inside of marks, and what follows an announcement or a header, to the end.
 _MARKED = (
-    re.compile(r"(?P<mark>```|~~~).*?(?:(?P=mark)|\Z)", re.DOTALL),
-    re.compile(r'"""(?:(?!""").)*(?:"""|\Z)', re.DOTALL),
-    re.compile(r"<<<(?:(?!>>>).)*(?:>>>|\Z)", re.DOTALL),
-    re.compile(
+    late(r"(?P<mark>```|~~~).*?(?:(?P=mark)|\Z)", re.DOTALL),
+    late(r'"""(?:(?!""").)*(?:"""|\Z)', re.DOTALL),
+    late(r"<<<(?:(?!>>>).)*(?:>>>|\Z)", re.DOTALL),
+    late(
         r"<(?P<tag>e?mail|document|doc|page|web_?page|article|file|transcript|quote|content|context|text|message|data"
         r"|tool_result|output|search_results?|result)\b[^>\n]{0,200}>.*?(?:</(?P=tag)>|\Z)",
         re.DOTALL | re.IGNORECASE,
     ),
-    re.compile(r"^[ \t]*>.*$", re.MULTILINE),
-    re.compile(r"^.*\[(?:INFO|DEBUG|WARN(?:ING)?|ERROR|TRACE)\].*$", re.MULTILINE),
+    late(r"^[ \t]*>.*$", re.MULTILINE),
+    late(r"^.*\[(?:INFO|DEBUG|WARN(?:ING)?|ERROR|TRACE)\].*$", re.MULTILINE),
 )
-_QUOTED = re.compile(r'"[^"]{2,4000}"|「[^」]{2,4000}」|『[^』]{2,4000}』|«[^»]{2,4000}»')
+_QUOTED = late(r'"[^"]{2,4000}"|「[^」]{2,4000}」|『[^』]{2,4000}』|«[^»]{2,4000}»')
 _NOUN = (
     r"(?:(?:e-?)?mails?|messages?|(?:web\s?)?pages?|articles?|documents?|docs?|texts?|letters?|posts?|files?|readme|transcripts?|logs?|outputs?"
     r"|results?|web\s?sites?|sites?|reviews?|comments?|snippets?|excerpts?|newsletters?|tickets?|invoices?|attachments?|pdfs?)"
 )
 _ANNOUNCED = (
-    re.compile(
+    late(
         r"(?i)\b(?:the|this|that|an?|following|below|his|her|their|from|in|copied|pasted|forwarded)\s+(?:[\w'-]+\s+){0,3}"
         + _NOUN
         + r"\b[^\n:.!?]{0,60}:(?=\s)"
     ),
-    re.compile(
+    late(
         r"(?i)(?<!\bI )(?<!\bI just )\b(?:wrote|writes|texted|messaged|e-?mailed|mailed|replied|sent)\b(?:\s+(?:me|us|to\s+me|back|this|just\s+now)){0,2}\s*:(?=\s)"
     ),
-    re.compile(
+    late(
         r"(?i)\b(?:this|following|below)\s+(?:[\w'-]+\s+){0,2}(?:poem|story|song|lyrics|essay|"
         + _NOUN
         + r")\b[^\n:.!?]{0,30}\n"
     ),
-    re.compile(
-        r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\b[^\n:：.!?]{0,40}[:：](?=\s)"
-    ),
-    re.compile(
+    late(r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\b[^\n:：.!?]{0,40}[:：](?=\s)"),
+    late(
         r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\s+(?:this|it|the\s+following)\b[^\n:.!?]{0,30}[.?!](?=\s)"
     ),
-    re.compile(
-        r"(?:发来|写道|来信|转来|发给我|留言)[^\n：:。，]{0,6}[：:]|请?(?:翻译|总结|概括|润色|改写)(?:一?下)?[：:]"
-    ),
-    re.compile(r"(?:这段|下面这?段?|以下)(?:话|文字|文本)[ \t\n，,：:]"),
-    re.compile(r"(?i)^\W*(?:fwd?|forwarded|pasted|copied|quote)\b[^\n:]{0,40}:(?=\s)", re.MULTILINE),
-    re.compile(
+    late(r"(?:发来|写道|来信|转来|发给我|留言)[^\n：:。，]{0,6}[：:]|请?(?:翻译|总结|概括|润色|改写)(?:一?下)?[：:]"),
+    late(r"(?:这段|下面这?段?|以下)(?:话|文字|文本)[ \t\n，,：:]"),
+    late(r"(?i)^\W*(?:fwd?|forwarded|pasted|copied|quote)\b[^\n:]{0,40}:(?=\s)", re.MULTILINE),
+    late(
         r"(?:以下|下面|如下|这|那|转发|粘贴|收到)[^\n：:。]{0,20}(?:邮件|网页|文章|文档|内容|消息|短信|页面|原文|资料|信|帖子|评论|公告|通知|文本|日志|结果|网站)"
         r"[^\n：:。]{0,12}[：:]"
     ),
-    re.compile(
+    late(
         r"(?:邮件|网页|文章|文档|页面|原文|公告|通知|网站|短信|帖子)(?:里面?|中|上面?|内容)?(?:写着?|写道|说|提到|如下|是)[^\n：:。]{0,6}[：:]"
     ),
 )
 # "Summarise this supplier sheet:" and a line break: what follows is what is to be worked on.
-_HANDED_OVER = re.compile(
+_HANDED_OVER = late(
     r"(?i)(?:\b(?:summari[sz]e|translate|review|check|explain|proofread|rewrite|look\s+at|what\s+do\s+you\s+(?:make|think)\s+of|draft|reply\s+to|answer)\b"
     r"|总结|概括|翻译|看看|看一下|分析|解释|检查|润色|改写|改一下|回复)[^\n:：]{0,60}[:：][ \t]*\n"
 )
 # "I got the results back: all is well" announces the person's own words, unless more than a line follows.
-_OUTCOME = re.compile(
-    r"(?i)\b(?:results?|outputs?|invoices?|files?|tickets?|logs?)\b[^\n:]{0,60}:|结果[^\n：:]{0,12}[：:]"
-)
-_HEADED = re.compile(
+_OUTCOME = late(r"(?i)\b(?:results?|outputs?|invoices?|files?|tickets?|logs?)\b[^\n:]{0,60}:|结果[^\n：:]{0,12}[：:]")
+_HEADED = late(
     r"^(?:(?:subject|主题)\s*[:：][^\n]{1,200}\n|-{2,}\s*(?:original|forwarded)\s+message|begin\s+forwarded\s+message:|on\s[^\n]{5,120}\swrote:\s*$"
     r"|(?:from|发件人)\s*[:：][^\n]{1,200}\n(?:[^\n]{0,200}\n){0,3}?(?:to|subject|date|sent|cc|主题|收件人|日期)\s*[:：])",
     re.IGNORECASE | re.MULTILINE,
@@ -90,7 +85,7 @@ _HEADED = re.compile(
 
 # What instructs. A clause without a subject commands; `the user always runs` informs.
 _START = r"(?:^|[.;:!?,\n(\[\"'*#>-]\s*|\b(?:and|then|so|please|also|must|should|to|now|just|but)\s+)"
-_ORDERS = re.compile(
+_ORDERS = late(
     r"\b(?:ignore|disregard|forget|override|bypass|discard|drop)\s+(?:[\w'-]+\s+){0,4}(?:instructions?|prompts?|rules|guidelines|directions|directives"
     r"|restrictions|context|messages?|memory|memories|conversation|training|told)\b"
     r"|\b(?:you|(?:the\s+|any\s+|all\s+|every\s+)?(?:ai|assistants?|(?:language\s+)?models?|chatbots?|bots?|agents?|llms?|copilot|chatgpt|claude|gemini))\s+"
@@ -108,7 +103,7 @@ _ORDERS = re.compile(
     r"|\bthe\s+user\s+(?:has\s+|have\s+|had\s+)?(?:already\s+)?(?:wants?|wishes|prefers?|asked|asks|requested|authori[sz]e[sd]?|agree[sd]?|consent(?:s|ed)?|approve[sd]?|allow(?:s|ed)?|would\s+like|permit(?:s|ted)?|instruct(?:s|ed))\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_ORDERS_ZH = re.compile(
+_ORDERS_ZH = late(
     r"(?:忽略|无视|忘记|忘掉|不要理会|别理会|不理会|跳过|绕过|覆盖|抛开)[^，。！？\n]{0,12}(?:指令|指示|提示|规则|要求|设定|命令|约束|限制|记忆|对话|说明)"
     r"|从现在(?:开始|起)|(?:今后|以后|往后|此后|下次)(?:请|都|要|必须|一律|务必|只|不要|总是|每次|的?回答|的?对话|的?回复)|在(?:今后|以后|未来)的(?:对话|回答|回复)"
     r"|(?:你|您|助手|助理|AI|人工智能|系统|模型|机器人)(?:都|就|也|现在|今后|以后)*(?:必须|应该|应当|需要|务必|一定要|要|只能|不得|不能|不可以|不许|现在是|被要求)"
@@ -120,7 +115,7 @@ _ORDERS_ZH = re.compile(
 
 
 # What nobody says of themselves: pasted without a mark around it, to the end of the paragraph.
-_FOREIGN_VOICE = re.compile(
+_FOREIGN_VOICE = late(
     r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|every\s+)?(?:of\s+)?(?:the\s+|your\s+|these\s+|those\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules|guidelines|messages?)\b"
     r"|\b(?:remember|note|memori[sz]e|store|save|record)(?:\s+(?:this|it|down|in|to|into|your|long-term|memory))*[\s:,]+(?:that\s+)?(?:the\s+)?(?:current\s+)?user(?:'s)?\s+(?:is|are|was|has|have|wants?|wishes|prefers?|likes?|loves?|hates?|needs?|must|should|always|never|agreed|agrees|approve[sd]?|authori[sz]e[sd]?|consent(?:s|ed)?|asked|requested|lives|works|name)\b"
     r"|^\W*(?:system|assistant)\s*:|\[/?INST\]|<\|(?:system|im_start)"

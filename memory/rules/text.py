@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_NEWLINE = re.compile("\r\n?|\x85")
+from muniment.memory.rules.patterns import late
+
+_PAIR = late("[\ud800-\udbff][\udc00-\udfff]")
+_SURROGATE = late("[\ud800-\udfff]")
+_NEWLINE = late("\r\n?|\x85")
 # Controls say nothing to a reader; the bidi overrides make a text look different from what it says.
 _DROPPED = [*range(0x01, 0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 _TABLE: dict[int, str | None] = {

@@ -6,22 +6,23 @@ from __future__ import annotations
 import re
 
 from muniment.memory.rules.english_words import ADVERBS, base
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import vocabulary
 from muniment.memory.rules.words import STOP, has_cjk
 
 # Where there is another voice, or a pronoun, nobody knows whose it is: `she` may be the user, or the sister before. And what
 # two do is not what either says of themselves.
-_UNCLEAR = re.compile(
+_UNCLEAR = late(
     r"(?<![\w/])(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself|we|our|ours|you|your|yours|he|him|his|himself|she|her|hers|herself"
     r"|they|them|their|theirs|themself|themselves|its|(?-i:it|us))(?![\w/])|\buser\s+and\b|\band\s+the\s+user\b(?!['’])|[我你您咱俺他她它]",
     re.IGNORECASE,
 )
 _USER = r"(?:the\s+)?user"
-_NAME = re.compile(r"[^\W\d_][\w .'’-]+")
-_BESIDES = re.compile(r"\bthe\s+user\b(?P<own>['’]s\b)?", re.IGNORECASE)
-_USER_ZH = re.compile(r"用户(?!名|体验|界面|群|数|画像|协议|端|量|反馈|需求|手册|故事)")
+_NAME = late(r"[^\W\d_][\w .'’-]+")
+_BESIDES = late(r"\bthe\s+user\b(?P<own>['’]s\b)?", re.IGNORECASE)
+_USER_ZH = late(r"用户(?!名|体验|界面|群|数|画像|协议|端|量|反馈|需求|手册|故事)")
 _END = r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)[.!?;](?:\s|$)"
-_AND = re.compile(r"(,?\s+(?:and|but)\s+)", re.IGNORECASE)
+_AND = late(r"(,?\s+(?:and|but)\s+)", re.IGNORECASE)
 # The verbs before which a clause of the same subject begins (rules/clauses.py).
 _GO_ON = vocabulary(
     "like love hate prefer enjoy dislike adore live work speak play want plan have am need hope don't can't"
@@ -29,17 +30,17 @@ _GO_ON = vocabulary(
 
 # What is written down without a subject is written of the owner, if it starts as such a note does. `Studies show …`, `Plays by …`
 # start so, too: behind these verbs stands what is done, and no other verb.
-_NOTE = re.compile(
+_NOTE = late(
     r"(?:(?:currently|also|really|still|usually|always|now)\s+)?(?:(?:likes|loves|enjoys|hates|dislikes|prefers|adores|lives|works|speaks|plays|studies|knows|has|wants|plans|hopes|doesn't|does\s+not|can't|cannot"
     r"|is(?=\s+(?-i:[a-z\d])))\s+(?!(?:of|by|about|on|show|suggest|find|indicate|prove|say|reveal|confirm|have|been|not\s+only)\b))"
     r"(?!.*\b(?:is|are|was|were|will|would|can|could|did|should|must)\b).+",
     re.IGNORECASE,
 )
-_OWN_NOTE = re.compile(
+_OWN_NOTE = late(
     r"(?:(?:full|first|last|preferred)\s+)?(?:name|nickname|birthday|native\s+language|mother\s+tongue|favou?rite\s+\w+)\s+is\s+.+|pronouns\s+are\s+.+",
     re.IGNORECASE,
 )
-_MORE = re.compile(r"[.!?;]\s+\S|[?\n]|\buser\b", re.IGNORECASE)
+_MORE = late(r"[.!?;]\s+\S|[?\n]|\buser\b", re.IGNORECASE)
 
 
 def as_said(text: str, owner: str) -> str:
@@ -50,7 +51,7 @@ def as_said(text: str, owner: str) -> str:
         return _USER_ZH.sub("我", text)
     named = _NAME.fullmatch(owner) and owner.casefold() not in STOP
     who = rf"{_USER}|{re.escape(owner)}" if named else _USER
-    subject = re.compile(
+    subject = late(
         rf"(?P<start>^|[.!?;]\s+|\n\s*)(?:{who})(?:(?P<own>['’]s)(?=\s)|\s+(?P<rest>\S[^\n]*?)(?={_END}|\n|$))",
         re.IGNORECASE,
     )

@@ -9,25 +9,26 @@ from shlex import quote
 from muniment.memory.records import Memory, Wish, evolve
 from muniment.memory.rules import attributes, chinese_words, english_words, words
 from muniment.memory.rules.cast import of_two_people
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.reading import read
 
 POLITE = r"^[\s,]*(?:(?:and|but|so|also|oh|ok|okay|well|hey|hi|hello|actually|btw|yes|no|now|please|kindly|just|can you|could you|will you|would you|i want you to|i need you to|i'd like you to|you should|you can|you must|always)[\s,]+)*"
-_FORGET = re.compile(
+_FORGET = late(
     POLITE
     + r"(?:forget|stop\s+remembering|don't\s+remember|do\s+not\s+remember|don't\s+save|do\s+not\s+save|don't\s+store|(?:delete|erase|remove|clear|drop)\s+(?:the\s+)?(?:memory|memories|note|notes|fact|information|everything|all|what)"
     r"(?:\s+(?:you\s+(?:know|have|remember|saved|stored)|i\s+(?:said|told\s+you)))?(?:\s+about)?)\s+(?:(?:about|that|everything|all|anything|the\s+fact|what\s+(?:i\s+said|i\s+told\s+you|you\s+know)|the\s+thing|of)\s+)*(?P<inner>\S.*)$",
     re.IGNORECASE | re.DOTALL,
 )
-_IDLE_FORGET = re.compile(
+_IDLE_FORGET = late(
     r"(?:it|that|this|them|me|him|her|you|to\b.*|about\s+(?:it|that)|the\s+(?:rest|past|haters)|all\s+(?:that|this)|everything|how\b.*|what\b.*|where\b.*|when\b.*|why\b.*|if\b.*|last\s+\w+|never\s*mind|i\s+(?:just\s+|ever\s+)?(?:said|asked|mentioned)\b.*)(?:[\s,]+(?:thanks|thank\s+you|please|ok|okay|then|now))*\W*$",
     re.IGNORECASE,
 )
-_FORGET_ZH = re.compile(
+_FORGET_ZH = late(
     r"^[\s，,]*(?:请|麻烦|帮我|我(?:想|要|希望)(?:让|请|叫)?你|你|把)*(?:忘掉|忘记|忘了|别记住?|不要记住?|不用记住?|别再记|删掉|删除|清除|抹掉)(?:了|关于|有关|我说的|我说过的|你记得的|：|:|，|,|\s)*(?P<inner>\S.*)$|^[\s，,]*(?:请|麻烦|帮我|你)*把(?P<moved>.{1,60}?)(?:忘掉|忘了|删掉|删除|抹掉)(?:吧|了)?[。.！!]*$",
     re.DOTALL,
 )
-_IDLE_FORGET_ZH = re.compile(r"(?:它|这个|那个|这些|吧|这件事|他|她|我|一切|什么.*)[吧了。.！!]*$")
-_EVERYTHING = re.compile(
+_IDLE_FORGET_ZH = late(r"(?:它|这个|那个|这些|吧|这件事|他|她|我|一切|什么.*)[吧了。.！!]*$")
+_EVERYTHING = late(
     POLITE
     + r"(?:(?:forget|stop\s+remembering)\s+(?:about\s+)?(?:(?:absolutely\s+)?(?:everything|all|anything)(?:\s+of\s+it)?|it\s+all|me)"
     r"|(?:delete|erase|remove|clear|wipe|forget)\s+(?:(?:everything|all|anything)(?=\s+(?:that\s+)?(?:you|about\s+me|i\s))|what(?=\s+you\s)|(?:all\s+(?:of\s+)?)?(?:your|my)\s+(?:(?:whole|entire)\s+)?(?:memory|memories|data)))"
@@ -35,35 +36,35 @@ _EVERYTHING = re.compile(
     r"(?:\s+(?:that\s+)?i(?:'ve|\s+have)?\s+(?:ever\s+)?(?:said|told\s+you))?(?:\s+(?:about|of|on)\s+me)?",
     re.IGNORECASE,
 )
-_EVERYTHING_ZH = re.compile(
+_EVERYTHING_ZH = late(
     r"(?:关于|有关)?(?:(?:我的?)?(?:一切|(?:所有|全部)的?(?:事情?|信息|记忆|内容|东西|资料|数据|记录)?)|我|[你我]的(?:全部|所有)?记忆)(?:都|全都|全部|统统)*"
 )
-_THANKS = re.compile(
+_THANKS = late(
     r"(?:[\s,]+(?:please|thanks|thank\s+you|ok|okay|for\s+me|completely|entirely|again|from\s+now\s+on))+$",
     re.IGNORECASE,
 )
 _LONGEST = 600  # characters of a sentence; a longer one tells more than what is to be forgotten
 _ENDS = " .,!?。，！？"
-_TAIL = re.compile(r"\s*[,;:(–—].*|\s+-\s.*", re.DOTALL)
-_ASIDE = re.compile(
+_TAIL = late(r"\s*[,;:(–—].*|\s+-\s.*", re.DOTALL)
+_ASIDE = late(
     r"\s*[,;:–—-]\s*(?:and\s+)?(?:let's|let\s+us|i|i'm|we|we'll|you|it|it's|that's|what|how|just|there|this)\b",
     re.IGNORECASE,
 )
-_ASKING = re.compile(r"(?:how|what|where|when|why)\b", re.IGNORECASE)
-_FIRST = re.compile(r"\b(?:i|i'm|i've|im|my|our)\b", re.IGNORECASE)
-_BEGGED = re.compile(r"\b(?:can|could)\s+you\b|\bplease\b", re.IGNORECASE)
-_UNSURE = re.compile(r"\b(?:don't|do\s+not)\s+remember\b", re.IGNORECASE)  # who says so may have forgotten it
+_ASKING = late(r"(?:how|what|where|when|why)\b", re.IGNORECASE)
+_FIRST = late(r"\b(?:i|i'm|i've|im|my|our)\b", re.IGNORECASE)
+_BEGGED = late(r"\b(?:can|could)\s+you\b|\bplease\b", re.IGNORECASE)
+_UNSURE = late(r"\b(?:don't|do\s+not)\s+remember\b", re.IGNORECASE)  # who says so may have forgotten it
 # Whoever works on a text or a folder has other things deleted than what is remembered.
-_OTHER_THINGS = re.compile(
+_OTHER_THINGS = late(
     r"(?!.*\b(?:about|you|i|that|memor(?:y|ies)|the\s+fact)\b).*\b(?:delete|erase|remove|clear|drop)\b",
     re.IGNORECASE | re.DOTALL,
 )
-_NOT_FORGET = re.compile(r"(?:don't|do\s+not|never)\b", re.IGNORECASE)
-_ABOUT_IT_ZH = re.compile(r"(?:的(?:事情?|记忆|内容|信息)|的?[这那](?:件事情?|个?事儿?|一点|回事))?[吧了]?$")
-_BEGGED_ZH = re.compile(r"请|麻烦|帮我|把|我(?:想|要|希望)|[吧]\W*$")
-_FORGOT_ZH = re.compile(r"忘(?:了|[记掉]了)|你忘")
-_MINE_ZH = re.compile(r"^我的?")
-_CJK = re.compile(r"[\u3400-\u9fff]")
+_NOT_FORGET = late(r"(?:don't|do\s+not|never)\b", re.IGNORECASE)
+_ABOUT_IT_ZH = late(r"(?:的(?:事情?|记忆|内容|信息)|的?[这那](?:件事情?|个?事儿?|一点|回事))?[吧了]?$")
+_BEGGED_ZH = late(r"请|麻烦|帮我|把|我(?:想|要|希望)|[吧]\W*$")
+_FORGOT_ZH = late(r"忘(?:了|[记掉]了)|你忘")
+_MINE_ZH = late(r"^我的?")
+_CJK = late(r"[\u3400-\u9fff]")
 _SHOWN = 80
 _KEPT = (
     'Nothing was forgotten for "{said}", since no memory matches it for certain: say what the memory says ("forget that I '

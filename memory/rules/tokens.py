@@ -14,6 +14,8 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
+from muniment.memory.rules.patterns import late
+
 # Words of one token after a space, and of at most two elsewhere or with a capital. Their group says more of them: one token
 # `alone`, that is without a space, or with a `capital` after one, or with an ending after one. With another usual ending
 # it is two there; a `fixed` word has none.
@@ -260,7 +262,7 @@ _TWO = (
     "ＭＮＯＰＱＲＳＴＵＶＷＸＹＺ［＼］＾＿｀ａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ｛｜｝"
 )
 
-_ASCII = re.compile(r"[\x00-\x7f]+")
+_ASCII = late(r"[\x00-\x7f]+")
 _LETTERS, _HIGH = string.ascii_letters.encode(), bytes(range(128, 256))
 _NOT_MARKS = _LETTERS + _HIGH + b" "
 # Letters stay, a space is a `_`, which then begins the word behind it, and anything else parts words.

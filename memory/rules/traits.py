@@ -4,19 +4,19 @@ They are kept with the words of a memory, in dimensions of their own: a search r
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
 from muniment.memory.rules import dates, words
+from muniment.memory.rules.patterns import late
 
 # The first dimensions; of a billion that words have, a word is not to be expected there.
 DATED, ASKING, NAMING = 1, 2, 3
 LAST = NAMING
 
 # Every date in `rules.dates` has a figure like these, or a word that may tell a time. A quick look: most texts have none.
-_FIGURE = re.compile(r"\d(?:[/.-]\d|(?i:st|nd|rd|th)\b|(?<=[3-9])0['’]?[sS]\b|(?<=1)9\d\d|(?<=2)0\d\d)")
-_QUESTION = re.compile(r"[^.!?。！？\n]*[?？]")
-_NAME = re.compile(r"[A-Z](?<=[a-z,;] [A-Z])[a-z]{2,}")  # the rare letter first, and then what stands before it
+_FIGURE = late(r"\d(?:[/.-]\d|(?i:st|nd|rd|th)\b|(?<=[3-9])0['’]?[sS]\b|(?<=1)9\d\d|(?<=2)0\d\d)")
+_QUESTION = late(r"[^.!?。！？\n]*[?？]")
+_NAME = late(r"[A-Z](?<=[a-z,;] [A-Z])[a-z]{2,}")  # the rare letter first, and then what stands before it
 # Whether there is a date does not depend on when it was said, only which one it is; of Chinese feasts these years are known.
 _ANY_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
 from muniment.memory.records import Candidate, evolve
 from muniment.memory.rules import dates, procedure
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import clean
 
 # S-80: what a semantic memory has to be, in the words that whoever writes one is told.
@@ -14,20 +14,20 @@ GUARD = (
     "Write a complete, self-contained, third-person summary with no pronouns; neutral tone; 1–2 sentences; ≤280 chars."
 )
 _ANY_DAY = datetime(2024, 5, 15, tzinfo=UTC)
-_PRONOUNS = re.compile(
+_PRONOUNS = late(
     r"(?<![\w'/-])(?:I|I'm|I've|I'll|I'd|im|i|i'm|i've|i'll|i'd|me|my|mine|myself|we|we're|we've|we'll|us|our|ours|ourselves|you|you're|you've|you'll|you'd|your|yours|yourself"
     r"|yourselves|My|Me|Mine|Myself|We|We're|We've|Our|Ours|You|You're|Your|Yours|Yourself)(?![\w/-])|[我你您咱俺]"
 )
-_NOT_A_PRONOUN = re.compile(
+_NOT_A_PRONOUN = late(
     r"自我|忘我|我国|\bI/O\b|\b(?:Type|Part|Phase|Class|Elizabeth|Charles|William|World\s+War)\s+I\b|\bUS\b"
 )
-_QUOTED = re.compile(r'"[^"\n]{1,200}"')
+_QUOTED = late(r'"[^"\n]{1,200}"')
 _REDACTED = "[redacted:"  # what is said of a secret is nothing without it
-_WORD = re.compile(r"[^\W_]")
-_UNIT = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
+_WORD = late(r"[^\W_]")
+_UNIT = late(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
 _BORDERS = (
-    re.compile(r"(?<=[.!?。！？])\s*(?=\S)"),
-    re.compile(r"[;；]\s*|,\s+(?:which|who|and|but|while|because|although)\s+|，|,\s+"),
+    late(r"(?<=[.!?。！？])\s*(?=\S)"),
+    late(r"[;；]\s*|,\s+(?:which|who|and|but|while|because|although)\s+|，|,\s+"),
 )
 
 

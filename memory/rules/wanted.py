@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from muniment.memory.rules import calendar, chinese_spans, dates, english_words, lately, spans, words
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.reading_words import ROLES
 from muniment.memory.rules.spans import Period
 from muniment.memory.rules.text import vocabulary
 
-_NAME = re.compile(rf"\b[{words.UPPER}]\w*")
-_LITTLE = re.compile("|".join(sorted(word.capitalize() for word in words.STOP if len(word) > 1)))
+_NAME = late(rf"\b[{words.UPPER}]\w*")
+_LITTLE = late("|".join(sorted(word.capitalize() for word in words.STOP if len(word) > 1)))
 _ENDS = frozenset(".!?:…。！？：\n\r")  # behind them, quotes and brackets between or not, a capital says nothing
 _WITHIN = frozenset((".", ":", ""))  # of "J.K." and "CS:GO"
 _QUOTES = frozenset("\"'“‘«")
-_GREETING = re.compile(r"(?:\b(?:hi|hey|hello|dear|thanks|ok|okay)|\bthank you)\W{1,2}$", re.IGNORECASE)
+_GREETING = late(r"(?:\b(?:hi|hey|hello|dear|thanks|ok|okay)|\bthank you)\W{1,2}$", re.IGNORECASE)
 _GREETINGS_LENGTH = 12
-_FOR_A_NAME = re.compile(r"\W*(?:who|where|which|whose)\b|.*(?:谁|哪)", re.IGNORECASE)
+_FOR_A_NAME = late(r"\W*(?:who|where|which|whose)\b|.*(?:谁|哪)", re.IGNORECASE)
 # What has a capital and is nobody's name: where somebody is from, what is spoken there, who in a family, a title, a feast.
 _COMMON = (
     english_words.LANGUAGES
@@ -35,14 +36,14 @@ _COMMON = (
     )
 )
 # An abbreviation. A word in capitals that is longer may be a name that somebody shouts.
-_SHORT = re.compile(r"[A-Z]{2,5}s?|[A-Z]{2,3}\d{1,3}")
+_SHORT = late(r"[A-Z]{2,5}s?|[A-Z]{2,3}\d{1,3}")
 _DATES = (*calendar.MONTHS, "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _CALENDAR = frozenset((*_DATES, *(name[:3] for name in _DATES), "Sept", "Tues", "Thur", "Thurs"))
 _YEARS = (-12, 2)  # a month without a year is that of each of these years, counted from now
 _MOST_DATES = 12  # of a query: every memory is held against every period
 _WHO = "i|we|you|he|she|it|they|one|there"
 # In the keywords the verb is the month: what is asked for is neither behind who may, nor before who may.
-_VERB = re.compile(
+_VERB = late(
     rf"(?P<who>\b(?i:who|what|which|that|how|when|where|why|{_WHO})\s+)may\b(?!\s+\d)"
     rf"|(?<!\b[io]n )(?<!\bof )(?<!\bby )(?<!\b[ln][ae][sx]t )(?<!\bsince )(?<!\buntil )"
     rf"\b(?i:may)(?=\s+(?i:{_WHO}|not|be|have|also|never|still|ever)\b)"

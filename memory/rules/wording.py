@@ -12,6 +12,7 @@ from muniment.memory.rules import words
 from muniment.memory.rules.cast import CALLED_ZH, THEIRS_ZH
 from muniment.memory.rules.numbered import other_number
 from muniment.memory.rules.owners import other_owner
+from muniment.memory.rules.patterns import late
 from muniment.memory.rules.reading import Reading, read, stem
 from muniment.memory.rules.reading_words import CONTRASTS, OPPOSED, ROLES, ROLES_ZH
 from muniment.memory.rules.text import vocabulary
@@ -23,24 +24,24 @@ _ABOUT = 0.7  # the same for a denial, which has words of its own
 _CORRECTED = 0.5  # share of the shorter statement that a declared correction has in common with the known one
 _LESS, _MORE = 0.5, 0.34  # how short a statement may be beside a longer one and still say it
 _LOCATIVE = r"(?:in|on|at|under|behind|beside|with|from|until|near)\b"
-_COPULA = re.compile(
+_COPULA = late(
     rf"^(?:correction:\s*)?(?P<left>.+?)\s+(?P<verb>is named|(?:is|are|was)(?:\s+{_LOCATIVE})?"
     rf"|lives in|lives at|works at|works for|works as|leaves(?:\s+(?:from|at))?|starts at|goes to|ends at)\s+(?P<right>.+)$"
 )
-_DONE_BY = re.compile(r"\b(?:is|are|was|were|be|been|being|got) (?P<verb>\w+)\b.*?\bby (?:(?:the|an?|my) )?(?P<by>\w+)")
-_COPULA_ZH = re.compile(r"^(?P<left>.+?)(?P<verb>叫|是|住在|(?<!正)在)(?P<right>.+)$")
+_DONE_BY = late(r"\b(?:is|are|was|were|be|been|being|got) (?P<verb>\w+)\b.*?\bby (?:(?:the|an?|my) )?(?P<by>\w+)")
+_COPULA_ZH = late(r"^(?P<left>.+?)(?P<verb>叫|是|住在|(?<!正)在)(?P<right>.+)$")
 # What is so every day, or on a day, is nobody's and nothing's own.
-_WHEN_ZH = re.compile(
+_WHEN_ZH = late(
     r"每.*|.*[都也就还只总才又]|(?:(?:周|星期)[一二三四五六日末天]|[今明昨]天|\d+月\d+日|[上下中]午|[早晚]上)+"
 )
-_TOGETHER_ZH = re.compile(
+_TOGETHER_ZH = late(
     r"[和跟与]|[^最选一](?:恋|想|爱|怕|恨|信|帮|教|送|请|借)的$"
 )  # two may be several things, and one may V several
-_ONE_ZH = re.compile(r"有(?:[一几两]?[个位名只条]|一)")
-_DOING_ZH = re.compile(
+_ONE_ZH = late(r"有(?:[一几两]?[个位名只条]|一)")
+_DOING_ZH = late(
     r"(?:差一?点儿?|险些|几乎|[常总曾正刚都也还又再就才只]|经常|有时|偶尔|一直|已经|打算|计划|准备|想|要|会|能|喜欢|不)$"
 )
-_BOND = re.compile(
+_BOND = late(
     r"(?P<a>.+?) (?:is|was) (?:(?P<b>.+?)['’]s (?P<r>[\w-]+)|(?:(?:an?|the) )?(?P<of>[\w-]+) of (?P<c>.+?))\.?"
 )
 _PREPOSITIONS = vocabulary(
@@ -49,12 +50,12 @@ _PREPOSITIONS = vocabulary(
 _BARE = frozenset({"is", "are", "was"})
 _NAMING = _BARE | {"is named", "叫", "是"}
 # What somebody does, or is for, is no value of theirs: `is reading Dune`, `is in favour of …`.
-_NO_VALUE = re.compile(
+_NO_VALUE = late(
     r"(?:\w{3,}|su|do|go|ly|us|ow)ing\b|(?:\w+er|more \w+|less \w+) than\b|(?:often|always|usually|sometimes|rarely|regularly)\b|(?:to be )?\w+ by\b|[\w .-]+['’]s [\w-]+$|(?:what|where|who|how|why)\b|(?:favou?r|charge|love|touch|need|search|possession|support) (?:of|with)\b"
 )
-_PLACE_ZH = re.compile(r".{1,4}|.*(?:[里上下旁边街路楼室市区处层旁]|那里|附近)")
+_PLACE_ZH = late(r".{1,4}|.*(?:[里上下旁边街路楼室市区处层旁]|那里|附近)")
 _PEOPLE = frozenset((*ROLES.values(), *ROLES_ZH.values()))
-_VALUE = re.compile(r"\b(?:favou?rite|preferred|next|current|number|size|address|password|code|deadline|birthday)\b")
+_VALUE = late(r"\b(?:favou?rite|preferred|next|current|number|size|address|password|code|deadline|birthday)\b")
 _SEVERAL = vocabulary(
     """
     friend brother sister son daughter cousin child children colleague aunt uncle nephew niece roommate neighbour

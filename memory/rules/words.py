@@ -13,17 +13,19 @@ from typing import TypeVar
 
 import Stemmer
 
+from muniment.memory.rules.patterns import late
+
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002ffff"
 # Every capital that scripts with cases have, for what is told by one: Łukasz, Élodie and Ольга are names, too.
 UPPER = "".join(one for one in map(chr, range(0x2000)) if one.isupper())
-_RUNS = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)?")
-_PLAIN = re.compile("[a-z0-9]+(?:'[a-z0-9]+)?")  # the same for ASCII, in half of the time
+_RUNS = late(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)?")
+_PLAIN = late("[a-z0-9]+(?:'[a-z0-9]+)?")  # the same for ASCII, in half of the time
 # And for ASCII without an apostrophe, in a quarter of that: each byte as it stands in a word, or the space between two.
 _SPACED = bytes(ord(chr(n).lower()) if chr(n).isalnum() and n < 128 else 32 for n in range(256))
-_IS_CJK = re.compile(f"[{_CJK}]")
-_LETTER = re.compile(r"[^\W\d_]")
-_LATIN = re.compile("[A-Za-zªºÀ-ɏḀ-ỿⱠ-Ɀ꜠-ꟿＡ-Ｚａ-ｚ]")
-_CJK_RUNS = re.compile(f"[{_CJK}]+")
+_IS_CJK = late(f"[{_CJK}]")
+_LETTER = late(r"[^\W\d_]")
+_LATIN = late("[A-Za-zªºÀ-ɏḀ-ỿⱠ-Ɀ꜠-ꟿＡ-Ｚａ-ｚ]")
+_CJK_RUNS = late(f"[{_CJK}]+")
 _NAME_SIZES = (2, 3, 4)
 _LONGEST_WORD = 64  # a longer run is a blob (base64, a hash), not a word
 DIMENSIONS = 1_000_000_000  # the most that pgvector's sparsevec has
@@ -34,7 +36,7 @@ _USUAL = 40  # lexemes
 _MOST_LEXEMES = 1_000  # of one memory: the rarest of a longer one are left out
 _MARKS = {"Mn", "Mc"}
 # Every date in `rules.dates` that is no figure has a word with one of these in it.
-_OF_TIME = re.compile(
+_OF_TIME = late(
     r"^(?:(?:jan|feb|mar|apr|may|ju[nl]|aug|sept?|oct|nov|dec)(?![a-z])|januar|februar|march|april|june|july|august"
     r"|septem|octob|novem|decem|monday|tuesd|wednes|thursd|friday|saturd|sunday|yesterday|today|tonight|tomorrow|ago\b"
     r"|last\b|next\b|this\b|past|coming|week|fortnight|month|year|day|spring|autumn|fall|winter|summer|christmas|xmas|valentine"
