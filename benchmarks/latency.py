@@ -32,6 +32,7 @@ CLIENTS = (1, 8)
 BLOCK = 40  # questions that one contestant answers before the next has its turn
 LOADERS = 4
 SEED = 20240501
+IMPORTS = {"muniment": "import muniment", "engine": "from muniment import open_memory"}
 INDEX = "store_vectors_embedding_idx"
 
 
@@ -87,6 +88,7 @@ async def measure(users: int, memories: int, queries: int, *, with_store: bool =
         "index_seconds": round(here.index_seconds, 1),
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "backend_peak_rss_mb": pages,
+        "import_cpu_s": {name: harness.import_seconds(statement) for name, statement in IMPORTS.items()},
         "machine": machine,
     }
 
@@ -281,6 +283,8 @@ def tables(found: dict[str, Any]) -> Iterator[Table]:
             ["recall against exact, store", found.get("store_recall_vs_exact", "not asked")],
             ["peak RSS of this process, MB", found["peak_rss_mb"]],
             ["largest peak RSS of a backend, MB", found["backend_peak_rss_mb"]],
+            ["import muniment, CPU seconds", found["import_cpu_s"]["muniment"]],
+            ["… and its engine, CPU seconds", found["import_cpu_s"]["engine"]],
             ["loading, seconds", found["load_seconds"]],
             ["spaces with indexes of their own", found["indexed_spaces"]],
             ["… making them, seconds", found["index_seconds"]],

@@ -281,6 +281,7 @@ def test_latency_measures_all_beside_the_floor(server: str, capsys: pytest.Captu
         assert all(0 < row["p50_ms"] <= row["p95_ms"] for row in rows.values())
     assert found["ratio_to_floor_p50"] == found["clients"]["1"]["memory"]["ratio_p50"] > 1
     assert found["peak_rss_mb"] > 10
+    assert 0 < found["import_cpu_s"]["muniment"] < found["import_cpu_s"]["engine"]
 
 
 def test_writing_measures_adds_beside_a_raw_insert(server: str, capsys: pytest.CaptureFixture[str]) -> None:
