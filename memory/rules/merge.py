@@ -28,7 +28,6 @@ from muniment.memory.records import (
 from muniment.memory.rules import predicates, words
 from muniment.memory.rules.judge import attribute, denied, eats_again, judge, one_subject, outlived
 from muniment.memory.rules.owners import as_user, called
-from muniment.memory.rules.patterns import late
 from muniment.memory.rules.reading import Reading, read
 from muniment.memory.rules.wording import Verdict, guarded
 from muniment.memory.sections import Profile, Writing
@@ -36,7 +35,6 @@ from muniment.memory.sections import Profile, Writing
 OUTDATED = "said before what is known now"
 LESS_TRUSTED = "contradicts what a more trusted source said"
 _FREE = ("preference", "goal")  # kinds whose predicates say more of the wording than of the fact
-_NAMES = late(rf"\b[{words.UPPER}][\w-]*")
 _SAID_TWICE = 0.6  # share of the shorter statement's words that two statements of one turn have in common
 # Share of common words that stands for a cosine where the embedder does not know the script, on the bands' edges.
 _WORDS = Profile(auto=0.9, check=0.5, fallback=0.3, floor=0.0, ceiling=1.0, scripts=("latin", "cjk"))
@@ -318,7 +316,8 @@ def _renamed(candidate: Candidate, memory: Memory) -> str | None:
     fact = candidate.fact
     if fact is None or fact.persons != (fact.object,) or not said.retracted or not known.words - said.words:
         return None
-    wrong = [one for one in _NAMES.findall(memory.text) if read(f"the {one}").words == said.retracted]
+    names = re.findall(rf"\b[{words.UPPER}][\w-]*", memory.text)
+    wrong = [one for one in names if read(f"the {one}").words == said.retracted]
     if len(set(wrong)) != 1 or not known.words - said.words - said.retracted:
         return None
     return re.sub(rf"\b{re.escape(wrong[0])}\b", lambda _: fact.object, memory.text)
