@@ -12,7 +12,6 @@ import re
 import string
 import unicodedata
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 
 from muniment.memory.rules.patterns import late
 
@@ -275,6 +274,7 @@ _RUN = re.compile(rb"_?[A-Zjqxz]|_?[a-ik-pr-wy]+")
 _UNMERGED = re.compile(b"(?=%b)" % b"|".join(b"bw gk gv kf lw mh nw wv yf yh yv".split()))
 # Marks of JSON that are merged wherever they stand: how many tokens fewer they are than marks.
 _MERGED = ((b'": "', 1), (b'", "', 1), (b'"}, {"', 2))
+_MOST, _LONG = 65_536, 32  # words that are kept, bytes of one
 
 
 class _Wide(dict[str, int]):
@@ -315,26 +315,47 @@ def _known() -> Mapping[bytes, int]:
     return costs | {form.encode(): 1 for letter in string.ascii_letters for form in (letter, f"_{letter}")}
 
 
+class _Words(dict[bytes, int]):
+    """The most that a word costs; by its letters where nothing else is known of it. A plain look-up is most of what a count takes,
+    so that what was met is kept beside what is known, until it is very much."""
+
+    def __missing__(self, word: bytes) -> int:
+        cost = sum([(2 * len(run) + 1) // 3 for run in _RUN.findall(word)]) + len(_UNMERGED.findall(word))
+        if len(word) <= _LONG:
+            if len(self) >= _MOST:
+                self.clear()
+                self.update(_KNOWN)
+            self[word] = cost
+        return cost
+
+
 _KNOWN = _known()
+_COSTS = _Words(_KNOWN)
 _WIDE = _Wide(dict.fromkeys(_TWO, 2) | dict.fromkeys(_ONE, 1))
 
 
 def count(text: str) -> int:
     """The most tokens that a text costs: 0 for an empty one, at least one for a word, mark or digit."""
     raw = text.encode("utf-8", "surrogatepass")
-    return _marks(text, raw) + _words(raw)
+    return _marks(text, raw) + _cost(_words(raw))
 
 
 def within(text: str, most: int) -> int | None:
-    """As `count`; None for more than `most`, which may show before the words are looked at."""
+    """As `count`; None for more than `most`, which mostly shows before the words are looked at: each costs one at least."""
     raw = text.encode("utf-8", "surrogatepass")
-    marks = _marks(text, raw)
-    cost = marks + _words(raw) if marks <= most else marks
-    return cost if cost <= most else None
+    left = most - _marks(text, raw)
+    if left < 0 or len(found := _words(raw)) > left:
+        return None
+    cost = _cost(found)
+    return most - left + cost if cost <= left else None
 
 
-def _words(raw: bytes) -> int:
-    return sum(map(_word, raw.translate(_CUT).replace(b"_", b" _").split()))
+def _words(raw: bytes) -> list[bytes]:
+    return raw.translate(_CUT).replace(b"_", b" _").split()
+
+
+def _cost(found: list[bytes]) -> int:
+    return sum(map(_COSTS.__getitem__, found))
 
 
 def _marks(text: str, raw: bytes) -> int:
@@ -344,12 +365,3 @@ def _marks(text: str, raw: bytes) -> int:
     spaces = raw.translate(_CLASS).count(b" .")
     wide = 0 if text.isascii() else sum(map(_WIDE.__getitem__, _ASCII.sub("", text)))
     return marks - spaces + wide
-
-
-@lru_cache(maxsize=8_192)
-def _word(word: bytes) -> int:
-    """The most that a word costs; by its letters where nothing else is known of it."""
-    known = _KNOWN.get(word)
-    if known is not None:
-        return known
-    return sum([(2 * len(run) + 1) // 3 for run in _RUN.findall(word)]) + len(_UNMERGED.findall(word))
