@@ -95,6 +95,17 @@ class Muniment:
         )
 
 
+class Found:
+    """What the store finds for the same question by the same statement; nothing is ranked or packed."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.house = memory.house
+
+    async def search(self, asked: Asked) -> list[str]:
+        reader, search = await reads.admit(self.house, Scope(owner=asked.owner), AGENT, Query(text=asked.text, top_k=K))
+        return [one.memory.text for one in (await self.house.store.look(reader, search)).found]
+
+
 class Floor:
     """Exact nearest neighbours in plain SQL on Muniment's own table: prepared, no row-level security, nothing else."""
 

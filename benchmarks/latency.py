@@ -25,7 +25,7 @@ from psycopg import sql
 from rich.table import Table
 
 from benchmarks import harness, synthetic
-from benchmarks.contestants import Contestant, Floor, Muniment, Replay, Store, open_floor, open_store
+from benchmarks.contestants import Contestant, Floor, Found, Muniment, Replay, Store, open_floor, open_store
 from muniment.memory import bootstrap, settings
 
 CLIENTS = (1, 8)
@@ -125,6 +125,7 @@ async def ring(
         contestants: dict[str, Contestant] = {
             "memory": ours,
             "memory_embedding": Muniment(embedding),
+            "found": Found(memory),
             "floor": floor,
         }
         if store is not None:

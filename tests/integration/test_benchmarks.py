@@ -276,7 +276,7 @@ def test_latency_measures_all_beside_the_floor(server: str, capsys: pytest.Captu
     assert 0.9 <= found["store_recall_vs_exact"] <= 1.0
     assert set(found["clients"]) == {"1", "8"}
     for rows in found["clients"].values():
-        assert set(rows) == {"memory", "memory_embedding", "floor", "store"}
+        assert set(rows) == {"memory", "memory_embedding", "found", "floor", "store"}
         assert rows["floor"]["ratio_p50"] == rows["floor"]["ratio_p95"] == 1.0
         assert all(0 < row["p50_ms"] <= row["p95_ms"] for row in rows.values())
     assert found["ratio_to_floor_p50"] == found["clients"]["1"]["memory"]["ratio_p50"] > 1
