@@ -8,24 +8,27 @@ from __future__ import annotations
 import re
 from typing import Any, cast
 
-_USES = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn")
-
 
 def late(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """As `re.compile`, but later. What no pattern can be is found at its first use: `re.error`."""
     return cast("re.Pattern[str]", _Late(pattern, flags))
 
 
+class _Used:
+    """Has what a pattern has for its own, and looks nothing up any more."""
+
+
 class _Late:
-    """Stands for a pattern, and has its methods for its own once one is asked for: the second use costs what it always did."""
+    """Stands for a pattern until it is used."""
 
     def __init__(self, pattern: str, flags: int) -> None:
         self.pattern = pattern
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # nobody who copies or inspects it is a use
+        if name.startswith("_"):  # who copies or inspects it does not use it
             raise AttributeError(name)
         compiled = re.compile(self.pattern, self._flags)
-        self.__dict__ |= {use: getattr(compiled, use) for use in _USES}
+        self.__dict__ |= {use: getattr(compiled, use) for use in dir(compiled) if not use.startswith("_")}
+        self.__class__ = _Used  # type: ignore[assignment]
         return getattr(compiled, name)
