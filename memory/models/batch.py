@@ -74,7 +74,7 @@ class OpenAIBatches:
         content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
         file = await self._upload(key, content)
         try:
-            with _translated(self.name):
+            with _translated(self._chat):
                 made = await self._client.batches.create(
                     input_file_id=file,
                     endpoint="/v1/chat/completions",
@@ -92,7 +92,7 @@ class OpenAIBatches:
         """See `BatchModel.find`. Raises ModelError."""
         seen: set[str] = set()
         older = 0
-        with _translated(self.name):
+        with _translated(self._chat):
             async for one in self._client.batches.list(limit=_PAGE):
                 if (one.metadata or {}).get(_KEY) == key:
                     return one.id
@@ -115,7 +115,7 @@ class OpenAIBatches:
         collected = Collected()
         for file in (found.output_file_id, found.error_file_id):
             if file:
-                with _translated(self.name):
+                with _translated(self._chat):
                     content = (await self._client.files.content(file)).text
                 for line in _lines(content):
                     collected = self._with(collected, line)
@@ -123,7 +123,7 @@ class OpenAIBatches:
 
     async def cancel(self, batch: str) -> None:
         """See `BatchModel.cancel`. Raises ModelError."""
-        with _translated(self.name, fine=_NOT_TO_BE_CANCELLED):
+        with _translated(self._chat, fine=_NOT_TO_BE_CANCELLED):
             await self._client.batches.cancel(batch)
 
     async def forget(self, batch: str) -> None:
@@ -137,7 +137,7 @@ class OpenAIBatches:
         """See `BatchModel.tidy`. Raises ModelError."""
         seen: set[str] = set()
         mine = []
-        with _translated(self.name, fine=_REFUSED):
+        with _translated(self._chat, fine=_REFUSED):
             async for one in self._client.files.list(purpose="batch", limit=_FILES):
                 if one.id in seen:
                     break
@@ -150,7 +150,7 @@ class OpenAIBatches:
     async def _upload(self, key: str, content: bytes) -> str:
         """The endpoint's name of a new file. Raises ModelError with `sent=False`: without a file there is no batch."""
         try:
-            with _translated(self.name):
+            with _translated(self._chat):
                 file = await self._client.files.create(
                     file=(_file_of(key), content, "application/jsonl"), purpose="batch"
                 )
@@ -165,12 +165,12 @@ class OpenAIBatches:
 
     async def _remove(self, file: str) -> None:
         """Delete a file. One that is gone is deleted; and not every endpoint lets files be deleted. Raises ModelError."""
-        with _translated(self.name, fine=_REFUSED):
+        with _translated(self._chat, fine=_REFUSED):
             await self._client.files.delete(file)
 
     async def _look(self, batch: str) -> Batch | None:
         try:
-            with _translated(self.name):
+            with _translated(self._chat):
                 return _known(await self._client.batches.retrieve(batch))
         except ModelError as error:
             if error.data.get("status") == _UNKNOWN:
@@ -196,14 +196,14 @@ class OpenAIBatches:
 
 
 @contextmanager
-def _translated(model: str, *, fine: Collection[int] = ()) -> Iterator[None]:
+def _translated(chat: OpenAIChat, *, fine: Collection[int] = ()) -> Iterator[None]:
     """As for a chat, and an answer that is no JSON, of which the client says nothing of its own. These refusals are `fine`."""
     try:
-        with translated(model):
+        with translated(chat.name, chat.client):
             try:
                 yield
             except ValueError:
-                raise BadModelAnswer(model=model) from None
+                raise BadModelAnswer(model=chat.name) from None
     except ModelError as error:
         if error.data.get("status") not in fine:
             raise

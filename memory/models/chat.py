@@ -154,7 +154,7 @@ class OpenAIChat:
         return body
 
     async def _ask(self, body: dict[str, Any], *, formed: bool) -> ChatAnswer:
-        with translated(self._model):
+        with translated(self._model, self._client):
             raw = await self._client.chat.completions.with_raw_response.create(**body)
         return self.read(raw.content, formed=formed)
 

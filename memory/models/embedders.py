@@ -300,7 +300,7 @@ class OpenAIEmbedder:
     async def _request(self, texts: Sequence[str]) -> list[Vector]:
         from muniment.memory.models.openai_client import translated  # noqa: PLC0415 - as above
 
-        with translated(self._model):
+        with translated(self._model, self._client):
             # An empty input is refused by the endpoint; a space is not.
             raw = await self._client.embeddings.with_raw_response.create(
                 model=self._model, input=[text or " " for text in texts], encoding_format="base64"

@@ -30,10 +30,17 @@ def open_client(
 
 
 @contextmanager
-def translated(model: str) -> Iterator[None]:
+def translated(model: str, client: openai.AsyncOpenAI) -> Iterator[None]:
     """Failures of the client become `ModelError`s. The originals are cut off: they may quote the key or the texts."""
     try:
         yield
+    except RuntimeError:
+        if not client.is_closed():
+            raise
+        # Of which the library beneath it makes no error of its own. An attempt before this one may have been sent.
+        raise ModelUnavailable(
+            "The model's client has been closed.", model=model, sent=client.max_retries > 0
+        ) from None
     except openai.APITimeoutError:
         raise ModelTimeout(model=model) from None
     except openai.APIConnectionError as error:

@@ -22,6 +22,7 @@ from muniment.memory.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
+from muniment.memory.models.batch import OpenAIBatches
 from muniment.memory.models.chat import OpenAIChat
 from muniment.memory.models.scripted import ScriptedOpenAI, structured, tool_call
 from muniment.memory.ports import AnswerForm, ChatMessage, Tool, ToolCall
@@ -199,6 +200,18 @@ async def test_a_passing_failure_is_tried_again() -> None:
         async with chat_with(server.base_url, retries=2) as chat:
             assert (await chat.chat(ASK)).message.content == "Here."
     assert len(server.requests) == 3
+
+
+async def test_a_closed_client_says_so() -> None:
+    """By name, to a chat and to a batch endpoint; and nothing was sent that would have to be paid for."""
+    with ScriptedOpenAI() as server:
+        async with chat_with(server.base_url) as chat:
+            await chat.close()
+            for asked in (chat.chat(ASK), OpenAIBatches(chat).collect("batch_1")):
+                with pytest.raises(ModelUnavailable, match="closed") as refused:
+                    await asked
+                assert refused.value.data["sent"] is False
+    assert server.requests == []
 
 
 async def test_the_key_is_in_no_description() -> None:
