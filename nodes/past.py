@@ -72,9 +72,8 @@ class _Line:
                 return True
         return False
 
-    async def read(self, ids: Sequence[str] | None) -> int | None:
-        """The revision that was read for these messages, or of None for any, when they were first asked from here; None when
-        they were not."""
+    async def read(self, ids: Sequence[str]) -> int | None:
+        """The revision that was read for these messages when they were first asked from here; None when they were not."""
         id_ = self.start or await anext((one.id async for one in self.points()), None)
         while id_ is not None:
             saved = await self.saver.aget_tuple(self._whole(id_))
@@ -99,7 +98,23 @@ class _Line:
             id_ = point.parent
         return None
 
-    async def _told(self, origin: _Point, ids: Sequence[str] | None) -> int | None:
+    async def later(self) -> int | None:
+        """The revision that was first read by what went on from here; None when none was."""
+        made = [one async for one in self.points()]
+        known = {one.id: one for one in made}
+        line: set[str] = set()
+        at = known.get(self.start) if self.start else made[0]
+        while at is not None:  # of what was begun here and cut short, nothing may have come
+            line.add(at.id)
+            at = None if at.noted or at.parent is None else known.get(at.parent)
+        for one in reversed(made):
+            if one.parent in line:
+                if one.rev is not None:
+                    return one.rev
+                line.add(one.id)
+        return None
+
+    async def _told(self, origin: _Point, ids: Sequence[str]) -> int | None:
         """The same of one checkpoint. A turn begins one step after it, two when its message was not taken in, three when
         it was not there."""
         line, found = {origin.id}, []
@@ -108,7 +123,7 @@ class _Line:
             made = [_point(one) async for one in self.saver.alist(self._whole(), filter=filter_)]
             after = [one for one in made if one.parent in line]
             line |= {one.id for one in after}
-            found += [one for one in after if one.rev is not None and (ids is None or one.asked == tuple(ids))]
+            found += [one for one in after if one.rev is not None and one.asked == tuple(ids)]
         return min(found, key=lambda one: one.id).rev if found else None
 
     def _whole(self, checkpoint: str | None = None) -> RunnableConfig:
@@ -141,8 +156,8 @@ async def begin(state: State, runtime: Runtime[Who], config: RunnableConfig, ids
     """For the first node of a turn: the revision to read memory at, None for the last one, and the step.
 
     The same messages asked again are answered from what they were answered from; other messages, from what the checkpoint
-    knew: what its turn read, and wrote, or an earlier one, where its turn could not read; before the first turn, from what
-    that turn read. A thread that was begun so stays there until it is asked for now."""
+    knew: what its turn read, and wrote, or an earlier one, where its turn could not read; where none had read before, from
+    what was read first after it. A thread that was begun so stays there until it is asked for now."""
     step, as_of = here(config), state.get("as_of")
     if _now(runtime):
         return State(as_of=None, step=step)
@@ -155,7 +170,7 @@ async def begin(state: State, runtime: Runtime[Who], config: RunnableConfig, ids
         if as_of is None:
             as_of = await line.known()
         if as_of is None:
-            as_of = await line.read(None)
+            as_of = await line.later()
     return State(as_of=as_of, step=step)
 
 

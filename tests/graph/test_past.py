@@ -157,13 +157,17 @@ async def test_a_fork_stays_until_it_is_asked_for_now(here: Talk) -> None:
 
 
 async def test_a_fork_of_a_turn_that_read_nothing(here: Talk) -> None:
-    """It reads what the turn before had read."""
+    """It reads what the turn before had read, and where none had, what the first one after it has."""
+    too_long = "x" * (here.settings.limits.turn_chars + 1)
+    await here.say(too_long, thread="c")
     await here.say("I live in Lisbon.")
     await here.say(QUESTION)
-    await here.say("x" * (here.settings.limits.turn_chars + 1))
+    await here.say(QUESTION, thread="c")
+    await here.say(too_long)
     await here.say("I moved to Porto.", thread="b")
     await here.say("Thank you!")
-    assert knows(await fork(here, await where(here, "end", 3), QUESTION)) == {"Lisbon"}
+    for at in (await where(here, "end", 3), await where(here, "episodic", 1, "c")):
+        assert knows(await fork(here, at, QUESTION)) == {"Lisbon"}
 
 
 async def test_a_fork_of_a_fork(here: Talk) -> None:
