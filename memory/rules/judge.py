@@ -55,6 +55,7 @@ _NO_HOME = late(
     r"|ubuntu|android|ios|iphone|google|apple|microsoft|amazon|slack|teams|notion|github|gitlab|python|java|rust)\b|[家楼层里面边]$|房|公寓|宿舍|办公|公司|单位|那里|这里|隔壁",
     re.IGNORECASE,
 )
+_SINCE = (("lives_in", "moved_to"), ("moved_to", "moved_to"))
 _STAYS = late(r"\bfor\s+(?:an?|one|two|three|four|six|\d+|some|the)\b", re.IGNORECASE)
 _SOME_ZH = late(r"一[家个所间座位名款本]")
 
@@ -150,19 +151,27 @@ def _lately(candidate: Candidate, memory: Memory) -> bool:
 
 
 def moved_away(candidate: Candidate, memory: Memory) -> bool:
-    """Whether one lives somewhere else now: who has moved lately no longer lives where they are known to live."""
+    """Whether one lives somewhere else now: who has moved lately no longer lives where they are known to live, and who lives
+    or has moved somewhere else since no longer where they had moved, unless that is told with its day, as what was."""
     new, old = candidate.fact, memory.fact
-    if new is None or old is None or (attribute(new)[1], attribute(old)[1]) != ("moved_to", "lives_in"):
+    if new is None or old is None:
         return False
+    told = attribute(new)[1], attribute(old)[1]
+    since = told in _SINCE and memory.event_time is None and _settles(old, memory.text)
     elsewhere = not _same_object(evolve(new, single=True), evolve(old, single=True))
     return (
-        _lately(candidate, memory)
+        (since or told == ("moved_to", "lives_in"))
+        and _lately(candidate, memory)
         and elsewhere
         and not denied(new)
         and _subject(new) not in _SOME
-        and not _NO_HOME.search(new.object)
-        and not _STAYS.search(candidate.text)
+        and _settles(new, candidate.text)
     )
+
+
+def _settles(fact: Fact, text: str) -> bool:
+    """Whether a move is one to live there."""
+    return not _NO_HOME.search(fact.object) and not _STAYS.search(text)
 
 
 def attribute(fact: Fact) -> tuple[str, str]:
