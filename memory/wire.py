@@ -40,18 +40,9 @@ _UNSOUND = re.compile("[\x00\ud800-\udfff]")
 _YEAR = timedelta(days=366)
 _EARLIEST, _LATEST = datetime.min.replace(tzinfo=UTC) + _YEAR, datetime.max.replace(tzinfo=UTC) - _YEAR
 FILTER_KINDS: dict[str, type] = {
-    "user_id": str,
-    "agent_id": str,
-    "run_id": str,
-    "actor_id": str,
-    "role": str,
-    "category": str,
-    "pinned": bool,
-    "importance_min": int,
-    "importance_max": int,
-    "updated_after": datetime,
-    "updated_before": datetime,
-}
+    "user_id": str, "agent_id": str, "run_id": str, "actor_id": str, "role": str, "category": str, "pinned": bool,
+    "importance_min": int, "importance_max": int, "updated_after": datetime, "updated_before": datetime,
+}  # fmt: skip
 
 
 def plain(value: Any) -> Any:
@@ -209,6 +200,9 @@ def entry(one: JournalEntry) -> dict[str, Any]:
     return {key: plain(value) for key, value in asdict(one).items() if value not in (None, {})}
 
 
+FULL_TIMES = 4  # the room of whole memories, where none is named: one takes that of six bullets
+# Not of a hit: what grows with how often it was said, and what says the same again.
+_NOT_SHOWN = frozenset({"context", "stable_key", "turns"})
 # Of a procedure: what it says, whose it is, how to take it.
 _OF_A_PROCEDURE = frozenset(
     {"id", "kind", "category", "text", "agent_id", "run_id", "tags", "importance", "pinned", "trust", "created_at",
@@ -228,7 +222,9 @@ def hit(one: Hit, returns: Returns, *, explain: bool = False) -> dict[str, Any]:
         }
     else:
         shown = memory(one.memory) | {"score": round(one.score, 4)}
-        shown.pop("context", None)
+        shown = {name: value for name, value in shown.items() if name not in _NOT_SHOWN}
+        if one.memory.fact:
+            shown["fact"] = {name: value for name, value in shown["fact"].items() if value not in (None, False, [])}
         if one.memory.kind == "procedural":
             # It is long and rests on many turns: with all its fields none would fit into the usual budget.
             shown = {name: value for name, value in shown.items() if name in _OF_A_PROCEDURE}
@@ -335,13 +331,14 @@ def query(raw: Mapping[str, Any], defaults: Query | None = None) -> Query:
     if returns not in get_args(Returns):
         given = repr(returns) if isinstance(returns, str) else type(returns).__name__
         raise BadInput(f"return: {given} given; allowed: {', '.join(get_args(Returns))}")
+    room = base.budget_tokens * (FULL_TIMES if returns == "full" else 1)
     return Query(
         text=text,
         categories=tuple(categories),
         filters=filters(raw.get("filters")),
         returns=returns,
         top_k=_whole(raw.get("top_k"), base.top_k, "top_k"),
-        budget_tokens=_whole(raw.get("budget_tokens"), base.budget_tokens, "budget_tokens"),
+        budget_tokens=_whole(raw.get("budget_tokens"), room, "budget_tokens"),
         threshold=_share(raw.get("threshold"), base.threshold),
         explain=_flag(raw.get("explain"), base.explain, "explain"),
         as_of=base.as_of if raw.get("as_of") is None else as_of(raw["as_of"]),

@@ -58,7 +58,10 @@ def parameters(settings: Settings, agent: str) -> dict[str, Any]:
             "filters": {"type": "object", "properties": dict(_FILTERS), "additionalProperties": False},
             "top_k": {"type": "integer", "minimum": 1, "maximum": limits.top_k, "default": recall.top_k},
             "return": {"type": "string", "enum": ["bullets", "full"], "default": "bullets"},
-            "budget_tokens": {"type": "integer", "minimum": 1, "default": recall.budget_tokens},
+            "budget_tokens": {
+                "type": "integer", "minimum": 1, "default": recall.budget_tokens,
+                "description": f"Of the answer; when left out {wire.FULL_TIMES} times as many for full",
+            },
             "threshold": {"type": "number", "minimum": 0, "maximum": 1, "default": recall.threshold},
             "explain": {
                 "type": "boolean", "default": False,

@@ -28,7 +28,10 @@ Categories = Annotated[
 ]
 TopK = Annotated[int | None, typer.Option("--top-k", metavar="N", help="At most so many; else recall.top_k.")]
 Budget = Annotated[
-    int | None, typer.Option("--budget", metavar="N", help="At most so many tokens; else recall.budget_tokens.")
+    int | None,
+    typer.Option(
+        "--budget", metavar="N", help="At most so many tokens; else recall.budget_tokens, four times that for full."
+    ),
 ]
 Threshold = Annotated[
     float | None,

@@ -10,16 +10,17 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from muniment.memory import wire
 from muniment.memory.engine import Memory
 from muniment.memory.flows import recall
 from muniment.memory.flows.house import House
 from muniment.memory.looks import Search
 from muniment.memory.plan import Change, Relation, WritePlan
 from muniment.memory.ports import Sight
-from muniment.memory.records import Memory as Record, MemoryId, Query, Reader, Revision
+from muniment.memory.records import Memory as Record, MemoryId, Query, Reader, Revision, Turn, evolve
 from muniment.memory.stores import caps, search
 from muniment.memory.stores.postgres import PostgresStore
-from tests.engine import NOON, engine, reads, scope
+from tests.engine import NOON, engine, reads, scope, statement
 
 WHO = scope("ana")
 
@@ -272,3 +273,17 @@ async def test_of_very_many_changes_those_that_matter_most_are_told(
         sight = await memory.house.store.look(here, None, thread="A", horizon=NOON)
         assert sight.delta is not None
         assert [line.text for line in sight.delta.entries] == [bees.text, *(one.text for one in NOISE[-2:])]
+
+
+async def test_a_whole_memory_fits_where_no_room_is_named(database_url: str) -> None:
+    """With ids as LangGraph's server makes them, however often it was said: a model that asks for all of it gets it."""
+    turns = [Turn.make(session="s", key=str(n), role="user", text="x", at=NOON).id for n in range(50)]
+    who = evolve(WHO, thread=str(uuid4()), session=str(uuid4()), run=str(uuid4()))
+    async with engine(database_url) as memory:
+        text = f"The user wants to sail around Corsica {'and back ' * 20}at last"
+        found = replace(statement(text), turns=tuple(turns))
+        await memory.keep(who, [found])
+        asked = {"query": "sail around Corsica and back", "return": "full"}
+        (one,) = wire.answer(await memory.query(who, "supervisor", wire.query(asked)))["results"]
+    assert (one["text"], one["thread_id"]) == (found.text, who.thread)
+    assert one["fact"].keys() == {"kind", "predicate", "object", "subject"}
