@@ -8,15 +8,15 @@ from muniment.memory.rules import words
 from muniment.memory.rules.patterns import late
 from muniment.memory.rules.reading import Reading
 
-# A number between the first noun and a verb is a name, and no amount.
+# A number between the first noun and a verb, or a colon, is a name, and no amount.
 _FIRST = late(
     r"(?:(?:the|my|our|his|her|their|[\w-]+['’]s) )*"
     r"(?!(?:in|on|at|since|until|by|before|after|all|another|first|last|next|may|june?|july?|(?:jan|feb|mar|apr|aug|sep|oct|nov|dec)\w*|\w+day) )"
     r"(?P<what>[^\W\d_]+) ?(?:no\.? |number |nr\.? |#)?(?P<which>[a-z]*-?\d+[a-z]?(?: of \d+)?)"
-    r" (?=(?:is|was|has|had|will|can|needs?|must|should|does|did|went|came|broke|fell|got|lies|starts|ends|[a-z]+ed"
+    r"(?::(?!\S)| (?=(?:is|was|has|had|will|can|needs?|must|should|does|did|went|came|broke|fell|got|lies|starts|ends|[a-z]+ed"
     # What ends in s and is no plural.
     r"|(?:explain|describe|contain|belong|arrive|leave|depart|open|close|begin|run|serve|listen|meet|take|give|go(?=e)|cover|teach(?=e)|deal|fit"
-    r"|hold|keep|send|get|come|connect|include|provide|require|expire|depend|lead|lose|say|tell|want|make|bring|sit|stop)e?s)\b)"
+    r"|hold|keep|send|get|come|connect|include|provide|require|expire|depend|lead|lose|say|tell|want|make|bring|sit|stop)e?s)\b))"
 )
 _FIRST_ZH = late(r"第?(?P<which>\d+)(?P<what>[章节集期页层栋室]|[号日](?=[房楼线门仓库床桌院馆机站]))")
 # What somebody does something with is one of many, and the next is one more. Where somebody is, or what is being read, is one

@@ -300,6 +300,10 @@ def test_what_says_itself_what_it_takes_the_place_of_takes_it(old: str, new: str
     [
         ("Invoice 12 was paid", "Invoice 13 was paid", "different"),
         ("Chapter 3 explains recursion", "Chapter 4 explains recursion", "different"),
+        ("Note 41: the box is in room 7", "Note 42: the box is in room 9", "different"),
+        ("Day 2: rain", "Day 3: rain", "different"),
+        ("Step 2: open port 80", "Step 2: open port 81", "supersedes"),
+        ("Opening at 9: the shop", "Opening at 10: the shop", "supersedes"),
         ("Server web1 runs in Frankfurt", "Server web2 runs in Frankfurt", "different"),
         ("Flight LH123 leaves at 9", "Flight LH123 leaves at 10", "supersedes"),
         ("Order 12 boxes of paper", "Order 15 boxes of paper", "supersedes"),
