@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Count: TypeAlias = Annotated[int, Field(ge=1)]
+Count: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000_000)]  # what an integer of Postgres holds
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 Positive: TypeAlias = Annotated[float, Field(gt=0)]
 # A thousand years: what is so far before or after now is still in the calendar.
@@ -14,7 +14,7 @@ _DAYS = 366_000
 Days: TypeAlias = Annotated[float, Field(gt=0, le=_DAYS)]
 Hours: TypeAlias = Annotated[float, Field(gt=0, le=24 * _DAYS)]
 Minutes: TypeAlias = Annotated[float, Field(gt=0, le=1_440 * _DAYS)]
-Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400 * _DAYS)]
+Seconds: TypeAlias = Annotated[float, Field(ge=0.001, le=86_400 * _DAYS)]  # below a microsecond it would be none
 WholeDays: TypeAlias = Annotated[int, Field(ge=1, le=_DAYS)]
 Texts: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]  # YAML has lists, frozen models have tuples
 

@@ -98,7 +98,7 @@ def why_not(
 ) -> None:
     """Say why a memory is not in the answer to a query: the first reason that decides, or its place when it is in it.
 
-    The options are those of `muniment query`, and the answer is made in the same way.
+    What narrows the answer is given as to `muniment query`, and it is made in the same way.
 
     For example:
 

@@ -73,6 +73,8 @@ def consolidate(
     compared, and those where another run is at work. With consolidation.batch a run waits for the model's answers, and
     `muniment work` collects them.
 
+    With --json, --all and --tenant print a line for each user that was looked at, and a last one with the sums.
+
     --dry-run asks the model, too, and costs what that costs. --undo makes of every memory what it was before the run,
     except for those that have changed since.
 

@@ -91,7 +91,11 @@ async def remember(house: House, scope: Scope, text: str, category: str | None) 
         candidates = tuple(evolve(one, category=category) for one in candidates)
     receipt = await settle(house, scope, Extraction(candidates=candidates), (turn,), "face")
     if receipt.refused and not receipt.changes:
-        way = _SAID_WITHOUT if set(receipt.refused) == {"a secret"} else GUARD
+        way = (
+            _SAID_WITHOUT
+            if set(receipt.refused) == {"a secret"}
+            else GUARD.format(most=house.settings.limits.memory_chars)
+        )
         raise BadInput(f"cannot be remembered as it stands: {'; '.join(receipt.refused)}. {way}")
     return receipt
 

@@ -10,9 +10,7 @@ from muniment.memory.rules.patterns import late
 from muniment.memory.rules.text import clean
 
 # S-80: what a semantic memory has to be, in the words that whoever writes one is told.
-GUARD = (
-    "Write a complete, self-contained, third-person summary with no pronouns; neutral tone; 1–2 sentences; ≤280 chars."
-)
+GUARD = "Write a complete, self-contained, third-person summary with no pronouns; neutral tone; 1–2 sentences; ≤{most} chars."
 _ANY_DAY = datetime(2024, 5, 15, tzinfo=UTC)
 _PRONOUNS = late(
     r"(?<![\w'/-])(?:I|I'm|I've|I'll|I'd|im|i|i'm|i've|i'll|i'd|me|my|mine|myself|we|we're|we've|we'll|us|our|ours|ourselves|you|you're|you've|you'll|you'd|your|yours|yourself"

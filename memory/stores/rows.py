@@ -47,6 +47,7 @@ _COLUMNS = itemgetter(
     "tags", "agent_id", "run_id", "actor_id", "role", "session_id", "thread_id", "event_time", "created_at", "updated_at",
     "last_accessed_at", "access_count", "purge_at", "rev", "superseded_by", "context", "turns",
 )  # fmt: skip
+_LEAST = 2.0**-126  # of a float of Postgres that is not 0
 _WRITTEN = (*_COPIED, "confidence", "rev", "tags", "turns")
 # The parameters of the `of_user` block but for the owner.
 OF_USER: Mapping[str, Any] = {
@@ -152,8 +153,9 @@ def entry(row: Mapping[str, Any]) -> JournalEntry:
 
 
 def sparse(weights: Mapping[int, float]) -> SparseVector:
-    """Weights by dimension, counted from 1, as pgvector's sparsevec."""
-    return SparseVector({place - 1: weight for place, weight in weights.items()}, words.DIMENSIONS)
+    """Weights by dimension, counted from 1, as pgvector's sparsevec, without those that its floats hold only as 0."""
+    held = {place - 1: weight for place, weight in weights.items() if abs(weight) >= _LEAST}
+    return SparseVector(held, words.DIMENSIONS)
 
 
 def unit(dimensions: Sequence[int]) -> str:

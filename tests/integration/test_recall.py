@@ -209,6 +209,15 @@ async def test_what_others_say_of_themselves_stands_behind_what_is_known_of_the_
         assert (await looked(free, Query(text="What is my job?")))[0][:1] == [theirs.text]
 
 
+async def test_a_weight_next_to_nothing_weighs_nothing(database_url: str) -> None:
+    """A number that Postgres has no float for is a setting like another."""
+    async with engine(database_url) as memory:
+        await told(memory, said("A parrot in the yard whistles"), *NOISE)
+        question = Query(text="Which parrot whistles?", threshold=0.0)
+        least, none = [await looked(tuned(memory, dated_boost=one), question) for one in (1e-300, 0.0)]
+        assert least[0] == none[0] != []
+
+
 async def test_what_others_say_is_less_relevant_to_who_asks_about_themselves(database_url: str) -> None:
     """Not so what nobody or the asker has said, what is told of the user, nor for who asks about anything else."""
     theirs = said("The parrot in the kitchen whistles", actor="Vera")

@@ -23,7 +23,7 @@ def test_a_prompt_has_a_version_that_is_not_told(name: str) -> None:
 
 def test_the_guards_are_said_word_for_word() -> None:
     """What a statement and an event have to be."""
-    assert GUARD in prompt("extract").text
+    assert GUARD.format(most=280) in prompt("extract").text
     assert (
         "Past tense; 1–2 sentences; focus on what was discussed/decided/done; exclude stable facts unless updated."
         in prompt("extract").text

@@ -95,6 +95,14 @@ REFUSED = [
         "line 2: delta.lookback_hours: is 1000000000; allowed: at most 8784000.0",
     ),
     ("write:\n  soft_delete_days: 1000000\n", "line 2: write.soft_delete_days: is 1000000; allowed: at most 366000"),
+    (
+        "recall:\n  candidates: 2000000000\n",
+        "line 2: recall.candidates: is 2000000000; allowed: at most 1000000000",
+    ),
+    (
+        "session_ledger:\n  cleanup_interval_seconds: 1.0e-9\n",
+        "line 2: session_ledger.cleanup_interval_seconds: is 1e-09; allowed: at least 0.001",
+    ),
     ("recall:\n  period_days_after: 1.0e-9\n", "line 2: recall.period_days_after: is 1e-09; allowed: at least 0.01"),
     (
         "embedders:\n  default:\n    floor: 0.7\n",
