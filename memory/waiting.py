@@ -8,7 +8,8 @@ from datetime import date, timedelta
 from typing import Protocol
 
 from muniment.memory.plan import Charge, Settlement
-from muniment.memory.upkeep import Run
+from muniment.memory.records import Scope
+from muniment.memory.upkeep import Run, RunId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +35,10 @@ class Waiting(Protocol):
         """Reserve what the prompts may cost, one by one, while the day's budget is not used up, and write the last of the
         drafts that it goes for with the job that collects, `look` later: in one transaction. None, and nothing written, when the budget
         was used up before. Raises Conflict when the run is over, or waits already."""
+        ...
+
+    async def collecting(self, scope: Scope) -> list[RunId]:
+        """The runs of the space, also such as are gone, of which a job has yet to see that nothing is at the endpoint."""
         ...
 
     async def let_go(self, run: Run, used: Sequence[Settlement]) -> bool:

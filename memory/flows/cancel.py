@@ -7,12 +7,12 @@ from contextlib import suppress
 from uuid import UUID
 
 from muniment.memory.errors import BadInput, Conflict, ModelError, NotReady
-from muniment.memory.flows import consolidate
+from muniment.memory.flows import collect, consolidate
 from muniment.memory.flows.batch import without_answers
-from muniment.memory.flows.collect import tidy
+from muniment.memory.flows.collect import drop, tidy
 from muniment.memory.flows.house import House
 from muniment.memory.records import MemoryId, Scope, evolve
-from muniment.memory.upkeep import Run
+from muniment.memory.upkeep import Run, RunId
 
 
 async def cancel(house: House, scope: Scope, run_id: UUID) -> Run:
@@ -27,15 +27,26 @@ async def cancel(house: House, scope: Scope, run_id: UUID) -> Run:
 
 async def withdraw(house: House, scope: Scope, shown: Collection[MemoryId] | None = None) -> None:
     """Call off what a space waits for that is going to be erased, or only where one of these memories is `shown`: its texts do
-    not stay at the endpoint, and its other pairs are due again. Raises StoreError; an endpoint that cannot be reached holds up
-    nothing."""
+    not stay at the endpoint, nor those of runs that are over, and its other pairs are due again. Raises StoreError; an endpoint
+    that cannot be reached holds up nothing."""
     run = await consolidate.waiting(house, scope)
-    if run is None or not (shown is None or any(one.older in shown or one.newer in shown for one in run.asked)):
+    if run is not None and (shown is None or any(one.older in shown or one.newer in shown for one in run.asked)):
+        with suppress(BadInput):  # it was collected at this very moment
+            await cancel(house, scope, run.id)
+    for left in await house.store.collecting(scope) if house.batches else ():
+        await _removed(house, scope, left)
+
+
+async def _removed(house: House, scope: Scope, run_id: RunId) -> None:
+    """Let the endpoint have nothing of a run that is over, or gone, whatever comes too late to be counted."""
+    run = next(iter(await house.store.runs(scope.whose, 1, run_id)), None)
+    if house.batches is None or (run is not None and run.ended_at is None):
         return
-    with suppress(BadInput, ModelError):  # it was collected at this very moment, or the endpoint is away
-        over = await cancel(house, scope, run.id)
-        if house.batches is not None and over.batch is not None:
-            await house.batches.forget(over.batch)
+    with suppress(ModelError):
+        try:
+            await collect.perform(house, scope, str(run_id))
+        except NotReady:
+            await drop(house.batches, str(run_id))
 
 
 async def _called_off(house: House, scope: Scope, run_id: UUID) -> Run:

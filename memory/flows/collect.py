@@ -38,7 +38,7 @@ async def perform(house: House, scope: Scope, key: str) -> None:
     run = next(iter(await house.store.runs(scope, 1, RunId(UUID(key)))), None)
     if run is None:
         if house.batches is not None:
-            await _drop(house.batches, key)  # its space was erased meanwhile
+            await drop(house.batches, key)  # its space was erased meanwhile
         return
     if run.status == "waiting":
         run = await _collect(house, run)
@@ -199,8 +199,8 @@ def _since(run: Run) -> datetime:
     return run.handed or run.started_at
 
 
-async def _drop(batches: BatchModel, key: str) -> None:
-    """End a batch that nobody waits for any more."""
+async def drop(batches: BatchModel, key: str) -> None:
+    """End a batch that nobody waits for any more. Raises ModelError."""
     found = await batches.find(key)
     if found is not None:
         await batches.cancel(found)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from uuid import UUID
 
 from muniment.memory.errors import Conflict
 from muniment.memory.plan import Job, Settlement
+from muniment.memory.records import Scope
 from muniment.memory.stores.consolidation import keep
 from muniment.memory.stores.jobs import enqueue
 from muniment.memory.stores.pool import Sessions
 from muniment.memory.stores.spending import reserve, settle
 from muniment.memory.stores.sql import blocks
-from muniment.memory.upkeep import Run
+from muniment.memory.upkeep import Run, RunId
 from muniment.memory.waiting import Draft
 
 _BLOCKS, _WRITE = blocks("waiting"), blocks("write")
@@ -47,6 +49,12 @@ class Waitings(Sessions):
                 # By the queue's own clock: this one may be ahead.
                 await enqueue(conn, (Job(name="collect", scope=scope, key=str(run_id), at=own["now"] + look),))
         return found
+
+    async def collecting(self, scope: Scope) -> list[RunId]:
+        """See `Waiting.collecting`."""
+        async with self._reading(scope, None) as conn:
+            found = await (await conn.execute(_BLOCKS["collecting"], {"space": scope.space})).fetchall()
+        return [RunId(UUID(row["run_id"])) for row in found]
 
     async def let_go(self, run: Run, used: Sequence[Settlement]) -> bool:
         """See `Waiting.let_go`."""

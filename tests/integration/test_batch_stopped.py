@@ -110,6 +110,27 @@ async def test_over_before_it_could_be_handed_over(database_url: str, tmp_path: 
             )
 
 
+@pytest.mark.parametrize("whole", [False, True])
+async def test_what_was_called_off_is_erased_before_anybody_came_for_it(
+    database_url: str, tmp_path: Path, *, whole: bool
+) -> None:
+    """The endpoint was away when the run was called off: the files, which may show what is erased, go with it or its space."""
+    down: list[bool] = [True]
+
+    def hold(_: str, path: str) -> None:
+        if down and path.startswith("/v1/batches/"):
+            raise ConnectionResetError
+
+    async with place(database_url, tmp_path, things=2, polls=9, hold=hold) as here:
+        run = await here.night()
+        assert (await here.memory.cancel_consolidation(ANA, run.id)).batch == "batch_1"
+        down.clear()
+        assert here.server.files != {}
+        await (here.memory.erase_space(ANA) if whole else here.memory.erase(ANA, run.asked[0].newer))
+        assert here.server.files == {}
+        assert here.server.batches["batch_1"].status in {"cancelling", "cancelled"}
+
+
 @pytest.mark.parametrize("away", [False, True])
 async def test_a_memory_is_erased_while_a_batch_shows_it(database_url: str, tmp_path: Path, *, away: bool) -> None:
     """Its text leaves the endpoint, at the latest when that is back, and the batch's other pairs are asked about again. A batch

@@ -2,6 +2,10 @@
 select now() as now from muniment.consolidation_runs
 where space_id = %(space)s and run_id = %(run_id)s and ended_at is null and status <> 'waiting' for update
 
+-- name: collecting
+select args ->> 'key' as run_id from jobs.procrastinate_jobs
+where task_name = 'collect' and starts_with(queueing_lock, %(space)s::text || ':')
+
 -- name: let_go
 update muniment.consolidation_runs set batch = null, requests = requests + %(requests)s,
   input_tokens = input_tokens + %(input_tokens)s, output_tokens = output_tokens + %(output_tokens)s, micros = micros + %(micros)s
