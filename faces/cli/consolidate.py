@@ -70,10 +70,8 @@ def consolidate(
     never made one. A pair that was looked at is left alone for consolidation.fingerprint_days.
 
     --all and --tenant T look at one user after another, and pass over those in whose memory nothing has changed since it was
-    compared, and those where another run is at work. With consolidation.batch a run waits for the model's answers, and
-    `muniment work` collects them.
-
-    With --json, --all and --tenant print a line for each user that was looked at, and a last one with the sums.
+    compared, and those where another run is at work. With --json each is a line, and the last line has the sums. With
+    consolidation.batch a run waits for the model's answers, and `muniment work` collects them.
 
     --dry-run asks the model, too, and costs what that costs. --undo makes of every memory what it was before the run,
     except for those that have changed since.
