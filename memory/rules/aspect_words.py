@@ -153,7 +153,7 @@ hotel: hotel stay accommodation sleep_on sleeping staying airbnb hostel during_m
 companion: travel_with go_with come_along coming_along come_with coming_with accompany join_me joining_me with_me together_with | travels_with with_a_friend together_with goes_with with_her with_his accompanied joins
 passport: passport visa valid expire travel_document id_card | passport visa expires valid
 seat: seat aisle window | aisle window seat
-season: season spring summer autumn winter weather | spring summer autumn winter weather
+season: season spring summer autumn winter | spring summer autumn winter weather
 colour: colour color shade | red blue green yellow black white grey gray purple pink orange brown turquoise beige silver teal navy
 """
 

@@ -44,6 +44,8 @@ def test_what_tells_it_tells_more_of_it(question: str, statement: str, beside: s
         ("我最喜欢的歌手是谁？", "用户喜欢喝普洱茶"),
         ("What is my blood type?", "The user's name is Margo"),
         ("我的银行卡密码是多少？", "用户的儿子在深圳"),
+        ("How is the weather?", "The user went to Crete in summer 2026"),
+        ("今天天气怎么样？", "The user went to Crete in summer 2026"),
     ],
 )
 def test_words_that_say_little_tell_nothing(question: str, statement: str) -> None:
