@@ -383,3 +383,17 @@ async def test_the_scripted_server_is_as_slow_as_the_request_wants() -> None:
             assert time.monotonic() - before >= 0.3
             assert not slower.done()
             slower.cancel()
+
+
+async def test_a_long_conversation_costs_no_more_than_its_text() -> None:
+    """All else that runs in the process waits for what the client does with each message."""
+    with ScriptedOpenAI() as server:
+        async with chat_with(server.base_url) as chat:
+
+            async def spent(*said: str) -> float:
+                began = time.process_time()
+                await chat.chat([ChatMessage(role="user", content=one) for one in said])
+                return time.process_time() - began
+
+            alone = min([await spent("hello" * 2_000) for _ in range(5)])
+            assert min([await spent(*["hello"] * 2_000) for _ in range(5)]) < 10 * alone
