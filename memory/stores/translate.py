@@ -28,6 +28,7 @@ STALE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAva
 AT_WORK = (errors.QueryCanceled, errors.ProgramLimitExceeded, errors.StatementTooComplex)
 DATA_CLASS = "22"
 _OF_ERASED = ("_space_fk", "relations_from_fk", "relations_to_fk")  # what refers to a space, or to a memory
+_OF_SWITCH = "embedders_one_active"
 _OF_SHARD = re.compile(r'"(\w+)_\d+"')
 SWITCHED = "MU002"  # `muniment.expect_embedder` refuses
 HANDED_ON = (
@@ -83,6 +84,8 @@ def _house(error: psycopg.Error, doing: str) -> StoreError | Denied:
         kind = Conflict
     elif isinstance(error, errors.ForeignKeyViolation) and (_constraint(error) or "").endswith(_OF_ERASED):
         kind, told = Conflict, f"it was erased while somebody wrote into it ({error.sqlstate})"
+    elif _constraint(error) == _OF_SWITCH:
+        kind, told = Conflict, f"another embedder came into use at this moment ({error.sqlstate})"
     elif isinstance(error, errors.InsufficientPrivilege):
         kind = Denied
     elif isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, *SILENT)) and not isinstance(

@@ -13,7 +13,7 @@ from muniment.memory.models.fakes import HashEmbedder
 from muniment.memory.stores import switch as stores
 from tests.conftest import Clones
 from tests.engine import engine, note, said, scope
-from tests.switching import NEXT, QUERIES, Watched, answers, fill, ought, unopened, untidy, without
+from tests.switching import NEXT, QUERIES, Watched, answers, counts, fill, ought, unopened, untidy, without
 
 ROOT = Path(__file__).parents[2]
 
@@ -206,3 +206,17 @@ async def test_an_empty_database_is_switched_at_once(database_url: str) -> None:
         assert (await new.embedders()).used == "hash-40"
         await new.keep(scope(), [note("the harbour at dawn")])
         assert without(database_url, "hash-40") == 0
+
+
+async def test_a_database_whose_first_embedder_comes_while_it_is_switched(database_url: str) -> None:
+    """It gives way, like one that was there before."""
+    waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    async with unopened(database_url, NEXT) as new:
+        await new.embedders()
+        with psycopg.connect(database_url) as first:
+            first.execute("insert into muniment.embedders (model, active) values ('hash-256', true)")
+            switched = asyncio.create_task(new.reembed())
+            while not counts(database_url, waiting):
+                await asyncio.sleep(0.01)
+        await switched
+        assert (await new.embedders()).used == NEXT.name
