@@ -155,7 +155,7 @@ class OpenAIChat:
 
     async def _ask(self, body: dict[str, Any], *, formed: bool) -> ChatAnswer:
         with translated(self._model, self._client):
-            # As extra: what the client has types for it walks through bit by bit, a quarter of a millisecond for each message.
+            # As extra: what the client has types for it walks through bit by bit, 0.13 ms for each message.
             create = self._client.chat.completions.with_raw_response.create
             raw = await create(model=self._model, messages=(), extra_body=body)
         return self.read(raw.content, formed=formed)
