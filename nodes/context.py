@@ -42,8 +42,8 @@ async def context(
     )  # fmt: skip
     try:
         update |= await past.begin(state, runtime, config, update["asked"])
-        text = str(said[-1].text) if said else ""
-        update |= await _read(memory, who, text, settings.limits.turn_chars, update["as_of"])
+        texts = [str(one.text) for one in said]
+        update |= await _read(memory, who, texts, settings.limits.turn_chars, update["as_of"])
     except MunimentError as error:
         update["unread"] = await trouble.note(memory, who, "context", "search", error)
         update["refused"] = isinstance(error, TooLarge)
@@ -74,9 +74,11 @@ async def deny(_: State, runtime: Runtime[Who], config: RunnableConfig, *, setti
     raise Denied("This thread belongs to another user.")
 
 
-async def _read(memory: Memory, who: Scope, text: str, most: int, as_of: int | None) -> State:
-    if len(text) > most:
-        raise TooLarge(f"The message has {len(text):,} characters; at most {most:,} can be read.", size=len(text))
+async def _read(memory: Memory, who: Scope, texts: list[str], most: int, as_of: int | None) -> State:
+    if texts and (size := len(texts[-1])) > most:
+        raise TooLarge(f"The message has {size:,} characters; at most {most:,} can be read.", size=size)
+    # The latest first: of a long text only the beginning is looked for.
+    text = "\n".join(one for one in reversed(texts) if len(one) <= most)
     if as_of is None:
         brief = await memory.brief(who, "supervisor", text)
     else:

@@ -10,8 +10,9 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from muniment.graph.supervisor import build
 from muniment.memory.engine import Memory
+from muniment.memory.records import Scope
 from muniment.memory.settings import Settings
-from muniment.nodes.state import Input
+from muniment.nodes.state import Input, Who
 from tests.graph.conftest import STORY, Talk, last
 
 
@@ -102,3 +103,14 @@ async def test_what_was_not_forgotten_is_told(memory: Memory, settings: Settings
     assert [one["action"] for one in gone["writes"]] == ["DELETE"]
     assert "forgotten" not in last(gone)
     assert "forgotten" not in last(await talk.say("Should I forget my job?", thread="b"))
+
+
+async def test_every_message_since_the_last_reply_is_looked_for(talk: Callable[..., Talk]) -> None:
+    """Whoever asks, gets no answer and says something else has asked nevertheless; what is too long to read hides nothing."""
+    ana = talk()
+    goal = "The user plans to see the Lisbon oceanarium"
+    await ana.memory.remember(Scope(owner="ana", tenant=ana.settings.tenant), goal, category="goals")
+    told = ("x " * ana.settings.limits.turn_chars, "What do I plan to see in Lisbon?", "Hello?")
+    said = Input(messages=[HumanMessage(text) for text in told])
+    state = await ana.graph.ainvoke(said, ana.config("a"), context=Who(user="ana"))
+    assert state["bullets"] == [f"[goals] {goal}"]
