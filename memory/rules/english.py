@@ -15,7 +15,7 @@ from muniment.memory.rules import (
 )
 from muniment.memory.rules.draft import Clause, Draft, draft
 from muniment.memory.rules.english_phrases import tail, unfilled
-from muniment.memory.rules.english_words import DIETS, narrate
+from muniment.memory.rules.english_words import DIETS, has_verb, narrate
 from muniment.memory.rules.patterns import late
 
 # Where several live, where they went and what became of them is so of the speaker, too; what else they did may be their firm's,
@@ -26,6 +26,8 @@ _TOGETHER = (
     r"|python|rust|java|google|microsoft|office)\b)|adopted|bought\s+(?:a|our)\s+(?:\w+\s+)?(?:house|home|flat|apartment|car|van|boat|cottage|dog|cat|puppy|kitten)|rented|celebrated|lived"
     r"|married|divorced|separated|got\s+(?:married|engaged|divorced|an?\s+(?:\w+\s+)?(?:dog|cat|puppy|kitten|baby))|had\s+(?:dinner|lunch|breakfast|a\s+(?:baby|son|daughter|picnic|barbecue)))"
 )
+_VERB = late(r"\b(?:are|user|[a-z]{3,}s|[a-z]{3,}ed)\b")
+_SHORT = 3  # words of a note whose verb is beyond doubt
 _WE = late(
     r"(?P<front>(?:(?:on|in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)?)(?:we(?:\s+(?:both|all))?|i\s+&\s+(?P<who>my\s+(?:\w+\s+)?\w+))\s+"
     r"(?P<what>(?:(?:just|also|finally|recently|now|still|currently)\s+)*(?:(?P<lives>live\s+in|are\s+(?P<diet>" + "|".join(map(re.escape, DIETS)) + r")$)|"
@@ -66,6 +68,7 @@ def _alone(several: re.Match[str]) -> str:
 def note(clause: Clause) -> Draft | None:
     """The clause as a note, word for word but for the pronouns; without what explains it where that names nobody."""
     said = narrate(unfilled(clause.text)) or narrate(tail(clause.text))
-    if said and len(said.split()) >= 4 and re.search(r"\b(?:is|are|was|has|will|user|[a-z]{3,}s|[a-z]{3,}ed)\b", said):
-        return draft("note", "note", said, said, importance=3)
-    return None
+    if not said:
+        return None
+    states = has_verb(said) or (len(said.split()) > _SHORT and _VERB.search(said))
+    return draft("note", "note", said, said, importance=3) if states and len(said.split()) >= _SHORT else None

@@ -104,6 +104,8 @@ _MODALS = vocabulary(
     can could will would shall should may might must cannot is was has had does did
     """
 )
+# Of several; those that may as well be a noun tell nothing.
+_OF_MANY = vocabulary("have do go come need want make take get give keep know")
 _NOT_PAST = frozenset(
     ["need", "feed", "speed", "breed", "bleed", "seed", "heed", "exceed", "succeed", "proceed", "embed"]
 )
@@ -181,6 +183,11 @@ def owned(words: str, *, theirs: bool = False) -> str | None:
         words = pattern.sub(name, words)
     checked = _THEIR_OWN.sub("", words) if theirs else words
     return None if _UNCLEAR.search(checked) else words
+
+
+def has_verb(said: str) -> bool:
+    """Whether a word of it is a verb by its form alone, whose it may be: `the vase broke`, `Vera and Tom have a boat`."""
+    return not (_MODALS | _IRREGULAR | _OF_MANY).isdisjoint(said.casefold().split())
 
 
 def narrate(clause: str) -> str | None:

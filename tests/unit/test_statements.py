@@ -187,6 +187,11 @@ STATEMENTS = [
     ("My wife's birthday is on May 12", "event", ["The user's wife's birthday is on May 12"]),
     ("I plan to call Ben at 18:05", "goals", ["The user plans to call Ben at 18:05"]),
     ("I prefer to work 9–17", "preferences", ["The user prefers to work 9–17"]),
+    ("Remember that Tom broke the vase", "activity", ["Tom broke the vase"]),
+    ("Remember that the fridge broke", "activity", ["The fridge broke"]),
+    ("Remember that sales fell last quarter", "activity", ["Sales fell in Q1 2026"]),
+    ("Remember that Vera and Tom have a boat", "activity", ["Vera and Tom have a boat"]),
+    ("Remember that Mondays need a plan", "activity", ["Mondays need a plan"]),
     ("Note: my bike is a blue Gazelle", "activity", ["The user's bike is a blue Gazelle"]),
     ("Can you remember that I'm vegan?", "profile", ["The user is vegan"]),
     # things and sums of one's own
