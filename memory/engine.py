@@ -234,7 +234,7 @@ class Memory:
         return await lifecycle.forget(self.house, scope, known_id(memory_id))
 
     async def restore(self, scope: Scope, memory_id: MemoryId | str) -> Receipt:
-        """Bring a soft-deleted memory back. Raises NotFound."""
+        """Bring a soft-deleted memory back, as what it was before. Raises NotFound, BadInput when another says the same by now."""
         return await lifecycle.restore(self.house, scope, known_id(memory_id))
 
     async def traces(self, scope: Scope, memory_id: MemoryId | str | None = None) -> Traces:

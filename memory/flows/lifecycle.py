@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from shlex import quote
 
@@ -12,13 +12,13 @@ from muniment.memory.flows.attempts import Aside, Vectors, committed
 from muniment.memory.flows.house import House
 from muniment.memory.pages import KINDS, STATES, TRUSTS, Listing, Page
 from muniment.memory.plan import Change, Receipt, WritePlan
-from muniment.memory.records import JournalEntry, Memory, MemoryId, Neighbour, Revision, Scope, evolve
+from muniment.memory.records import JournalEntry, Memory, MemoryId, Neighbour, Revision, Scope, State, evolve
 from muniment.memory.rules.text import clean
 
 _MOST = 2**31 - 1
 _SHORT_ID = 8
 _RELATED = 10  # of a memory's edges that are shown
-Step = Callable[[Memory], Change | None]
+Step = Callable[[Memory], Awaitable[Change | None]]
 
 
 async def get(house: House, scope: Scope, memory_id: MemoryId, as_of: Revision | datetime | None = None) -> Memory:
@@ -69,7 +69,7 @@ async def history(house: House, scope: Scope, memory_id: MemoryId | None, limit:
 async def pin(house: House, scope: Scope, memory_id: MemoryId, pinned: bool) -> Receipt:
     """See `Memory.pin`. Raises BadInput for a pin on what is forgotten."""
 
-    def step(memory: Memory) -> Change | None:
+    async def step(memory: Memory) -> Change | None:
         if pinned and memory.state == "soft_deleted":
             way = f"muniment restore {str(memory.id)[:_SHORT_ID]} --user {quote(scope.owner)}"
             raise BadInput(
@@ -85,21 +85,34 @@ async def pin(house: House, scope: Scope, memory_id: MemoryId, pinned: bool) -> 
 
 async def forget(house: House, scope: Scope, memory_id: MemoryId) -> Receipt:
     """See `Memory.forget`."""
-    return await _change(
-        house, scope, memory_id, lambda memory: None if memory.state == "soft_deleted" else forgotten(house, memory)
-    )
+
+    async def step(memory: Memory) -> Change | None:
+        return None if memory.state == "soft_deleted" else forgotten(house, memory)
+
+    return await _change(house, scope, memory_id, step)
 
 
 async def restore(house: House, scope: Scope, memory_id: MemoryId) -> Receipt:
     """See `Memory.restore`. Raises BadInput when a newer memory says the same by now."""
 
-    def step(memory: Memory) -> Change | None:
+    async def step(memory: Memory) -> Change | None:
         if memory.state != "soft_deleted":
             return None
-        after = evolve(memory, state="active", purge_at=None, updated_at=house.clock.now())
-        return Change(action="RESTORE", before=memory, after=after)
+        state = await _former_state(house, scope, memory)
+        after = evolve(memory, state=state, purge_at=None, updated_at=house.clock.now())
+        # Of what has given way to another one there is nothing to tell: that one is there.
+        meta = {"into": str(memory.superseded_by)} if state == "superseded" else {}
+        return Change(action="RESTORE", before=memory, after=after, meta=meta)
 
     return await _change(house, scope, memory_id, step)
+
+
+async def _former_state(house: House, scope: Scope, memory: Memory) -> State:
+    """What a memory was before it was forgotten: one that waits for a yes, or had a no, has none by being forgotten."""
+    before: Memory | None = memory
+    while before is not None and before.state == "soft_deleted":
+        before = await house.store.get(house.owner(scope), memory.id, as_of=Revision(before.rev - 1))
+    return "active" if before is None else before.state
 
 
 def forgotten(house: House, memory: Memory) -> Change:
@@ -132,7 +145,7 @@ def _paged(limit: int, offset: int) -> None:
 async def _change(house: House, scope: Scope, memory_id: MemoryId, step: Step) -> Receipt:
     async def make(_: Vectors) -> tuple[WritePlan, Aside] | Receipt:
         rev, _near = await house.store.near(scope, (), 0)
-        change = step(await get(house, scope, memory_id))
+        change = await step(await get(house, scope, memory_id))
         if change is None:
             return Receipt(rev=rev)
         return WritePlan(scope=scope, expects=rev, node="face", at=house.clock.now(), changes=(change,)), Aside()
