@@ -41,7 +41,13 @@ async def converse(
     Raises ModelError."""
     said = list(messages)
     for _ in range(rounds):
-        message = (await model.chat(said, toolbox.tools)).message
+        try:
+            message = (await model.chat(said, toolbox.tools)).message
+        except BadModelAnswer as error:
+            if "call" not in error.data or error.data["finish_reason"] == "length":  # it would be cut off again
+                raise
+            said.append(ChatMessage(role="system", content=f"Error: {error} Call again, or answer."))
+            continue
         if not message.tool_calls:
             return message
         if task := next(filter(None, map(toolbox.task, message.tool_calls)), None):

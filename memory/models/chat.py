@@ -203,8 +203,9 @@ class OpenAIChat:
         if not isinstance(arguments, dict):
             why = "were cut off" if finish == "length" else "are not a JSON object"
             raise BadModelAnswer(
-                f"The arguments of the model's tool call {why}.", model=self._model, finish_reason=finish
-            )
+                f"The arguments of the model's tool call {why}.",
+                model=self._model, finish_reason=finish, call=call.function.name,
+            )  # fmt: skip
         return ToolCall(id=call.id, name=call.function.name, arguments=arguments)
 
 

@@ -156,6 +156,22 @@ async def test_what_a_model_may_not_say_is_told_to_it(
     assert last(state) == "Never mind."
 
 
+async def test_a_call_that_cannot_be_read_is_told_to_the_model(
+    talk: Callable[..., Talk], scripted: Callable[..., ScriptedOpenAI]
+) -> None:
+    """Arguments that are no JSON take one round; one that was cut off would be again."""
+    server = scripted(
+        [tool_call("memory_query", "{query: city"), tool_call("memory_query", {"query": "city"}), "Porto."]
+    )
+    async with model(server) as chat:
+        assert last(await talk(chat).say("Look it up, please.")) == "Porto."
+        assert "not a JSON object" in prompts(server)[1][-1]["content"]
+        server = scripted(tool_call("memory_query", "{query: city") | {"finish_reason": "length"})
+    async with model(server) as chat:
+        assert "BadModelAnswer" in last(await talk(chat).say("Look it up, please.", thread="b"))
+    assert len(server.requests) == 1
+
+
 async def test_calls_and_hand_offs_end(
     talk: Callable[..., Talk], scripted: Callable[..., ScriptedOpenAI], settings: Settings
 ) -> None:
