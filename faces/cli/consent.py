@@ -35,7 +35,7 @@ def list_(
     everything: Annotated[bool, typer.Option("--all", help="Also what is decided, and how.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List what waits, newest first. A request for the profile waits for 7 days, an instruction until you decide.
+    """List what waits, newest first. A request for the profile waits for consent.days (7), an instruction until you decide.
 
     For example:
 

@@ -77,7 +77,7 @@ def forget(
     scrub: erasing.Scrub = False,
     as_json: AsJson = False,
 ) -> None:
-    """Forget a memory: it is in no answer any more, and can be restored for 30 days.
+    """Forget a memory: it is in no answer any more, and can be restored for write.soft_delete_days (30).
 
     With --hard it is gone at once and for good, former texts included, and so is what says it elsewhere: what was said in
     the turns that it comes from or that repeat it, memories that were made of it, and the checkpoints of the threads in
