@@ -152,9 +152,13 @@ def speaker(state: State, runtime: Runtime[Who], config: RunnableConfig, tenant:
 
 
 def given(runtime: Runtime[Who]) -> Who:
-    """The context of a run, as the caller has given it."""
+    """The context of a run, as the caller has given it. Raises BadInput."""
     context: Who | None = runtime.context  # a run without a context has none, whatever LangGraph's types say
-    return context or Who()
+    who = context or Who()
+    for name, told in (("user", who.user), ("tenant", who.tenant or ""), ("project", who.project or "")):
+        if not isinstance(told, str):
+            raise BadInput(f"context: {name}: {wire.shape(told)} given, text wanted")
+    return who
 
 
 def identity(runtime: Runtime[Who], configurable: dict[str, Any]) -> str | None:

@@ -24,7 +24,7 @@ from muniment.memory.rules.denial import denied
 from muniment.memory.rules.forgetting import mark, terms
 from muniment.memory.rules.redact import redact
 from muniment.memory.rules.screen import harmless
-from muniment.memory.rules.text import clean
+from muniment.memory.rules.text import clean, whole
 from muniment.memory.sections import Category, Profile, Redact
 from muniment.memory.settings import Settings
 from muniment.memory.upkeep import RunId
@@ -224,13 +224,13 @@ def safe_value(house: House, value: Any) -> Any:
 
 
 def redactor_of(rules: Redact | None) -> Callable[[str], str]:
-    """What takes the secrets out of a text and leaves a text without any as it is, to the byte."""
+    """What takes the secrets out of a text and leaves a text without any as it is, to the byte; half a character has none."""
     patterns = tuple(re.compile(one) for one in rules.patterns) if rules else ()
     email, phone = (rules.email, rules.phone) if rules else (False, False)
 
     def redacted(text: str) -> str:
         found, count = redact(clean(text), email=email, phone=phone, patterns=patterns)
-        return found if count else text
+        return found if count else whole(text)
 
     return redacted
 

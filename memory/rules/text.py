@@ -26,8 +26,12 @@ def _join(pair: re.Match[str]) -> str:
 
 def clean(text: str) -> str:
     """NFC, straight quotes, one kind of line end; NUL and lone surrogates become U+FFFD; other controls go."""
-    text = _SURROGATE.sub("\ufffd", _PAIR.sub(_join, text))
-    return unicodedata.normalize("NFC", _NEWLINE.sub("\n", text).translate(_TABLE))
+    return unicodedata.normalize("NFC", _NEWLINE.sub("\n", whole(text)).translate(_TABLE))
+
+
+def whole(text: str) -> str:
+    """A text that can be sent: halves of a character are joined, or where the other one is missing become U+FFFD."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", _PAIR.sub(_join, text))
 
 
 def vocabulary(words: str) -> frozenset[str]:

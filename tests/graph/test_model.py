@@ -156,6 +156,17 @@ async def test_what_a_model_may_not_say_is_told_to_it(
     assert last(state) == "Never mind."
 
 
+async def test_half_a_character_ends_no_turn(
+    talk: Callable[..., Talk], scripted: Callable[..., ScriptedOpenAI]
+) -> None:
+    """As of an emoji that a client has cut in two: no endpoint takes it, and whoever says it gets a reply."""
+    server = scripted("Fine.")
+    async with model(server) as chat:
+        state = await talk(chat).say("Look \ud83e, and here is one: \ud83e\udd94")
+    assert last(state) == "Fine."
+    assert prompts(server)[0][-1]["content"] == "Look \ufffd, and here is one: 🦔"
+
+
 async def test_a_call_that_cannot_be_read_is_told_to_the_model(
     talk: Callable[..., Talk], scripted: Callable[..., ScriptedOpenAI]
 ) -> None:

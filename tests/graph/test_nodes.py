@@ -56,6 +56,14 @@ def test_an_empty_user_is_nobody() -> None:
         scope(runtime(Who(user=" ")), {}, "acme")
 
 
+@pytest.mark.parametrize("wrong", [{"user": None}, {"user": 5}, {"user": ["ana"]}, {"tenant": 5}, {"project": ["x"]}])
+def test_a_context_of_wrong_types_is_refused(wrong: dict[str, Any]) -> None:
+    """Also where somebody is logged in; a caller whose user is unknown is not everybody's `me`."""
+    for login in ({}, {"identity": "ana"}):
+        with pytest.raises(BadInput, match=f"context: {min(wrong)}"):
+            scope(runtime(Who(**wrong), **login), {}, "acme")
+
+
 @pytest.mark.parametrize("agent", ["supervisor", *SUBAGENTS])
 def test_the_schema_offers_what_the_agent_may_read(agent: str) -> None:
     """The categories are the agent's own, and nothing in the schema names an agent or a user."""
