@@ -51,11 +51,12 @@ async def consent(
 
 
 async def _decide(memory: Memory, who: Scope, asking: list[dict[str, str]], answer: Any) -> None:
+    """Of the requests only those that still wait: what was decided elsewhere meanwhile, or replaced, keeps no other waiting."""
     said = {one["id"]: _meant(answer.get(one["id"]) if isinstance(answer, Mapping) else answer) for one in asking}
     for approve in (True, False):
-        ids = [UUID(id_) for id_, meant in said.items() if meant is approve]
         try:
-            if ids:
+            waiting = {str(one.id) for one in await memory.consents(who)}
+            if ids := [UUID(id_) for id_, meant in said.items() if meant is approve and id_ in waiting]:
                 await memory.decide(who, ids, approve=approve, node="hotpath")
         except MunimentError as error:
             await trouble.note(memory, who, "hotpath", "update", error)

@@ -149,6 +149,16 @@ async def test_each_request_has_its_own_answer(memory: Memory, settings: Setting
     assert await found(memory, settings) == {"preferred_name": "approved", "city": "rejected", "pronouns": "pending"}
 
 
+async def test_what_was_decided_meanwhile_keeps_nothing_waiting(memory: Memory, settings: Settings) -> None:
+    """Another thread has another city, and a yes to both questions is one to the name."""
+    talk = here(memory, settings, interrupts=True)
+    await talk.say("Call me Ana. I live in Porto.")
+    await talk.say("I live in Lisbon now.", thread="b")
+    await talk.graph.ainvoke(Command(resume="yes"), talk.config("a"), context=Who(user="ana"))
+    told = {one.value: one.decision for one in await memory.consents(ana(settings), decided=True)}
+    assert told == {"Ana": "approved", "Porto": "replaced", "Lisbon": "pending"}
+
+
 async def test_going_on_without_an_answer(memory: Memory, settings: Settings) -> None:
     """A plain message instead of a resume is a turn like any other; the request waits."""
     talk = here(memory, settings, interrupts=True)
