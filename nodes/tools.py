@@ -34,6 +34,7 @@ _FILTERS: Mapping[str, Mapping[str, Any]] = {
     "updated_before": _DATE,
 }  # fmt: skip
 _BY_NAME = "procedural"
+_LONGEST = 1_000  # characters of an error: it may name what a model has written, however long that is
 _WHERE = f"Where to look; when left out everywhere but in {_BY_NAME}, which holds how something was done before"
 _COLLEAGUES = {
     "planner": "plans, priorities, deadlines, steps towards a goal",
@@ -123,7 +124,8 @@ class Toolbox:
         try:
             text = await self._use(call)
         except (BadInput, Denied) as error:
-            text = f"Error: {error}"
+            # Redacted before it is cut: half a secret is no longer recognised as one.
+            text = f"Error: {self.memory.redact(str(error))[:_LONGEST]}"
             self._note(call, text, ok=False)
         except MunimentError as error:
             await trouble.note(self.memory, self.scope, "context", "search", error)

@@ -143,6 +143,10 @@ async def test_a_colleague_is_kept_to_its_allowlist(
         ({"query": "x", "filters": {"user_id": "bob"}}, "another user"),
         ({"query": "x", "categories": ["tone"]}, "may not read tone"),
         ({"query": "x", "top_k": 0}, "top_k"),
+        (
+            {"query": "x", "categories": [f"goals api_key=sk-proj-{'a1B2' * 9} {'y' * 99_999}"]},
+            "unknown category 'goals",
+        ),
     ],
 )
 async def test_what_a_model_may_not_say_is_told_to_it(
@@ -152,7 +156,10 @@ async def test_what_a_model_may_not_say_is_told_to_it(
     server = scripted([tool_call("memory_query", arguments), "Never mind."])
     async with model(server) as chat:
         state = await talk(chat).say("Look it up, please.")
-    assert said in prompts(server)[-1][-1]["content"]
+    told = prompts(server)[-1][-1]["content"]
+    assert said in told
+    assert len(told) < 1_100
+    assert "sk-proj" not in told
     assert last(state) == "Never mind."
 
 
