@@ -64,7 +64,10 @@ def failed(error: ModelError) -> str:
     """Why there is no answer, as the beginning of a sentence."""
     if isinstance(error, OverBudget):
         return "Today's budget for the model is used up"
-    return f"The model did not answer ({type(error).__name__})"
+    status = (
+        f", status {error.data['status']}" if "status" in error.data else ""
+    )  # a 401 says that the key is wrong, or none
+    return f"The model did not answer ({type(error).__name__}{status})"
 
 
 def _thread(messages: Sequence[AnyMessage], most: int) -> list[ChatMessage]:

@@ -213,13 +213,13 @@ async def test_calls_and_hand_offs_end(
 
 @pytest.mark.parametrize(
     ("fail", "name"),
-    [("rate_limit", "ModelRateLimited"), ("server_error", "ModelUnavailable"), ("unauthorized", "ModelUnavailable"),
-     ("wrong_schema", "BadModelAnswer"), ("empty", "BadModelAnswer"), ("drop", "ModelUnavailable")],
+    [("rate_limit", "ModelRateLimited"), ("server_error", "ModelUnavailable, status 500"),
+     ("unauthorized", "ModelUnavailable, status 401"), ("wrong_schema", "BadModelAnswer"), ("empty", "BadModelAnswer"), ("drop", "ModelUnavailable")],
 )  # fmt: skip
 async def test_a_failing_model_leaves_the_memory(
     talk: Callable[..., Talk], scripted: Callable[..., ScriptedOpenAI], fail: str, name: str
 ) -> None:
-    """The reply comes from memory, names the kind of failure, and the turn is remembered all the same."""
+    """The reply comes from memory, names the kind of failure and the endpoint's status, and the turn is remembered all the same."""
     async with model(scripted(fail=fail)) as chat:
         ana = talk(chat)
         state = await ana.say("I am training for the Lisbon marathon.")
