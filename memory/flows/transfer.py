@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 from uuid import uuid4
 
@@ -19,7 +20,6 @@ from muniment.memory.records import Candidate, MemoryId, Revision, Scope, Turn, 
 from muniment.memory.rules.denial import denied
 from muniment.memory.rules.merge import fresh
 from muniment.memory.rules.screen import harmless
-from muniment.memory.rules.words import Kept
 
 Progress = Callable[[int], None]
 _BATCH = 128  # texts that are embedded at once
@@ -231,13 +231,13 @@ def _safe_candidate(house: House, one: Candidate) -> Candidate:
 
 def _redacted(house: House, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """The rows without secrets. What a memory says its turn said, too: no text is looked at twice."""
-    known = Kept(lambda text: text if _harmless(house, text) else str(safe_value(house, text)), len(rows))
+    known = cache(lambda text: text if _harmless(house, text) else str(safe_value(house, text)))
     found = []
     for row in rows:
         said = {}
         for key in _TEXTS.get(row["type"], ()):
             if value := row.get(key):
-                safe = known[value] if isinstance(value, str) else safe_value(house, value)
+                safe = known(value) if isinstance(value, str) else safe_value(house, value)
                 if safe is not value:
                     said[key] = safe
         found.append(row | said if said else row)

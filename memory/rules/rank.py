@@ -20,7 +20,7 @@ from muniment.memory.rules.traits import ASKING, DATED, NAMING
 from muniment.memory.sections import Category, Profile, Recall
 
 _BEHIND = 1e-6
-_Text = tuple[str, frozenset[str]]  # with its lexemes
+_Text = tuple[str, frozenset[str]]  # with its numbers
 _DAY = 86_400.0
 _RELATED = 2
 _TOLD = 0.75  # of what is asked, from which a statement is taken for the answer
@@ -319,16 +319,16 @@ def twins(one: Memory, other: Memory, lens: Lens) -> bool:
 
 
 def _same(one: _Text, other: _Text, least: float) -> bool:
-    return _alike(one[1], other[1], least) and _said(one[0]) == _said(other[0])
+    """Whether two texts say the same. Of nearly the same words, a number is another fact, and a stop word makes a denial.
+
+    What is quickly known is asked first: it takes time to read a text for the first time."""
+    if one[1] != other[1] or not _alike(words.lexeme_set(one[0]), words.lexeme_set(other[0]), least):
+        return False
+    return negated(one[0]) == negated(other[0])
 
 
 def _text(memory: Memory) -> _Text:
-    return memory.text, words.lexeme_set(memory.text)
-
-
-def _said(text: str) -> tuple[bool, frozenset[str]]:
-    """What tells texts of nearly the same words apart: a stop word makes a denial, and a number is another fact."""
-    return negated(text), words.numbers(text)
+    return memory.text, words.numbers(memory.text)
 
 
 def _alike(a: frozenset[str], b: frozenset[str], least: float) -> bool:

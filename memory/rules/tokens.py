@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 
 from muniment.memory.rules.patterns import late
+from muniment.memory.rules.words import Kept
 
 # Words of one token after a space, and of at most two elsewhere or with a capital. Their group says more of them: one token
 # `alone`, that is without a space, or with a `capital` after one, or with an ending after one. With another usual ending
@@ -274,7 +275,6 @@ _RUN = re.compile(rb"_?[A-Zjqxz]|_?[a-ik-pr-wy]+")
 _UNMERGED = re.compile(b"(?=%b)" % b"|".join(b"bw gk gv kf lw mh nw wv yf yh yv".split()))
 # Marks of JSON that are merged wherever they stand: how many tokens fewer they are than marks.
 _MERGED = ((b'": "', 1), (b'", "', 1), (b'"}, {"', 2))
-_MOST, _LONG = 65_536, 32  # words that are kept, bytes of one
 
 
 class _Wide(dict[str, int]):
@@ -315,22 +315,7 @@ def _known() -> Mapping[bytes, int]:
     return costs | {form.encode(): 1 for letter in string.ascii_letters for form in (letter, f"_{letter}")}
 
 
-class _Words(dict[bytes, int]):
-    """The most that a word costs; by its letters where nothing else is known of it. A plain look-up is most of what a count takes,
-    so that what was met is kept beside what is known, until it is very much."""
-
-    def __missing__(self, word: bytes) -> int:
-        cost = sum([(2 * len(run) + 1) // 3 for run in _RUN.findall(word)]) + len(_UNMERGED.findall(word))
-        if len(word) <= _LONG:
-            if len(self) >= _MOST:
-                self.clear()
-                self.update(_KNOWN)
-            self[word] = cost
-        return cost
-
-
 _KNOWN = _known()
-_COSTS = _Words(_KNOWN)
 _WIDE = _Wide(dict.fromkeys(_TWO, 2) | dict.fromkeys(_ONE, 1))
 
 
@@ -355,7 +340,7 @@ def _words(raw: bytes) -> list[bytes]:
 
 
 def _cost(found: list[bytes]) -> int:
-    return sum(map(_COSTS.__getitem__, found))
+    return sum(map(_costs.__getitem__, found))
 
 
 def _marks(text: str, raw: bytes) -> int:
@@ -365,3 +350,14 @@ def _marks(text: str, raw: bytes) -> int:
     spaces = raw.translate(_CLASS).count(b" .")
     wide = 0 if text.isascii() else sum(map(_WIDE.__getitem__, _ASCII.sub("", text)))
     return marks - spaces + wide
+
+
+def _word(word: bytes) -> int:
+    """The most that a word costs; by its letters where nothing else is known of it."""
+    known = _KNOWN.get(word)
+    if known is not None:
+        return known
+    return sum([(2 * len(run) + 1) // 3 for run in _RUN.findall(word)]) + len(_UNMERGED.findall(word))
+
+
+_costs = Kept(_word, most=65_536)

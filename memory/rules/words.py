@@ -46,6 +46,7 @@ _OF_TIME = late(
 )
 _TIMELY = 0  # no dimension: it stands before those of such a word
 Kind = TypeVar("Kind")
+Word = TypeVar("Word", str, bytes)
 _STEMMER = Stemmer.Stemmer("english", 0)  # its own cache is slower than no cache when it is full
 
 STOP = frozenset(
@@ -215,18 +216,21 @@ CJK_STOP = frozenset(
 _CJK_LITTLE = frozenset("谁哪吗呢什么怎几我你您的了是吧啊呀嘛叫个")
 
 
-class Kept(dict[str, Kind]):
-    """What a function makes of a word, kept for the next time; emptied when it is full. Found in half of the time that
-    `lru_cache` takes, which puts its words in a new order every time."""
+class Kept(dict[Word, Kind]):
+    """What a function makes of a word, kept for the next time, unless the word is too long; emptied when it is full. Found in half of
+    the time that `lru_cache` takes, which puts its words in a new order every time."""
 
-    def __init__(self, make: Callable[[str], Kind], most: int = 32_768) -> None:
+    def __init__(self, make: Callable[[Word], Kind], most: int = 32_768, longest: int = _LONGEST_WORD) -> None:
         super().__init__()
-        self._make, self._most = make, most
+        self._make: Callable[[Word], Kind] = make
+        self._most, self._longest = most, longest
 
-    def __missing__(self, word: str) -> Kind:
-        if len(self) >= self._most:
-            self.clear()
-        found = self[word] = self._make(word)
+    def __missing__(self, word: Word) -> Kind:
+        found = self._make(word)
+        if len(word) <= self._longest:
+            if len(self) >= self._most:
+                self.clear()
+            self[word] = found
         return found
 
 
@@ -279,6 +283,8 @@ def _runs(text: str) -> list[str]:
 
 
 def _of_run(run: str) -> tuple[str, ...]:
+    if run.isascii() and run.isalpha() and len(run) <= _LONGEST_WORD:
+        return () if run in STOP else (stem(run),)
     if _IS_CJK.match(run):
         pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]
         return tuple(pair for pair in pairs if pair not in CJK_STOP)
