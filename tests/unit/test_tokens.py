@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from rs_bpe.bpe import openai
 
-from muniment.memory.rules import render, tokens
+from muniment.memory.rules import render, tokens, words
 
 REAL = (openai.cl100k_base(), openai.o200k_base())
 KNOWN = [word.decode().replace("_", " ") for word in tokens._KNOWN]
@@ -98,3 +98,20 @@ def test_a_payload_is_not_far_below_its_bound(texts: list[str], ratio: float) ->
     """The bound leaves room for what people say, not only for the worst that can be said."""
     assert tokens.count(payload(texts)) <= ratio * len(REAL[1].encode(payload(texts)))
     assert tokens.count(" ".join(texts)) <= ratio * len(REAL[1].encode(" ".join(texts)))
+
+
+def test_what_is_kept_of_words_is_bounded() -> None:
+    """Neither very long words nor very many are held for ever."""
+    made: list[str] = []
+
+    def make(word: str) -> int:
+        made.append(word)
+        return len(word)
+
+    kept = words.Kept(make, most=3, longest=5)
+    assert [kept[word] for word in ("one", "two", "one", "longer", "longer")] == [3, 3, 3, 6, 6]
+    assert made == ["one", "two", "longer", "longer"]
+    assert [kept[word] for word in ("three", "four", "one")] == [5, 4, 3]
+    assert list(kept) == ["four", "one"]
+    assert tokens.count("x" * 1_000) == tokens.count("x" * 1_000) > 600
+    assert all(len(word) <= 64 for word in tokens._costs)
