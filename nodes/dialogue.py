@@ -64,9 +64,8 @@ def failed(error: ModelError) -> str:
     """Why there is no answer, as the beginning of a sentence."""
     if isinstance(error, OverBudget):
         return "Today's budget for the model is used up"
-    status = (
-        f", status {error.data['status']}" if "status" in error.data else ""
-    )  # a 401 says that the key is wrong, or none
+    # A 401 says that the key is wrong, or that there is none.
+    status = f", status {error.data['status']}" if "status" in error.data else ""
     return f"The model did not answer ({type(error).__name__}{status})"
 
 
