@@ -141,7 +141,7 @@ def make_reranker(settings: Settings, embedder: Embedder) -> Reranker | None:
     if not settings.recall.rerank:
         return None
     from muniment.memory.models.embedders import OnnxEmbedder  # noqa: PLC0415 - onnxruntime is slow to import
-    from muniment.memory.models.rerank import TokenReranker  # noqa: PLC0415 - as above
+    from muniment.memory.models.rerank import TokenReranker  # noqa: PLC0415 - it loads the one above
 
     if not isinstance(embedder, OnnxEmbedder):
         raise BadConfig(

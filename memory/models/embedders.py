@@ -155,7 +155,7 @@ class OnnxEmbedder:
         with self._loading:
             if self._loaded is None:
                 # Slow to import: not in the event loop, and not for those who embed elsewhere.
-                import onnxruntime  # type: ignore[import-untyped] # noqa: PLC0415
+                import onnxruntime  # type: ignore[import-untyped] # noqa: PLC0415 - nor has it types
                 from tokenizers import Tokenizer  # noqa: PLC0415
 
                 folder = fetch(self._folder)

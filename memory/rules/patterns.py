@@ -30,5 +30,5 @@ class _Late:
             raise AttributeError(name)
         compiled = re.compile(self.pattern, self._flags)
         self.__dict__ |= {use: getattr(compiled, use) for use in dir(compiled) if not use.startswith("_")}
-        self.__class__ = _Used  # type: ignore[assignment]
+        self.__class__ = _Used  # type: ignore[assignment]  # mypy knows no object that changes its class
         return getattr(compiled, name)

@@ -142,7 +142,7 @@ class TestVectors:
 
     async def test_the_bits_are_those_of_the_model_run_by_hand(self, files: Path, embedder: OnnxEmbedder) -> None:
         """One text alone in a session with nothing set, first token, length 1; a document has no prefix."""
-        import onnxruntime  # type: ignore[import-untyped]
+        import onnxruntime  # type: ignore[import-untyped]  # it has no types
         from tokenizers import Tokenizer
 
         session = onnxruntime.InferenceSession(str(files / MODEL_FILE), providers=["CPUExecutionProvider"])

@@ -40,7 +40,7 @@ async def reranker() -> AsyncIterator[TokenReranker]:
 
 def by_hand(question: str, texts: list[str]) -> list[float]:
     """The formula, written out: every token's best cosine, each counted by its IDF among the texts."""
-    import onnxruntime  # type: ignore[import-untyped]
+    import onnxruntime  # type: ignore[import-untyped]  # it has no types
 
     files = fetch(CACHE)
     session = onnxruntime.InferenceSession(str(files / MODEL_FILE))
