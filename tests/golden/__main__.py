@@ -3,40 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
-import psycopg
-from psycopg import sql
-from psycopg.conninfo import make_conninfo
-
-from muniment.memory.stores import migrate, server
 from tests.golden import inputs
-
-
-@contextmanager
-def databases() -> Iterator[str]:
-    """The address of a throw-away server."""
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        home.chmod(0o711)
-        try:
-            yield asyncio.run(server.ensure(home, fsync=False))
-        finally:
-            asyncio.run(server.stop(home))
-
-
-def database(url: str, name: str) -> str:
-    """The address of a new migrated database."""
-    with psycopg.connect(url, autocommit=True) as conn:
-        conn.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
-    made = make_conninfo(url, dbname=name)
-    asyncio.run(migrate.migrate(made))
-    return made
 
 
 def main() -> None:
@@ -54,8 +23,8 @@ def main() -> None:
     made = {name: make() for name, make in areas.PURE.items() if name in wanted}
     stored = {name: make for name, make in areas.STORED.items() if name in wanted}
     if stored:
-        with databases() as url:
-            made |= {name: make(database(url, f"golden_{n}")) for n, (name, make) in enumerate(stored.items())}
+        with areas.server() as database:
+            made |= {name: make(database()) for name, make in stored.items()}
     for name, text in made.items():
         path = inputs.HERE / "outputs" / name
         path.parent.mkdir(exist_ok=True)

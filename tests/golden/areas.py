@@ -32,7 +32,7 @@ def _texts() -> list[str]:
 
 def _lines(found: Iterable[tuple[object, Mapping[str, Any]]]) -> str:
     """A line for each input of which something is said, with its place among those of its sort."""
-    rows = ({"#": place} | said for place, said in found if said)
+    rows = ({"#": place, **said} for place, said in found if said)
     return "".join(json.dumps(row, ensure_ascii=False, separators=(",", ":")) + "\n" for row in rows)
 
 
@@ -60,6 +60,7 @@ def _episodes() -> str:
     return _lines((place, subjects.episodes(texts[place : place + _ROW])) for place in rows)
 
 
+server = surfaces.server
 # What needs nothing but the inputs.
 PURE: Mapping[str, Callable[[], str]] = {
     **{f"{read.__name__}.jsonl": partial(_of_texts, read, every) for read, every in subjects.TEXTS.items()},
@@ -76,5 +77,6 @@ PURE: Mapping[str, Callable[[], str]] = {
 STORED: Mapping[str, Callable[[str], str]] = {
     "schema.sql": surfaces.database,
     "search.jsonl": lambda url: surfaces.found(url, records("memory"), records("question")),
-    "conversation.jsonl": lambda url: surfaces.learnt(url, records("turn")),
+    "conversation.jsonl": lambda url: surfaces.learnt(url, records("turn"), model=False),
+    "conversation_with_a_model.jsonl": lambda url: surfaces.learnt(url, records("turn"), model=True),
 }

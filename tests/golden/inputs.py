@@ -74,7 +74,7 @@ def _of_data() -> Iterator[str]:
     for line in (DATA / "pairs.jsonl").read_text(encoding="utf-8").splitlines():
         pair = json.loads(line)
         yield from (pair["a"]["statement"], pair["b"]["statement"])
-    phrases = [one for one in _strings(yaml.safe_load((DATA / "doubles.yaml").read_text(encoding="utf-8")))]
+    phrases = list(_strings(yaml.safe_load((DATA / "doubles.yaml").read_text(encoding="utf-8"))))
     yield from (one.replace("{p}", "The user") for one in phrases[::EVERY_PHRASE] if len(one.split()) > 1)
 
 

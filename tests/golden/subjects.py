@@ -16,8 +16,8 @@ from uuid import UUID
 from muniment.memory.models.fakes import hash_vector
 from muniment.memory.records import Candidate, Fact, Memory, MemoryId, Neighbour, Scope, Turn, TurnId
 from muniment.memory.rules import (
-    aspects,
     asked,
+    aspects,
     consent,
     consolidate,
     dates,
@@ -156,11 +156,8 @@ def imported_lines(text: str) -> Plain:
 
 
 def gates(text: str) -> Plain:
-    """Why a message is passed over, what answer it is to a question, and whether it is told from a plain one."""
-    roles = ("user", "assistant")
-    yes = consent.yes_or_no(text)
-    return told(skip=[gate.skip(text, role) or "" for role in roles] if gate.skip(text, "user") else None,
-                yes=yes)  # fmt: skip
+    """Why a message is passed over, and what answer it is to a question."""
+    return told(skip=gate.skip(text, "user"), reply=gate.skip(text, "assistant"), yes=consent.yes_or_no(text))
 
 
 def dates_read(text: str) -> Plain:

@@ -10,16 +10,22 @@ import io
 import json
 import os
 import re
+import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 from unittest import mock
+from uuid import uuid4
 
+import psycopg
 import yaml
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
 from pydantic import TypeAdapter
 
 import muniment
@@ -32,10 +38,11 @@ from muniment.memory.engine import Memory
 from muniment.memory.models.fakes import FixedClock, HashEmbedder, ScriptedChat
 from muniment.memory.records import Candidate, Query, Scope, Turn
 from muniment.memory.settings import load
+from muniment.memory.stores import migrate, server as stores
 from muniment.nodes import tools
 from muniment.nodes.state import Input, State, Who
 from tests import engine, schema
-from tests.golden.subjects import NOW, SETTINGS, told
+from tests.golden.subjects import NOW, SETTINGS, digest, told
 
 Record = Mapping[str, Any]
 AGENT = "supervisor"
@@ -162,6 +169,27 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
+@contextlib.contextmanager
+def server() -> Iterator[Callable[[], str]]:
+    """A throw-away server, as what makes a migrated database and gives its address."""
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        home.chmod(0o711)  # the account that runs a root session's Postgres has to pass
+        try:
+            yield partial(_migrated, asyncio.run(stores.ensure(home, fsync=False)))
+        finally:
+            asyncio.run(stores.stop(home))
+
+
+def _migrated(url: str) -> str:
+    name = f"golden_{uuid4().hex}"
+    with psycopg.connect(url, autocommit=True) as conn:
+        conn.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+    made = make_conninfo(url, dbname=name)
+    asyncio.run(migrate.migrate(made))
+    return made
+
+
 def database(url: str) -> str:
     """The schema that the migrations come to."""
     return schema.dump(url)
@@ -175,9 +203,37 @@ def found(url: str, memories: Sequence[Record], questions: Sequence[Record]) -> 
     return _run(_found(url, memories, questions))
 
 
-def learnt(url: str, turns: Sequence[Record]) -> str:
-    """What becomes of a conversation turn by turn, and what is kept in the end."""
-    return _run(_learnt(url, turns))
+def learnt(url: str, turns: Sequence[Record], *, model: bool) -> str:
+    """What becomes of a conversation turn by turn, and what is kept in the end; with a model that has read it, too."""
+    return _run(_learnt(url, turns, _Reader(turns) if model else None))
+
+
+class _Reader:
+    """A model that answers a request for the statements of a turn as the inputs have it; it knows what it was asked last."""
+
+    def __init__(self, turns: Sequence[Record]) -> None:
+        self.turns = {redact(raw["text"]): raw for raw in turns}
+        self.prompt = ""
+
+    def __call__(self, messages: Sequence[Any], _tools: Sequence[Any]) -> str:
+        self.prompt = digest([[one.role, one.content] for one in messages])
+        asked = json.loads(next(one.content for one in reversed(messages) if one.role == "user"))
+        shown = {one["turn"]: self.turns.get(one["text"]) for one in asked["conversation"]}
+        numbers = {raw["id"]: number for number, raw in shown.items() if raw}
+        read = [raw for number in asked["extract_from"] if (raw := shown[number])]
+        facts = [
+            {**_DEFAULTS, **fact, "turns": [numbers[one] for one in fact.get("turns", [raw["id"]]) if one in numbers]}
+            for raw in read
+            for fact in raw.get("answer", ())
+        ]
+        return json.dumps({"facts": facts}, ensure_ascii=False)
+
+
+_DEFAULTS: Record = {
+    "subject": "user", "negated": False, "single": False, "event_time": None, "persons": [], "entities": [],
+    "location": None, "topic": None, "importance": 3, "confidence": 0.9,
+}  # fmt: skip
+redact = bootstrap.redactor(SETTINGS)
 
 
 def _run(steps: Any) -> str:
@@ -241,10 +297,11 @@ def _short(answer: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
-async def _learnt(url: str, turns: Sequence[Record]) -> Any:
+async def _learnt(url: str, turns: Sequence[Record], reader: _Reader | None) -> Any:
     clock = FixedClock(datetime.fromisoformat(turns[0]["at"]))
     scope = Scope(owner="nina", thread="t", session="t", agent=AGENT)
-    async with engine.engine(url, clock=clock) as memory:
+    model = None if reader is None else ScriptedChat(reader, name="reader")
+    async with engine.engine(url, clock=clock, model=model) as memory:
         for raw in turns:
             at = datetime.fromisoformat(raw["at"])
             clock.advance((at - clock.now()).total_seconds())
@@ -262,12 +319,14 @@ async def _learnt(url: str, turns: Sequence[Record]) -> Any:
                     "ask": list(map(wire.request, receipt.asked)),
                 }
             await memory.record(scope, [turn])
+            if reader is not None and turn.role == "user" and raw.get("answer"):
+                line |= {"read": wire.receipt(await memory.extract(scope, turn.id)), "prompt": reader.prompt}
             yield line
-        async for line in _in_the_end(memory, scope, clock):
+        async for line in _in_the_end(memory, scope, clock, with_model=reader is not None):
             yield line
 
 
-async def _in_the_end(memory: Memory, scope: Scope, clock: FixedClock) -> Any:
+async def _in_the_end(memory: Memory, scope: Scope, clock: FixedClock, *, with_model: bool) -> Any:
     clock.advance(timedelta(hours=1).total_seconds())
     yield {"captured": wire.receipt(await memory.capture(scope))}
     waiting = await memory.consents(scope)
@@ -275,8 +334,9 @@ async def _in_the_end(memory: Memory, scope: Scope, clock: FixedClock) -> Any:
     yield {"decided": wire.receipt(decided)}
     for text in ("I like rowing on the Maas", "My sister is called 若兰", "The Wi-Fi password is hunter22"):
         yield {"remember": text, "did": await _remembered(memory, scope, text)}
-    run_ = await memory.consolidate(scope)
-    yield {"consolidated": run_ is not None and _counts(run_)}
+    if not with_model:
+        run_ = await memory.consolidate(scope)
+        yield {"consolidated": run_ is not None and _counts(run_)}
     for one in await memory.list(scope, states=("active", "pending", "superseded", "soft_deleted"), limit=500):
         yield {"kept": wire.memory(one)}
     for entry in await memory.history(scope, limit=500):
