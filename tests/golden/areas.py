@@ -11,7 +11,7 @@ from typing import Any
 from tests.golden import inputs, subjects, surfaces
 
 _ROW = 8  # texts that are taken for the messages of a day or two
-_EVERY_ROW, _EVERY_NEIGHBOUR = 3, 3  # of the rows and the neighbours one in so many is looked at
+_EVERY_ROW, _EVERY_NEIGHBOUR = 6, 6  # of the rows and the neighbours one in so many is looked at
 _SHORT = 160
 
 

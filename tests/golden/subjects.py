@@ -235,7 +235,7 @@ def questions(text: str) -> Plain:
     return told(
         t=" ".join(wanted.terms(text)), all=_unless(words.terms(text), wanted.terms(text)), names=wanted.names(text),
         p=parts, w=found.weight, when=found.when or None, own=found.own or None, fam=found.family,
-        me=asked.mine(text) or None, who=wanted.for_a_name(text) or None, h=digest(asked.hints(text, 64)),
+        me=asked.mine(text) or None, who=wanted.for_a_name(text) or None, h=digest(asked.hints(text, 1000)),
         sp=digest(words.spoken(text)),
     )  # fmt: skip
 
@@ -266,8 +266,8 @@ def procedures(text: str) -> Plain:
 
 # With how many texts there are to one that is read: what is slow, or says much, reads some of them.
 TEXTS: Mapping[Callable[[str], Plain], int] = {
-    extraction: 1, asked_to_remember: 4, imported_lines: 4, gates: 1, dates_read: 1, redaction: 1, validation: 1, suspicion: 1,
-    sizes: 1, questions: 2, statements: 2, procedures: 2,
+    extraction: 1, asked_to_remember: 6, imported_lines: 6, gates: 1, dates_read: 1, redaction: 1, validation: 1, suspicion: 1,
+    sizes: 2, questions: 2, statements: 2, procedures: 2,
 }  # fmt: skip
 
 
