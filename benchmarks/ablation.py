@@ -1,5 +1,4 @@
-"""What each ingredient of the score brings: the questions of LoCoMo conversations with all of them, without each, and with the
-reranker, which is off in the settings.
+"""What each ingredient of the score brings: the questions of LoCoMo conversations with all of them, and without each.
 
 python -m benchmarks.ablation FILE [--json] [--limit N]
 
@@ -11,8 +10,7 @@ it is computed from the parts of the score.
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -23,15 +21,12 @@ import numpy.typing as npt
 from rich.table import Table
 
 from benchmarks import harness, recall
-from muniment.memory import bootstrap
 from muniment.memory.engine import Memory
 from muniment.memory.flows import recall as reads
 from muniment.memory.flows.house import House
-from muniment.memory.ports import Reranker
 from muniment.memory.records import Query, evolve
 from muniment.memory.rules import rank
 from muniment.memory.sections import Recall
-from muniment.memory.settings import DEFAULT_EMBEDDER
 
 ALL = "all"
 PARTS = {
@@ -48,7 +43,6 @@ SHARES = (0.0, -0.1, 0.1)
 MULTIPLES = (1.0, 0.0, 0.5, 1.5)
 TUNED = ("actor", "period", "dated", "asking", "name")
 EVERY = 10**9  # candidates
-RERANKED = 16
 
 Floats = npt.NDArray[np.float64]
 
@@ -70,15 +64,14 @@ async def measure(file: Path, limit: int | None) -> dict[str, Any]:
     async with recall.imported(file, limit) as world:
         house, total = world.memory.house, sum(len(talk.questions) for talk in world.talks)
         scores: dict[str, list[recall.Score]] = {}
-        memories = {name: beside(house, changed) for name, changed in variants(house.settings.recall).items()}
-        async with reranking(house) as more:
-            for name, memory in (memories | more).items():
-                with harness.bar(name, total) as tick:
-                    scores[name] = await harness.together(
-                        [(memory, talk, question) for talk in world.talks for question in talk.questions],
-                        lambda one: recall.ask(one[0], one[1].scope, one[1].name, one[2]),
-                        tick,
-                    )
+        for name, changed in variants(house.settings.recall).items():
+            memory = beside(house, changed)
+            with harness.bar(name, total) as tick:
+                scores[name] = await harness.together(
+                    [(memory, talk, question) for talk in world.talks for question in talk.questions],
+                    lambda one: recall.ask(one[0], one[1].scope, one[1].name, one[2]),
+                    tick,
+                )
         with harness.bar("every memory's signals", total) as tick:
             seen = await harness.together(
                 [(talk, question) for talk in world.talks for question in talk.questions],
@@ -100,28 +93,10 @@ def variants(all_on: Recall) -> dict[str, Recall]:
     return found
 
 
-@asynccontextmanager
-async def reranking(house: House) -> AsyncIterator[dict[str, Memory]]:
-    """The variant that is off in the settings, where the embedder has it."""
-    if house.embedder.name != DEFAULT_EMBEDDER:
-        yield {}
-        return
-    changed = house.settings.recall.model_copy(update={"rerank": RERANKED})
-    own = house.settings.model_copy(update={"recall": changed})
-    embedder = bootstrap.make_embedder(own)
-    reranker = bootstrap.make_reranker(own, embedder)
-    assert reranker is not None
-    try:
-        yield {f"with rerank {RERANKED}": beside(house, changed, reranker)}
-    finally:
-        await reranker.close()
-        await embedder.close()
-
-
-def beside(house: House, changed: Recall, reranker: Reranker | None = None) -> Memory:
+def beside(house: House, changed: Recall) -> Memory:
     """An engine with other settings on the same database and embedder, which are not its to close."""
     own = house.settings.model_copy(update={"recall": changed})
-    return Memory(House(store=house.store, embedder=house.embedder, clock=house.clock, settings=own, reranker=reranker))
+    return Memory(House(store=house.store, embedder=house.embedder, clock=house.clock, settings=own))
 
 
 async def signals(house: House, talk: recall.Talk, question: recall.Question) -> Signals:

@@ -113,8 +113,7 @@ class Once:
 
 def asking(own: settings.Settings) -> Memory:
     """An engine that reads each question once."""
-    embedder = bootstrap.make_embedder(own)
-    return bootstrap.memory(own, embedder=Once(embedder), reranker=bootstrap.make_reranker(own, embedder))
+    return bootstrap.memory(own, embedder=Once(bootstrap.make_embedder(own)))
 
 
 def parse(raw: str) -> tuple[list[str], bool]:

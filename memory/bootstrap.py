@@ -17,7 +17,7 @@ from muniment.memory.flows.house import House, redactor_of
 from muniment.memory.flows.tend import Rounds
 from muniment.memory.flows.work import Told, Worker
 from muniment.memory.models.clock import SystemClock
-from muniment.memory.ports import ChatModel, Clock, Embedder, Reranker
+from muniment.memory.ports import ChatModel, Clock, Embedder
 from muniment.memory.settings import DEFAULT_EMBEDDER, HASH_EMBEDDER, OPENAI, Settings, load
 from muniment.memory.stores import reach, scrubbing, server
 from muniment.memory.stores.migrate import migrate
@@ -36,7 +36,6 @@ def memory(
     embedder: Embedder | None = None,
     clock: Clock | None = None,
     model: ChatModel | None = None,
-    reranker: Reranker | None = None,
 ) -> Memory:
     """An engine that opens itself on first use; no I/O here. Without a `model` it takes the one that the settings name.
 
@@ -56,7 +55,6 @@ def memory(
             settings=settings,
             model=asked,
             batches=batch_model(asked),
-            reranker=reranker or make_reranker(settings, chosen),
         )
     )
 
@@ -133,22 +131,6 @@ def make_embedder(settings: Settings) -> Embedder:
     raise BadConfig(
         f"MUNIMENT_EMBEDDER: unknown embedder {name!r}; allowed: {DEFAULT_EMBEDDER}, {OPENAI}MODEL, {HASH_EMBEDDER}"
     )
-
-
-def make_reranker(settings: Settings, embedder: Embedder) -> Reranker | None:
-    """What compares the best candidates token by token, if `recall.rerank` wants it. Raises BadConfig beside any embedder but the
-    offline one, whose model it is."""
-    if not settings.recall.rerank:
-        return None
-    from muniment.memory.models.embedders import OnnxEmbedder  # noqa: PLC0415 - onnxruntime is slow to import
-    from muniment.memory.models.rerank import TokenReranker  # noqa: PLC0415 - it loads the one above
-
-    if not isinstance(embedder, OnnxEmbedder):
-        raise BadConfig(
-            f"recall.rerank: 0 wanted with {type(embedder).__name__} ({embedder.name}); only OnnxEmbedder "
-            f"({DEFAULT_EMBEDDER}) can rerank"
-        )
-    return TokenReranker(embedder)
 
 
 def chat_model(settings: Settings) -> ChatModel | None:

@@ -59,7 +59,4 @@ class Found:
     # Only when asked to explain: the place in each channel, from 1, and the words of the query that the memory has.
     ranks: dict[str, int] = field(default_factory=dict)
     words: tuple[str, ...] = ()
-    alike: float | None = (
-        None  # to the query token by token, on the scale of the cosine; None where it was not compared
-    )
     traits: tuple[float, ...] = (0.0, 0.0, 0.0)  # DATED, ASKING, NAMING of `rules/traits.py`

@@ -64,14 +64,6 @@ class Embedder(Protocol):
     async def close(self) -> None: ...
 
 
-class Reranker(Protocol):
-    """Compares texts with a question more closely than by a vector of each: how alike they are, on the scale of the cosine."""
-
-    async def alike(self, question: str, texts: Sequence[str]) -> list[float]: ...
-
-    async def close(self) -> None: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
     """A model's wish to call a tool; `arguments` are parsed JSON."""

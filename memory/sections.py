@@ -81,8 +81,6 @@ class Recall(Part):
     others_penalty: Share
     keyword_relevance: Positive
     strange_penalty: Share
-    rerank: Annotated[int, Field(ge=0, le=200)]
-    rerank_share: Share
 
 
 class DeltaHeader(Part):

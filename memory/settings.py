@@ -107,7 +107,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     named = env.path("MUNIMENT_CONFIG")
     source = _Source(default, parse(str(named), read_file(named)) if named else None)
     try:
-        content = _Content.model_validate(source.tree)
+        content = _Content.model_validate(_without_retired(source))
     except ValidationError as error:
         _refuse(source, error)
     categories, allowlists = _categories(source, content), _allowlists(source, content)
@@ -209,6 +209,30 @@ def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     both = {key: _merged(base[key], over[key]) for key in base.keys() & over.keys()
             if isinstance(base[key], dict) and isinstance(over[key], dict)}  # fmt: skip
     return base | over | both
+
+
+# Keys of former versions, which a file may still name. A key with a text accepts only 0 and off, and the text is the end
+# of the refusal of any other value. A key with None accepts any value, since it has no effect by itself.
+_RETIRED: dict[tuple[str, str], str | None] = {
+    ("recall", "rerank"): "allowed: 0, since the reranker was removed; delete this key and recall.rerank_share",
+    ("recall", "rerank_share"): None,
+}
+
+
+def _without_retired(source: _Source) -> dict[str, Any]:
+    """The tree of both files without the keys of former versions.
+
+    Raises BadConfig if one of them asks for what was removed."""
+    tree = dict(source.tree)
+    for path, refused in _RETIRED.items():
+        section, key = path
+        part = tree.get(section)
+        if not isinstance(part, dict) or key not in part:
+            continue
+        if refused is not None and part[key] not in (0, False):
+            raise source.bad(path, f"is {shape(part[key])}; {refused}")
+        tree[section] = {name: value for name, value in part.items() if name != key}
+    return tree
 
 
 # What the files must say

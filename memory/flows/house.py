@@ -18,7 +18,7 @@ from muniment.memory.batches import BatchModel
 from muniment.memory.errors import BadConfig, BadInput
 from muniment.memory.flows.touch import Touches
 from muniment.memory.plan import OpsEvent, Settlement
-from muniment.memory.ports import ChatModel, Clock, Embedder, Reranker, Store
+from muniment.memory.ports import ChatModel, Clock, Embedder, Store
 from muniment.memory.records import Hit, MemoryId, Reader, Scope, SpaceId, Turn
 from muniment.memory.rules.denial import denied
 from muniment.memory.rules.forgetting import mark, terms
@@ -58,7 +58,6 @@ class House:
         settings: Settings,
         model: ChatModel | None = None,
         batches: BatchModel | None = None,
-        reranker: Reranker | None = None,
     ) -> None:
         self.store = store
         self.embedder = embedder
@@ -66,7 +65,6 @@ class House:
         self.settings = settings
         self.model = model
         self.batches = batches  # the model's batch endpoint, if it has one
-        self.reranker = reranker  # if `recall.rerank` wants one
         self.redact = redactor_of(settings.redact)
         # A thread goes to its model again with every turn: what was redacted once is not read again.
         self.resaid = lru_cache(maxsize=_RESAID)(self.redact)
@@ -127,8 +125,6 @@ class House:
             with suppress(TimeoutError):
                 await asyncio.wait_for(asyncio.gather(writing, return_exceptions=True), LAST_SECONDS)
             await self.store.close()
-            if self.reranker is not None:
-                await self.reranker.close()
             await self.embedder.close()
             if self.model is not None:
                 await self.model.close()

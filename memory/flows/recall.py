@@ -20,7 +20,7 @@ from muniment.memory.rules import gate, render, wanted, words
 from muniment.memory.rules.asked import asked, hints, mine
 from muniment.memory.rules.pack import Piece, Whole, as_json, pack
 from muniment.memory.rules.procedure import CATEGORY
-from muniment.memory.rules.rank import Lens, gate_among, rank, related, scored, spoken_among, weights
+from muniment.memory.rules.rank import Lens, gate_among, rank, related, spoken_among, weights
 
 _MOST = 1_000  # candidates from which an answer is not looked for among more
 _MOST_HINTS = 1_000  # lists of a large space that are looked into
@@ -78,7 +78,6 @@ async def read(house: House, reader: Reader, asked: Query, search: Search) -> Re
             to_the_end=asked.explain,
         )
         lens = _lens(house, reader.scope, asked.text, search, sight, asked.threshold)
-        sight = await _compared(house, sight, lens)
         kept, spent, left = _kept(house, sight, lens, room)
         if len(sight.found) < search.candidates or not _starved(search, kept, left, asked.top_k):
             break
@@ -116,8 +115,7 @@ async def brief(house: House, scope: Scope, agent: str, text: str, as_of: Revisi
         return render.fence("\n".join(filter(None, [header, *map(render.point, kept)])))
 
     room = Room(top_k=recall.context_bullets, budget=budget, piece=render.point, whole=block)
-    lens = _lens(house, scope, text, search, sight, None)
-    kept, _, _ = _kept(house, await _compared(house, sight, lens), lens, room)
+    kept, _, _ = _kept(house, sight, _lens(house, scope, text, search, sight, None), room)
     if as_of is None:
         house.noticed(scope, kept)
     await _searched(house, scope, kept)
@@ -158,18 +156,6 @@ class Room:
             whole=self.whole,
             to_the_end=self.to_the_end,
         )
-
-
-async def _compared(house: House, sight: Sight, lens: Lens) -> Sight:
-    """The sight with the best of what was found compared with the query token by token, where the settings want that."""
-    scripts, most = house.profile.scripts, house.settings.recall.rerank
-    if house.reranker is None or not words.legible(scripts, lens.query):
-        return sight
-    best = [hit.memory for hit in scored(sight.found, lens)[:most]]
-    read = [memory for memory in best if words.legible(scripts, memory.text)]
-    likeness = await house.reranker.alike(lens.query, [memory.text for memory in read])
-    alike = {memory.id: one for memory, one in zip(read, likeness, strict=True)}
-    return evolve(sight, found=tuple(evolve(one, alike=alike.get(one.memory.id)) for one in sight.found))
 
 
 def _kept(house: House, sight: Sight, lens: Lens, room: Room) -> tuple[list[Hit], int, list[Omission]]:
@@ -274,9 +260,7 @@ async def prepare(house: House, asked: Query, categories: tuple[str, ...]) -> Se
         terms=wanted.terms(text),
         categories=categories,
         filters=asked.filters,
-        candidates=max(
-            recall.candidates_own if weighed.own else recall.candidates, 5 * asked.top_k // 4, recall.rerank
-        ),
+        candidates=max(recall.candidates_own if weighed.own else recall.candidates, 5 * asked.top_k // 4),
         weights=weighed,
         hints=hints(text, _MOST_HINTS) if weighed.own and recall.hint_boost else frozenset(),
         periods=wanted.periods(text, house.clock.now()) if recall.period_boost else (),

@@ -25,7 +25,7 @@ from muniment.memory.errors import (
     ModelUnavailable,
 )
 from muniment.memory.models.fetch import MODEL_FILE, TOKENIZER_FILE, fetch
-from muniment.memory.models.sharing import Batch, Sharing, TextCache, tidy
+from muniment.memory.models.sharing import Batch, Sharing, VectorCache
 from muniment.memory.records import Vector
 
 if TYPE_CHECKING:
@@ -59,13 +59,6 @@ class _Loaded(NamedTuple):
     marked: int
 
 
-class Tokens(NamedTuple):
-    """The tokens of a text by their ids, and the unit vector of each in its sentence: (tokens, 384)."""
-
-    ids: tuple[int, ...]
-    vectors: npt.NDArray[np.float16]
-
-
 class OnnxEmbedder:
     """bge-small-en-v1.5, int8, in this process: 384 dimensions, 512 tokens, no network once its files are there.
 
@@ -90,7 +83,7 @@ class OnnxEmbedder:
         return ONNX_NAME
 
     @property
-    def cache(self) -> TextCache[Vector]:
+    def cache(self) -> VectorCache:
         """The vectors at hand, a question's by its words with the prefix; counts its `hits` and `misses`."""
         return self._sharing.cache
 
@@ -134,22 +127,14 @@ class OnnxEmbedder:
         self._start()
 
     def _run(self, text: str) -> Vector:
+        """One text at a time: the int8 model scales by the whole tensor, so neighbours in a batch would change it."""
         model = self._load()
         tokens: list[int] = model.tokenizer.encode(text).ids
         if text.startswith(QUERY_PREFIX.rstrip()) and model.wordless.issuperset(tokens[model.marked : -1]):
             return _fixed(np.zeros(ONNX_DIMENSIONS, dtype=np.float32))
-        return _unit(_states(model.session, tokens)[0])
-
-    def tokens(self, text: str, most: int) -> Tokens:
-        """The first `most` tokens of a text, read together, but for those that say nothing. Blocks, in whichever thread."""
-        model = self._load()
-        read: list[int] = model.tokenizer.encode(tidy(text)).ids
-        if len(read) > most + 2:
-            read = [*read[: most + 1], read[-1]]
-        said = [at for at, token in enumerate(read[1:-1], 1) if token not in model.wordless]
-        states = _states(model.session, read)[said]
-        units = states / np.linalg.norm(states, axis=1, keepdims=True)
-        return Tokens(tuple(read[at] for at in said), units.astype(np.float16))
+        ids = np.array([tokens], dtype=np.int64)
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        return _unit(model.session.run(None, feed)[0][0, 0])
 
     def _load(self) -> _Loaded:
         with self._loading:
@@ -171,15 +156,6 @@ class OnnxEmbedder:
                 marked = len(tokenizer.encode(QUERY_PREFIX).ids) - 1
                 self._loaded = _Loaded(session, tokenizer, _wordless(tokenizer), marked)
             return self._loaded
-
-
-def _states(session: _Session, tokens: Sequence[int]) -> npt.NDArray[np.float32]:
-    """What the model makes of each token. One text at a time: the int8 model scales by the whole tensor, so neighbours in a batch
-    would change it."""
-    ids = np.array([tokens], dtype=np.int64)
-    feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-    states: npt.NDArray[np.float32] = session.run(None, feed)[0][0]
-    return states
 
 
 def _wordless(tokenizer: Tokenizer) -> frozenset[int]:
@@ -234,7 +210,7 @@ class OpenAIEmbedder:
         return self._model
 
     @property
-    def cache(self) -> TextCache[Vector]:
+    def cache(self) -> VectorCache:
         """The vectors at hand; counts its `hits` and `misses`."""
         return self._sharing.cache
 

@@ -8,12 +8,11 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from hashlib import blake2b
-from typing import Generic, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from muniment.memory.errors import ModelUnavailable
 from muniment.memory.records import Vector
 
-Made = TypeVar("Made")
 CACHED = 1024
 # 512 tokens of prose are about 2,500 characters: what is cut here would be cut by the tokenizer, at a higher price.
 MAX_CHARS = 8_000
@@ -24,36 +23,36 @@ PORTION_CHARS = 64_000
 ROUND = 16  # of so many choices one begins at small calls and one at bulk, that nobody starves
 
 
-class TextCache(Generic[Made]):
-    """What was made of the last texts, by their hash: bounded, thread-safe, holds no text."""
+class VectorCache:
+    """The last vectors by the hash of their text: bounded, thread-safe, holds no text."""
 
     def __init__(self, size: int = CACHED) -> None:
         self.hits = self.misses = 0
         self._size = size
-        self._made: OrderedDict[bytes, Made] = OrderedDict()
+        self._vectors: OrderedDict[bytes, Vector] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, text: str) -> Made | None:
+    def get(self, text: str) -> Vector | None:
         key = _key(text)
         with self._lock:
-            made = self._made.get(key)
-            if made is None:
+            vector = self._vectors.get(key)
+            if vector is None:
                 self.misses += 1
                 return None
             self.hits += 1
-            self._made.move_to_end(key)
-            return made
+            self._vectors.move_to_end(key)
+            return vector
 
-    def put(self, text: str, made: Made) -> None:
+    def put(self, text: str, vector: Vector) -> None:
         key = _key(text)
         with self._lock:
-            self._made[key] = made
-            self._made.move_to_end(key)
-            while len(self._made) > self._size:
-                self._made.popitem(last=False)
+            self._vectors[key] = vector
+            self._vectors.move_to_end(key)
+            while len(self._vectors) > self._size:
+                self._vectors.popitem(last=False)
 
     def __len__(self) -> int:
-        return len(self._made)
+        return len(self._vectors)
 
 
 class Batch(NamedTuple):
@@ -100,7 +99,7 @@ class Sharing:
     """
 
     def __init__(self, wake: Callable[[], None], *, long_first: bool = False) -> None:
-        self.cache: TextCache[Vector] = TextCache()
+        self.cache = VectorCache()
         self.made = 0  # texts that were embedded
         self._wake, self._long_first = wake, long_first
         self._lock = threading.RLock()  # a caller that is garbage leaves in whichever thread collects it

@@ -26,7 +26,7 @@ _RELATED = 2
 _TOLD = 0.75  # of what is asked, from which a statement is taken for the answer
 WEIGHED = (
     "semantic", "keyword", "actor", "own", "period", "dated", "asking", "name", "recency", "importance", "pinned", "relation",
-    "told", "rerank",
+    "told",
 )  # fmt: skip
 # And what makes the score another than their sum, so that all parts add up to it.
 _PARTS = (*WEIGHED, "least", "insight", "another", "trust")
@@ -197,15 +197,13 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
     for one, meant, (tells, worded, fits) in zip(found, _meant(found, lens), _closely(found, lens), strict=True):
         memory = one.memory
         meaning = min(1.0, max(LOWEST, (meant - floor) / (ceiling - floor)))
-        alike = 0.0 if one.alike is None else min(1.0, max(LOWEST, (one.alike - floor) / (ceiling - floor)))
-        compared = 0.0 if one.alike is None else recall.rerank_share
         keyword = min(1.0, one.keyword)
         age = max(0.0, (lens.at - memory.updated_at).total_seconds() / _DAY)
         dated, asking, naming = one.traits
         of_user = lens.own and _of_user(memory, lens)
         theirs = lens.own and not of_user and not _by_user(memory, lens)
         parts = (
-            recall.semantic_weight * meaning * (1 - compared),
+            recall.semantic_weight * meaning,
             recall.keyword_weight * keyword,
             recall.actor_boost if named is not None and (memory.actor_id or "").lower() == named else 0.0,
             recall.own_boost if of_user else 0.0,
@@ -218,7 +216,6 @@ def _looks(found: Sequence[Found], lens: Lens) -> list[_Look]:
             recall.pinned_boost if memory.pinned else 0.0,
             recall.relation_weight * max(one.edges.values()) if one.edges else 0.0,
             recall.told_weight * tells,
-            recall.semantic_weight * alike * compared,
         )
         total = sum(parts)
         least = max(0.0, total)

@@ -20,7 +20,7 @@ import pytest_asyncio
 from muniment.memory.errors import BadConfig, ModelUnavailable
 from muniment.memory.models.embedders import OnnxEmbedder
 from muniment.memory.models.fetch import MODEL_FILE, SHA256, TOKENIZER_FILE, fetch
-from muniment.memory.models.sharing import CACHED, PORTION_CHARS, PORTION_TEXTS, TextCache, tidy
+from muniment.memory.models.sharing import CACHED, PORTION_CHARS, PORTION_TEXTS, VectorCache, tidy
 from muniment.memory.records import Vector
 
 CACHE = Path(platformdirs.user_cache_dir("muniment")) / "models" / "bge-small-en-v1.5-int8"
@@ -309,7 +309,7 @@ class TestVectors:
 
 def test_the_cache_keeps_the_last_used_and_no_more() -> None:
     """By use, not by age, and it counts what it had."""
-    cache, vector = TextCache[Vector](2), np.ones(1, dtype=np.float32)
+    cache, vector = VectorCache(2), np.ones(1, dtype=np.float32)
     cache.put("a", vector)
     cache.put("b", vector)
     cached: Vector | None = cache.get("a")
@@ -317,12 +317,12 @@ def test_the_cache_keeps_the_last_used_and_no_more() -> None:
     assert cached is vector
     assert (cache.get("a") is vector, cache.get("b"), len(cache)) == (True, None, 2)
     assert (cache.hits, cache.misses) == (2, 1)
-    assert TextCache()._size == CACHED
+    assert VectorCache()._size == CACHED
 
 
 def test_threads_may_share_the_cache() -> None:
     """It never has more than it may, and never another text's vector."""
-    cache = TextCache[Vector](50)
+    cache = VectorCache(50)
     vectors = {f"text {n}": np.full(1, n, dtype=np.float32) for n in range(80)}
 
     def use(seed: int) -> int:

@@ -71,6 +71,13 @@ def test_a_file_that_says_nothing_new_is_fine(tmp_path: Path, text: str) -> None
     assert settings(tmp_path, text).recall == load({}).recall
 
 
+@pytest.mark.parametrize("text", ["rerank: 0", "rerank: off", "rerank_share: 0.4", "rerank: 0, rerank_share: 0.5"])
+def test_a_file_may_name_the_former_reranker(tmp_path: Path, text: str) -> None:
+    """A file that has it off is a file without it; its neighbours count."""
+    assert settings(tmp_path, f"recall: {{{text}}}") == load({})
+    assert settings(tmp_path, f"recall: {{top_k: 3, {text}}}").recall.top_k == 3
+
+
 REFUSED = [
     ("recal:\n  top_k: 3\n", "line 1: recal: unknown key; did you mean recall?"),
     ("recall:\n  top_k: 3\n  treshold: 0.1\n", "line 3: recall.treshold: unknown key; did you mean threshold?"),
@@ -109,6 +116,20 @@ REFUSED = [
         "line 3: embedders.default.floor: allowed: ceiling > floor, but they are 0.7 and 0.7",
     ),
     ("recall:\n  top_k: 500\n", "line 2: recall.top_k: is 500; allowed: at most limits.top_k"),
+    (
+        "recall:\n  top_k: 3\n  rerank: 16\n",
+        (
+            "line 3: recall.rerank: is 16; allowed: 0, since the reranker was removed; "
+            "delete this key and recall.rerank_share"
+        ),
+    ),
+    (
+        f"recall: {{rerank: {SECRET}}}\n",
+        (
+            f"line 1: recall.rerank: is text of {len(SECRET)} characters; allowed: 0, since the reranker was removed; "
+            "delete this key and recall.rerank_share"
+        ),
+    ),
     ("recall:\n", "line 1: recall: is empty; allowed: keys with values"),
     ("recall: [1, 2]\n", "line 1: recall: is a list of 2; allowed: keys with values"),
     ("redact: {email: 'yes'}\n", "line 1: redact.email: is text of 3 characters; allowed: true or false"),
