@@ -20,9 +20,7 @@ from muniment.memory.settings import Settings
 from muniment.nodes import trouble
 from muniment.nodes.state import Task
 
-# Providers allow no dot in a tool's name.
-NAMES: Mapping[str, str] = {"memory.query": "memory_query"}
-QUERY = NAMES["memory.query"]
+QUERY = "memory_query"  # `memory.query`; providers allow no dot in a tool's name
 TRANSFER = "transfer_to_"
 
 _DATE = {"type": "string", "description": "ISO date or time"}

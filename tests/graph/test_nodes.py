@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, cast
 
 import pytest
 from langgraph.runtime import Runtime, ServerInfo
 
+from muniment.memory import bootstrap
 from muniment.memory.errors import BadConfig, BadInput, Denied
 from muniment.memory.settings import load
 from muniment.nodes import offline, prompts
 from muniment.nodes.state import State, Who, scope
-from muniment.nodes.tools import NAMES, SUBAGENTS, parameters
+from muniment.nodes.tools import SUBAGENTS, Toolbox, parameters
+from tests.engine import scope as memory_scope
 
 PROFILE = "- The user is lactose intolerant\n- The user lives in Lisbon"
 
@@ -76,9 +79,20 @@ def test_the_schema_offers_what_the_agent_may_read(agent: str) -> None:
     assert schema["additionalProperties"] is False
 
 
-def test_the_tool_has_a_name_that_providers_take() -> None:
-    """The canonical name has a dot, the providers' has none."""
-    assert NAMES == {"memory.query": "memory_query"}
+def test_each_tool_has_a_name_that_providers_take() -> None:
+    """Letters, digits, `_` and `-`, at most 64 of them; the first tool is `memory_query`."""
+    settings = load({"MUNIMENT_EMBEDDER": "hash-256"})
+    box = Toolbox(
+        memory=bootstrap.memory(settings),
+        settings=settings,
+        scope=memory_scope(),
+        agent="supervisor",
+        colleagues=SUBAGENTS,
+    )
+    names = [tool.name for tool in box.tools]
+    assert names[0] == "memory_query"
+    assert len(set(names)) == 1 + len(SUBAGENTS)
+    assert all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in names)
 
 
 def test_instructions_are_without_their_version() -> None:

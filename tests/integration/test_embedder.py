@@ -317,7 +317,16 @@ def test_the_cache_keeps_the_last_used_and_no_more() -> None:
     assert cached is vector
     assert (cache.get("a") is vector, cache.get("b"), len(cache)) == (True, None, 2)
     assert (cache.hits, cache.misses) == (2, 1)
-    assert VectorCache()._size == CACHED
+
+
+def test_a_cache_without_a_size_is_bounded() -> None:
+    """The oldest vector makes room for the one that is too many."""
+    cache, vector = VectorCache(), np.ones(1, dtype=np.float32)
+    for n in range(CACHED + 1):
+        cache.put(str(n), vector)
+    assert len(cache) == CACHED
+    assert cache.get("0") is None
+    assert cache.get(str(CACHED)) is vector
 
 
 def test_threads_may_share_the_cache() -> None:

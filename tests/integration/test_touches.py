@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import datetime
 from time import process_time
 from typing import cast
 from uuid import UUID
+from weakref import WeakSet
 
 import psycopg
 import pytest
@@ -164,16 +166,20 @@ async def test_a_flush_looks_at_its_own_space() -> None:
     """However many other spaces were written lately; and what was written long ago is let go of."""
     clock = FixedClock(NOON)
     touches = Touches(cast("Store", Desk()), clock)
+    ids: WeakSet[UUID] = WeakSet()
     start = process_time()
     for n in range(8_000):
-        touches.note(scope(f"user {n}"), [MemoryId(UUID(int=n))])
+        ids.add(retrieved := UUID(int=n))
+        touches.note(scope(f"user {n}"), [MemoryId(retrieved)])
         await touches.flush(scope(f"user {n}"))
     assert process_time() - start < 1.5
-    assert len(touches._written) == 8_000
+    del retrieved
+    assert len(ids) == 8_000
     clock.advance(600)
-    touches.note(scope(), [MemoryId(UUID(int=1))])
+    touches.note(scope(), [MemoryId(UUID(int=8_000))])
     await touches.flush(scope())
-    assert len(touches._written) == 1
+    gc.collect()
+    assert len(ids) == 0
 
 
 async def test_what_gave_way_before_it_was_counted_counts_for_its_heir(

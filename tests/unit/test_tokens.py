@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from uuid import UUID
 
 import pytest
@@ -113,5 +114,17 @@ def test_what_is_kept_of_words_is_bounded() -> None:
     assert made == ["one", "two", "longer", "longer"]
     assert [kept[word] for word in ("three", "four", "one")] == [5, 4, 3]
     assert list(kept) == ["four", "one"]
+
+
+def test_counting_keeps_no_long_words() -> None:
+    """A hundred words of 100,000 letters would be 10 MB."""
     assert tokens.count("x" * 1_000) == tokens.count("x" * 1_000) > 600
-    assert all(len(word) <= 64 for word in tokens._costs)
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for n in range(100):
+            tokens.count(SMALL[n % 26] * (100_000 + n))
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert after - before < 1_000_000
