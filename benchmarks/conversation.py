@@ -127,7 +127,7 @@ async def _worked_off(own: Settings, memory: Memory, clock: FixedClock) -> None:
         async with bootstrap.worker(own, memory, lambda outcome: failed.append(outcome.failed is not None)) as worker:
             await worker.run(drain=True)
         async with await psycopg.AsyncConnection.connect(await bootstrap.database(own)) as conn:
-            await conn.execute("update jobs.procrastinate_jobs set scheduled_at = now() where attempts > 0")
+            await conn.execute("update jobs.queue set scheduled_at = now() where attempts > 0")
         clock.advance(_PAUSE)
 
 

@@ -48,8 +48,8 @@ _MUNIMENT = [sys.executable, "-c", "import sys; from muniment.faces.cli import m
 _CONFIG = "jobs: {concurrency: 2, stalled_seconds: 6}\nsession_ledger: {run_on_startup: false}\n"
 _POLL_SECONDS = 0.02
 _PATIENCE_SECONDS = 600.0
-_LEFT = "select count(*) from jobs.procrastinate_jobs where task_name = 'tend'"
-_HANDS = "select count(*) from jobs.procrastinate_workers"
+_LEFT = "select count(*) from jobs.queue where name = 'tend'"
+_HANDS = "select count(*) from jobs.workers"
 _DONE = """
 select count(*) as spaces, count(*) filter (where merges = 1) as once, count(*) filter (where merges > 1) as twice,
   count(*) filter (where runs > 1) as run_twice, count(*) filter (where interrupted > 0) as interrupted,

@@ -34,7 +34,7 @@ def everything(url: str, but: tuple[str, ...] = ("turns",)) -> str:
     """All rows of all tables but these as one text."""
     with psycopg.connect(url) as admin:
         tables = [name for (name,) in admin.execute(TABLES).fetchall() if name not in but]
-        tables = [f"muniment.{name}" for name in tables] + ["jobs.procrastinate_jobs"]
+        tables = [f"muniment.{name}" for name in tables] + ["jobs.queue"]
         return "\n".join(str(admin.execute(f"select to_jsonb(t) from {name} t").fetchall()) for name in tables)
 
 
@@ -78,9 +78,9 @@ def all_rows(url: str) -> dict[str, list[str]]:
     """Every row of every table by its space, as a text."""
     found: dict[str, list[str]] = {}
     with psycopg.connect(url) as admin:
-        tables = [f"muniment.{name}" for (name,) in admin.execute(TABLES).fetchall()] + ["jobs.procrastinate_jobs"]
+        tables = [f"muniment.{name}" for (name,) in admin.execute(TABLES).fetchall()] + ["jobs.queue"]
         for name in tables:
-            space = "space_id::text" if name.startswith("muniment") else "split_part(queueing_lock, ':', 1)"
+            space = "space_id::text" if name.startswith("muniment") else "split_part(dedup_key, ':', 1)"
             for key, row in admin.execute(f"select {space}, to_jsonb(t)::text from {name} t").fetchall():
                 found.setdefault(key, []).append(f"{name} {row}")
     return {key: sorted(some) for key, some in found.items()}

@@ -1,4 +1,4 @@
-"""The queue of background jobs: Procrastinate's tables and functions in the schema `jobs`.
+"""The queue of background jobs: the tables of the schema `jobs`.
 
 Jobs are enqueued in the transaction of what they are about, so they are lost or kept with it."""
 
@@ -29,27 +29,12 @@ from muniment.memory.stores.sql import blocks
 from muniment.memory.stores.translate import translated
 
 _JOBS = blocks("jobs")
-_CHANNEL = "procrastinate_queue_v1#"  # where the library's trigger tells of a new job, with the queue's name behind it
-_ONCE = "procrastinate_jobs_queueing_lock_idx_v1"
+_CHANNEL = "muniment_jobs#"  # the trigger `queue_notify` notifies this channel, with the job's name behind it
+_DEDUP_INDEX = "queue_dedup_key"
 _QUIET_SECONDS = 60.0
 _FIRST = datetime(1, 1, 1, tzinfo=UTC)
 # A worker takes the job with the highest priority first. What steps aside lets the later jobs of its lock pass.
 _PRIORITY, _ASIDE = 0, -1
-
-
-async def exist(conn: psycopg.AsyncConnection[Any]) -> bool:
-    """Whether the queue's tables are there."""
-    return bool((await (await conn.execute(_JOBS["exists"])).fetchone())[0])  # type: ignore[index]  # one row, always
-
-
-async def ensure(conn: psycopg.AsyncConnection[Any]) -> None:
-    """Make the queue's tables, unless they are there. The caller has a transaction, and holds the migrations' lock."""
-    if await exist(conn):
-        return
-    from procrastinate.schema import SchemaManager  # noqa: PLC0415 - only a first start needs it
-
-    for statements in (_JOBS["begin"], SchemaManager.get_schema(), _JOBS["finish"]):
-        await conn.execute(statements)
 
 
 async def enqueue(conn: Connection, jobs: Sequence[Job]) -> None:
@@ -109,7 +94,7 @@ class Queues(Sessions):
         try:
             await self._together("put_back", **wanted)
         except StoreError as error:
-            if error.data.get("constraint") != _ONCE:
+            if error.data.get("constraint") != _DEDUP_INDEX:
                 raise
             await self._together("put_back", **wanted)  # its twin came at this very moment; now it is seen
 
@@ -156,14 +141,14 @@ class Queues(Sessions):
 
 def row(job: Job) -> dict[str, Any]:
     """A job as the queue has it."""
-    once = f"{job.scope.space}:{job.name}:{job.key}"
     scope = job.scope
+    dedup_key = f"{scope.space}:{job.name}:{job.key}"
     return {
         "name": job.name,
         "priority": _PRIORITY,
         # What is learned of a space is learned in order. What waits for its hour must not hold that up.
-        "lock": str(scope.space) if job.name == "extract" else once,
-        "once": once,
+        "lock": str(scope.space) if job.name == "extract" else dedup_key,
+        "dedup_key": dedup_key,
         "args": Jsonb({"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type, "key": job.key}),
         "at": job.at,
     }
@@ -172,5 +157,5 @@ def row(job: Job) -> dict[str, Any]:
 def _ticket(row: DictRow, worker: int) -> Ticket:
     args = row["args"]
     scope = Scope(tenant=args["tenant"], owner=args["owner"], owner_type=args["owner_type"])
-    job = Job(name=row["task_name"], scope=scope, key=args["key"])
+    job = Job(name=row["name"], scope=scope, key=args["key"])
     return Ticket(id=row["id"], job=job, attempts=row["attempts"], worker=worker)

@@ -16,7 +16,6 @@ from typing import LiteralString
 import psycopg
 
 from muniment.memory.errors import BadConfig, EditedMigration
-from muniment.memory.stores import jobs
 from muniment.memory.stores.locks import busy
 from muniment.memory.stores.reach import heeded
 from muniment.memory.stores.scrubbing import put_back
@@ -51,8 +50,8 @@ class Step:
 async def migrate(dsn: str, folder: Traversable | None = None) -> list[str]:
     """Apply what is not applied yet and return the names, in order; each file is its own transaction, which is alone.
 
-    `folder` defaults to the package's migrations; the tables of the queue go with them. Safe to call from many processes
-    at once: each returns what it applied itself. Raises `EditedMigration`, `BadConfig` (a bad file name, or the database is newer than the code), `Busy`
+    `folder` defaults to the package's migrations. Safe to call from many processes at once: each returns what it
+    applied itself. Raises `EditedMigration`, `BadConfig` (a bad file name, or the database is newer than the code), `Busy`
     (another process migrates for longer than two minutes) and the errors of `translated`.
     """
     steps, done = await _steps(folder), []
@@ -68,9 +67,6 @@ async def migrate(dsn: str, folder: Traversable | None = None) -> list[str]:
                         await _apply(conn, step)
                         done.append(step.name)
             if folder is None:
-                if not await jobs.exist(conn):
-                    async with _alone(conn):
-                        await jobs.ensure(conn)
                 await put_back(conn)
     return done
 

@@ -110,7 +110,7 @@ class Tendings(Sessions):
                 scopes = [_scope(space) for space in found]
                 jobs = [row(Job(name="tend", scope=scope)) for scope in scopes]
                 named = {
-                    "onces": [job["once"] for job in jobs],
+                    "dedup_keys": [job["dedup_key"] for job in jobs],
                     "args": [job["args"] for job in jobs],
                     "waits": [max(timedelta(), start + stagger(scope, spread) - now) for scope in scopes],
                 }
@@ -122,7 +122,7 @@ class Tendings(Sessions):
     async def periodic(self, name: JobName, at: datetime) -> bool:
         """See `Tending.periodic`."""
         job = row(Job(name=name, scope=_NOWHERE))
-        named = {"name": name, "slot": int(at.timestamp()), "once": name, "args": job["args"], "kept": _SLOTS}
+        named = {"name": name, "slot": int(at.timestamp()), "dedup_key": name, "args": job["args"], "kept": _SLOTS}
         async with self._calling() as conn:
             return bool(one(await (await conn.execute(_TENDING["periodic"], named)).fetchone())["new"])
 

@@ -156,7 +156,7 @@ async def test_what_goes_with_a_plan_fails_with_it(
     assert (await store.commit(plan(scope(), 1, *added(memory("d"))))).rev == 2
     assert not caplog.messages
     with psycopg.connect(database_url) as admin:
-        assert admin.execute("select count(*) from jobs.procrastinate_jobs").fetchone() == (0,)
+        assert admin.execute("select count(*) from jobs.queue").fetchone() == (0,)
     assert {one.text for one in (await store.listing(reader(scope()), Listing())).memories} == {"a", "d"}
 
 

@@ -201,7 +201,7 @@ def test_what_waits_is_told_once_and_holds_up_nobody(
         assert (total["waiting"], total["busy"], total["asked"]) == (2, 1, 0)
         assert muniment("work", "--drain", **asking).code == 0  # whose turn in the round comes later today is known now
         with psycopg.connect(database_url) as admin:
-            admin.execute("update jobs.procrastinate_jobs set scheduled_at = now() where status = 'todo'")
+            admin.execute("update jobs.queue set scheduled_at = now() where status = 'todo'")
         worked = muniment("work", "--drain", "--json", **asking).lines
         looks = [one for one in worked[:-1] if one["job"] == "collect"]
         assert [(one["failed"], one["again"] is not None) for one in looks] == [(None, True)] * 2

@@ -33,7 +33,7 @@ FACTS = {
     "cem": ["The observatory dome leaks at dawn", "The heron steals goldfish on Sundays", "Rye bread from Ghent keeps a month",
             "The chess clock in the attic runs fast"],
 }  # fmt: skip
-HELD = "select id from jobs.procrastinate_jobs where status = 'doing'"
+HELD = "select id from jobs.queue where status = 'doing'"
 FAILURES: tuple[Fail, ...] = ("server_error", "cut_off", "wrong_schema", "empty", "drop", "rate_limit")
 
 
@@ -81,16 +81,16 @@ def ask(environment: dict[str, str], query: str) -> list[Any]:
 
 
 def left(environment: dict[str, str]) -> int:
-    return int(ask(environment, "select count(*) from jobs.procrastinate_jobs where task_name = 'extract'")[0][0])
+    return int(ask(environment, "select count(*) from jobs.queue where name = 'extract'")[0][0])
 
 
 def hurried(environment: dict[str, str]) -> bool:
     """What waits for its next attempt is due now, and the workers hear of it."""
     ask(
         environment,
-        "update jobs.procrastinate_jobs set scheduled_at = now() where status = 'todo' and scheduled_at > now()",
+        "update jobs.queue set scheduled_at = now() where status = 'todo' and scheduled_at > now()",
     )
-    ask(environment, 'notify "procrastinate_queue_v1#extract"')
+    ask(environment, 'notify "muniment_jobs#extract"')
     return True
 
 
@@ -122,7 +122,7 @@ def test_every_fact_arrives_once_whatever_dies(environment: dict[str, str], tmp_
     with ScriptedOpenAI(extraction, latency=0.3, fail=fails, retry_after=1) as model:
         here = over(environment, model, MUNIMENT_CONFIG=str(quick))
         with hired(here) as one, hired(here) as two:
-            until(lambda: ask(here, "select count(*) from jobs.procrastinate_workers") == [(2,)])
+            until(lambda: ask(here, "select count(*) from jobs.workers") == [(2,)])
             tell(here)
             for doomed in (one, two):
                 time.sleep(dice.random())
@@ -175,7 +175,7 @@ def test_without_a_model(environment: dict[str, str], muniment: Muniment) -> Non
     assert outcome.code == 0
     assert outcome.out == "0 done, 12 waiting.\n"
     assert "No model is configured (MUNIMENT_MODEL" in outcome.err
-    assert ask(environment, "select distinct attempts from jobs.procrastinate_jobs") == [(0,)]
+    assert ask(environment, "select distinct attempts from jobs.queue") == [(0,)]
 
 
 def test_the_chat_works_while_nobody_types(environment: dict[str, str]) -> None:
@@ -240,6 +240,4 @@ def test_the_chat_does_not_wait_for_a_slow_model(environment: dict[str, str]) ->
             chat.stdin.close()
             assert chat.wait(20) == 0
             assert time.monotonic() - started < 5
-        assert ask(here, "select status::text, attempts from jobs.procrastinate_jobs where task_name = 'extract'") == [
-            ("todo", 0)
-        ]
+        assert ask(here, "select status::text, attempts from jobs.queue where name = 'extract'") == [("todo", 0)]

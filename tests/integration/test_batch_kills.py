@@ -78,8 +78,8 @@ class Night:
         """The job need not wait for its time, nor for another."""
         with psycopg.connect(self.url) as conn:
             conn.execute("delete from muniment.turns")  # a worker would learn from them first
-            conn.execute("delete from jobs.procrastinate_jobs where task_name <> 'collect'")
-            conn.execute("update jobs.procrastinate_jobs set scheduled_at = now()")
+            conn.execute("delete from jobs.queue where name <> 'collect'")
+            conn.execute("update jobs.queue set scheduled_at = now()")
 
     def killed_at(self, arguments: list[str], event: str, when: str = "") -> None:
         """Run the program until a statement of it comes to this event in the database, and kill it there."""

@@ -208,7 +208,7 @@ async def test_a_clock_that_was_wrong_when_it_was_handed_over(database_url: str,
         run = await here.night()
         here.clock.advance(60 - ahead)
         with psycopg.connect(database_url) as conn:
-            waits = "select scheduled_at < now() + interval '3 minutes' from jobs.procrastinate_jobs where task_name = 'collect'"
+            waits = "select scheduled_at < now() + interval '3 minutes' from jobs.queue where name = 'collect'"
             assert conn.execute(waits).fetchone() == (True,)
         over = await here.collect(run)
         assert (over.status, over.same) == ("done", 2)

@@ -41,7 +41,7 @@ QUICK = (
 )
 ANA, BEN = scope("ana"), scope("ben")
 HOLDS = "select count(*) from pg_stat_activity where datname = current_database() and state = 'idle in transaction'"
-WAITING = "select count(*) from jobs.procrastinate_jobs"
+WAITING = "select count(*) from jobs.queue"
 MERGED = "select count(*), count(distinct memory_id) from muniment.journal where action = 'MERGE'"
 
 

@@ -120,7 +120,7 @@ async def test_looks_may_be_hours_apart(database_url: str) -> None:
         assert [change.after.text for change in (await memory.reflect(scope())).changes] == [SEEN]
         clock.advance(6 * 3600)
         await memory.reflect_later(scope())
-    asked = "select count(*) from jobs.procrastinate_jobs where task_name = 'reflect'"
+    asked = "select count(*) from jobs.queue where name = 'reflect'"
     with psycopg.connect(database_url) as conn:
         assert conn.execute(asked).fetchone() == (2,)
 

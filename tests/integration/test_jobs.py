@@ -34,7 +34,7 @@ from muniment.memory.models.scripted import ScriptedOpenAI
 from muniment.memory.plan import Job, JobName, Outcome, WritePlan
 from muniment.memory.records import Revision, evolve
 from muniment.memory.settings import load
-from muniment.memory.stores import jobs, server
+from muniment.memory.stores import server
 from muniment.memory.stores.migrate import migrate
 from tests.engine import NOON, said, scope, settings
 
@@ -58,7 +58,7 @@ def worker(memory: Memory, perform: Perform, told: list[Outcome] | None = None, 
     return Worker(memory.house.store, perform, names=names, clock=memory.house.clock, rules=quick, told=heard)
 
 
-def rows(url: str, query: str = "select * from jobs.procrastinate_jobs order by id") -> list[dict[str, Any]]:
+def rows(url: str, query: str = "select * from jobs.queue order by id") -> list[dict[str, Any]]:
     with psycopg.connect(url, row_factory=psycopg.rows.dict_row) as conn:
         return conn.execute(query).fetchall()
 
@@ -66,7 +66,7 @@ def rows(url: str, query: str = "select * from jobs.procrastinate_jobs order by 
 def hurry(url: str) -> None:
     """What waits for its time is due now."""
     with psycopg.connect(url) as conn:
-        conn.execute("update jobs.procrastinate_jobs set scheduled_at = now()")
+        conn.execute("update jobs.queue set scheduled_at = now()")
 
 
 @asynccontextmanager
@@ -100,7 +100,7 @@ async def test_a_turn_and_its_job_are_one_transaction(memory: Memory, database_u
         await store.commit(plan)
     assert rows(database_url) == []
     await store.commit(evolve(plan, expects=Revision(0)))
-    assert [row["task_name"] for row in rows(database_url)] == ["expire"]
+    assert [row["name"] for row in rows(database_url)] == ["expire"]
 
 
 async def test_one_job_a_turn(memory: Memory, database_url: str) -> None:
@@ -112,7 +112,7 @@ async def test_one_job_a_turn(memory: Memory, database_url: str) -> None:
         await memory.record(who, [turn, hello, reply])
     (row,) = rows(database_url)
     assert row["args"] == {"tenant": "default", "owner": "ana", "owner_type": "user", "key": str(turn.id)}
-    assert (row["lock"], row["queueing_lock"]) == (str(who.space), f"{who.space}:extract:{turn.id}")
+    assert (row["lock"], row["dedup_key"]) == (str(who.space), f"{who.space}:extract:{turn.id}")
 
 
 async def test_without_a_model_nothing_is_enqueued_and_nothing_is_forgotten(database_url: str) -> None:
@@ -172,13 +172,13 @@ async def test_a_failure_holds_back_its_space_and_no_other(memory: Memory, datab
     await worker(memory, perform, told).run(drain=True)
     assert done == ["3"]
     assert {one.failed for one in told} == {None, "ModelUnavailable"}
-    assert rows(database_url, "select * from jobs.procrastinate_events") == []  # no table grows with the attempts
+    assert rows(database_url, "select * from jobs.slots") == []  # no table grows with the attempts
     for _ in range(2):
         hurry(database_url)
         await worker(memory, perform, told).run(drain=True)
     assert done == ["3", "1", "2"]
     assert rows(database_url) == []
-    assert rows(database_url, "select * from jobs.procrastinate_workers") == []
+    assert rows(database_url, "select * from jobs.workers") == []
 
 
 @pytest.mark.parametrize(
@@ -376,23 +376,8 @@ async def test_a_killed_database_costs_nothing(home: Path) -> None:
 async def test_the_tables_are_made_once(empty_database_url: str) -> None:
     """Four processes that start at once make them once, in `jobs` and nowhere else, and the application may use them."""
     await asyncio.gather(*(migrate(empty_database_url) for _ in range(4)))
-    named = "select schemaname, tablename from pg_tables where tablename like 'procrastinate%' order by 2"
+    named = "select schemaname, tablename from pg_tables where tablename in ('queue', 'slots', 'workers') order by 2"
     found = [(row["schemaname"], row["tablename"]) for row in rows(empty_database_url, named)]
-    tables = ["procrastinate_events", "procrastinate_jobs", "procrastinate_periodic_defers", "procrastinate_workers"]
-    assert found == [("jobs", table) for table in tables]
+    assert found == [("jobs", table) for table in ("queue", "slots", "workers")]
     wrong = "select proname from pg_proc where pronamespace = 'jobs'::regnamespace and proconfig is null"
     assert rows(empty_database_url, wrong) == []
-
-
-async def test_tables_made_by_another_are_seen(database_url: str) -> None:
-    """Who found none and then waited, in one transaction, for another process to make them finds those, and makes none."""
-    async with (
-        await psycopg.AsyncConnection.connect(database_url, autocommit=True) as other,
-        await psycopg.AsyncConnection.connect(database_url) as waiting,
-    ):
-        await other.execute("drop schema jobs cascade")
-        assert not await jobs.exist(waiting)
-        async with other.transaction():
-            await jobs.ensure(other)
-        assert await jobs.exist(waiting)
-        await jobs.ensure(waiting)

@@ -52,7 +52,7 @@ async def test_a_database_that_is_killed_under_a_batch(home: Path, tmp_path: Pat
             assert found is not None
             address = await server.ensure(home)
             with psycopg.connect(address) as admin:
-                admin.execute("update jobs.procrastinate_jobs set scheduled_at = now()")
+                admin.execute("update jobs.queue set scheduled_at = now()")
             working = asyncio.create_task(hired.run())
             assert await asyncio.to_thread(came.wait, 20)
             os.kill(found["pid"], signal.SIGKILL)

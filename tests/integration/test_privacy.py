@@ -256,7 +256,7 @@ async def test_no_canary_is_anywhere(database_url: str, caplog: pytest.LogCaptur
                   "export", "requests to the model", "requests to the embedder"):  # fmt: skip
         assert "Porto" in places[place], place
         assert "[redacted:" in places[place], place
-    assert places["jobs.procrastinate_jobs"]
+    assert places["jobs.queue"]
     assert {"checkpoints.checkpoints", "muniment.consent_requests", "muniment.extractions"} <= set(places)
 
 

@@ -145,5 +145,5 @@ async def test_other_settings_hold_where_nobody_speaks(
         await memory.tend(who)
         assert await standing() == (NOON + days * DAYS).isoformat()
         with psycopg.connect(database_url, autocommit=True) as conn:
-            conn.execute("delete from jobs.procrastinate_jobs")
+            conn.execute("delete from jobs.queue")
         assert await memory.enqueue_due() == 0

@@ -47,9 +47,7 @@ def ask(url: str, query: str, *values: Any) -> list[Any]:
 
 def tends(url: str) -> set[str]:
     """The owners of the spaces whose tending waits."""
-    return {
-        owner for (owner,) in ask(url, "select args ->> 'owner' from jobs.procrastinate_jobs where task_name = 'tend'")
-    }
+    return {owner for (owner,) in ask(url, "select args ->> 'owner' from jobs.queue where name = 'tend'")}
 
 
 def often(url: str, **changed: Any) -> Settings:
@@ -69,9 +67,9 @@ async def test_a_slot_is_given_away_once(database_url: str) -> None:
         store = memory.house.store
         asked = await asyncio.gather(*(store.periodic("round", NOON) for _ in range(20)))
         assert sorted(asked) == [False] * 19 + [True]
-        assert ask(database_url, "select count(*) from jobs.procrastinate_jobs") == [(1,)]
+        assert ask(database_url, "select count(*) from jobs.queue") == [(1,)]
         assert not await store.periodic("round", NOON)
-        ask(database_url, "delete from jobs.procrastinate_jobs")
+        ask(database_url, "delete from jobs.queue")
         slots = [NOON + n * SPREAD for n in (1, 400, 2, 1, 3, 400, 2, 0)]
         assert [await store.periodic("round", one) for one in slots] == [
             True,
@@ -83,7 +81,7 @@ async def test_a_slot_is_given_away_once(database_url: str) -> None:
             False,
             False,
         ]
-        assert ask(database_url, "select count(*) from jobs.procrastinate_jobs") == [(1,)]  # waits already
+        assert ask(database_url, "select count(*) from jobs.queue") == [(1,)]  # waits already
 
 
 async def test_who_asks_for_rounds(database_url: str) -> None:
@@ -135,7 +133,7 @@ async def test_two_workers_make_one_round(database_url: str) -> None:
             bootstrap.worker(tuned, memory, heard.append) as two,
         ):
             await asyncio.gather(one.run(drain=True), two.run(drain=True))
-            ask(database_url, "update jobs.procrastinate_jobs set scheduled_at = now()")
+            ask(database_url, "update jobs.queue set scheduled_at = now()")
             await asyncio.gather(one.run(drain=True), two.run(drain=True))
     assert Counter(outcome.job.name for outcome in heard) == {"round": 1, "tend": 1}
     assert not any(outcome.failed for outcome in heard)
@@ -195,7 +193,7 @@ async def test_what_is_due(database_url: str) -> None:
         assert await memory.enqueue_due() == 3
         assert await memory.enqueue_due() == 0  # they wait already
         assert tends(database_url) == {"ana", "ben", "cem"}
-        ask(database_url, "delete from jobs.procrastinate_jobs")
+        ask(database_url, "delete from jobs.queue")
         clock.advance(5 * 3600)  # late in the slot
         for owner in ("ana", "ben", "cem"):
             await memory.tend(scope(owner))
@@ -210,13 +208,13 @@ async def test_what_is_due(database_url: str) -> None:
         assert await memory.enqueue_due() == 1
         assert tends(database_url) == {"ben"}
         assert [row for row in ask(database_url, rows) if row[0] != "ben"] == [row for row in before if row[0] != "ben"]
-        ask(database_url, "delete from jobs.procrastinate_jobs")
+        ask(database_url, "delete from jobs.queue")
         await memory.tend(scope("ben"))
         clock.advance(14 * DAY.total_seconds())
         assert await memory.enqueue_due() == 0
         clock.advance(46 * DAY.total_seconds())
         assert await memory.enqueue_due() == 3
-        ask(database_url, "delete from jobs.procrastinate_jobs")
+        ask(database_url, "delete from jobs.queue")
         assert [(await memory.tend(scope(owner))).forgotten for owner in ("ana", "ben", "cem")] == [1, 2, 1]
         assert await memory.enqueue_due() == 0
 
@@ -239,7 +237,7 @@ async def test_a_clock_that_was_wrong_for_an_hour_stops_nothing(database_url: st
         for n in range(9):  # slots: two days and a bit
             clock.advance(SPREAD.total_seconds())
             await keep(memory, "ana", f"The lamp {n} is brass")
-            ask(database_url, "delete from jobs.procrastinate_jobs")
+            ask(database_url, "delete from jobs.queue")
             if await memory.enqueue_due():
                 await memory.tend(scope())
                 tended += 1
@@ -262,7 +260,7 @@ async def test_the_hour_of_a_change_of_clocks(database_url: str) -> None:
         for _ in range(12):
             await keep(memory, "ana", f"The lamp {len(slots)} is brass")
             slots.append(slot(clock.now(), SPREAD))
-            ask(database_url, "delete from jobs.procrastinate_jobs")
+            ask(database_url, "delete from jobs.queue")
             if await memory.enqueue_due():
                 await memory.tend(scope())
                 tended.append(len(slots))
@@ -280,7 +278,7 @@ async def test_more_spaces_than_a_page(database_url: str, monkeypatch: pytest.Mo
         for one in spaces:
             await memory.record(one, [said("Hello!")])
         assert await memory.enqueue_due() == 30
-    ahead = "select args ->> 'owner', extract(epoch from scheduled_at - now())::float8 from jobs.procrastinate_jobs"
+    ahead = "select args ->> 'owner', extract(epoch from scheduled_at - now())::float8 from jobs.queue"
     waits = dict(ask(database_url, ahead))
     for one in spaces:
         wanted = max(timedelta(), stagger(one, SPREAD) - 3 * HOUR).total_seconds()
@@ -295,8 +293,8 @@ async def test_what_waits_for_its_hour_is_not_read(database_url: str) -> None:
         number = await memory.house.store.enroll()
         with psycopg.connect(database_url, autocommit=True) as admin:
             admin.execute("""
-                insert into jobs.procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args, scheduled_at)
-                select 'tend', 'tend', n || ':tend:', n || ':tend:', '{"tenant": "t", "owner": "o", "owner_type": "user", "key": ""}',
+                insert into jobs.queue (name, lock, dedup_key, args, scheduled_at)
+                select 'tend', n || ':tend:', n || ':tend:', '{"tenant": "t", "owner": "o", "owner_type": "user", "key": ""}',
                   now() + case n when 3000 then '-1 minute' else '1 hour' end::interval from generate_series(1, 5000) n""")
         named = {"worker": number, "names": ["tend", "extract"], "start": "", "end": None}
         async with memory.house.store._connected() as conn, conn.transaction(force_rollback=True):  # type: ignore[attr-defined]
@@ -357,7 +355,7 @@ async def test_killed_while_tending(database_url: str, tmp_path: Path) -> None:
     environment = os.environ | {"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_HOME": str(tmp_path),
                    "MUNIMENT_CONFIG": str(quick)}  # fmt: skip
     left = "select count(*) from muniment.spaces where tended_at is null"
-    busy = "select count(*) from jobs.procrastinate_jobs where task_name = 'tend' and status = 'doing'"
+    busy = "select count(*) from jobs.queue where name = 'tend' and status = 'doing'"
     command = [PROGRAM, "work", "-n", "2"]
     with subprocess.Popen(command, env=environment) as doomed, ended(doomed):
         while ask(database_url, busy) == [(0,)]:

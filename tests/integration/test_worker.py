@@ -51,7 +51,7 @@ async def test_a_clock_that_is_wrong_does_not_hurry(memory: Memory, database_url
     hired.stop()
     await asyncio.wait_for(working, 10)
     assert 1 <= tries.total() <= 2
-    assert rows(database_url, "select max(attempts) from jobs.procrastinate_jobs") == [(tries.total(),)]
+    assert rows(database_url, "select max(attempts) from jobs.queue") == [(tries.total(),)]
 
 
 async def test_what_breaks_beside_a_job_ends_the_worker(memory: Memory, database_url: str) -> None:
@@ -67,7 +67,7 @@ async def test_what_breaks_beside_a_job_ends_the_worker(memory: Memory, database
     hired = Worker(memory.house.store, perform, names=("extract",), clock=memory.house.clock, rules=rules, told=heard)
     with pytest.raises(BrokenPipeError):
         await asyncio.wait_for(hired.run(), 10)
-    assert rows(database_url, "select status::text from jobs.procrastinate_jobs") == [("todo",)]
+    assert rows(database_url, "select status::text from jobs.queue") == [("todo",)]
 
 
 async def test_a_drain_does_not_end_before_what_was_held_up(memory: Memory, database_url: str) -> None:
@@ -98,7 +98,7 @@ async def test_a_drain_does_not_end_before_what_was_held_up(memory: Memory, data
     hired._woken.set()
     await asyncio.wait_for(task, 10)
     assert len(done) == 2
-    assert rows(database_url, "select count(*) from jobs.procrastinate_jobs") == [(0,)]
+    assert rows(database_url, "select count(*) from jobs.queue") == [(0,)]
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ async def test_what_only_waits_has_not_failed(
     assert [(one.failed, one.again is None) for one in heard] == [(None, False)]
     assert caplog.records == []
     ((seconds,),) = rows(
-        database_url, "select extract(epoch from scheduled_at - now()) from jobs.procrastinate_jobs where attempts = 1"
+        database_url, "select extract(epoch from scheduled_at - now()) from jobs.queue where attempts = 1"
     )
     assert wait - 10 < float(str(seconds)) <= wait
 

@@ -164,10 +164,10 @@ update muniment.turns set recalled = array(
 where space_id = %(space)s and recalled && %(prints)s
 
 -- name: jobs_of_turns
-delete from jobs.procrastinate_jobs where args ->> 'key' = any(%(keys)s) and starts_with(queueing_lock, %(space)s::text || ':')
+delete from jobs.queue where args ->> 'key' = any(%(keys)s) and starts_with(dedup_key, %(space)s::text || ':')
 
 -- name: jobs
-delete from jobs.procrastinate_jobs where starts_with(queueing_lock, %(space)s::text || ':') or lock = %(space)s::text
+delete from jobs.queue where starts_with(dedup_key, %(space)s::text || ':') or lock = %(space)s::text
 
 -- name: all_relations
 delete from muniment.relations where space_id = %(space)s

@@ -117,21 +117,21 @@ where space_id > %(after)s and (tend_at <= %(now)s
 order by space_id limit %(limit)s
 
 -- name: enqueue_due (counted by the queue's own clock)
-insert into jobs.procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args, scheduled_at)
-select 'tend', 'tend', t.once, t.once, t.args, now() + t.wait
-from unnest(%(onces)s::text[], %(args)s::jsonb[], %(waits)s::interval[]) t (once, args, wait)
-on conflict (queueing_lock) where status = 'todo' do nothing
+insert into jobs.queue (name, lock, dedup_key, args, scheduled_at)
+select 'tend', t.dedup_key, t.dedup_key, t.args, now() + t.wait
+from unnest(%(dedup_keys)s::text[], %(args)s::jsonb[], %(waits)s::interval[]) t (dedup_key, args, wait)
+on conflict (dedup_key) where status = 'todo' do nothing
 
 -- name: periodic (a slot that was asked for once is known, also when clocks are set back; the latest are enough)
 with slot as (
-  insert into jobs.procrastinate_periodic_defers (task_name, defer_timestamp) values (%(name)s, %(slot)s)
-  on conflict on constraint procrastinate_periodic_defers_unique do nothing returning id
+  insert into jobs.slots (name, slot) values (%(name)s, %(slot)s)
+  on conflict on constraint slots_once do nothing returning id
 ), old as (
-  delete from jobs.procrastinate_periodic_defers where exists (select from slot) and id in (
-    select id from jobs.procrastinate_periodic_defers where task_name = %(name)s order by id desc offset %(kept)s)
+  delete from jobs.slots where exists (select from slot) and id in (
+    select id from jobs.slots where name = %(name)s order by id desc offset %(kept)s)
 ), job as (
-  insert into jobs.procrastinate_jobs (queue_name, task_name, lock, queueing_lock, args)
-  select %(name)s, %(name)s, %(once)s, %(once)s, %(args)s from slot
-  on conflict (queueing_lock) where status = 'todo' do nothing
+  insert into jobs.queue (name, lock, dedup_key, args)
+  select %(name)s, %(dedup_key)s, %(dedup_key)s, %(args)s from slot
+  on conflict (dedup_key) where status = 'todo' do nothing
 )
 select count(*) > 0 as new from slot

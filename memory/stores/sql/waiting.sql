@@ -3,8 +3,8 @@ select now() as now from muniment.consolidation_runs
 where space_id = %(space)s and run_id = %(run_id)s and ended_at is null and status <> 'waiting' for update
 
 -- name: collecting
-select args ->> 'key' as run_id from jobs.procrastinate_jobs
-where task_name = 'collect' and starts_with(queueing_lock, %(space)s::text || ':')
+select args ->> 'key' as run_id from jobs.queue
+where name = 'collect' and starts_with(dedup_key, %(space)s::text || ':')
 
 -- name: let_go
 update muniment.consolidation_runs set batch = null, requests = requests + %(requests)s,
