@@ -2,7 +2,11 @@
 
 CREATE SCHEMA jobs;
 
+COMMENT ON SCHEMA jobs IS 'The queue of background jobs. No row-level security: its rows name tenants, owners and turns, and hold no text. Not distributed on Citus.';
+
 CREATE SCHEMA muniment;
+
+COMMENT ON SCHEMA muniment IS 'What Muniment remembers. The application works as role muniment_app within one space at a time; muniment_keeper reads over all spaces, and no text; muniment_eraser removes for good, within one space.';
 
 CREATE FUNCTION jobs.notify_workers() RETURNS trigger
     LANGUAGE plpgsql
@@ -13,9 +17,13 @@ begin
   return null;
 end $$;
 
+COMMENT ON FUNCTION jobs.notify_workers() IS 'Notifies the channel muniment_jobs#<name> for each name among the jobs of an insert.';
+
 CREATE FUNCTION muniment.all_categories() RETURNS boolean
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ select coalesce(current_setting('app.categories', true) = '*', false) $$;
+
+COMMENT ON FUNCTION muniment.all_categories() IS 'Whether the transaction has entered its space without an allowlist of categories.';
 
 CREATE FUNCTION muniment.apply_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) RETURNS void
     LANGUAGE plpgsql
@@ -89,6 +97,8 @@ begin
   from jsonb_populate_recordset(null::muniment.journal, lines) j left join before b on b.memory_id = j.memory_id;
 end $_$;
 
+COMMENT ON FUNCTION muniment.apply_changes(at_space uuid, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean) IS 'Writes the memories of a plan, archives the states that they replace, and adds to the journal; `fresh`: none of the memories was there before.';
+
 CREATE FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) RETURNS void
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
@@ -146,6 +156,8 @@ begin
   end if;
 end $$;
 
+COMMENT ON FUNCTION muniment.commit_plan(at_space uuid, founding jsonb, expected bigint, changes integer, memories jsonb, embeddings public.halfvec[], weights public.sparsevec[], lines jsonb, fresh boolean, consumed jsonb, extracted jsonb, edges jsonb) IS 'Writes a whole plan in one statement. Raises 40001 when the space is not at revision `expected` or what was looked at is erased, and MU001 when the plan was written before.';
+
 CREATE FUNCTION muniment.enter_space(space uuid, allowed text[] DEFAULT NULL::text[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -153,6 +165,8 @@ begin
   execute format('set local app.spaces = %L', array[space]::text);
   execute format('set local app.categories = %L', coalesce(allowed::text, '*'));
 end $$;
+
+COMMENT ON FUNCTION muniment.enter_space(space uuid, allowed text[]) IS 'Opens one space to row-level security until the transaction ends; with `allowed`, of its memories only these categories.';
 
 CREATE FUNCTION muniment.expect_embedder(wanted text) RETURNS boolean
     LANGUAGE plpgsql STABLE
@@ -165,14 +179,20 @@ begin
   return true;
 end $$;
 
+COMMENT ON FUNCTION muniment.expect_embedder(wanted text) IS 'Raises MU002 unless this is the embedding model in use, with that one as the message and the wanted one as the detail.';
+
 CREATE FUNCTION muniment.my_categories() RETURNS text[]
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ select case when current_setting('app.categories', true) in ('', '*') then null
           else current_setting('app.categories', true)::text[] end $$;
 
+COMMENT ON FUNCTION muniment.my_categories() IS 'The allowlist of categories of the transaction; null without one.';
+
 CREATE FUNCTION muniment.my_spaces() RETURNS uuid[]
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$ select nullif(current_setting('app.spaces', true), '')::uuid[] $$;
+
+COMMENT ON FUNCTION muniment.my_spaces() IS 'The spaces that the transaction has entered; null: none, and no row is seen.';
 
 CREATE TABLE muniment.memories (
     space_id uuid NOT NULL,
@@ -221,6 +241,74 @@ ALTER TABLE ONLY muniment.memories ALTER COLUMN next_embedding SET STORAGE MAIN;
 
 ALTER TABLE ONLY muniment.memories FORCE ROW LEVEL SECURITY;
 
+COMMENT ON TABLE muniment.memories IS 'A row is the present state of one memory: a statement, with where it comes from. Written by commit_plan alone, but for counts of retrievals, vectors of a next model, and erasures.';
+
+COMMENT ON COLUMN muniment.memories.memory_id IS 'The memory; a correction keeps it.';
+
+COMMENT ON COLUMN muniment.memories.kind IS 'semantic (a fact), episodic (an event), procedural (how something is done) or insight (a conclusion from others).';
+
+COMMENT ON COLUMN muniment.memories.category IS 'The category of the settings that the memory is filed under; a reader''s allowlist goes by it.';
+
+COMMENT ON COLUMN muniment.memories.text IS 'The statement, redacted.';
+
+COMMENT ON COLUMN muniment.memories.fact IS 'The structured side of a semantic memory: kind, subject, predicate, object and names; else null.';
+
+COMMENT ON COLUMN muniment.memories.stable_key IS 'What the fact is about, and its value unless it has only one at a time; equal keys are the same fact.';
+
+COMMENT ON COLUMN muniment.memories.importance IS 'From 1 to 5; 5 is never forgotten for its age.';
+
+COMMENT ON COLUMN muniment.memories.confidence IS 'From 0 to 1.';
+
+COMMENT ON COLUMN muniment.memories.trust IS 'Who vouches for it: user, tool, document or agent.';
+
+COMMENT ON COLUMN muniment.memories.pinned IS 'Whether it is kept whatever its age and use.';
+
+COMMENT ON COLUMN muniment.memories.state IS 'active; pending (waits for consent); superseded (has given way to superseded_by); soft_deleted (forgotten, until purge_at); rejected (consent was refused).';
+
+COMMENT ON COLUMN muniment.memories.tags IS 'Free labels.';
+
+COMMENT ON COLUMN muniment.memories.agent_id IS 'The agent that it is filed under; null: none.';
+
+COMMENT ON COLUMN muniment.memories.run_id IS 'The run in which it was first said.';
+
+COMMENT ON COLUMN muniment.memories.actor_id IS 'Who said it, where several speak.';
+
+COMMENT ON COLUMN muniment.memories.role IS 'The role of the one who said it: user, assistant, tool or system.';
+
+COMMENT ON COLUMN muniment.memories.session_id IS 'The session in which it was first said; its turns may be gone.';
+
+COMMENT ON COLUMN muniment.memories.thread_id IS 'The thread in which it was first said.';
+
+COMMENT ON COLUMN muniment.memories.event_time IS 'When what it tells of happened or will happen; null: unknown, or no event.';
+
+COMMENT ON COLUMN muniment.memories.created_at IS 'When it was first kept.';
+
+COMMENT ON COLUMN muniment.memories.updated_at IS 'When it was changed last; a retrieval is no change.';
+
+COMMENT ON COLUMN muniment.memories.last_accessed_at IS 'When it was retrieved last; null: never.';
+
+COMMENT ON COLUMN muniment.memories.access_count IS 'How many retrievals were counted.';
+
+COMMENT ON COLUMN muniment.memories.purge_at IS 'When a forgotten memory is removed for good; null: it is not forgotten.';
+
+COMMENT ON COLUMN muniment.memories.rev IS 'The revision of the space at which this state was written.';
+
+COMMENT ON COLUMN muniment.memories.superseded_by IS 'The memory that this one has given way to.';
+
+COMMENT ON COLUMN muniment.memories.context IS 'The words around the statement; helps to find it and is never shown.';
+
+COMMENT ON COLUMN muniment.memories.turns IS 'The turns that support it; rows of turns may be gone.';
+
+COMMENT ON COLUMN muniment.memories.embedding IS 'The vector of the text by embedding_model, in half precision.';
+
+COMMENT ON COLUMN muniment.memories.embedding_model IS 'The model of embedding.';
+
+COMMENT ON COLUMN muniment.memories.words IS 'The keywords as a sparse vector: a dimension is a hash of a stem, its value the weight; see ADR 0011.';
+
+COMMENT ON COLUMN muniment.memories.next_embedding IS 'The vector by next_model while the embedder is switched; else null.';
+
+COMMENT ON COLUMN muniment.memories.next_model IS 'The model of next_embedding.';
+
 CREATE FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer) RETURNS TABLE(n bigint, rev bigint, same_key boolean, sim double precision, found muniment.memories)
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
@@ -258,6 +346,8 @@ begin
   order by p.n, close.distance, close.memory_id;
 end $$;
 
+COMMENT ON FUNCTION muniment.near(at_space uuid, kinds text[], keys text[], attributes text[], vectors public.halfvec[], model text, most integer) IS 'What candidates meet: the revision of the space (n = 0), then for each candidate the active memories of its kind that share its key or attribute, and the closest `most` by cosine.';
+
 CREATE FUNCTION muniment.refuse(state text, reason text) RETURNS bigint
     LANGUAGE plpgsql
     AS $$
@@ -265,9 +355,13 @@ begin
   raise exception using errcode = state, message = reason;
 end $$;
 
+COMMENT ON FUNCTION muniment.refuse(state text, reason text) IS 'Raises an error with this SQLSTATE and message, so that the rest of a pipeline is not done.';
+
 CREATE FUNCTION muniment.speaker_dimension(name text) RETURNS integer
     LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $$ select -(hashtext(name) & 2147483647) - 1 $$;
+
+COMMENT ON FUNCTION muniment.speaker_dimension(name text) IS 'The dimension of postings that lists the memories of this speaker: a negative number.';
 
 CREATE TABLE jobs.queue (
     id bigint NOT NULL,
@@ -282,6 +376,28 @@ CREATE TABLE jobs.queue (
     worker_id bigint,
     CONSTRAINT queue_status CHECK ((status = ANY (ARRAY['todo'::text, 'doing'::text])))
 );
+
+COMMENT ON TABLE jobs.queue IS 'A row is a job that waits or runs. Written in the transaction of what it is about; taken, put back and deleted by workers.';
+
+COMMENT ON COLUMN jobs.queue.id IS 'The number of the job; those with the same lock and priority are taken in this order.';
+
+COMMENT ON COLUMN jobs.queue.name IS 'What is to be done, such as extract or tend.';
+
+COMMENT ON COLUMN jobs.queue.priority IS '0; -1 for a job that has stepped aside, so that the later ones of its lock pass.';
+
+COMMENT ON COLUMN jobs.queue.lock IS 'Of the jobs with the same lock one runs at a time: the space for extract, else the job''s own dedup_key.';
+
+COMMENT ON COLUMN jobs.queue.dedup_key IS 'Space, name and key of the job; of the waiting jobs one has it.';
+
+COMMENT ON COLUMN jobs.queue.args IS 'Tenant, owner, type of owner and key (such as a turn''s id); never a text.';
+
+COMMENT ON COLUMN jobs.queue.status IS 'todo (waits) or doing (runs); a job that is done has no row.';
+
+COMMENT ON COLUMN jobs.queue.scheduled_at IS 'Not before this time, by the database''s clock; null: at once.';
+
+COMMENT ON COLUMN jobs.queue.attempts IS 'How many attempts have failed.';
+
+COMMENT ON COLUMN jobs.queue.worker_id IS 'The worker that runs it; null when it waits, and when its worker has died.';
 
 ALTER TABLE jobs.queue ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME jobs.queue_id_seq
@@ -298,6 +414,14 @@ CREATE TABLE jobs.slots (
     slot bigint NOT NULL
 );
 
+COMMENT ON TABLE jobs.slots IS 'A row is a time slot of a periodic job that was given to a worker. Written by the worker that was first; the latest thousand of a job are kept.';
+
+COMMENT ON COLUMN jobs.slots.id IS 'The order in which slots were given away.';
+
+COMMENT ON COLUMN jobs.slots.name IS 'The name of the periodic job.';
+
+COMMENT ON COLUMN jobs.slots.slot IS 'The start of the slot, in seconds since 1970 (UTC).';
+
 ALTER TABLE jobs.slots ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME jobs.slots_id_seq
     START WITH 1
@@ -311,6 +435,12 @@ CREATE TABLE jobs.workers (
     id bigint NOT NULL,
     last_heartbeat timestamp with time zone DEFAULT now() NOT NULL
 );
+
+COMMENT ON TABLE jobs.workers IS 'A row is a worker that is at work. Written by the worker; removed when it leaves, or by another one after jobs.stalled_seconds without a sign.';
+
+COMMENT ON COLUMN jobs.workers.id IS 'The number of the worker; a worker that was removed gets a new one.';
+
+COMMENT ON COLUMN jobs.workers.last_heartbeat IS 'Its last sign of life, by the database''s clock.';
 
 ALTER TABLE jobs.workers ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME jobs.workers_id_seq
@@ -340,6 +470,32 @@ CREATE TABLE muniment.journal (
 
 ALTER TABLE ONLY muniment.journal FORCE ROW LEVEL SECURITY;
 
+COMMENT ON TABLE muniment.journal IS 'A row is one change of one memory. Only ever added to, by apply_changes; an erasure takes out what names what is erased.';
+
+COMMENT ON COLUMN muniment.journal.rev IS 'The revision that the change made.';
+
+COMMENT ON COLUMN muniment.journal.memory_id IS 'The memory that was changed.';
+
+COMMENT ON COLUMN muniment.journal.action IS 'ADD, UPDATE, DELETE (on request), MERGE, LINK, TTL (by age) or RESTORE.';
+
+COMMENT ON COLUMN muniment.journal.old_ref IS 'The state before, as memory_id@revision; null for a new memory.';
+
+COMMENT ON COLUMN muniment.journal.new_ref IS 'The state after, as memory_id@revision.';
+
+COMMENT ON COLUMN muniment.journal.thread_id IS 'The thread in which the change was made; null: none.';
+
+COMMENT ON COLUMN muniment.journal.node IS 'The part of the program that made it: hotpath, context, episodic, worker or face.';
+
+COMMENT ON COLUMN muniment.journal.actor IS 'Who asked for it, where that is known.';
+
+COMMENT ON COLUMN muniment.journal.band IS 'How a candidate met a memory: auto, check, fallback or new; null where nothing was compared.';
+
+COMMENT ON COLUMN muniment.journal.sim IS 'The cosine similarity to the memory it met, from -1 to 1.';
+
+COMMENT ON COLUMN muniment.journal.meta IS 'Details of the change. The key hard marks a removal for good.';
+
+COMMENT ON COLUMN muniment.journal.ts IS 'When the change was made, by the clock of the process.';
+
 CREATE VIEW muniment.change_log WITH (security_invoker='true') AS
  SELECT space_id,
     thread_id,
@@ -363,6 +519,8 @@ CREATE VIEW muniment.change_log WITH (security_invoker='true') AS
    FROM muniment.journal
   WHERE (action <> 'LINK'::text);
 
+COMMENT ON VIEW muniment.change_log IS 'The journal without edges, each change as an event: created, updated, merged, deleted, soft_deleted or restored.';
+
 CREATE TABLE muniment.consent_requests (
     space_id uuid NOT NULL,
     request_id uuid NOT NULL,
@@ -380,6 +538,30 @@ CREATE TABLE muniment.consent_requests (
 );
 
 ALTER TABLE ONLY muniment.consent_requests FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.consent_requests IS 'A row asks whether a field of the structured profile may have a value. Written by the plan that proposes it, decided by a person or by time; an approved one is the field''s value.';
+
+COMMENT ON COLUMN muniment.consent_requests.request_id IS 'The request.';
+
+COMMENT ON COLUMN muniment.consent_requests.field IS 'The field of the profile.';
+
+COMMENT ON COLUMN muniment.consent_requests.value IS 'The value that is proposed.';
+
+COMMENT ON COLUMN muniment.consent_requests.decision IS 'pending, approved, rejected, expired (nobody answered in time), replaced (by a later value) or withdrawn (its memory is gone).';
+
+COMMENT ON COLUMN muniment.consent_requests.memory_id IS 'The memory that the value comes from.';
+
+COMMENT ON COLUMN muniment.consent_requests.turns IS 'The turns that say so; each is a signal.';
+
+COMMENT ON COLUMN muniment.consent_requests.old IS 'The value of the field when it was asked; null: it had none.';
+
+COMMENT ON COLUMN muniment.consent_requests.asked_at IS 'When the request was made.';
+
+COMMENT ON COLUMN muniment.consent_requests.expires_at IS 'Until when it can be answered.';
+
+COMMENT ON COLUMN muniment.consent_requests.decided_at IS 'When it was decided; null while pending.';
+
+COMMENT ON COLUMN muniment.consent_requests.decided_by IS 'Who decided it.';
 
 CREATE TABLE muniment.consolidation_runs (
     space_id uuid NOT NULL,
@@ -417,12 +599,80 @@ CREATE TABLE muniment.consolidation_runs (
 
 ALTER TABLE ONLY muniment.consolidation_runs FORCE ROW LEVEL SECURITY;
 
+COMMENT ON TABLE muniment.consolidation_runs IS 'A row is one comparison of the memories of a space, and what it came to. One run of a space is open at a time. Written by the worker or the command that runs it.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.run_id IS 'The run.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.status IS 'running, waiting (for a batch endpoint), done, over_budget, failed, interrupted (its lease was over), cancelled or undone.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.started_at IS 'When it began.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.ended_at IS 'When it ended; null while it is open.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.leased_until IS 'Until when its process has the space to itself, by the database''s clock; then another may end the run.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.from_rev IS 'The revision of the space when it began.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.to_rev IS 'The revision of the space after its last change.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.surveyed_rev IS 'Changes up to this revision are compared, and nothing of them is left to check.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.upto_rev IS 'What surveyed_rev will be when all pairs of the run are checked.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.model IS 'The model that was asked; null: none was.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.prompt IS 'The version of the prompt.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.seen IS 'Pairs in the survey.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.checked IS 'Pairs that were checked.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.same IS 'Pairs that say the same.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.superseded IS 'Pairs of which one replaces the other.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.distinct_pairs IS 'Pairs that say different things.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.outdated IS 'Pairs that changed before the answer came.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.unanswered IS 'Pairs without an answer.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.requests IS 'Requests to the model.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.input_tokens IS 'Tokens that were sent.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.output_tokens IS 'Tokens that were received.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.micros IS 'The price, in millionths of the configured currency.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.duplicates_before IS 'Pairs that the rules alone call the same, before the run.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.duplicates_after IS 'Pairs that the rules alone call the same, after the run.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.batch IS 'The batch endpoint''s name of what is waited for, or not yet removed there; null: none.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.asked IS 'The pairs that are with the batch endpoint: ids, revisions and places, no text; null when nothing is.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.reason IS 'The class of the error, or why the run ended otherwise than usual; never a message.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.handed_at IS 'When the questions were handed over to the batch endpoint.';
+
+COMMENT ON COLUMN muniment.consolidation_runs.shelved IS 'Unanswered pairs that were asked so often that they count as looked at.';
+
 CREATE TABLE muniment.embedders (
     model text NOT NULL,
     active boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     run uuid
 );
+
+COMMENT ON TABLE muniment.embedders IS 'A row is an embedding model that vectors come from. Lookup data of a few rows for the whole database, without row-level security; a reference table on Citus.';
+
+COMMENT ON COLUMN muniment.embedders.model IS 'The name of the model, as memories.embedding_model has it.';
+
+COMMENT ON COLUMN muniment.embedders.active IS 'Whether searches use the vectors of this model; true in one row.';
+
+COMMENT ON COLUMN muniment.embedders.run IS 'The switch to this model that is under way; null where none is.';
 
 CREATE TABLE muniment.erasures (
     space_id uuid NOT NULL,
@@ -434,6 +684,16 @@ CREATE TABLE muniment.erasures (
 );
 
 ALTER TABLE ONLY muniment.erasures FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.erasures IS 'A row is the receipt of one erasure: numbers, and no word of what was erased. Outlives its space. Written by the erasure.';
+
+COMMENT ON COLUMN muniment.erasures.erasure_id IS 'The erasure.';
+
+COMMENT ON COLUMN muniment.erasures.what IS 'memory (one), user (the whole space) or purge (what was forgotten long enough ago).';
+
+COMMENT ON COLUMN muniment.erasures.counts IS 'How many rows were removed or changed, by what they were.';
+
+COMMENT ON COLUMN muniment.erasures.at IS 'When it was done.';
 
 CREATE TABLE muniment.events (
     space_id uuid NOT NULL,
@@ -454,6 +714,28 @@ CREATE TABLE muniment.events (
 
 ALTER TABLE ONLY muniment.events FORCE ROW LEVEL SECURITY;
 
+COMMENT ON TABLE muniment.events IS 'A row is one tracked operation that changed nothing: a search, a skip or a failure. Written after the reply; removed after session_ledger.events_days.';
+
+COMMENT ON COLUMN muniment.events.event_id IS 'The operation.';
+
+COMMENT ON COLUMN muniment.events.user_id IS 'The owner of the space, by name.';
+
+COMMENT ON COLUMN muniment.events.thread_id IS 'The thread in which it happened; null: none.';
+
+COMMENT ON COLUMN muniment.events.node IS 'The part of the program: hotpath, context, episodic, worker or face.';
+
+COMMENT ON COLUMN muniment.events.op IS 'What was done, such as classify or search.';
+
+COMMENT ON COLUMN muniment.events.status IS 'ok, error or skipped.';
+
+COMMENT ON COLUMN muniment.events.memory_id IS 'The memory that it was about; null: none.';
+
+COMMENT ON COLUMN muniment.events.category IS 'The category that it was about; null: none.';
+
+COMMENT ON COLUMN muniment.events.sim IS 'The similarity that decided, from -1 to 1; null: none did.';
+
+COMMENT ON COLUMN muniment.events.ts IS 'When it happened, by the clock of the process.';
+
 CREATE TABLE muniment.extractions (
     space_id uuid NOT NULL,
     turn_id uuid NOT NULL,
@@ -471,6 +753,28 @@ CREATE TABLE muniment.extractions (
 
 ALTER TABLE ONLY muniment.extractions FORCE ROW LEVEL SECURITY;
 
+COMMENT ON TABLE muniment.extractions IS 'A row is one look at a turn, by the rules or by a model. Written with the memories that came of it; a second look by the same source changes nothing.';
+
+COMMENT ON COLUMN muniment.extractions.turn_id IS 'The turn that was looked at.';
+
+COMMENT ON COLUMN muniment.extractions.source IS 'rules or model.';
+
+COMMENT ON COLUMN muniment.extractions.found IS 'How many candidates were found.';
+
+COMMENT ON COLUMN muniment.extractions.written IS 'How many changes were made of them.';
+
+COMMENT ON COLUMN muniment.extractions.repaired IS 'What was put right in the candidates, as reasons without a text.';
+
+COMMENT ON COLUMN muniment.extractions.refused IS 'Why candidates were refused, as reasons without a text.';
+
+COMMENT ON COLUMN muniment.extractions.prompt IS 'The version of the prompt; null for the rules.';
+
+COMMENT ON COLUMN muniment.extractions.model IS 'The model that was asked; null for the rules.';
+
+COMMENT ON COLUMN muniment.extractions.rev IS 'The revision of the space afterwards.';
+
+COMMENT ON COLUMN muniment.extractions.at IS 'When it was looked at.';
+
 CREATE VIEW muniment.history WITH (security_invoker='true') AS
  SELECT space_id,
     rev,
@@ -482,6 +786,8 @@ CREATE VIEW muniment.history WITH (security_invoker='true') AS
     meta,
     ts
    FROM muniment.journal;
+
+COMMENT ON VIEW muniment.history IS 'The journal by memory: every change with the states before and after.';
 
 CREATE TABLE muniment.memory_versions (
     space_id uuid NOT NULL,
@@ -522,6 +828,72 @@ CREATE TABLE muniment.memory_versions (
 
 ALTER TABLE ONLY muniment.memory_versions FORCE ROW LEVEL SECURITY;
 
+COMMENT ON TABLE muniment.memory_versions IS 'A row is a former state of a memory. Written by apply_changes, in the statement that replaces the state.';
+
+COMMENT ON COLUMN muniment.memory_versions.memory_id IS 'The memory; a correction keeps it.';
+
+COMMENT ON COLUMN muniment.memory_versions.from_rev IS 'The revision at which this state was written.';
+
+COMMENT ON COLUMN muniment.memory_versions.to_rev IS 'The revision at which it was replaced; it held from from_rev up to and without this one.';
+
+COMMENT ON COLUMN muniment.memory_versions.kind IS 'semantic (a fact), episodic (an event), procedural (how something is done) or insight (a conclusion from others).';
+
+COMMENT ON COLUMN muniment.memory_versions.category IS 'The category of the settings that the memory is filed under; a reader''s allowlist goes by it.';
+
+COMMENT ON COLUMN muniment.memory_versions.text IS 'The statement, redacted.';
+
+COMMENT ON COLUMN muniment.memory_versions.fact IS 'The structured side of a semantic memory: kind, subject, predicate, object and names; else null.';
+
+COMMENT ON COLUMN muniment.memory_versions.stable_key IS 'What the fact is about, and its value unless it has only one at a time; equal keys are the same fact.';
+
+COMMENT ON COLUMN muniment.memory_versions.importance IS 'From 1 to 5; 5 is never forgotten for its age.';
+
+COMMENT ON COLUMN muniment.memory_versions.confidence IS 'From 0 to 1.';
+
+COMMENT ON COLUMN muniment.memory_versions.trust IS 'Who vouches for it: user, tool, document or agent.';
+
+COMMENT ON COLUMN muniment.memory_versions.pinned IS 'Whether it is kept whatever its age and use.';
+
+COMMENT ON COLUMN muniment.memory_versions.state IS 'active; pending (waits for consent); superseded (has given way to superseded_by); soft_deleted (forgotten, until purge_at); rejected (consent was refused).';
+
+COMMENT ON COLUMN muniment.memory_versions.tags IS 'Free labels.';
+
+COMMENT ON COLUMN muniment.memory_versions.agent_id IS 'The agent that it is filed under; null: none.';
+
+COMMENT ON COLUMN muniment.memory_versions.run_id IS 'The run in which it was first said.';
+
+COMMENT ON COLUMN muniment.memory_versions.actor_id IS 'Who said it, where several speak.';
+
+COMMENT ON COLUMN muniment.memory_versions.role IS 'The role of the one who said it: user, assistant, tool or system.';
+
+COMMENT ON COLUMN muniment.memory_versions.session_id IS 'The session in which it was first said; its turns may be gone.';
+
+COMMENT ON COLUMN muniment.memory_versions.thread_id IS 'The thread in which it was first said.';
+
+COMMENT ON COLUMN muniment.memory_versions.event_time IS 'When what it tells of happened or will happen; null: unknown, or no event.';
+
+COMMENT ON COLUMN muniment.memory_versions.created_at IS 'When it was first kept.';
+
+COMMENT ON COLUMN muniment.memory_versions.updated_at IS 'When it was changed last; a retrieval is no change.';
+
+COMMENT ON COLUMN muniment.memory_versions.purge_at IS 'When a forgotten memory is removed for good; null: it is not forgotten.';
+
+COMMENT ON COLUMN muniment.memory_versions.superseded_by IS 'The memory that this one has given way to.';
+
+COMMENT ON COLUMN muniment.memory_versions.context IS 'The words around the statement; helps to find it and is never shown.';
+
+COMMENT ON COLUMN muniment.memory_versions.turns IS 'The turns that support it; rows of turns may be gone.';
+
+COMMENT ON COLUMN muniment.memory_versions.embedding IS 'The vector of the text by embedding_model, in half precision.';
+
+COMMENT ON COLUMN muniment.memory_versions.embedding_model IS 'The model of embedding.';
+
+COMMENT ON COLUMN muniment.memory_versions.words IS 'The keywords as a sparse vector: a dimension is a hash of a stem, its value the weight; see ADR 0011.';
+
+COMMENT ON COLUMN muniment.memory_versions.next_embedding IS 'The vector by next_model while the embedder is switched; else null.';
+
+COMMENT ON COLUMN muniment.memory_versions.next_model IS 'The model of next_embedding.';
+
 CREATE VIEW muniment.operations WITH (security_invoker='true') AS
  SELECT events.space_id,
     events.thread_id,
@@ -549,6 +921,8 @@ UNION ALL
     journal.ts
    FROM muniment.journal;
 
+COMMENT ON VIEW muniment.operations IS 'Every operation: the searches, skips and failures of events, and the changes of the journal.';
+
 CREATE TABLE muniment.pair_fingerprints (
     space_id uuid NOT NULL,
     low_id uuid NOT NULL,
@@ -566,6 +940,24 @@ CREATE TABLE muniment.pair_fingerprints (
 
 ALTER TABLE ONLY muniment.pair_fingerprints FORCE ROW LEVEL SECURITY;
 
+COMMENT ON TABLE muniment.pair_fingerprints IS 'A row is a pair of memories that was compared, and with what result. Written by consolidation; removed after consolidation.fingerprint_days.';
+
+COMMENT ON COLUMN muniment.pair_fingerprints.low_id IS 'The lower of the two ids.';
+
+COMMENT ON COLUMN muniment.pair_fingerprints.high_id IS 'The higher of the two ids.';
+
+COMMENT ON COLUMN muniment.pair_fingerprints.score IS 'The cosine similarity in hundredths; a pair with another score is compared anew.';
+
+COMMENT ON COLUMN muniment.pair_fingerprints.judgement IS 'same, supersedes, different or unanswered.';
+
+COMMENT ON COLUMN muniment.pair_fingerprints.source IS 'Who judged: rules, model, or person (who took a merge back).';
+
+COMMENT ON COLUMN muniment.pair_fingerprints.run_id IS 'The run that compared them last.';
+
+COMMENT ON COLUMN muniment.pair_fingerprints.checked_at IS 'When they were compared last.';
+
+COMMENT ON COLUMN muniment.pair_fingerprints.tries IS 'On how many days (UTC) a model was asked in vain.';
+
 CREATE TABLE muniment.postings (
     space_id uuid NOT NULL,
     dimension integer NOT NULL,
@@ -579,6 +971,18 @@ ALTER TABLE ONLY muniment.postings ALTER COLUMN weights SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY muniment.postings FORCE ROW LEVEL SECURITY;
 
+COMMENT ON TABLE muniment.postings IS 'A row lists the memories of a large space that have one word, by category. Written by the indexing of a large space, removed with its index.';
+
+COMMENT ON COLUMN muniment.postings.dimension IS 'A dimension of memories.words; 0: all memories of the category, counted only; negative: those of one speaker, see speaker_dimension.';
+
+COMMENT ON COLUMN muniment.postings.category IS 'The category of the memories in the list.';
+
+COMMENT ON COLUMN muniment.postings.df IS 'In how many memories the word is.';
+
+COMMENT ON COLUMN muniment.postings.memories IS 'The memories, the heaviest first.';
+
+COMMENT ON COLUMN muniment.postings.weights IS 'The weight of the word in each of memories, in the same order.';
+
 CREATE TABLE muniment.relations (
     space_id uuid NOT NULL,
     from_id uuid NOT NULL,
@@ -591,6 +995,16 @@ CREATE TABLE muniment.relations (
 );
 
 ALTER TABLE ONLY muniment.relations FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.relations IS 'A row is an undirected edge between two memories of a space, with the lower id first. Written by commit_plan.';
+
+COMMENT ON COLUMN muniment.relations.from_id IS 'The lower of the two ids.';
+
+COMMENT ON COLUMN muniment.relations.to_id IS 'The higher of the two ids.';
+
+COMMENT ON COLUMN muniment.relations.relation_type IS 'What the edge means; related_to unless something else is known.';
+
+COMMENT ON COLUMN muniment.relations.strength IS 'From 0 to 1.';
 
 CREATE TABLE muniment.spaces (
     space_id uuid NOT NULL,
@@ -611,6 +1025,30 @@ WITH (fillfactor='50');
 
 ALTER TABLE ONLY muniment.spaces FORCE ROW LEVEL SECURITY;
 
+COMMENT ON TABLE muniment.spaces IS 'A row is the memory of one owner: a user, an agent or a project of a tenant. Made by the first write of the owner; removed when the owner is erased.';
+
+COMMENT ON COLUMN muniment.spaces.space_id IS 'UUIDv5 of tenant, type and name of the owner; computed, never looked up. Leads every key of the schema.';
+
+COMMENT ON COLUMN muniment.spaces.tenant_id IS 'The tenant that the owner belongs to, by its name.';
+
+COMMENT ON COLUMN muniment.spaces.owner_id IS 'The name of the user, agent or project.';
+
+COMMENT ON COLUMN muniment.spaces.owner_type IS 'user, agent or project.';
+
+COMMENT ON COLUMN muniment.spaces.rev IS 'The revision of the latest change. Every change of a memory takes the next number; a plan made at another revision is refused.';
+
+COMMENT ON COLUMN muniment.spaces.indexed_model IS 'The embedding model of the space''s own HNSW index and postings; null where it has none.';
+
+COMMENT ON COLUMN muniment.spaces.indexed_rev IS 'Up to which revision the space''s own indexes are complete; later changes are read without them.';
+
+COMMENT ON COLUMN muniment.spaces.tended_rev IS 'Up to which revision changes were seen by tending (forgetting, purging, consolidation).';
+
+COMMENT ON COLUMN muniment.spaces.tended_at IS 'When the space was tended last; null: never.';
+
+COMMENT ON COLUMN muniment.spaces.tend_at IS 'The earliest time at which something in the space is due without any change; null: nothing ever will be.';
+
+COMMENT ON COLUMN muniment.spaces.tend_terms IS 'A hash of the retention settings that tend_at was computed with; under others the space is due at once.';
+
 CREATE TABLE muniment.spend (
     space_id uuid NOT NULL,
     day date NOT NULL,
@@ -624,6 +1062,22 @@ CREATE TABLE muniment.spend (
 
 ALTER TABLE ONLY muniment.spend FORCE ROW LEVEL SECURITY;
 
+COMMENT ON TABLE muniment.spend IS 'A row is what a tenant has spent on one purpose and model in a day. Written after each request to a model. space_id is the tenant''s own, computed from its name.';
+
+COMMENT ON COLUMN muniment.spend.day IS 'The day, in UTC.';
+
+COMMENT ON COLUMN muniment.spend.purpose IS 'What the requests were for, such as extract.';
+
+COMMENT ON COLUMN muniment.spend.model IS 'The model that was asked.';
+
+COMMENT ON COLUMN muniment.spend.requests IS 'How many requests were made.';
+
+COMMENT ON COLUMN muniment.spend.input_tokens IS 'Tokens that were sent.';
+
+COMMENT ON COLUMN muniment.spend.output_tokens IS 'Tokens that were received.';
+
+COMMENT ON COLUMN muniment.spend.micros IS 'The price, in millionths of the configured currency.';
+
 CREATE TABLE muniment.spend_days (
     space_id uuid NOT NULL,
     day date NOT NULL,
@@ -633,6 +1087,14 @@ CREATE TABLE muniment.spend_days (
 
 ALTER TABLE ONLY muniment.spend_days FORCE ROW LEVEL SECURITY;
 
+COMMENT ON TABLE muniment.spend_days IS 'A row is what a tenant has been charged in a day, requests under way included: the budget is compared with it. Charged before a request and adjusted after it.';
+
+COMMENT ON COLUMN muniment.spend_days.day IS 'The day, in UTC.';
+
+COMMENT ON COLUMN muniment.spend_days.tokens IS 'Tokens, sent and received.';
+
+COMMENT ON COLUMN muniment.spend_days.micros IS 'The price, in millionths of the configured currency.';
+
 CREATE TABLE muniment.swept (
     space_id uuid NOT NULL,
     run uuid NOT NULL,
@@ -641,6 +1103,12 @@ CREATE TABLE muniment.swept (
 
 ALTER TABLE ONLY muniment.swept FORCE ROW LEVEL SECURITY;
 
+COMMENT ON TABLE muniment.swept IS 'A row says how far a switch of the embedder has got in a space. Written by the command that switches.';
+
+COMMENT ON COLUMN muniment.swept.run IS 'The switch, as embedders.run names it; a row of another run does not count.';
+
+COMMENT ON COLUMN muniment.swept.rev IS 'Up to which revision every memory and version of the space has a vector of the next model.';
+
 CREATE TABLE muniment.thread_revision (
     space_id uuid NOT NULL,
     thread_id text NOT NULL,
@@ -648,6 +1116,12 @@ CREATE TABLE muniment.thread_revision (
 );
 
 ALTER TABLE ONLY muniment.thread_revision FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.thread_revision IS 'A row says how much of its space a thread has been shown. Written at the end of a turn.';
+
+COMMENT ON COLUMN muniment.thread_revision.thread_id IS 'The thread, as the scope names it.';
+
+COMMENT ON COLUMN muniment.thread_revision.rev IS 'The revision up to which changes were shown.';
 
 CREATE TABLE muniment.turns (
     space_id uuid NOT NULL,
@@ -667,6 +1141,32 @@ CREATE TABLE muniment.turns (
 );
 
 ALTER TABLE ONLY muniment.turns FORCE ROW LEVEL SECURITY;
+
+COMMENT ON TABLE muniment.turns IS 'A row is what was said or done once, redacted and otherwise word for word. Written when it is recorded; removed after session_ledger.retention_days.';
+
+COMMENT ON COLUMN muniment.turns.turn_id IS 'UUID of session and key, so that a turn that is recorded twice is one.';
+
+COMMENT ON COLUMN muniment.turns.session_id IS 'The session in which it was said.';
+
+COMMENT ON COLUMN muniment.turns.thread_id IS 'The thread in which it was said.';
+
+COMMENT ON COLUMN muniment.turns.role IS 'The role of the one who said it: user, assistant, tool or system.';
+
+COMMENT ON COLUMN muniment.turns.actor IS 'Who said it, where several speak.';
+
+COMMENT ON COLUMN muniment.turns.text IS 'The words, redacted.';
+
+COMMENT ON COLUMN muniment.turns.at IS 'When it was said, by whoever recorded it.';
+
+COMMENT ON COLUMN muniment.turns.consumed_rev IS 'The revision of the plan that consumed it; null: none has, and a second plan that would is refused.';
+
+COMMENT ON COLUMN muniment.turns.source IS 'Who vouches for it: user, tool, document or agent.';
+
+COMMENT ON COLUMN muniment.turns.path IS 'The file or page that it was read from; null: it was said.';
+
+COMMENT ON COLUMN muniment.turns.tags IS 'Labels that its memories get.';
+
+COMMENT ON COLUMN muniment.turns.recalled IS 'Fingerprints of what memory had put before the model when it was said: what only repeats these is no evidence.';
 
 ALTER TABLE ONLY jobs.queue
     ADD CONSTRAINT queue_pk PRIMARY KEY (id);
@@ -821,83 +1321,141 @@ ALTER TABLE muniment.consent_requests ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY consent_requests_eraser ON muniment.consent_requests TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY consent_requests_eraser ON muniment.consent_requests IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY consent_requests_own ON muniment.consent_requests TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY consent_requests_own ON muniment.consent_requests IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
+
 CREATE POLICY consent_requests_read ON muniment.consent_requests FOR SELECT TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ('profile'::text = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))));
+
+COMMENT ON POLICY consent_requests_read ON muniment.consent_requests IS 'A reader whose allowlist has the category profile may read the structured profile.';
 
 ALTER TABLE muniment.consolidation_runs ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY consolidation_runs_eraser ON muniment.consolidation_runs TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY consolidation_runs_eraser ON muniment.consolidation_runs IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY consolidation_runs_own ON muniment.consolidation_runs TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY consolidation_runs_own ON muniment.consolidation_runs IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
 ALTER TABLE muniment.erasures ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY erasures_eraser ON muniment.erasures TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY erasures_eraser ON muniment.erasures IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY erasures_own ON muniment.erasures TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY erasures_own ON muniment.erasures IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
 ALTER TABLE muniment.events ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY events_eraser ON muniment.events TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY events_eraser ON muniment.events IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY events_own ON muniment.events TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY events_own ON muniment.events IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
 ALTER TABLE muniment.extractions ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY extractions_eraser ON muniment.extractions TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY extractions_eraser ON muniment.extractions IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY extractions_keeper ON muniment.extractions FOR SELECT TO muniment_keeper USING (true);
 
+COMMENT ON POLICY extractions_keeper ON muniment.extractions IS 'The keeper reads over all spaces; its grants leave out every text.';
+
 CREATE POLICY extractions_own ON muniment.extractions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY extractions_own ON muniment.extractions IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
 ALTER TABLE muniment.journal ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY journal_eraser ON muniment.journal TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY journal_eraser ON muniment.journal IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY journal_own ON muniment.journal TO muniment_app USING ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[]))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY journal_own ON muniment.journal IS 'The application reads the rows of the space it has entered, and writes them when it entered without an allowlist.';
 
 ALTER TABLE muniment.memories ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY memories_eraser ON muniment.memories TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY memories_eraser ON muniment.memories IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY memories_keeper ON muniment.memories FOR SELECT TO muniment_keeper USING (true);
 
+COMMENT ON POLICY memories_keeper ON muniment.memories IS 'The keeper reads over all spaces; its grants leave out every text.';
+
 CREATE POLICY memories_own ON muniment.memories TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY memories_own ON muniment.memories IS 'The application reads the rows of the space it has entered that are in its allowed categories, and writes them when it entered without an allowlist.';
 
 ALTER TABLE muniment.memory_versions ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY memory_versions_eraser ON muniment.memory_versions TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY memory_versions_eraser ON muniment.memory_versions IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY memory_versions_keeper ON muniment.memory_versions FOR SELECT TO muniment_keeper USING (true);
 
+COMMENT ON POLICY memory_versions_keeper ON muniment.memory_versions IS 'The keeper reads over all spaces; its grants leave out every text.';
+
 CREATE POLICY memory_versions_own ON muniment.memory_versions TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY memory_versions_own ON muniment.memory_versions IS 'The application reads the rows of the space it has entered that are in its allowed categories, and writes them when it entered without an allowlist.';
 
 ALTER TABLE muniment.pair_fingerprints ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY pair_fingerprints_eraser ON muniment.pair_fingerprints TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY pair_fingerprints_eraser ON muniment.pair_fingerprints IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY pair_fingerprints_own ON muniment.pair_fingerprints TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY pair_fingerprints_own ON muniment.pair_fingerprints IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
 ALTER TABLE muniment.postings ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY postings_eraser ON muniment.postings TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY postings_eraser ON muniment.postings IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY postings_own ON muniment.postings TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND (( SELECT muniment.all_categories() AS all_categories) OR (category = ANY (( SELECT muniment.my_categories() AS my_categories)::text[]))))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY postings_own ON muniment.postings IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
 ALTER TABLE muniment.relations ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY relations_eraser ON muniment.relations TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY relations_eraser ON muniment.relations IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY relations_own ON muniment.relations TO muniment_app USING ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[]))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY relations_own ON muniment.relations IS 'The application reads the rows of the space it has entered, and writes them when it entered without an allowlist.';
 
 ALTER TABLE muniment.spaces ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY spaces_eraser ON muniment.spaces TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY spaces_eraser ON muniment.spaces IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY spaces_keeper ON muniment.spaces FOR SELECT TO muniment_keeper USING (true);
 
+COMMENT ON POLICY spaces_keeper ON muniment.spaces IS 'The keeper reads over all spaces; its grants leave out every text.';
+
 CREATE POLICY spaces_own ON muniment.spaces TO muniment_app USING ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[]))) WITH CHECK ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])));
+
+COMMENT ON POLICY spaces_own ON muniment.spaces IS 'The application sees and writes the row of the space it has entered.';
 
 ALTER TABLE muniment.spend ENABLE ROW LEVEL SECURITY;
 
@@ -905,29 +1463,49 @@ ALTER TABLE muniment.spend_days ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY spend_days_own ON muniment.spend_days TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY spend_days_own ON muniment.spend_days IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
+
 CREATE POLICY spend_own ON muniment.spend TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY spend_own ON muniment.spend IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
 ALTER TABLE muniment.swept ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY swept_eraser ON muniment.swept TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY swept_eraser ON muniment.swept IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY swept_keeper ON muniment.swept FOR SELECT TO muniment_keeper USING (true);
 
+COMMENT ON POLICY swept_keeper ON muniment.swept IS 'The keeper reads over all spaces; its grants leave out every text.';
+
 CREATE POLICY swept_own ON muniment.swept TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY swept_own ON muniment.swept IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
 ALTER TABLE muniment.thread_revision ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY thread_revision_eraser ON muniment.thread_revision TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY thread_revision_eraser ON muniment.thread_revision IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY thread_revision_own ON muniment.thread_revision TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY thread_revision_own ON muniment.thread_revision IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
+
 CREATE POLICY thread_revision_read ON muniment.thread_revision FOR SELECT TO muniment_app USING ((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])));
+
+COMMENT ON POLICY thread_revision_read ON muniment.thread_revision IS 'A reader with an allowlist may know how far its thread has been shown.';
 
 ALTER TABLE muniment.turns ENABLE ROW LEVEL SECURITY;
 
 CREATE POLICY turns_eraser ON muniment.turns TO muniment_eraser USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
 
+COMMENT ON POLICY turns_eraser ON muniment.turns IS 'The eraser sees, removes and changes rows of the space it has entered, as far as its grants go.';
+
 CREATE POLICY turns_own ON muniment.turns TO muniment_app USING (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories))) WITH CHECK (((space_id = ANY (( SELECT muniment.my_spaces() AS my_spaces)::uuid[])) AND ( SELECT muniment.all_categories() AS all_categories)));
+
+COMMENT ON POLICY turns_own ON muniment.turns IS 'The application sees and writes the rows of the space it has entered, when it entered without an allowlist.';
 
 GRANT USAGE ON SCHEMA jobs TO muniment_app;
 
