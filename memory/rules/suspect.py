@@ -6,15 +6,21 @@ to remember, is believed only once a person has approved it."""
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 
 from muniment.memory.records import TRUST_RANK, Candidate, Trust, Turn, evolve
 from muniment.memory.rules import words
 from muniment.memory.rules.patterns import late
 
 _CJK = late(r"[\u3400-\u9fff]")
+_SPACE = late(r"\s*")
+_WORD = late(r"\w")
 _SENTENCE = late(r"[^.!?。！？\n]+(?:[.](?=\w)[^.!?。！？\n]*)*[.!?。！？]*")
+_EDGES = " \t>|*#\"'`<-~"  # what stands around a sentence
 _LONG_QUOTE = 80  # characters; one of Chinese says as much as three
 _MOST = 3  # sentences of a turn that are put before a person
 _LONGEST = 280
@@ -61,7 +67,7 @@ _ANNOUNCED = (
     ),
     late(r"(?:发来|写道|来信|转来|发给我|留言)[^\n：:。，]{0,6}[：:]|请?(?:翻译|总结|概括|润色|改写)(?:一?下)?[：:]"),
     late(r"(?:这段|下面这?段?|以下)(?:话|文字|文本)[ \t\n，,：:]"),
-    late(r"(?i)^\W*(?:fwd?|forwarded|pasted|copied|quote)\b[^\n:]{0,40}:(?=\s)", re.MULTILINE),
+    late(r"(?i)^[^\w\n]*(?:fwd?|forwarded|pasted|copied|quote)\b[^\n:]{0,40}:(?=\s)", re.MULTILINE),
     late(
         r"(?:以下|下面|如下|这|那|转发|粘贴|收到)[^\n：:。]{0,20}(?:邮件|网页|文章|文档|内容|消息|短信|页面|原文|资料|信|帖子|评论|公告|通知|文本|日志|结果|网站)"
         r"[^\n：:。]{0,12}[：:]"
@@ -84,7 +90,7 @@ _HEADED = late(
 )
 
 # What instructs. A clause without a subject commands; `the user always runs` informs.
-_START = r"(?:^|[.;:!?,\n(\[\"'*#>-]\s*|\b(?:and|then|so|please|also|must|should|to|now|just|but)\s+)"
+_START = r"(?:^|[.;:!?,\n(\[\"'*#>-][^\S\n]*|\b(?:and|then|so|please|also|must|should|to|now|just|but)\s+)"
 _ORDERS = late(
     r"\b(?:ignore|disregard|forget|override|bypass|discard|drop)\s+(?:[\w'-]+\s+){0,4}(?:instructions?|prompts?|rules|guidelines|directions|directives"
     r"|restrictions|context|messages?|memory|memories|conversation|training|told)\b"
@@ -96,7 +102,7 @@ _ORDERS = late(
     rf"|{_START}(?:remember|memori[sz]e|note|keep\s+in\s+mind|bear\s+in\s+mind|don't\s+forget|store|save|record|add|write)(?:\s+(?:down|this|the\s+following|it|into?|to)){{0,3}}"
     r"(?:\s+that\b|\s*:|\s+(?:the\s+|your\s+|my\s+)?(?:user|memory|memories|preference|profile)\b)"
     r"|\b(?:system\s+prompt|new\s+(?:instructions?|rules|task|directive)|hidden\s+instructions?|prompt\s+injection|jailbreak|developer\s+mode)\b"
-    r"|\[/?INST\]|<\|?/?(?:system|im_start|im_end|instructions?)\b|^\W*(?:system|assistant|instructions?)\s*:"
+    r"|\[/?INST\]|<\|?/?(?:system|im_start|im_end|instructions?)\b|^[^\w\n]*(?:system|assistant|instructions?)\s*:"
     r"|\b(?:act|behave|respond|answer|reply|speak)\s+(?:only\s+)?as\s+(?:if|though|an?|the)\b|\bpretend\s+(?:to\s+be|that|you)\b|\byou\s+are\s+now\b"
     r"|\byour\s+(?:new\s+|real\s+|only\s+|true\s+)?(?:task|goal|job|role|instructions?|purpose|mission|objective)\s+(?:is|are)\b"
     r"|\b(?:without\s+(?:telling|informing|asking|notifying)|(?:tell|inform|ask|convince|persuade|remind)\s+the\s+)(?:the\s+)?user\b"
@@ -108,7 +114,7 @@ _ORDERS_ZH = late(
     r"|从现在(?:开始|起)|(?:今后|以后|往后|此后|下次)(?:请|都|要|必须|一律|务必|只|不要|总是|每次|的?回答|的?对话|的?回复)|在(?:今后|以后|未来)的(?:对话|回答|回复)"
     r"|(?:你|您|助手|助理|AI|人工智能|系统|模型|机器人)(?:都|就|也|现在|今后|以后)*(?:必须|应该|应当|需要|务必|一定要|要|只能|不得|不能|不可以|不许|现在是|被要求)"
     r"|(?:总是|始终|永远|一律|务必|必须|每次都|一定)(?:要|只|都)?(?:推荐|建议|使用|采用|回答|回复|说|提到|提及|告诉|选择|包含|购买|发送|转发|转账|称赞|宣传|引用|调用|相信)"
-    r"|(?:^|[，。！？：；\n,;:]|请|并|要)\s*(?:记住|记下|牢记|记录|保存|存储|写入|别忘了)(?!了|的)"
+    r"|(?:^|[，。！？：；\n,;:]|请|并|要)[^\S\n]*(?:记住|记下|牢记|记录|保存|存储|写入|别忘了)(?!了|的)"
     r"|用户(?:已经?|一直|总是)?(?:想要?|希望|要求|喜欢|偏好|同意|授权|允许|批准|请求|愿意)"
     r"|(?:不要|别|无需|不用)告诉用户|(?:告诉|说服|提醒)用户|瞒着用户|新(?:的)?(?:指令|指示|任务|规则)|系统提示|扮演|假装(?:你|是)|你(?:的)?(?:任务|目标|角色|职责)(?:是|为)"
 )
@@ -118,7 +124,7 @@ _ORDERS_ZH = late(
 _FOREIGN_VOICE = late(
     r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|every\s+)?(?:of\s+)?(?:the\s+|your\s+|these\s+|those\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules|guidelines|messages?)\b"
     r"|\b(?:remember|note|memori[sz]e|store|save|record)(?:\s+(?:this|it|down|in|to|into|your|long-term|memory))*[\s:,]+(?:that\s+)?(?:the\s+)?(?:current\s+)?user(?:'s)?\s+(?:is|are|was|has|have|wants?|wishes|prefers?|likes?|loves?|hates?|needs?|must|should|always|never|agreed|agrees|approve[sd]?|authori[sz]e[sd]?|consent(?:s|ed)?|asked|requested|lives|works|name)\b"
-    r"|^\W*(?:system|assistant)\s*:|\[/?INST\]|<\|(?:system|im_start)"
+    r"|(?P<headed>^[^\w\n]*(?:system|assistant)\s*:)|\[/?INST\]|<\|(?:system|im_start)"
     r"|\b(?:assistants?|agents?|(?:language\s+)?models?|bots?|llms?)\s+(?:reading|processing|seeing|summari[sz]ing)\s+this\b"
     r"|(?:忽略|无视|忘记|忘掉|不要理会)(?:你)?(?:之前|以前|上面|以上|先前|前面|所有|一切)+的?(?:所有|一切)?(?:的)?(?:指令|指示|提示|规则|设定|命令)"
     r"|(?:记住|记下|记录|保存)[：:，,]?\s*(?:该|这位|当前)?用户(?:想|希望|要求|喜欢|偏好|已|同意|授权|是|必须)",
@@ -232,7 +238,7 @@ def _share(said: frozenset[str], text: str) -> float:
 
 def _sentences(text: str) -> Iterator[str]:
     for found in _SENTENCE.finditer(text):
-        if one := found.group().strip(" \t>|*#\"'`<-~"):
+        if one := found.group().strip(_EDGES):
             yield one
 
 
@@ -245,26 +251,90 @@ def _spans(text: str) -> list[tuple[int, int]]:
     found = [one.span() for pattern in _MARKED for one in pattern.finditer(text)]
     quotes = [one.span() for one in _QUOTED.finditer(text)]
     found += [(a, b) for a, b in quotes if _weight(text[a:b]) >= _LONG_QUOTE or instructs(text[a + 1 : b - 1])]
-    for pattern in (*_ANNOUNCED, _HANDED_OVER):
-        for one in pattern.finditer(text):
-            if _OUTCOME.search(one.group()) and _own_line(text[one.end() :]):
-                continue
-            start = one.end() + len(text[one.end() :]) - len(text[one.end() :].lstrip())
-            # What is announced may be delimited: then it ends there, and the person goes on.
-            ends = [b for a, b in (*found, *quotes) if a <= start < b]
-            found.append((start, max(ends, default=len(text))))
-    for voice in _FOREIGN_VOICE.finditer(text):
-        start = max(text.rfind(mark, 0, voice.start()) for mark in ".!?。！？:：\n") + 1
-        end = text.find("\n", voice.end())
-        found.append((start, len(text) if end < 0 else end))
+    found += _announced(text, [*found, *quotes])
+    found += _foreign(text)
     if headed := _HEADED.search(text):
         found.append((headed.start(), len(text)))
     return sorted(found)
 
 
-def _own_line(rest: str) -> bool:
-    """Whether what follows an announcement is a person's own remark: one line that instructs nobody."""
-    return "\n" not in rest.strip() and not instructs(rest)
+def _announced(text: str, delimited: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """What follows an announcement, to the end of the text.
+
+    What is announced may be delimited: then it ends there, and the person goes on."""
+    delimited = sorted(delimited)
+    starts = [start for start, _ in delimited]
+    ends = list(accumulate((end for _, end in delimited), max))
+    remarks = _Remarks(text)
+    open_from = len(text) + 1  # an announcement behind it adds nothing
+    for pattern in (*_ANNOUNCED, _HANDED_OVER):
+        for one in pattern.finditer(text):
+            start = _end_of_space(text, one.end())
+            if start >= open_from or (_OUTCOME.search(one.group()) and remarks.follows(one.end(), start)):
+                continue
+            before = bisect_right(starts, start)
+            end = ends[before - 1] if before else 0
+            if end <= start:
+                end, open_from = len(text), start
+            yield start, end
+
+
+class _Remarks:
+    """Whether what follows an announcement is a person's own remark: one line that instructs nobody.
+
+    Each part of the text is looked through once, however many announcements there are."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._last_line = text.rstrip().rfind("\n")
+
+    def follows(self, at: int, start: int) -> bool:
+        """Whether a remark follows an announcement that ends at `at`; `start` is its first character that is no space."""
+        if self._last_line >= start or self._last_order >= at:
+            return False
+        # Some orders are none in the middle of a sentence, and are one where the remark begins.
+        first = next(_sentences(self._text[at : at + _LONGEST]), "")
+        return not (_ORDERS.match(first) or _ORDERS_ZH.match(first))
+
+    @cached_property
+    def _last_order(self) -> int:
+        """Where the last order of the text begins, -1 without one."""
+        return max((start for one in _SENTENCE.finditer(self._text) for start in _orders(one)), default=-1)
+
+
+def _orders(sentence: re.Match[str]) -> Iterator[int]:
+    bare = sentence.group().lstrip(_EDGES)
+    start = sentence.end() - len(bare)
+    for pattern in (_ORDERS, _ORDERS_ZH):
+        yield from (start + order.start() for order in pattern.finditer(bare.rstrip(_EDGES)))
+
+
+def _end_of_space(text: str, at: int) -> int:
+    found = _SPACE.match(text, at)
+    return found.end() if found else at
+
+
+def _foreign(text: str) -> Iterator[tuple[int, int]]:
+    """What nobody says of themselves, from where its sentence begins to the end of its paragraph."""
+    start = looked = end = 0
+    for voice in _FOREIGN_VOICE.finditer(text):
+        first = _first_line(text, voice.start(), looked) if voice["headed"] else voice.start()
+        start = max(start, *(text.rfind(mark, looked, first) + 1 for mark in ".!?。！？:：\n"))
+        looked = max(looked, first)
+        if end < voice.end():
+            found = text.find("\n", voice.end())
+            end = len(text) if found < 0 else found
+        yield start, end
+
+
+def _first_line(text: str, at: int, after: int) -> int:
+    """The first line of those before a header that have no word in them, else the header's own."""
+    first = at
+    while at > after and not _WORD.match(text, at - 1):
+        at -= 1
+        if at == 0 or text[at - 1] == "\n":
+            first = at
+    return first
 
 
 def _weight(text: str) -> int:
