@@ -8,13 +8,15 @@ import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime
+from math import inf
+from time import monotonic
 from typing import Literal, LiteralString
 
 from pgvector.psycopg import register_vector_async
 from psycopg import AsyncConnection, AsyncPipeline, Error, OperationalError
 from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from muniment.memory.errors import StoreDown, StoreError
 from muniment.memory.records import Scope
@@ -49,6 +51,9 @@ class Sessions:
         self._opening = asyncio.Lock()
         self._failures = 0
         self._checked = False
+        self._doubted = -inf  # when a connection broke, and when the last probe began that found the server
+        self._probed = -inf
+        self._returning: set[asyncio.Task[None]] = set()
 
     async def open(self, *, any_model: bool = False) -> None:
         """Connect, and refuse a database whose vectors come from another model, unless `any_model`. Once open, see that the
@@ -101,42 +106,70 @@ class Sessions:
 
     @asynccontextmanager
     async def _connected(self) -> AsyncIterator[Connection]:
-        pool = self._pool
-        if pool is None:
-            raise StoreDown("the store is closed")
-        lost = False
-        try:
-            with translated():
-                conn = await self._taken(pool)
-                try:
-                    async with conn:
-                        await _heed_cancellation()
-                        try:
-                            yield conn
-                        finally:
-                            lost = conn.broken
-                finally:
-                    await _give_back(pool, conn)
-        finally:
-            if lost and self._pool is pool:
-                # The next use finds the database anew, and starts the embedded one if that is what died.
-                await self.close()
+        """A connection of the pool. One that breaks is replaced, and makes the next use probe the server: a call that is
+        cancelled twice breaks its own, and those of the others are well."""
+        with translated():
+            pool, conn = await self._taken()
+            try:
+                async with conn:
+                    await _heed_cancellation()
+                    yield conn
+            finally:
+                if conn.broken:
+                    self._doubted = monotonic()
+                await self._give_back(pool, conn)
 
-    async def _taken(self, pool: Pool) -> Connection:
+    async def _taken(self) -> tuple[Pool, Connection]:
         """A connection that the server has not ended while it lay idle, as it does when it restarts: whoever comes first after
         that has done nothing yet that could be lost."""
-        conn = await pool.getconn()
-        while _ended(conn):
+        began = monotonic()
+        while True:
+            await self._probe(self._doubted)
+            pool = self._pool
+            if pool is None:
+                raise StoreDown("the store is closed")
             try:
-                await self._address()
-            except BaseException:
+                conn = await pool.getconn()
+            except PoolTimeout:  # all are in use, or none can be made
+                self._doubted = monotonic()
+                raise
+            if not _ended(conn):
+                return pool, conn
+            await self._give_back(pool, conn)
+            await self._probe(began)
+
+    async def _probe(self, since: float) -> None:
+        """See that the server is there, unless that was seen after `since`. This finds the database anew, and starts the
+        embedded server if that is what died. A server that is not there closes the pool; a probe that is cancelled leaves
+        it to the next use. No connection is held meanwhile.
+
+        Raises StoreDown."""
+        if self._probed >= since:
+            return
+        failures = self._failures
+        async with self._opening:
+            pool, began = self._pool, monotonic()
+            if pool is None or self._probed >= since:
+                return
+            if self._failures > failures:
+                raise StoreDown("the database cannot be reached")
+            try:
+                if await self._address() != pool.conninfo:
+                    await self.close()
+                    self._pool = await self._opened()
+            except StoreDown:
+                self._failures += 1
                 if self._pool is pool:
                     await self.close()
                 raise
-            finally:
-                await pool.putconn(conn)
-            conn = await pool.getconn()
-        return conn
+            self._probed = began
+
+    async def _give_back(self, pool: Pool, conn: Connection) -> None:
+        """Return a connection in a task of its own: a cancellation in the midst would lose it for good."""
+        returning = asyncio.create_task(_returned(pool, conn))
+        self._returning.add(returning)
+        returning.add_done_callback(self._returning.discard)
+        await asyncio.shield(returning)
 
     @asynccontextmanager
     async def _reading(self, scope: Scope, allowed: frozenset[str] | None) -> AsyncIterator[Connection]:
@@ -274,7 +307,7 @@ def _widen(conn: Connection) -> None:
             its.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _AHEAD)
 
 
-async def _give_back(pool: Pool, conn: Connection) -> None:
+async def _returned(pool: Pool, conn: Connection) -> None:
     """Nobody gets a connection that is still in a pipeline, as the driver leaves it where a transaction was cancelled while it
     began: a statement alone would not be committed, and the next transaction not be one of its own."""
     try:
