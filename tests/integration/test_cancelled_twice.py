@@ -6,6 +6,7 @@ import asyncio
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 
 import anyio
 import psycopg
@@ -77,7 +78,7 @@ async def test_nobody_else_notices(
             calls: tuple[Callable[[], Awaitable[object]], ...] = (
                 lambda: memory.list(ana),
                 lambda: memory.query(ana, "supervisor", Query(text="Which door is locked?")),
-                lambda n=n: memory.ingest(ana, [note(f"The red door {n} is open")]),
+                partial(memory.ingest, ana, [note(f"The red door {n} is open")]),
             )
             await cancelled(chance.choice(calls)(), chance.randrange(MOMENTS))
         over.set()
