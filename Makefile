@@ -43,7 +43,7 @@ help: ## list the commands
 
 setup: $(STAMP) ## make .venv with everything that is locked, and fetch the embedder (quick the second time)
 
-$(STAMP): pyproject.toml requirements.lock memory/models/fetch.py
+$(STAMP): pyproject.toml requirements.lock memory/models/onnx/fetch.py
 	@python="$$($(FIND_PYTHON))"; \
 	if ! $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 	  echo "Making .venv with $$("$$python" --version)"; \
@@ -52,7 +52,7 @@ $(STAMP): pyproject.toml requirements.lock memory/models/fetch.py
 	@echo "Installing what requirements.lock names"
 	@$(INSTALL)
 	@$(BIN)/python -m pip install -qq --no-deps --no-build-isolation --editable .
-	@$(BIN)/python -m muniment.memory.models.fetch \
+	@$(BIN)/python -m muniment.memory.models.onnx.fetch \
 	  "$$($(BIN)/python -c 'from muniment import load_settings; print(load_settings().embedder_folder)')"
 	@touch $@
 	@echo "Ready. Try: make run"

@@ -21,12 +21,13 @@ import numpy.typing as npt
 from rich.table import Table
 
 from benchmarks import harness, recall
-from muniment.memory.engine import Memory
-from muniment.memory.flows import recall as reads
+from muniment.memory.client import Memory
+from muniment.memory.config.schema import Recall
+from muniment.memory.domain.ids import evolve
+from muniment.memory.domain.query import Query
 from muniment.memory.flows.house import House
-from muniment.memory.records import Query, evolve
-from muniment.memory.rules import rank
-from muniment.memory.sections import Recall
+from muniment.memory.flows.reading import recall as reads
+from muniment.memory.rules.retrieval import rank
 
 ALL = "all"
 PARTS = {

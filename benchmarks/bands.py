@@ -21,12 +21,17 @@ from uuid import UUID
 from rich.table import Table
 
 from benchmarks import harness
-from muniment.memory import bootstrap, settings
+from muniment.memory import bootstrap
+from muniment.memory.config import settings
+from muniment.memory.config.schema import Profile, Writing
+from muniment.memory.domain.ids import MemoryId, Vector
+from muniment.memory.domain.journal import Band
+from muniment.memory.domain.memory import Fact, Neighbour
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput
-from muniment.memory.records import Band, Candidate, Fact, MemoryId, Neighbour, Scope, Vector
-from muniment.memory.rules.draft import CATEGORIES
-from muniment.memory.rules.merge import Incoming, alike, fresh, merge
-from muniment.memory.sections import Profile, Writing
+from muniment.memory.rules.extraction.draft import CATEGORIES
+from muniment.memory.rules.merging.merge import Incoming, alike, fresh, merge
 
 PAIRS = Path(__file__).parent / "data" / "pairs.jsonl"
 BANDS: tuple[Band, ...] = ("auto", "check", "fallback", "new")

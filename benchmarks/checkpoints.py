@@ -27,7 +27,8 @@ from benchmarks import harness
 from muniment.graph.checkpointer import PooledSaver, open_saver
 from muniment.graph.janitor import prune, sizes
 from muniment.graph.supervisor import build
-from muniment.memory import bootstrap, settings
+from muniment.memory import bootstrap
+from muniment.memory.config import settings
 from muniment.nodes.state import Input, Who
 
 SEED = 20240502

@@ -29,12 +29,15 @@ from pydantic import SecretStr
 from rich.table import Table
 
 from benchmarks import doubles, harness
-from muniment.memory import bootstrap, settings
-from muniment.memory.engine import Memory
+from muniment.memory import bootstrap
+from muniment.memory.client import Memory
+from muniment.memory.config import settings
+from muniment.memory.config.schema import Price
+from muniment.memory.domain.consolidation import Run
+from muniment.memory.domain.ids import MemoryId
+from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreError
-from muniment.memory.records import Memory as Record, MemoryId, Scope
-from muniment.memory.sections import Price
-from muniment.memory.upkeep import Run
 from muniment.testing import FixedClock, ScriptedOpenAI, structured
 
 SEED = 20261121

@@ -14,11 +14,14 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
 from benchmarks.synthetic import DIMENSIONS, Asked, Made
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import Vector
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadConfig
-from muniment.memory.flows import recall as reads
-from muniment.memory.ports import Embedder
-from muniment.memory.records import Candidate, Query, Scope, Vector
+from muniment.memory.flows.reading import recall as reads
+from muniment.memory.ports.embedders import Embedder
 
 K = 10
 AGENT = "supervisor"

@@ -22,18 +22,21 @@ from rich.table import Table
 from benchmarks import harness
 from benchmarks.script import WHATS, Expected, Keys, Script, What
 from muniment.faces import locomo
-from muniment.memory import bootstrap, settings
-from muniment.memory.engine import Memory
-from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.models.scripted import Fails, ScriptedOpenAI
-from muniment.memory.plan import Receipt
-from muniment.memory.ports import Embedder
-from muniment.memory.records import Scope, Turn, TurnId
-from muniment.memory.rules import gate
-from muniment.memory.rules.extract import extract
-from muniment.memory.rules.validate import validate
-from muniment.memory.settings import Settings
+from muniment.memory import bootstrap
+from muniment.memory.client import Memory
+from muniment.memory.config import settings
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.plan import Receipt
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Turn
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.memory.ports.embedders import Embedder
+from muniment.memory.rules.extraction import gate
+from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.extraction.validate import validate
+from muniment.testing.fakes import FixedClock
+from muniment.testing.openai_server import Fails, ScriptedOpenAI
 
 SESSION = "talk"
 _PAUSE = 3600.0  # seconds

@@ -16,8 +16,10 @@ from uuid import UUID
 
 import yaml
 
+from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.memory import Fact, Kind
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput
-from muniment.memory.records import Candidate, Fact, Kind, TurnId
 
 DATA = Path(__file__).parent / "data" / "doubles.yaml"
 BOTH = ("tune", "held-out")

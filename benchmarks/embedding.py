@@ -22,10 +22,11 @@ from pydantic import SecretStr
 from rich.table import Table
 
 from benchmarks import harness
-from muniment.memory import bootstrap, settings
-from muniment.memory.models.embedders import OpenAIEmbedder
-from muniment.memory.models.scripted import ScriptedOpenAI
-from muniment.memory.ports import Embedder
+from muniment.memory import bootstrap
+from muniment.memory.config import settings
+from muniment.memory.models.openai.embedder import OpenAIEmbedder
+from muniment.memory.ports.embedders import Embedder
+from muniment.testing.openai_server import ScriptedOpenAI
 
 CLIENTS = 8
 REPEATS = 4  # how many ask the same, where they do

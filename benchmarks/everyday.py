@@ -25,9 +25,12 @@ from rich.table import Table
 
 from benchmarks import ablation, harness, recall
 from muniment.faces import locomo
-from muniment.memory import bootstrap, settings
-from muniment.memory.engine import Memory
-from muniment.memory.records import Candidate, Query, Scope
+from muniment.memory import bootstrap
+from muniment.memory.client import Memory
+from muniment.memory.config import settings
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
 
 DATA = Path(__file__).parent / "data" / "everyday.json"
 HALVES = ("tune", "held-out")

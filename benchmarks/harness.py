@@ -25,9 +25,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from muniment.memory import bootstrap, settings
+from muniment.memory import bootstrap
+from muniment.memory.config import settings
 from muniment.memory.errors import MunimentError
-from muniment.memory.stores import server
+from muniment.memory.stores.postgres.embedded import server
 
 PACKAGES = ("muniment", "langgraph", "langgraph-checkpoint-postgres", "psycopg", "pgvector", "numpy", "onnxruntime")
 CLIENTS = 2

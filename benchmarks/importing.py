@@ -22,10 +22,13 @@ from psycopg import sql
 from rich.table import Table
 
 from benchmarks import harness, latency, synthetic
-from muniment.memory import bootstrap, settings
-from muniment.memory.engine import Memory
+from muniment.memory import bootstrap
+from muniment.memory.client import Memory
+from muniment.memory.config import settings
+from muniment.memory.domain.ids import TurnId, Vector
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import StoreError
-from muniment.memory.records import Candidate, Scope, TurnId, Vector
 
 SEED = 20240502
 POOL = 2_000  # different texts and vectors; a number makes each text the only one of its kind

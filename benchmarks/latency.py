@@ -26,7 +26,8 @@ from rich.table import Table
 
 from benchmarks import harness, synthetic
 from benchmarks.contestants import Contestant, Floor, Found, Muniment, Replay, Store, open_floor, open_store
-from muniment.memory import bootstrap, settings
+from muniment.memory import bootstrap
+from muniment.memory.config import settings
 
 CLIENTS = (1, 8)
 BLOCK = 40  # questions that one contestant answers before the next has its turn

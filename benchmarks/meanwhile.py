@@ -31,13 +31,17 @@ from rich.table import Table
 
 from benchmarks import harness, synthetic
 from muniment.graph.supervisor import build
-from muniment.memory import bootstrap, settings
-from muniment.memory.engine import Memory
-from muniment.memory.models.scripted import Request, ScriptedOpenAI, structured
-from muniment.memory.ports import ChatModel
-from muniment.memory.records import Candidate, Query, Scope, TurnId
-from muniment.memory.upkeep import Finding
+from muniment.memory import bootstrap
+from muniment.memory.client import Memory
+from muniment.memory.config import settings
+from muniment.memory.domain.consolidation import Finding
+from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.ports.llm import ChatModel
 from muniment.nodes.state import Input, Who
+from muniment.testing.openai_server import Request, ScriptedOpenAI, structured
 
 SEED = 20261121
 Check: TypeAlias = Callable[[], bool]

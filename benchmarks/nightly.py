@@ -19,11 +19,14 @@ from rich.table import Table
 
 from benchmarks import harness, synthetic
 from benchmarks.importing import POOL, Known, peak_mb, written
-from muniment.memory import bootstrap, settings
-from muniment.memory.engine import Memory
+from muniment.memory import bootstrap
+from muniment.memory.client import Memory
+from muniment.memory.config import settings
+from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.jobs import Outcome
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import StoreError
-from muniment.memory.plan import Outcome
-from muniment.memory.records import Candidate, Scope, TurnId
 
 SEED = 20261121
 NIGHTS = 20  # a space with more pairs than a day may check takes several, before it counts as tended

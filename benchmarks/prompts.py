@@ -26,12 +26,13 @@ from rich.table import Table
 
 from benchmarks import harness
 from muniment.graph.supervisor import build
-from muniment.memory import bootstrap, settings
-from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.scripted import Reply, ScriptedOpenAI, tool_call
-from muniment.memory.records import Scope
-from muniment.memory.rules import tokens
+from muniment.memory import bootstrap
+from muniment.memory.config import settings
+from muniment.memory.domain.scope import Scope
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.memory.rules.retrieval import token_count as tokens
 from muniment.nodes.state import Input, Who
+from muniment.testing.openai_server import Reply, ScriptedOpenAI, tool_call
 
 LIMIT = 0.85
 KNOWN = (

@@ -23,11 +23,15 @@ from rich.table import Table
 
 from benchmarks import harness
 from muniment.faces import locomo
-from muniment.memory import bootstrap, settings
-from muniment.memory.engine import Memory
+from muniment.memory import bootstrap
+from muniment.memory.client import Memory
+from muniment.memory.config import settings
+from muniment.memory.domain.ids import Vector
+from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
-from muniment.memory.ports import Embedder
-from muniment.memory.records import Memory as Record, Query, Scope, Vector
+from muniment.memory.ports.embedders import Embedder
 
 AGENT = "supervisor"
 DEPTHS = (5, 10)

@@ -30,11 +30,12 @@ from rich.table import Table
 from benchmarks import harness
 from muniment.graph.checkpointer import open_saver
 from muniment.graph.supervisor import build
-from muniment.memory import bootstrap, settings
-from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.scripted import Fail, ScriptedOpenAI
-from muniment.memory.ports import ChatMessage, ChatModel
+from muniment.memory import bootstrap
+from muniment.memory.config import settings
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.memory.ports.llm import ChatMessage, ChatModel
 from muniment.nodes.state import Input, State, Who
+from muniment.testing.openai_server import Fail, ScriptedOpenAI
 
 SEED = 20261121
 FAILURES: tuple[Fail, ...] = ("server_error", "cut_off", "empty")

@@ -9,9 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
-from muniment.memory.records import Role, Trust, Turn
-from muniment.memory.rules.redact import redact
-from muniment.memory.rules.text import clean
+from muniment.memory.domain.memory import Role, Trust
+from muniment.memory.domain.turn import Turn
+from muniment.memory.rules.language.normalize import clean
+from muniment.memory.rules.redaction.patterns import redact
 
 DATA = Path(__file__).parent / "data" / "conversation.json"
 What = Literal["fact", "correction", "contradiction", "repetition", "injected", "secret"]

@@ -18,12 +18,13 @@ from typing import Any
 from rich.table import Table
 
 from benchmarks import harness, recall
+from muniment.memory.domain.query import Hit, Query
 from muniment.memory.errors import BadInput
-from muniment.memory.flows import recall as reads
 from muniment.memory.flows.house import House
-from muniment.memory.records import Hit, Query
-from muniment.memory.rules import rank, words
-from muniment.memory.rules.rank import Lens
+from muniment.memory.flows.reading import recall as reads
+from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.retrieval import rank
+from muniment.memory.rules.retrieval.rank import Lens
 
 SILENT, LOST = 0.90, 0.03  # wanted: at least so many foreign questions without a hit, at most so many answers lost
 GATES = (0.0, 0.25, 0.30, 0.35, 0.40, 0.44, 0.50)

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from muniment.memory.records import Vector
+from muniment.memory.domain.ids import Vector
 
 DIMENSIONS = 384
 TOPICS = 200

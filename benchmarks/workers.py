@@ -29,9 +29,12 @@ from pydantic import SecretStr
 from rich.table import Table
 
 from benchmarks import harness
-from muniment.memory import bootstrap, settings
+from muniment.memory import bootstrap
+from muniment.memory.config import settings
+from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import StoreError
-from muniment.memory.records import Candidate, Scope, TurnId
 
 _THINGS = (
     "green tea",

@@ -24,20 +24,20 @@ from rich.table import Table
 
 from benchmarks import harness, latency, synthetic
 from benchmarks.contestants import Replay, open_floor
-from muniment.memory import bootstrap, settings
-from muniment.memory.engine import Memory
+from muniment.memory import bootstrap
+from muniment.memory.client import Memory
+from muniment.memory.config import settings
+from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector
+from muniment.memory.domain.plan import Change, Relation, WritePlan
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import StoreError
-from muniment.memory.plan import Change, Relation, WritePlan
-from muniment.memory.records import Candidate, MemoryId, Revision, Scope, Turn, TurnId, Vector
-from muniment.memory.rules import words
-from muniment.memory.rules.merge import fresh
-from muniment.memory.stores import rows
+from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.merging.merge import fresh
+from muniment.memory.stores.postgres import rows
 
-BLOCK = 20  # writes of one contestant before the next has its turn
-SEED = 20240502
-WRITERS = (1, 2, 4, 8)
-EDGES = 20  # of the plan that measures them directly
-_UNCAPPED = 10**9
+BLOCK, EDGES = 20, 20  # writes of one contestant before the next has its turn; edges of the plan that measures them
+SEED, WRITERS, _UNCAPPED = 20240502, (1, 2, 4, 8), 10**9
 FLOOR = "raw insert"
 NAMES = {name: Scope(owner=name) for name in ("alone", "turned", "embedded", "linked", "ready", "edged")}
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput
-from muniment.memory.records import Candidate, Turn
 
 CATEGORY = "activity"
 WINDOW = 2  # turns on either side whose words help to find a turn

@@ -34,8 +34,8 @@ from muniment.graph import tables
 from muniment.graph.janitor import tidying
 from muniment.graph.redaction import Redact, safe
 from muniment.memory import bootstrap
+from muniment.memory.config.settings import Settings, load
 from muniment.memory.errors import BadInput, Denied, NoCheckpoint, StoreDown, StoreError, StoreFull
-from muniment.memory.settings import Settings, load
 from muniment.nodes.state import IDS, Who, identity, scope
 
 SCHEMA = "checkpoints"

@@ -7,8 +7,8 @@ from functools import partial
 from langgraph.graph import END, START, StateGraph
 
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
-from muniment.memory.settings import Settings, load
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings, load
 from muniment.nodes import consolidation as nodes
 from muniment.nodes.state import Who
 

@@ -12,9 +12,10 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
 from muniment.graph.janitor import delete_threads, threads_of
 from muniment.graph.turn import thread_key
-from muniment.memory.engine import Memory
-from muniment.memory.records import MemoryId, Scope, SpaceId
-from muniment.memory.upkeep import Erasure, Traces
+from muniment.memory.client import Memory
+from muniment.memory.domain.erasure import Erasure, Traces
+from muniment.memory.domain.ids import MemoryId, SpaceId
+from muniment.memory.domain.scope import Scope
 
 if TYPE_CHECKING:
     from muniment.graph.checkpointer import PooledSaver

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 
 from muniment.graph import tables
 from muniment.graph.keeping import Place, Point, kept
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import SpaceId
 from muniment.memory.errors import Busy, NoCheckpoint, StoreError
-from muniment.memory.records import SpaceId
-from muniment.memory.settings import Settings
 
 _log = logging.getLogger(__name__)
 _LOCK = 0x6A616E69746F72  # the advisory lock of the one janitor of a database: "janitor"

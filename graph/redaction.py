@@ -11,7 +11,7 @@ from typing import Any
 from langchain_core.messages import BaseMessage
 from langgraph.types import Send
 
-from muniment.memory import named
+from muniment.memory.rules.redaction import secret_names as named
 
 Redact = Callable[[str], str]
 # An id is no text: now and then the digits of one would pass for a card or a phone number.

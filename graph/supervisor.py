@@ -9,9 +9,9 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
 
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
-from muniment.memory.ports import ChatModel
-from muniment.memory.settings import Settings, load
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings, load
+from muniment.memory.ports.llm import ChatModel
 from muniment.nodes import consent, context, episodic, hotpath, prompts, subagents, supervisor, tools, worker
 from muniment.nodes.state import Input, State, Who
 

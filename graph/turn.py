@@ -8,7 +8,7 @@ from uuid import uuid5
 from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
-from muniment.memory.records import SpaceId
+from muniment.memory.domain.ids import SpaceId
 from muniment.nodes.state import Who
 
 

@@ -9,20 +9,23 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from muniment.memory.batches import BatchModel
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import DEFAULT_EMBEDDER, HASH_EMBEDDER, OPENAI, Settings, load
+from muniment.memory.domain.erasure import Scrubbed
 from muniment.memory.errors import BadConfig
-from muniment.memory.flows import jobs
+from muniment.memory.flows.background import registry as jobs
+from muniment.memory.flows.background.maintenance import Rounds
+from muniment.memory.flows.background.worker import Told, Worker
 from muniment.memory.flows.house import House, redactor_of
-from muniment.memory.flows.tend import Rounds
-from muniment.memory.flows.work import Told, Worker
 from muniment.memory.models.clock import SystemClock
-from muniment.memory.ports import ChatModel, Clock, Embedder
-from muniment.memory.settings import DEFAULT_EMBEDDER, HASH_EMBEDDER, OPENAI, Settings, load
-from muniment.memory.stores import reach, scrubbing, server
-from muniment.memory.stores.migrate import migrate
-from muniment.memory.stores.postgres import PostgresStore
-from muniment.memory.upkeep import Scrubbed
+from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.llm import BatchModel, ChatModel
+from muniment.memory.stores.postgres.connection import keepalive as reach
+from muniment.memory.stores.postgres.embedded import server
+from muniment.memory.stores.postgres.schema import scrub as scrubbing
+from muniment.memory.stores.postgres.schema.migrate import migrate
+from muniment.memory.stores.postgres.store import PostgresStore
 
 _NO_KEY = SecretStr("none")  # local endpoints want no key, the client wants one
 
@@ -111,11 +114,11 @@ def make_embedder(settings: Settings) -> Embedder:
     """The embedder that the settings name. Raises BadConfig naming what is allowed."""
     name = settings.embedder
     if name == DEFAULT_EMBEDDER:
-        from muniment.memory.models.embedders import OnnxEmbedder  # noqa: PLC0415 - onnxruntime is slow to import
+        from muniment.memory.models.onnx.embedder import OnnxEmbedder  # noqa: PLC0415 - onnxruntime is slow to import
 
         return OnnxEmbedder(settings.embedder_folder)
     if name.startswith(OPENAI):
-        from muniment.memory.models.embedders import OpenAIEmbedder  # noqa: PLC0415 - as is the openai client
+        from muniment.memory.models.openai.embedder import OpenAIEmbedder  # noqa: PLC0415 - as is the openai client
 
         return OpenAIEmbedder(
             name.removeprefix(OPENAI),
@@ -125,7 +128,7 @@ def make_embedder(settings: Settings) -> Embedder:
             max_retries=settings.model.max_retries,
         )
     if name == HASH_EMBEDDER:
-        from muniment.memory.models.fakes import HashEmbedder  # noqa: PLC0415 - not part of a usual process
+        from muniment.memory.models.hash_embedder import HashEmbedder  # noqa: PLC0415 - not part of a usual process
 
         return HashEmbedder()
     raise BadConfig(
@@ -137,7 +140,7 @@ def chat_model(settings: Settings) -> ChatModel | None:
     """The configured model, or None: then the deterministic rules answer."""
     if settings.chat_model is None:
         return None
-    from muniment.memory.models.chat import OpenAIChat  # noqa: PLC0415 - the client is slow to import
+    from muniment.memory.models.openai.chat import OpenAIChat  # noqa: PLC0415 - the client is slow to import
 
     return OpenAIChat(
         settings.chat_model,
@@ -153,8 +156,8 @@ def batch_model(model: ChatModel | None) -> BatchModel | None:
     """The batch endpoint beside a model; None for one that has none."""
     if model is None:
         return None
-    from muniment.memory.models.batch import OpenAIBatches  # noqa: PLC0415 - the client is slow to import
-    from muniment.memory.models.chat import OpenAIChat  # noqa: PLC0415 - as above
+    from muniment.memory.models.openai.batches import OpenAIBatches  # noqa: PLC0415 - the client is slow to import
+    from muniment.memory.models.openai.chat import OpenAIChat  # noqa: PLC0415 - as above
 
     return OpenAIBatches(model) if isinstance(model, OpenAIChat) else None
 

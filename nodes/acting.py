@@ -9,10 +9,11 @@ from uuid import UUID
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMessage
 
-from muniment.memory import wire
-from muniment.memory.acts import Use
-from muniment.memory.engine import Memory
-from muniment.memory.records import Scope, Turn, TurnId, evolve
+from muniment.memory import codec as wire
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import TurnId, evolve
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Turn, Use
 from muniment.nodes.state import Acted, State, asked, reply, turn
 
 _RECENT = 200  # messages of a thread that are looked at, and uses of tools that wait

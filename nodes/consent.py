@@ -11,11 +11,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
-from muniment.memory import wire
-from muniment.memory.engine import Memory
+from muniment.memory import codec as wire
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import MunimentError
-from muniment.memory.records import Scope
-from muniment.memory.settings import Settings
 from muniment.nodes import past, trouble
 from muniment.nodes.state import State, Who, reply, speaker
 

@@ -15,11 +15,12 @@ from langgraph.runtime import Runtime
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict  # Pydantic refuses typing's own on Python 3.11, and the server needs a schema
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.consolidation import Finding, Judgement, Pair, Run
+from muniment.memory.domain.ids import MemoryId, evolve
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
-from muniment.memory.records import MemoryId, Scope, evolve
-from muniment.memory.settings import Settings
-from muniment.memory.upkeep import Finding, Judgement, Pair, Run
 from muniment.nodes.state import Who, given, scope
 
 _RUN: TypeAdapter[Run] = TypeAdapter(Run)

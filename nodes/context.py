@@ -9,10 +9,11 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, MunimentError, TooLarge
-from muniment.memory.records import Revision, Scope
-from muniment.memory.settings import Settings
 from muniment.nodes import past, trouble
 from muniment.nodes.state import State, Who, scope, unanswered
 

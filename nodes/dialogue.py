@@ -7,9 +7,9 @@ from typing import Literal
 
 from langchain_core.messages import AnyMessage
 
-from muniment.memory import wire
 from muniment.memory.errors import BadModelAnswer, ModelError, OverBudget
-from muniment.memory.ports import ChatMessage, ChatModel
+from muniment.memory.fence import fence
+from muniment.memory.ports.llm import ChatMessage, ChatModel
 from muniment.nodes.state import Report, State, Task
 from muniment.nodes.tools import Toolbox
 
@@ -22,7 +22,7 @@ def prompt(state: State, instructions: str, most: int) -> list[ChatMessage]:
     The first message stays the same, byte for byte, while the profile does; with the thread behind it the prompt of one
     turn begins like that of the turn before, which is what a provider's prompt cache needs. Messages of more than
     `most` characters were refused and are left out."""
-    profile = wire.fenced(state.get("stable", ""))
+    profile = fence(state.get("stable", ""))
     lasting = f"{instructions}\n\nWhat is known about the person:\n{profile}" if profile else instructions
     moving = [state.get("moving", ""), *map(_report, state.get("reports", ()))]
     last = "\n\n".join(filter(None, moving))
@@ -75,4 +75,4 @@ def _thread(messages: Sequence[AnyMessage], most: int) -> list[ChatMessage]:
 
 
 def _report(report: Report) -> str:
-    return f"Report of the {report['agent']} on the task {report['task']!r}:\n{wire.fenced(report['text'])}"
+    return f"Report of the {report['agent']} on the task {report['task']!r}:\n{fence(report['text'])}"

@@ -9,10 +9,11 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, MunimentError
-from muniment.memory.records import Revision, Scope, evolve
-from muniment.memory.settings import Settings
 from muniment.nodes import acting, past, trouble
 from muniment.nodes.state import Acted, State, Who, asked, reply, speaker, turn
 

@@ -8,12 +8,12 @@ from langchain_core.messages import HumanMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from muniment.memory import wire
-from muniment.memory.engine import Memory
+from muniment.memory import codec as wire
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.consent import SENSITIVE
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, MunimentError, StoreError
-from muniment.memory.plan import SENSITIVE
-from muniment.memory.records import Scope
-from muniment.memory.settings import Settings
 from muniment.nodes import trouble
 from muniment.nodes.state import State, Who, asked, speaker, turn
 

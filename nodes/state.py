@@ -14,9 +14,10 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict  # Pydantic refuses typing's own on Python 3.11, and the server needs a schema
 
-from muniment.memory import wire
+from muniment.memory import codec as wire
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput, Denied
-from muniment.memory.records import Scope, Turn
 
 ANYONE = "me"
 IDS = frozenset(

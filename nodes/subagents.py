@@ -5,10 +5,10 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
 from muniment.memory.errors import ModelError
-from muniment.memory.ports import ChatMessage, ChatModel
-from muniment.memory.settings import Settings
+from muniment.memory.ports.llm import ChatMessage, ChatModel
 from muniment.nodes import past
 from muniment.nodes.acting import latest, waiting
 from muniment.nodes.dialogue import converse, failed

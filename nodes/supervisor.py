@@ -7,12 +7,14 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 from langgraph.types import Command
 
-from muniment.memory import wire
-from muniment.memory.engine import Memory
+from muniment.memory import codec as wire
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, ModelError, MunimentError
-from muniment.memory.ports import ChatMessage, ChatModel
-from muniment.memory.records import Query, Revision, Scope
-from muniment.memory.settings import Settings
+from muniment.memory.ports.llm import ChatMessage, ChatModel
 from muniment.nodes import dialogue, offline, past, trouble
 from muniment.nodes.acting import latest, waiting
 from muniment.nodes.dialogue import converse, prompt

@@ -10,13 +10,16 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from muniment.memory import wire
-from muniment.memory.acts import Use
-from muniment.memory.engine import Memory
+from muniment.memory import codec as wire
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Turn, Use
 from muniment.memory.errors import BadInput, Denied, MunimentError
-from muniment.memory.ports import Tool, ToolCall
-from muniment.memory.records import Query, Revision, Scope, Turn, evolve
-from muniment.memory.settings import Settings
+from muniment.memory.fence import fence
+from muniment.memory.ports.llm import Tool, ToolCall
 from muniment.nodes import trouble
 from muniment.nodes.state import Task
 
@@ -145,7 +148,7 @@ class Toolbox:
             self.recalled.extend(self.memory.fingerprints(*(hit.memory.text for hit in answer.hits)))
             # What was found is in memory; the ledger holds no second copy of it.
             self._note(call, f"{len(answer.hits)} found", ok=True)
-            return wire.fenced(json.dumps(wire.answer(answer, explain=asked.explain), ensure_ascii=False))
+            return fence(json.dumps(wire.answer(answer, explain=asked.explain), ensure_ascii=False))
         names = ", ".join(tool.name for tool in self.tools)
         if call.name not in names.split(", "):
             raise BadInput(f"there is no tool {call.name!r}; available: {names}")

@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 from contextlib import suppress
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.journal import Node
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.usage import Op, OpsEvent
 from muniment.memory.errors import BadInput, MunimentError
-from muniment.memory.plan import Op, OpsEvent
-from muniment.memory.records import Node, Scope
 
 _log = logging.getLogger(__name__)
 

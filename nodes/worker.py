@@ -5,9 +5,9 @@ from __future__ import annotations
 from langchain_core.runnables import RunnableConfig
 from langgraph.runtime import Runtime
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
 from muniment.memory.errors import MunimentError
-from muniment.memory.settings import Settings
 from muniment.nodes import past, trouble
 from muniment.nodes.state import State, Who, speaker
 

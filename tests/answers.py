@@ -6,9 +6,10 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from muniment.memory.records import Candidate, Role, Trust, Turn
-from muniment.memory.rules.answers import Reading, read
-from muniment.memory.settings import load
+from muniment.memory.config.settings import load
+from muniment.memory.domain.memory import Role, Trust
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.rules.extraction.model_answer import Reading, read
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)  # a Monday
 SLUGS = frozenset(load({}).categories)

@@ -21,7 +21,8 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
-from muniment.memory.stores import migrate, server
+from muniment.memory.stores.postgres.embedded import server
+from muniment.memory.stores.postgres.schema import migrate
 from tests import citus
 
 T = TypeVar("T")

@@ -9,11 +9,16 @@ from itertools import count
 from typing import Any
 
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
-from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.ports import ChatModel, Embedder
-from muniment.memory.records import Candidate, Fact, FactKind, Scope, Turn, TurnId
-from muniment.memory.settings import Settings, load
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings, load
+from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.memory import Fact, FactKind
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.llm import ChatModel
+from muniment.testing.fakes import FixedClock
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 _numbers = count()

@@ -7,10 +7,13 @@ from uuid import uuid4
 
 import psycopg
 
-from muniment.memory.engine import Memory
-from muniment.memory.pages import STATES
-from muniment.memory.plan import Change, OpsEvent, Proposal, Relation, WritePlan
-from muniment.memory.records import MemoryId, Revision, Scope, evolve
+from muniment.memory.client import Memory
+from muniment.memory.domain.consent import Proposal
+from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.memory import STATES
+from muniment.memory.domain.plan import Change, Relation, WritePlan
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.usage import OpsEvent
 from tests.engine import NOON, note, scope
 
 LATER = NOON + timedelta(days=31)

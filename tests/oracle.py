@@ -11,23 +11,17 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import assume
 
-from muniment.memory.looks import LOWEST, Found, Search
-from muniment.memory.plan import OpsEvent
-from muniment.memory.ports import Sight, Store
-from muniment.memory.records import (
-    Delta,
-    Filters,
-    JournalEntry,
-    Memory,
-    MemoryId,
-    Reader,
-    Revision,
-    Scope,
-    Vector,
-    evolve,
-)
-from muniment.memory.rules import traits, verbs, words
-from muniment.memory.rules.aspects import of_user
+from muniment.memory.domain.ids import MemoryId, Revision, Vector, evolve
+from muniment.memory.domain.journal import Delta, JournalEntry
+from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.query import Filters
+from muniment.memory.domain.scope import Reader, Scope
+from muniment.memory.domain.search import LOWEST, Found, Search, Sight
+from muniment.memory.domain.usage import OpsEvent
+from muniment.memory.ports.store import Store
+from muniment.memory.rules.language import irregular_verbs as verbs, tokens as words
+from muniment.memory.rules.retrieval import traits
+from muniment.memory.rules.retrieval.intents import of_user
 
 # The database multiplies in single precision. Below this a difference means nothing, and data with one is not judged.
 NOISE = 2e-6

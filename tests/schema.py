@@ -6,7 +6,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from muniment.memory.stores import migrate, place, server
+from muniment.memory.stores.postgres.embedded import cluster_dir as place, server
+from muniment.memory.stores.postgres.schema import migrate
 
 SNAPSHOT = Path(__file__).parents[1] / "migrations" / "schema.sql"
 _NOISE = re.compile(r"^(--.*|\\.*|SET .*|SELECT pg_catalog.*)$", re.MULTILINE)

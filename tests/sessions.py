@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from muniment.memory import acts
-from muniment.memory.acts import Use
-from muniment.memory.engine import Memory
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.records import Memory as Record, Role, Turn
+from muniment.memory.client import Memory
+from muniment.memory.domain.memory import Memory as Record, Role
+from muniment.memory.domain.turn import Turn, Use
+from muniment.memory.rules.procedures import tool_calls as acts
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, scope
 
 Line: TypeAlias = "tuple[str, str] | tuple[str, dict[str, Any], str] | tuple[str, dict[str, Any], str, bool]"

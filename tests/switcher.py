@@ -5,8 +5,8 @@ import sys
 from collections.abc import Sequence
 
 from muniment.memory import bootstrap
-from muniment.memory.models.fakes import HashEmbedder
-from muniment.memory.records import Vector
+from muniment.memory.domain.ids import Vector
+from muniment.memory.models.hash_embedder import HashEmbedder
 from tests.engine import settings
 
 

@@ -8,9 +8,12 @@ from typing import Any
 import psycopg
 
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
-from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.records import Query, Revision, Scope, Vector
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import Revision, Vector
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope, settings
 
 NEXT = HashEmbedder(40)  # so few dimensions that it takes one text for another: its answers differ from those of 256

@@ -27,7 +27,7 @@ import muniment
 print(muniment.__file__)
 assert version("muniment") == muniment.__version__
 assert muniment.load_settings({}).categories["goals"].rag_length == 20
-for package, suffix in (("config", ".yaml"), ("migrations", ".sql"), ("memory.stores.sql", ".sql")):
+for package, suffix in (("config", ".yaml"), ("migrations", ".sql"), ("memory.stores.postgres.sql", ".sql")):
     folder = files(f"muniment.{package}")
     assert [one.name for one in folder.iterdir() if one.name.endswith(suffix) and one.read_bytes()], package
 from muniment.memory.prompts import prompt
@@ -78,12 +78,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_holds_every_file(wheel: Path) -> None:
     """Code, SQL, prompts and settings are in it under one name, and nothing else is."""
     folders = [(ROOT / name, f"muniment/{name}") for name in FOLDERS]
-    wanted = {
-        f"{inside}/{path.relative_to(folder).as_posix()}"
-        for folder, inside in folders
-        for path in folder.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
-    } | {"muniment/__init__.py", "muniment/__main__.py", "muniment/testing.py", "muniment/py.typed"}
+    wanted = (
+        {
+            f"{inside}/{path.relative_to(folder).as_posix()}"
+            for folder, inside in folders
+            for path in folder.rglob("*")
+            if path.is_file() and "__pycache__" not in path.parts
+        }
+        | {"muniment/__init__.py", "muniment/__main__.py", "muniment/py.typed"}
+        | {f"muniment/testing/{path.name}" for path in (ROOT / "src/muniment/testing").glob("*.py")}
+    )
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert held == wanted
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from muniment.memory.engine import Memory
-from muniment.memory.records import Memory as Record
+from muniment.memory.client import Memory
+from muniment.memory.domain.memory import Memory as Record
 from tests.engine import scope
 
 ANA = scope(thread="")

@@ -31,9 +31,10 @@ from psycopg.conninfo import make_conninfo
 
 from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
-from muniment.memory.records import Query, Scope
-from muniment.memory.settings import Settings, load
-from muniment.memory.stores import server
+from muniment.memory.config.settings import Settings, load
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.stores.postgres.embedded import server
 from muniment.nodes.state import Input, Who
 from tests.conftest import GIVEN, discard, new_home
 

@@ -10,24 +10,24 @@ from typing import Annotated, Any
 import typer
 
 from muniment import __version__
-from muniment.faces.cli import (
-    asking,
+from muniment.faces.cli.commands import (
     chat,
     checkpoints,
     consent,
     consolidate,
+    database as serving,
     embedder,
-    erasing,
-    indexing,
-    moving,
-    reading,
-    screen,
-    scrubbing,
-    serving,
+    erase as erasing,
+    index as indexing,
+    list as reading,
+    query as asking,
+    remember as writing,
+    scrub as scrubbing,
     stats,
-    working,
-    writing,
+    transfer as moving,
+    work as working,
 )
+from muniment.faces.cli.output import screen
 from muniment.memory.errors import BadInput, MunimentError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of whatever takes the output

@@ -8,11 +8,12 @@ from typing import Annotated, Any
 
 import typer
 
-from muniment.memory import wire
+from muniment.memory import codec as wire
+from muniment.memory.codec import FILTER_KINDS
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadInput
-from muniment.memory.records import Query, Revision
-from muniment.memory.settings import Settings
-from muniment.memory.wire import FILTER_KINDS
 
 NAME_LIMIT = 200
 

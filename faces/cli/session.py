@@ -8,14 +8,17 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
-from muniment.faces.cli import options, screen
+from muniment.faces.cli import options
+from muniment.faces.cli.output import screen
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import MemoryId
+from muniment.memory.domain.memory import STATES
+from muniment.memory.domain.query import Listing
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, NotFound
-from muniment.memory.pages import STATES, Listing
-from muniment.memory.records import MemoryId, Scope
-from muniment.memory.settings import Settings
 
 if TYPE_CHECKING:
-    from muniment.memory.engine import Memory
+    from muniment.memory.client import Memory
 
 T = TypeVar("T")
 SHORTEST_ID = 4

@@ -13,21 +13,25 @@ from typing import Any
 from uuid import UUID
 from weakref import WeakValueDictionary
 
-from muniment.memory import named
-from muniment.memory.batches import BatchModel
+from muniment.memory.config.schema import Category, Profile, Redact
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import MemoryId, RunId, SpaceId
+from muniment.memory.domain.query import Hit
+from muniment.memory.domain.scope import Reader, Scope
+from muniment.memory.domain.turn import Turn
+from muniment.memory.domain.usage import OpsEvent, Settlement
 from muniment.memory.errors import BadConfig, BadInput
-from muniment.memory.flows.touch import Touches
-from muniment.memory.plan import OpsEvent, Settlement
-from muniment.memory.ports import ChatModel, Clock, Embedder, Store
-from muniment.memory.records import Hit, MemoryId, Reader, Scope, SpaceId, Turn
-from muniment.memory.rules.denial import denied
-from muniment.memory.rules.forgetting import mark, terms
-from muniment.memory.rules.redact import redact
-from muniment.memory.rules.screen import harmless
-from muniment.memory.rules.text import clean, whole
-from muniment.memory.sections import Category, Profile, Redact
-from muniment.memory.settings import Settings
-from muniment.memory.upkeep import RunId
+from muniment.memory.flows.access_log import Touches
+from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.llm import BatchModel, ChatModel
+from muniment.memory.ports.store import Store
+from muniment.memory.rules.language.normalize import clean, whole
+from muniment.memory.rules.policy.retention import mark, terms
+from muniment.memory.rules.redaction import secret_names as named
+from muniment.memory.rules.redaction.denylist import denied
+from muniment.memory.rules.redaction.patterns import redact
+from muniment.memory.rules.redaction.prefilter import harmless
 
 _BUFFERED = 200
 _RESAID = 1_000

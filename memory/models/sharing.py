@@ -10,8 +10,8 @@ from contextlib import suppress
 from hashlib import blake2b
 from typing import NamedTuple
 
+from muniment.memory.domain.ids import Vector
 from muniment.memory.errors import ModelUnavailable
-from muniment.memory.records import Vector
 
 CACHED = 1024
 # 512 tokens of prose are about 2,500 characters: what is cut here would be cut by the tokenizer, at a higher price.

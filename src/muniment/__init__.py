@@ -8,9 +8,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from muniment.memory.acts import Use
     from muniment.memory.bootstrap import open_memory
-    from muniment.memory.engine import Memory
+    from muniment.memory.client import Memory
+    from muniment.memory.config.settings import Settings, load as load_settings
+    from muniment.memory.domain.query import Filters, Query
+    from muniment.memory.domain.scope import Scope
+    from muniment.memory.domain.turn import Use
     from muniment.memory.errors import (
         BadConfig,
         BadExtraction,
@@ -37,8 +40,6 @@ if TYPE_CHECKING:
         TooLarge,
         WrongEmbedder,
     )
-    from muniment.memory.records import Filters, Query, Scope
-    from muniment.memory.settings import Settings, load as load_settings
 
 __version__ = "0.4.0"
 
@@ -79,13 +80,13 @@ __all__ = [
 
 _HOMES = {
     "open_memory": ("muniment.memory.bootstrap", "open_memory"),
-    "Memory": ("muniment.memory.engine", "Memory"),
-    "Filters": ("muniment.memory.records", "Filters"),
-    "Query": ("muniment.memory.records", "Query"),
-    "Scope": ("muniment.memory.records", "Scope"),
-    "Settings": ("muniment.memory.settings", "Settings"),
-    "Use": ("muniment.memory.acts", "Use"),
-    "load_settings": ("muniment.memory.settings", "load"),
+    "Memory": ("muniment.memory.client", "Memory"),
+    "Filters": ("muniment.memory.domain.query", "Filters"),
+    "Query": ("muniment.memory.domain.query", "Query"),
+    "Scope": ("muniment.memory.domain.scope", "Scope"),
+    "Settings": ("muniment.memory.config.settings", "Settings"),
+    "Use": ("muniment.memory.domain.turn", "Use"),
+    "load_settings": ("muniment.memory.config.settings", "load"),
 }
 
 

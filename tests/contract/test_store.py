@@ -9,15 +9,17 @@ import psycopg
 import pytest
 from hypothesis import given, strategies as st
 
+from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.plan import Change, Extracted, Relation, WritePlan
+from muniment.memory.domain.query import Filters, Listing
+from muniment.memory.domain.scope import Reader, Scope
+from muniment.memory.domain.search import Probe, Search, Weights
 from muniment.memory.errors import Conflict, WrongEmbedder
-from muniment.memory.looks import Search, Weights
-from muniment.memory.models.fakes import HashEmbedder, hash_vector
-from muniment.memory.pages import Listing
-from muniment.memory.plan import Change, Extracted, Job, Relation, WritePlan
-from muniment.memory.ports import Probe
-from muniment.memory.records import Filters, Memory, MemoryId, Reader, Revision, Scope, evolve
-from muniment.memory.rules import words
-from muniment.memory.stores.postgres import PostgresStore
+from muniment.memory.models.hash_embedder import HashEmbedder, hash_vector
+from muniment.memory.rules.language import tokens as words
+from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, said, scope
 
 CATEGORIES = ("goals", "tasks", "preferences")

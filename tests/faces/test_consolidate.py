@@ -16,8 +16,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from muniment.memory.models.scripted import ScriptedOpenAI, structured
-from muniment.memory.models.scripted_batches import ScriptedBatches
+from muniment.testing.batch_server import ScriptedBatches
+from muniment.testing.openai_server import ScriptedOpenAI, structured
 from tests.faces.conftest import PROGRAM, Muniment
 
 ROWS = (

@@ -9,8 +9,8 @@ from pathlib import Path
 from threading import Event
 from typing import Any
 
-from muniment.memory.models.scripted import ScriptedOpenAI
-from muniment.memory.stores import server
+from muniment.memory.stores.postgres.embedded import server
+from muniment.testing.openai_server import ScriptedOpenAI
 from tests.faces.conftest import PROGRAM
 
 FIRST, SECOND = "I live in Porto.", "I like sailing, and I work as a carpenter."

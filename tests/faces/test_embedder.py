@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from muniment.memory.models.fakes import hash_vector
-from muniment.memory.models.scripted import ScriptedOpenAI
+from muniment.memory.models.hash_embedder import hash_vector
+from muniment.testing.openai_server import ScriptedOpenAI
 from tests.engine import engine, note, scope
 from tests.faces.conftest import PROGRAM, Muniment
 

@@ -15,8 +15,9 @@ from time import monotonic, sleep
 import psycopg
 import pytest
 
-from muniment.memory.stores import scrubbing, server
-from muniment.memory.stores.migrate import migrate
+from muniment.memory.stores.postgres.embedded import server
+from muniment.memory.stores.postgres.schema import scrub as scrubbing
+from muniment.memory.stores.postgres.schema.migrate import migrate
 from tests.faces.conftest import PROGRAM, Muniment, Outcome
 
 SAID = "I am allergic to walnuts.\nWhat may I eat?\n"

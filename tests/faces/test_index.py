@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from muniment.memory.stores import large
+from muniment.memory.stores.postgres.schema import large_spaces as large
 from tests.faces.conftest import Muniment
 
 

@@ -21,8 +21,8 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from muniment.faces.cli.prose import ago
-from muniment.memory.models.fakes import FixedClock
+from muniment.faces.cli.output.memories import ago
+from muniment.testing.fakes import FixedClock
 from tests.engine import engine, scope
 from tests.faces.conftest import PROGRAM, Muniment
 

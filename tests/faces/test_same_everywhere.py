@@ -11,10 +11,12 @@ from langchain_core.messages import HumanMessage
 
 from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
-from muniment.memory.plan import Relation, WritePlan
-from muniment.memory.ports import ToolCall
-from muniment.memory.records import Answer, Candidate, Query, Reader, Scope
-from muniment.memory.settings import Settings, load
+from muniment.memory.config.settings import Settings, load
+from muniment.memory.domain.plan import Relation, WritePlan
+from muniment.memory.domain.query import Answer, Query
+from muniment.memory.domain.scope import Reader, Scope
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.ports.llm import ToolCall
 from muniment.nodes.state import Input, Who
 from muniment.nodes.tools import QUERY, Toolbox
 from tests.conftest import alone

@@ -6,12 +6,12 @@ import asyncio
 from datetime import UTC, datetime
 from pathlib import Path
 
-from muniment.memory.flows import spend
-from muniment.memory.models.fakes import FixedClock, ScriptedChat
-from muniment.memory.plan import Extracted, WritePlan
-from muniment.memory.ports import ChatAnswer, ChatMessage
-from muniment.memory.records import Revision
-from muniment.memory.settings import Settings
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.plan import Extracted, WritePlan
+from muniment.memory.flows import metering as spend
+from muniment.memory.ports.llm import ChatAnswer, ChatMessage
+from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.engine import engine, said, scope, settings
 from tests.faces.conftest import Muniment
 

@@ -17,11 +17,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from muniment.faces.cli import working
+from muniment.faces.cli.commands import work as working
 from muniment.memory import bootstrap
-from muniment.memory.models.scripted import Fail, ScriptedOpenAI
-from muniment.memory.plan import Job, Outcome
-from muniment.memory.settings import load
+from muniment.memory.config.settings import load
+from muniment.memory.domain.jobs import Job, Outcome
+from muniment.testing.openai_server import Fail, ScriptedOpenAI
 from tests.engine import said, scope
 from tests.faces.conftest import PROGRAM, Muniment
 

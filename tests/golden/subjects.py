@@ -13,38 +13,31 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from muniment.memory.models.fakes import hash_vector
-from muniment.memory.records import Candidate, Fact, Memory, MemoryId, Neighbour, Scope, Turn, TurnId
-from muniment.memory.rules import (
-    asked,
-    aspects,
-    consent,
-    consolidate,
-    dates,
-    episode,
-    gate,
-    goals,
-    judge,
-    lines,
-    merge,
-    predicates,
-    procedure_words,
-    reading,
-    redact,
-    repair,
-    screen,
-    suspect,
-    third_person,
-    tokens,
+from muniment.memory.config.settings import Settings, load
+from muniment.memory.domain.consolidation import Pair
+from muniment.memory.domain.ids import MemoryId, TurnId
+from muniment.memory.domain.memory import Fact, Memory, Neighbour
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.rules.dates import mentions as dates
+from muniment.memory.rules.episodes import episode
+from muniment.memory.rules.extraction import gate, import_lines as lines, repair, validate
+from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.merging import consolidate, judge, merge, wording
+from muniment.memory.rules.policy import consent
+from muniment.memory.rules.procedures import goals, requests as procedure_words
+from muniment.memory.rules.provenance import quoted as suspect
+from muniment.memory.rules.redaction import patterns as redact, prefilter as screen
+from muniment.memory.rules.retrieval import (
+    intents as aspects,
+    query_hints as wanted,
+    question as asked,
+    token_count as tokens,
     traits,
-    validate,
-    wanted,
-    wording,
-    words,
 )
-from muniment.memory.rules.extract import extract
-from muniment.memory.settings import Settings, load
-from muniment.memory.upkeep import Pair
+from muniment.memory.rules.statements import parse as reading, predicates, third_person
 
 Plain = dict[str, Any]
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)  # a Monday

@@ -30,17 +30,21 @@ from pydantic import TypeAdapter
 
 import muniment
 from muniment.faces.cli.app import run
-from muniment.faces.cli.screen import exit_code
+from muniment.faces.cli.output.screen import exit_code
 from muniment.graph import consolidation
 from muniment.graph.supervisor import build
-from muniment.memory import bootstrap, wire
-from muniment.memory.engine import Memory
-from muniment.memory.models.fakes import FixedClock, HashEmbedder, ScriptedChat
-from muniment.memory.records import Candidate, Query, Scope, Turn
-from muniment.memory.settings import load
-from muniment.memory.stores import migrate, server as stores
+from muniment.memory import bootstrap, codec as wire
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import load
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.stores.postgres.embedded import server as stores
+from muniment.memory.stores.postgres.schema import migrate
 from muniment.nodes import tools
 from muniment.nodes.state import Input, State, Who
+from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests import engine, schema
 from tests.golden.subjects import NOW, SETTINGS, digest, told
 

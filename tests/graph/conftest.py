@@ -15,11 +15,12 @@ from langgraph.graph.state import CompiledStateGraph
 
 from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
-from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.ports import ChatModel
-from muniment.memory.settings import Settings, load
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings, load
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.ports.llm import ChatModel
 from muniment.nodes.state import Input, State, Who
+from muniment.testing.fakes import FixedClock
 
 STORY = "Hi, call me Ana. I am lactose intolerant and I'm training for the Lisbon marathon in October."
 

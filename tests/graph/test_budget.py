@@ -6,10 +6,11 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
-from muniment.memory.models.fakes import FixedClock, HashEmbedder, ScriptedChat
-from muniment.memory.ports import ChatAnswer, ChatMessage, ToolCall
-from muniment.memory.records import Scope
-from muniment.memory.settings import Settings
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.scope import Scope
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.ports.llm import ChatAnswer, ChatMessage, ToolCall
+from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.graph.conftest import Talk, last
 
 

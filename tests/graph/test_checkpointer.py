@@ -14,10 +14,11 @@ from psycopg.conninfo import make_conninfo
 
 from muniment.graph.checkpointer import PooledSaver, checkpointer, open_saver
 from muniment.memory import bootstrap
+from muniment.memory.config.settings import load
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import Denied, StoreDown, StoreFull
-from muniment.memory.models.scripted import ScriptedOpenAI
-from muniment.memory.records import Scope, Turn
-from muniment.memory.settings import load
+from muniment.testing.openai_server import ScriptedOpenAI
 from tests.graph.conftest import STORY, Talk, last
 
 

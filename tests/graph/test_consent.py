@@ -13,10 +13,13 @@ from langgraph.types import Command
 
 from muniment.graph.checkpointer import open_saver
 from muniment.graph.supervisor import build
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.memory import Fact
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import StoreDown
-from muniment.memory.records import Candidate, Fact, Scope, TurnId
-from muniment.memory.settings import Settings
 from muniment.nodes.state import Input, Who
 from tests.graph.conftest import Talk, last
 

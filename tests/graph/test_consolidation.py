@@ -16,17 +16,19 @@ from muniment.graph.checkpointer import open_saver
 from muniment.graph.consolidation import build
 from muniment.graph.janitor import threads_of
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.consolidation import Run
+from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.plan import Change, WritePlan
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
-from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.models.scripted import Fails, structured
-from muniment.memory.models.scripted_batches import ScriptedBatches
-from muniment.memory.plan import Change, WritePlan
-from muniment.memory.records import Revision, Scope, evolve
-from muniment.memory.settings import Settings
-from muniment.memory.upkeep import Run
+from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.nodes.consolidation import Night, Ordered
 from muniment.nodes.state import Who
+from muniment.testing.batch_server import ScriptedBatches
+from muniment.testing.fakes import FixedClock
+from muniment.testing.openai_server import Fails, structured
 from tests.engine import note
 
 Graph = CompiledStateGraph[Night, Who, Ordered, Night]

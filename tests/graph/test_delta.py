@@ -18,10 +18,10 @@ from muniment.graph.erasing import holding
 from muniment.graph.janitor import prune
 from muniment.graph.migration import migrate
 from muniment.graph.supervisor import build
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings, load
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import NoCheckpoint, StoreError
-from muniment.memory.records import Scope
-from muniment.memory.settings import Settings, load
 from muniment.nodes.state import Input, Who
 from tests.graph import test_consent, test_erasing, test_janitor, test_past, test_redaction
 from tests.graph.conftest import Talk

@@ -10,12 +10,15 @@ import pytest
 
 from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
-from muniment.memory.models.fakes import FixedClock, HashEmbedder, ScriptedChat
-from muniment.memory.plan import Receipt
-from muniment.memory.ports import ChatAnswer, ChatMessage, Tool, ToolCall
-from muniment.memory.records import Query, Scope, TurnId, evolve
-from muniment.memory.settings import Settings
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import TurnId, evolve
+from muniment.memory.domain.plan import Receipt
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.ports.llm import ChatAnswer, ChatMessage, Tool, ToolCall
+from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.answers import fact
 from tests.engine import statement
 from tests.graph.conftest import Talk

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.plan import Receipt
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.plan import Receipt
-from muniment.memory.records import Scope
+from muniment.testing.fakes import FixedClock
 from tests.graph.conftest import Talk, last
 
 ASKED = "What about renting a car in Spain?"

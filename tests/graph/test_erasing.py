@@ -10,8 +10,8 @@ from muniment.graph.checkpointer import open_saver
 from muniment.graph.erasing import erase, holding
 from muniment.graph.janitor import threads_of
 from muniment.graph.turn import thread_key
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Denied
-from muniment.memory.records import Scope
 from muniment.nodes.state import Input, Who
 from tests.graph.conftest import Talk
 

@@ -19,9 +19,9 @@ from typing_extensions import TypedDict
 from muniment.graph import checkpointer as checkpoints, janitor, tables
 from muniment.graph.checkpointer import PooledSaver, checkpointer, open_saver
 from muniment.graph.janitor import Freed, delete_threads, prune, sizes, threads_of, tidy
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict, NoCheckpoint
-from muniment.memory.records import Scope
-from muniment.memory.settings import Settings
 from muniment.nodes.state import Input, Who
 from tests.graph.conftest import Talk
 

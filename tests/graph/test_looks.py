@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
-from muniment.memory.models.fakes import FixedClock, HashEmbedder, ScriptedChat
-from muniment.memory.plan import Job, JobName
-from muniment.memory.ports import ChatMessage, Tool
-from muniment.memory.records import Scope
-from muniment.memory.settings import Settings
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.jobs import Job, JobName
+from muniment.memory.domain.scope import Scope
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.ports.llm import ChatMessage, Tool
+from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.answers import fact
 from tests.graph.conftest import Talk, last
 

@@ -22,9 +22,9 @@ from muniment.graph import saved
 from muniment.graph.checkpointer import PooledSaver, open_saver
 from muniment.graph.migration import Copied, migrate
 from muniment.graph.supervisor import build
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
 from muniment.memory.errors import BadInput, CopyDiffers
-from muniment.memory.settings import Settings
 from muniment.nodes.state import Who
 from tests.graph.conftest import Talk
 

@@ -13,11 +13,11 @@ import pytest
 from langchain_core.messages import HumanMessage
 from pydantic import SecretStr
 
-from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.scripted import ScriptedOpenAI, tool_call
-from muniment.memory.ports import AnswerForm, ChatAnswer, ChatMessage, Tool
-from muniment.memory.settings import Settings
+from muniment.memory.config.settings import Settings
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.memory.ports.llm import AnswerForm, ChatAnswer, ChatMessage, Tool
 from muniment.nodes.state import Input, Who
+from muniment.testing.openai_server import ScriptedOpenAI, tool_call
 from tests.graph.conftest import STORY, Talk, last
 
 KEY = "sk-never-shown"
@@ -300,6 +300,6 @@ async def test_a_reply_does_not_wait_for_the_hot_path(talk: Callable[..., Talk])
 
 
 def _scope(talk: Talk, user: str = "ana") -> Any:
-    from muniment.memory.records import Scope
+    from muniment.memory.domain.scope import Scope
 
     return Scope(owner=user, tenant=talk.settings.tenant, thread="seed", session="seed")

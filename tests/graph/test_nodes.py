@@ -9,8 +9,8 @@ import pytest
 from langgraph.runtime import Runtime, ServerInfo
 
 from muniment.memory import bootstrap
+from muniment.memory.config.settings import load
 from muniment.memory.errors import BadConfig, BadInput, Denied
-from muniment.memory.settings import load
 from muniment.nodes import offline, prompts
 from muniment.nodes.state import State, Who, scope
 from muniment.nodes.tools import SUBAGENTS, Toolbox, parameters

@@ -9,9 +9,9 @@ from langchain_core.messages import HumanMessage
 from langgraph.checkpoint.memory import InMemorySaver
 
 from muniment.graph.supervisor import build
-from muniment.memory.engine import Memory
-from muniment.memory.records import Scope
-from muniment.memory.settings import Settings
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.scope import Scope
 from muniment.nodes.state import Input, Who
 from tests.graph.conftest import STORY, Talk, last
 

@@ -14,12 +14,12 @@ from langgraph.types import Command, StateSnapshot
 
 from muniment.graph.checkpointer import open_saver
 from muniment.graph.supervisor import build
-from muniment.memory.engine import Memory
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.models.scripted import ScriptedOpenAI, tool_call
-from muniment.memory.records import Scope
-from muniment.memory.settings import Settings
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.scope import Scope
 from muniment.nodes.state import Input, Who
+from muniment.testing.fakes import FixedClock
+from muniment.testing.openai_server import ScriptedOpenAI, tool_call
 from tests.graph.conftest import Talk, last
 from tests.graph.test_model import model, prompts, scripted
 from tests.graph.test_trouble import rows

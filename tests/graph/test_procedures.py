@@ -12,14 +12,14 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 
 from muniment.graph.checkpointer import open_saver
 from muniment.graph.supervisor import build
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown
 from muniment.memory.flows.house import redactor_of
-from muniment.memory.models.fakes import FixedClock, ScriptedChat
-from muniment.memory.ports import ChatMessage, Tool, ToolCall
-from muniment.memory.records import Scope
-from muniment.memory.settings import Settings
+from muniment.memory.ports.llm import ChatMessage, Tool, ToolCall
 from muniment.nodes.state import Input, Who
+from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.graph.conftest import Talk, last
 
 ANA = Scope(owner="ana", thread="a", session="a")

@@ -13,17 +13,18 @@ import pytest
 from pydantic import SecretStr
 
 from benchmarks import prompts
-from muniment.memory.engine import Memory
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.models.scripted import ScriptedOpenAI
-from muniment.memory.records import Candidate, Scope
-from muniment.memory.settings import Settings
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
+from muniment.testing.fakes import FixedClock
+from muniment.testing.openai_server import ScriptedOpenAI
 
 TOOLS = """
 import json
-from muniment.memory.settings import load
+from muniment.memory.config.settings import load
 from muniment.nodes.tools import SUBAGENTS, Toolbox
-from muniment.memory.records import Scope
+from muniment.memory.domain.records import Scope
 settings = load({})
 for agent in ("supervisor", *SUBAGENTS):
     box = Toolbox(memory=None, settings=settings, scope=Scope(owner="ana"), agent=agent, colleagues=SUBAGENTS)

@@ -16,8 +16,9 @@ from langgraph.types import Interrupt, Send
 
 from muniment.graph.checkpointer import open_saver
 from muniment.graph.redaction import safe
-from muniment.memory import bootstrap, named
-from muniment.memory.settings import load
+from muniment.memory import bootstrap
+from muniment.memory.config.settings import load
+from muniment.memory.rules.redaction import secret_names as named
 from tests.graph.conftest import Talk
 
 KEY = "sk-" + "a1B2" * 6

@@ -18,7 +18,7 @@ import pytest
 from langgraph_sdk import get_client
 from langgraph_sdk.client import LangGraphClient
 
-from muniment.memory.records import Scope
+from muniment.memory.domain.scope import Scope
 from tests.graph.conftest import STORY
 
 ROOT = Path(__file__).parents[2]

@@ -15,10 +15,10 @@ from langgraph.types import Command
 from muniment.graph.checkpointer import PooledSaver, open_saver
 from muniment.graph.consolidation import build as consolidation
 from muniment.graph.supervisor import build
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Denied, MunimentError
-from muniment.memory.records import Scope
-from muniment.memory.settings import Settings
 from muniment.nodes.state import Input, Who
 from tests.engine import note
 from tests.graph.conftest import Talk

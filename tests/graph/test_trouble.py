@@ -20,15 +20,16 @@ from muniment.graph.checkpointer import open_saver
 from muniment.graph.supervisor import build
 from muniment.graph.turn import settle, thread_key
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings, load
+from muniment.memory.domain.plan import Receipt
+from muniment.memory.domain.scope import Reader, Scope
+from muniment.memory.domain.search import Search, Sight
+from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import Denied, StoreDown, StoreError
-from muniment.memory.looks import Search
-from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.plan import Receipt
-from muniment.memory.ports import Sight
-from muniment.memory.records import Reader, Scope, Turn
-from muniment.memory.settings import Settings, load
+from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.nodes.state import Input, State, Who
+from muniment.testing.fakes import FixedClock
 from tests.graph.conftest import STORY, Talk, last
 from tests.graph.test_model import Slow
 
@@ -79,7 +80,7 @@ async def test_what_memory_missed_it_gets_later(
     settings: Settings, database_url: str, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was said while the database was down is learned and recorded with the next turn, with its own time."""
-    monkeypatch.setattr("muniment.memory.stores.pool._WAIT_SECONDS", 1.0)
+    monkeypatch.setattr("muniment.memory.stores.postgres.connection.pool._WAIT_SECONDS", 1.0)
     shut = Shut(database_url)
     async with bootstrap.memory(settings, embedder=HashEmbedder(), clock=clock) as memory:
         here = Talk(memory, settings, build(memory, None, settings).compile(checkpointer=InMemorySaver()))

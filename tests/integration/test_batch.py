@@ -19,17 +19,18 @@ import pytest
 from pydantic import SecretStr
 
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.consolidation import Run
+from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.memory import Memory as Record
 from muniment.memory.errors import ModelRateLimited, NotReady
-from muniment.memory.models.chat import OpenAIChat
 from muniment.memory.models.clock import SystemClock
-from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.models.scripted import structured
-from muniment.memory.models.scripted_batches import ScriptedBatches
-from muniment.memory.plan import Job
-from muniment.memory.ports import Clock
-from muniment.memory.records import Memory as Record
-from muniment.memory.upkeep import Run
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.memory.ports.clock import Clock
+from muniment.testing.batch_server import ScriptedBatches
+from muniment.testing.fakes import FixedClock
+from muniment.testing.openai_server import structured
 from tests.engine import NOON, note, scope, settings
 from tests.faces.conftest import PROGRAM
 

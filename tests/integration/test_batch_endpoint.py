@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from muniment.memory.batches import BatchRequest
 from muniment.memory.errors import (
     BadModelAnswer,
     BatchFailed,
@@ -20,10 +19,10 @@ from muniment.memory.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
-from muniment.memory.models.batch import OpenAIBatches
-from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.scripted_batches import Fate, Ordered, ScriptedBatches
-from muniment.memory.ports import AnswerForm, ChatMessage
+from muniment.memory.models.openai.batches import OpenAIBatches
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.memory.ports.llm import AnswerForm, BatchRequest, ChatMessage
+from muniment.testing.batch_server import Fate, Ordered, ScriptedBatches
 
 FORM = AnswerForm(name="pairs", schema={"type": "object"}, max_tokens=50)
 

@@ -15,13 +15,13 @@ from threading import Event
 import psycopg
 import pytest
 
+from muniment.memory.domain.consolidation import Run
+from muniment.memory.domain.jobs import Job
 from muniment.memory.errors import NotReady
 from muniment.memory.models.clock import SystemClock
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.models.scripted_batches import ScriptedBatches
-from muniment.memory.plan import Job
-from muniment.memory.ports import Clock
-from muniment.memory.upkeep import Run
+from muniment.memory.ports.clock import Clock
+from muniment.testing.batch_server import ScriptedBatches
+from muniment.testing.fakes import FixedClock
 from tests.engine import note
 from tests.faces.conftest import PROGRAM
 from tests.integration.test_batch import ANA, CONFIG, THINGS, judge, place_at, told

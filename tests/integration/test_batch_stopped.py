@@ -9,9 +9,9 @@ from threading import Event
 import psycopg
 import pytest
 
+from muniment.memory.domain.consolidation import Run
+from muniment.memory.domain.jobs import Job
 from muniment.memory.errors import Conflict
-from muniment.memory.plan import Job
-from muniment.memory.upkeep import Run
 from tests.engine import note
 from tests.integration.test_batch import ANA, THINGS, place, told
 from tests.integration.test_batch_kills import HERE, STOP, WAITS

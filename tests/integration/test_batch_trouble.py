@@ -16,12 +16,12 @@ import psycopg
 import pytest
 
 from muniment.faces.cli.app import run as program
+from muniment.memory.domain.consolidation import Run
+from muniment.memory.domain.jobs import Job
 from muniment.memory.errors import BadInput, Conflict, NotFound, NotReady
-from muniment.memory.models.fakes import ScriptedChat
-from muniment.memory.models.scripted import Fail, structured
-from muniment.memory.plan import Job
-from muniment.memory.ports import ChatAnswer, ChatMessage
-from muniment.memory.upkeep import Run
+from muniment.memory.ports.llm import ChatAnswer, ChatMessage
+from muniment.testing.fakes import ScriptedChat
+from muniment.testing.openai_server import Fail, structured
 from tests.engine import NOON, engine, note
 from tests.integration.test_batch import ANA, CONFIG, THINGS, Place, judge, place, place_at, told
 from tests.integration.test_batch_kills import HERE, STOP

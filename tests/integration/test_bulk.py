@@ -12,13 +12,17 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector, evolve
+from muniment.memory.domain.memory import Fact
+from muniment.memory.domain.plan import Change, WritePlan
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput, ModelUnavailable, MunimentError
-from muniment.memory.models.fakes import HashEmbedder
-from muniment.memory.plan import Change, WritePlan
-from muniment.memory.records import Candidate, Fact, MemoryId, Query, Revision, Scope, Turn, TurnId, Vector, evolve
-from muniment.memory.rules.merge import fresh
-from muniment.memory.stores.postgres import PostgresStore
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.rules.merging.merge import fresh
+from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, engine, note, said, scope, statement
 from tests.integration.test_large import plans
 

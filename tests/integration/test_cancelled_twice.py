@@ -12,8 +12,8 @@ import anyio
 import psycopg
 import pytest
 
-from muniment.memory.engine import Memory
-from muniment.memory.records import Query
+from muniment.memory.client import Memory
+from muniment.memory.domain.query import Query
 from tests.engine import engine, note, scope
 
 CALLS = 120

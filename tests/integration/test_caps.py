@@ -7,11 +7,13 @@ from datetime import timedelta
 
 import pytest
 
-from muniment.memory.engine import Memory
-from muniment.memory.flows import write
-from muniment.memory.models.fakes import FixedClock, ScriptedChat
-from muniment.memory.plan import Extracted, Receipt
-from muniment.memory.records import Extraction, Scope, Turn, evolve
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import evolve
+from muniment.memory.domain.plan import Extracted, Receipt
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Extraction, Turn
+from muniment.memory.flows.writing import write
+from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.engine import NOON, engine, said, scope, settings, statement
 
 FIVE = "I like coffee. I'm allergic to peanuts. I live in Porto. I like chess. I like rowing."

@@ -22,10 +22,10 @@ from muniment.memory.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
-from muniment.memory.models.batch import OpenAIBatches
-from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.scripted import ScriptedOpenAI, structured, tool_call
-from muniment.memory.ports import AnswerForm, ChatMessage, Tool, ToolCall
+from muniment.memory.models.openai.batches import OpenAIBatches
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.memory.ports.llm import AnswerForm, ChatMessage, Tool, ToolCall
+from muniment.testing.openai_server import ScriptedOpenAI, structured, tool_call
 
 KEY = "sk-test-3f9a1c77"
 SECRET = "my locker code is 4417"
@@ -223,7 +223,7 @@ async def test_the_key_is_in_no_description() -> None:
 async def test_openai_itself_is_told_the_limit_in_its_own_word(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its newer models refuse `max_tokens`; other endpoints know nothing else."""
     with ScriptedOpenAI() as server:
-        monkeypatch.setattr("muniment.memory.models.openai_client.OPENAI_URL", server.base_url)
+        monkeypatch.setattr("muniment.memory.models.openai.client.OPENAI_URL", server.base_url)
         chat = OpenAIChat("gpt", api_key=SecretStr(KEY), max_output_tokens=9)
         await chat.chat(ASK)
         await chat.close()

@@ -12,14 +12,16 @@ from psycopg import AsyncRawCursor
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
+from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.plan import Change, Extracted, Relation, WritePlan
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.search import Probe
 from muniment.memory.errors import BadInput, Conflict
-from muniment.memory.flows import recall
-from muniment.memory.models.fakes import hash_vector
-from muniment.memory.plan import Change, Extracted, Relation, WritePlan
-from muniment.memory.ports import Probe
-from muniment.memory.records import Memory as Record, MemoryId, Query, Revision, evolve
-from muniment.memory.stores.postgres import PostgresStore
-from muniment.memory.stores.sql import blocks
+from muniment.memory.flows.reading import recall
+from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.stores.postgres.sql import blocks
+from muniment.memory.stores.postgres.store import PostgresStore
 from tests import citus
 from tests.conftest import Clones
 from tests.engine import NOON, engine, note, said, scope
@@ -97,7 +99,7 @@ def test_each_table_is_narrowed_to_the_space_by_itself() -> None:
     """Of a subquery with the space of another table Citus may not see where it belongs: it asks every node, or gives up."""
     texts = [
         (file.name, name, text)
-        for file in files("muniment.memory.stores.sql").iterdir()
+        for file in files("muniment.memory.stores.postgres.sql").iterdir()
         if file.name.endswith(".sql")
         for name, text in blocks(file.name.removesuffix(".sql")).items()
         if "%(space)s" in text

@@ -9,13 +9,16 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from muniment.memory import wire
-from muniment.memory.engine import Memory
+from muniment.memory import codec as wire
+from muniment.memory.client import Memory
+from muniment.memory.domain.consolidation import Finding, Pair
+from muniment.memory.domain.ids import Revision, TurnId, evolve
+from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.plan import WritePlan
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import Conflict, NotFound
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.plan import Job, WritePlan
-from muniment.memory.records import Candidate, Query, Revision, Turn, TurnId, evolve
-from muniment.memory.upkeep import Finding, Pair
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope, settings, statement
 
 

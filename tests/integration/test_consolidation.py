@@ -10,12 +10,14 @@ from typing import Any
 import psycopg
 import pytest
 
+from muniment.memory.domain.consolidation import Finding
+from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput, Conflict
-from muniment.memory.flows import consolidate as consolidation
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.models.scripted import ScriptedOpenAI, structured
-from muniment.memory.records import Candidate, Query, Revision, evolve
-from muniment.memory.upkeep import Finding
+from muniment.memory.flows.consolidation import consolidate as consolidation
+from muniment.testing.fakes import FixedClock
+from muniment.testing.openai_server import ScriptedOpenAI, structured
 from tests.engine import NOON, engine, note, said, scope, settings
 from tests.integration.test_unanswered import Picky, house
 from tests.twins import ANA, TWINS, active, texts

@@ -10,8 +10,10 @@ import pytest
 import yaml
 
 from benchmarks import consolidation, doubles
-from muniment.memory.records import Memory as Record, MemoryId, Scope, evolve
-from muniment.memory.rules.merge import fresh
+from muniment.memory.domain.ids import MemoryId, evolve
+from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.scope import Scope
+from muniment.memory.rules.merging.merge import fresh
 from tests.engine import NOON
 
 

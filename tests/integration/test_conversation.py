@@ -17,13 +17,18 @@ import pytest_asyncio
 from benchmarks import conversation
 from benchmarks.conversation import Played, formed, judged, play
 from benchmarks.script import Keys, Script
-from muniment.memory.models.embedders import OnnxEmbedder
-from muniment.memory.models.fakes import HashEmbedder, hash_vector
-from muniment.memory.models.fetch import fetch
-from muniment.memory.models.scripted import Fail
-from muniment.memory.ports import Embedder, Probe
-from muniment.memory.records import Candidate, Fact, Query, Scope, Turn, evolve
-from muniment.memory.settings import load
+from muniment.memory.config.settings import load
+from muniment.memory.domain.ids import evolve
+from muniment.memory.domain.memory import Fact
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.search import Probe
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.models.hash_embedder import HashEmbedder, hash_vector
+from muniment.memory.models.onnx.embedder import OnnxEmbedder
+from muniment.memory.models.onnx.fetch import fetch
+from muniment.memory.ports.embedders import Embedder
+from muniment.testing.openai_server import Fail
 from tests.engine import engine, settings
 
 CACHE = Path(platformdirs.user_cache_dir("muniment")) / "models" / "bge-small-en-v1.5-int8"

@@ -20,15 +20,15 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from muniment.graph import janitor
 from muniment.graph.checkpointer import open_saver
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings, load
+from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.query import Query
 from muniment.memory.errors import StoreDown
-from muniment.memory.models.fakes import HashEmbedder
-from muniment.memory.plan import Job
-from muniment.memory.records import Query
-from muniment.memory.settings import Settings, load
-from muniment.memory.stores import reach
-from muniment.memory.stores.postgres import PostgresStore
-from muniment.memory.stores.translate import translated
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.stores.postgres.connection import keepalive as reach
+from muniment.memory.stores.postgres.connection.errors import translated
+from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import note, scope, settings
 from tests.faces.conftest import PROGRAM
 from tests.integration.test_batch_kills import HERE, STOP, WAITS

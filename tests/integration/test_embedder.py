@@ -17,11 +17,11 @@ import platformdirs
 import pytest
 import pytest_asyncio
 
+from muniment.memory.domain.ids import Vector
 from muniment.memory.errors import BadConfig, ModelUnavailable
-from muniment.memory.models.embedders import OnnxEmbedder
-from muniment.memory.models.fetch import MODEL_FILE, SHA256, TOKENIZER_FILE, fetch
+from muniment.memory.models.onnx.embedder import OnnxEmbedder
+from muniment.memory.models.onnx.fetch import MODEL_FILE, SHA256, TOKENIZER_FILE, fetch
 from muniment.memory.models.sharing import CACHED, PORTION_CHARS, PORTION_TEXTS, VectorCache, tidy
-from muniment.memory.records import Vector
 
 CACHE = Path(platformdirs.user_cache_dir("muniment")) / "models" / "bge-small-en-v1.5-int8"
 FACTS = [
@@ -387,6 +387,6 @@ def test_a_caller_whose_loop_is_closed_disturbs_nobody(files: Path) -> None:
 
 def test_who_embeds_offline_does_not_pay_for_the_client() -> None:
     """Nor for the model before it is needed: importing is a matter of milliseconds."""
-    told = "import sys, muniment.memory.models.embedders; print({'openai', 'onnxruntime', 'tokenizers'} & set(sys.modules))"
+    told = "import sys, muniment.memory.models.onnx.embedder, muniment.memory.models.openai.embedder; print({'openai', 'onnxruntime', 'tokenizers'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

@@ -7,15 +7,16 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from muniment.memory import wire
-from muniment.memory.engine import Memory
+from muniment.memory import codec as wire
+from muniment.memory.client import Memory
+from muniment.memory.domain.plan import Receipt
+from muniment.memory.domain.query import Filters, Query
 from muniment.memory.errors import BadConfig, BadInput, Denied, NotFound, StoreDown, TooLarge
-from muniment.memory.flows import recall
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.plan import Receipt
-from muniment.memory.records import Filters, Query
-from muniment.memory.rules import tokens
-from muniment.memory.rules.pack import as_json
+from muniment.memory.fence import fence
+from muniment.memory.flows.reading import recall
+from muniment.memory.rules.retrieval import token_count as tokens
+from muniment.memory.rules.retrieval.pack import as_json
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope, settings, statement
 
 ANA = "Hi, call me Ana. I am lactose intolerant and I'm training for the Lisbon marathon in October."
@@ -195,7 +196,7 @@ async def test_the_budget_holds_for_the_rendered_payload(database_url: str, retu
             {"query": "harbour walk coffee", "return": returns, "budget_tokens": budget, "top_k": 9, "explain": True}
         )
         answer = await memory.query(scope(), "supervisor", asked)
-        assert tokens.count(wire.fenced(as_json(wire.answer(answer)))) == answer.tokens <= budget
+        assert tokens.count(fence(as_json(wire.answer(answer)))) == answer.tokens <= budget
         assert len(answer.hits) + len(answer.left_out) == 9
         if budget == 60:
             assert {one.reason for one in answer.left_out} >= {"over budget"}
@@ -370,7 +371,7 @@ async def test_new_vectors_for_a_new_embedder(database_url: str) -> None:
             return [await self.query(text) for text in texts]
 
         async def query(self, text: str) -> object:
-            from muniment.memory.models.fakes import hash_vector  # a local embedder of this test alone
+            from muniment.memory.models.hash_embedder import hash_vector  # a local embedder of this test alone
 
             return hash_vector(text, 512)
 

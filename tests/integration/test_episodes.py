@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from datetime import timedelta
 
-from muniment.memory.engine import Memory
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.records import Query, Scope
+from muniment.memory.client import Memory
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, said, scope
 
 TRIP = ("What about renting a car in Spain?", "Which roads should I take to Granada?", "Thanks!")

@@ -9,24 +9,20 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import MemoryId, Revision, TurnId, evolve
+from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.memory import STATES, Kind, Memory as Record
+from muniment.memory.domain.plan import Change, Extracted, Relation, WritePlan
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.turn import Turn
+from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import Conflict, NotFound
-from muniment.memory.models.fakes import FixedClock, hash_vector
-from muniment.memory.pages import STATES
-from muniment.memory.plan import Change, Extracted, Job, OpsEvent, Relation, WritePlan
-from muniment.memory.records import (
-    Kind,
-    Memory as Record,
-    MemoryId,
-    Query,
-    Revision,
-    Turn,
-    TurnId,
-    evolve,
-)
-from muniment.memory.rules.fingerprints import repeats
-from muniment.memory.stores import erasing
-from muniment.memory.stores.large import index_name
+from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.rules.provenance.fingerprints import repeats
+from muniment.memory.stores.postgres import erasure as erasing
+from muniment.memory.stores.postgres.schema.large_spaces import index_name
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope
 from tests.erasing import all_rows, commit, everything, forgotten, kept, rows
 

@@ -11,24 +11,18 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from muniment.memory import wire
-from muniment.memory.engine import Memory
+from muniment.memory import codec as wire
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.memory import Memory as Record, State
+from muniment.memory.domain.plan import Change, WritePlan
+from muniment.memory.domain.query import Filters, Listing, Query, Verdict
 from muniment.memory.errors import BadConfig, BadInput, Denied
-from muniment.memory.models.fakes import FixedClock, hash_vector
-from muniment.memory.pages import Listing
-from muniment.memory.plan import Change, WritePlan
-from muniment.memory.ports import Tool, ToolCall
-from muniment.memory.records import (
-    Filters,
-    Memory as Record,
-    MemoryId,
-    Query,
-    Revision,
-    State,
-    Verdict,
-    evolve,
-)
+from muniment.memory.fence import fence
+from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.ports.llm import Tool, ToolCall
 from muniment.nodes.tools import QUERY, Toolbox
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, scope, settings
 
 CELLO = "The user rents a cello from the music school"
@@ -345,7 +339,7 @@ async def test_one_shape_for_engine_and_tool(database_url: str, memory: Memory) 
         arguments = {"query": ASKED.text, "return": returns, "explain": True}
         said = await tools.use(ToolCall(id="1", name=QUERY, arguments=arguments))
         answer = await memory.query(scope(), "supervisor", wire.query(arguments))
-        assert said == wire.fenced(json.dumps(wire.answer(answer, explain=True), ensure_ascii=False))
+        assert said == fence(json.dumps(wire.answer(answer, explain=True), ensure_ascii=False))
         shown = wire.answer(answer, explain=True)
         assert {"score", "relevance", "parts", "channels", "ranks", "rev"} <= set(shown["results"][0])
         assert {one["id"] for one in shown["left_out"]} | {one["id"] for one in shown["results"]} == set(map(str, ids))

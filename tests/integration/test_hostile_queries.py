@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from muniment.memory import wire
-from muniment.memory.engine import Memory
+from muniment.memory import codec as wire
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.query import Answer, Filters, Query
 from muniment.memory.errors import BadInput, Denied, MunimentError
-from muniment.memory.ports import ToolCall
-from muniment.memory.records import Answer, Filters, Query, Revision
-from muniment.memory.rules import tokens
+from muniment.memory.ports.llm import ToolCall
+from muniment.memory.rules.retrieval import token_count as tokens
 from muniment.nodes.tools import QUERY, Toolbox
 from tests.engine import NOON, engine, note, scope
 

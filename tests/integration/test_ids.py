@@ -6,9 +6,9 @@ from uuid import uuid4
 
 import pytest
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadInput, NotFound
-from muniment.memory.records import Query
 from tests.engine import engine, scope
 
 WHO = scope("ana")

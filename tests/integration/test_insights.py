@@ -11,13 +11,14 @@ import psycopg
 import pytest
 from pydantic import SecretStr
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadExtraction, ModelUnavailable
-from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.models.scripted import Replies, ScriptedOpenAI, structured
-from muniment.memory.records import Query, Turn
-from muniment.memory.settings import Settings
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.testing.fakes import FixedClock
+from muniment.testing.openai_server import Replies, ScriptedOpenAI, structured
 from tests.engine import NOON, engine, note, said, scope, settings, statement
 
 SEEN = "The user decides quickly when options come with numbers"

@@ -16,7 +16,11 @@ import psycopg
 import pytest
 
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import load
+from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.jobs import Job, JobName, Outcome
+from muniment.memory.domain.plan import WritePlan
 from muniment.memory.errors import (
     BadExtraction,
     BadInput,
@@ -27,15 +31,12 @@ from muniment.memory.errors import (
     OverBudget,
     StoreError,
 )
-from muniment.memory.flows.work import Worker
+from muniment.memory.flows.background.worker import Worker
 from muniment.memory.models.clock import SystemClock
-from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.models.scripted import ScriptedOpenAI
-from muniment.memory.plan import Job, JobName, Outcome, WritePlan
-from muniment.memory.records import Revision, evolve
-from muniment.memory.settings import load
-from muniment.memory.stores import server
-from muniment.memory.stores.migrate import migrate
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.stores.postgres.embedded import server
+from muniment.memory.stores.postgres.schema.migrate import migrate
+from muniment.testing import FixedClock, ScriptedOpenAI
 from tests.engine import NOON, said, scope, settings
 
 SAID = ["I live in Porto.", "I like sailing.", "I work as a carpenter.", "I moved to Lisbon."]

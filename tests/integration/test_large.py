@@ -9,27 +9,28 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, example, given, settings as hypothesis_settings, strategies as st
 
+from muniment.memory.domain.ids import MemoryId, Revision, SpaceId, Vector
+from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.maintenance import Indexing
+from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.plan import Change, WritePlan
+from muniment.memory.domain.query import Filters
+from muniment.memory.domain.scope import Reader, Scope
+from muniment.memory.domain.search import LOWEST, Found, Search, Weights
 from muniment.memory.errors import Conflict, NotFound
-from muniment.memory.looks import LOWEST, Found, Search, Weights
-from muniment.memory.plan import Change, Indexing, Job, WritePlan
-from muniment.memory.records import Filters, Memory, MemoryId, Reader, Revision, Scope, SpaceId, Vector
-from muniment.memory.rules import words
-from muniment.memory.stores import large
-from muniment.memory.stores.postgres import PostgresStore
+from muniment.memory.rules.language import tokens as words
+from muniment.memory.stores.postgres.schema import large_spaces as large
+from muniment.memory.stores.postgres.store import PostgresStore
 from tests.conftest import Clones, alone
 from tests.engine import NOON, engine, scope, settings
 
-MODEL = "hash-256"
-CATEGORIES = ("goals", "tasks", "preferences")
+MODEL, CATEGORIES = "hash-256", ("goals", "tasks", "preferences")
 COUNT, WIDTH, TOPICS = 1_500, 32, 12
-WORDS = [
-    f"{a}{b}" for a in ("ba", "de", "ki", "lo", "mu", "ra", "so", "ti") for b in ("nel", "rup", "sam", "tok", "vex")
-]
+WORDS = [a + b for a in ["ba", "de", "ki", "lo", "mu", "ra", "so", "ti"] for b in ["nel", "rup", "sam", "tok", "vex"]]
 WORDS[-2:] = "buy", "bought"
-WEIGHTS = Weights(
-    floor=0.1, ceiling=0.9, semantic=0.4, keyword=0.6, actor=0.2, own=0.0, timely=0.0, before=1.0, after=1.0, traits={}
-)  # fmt: skip
-ANA, BEN, CEM = scope("ana"), scope("ben"), scope("cem")
+SHARES = {"floor": 0.1, "ceiling": 0.9, "semantic": 0.4, "keyword": 0.6, "actor": 0.2, "own": 0.0, "timely": 0.0}
+WEIGHTS = Weights(**SHARES, before=1.0, after=1.0, traits={})
+ANA, BEN, CEM = map(scope, ("ana", "ben", "cem"))
 
 
 def unit(vectors: np.ndarray) -> Vector:

@@ -8,10 +8,12 @@ from uuid import UUID
 import psycopg
 import pytest
 
-from muniment.memory.engine import Memory
-from muniment.memory.plan import Job
-from muniment.memory.records import Candidate, Filters, Query, Scope
-from muniment.memory.stores import large
+from muniment.memory.client import Memory
+from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.query import Filters, Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.stores.postgres.schema import large_spaces as large
 from tests.engine import engine, settings
 
 WHO = Scope(owner="ana")

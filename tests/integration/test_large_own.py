@@ -6,10 +6,12 @@ import numpy as np
 import psycopg
 import pytest
 
-from muniment.memory.engine import Memory
-from muniment.memory.plan import Job
-from muniment.memory.records import Candidate, Query, Scope
-from muniment.memory.stores import large
+from muniment.memory.client import Memory
+from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.stores.postgres.schema import large_spaces as large
 from tests.engine import engine, settings
 
 WHO = Scope(owner="ana")

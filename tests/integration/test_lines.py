@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from muniment.memory.engine import Memory
-from muniment.memory.flows import transfer
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.pages import Listing
-from muniment.memory.plan import Receipt, WritePlan
-from muniment.memory.records import Memory as Record, Query
+from muniment.memory.client import Memory
+from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.plan import Receipt, WritePlan
+from muniment.memory.domain.query import Listing, Query
+from muniment.memory.flows.writing import transfer
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, said, scope
 
 MINUTE, DAY = 60, 86_400

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from muniment.memory.errors import BadConfig, EditedMigration, StoreDown, StoreError
-from muniment.memory.stores.migrate import migrate
+from muniment.memory.stores.postgres.schema.migrate import migrate
 
 FIRST = "create table one (id int primary key)"
 SECOND = "create table two (id int primary key); insert into two values (100 % 7)"

@@ -12,13 +12,13 @@ import psycopg
 from pydantic import SecretStr
 
 from muniment.memory import bootstrap
+from muniment.memory.config.settings import load
+from muniment.memory.domain.jobs import Job
 from muniment.memory.errors import StoreError
-from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.fakes import HashEmbedder
-from muniment.memory.models.scripted_batches import ScriptedBatches
-from muniment.memory.plan import Job
-from muniment.memory.settings import load
-from muniment.memory.stores import server
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.memory.stores.postgres.embedded import server
+from muniment.testing.batch_server import ScriptedBatches
 from tests.engine import note, scope
 from tests.integration.test_batch import ANA, CONFIG, THINGS, judge, told
 

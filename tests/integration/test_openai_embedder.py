@@ -23,10 +23,10 @@ from muniment.memory.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
-from muniment.memory.models.embedders import REQUEST_CHARS, REQUEST_TEXTS, REQUESTS, OpenAIEmbedder
-from muniment.memory.models.fakes import hash_vector
-from muniment.memory.models.scripted import Request, ScriptedOpenAI
+from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.models.openai.embedder import REQUEST_CHARS, REQUEST_TEXTS, REQUESTS, OpenAIEmbedder
 from muniment.memory.models.sharing import CACHED
+from muniment.testing.openai_server import Request, ScriptedOpenAI
 
 KEY = "sk-test-3f9a1c77"
 

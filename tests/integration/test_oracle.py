@@ -16,16 +16,19 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
-from muniment.memory import wire
-from muniment.memory.engine import Memory
+from muniment.memory import codec as wire
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.memory import Fact, Memory as Record
+from muniment.memory.domain.plan import Change, Relation, WritePlan
+from muniment.memory.domain.query import Answer, Filters, Query
 from muniment.memory.errors import Denied
-from muniment.memory.flows import recall
+from muniment.memory.fence import fence
 from muniment.memory.flows.house import House
-from muniment.memory.models.fakes import hash_vector
-from muniment.memory.plan import Change, Relation, WritePlan
-from muniment.memory.ports import Store
-from muniment.memory.records import Answer, Fact, Filters, Memory as Record, MemoryId, Query, Revision, evolve
-from muniment.memory.rules import tokens
+from muniment.memory.flows.reading import recall
+from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.ports.store import Store
+from muniment.memory.rules.retrieval import token_count as tokens
 from tests.engine import NOON, engine, note, scope, settings
 from tests.oracle import Line, PlainStore, Row, World, halved
 
@@ -210,7 +213,7 @@ def beside(memory: Memory, world: World) -> Memory:
 
 def within_budget(answer: Answer, asked: Query) -> None:
     """What a model is really given costs no more than it may, and what the answer says."""
-    payload = tokens.count(wire.fenced(json.dumps(wire.answer(answer), ensure_ascii=False)))
+    payload = tokens.count(fence(json.dumps(wire.answer(answer), ensure_ascii=False)))
     assert payload == answer.tokens
     assert payload <= asked.budget_tokens or not answer.hits
 

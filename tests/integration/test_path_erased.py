@@ -11,14 +11,15 @@ from uuid import uuid4
 import pytest
 from pydantic import SecretStr
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import MemoryId, evolve
+from muniment.memory.domain.memory import STATES, Memory as Record
+from muniment.memory.domain.plan import Change, WritePlan
+from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import Conflict
-from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.fakes import hash_vector
-from muniment.memory.models.scripted import ScriptedOpenAI
-from muniment.memory.pages import STATES
-from muniment.memory.plan import Change, WritePlan
-from muniment.memory.records import Candidate, Memory as Record, MemoryId, Turn, evolve
+from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.testing.openai_server import ScriptedOpenAI
 from tests.engine import NOON, engine, scope
 from tests.erasing import all_rows
 from tests.sessions import PARSER, PARSER_TOLD, Line, after, procedures, session

@@ -9,9 +9,9 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from muniment.memory.engine import Memory
-from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.scripted import Replies, ScriptedOpenAI, structured
+from muniment.memory.client import Memory
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.testing.openai_server import Replies, ScriptedOpenAI, structured
 from tests.engine import engine, scope
 from tests.sessions import PARSER, PARSER_TOLD, PDF, PDF_TOLD, Line, after, learned, procedures, session
 

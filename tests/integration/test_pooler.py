@@ -12,11 +12,13 @@ from psycopg.rows import tuple_row
 
 from muniment.graph import janitor
 from muniment.graph.checkpointer import open_saver
+from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.plan import Change, WritePlan
+from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadConfig, Conflict
-from muniment.memory.plan import Change, WritePlan
-from muniment.memory.records import Query, Revision, evolve
-from muniment.memory.stores import jobs, plans, scrubbing
-from muniment.memory.stores.postgres import PostgresStore
+from muniment.memory.stores.postgres import commit as plans, jobs
+from muniment.memory.stores.postgres.schema import scrub as scrubbing
+from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, engine, note, scope
 from tests.pooler import Pooler
 

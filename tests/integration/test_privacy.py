@@ -19,15 +19,17 @@ from pydantic import SecretStr
 from muniment.graph.checkpointer import open_saver
 from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import TurnId, evolve
+from muniment.memory.domain.query import Filters, Query
+from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput, MunimentError
-from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.embedders import OpenAIEmbedder
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.models.scripted import ScriptedOpenAI, tool_call
-from muniment.memory.records import Candidate, Filters, Query, Turn, TurnId, evolve
-from muniment.memory.settings import Settings
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.memory.models.openai.embedder import OpenAIEmbedder
 from muniment.nodes.state import Input, Who
+from muniment.testing.fakes import FixedClock
+from muniment.testing.openai_server import ScriptedOpenAI, tool_call
 from tests.engine import NOON, engine, note, said, scope, settings
 
 DENIED: list[tuple[dict[str, Any], dict[str, Any], str]] = [

@@ -7,11 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from muniment.memory import wire
-from muniment.memory.acts import Use
-from muniment.memory.engine import Memory
+from muniment.memory import codec as wire
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import evolve
+from muniment.memory.domain.query import Filters, Query
+from muniment.memory.domain.turn import Use
 from muniment.memory.errors import Denied
-from muniment.memory.records import Filters, Query, evolve
 from tests.engine import NOON, engine, said, scope, settings
 from tests.sessions import (
     DEPLOYMENT,

@@ -9,9 +9,11 @@ from datetime import timedelta
 import pytest
 
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
-from muniment.memory.plan import Job
-from muniment.memory.records import Candidate, Scope, TurnId, evolve
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import TurnId, evolve
+from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
 from tests.engine import NOON, engine, scope, settings
 from tests.sessions import (
     DEPLOYMENT,
@@ -305,7 +307,7 @@ async def test_work_that_goes_on_is_one_procedure(memory: Memory, monkeypatch: p
     [first] = await procedures(memory)
     more: list[Line] = [("check_tables", {"path": "scan.pdf"}, '{"valid": true}')]
     await memory.record(scope(), session(more, start=NOON + timedelta(minutes=2)))
-    monkeypatch.setattr("muniment.memory.flows.procedures._TURNS", 4)
+    monkeypatch.setattr("muniment.memory.flows.background.procedures._TURNS", 4)
     await memory.learn_path(scope())
     [second] = await procedures(memory)
     assert second.id == first.id

@@ -7,11 +7,12 @@ from datetime import timedelta
 import psycopg
 import pytest
 
+from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.memory import STATES
+from muniment.memory.domain.plan import Change, WritePlan
+from muniment.memory.domain.query import Listing, Query
 from muniment.memory.errors import BadInput, Conflict, NotFound
-from muniment.memory.pages import STATES, Listing
-from muniment.memory.plan import Change, WritePlan
-from muniment.memory.records import Query, Revision, evolve
-from muniment.memory.stores import large
+from muniment.memory.stores.postgres.schema import large_spaces as large
 from tests.engine import NOON, engine, scope
 from tests.erasing import LATER, commit, everything, forgotten, kept, rows
 

@@ -11,9 +11,9 @@ import psycopg
 import pytest
 from psycopg.types.json import Jsonb
 
-from muniment.memory.plan import Job
-from muniment.memory.records import Scope
-from muniment.memory.stores.migrate import migrate
+from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.scope import Scope
+from muniment.memory.stores.postgres.schema.migrate import migrate
 from tests.engine import engine, scope
 
 FORMER = Path(__file__).with_name("queue_of_procrastinate.sql")

@@ -17,9 +17,13 @@ from uuid import UUID
 
 import pytest
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import MemoryId, Revision, TurnId, evolve
+from muniment.memory.domain.memory import Fact
+from muniment.memory.domain.query import Answer, Brief, Query
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput
-from muniment.memory.records import Answer, Brief, Candidate, Fact, MemoryId, Query, Revision, Scope, TurnId, evolve
 from tests.engine import engine, note, said, scope, settings
 
 SECONDS = float(os.environ.get("MUNIMENT_RACE_SECONDS", "8"))

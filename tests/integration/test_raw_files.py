@@ -24,15 +24,22 @@ from muniment.graph.janitor import threads_of
 from muniment.graph.supervisor import build
 from muniment.graph.turn import thread_key
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.consent import Proposal
+from muniment.memory.domain.ids import MemoryId, evolve
+from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.plan import Change, Relation
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Turn
+from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import Conflict, Denied
-from muniment.memory.models.fakes import hash_vector
-from muniment.memory.plan import Change, Job, OpsEvent, Proposal, Relation
-from muniment.memory.records import Memory as Record, MemoryId, Scope, Turn, evolve
-from muniment.memory.rules import words
-from muniment.memory.stores import place, scrubbing, server
-from muniment.memory.stores.migrate import migrate
-from muniment.memory.stores.sql import blocks
+from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.rules.language import tokens as words
+from muniment.memory.stores.postgres.embedded import cluster_dir as place, server
+from muniment.memory.stores.postgres.schema import scrub as scrubbing
+from muniment.memory.stores.postgres.schema.migrate import migrate
+from muniment.memory.stores.postgres.sql import blocks
 from muniment.nodes.state import Input, Who
 from tests.engine import NOON, engine, note, said, scope, settings
 from tests.erasing import LATER, commit, kept

@@ -10,16 +10,19 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from muniment.memory import wire
-from muniment.memory.engine import Memory
-from muniment.memory.flows import recall
+from muniment.memory import codec as wire
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.plan import Change, Relation, WritePlan
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Reader
+from muniment.memory.domain.search import Search, Sight
+from muniment.memory.domain.turn import Turn
 from muniment.memory.flows.house import House
-from muniment.memory.looks import Search
-from muniment.memory.plan import Change, Relation, WritePlan
-from muniment.memory.ports import Sight
-from muniment.memory.records import Memory as Record, MemoryId, Query, Reader, Revision, Turn, evolve
-from muniment.memory.stores import caps, search
-from muniment.memory.stores.postgres import PostgresStore
+from muniment.memory.flows.reading import recall
+from muniment.memory.stores.postgres import quotas as caps, search
+from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, engine, reads, scope, statement
 
 WHO = scope("ana")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from muniment.memory.engine import Memory
-from muniment.memory.plan import Relation, WritePlan
-from muniment.memory.records import Answer, MemoryId, Query, Reader
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import MemoryId
+from muniment.memory.domain.plan import Relation, WritePlan
+from muniment.memory.domain.query import Answer, Query
+from muniment.memory.domain.scope import Reader
 from tests.engine import NOON, engine, note, scope
 
 HUB = "The user rents a cello from the music school"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import psycopg
 
-from muniment.faces.cli.talk import Talk
-from muniment.memory.records import Query
-from muniment.memory.settings import load
-from muniment.memory.stores import server
+from muniment.faces.cli.conversation import Talk
+from muniment.memory.config.settings import load
+from muniment.memory.domain.query import Query
+from muniment.memory.stores.postgres.embedded import server
 from tests.engine import engine, scope
 
 # Waits until each has ended: one that has not yet would end in the midst of a question.

@@ -10,10 +10,12 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.plan import Change, WritePlan
-from muniment.memory.records import Memory as Record, MemoryId, Revision, evolve
-from muniment.memory.rules.forgetting import forgettable, lasts, terms, touched
+from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.plan import Change, WritePlan
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.rules.policy.retention import forgettable, lasts, terms, touched
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, scope, settings
 
 DAYS = timedelta(days=1)

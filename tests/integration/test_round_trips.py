@@ -7,9 +7,10 @@ from typing import Any, cast
 
 import pytest
 
-from muniment.memory.engine import Memory
-from muniment.memory.records import Query, Revision
-from muniment.memory.stores.postgres import PostgresStore
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import Revision
+from muniment.memory.domain.query import Query
+from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import engine, note, scope
 
 WHO = scope("ana")

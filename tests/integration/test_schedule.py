@@ -22,16 +22,20 @@ import psycopg
 import pytest
 
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.jobs import JobName, Outcome
+from muniment.memory.domain.memory import Memory as Record
+from muniment.memory.domain.plan import Change, WritePlan
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown
-from muniment.memory.flows.tend import Rounds
+from muniment.memory.flows.background.maintenance import Rounds
 from muniment.memory.models.clock import SystemClock
-from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.plan import Change, JobName, Outcome, WritePlan
-from muniment.memory.records import Memory as Record, MemoryId, Revision, Scope
-from muniment.memory.rules.rounds import slot, stagger
-from muniment.memory.settings import Settings
-from muniment.memory.stores import jobs
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.rules.policy.schedule import slot, stagger
+from muniment.memory.stores.postgres import jobs
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, reads, said, scope, settings
 from tests.faces.conftest import PROGRAM
 
@@ -271,7 +275,7 @@ async def test_the_hour_of_a_change_of_clocks(database_url: str) -> None:
 
 async def test_more_spaces_than_a_page(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each is enqueued once, at its tenant's time; one whose time is over already is due now."""
-    monkeypatch.setattr("muniment.memory.stores.tending._PAGE", 7)
+    monkeypatch.setattr("muniment.memory.stores.postgres.maintenance._PAGE", 7)
     spaces = [Scope(tenant=f"t{n % 5}", owner=f"o{n}") for n in range(30)]
     clock = FixedClock(slot(NOON, SPREAD) + 3 * HOUR)
     async with engine(database_url, clock=clock) as memory:

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from muniment.memory.models.fakes import HashEmbedder
-from muniment.memory.records import Candidate, Query, Turn, Vector
-from muniment.memory.rules.words import legible
-from muniment.memory.settings import Settings
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.ids import Vector
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.rules.language.tokens import legible
 from tests.engine import engine, said, scope, settings
 
 ROOMS = ["厨房", "书房", "阳台", "卧室", "客厅", "车库", "地下室", "阁楼", "花园", "走廊", "浴室", "餐厅"]

@@ -22,7 +22,7 @@ import psycopg
 import pytest
 
 from muniment.memory.errors import BadConfig, StoreDown, StoreFull
-from muniment.memory.stores import place as places, server
+from muniment.memory.stores.postgres.embedded import cluster_dir as places, server
 from tests.conftest import alone
 
 ROOT = os.geteuid() == 0

@@ -8,10 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from muniment.memory.engine import Memory
-from muniment.memory.models.fakes import FixedClock, HashEmbedder, hash_vector
-from muniment.memory.ports import Probe
-from muniment.memory.records import Candidate, Fact, Memory as Record, MemoryId, Vector
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import MemoryId, Vector
+from muniment.memory.domain.memory import Fact, Memory as Record
+from muniment.memory.domain.search import Probe
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.models.hash_embedder import HashEmbedder, hash_vector
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope
 from tests.sessions import PARSER, Line, learned
 

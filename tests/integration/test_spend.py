@@ -13,17 +13,17 @@ import pytest
 from pydantic import SecretStr
 
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.config.schema import Price
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.usage import Books, Purpose
 from muniment.memory.errors import ModelError, ModelUnavailable, OverBudget
-from muniment.memory.flows import spend
-from muniment.memory.models.chat import OpenAIChat
-from muniment.memory.models.fakes import FixedClock, ScriptedChat
-from muniment.memory.models.scripted import Fails, ScriptedOpenAI
-from muniment.memory.plan import Books, Purpose
-from muniment.memory.ports import AnswerForm, ChatAnswer, ChatMessage, ChatModel, Tool
-from muniment.memory.records import Scope
-from muniment.memory.sections import Price
-from muniment.memory.settings import Settings
+from muniment.memory.flows import metering as spend
+from muniment.memory.models.openai.chat import OpenAIChat
+from muniment.memory.ports.llm import AnswerForm, ChatAnswer, ChatMessage, ChatModel, Tool
+from muniment.testing.fakes import FixedClock, ScriptedChat
+from muniment.testing.openai_server import Fails, ScriptedOpenAI
 from tests.answers import fact
 from tests.engine import NOON, engine, said, scope, settings
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import psycopg
 
-from muniment.memory.engine import Memory
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.models.scripted import ScriptedOpenAI, structured
-from muniment.memory.upkeep import Visit
+from muniment.memory.client import Memory
+from muniment.memory.domain.consolidation import Visit
+from muniment.testing.fakes import FixedClock
+from muniment.testing.openai_server import ScriptedOpenAI, structured
 from tests.engine import NOON, engine, note, said, scope, settings
 from tests.twins import TWINS, active
 

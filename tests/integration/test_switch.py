@@ -8,9 +8,9 @@ import psycopg
 import pytest
 
 from muniment.memory.errors import ModelUnavailable, WrongEmbedder
-from muniment.memory.flows import switch as flow
-from muniment.memory.models.fakes import HashEmbedder
-from muniment.memory.stores import switch as stores
+from muniment.memory.flows.background import reembed as flow
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.stores.postgres import embedder_switch as stores
 from tests.conftest import Clones
 from tests.engine import engine, note, said, scope
 from tests.switching import NEXT, QUERIES, Watched, answers, counts, fill, ought, unopened, untidy, without

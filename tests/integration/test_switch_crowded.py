@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import Revision
 from muniment.memory.errors import Conflict, WrongEmbedder
-from muniment.memory.flows import switch as flow
-from muniment.memory.models.fakes import HashEmbedder
-from muniment.memory.records import Revision
+from muniment.memory.flows.background import reembed as flow
+from muniment.memory.models.hash_embedder import HashEmbedder
 from tests.conftest import Clones
 from tests.engine import engine, note, scope
 from tests.switching import NEXT, WORDS, Watched, answers, counts, fill, ought, some, unopened, untidy, without

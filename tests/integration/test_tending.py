@@ -11,12 +11,13 @@ import psycopg
 import pytest
 
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import MemoryId, Revision, TurnId
+from muniment.memory.domain.jobs import Job
+from muniment.memory.domain.query import Query
 from muniment.memory.errors import Conflict, NotFound
-from muniment.memory.flows import tend
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.plan import Job
-from muniment.memory.records import MemoryId, Query, Revision, TurnId
+from muniment.memory.flows.background import maintenance as tend
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope, settings
 
 DAY = 86_400
@@ -112,7 +113,7 @@ async def test_what_only_the_database_calls_due_is_left(memory: Memory, clock: F
     (dull,) = await kept(memory, "The kiosk sells blue umbrellas")
     clock.advance(90 * DAY)
     with monkeypatch.context() as patch:
-        patch.setattr("muniment.memory.rules.forgetting.forgettable", lambda *_: False)
+        patch.setattr("muniment.memory.rules.policy.retention.forgettable", lambda *_: False)
         assert (await asyncio.wait_for(memory.tend(WHO), 10)).forgotten == 0
     assert await state(memory, dull) == "active"
     assert (await memory.tend(WHO)).forgotten == 1

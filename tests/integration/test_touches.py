@@ -14,12 +14,14 @@ from weakref import WeakSet
 import psycopg
 import pytest
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.query import Query
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown
-from muniment.memory.flows.touch import Touches
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.ports import Store
-from muniment.memory.records import MemoryId, Query, Revision, Scope
+from muniment.memory.flows.access_log import Touches
+from muniment.memory.ports.store import Store
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, scope
 from tests.integration.test_tending import DAY, WHO, ask, kept, standing, state
 
@@ -96,8 +98,8 @@ async def test_counting_writes_itself_when_there_is_much_or_for_long(
     late: int,
 ) -> None:
     """A reader that never flushes loses little, and waits for nothing; neither does it when its clock was set back."""
-    monkeypatch.setattr("muniment.memory.flows.touch._FULL", full)
-    monkeypatch.setattr("muniment.memory.flows.touch._MOST", most)
+    monkeypatch.setattr("muniment.memory.flows.access_log._FULL", full)
+    monkeypatch.setattr("muniment.memory.flows.access_log._MOST", most)
     (tea,) = await kept(memory, "The teahouse opens at nine")
     clock.advance(late)
     await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?"))

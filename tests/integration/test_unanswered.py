@@ -9,10 +9,10 @@ from typing import Any
 
 import psycopg
 
-from muniment.memory.engine import Memory
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.models.scripted import Fail, Fails, Request, ScriptedOpenAI, structured, wrong
-from muniment.memory.upkeep import Run
+from muniment.memory.client import Memory
+from muniment.memory.domain.consolidation import Run
+from muniment.testing.fakes import FixedClock
+from muniment.testing.openai_server import Fail, Fails, Request, ScriptedOpenAI, structured, wrong
 from tests.engine import NOON, engine, note, settings
 from tests.twins import ANA, active, texts
 

@@ -12,11 +12,14 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from muniment.memory.domain.consolidation import Members
+from muniment.memory.domain.ids import MemoryId, Revision, TurnId, evolve
+from muniment.memory.domain.memory import Fact
+from muniment.memory.domain.plan import Change, Relation, WritePlan
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput, NotFound
-from muniment.memory.models.fakes import FixedClock
-from muniment.memory.plan import Change, Relation, WritePlan
-from muniment.memory.records import Candidate, Fact, MemoryId, Revision, Scope, TurnId, evolve
-from muniment.memory.upkeep import Members
+from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, scope
 from tests.twins import ANA, TWINS, active
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
 from tests.engine import engine, said, scope
 
 ENGLISH = (

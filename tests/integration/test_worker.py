@@ -12,14 +12,15 @@ import psycopg
 import pytest
 
 from muniment.memory import bootstrap
-from muniment.memory.engine import Memory
+from muniment.memory.client import Memory
+from muniment.memory.domain.jobs import Job, JobName, Outcome, Ticket
 from muniment.memory.errors import Busy, ModelTimeout, MunimentError, NotReady
-from muniment.memory.flows import work
-from muniment.memory.flows.work import Worker
+from muniment.memory.flows.background import worker as work
+from muniment.memory.flows.background.worker import Worker
 from muniment.memory.models.clock import SystemClock
-from muniment.memory.models.fakes import FixedClock, HashEmbedder
-from muniment.memory.plan import Job, JobName, Outcome
-from muniment.memory.queue import Queue, Ticket
+from muniment.memory.models.hash_embedder import HashEmbedder
+from muniment.memory.ports.jobs import Queue
+from muniment.testing.fakes import FixedClock
 from tests.engine import said, scope, settings
 
 

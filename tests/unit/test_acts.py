@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory import acts
-from muniment.memory.acts import Act, Use
+from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.turn import Act, Use
 from muniment.memory.flows.house import redactor_of
-from muniment.memory.records import TurnId
-from muniment.memory.rules import outcome
+from muniment.memory.rules.procedures import outcome, tool_calls as acts
 from tests.engine import NOON, said
 
 

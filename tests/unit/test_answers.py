@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from muniment.memory.domain.memory import Role, Trust
 from muniment.memory.errors import BadExtraction
-from muniment.memory.records import Role, Trust
-from muniment.memory.rules import dates
-from muniment.memory.rules.answers import FACTS, find, read
-from muniment.memory.rules.draft import CATEGORIES
+from muniment.memory.rules.dates import mentions as dates
+from muniment.memory.rules.extraction.draft import CATEGORIES
+from muniment.memory.rules.extraction.model_answer import FACTS, read
+from muniment.memory.rules.language.json_finder import find
 from tests.answers import NOON, SLUGS, fact, one, told, turns
 
 

@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, strategies as st
 
-from muniment.memory.rules import aspect_words, aspects, chinese_aspects, words
-from muniment.memory.rules.asked import asked, called, hints, mine, read
-from muniment.memory.rules.aspects import told
+from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.retrieval import (
+    chinese_intents as chinese_aspects,
+    intent_words as aspect_words,
+    intents as aspects,
+)
+from muniment.memory.rules.retrieval.intents import told
+from muniment.memory.rules.retrieval.question import asked, called, hints, mine, read
 
 
 def tells(question: str, statement: str, *others: str) -> float:

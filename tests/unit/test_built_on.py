@@ -7,10 +7,12 @@ from uuid import UUID, uuid4
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.records import Kind, MemoryId, Revision, Turn, TurnId
-from muniment.memory.rules.built_on import echoes, says, states, touched
-from muniment.memory.rules.fingerprints import prints
-from muniment.memory.upkeep import Stated
+from muniment.memory.domain.erasure import Stated
+from muniment.memory.domain.ids import MemoryId, Revision, TurnId
+from muniment.memory.domain.memory import Kind
+from muniment.memory.domain.turn import Turn
+from muniment.memory.flows.background.derived import echoes, says, states, touched
+from muniment.memory.rules.provenance.fingerprints import prints
 
 WALNUTS = "User is allergic to walnuts"
 VERA = "User's sister Vera teaches the cello in Lyon"

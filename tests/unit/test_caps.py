@@ -4,9 +4,10 @@ from uuid import UUID
 
 from hypothesis import given, strategies as st
 
-from muniment.memory.plan import Change
-from muniment.memory.records import Memory, MemoryId
-from muniment.memory.rules.caps import most_important
+from muniment.memory.domain.ids import MemoryId
+from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.plan import Change
+from muniment.memory.rules.policy.quotas import most_important
 from tests.engine import NOON
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from muniment.memory.stores.cells import Rows, Shape
-from muniment.memory.stores.columns import packed
+from muniment.memory.stores.postgres.bulk.binary_rows import Rows, Shape
+from muniment.memory.stores.postgres.bulk.columns import packed
 
 _ID, _TIME = "bf428e1d-f221-55de-a77f-a61755a4d727", "2026-11-22T14:49:48.733637+05:30"
 # By type oid: what is as an export has it, and what is not.

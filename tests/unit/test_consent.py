@@ -10,11 +10,15 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.plan import Change, Consent, RequestId
-from muniment.memory.records import Candidate, Fact, MemoryId, Neighbour, Scope, Turn, TurnId, evolve
-from muniment.memory.rules.consent import corroborated, field_of, proposals, yes_or_no
-from muniment.memory.rules.extract import extract
-from muniment.memory.rules.merge import Incoming, fresh
+from muniment.memory.domain.consent import Consent, RequestId
+from muniment.memory.domain.ids import MemoryId, TurnId, evolve
+from muniment.memory.domain.memory import Fact, Neighbour
+from muniment.memory.domain.plan import Change
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.merging.merge import Incoming, fresh
+from muniment.memory.rules.policy.consent import corroborated, field_of, proposals, yes_or_no
 from tests.engine import NOON
 
 WEEK = NOON + timedelta(days=7)

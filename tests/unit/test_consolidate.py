@@ -9,26 +9,16 @@ from uuid import UUID, uuid4
 import pytest
 from hypothesis import given, settings, strategies as st
 
+from muniment.memory.config.settings import load
+from muniment.memory.domain.consolidation import Finding, Gained, Judgement, Members, Pair, Step
+from muniment.memory.domain.ids import MemoryId, Revision, RunId, TurnId, evolve
+from muniment.memory.domain.journal import Delta, JournalEntry
+from muniment.memory.domain.memory import TRUST_RANK, Fact, Memory, Trust
 from muniment.memory.errors import BadExtraction
-from muniment.memory.records import (
-    TRUST_RANK,
-    Delta,
-    Fact,
-    JournalEntry,
-    Memory,
-    MemoryId,
-    Revision,
-    Trust,
-    TurnId,
-    evolve,
-)
-from muniment.memory.reversal import Gained, Step
-from muniment.memory.rules import pair_answers
-from muniment.memory.rules.consolidate import TRIES, Board, duplicates, held, near, ordered, verdict
-from muniment.memory.rules.render import header
-from muniment.memory.rules.undo import taken_back
-from muniment.memory.settings import load
-from muniment.memory.upkeep import Finding, Judgement, Members, Pair, RunId
+from muniment.memory.rules.merging import pair_answers
+from muniment.memory.rules.merging.consolidate import TRIES, Board, duplicates, held, near, ordered, verdict
+from muniment.memory.rules.merging.undo import taken_back
+from muniment.memory.rules.retrieval.render import header
 from tests.engine import NOON
 
 SETTINGS = load({"HOME": "/nonexistent"})

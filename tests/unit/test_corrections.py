@@ -5,10 +5,13 @@ from uuid import uuid4
 
 import pytest
 
-from muniment.memory.models.fakes import hash_vector
-from muniment.memory.records import Candidate, Fact, Memory, MemoryId, Neighbour, Scope, Turn, TurnId, evolve
-from muniment.memory.rules.extract import extract
-from muniment.memory.rules.merge import OUTDATED, Incoming, Merged, merge
+from muniment.memory.domain.ids import MemoryId, TurnId, evolve
+from muniment.memory.domain.memory import Fact, Memory, Neighbour
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.merging.merge import OUTDATED, Incoming, Merged, merge
 from tests.engine import NOON
 from tests.unit.test_merge import PROFILE, WRITING, bare, known, lives, meet
 

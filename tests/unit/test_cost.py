@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
+from muniment.memory.config.schema import Price
 from muniment.memory.errors import (
     BadExtraction,
     BadInput,
@@ -15,8 +16,8 @@ from muniment.memory.errors import (
     ModelUnavailable,
     MunimentError,
 )
-from muniment.memory.rules import cost, tokens
-from muniment.memory.sections import Price
+from muniment.memory.rules.policy import cost
+from muniment.memory.rules.retrieval import token_count as tokens
 
 PRICES = {"mini": Price(input=0.25, output=2.0)}
 COUNTS = st.integers(0, 10_000_000)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from muniment.memory.rules.denial import denied
-from muniment.memory.settings import load
+from muniment.memory.config.settings import load
+from muniment.memory.rules.redaction.denylist import denied
 
 RULES = load({}).redact.model_copy(
     update={"deny_tags": ("private", "#Health"), "deny_paths": ("*/secrets/*", "*.pem"), "deny_projects": ("Falcon",)}

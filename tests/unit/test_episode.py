@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.records import Turn
-from muniment.memory.rules import episode
+from muniment.memory.domain.turn import Turn
+from muniment.memory.rules.episodes import episode
 from tests.engine import NOON, said
 
 DAY = "On 2026-05-04 the user "

@@ -6,9 +6,10 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import example, given, strategies as st
 
-from muniment.memory.records import Candidate, Fact, Role, Turn
-from muniment.memory.rules.extract import extract
-from muniment.memory.settings import load
+from muniment.memory.config.settings import load
+from muniment.memory.domain.memory import Fact, Role
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.rules.extraction.extract import extract
 
 AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
 CATEGORIES = frozenset(load({"HOME": "/nonexistent"}).categories)

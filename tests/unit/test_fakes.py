@@ -10,8 +10,9 @@ from hypothesis import given, strategies as st
 
 from muniment.memory.errors import BadConfig, ModelRateLimited, ModelUnavailable
 from muniment.memory.models.clock import SystemClock
-from muniment.memory.models.fakes import FixedClock, HashEmbedder, ScriptedChat, hash_vector
-from muniment.memory.ports import ChatAnswer, ChatMessage, Tool
+from muniment.memory.models.hash_embedder import HashEmbedder, hash_vector
+from muniment.memory.ports.llm import ChatAnswer, ChatMessage, Tool
+from muniment.testing.fakes import FixedClock, ScriptedChat
 
 ASK = [ChatMessage(role="user", content="Where do I live?")]
 

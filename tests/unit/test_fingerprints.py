@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.records import Candidate, Role, Turn, evolve
-from muniment.memory.rules.fingerprints import echoed, prints, repeats
+from muniment.memory.domain.ids import evolve
+from muniment.memory.domain.memory import Role
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.rules.provenance.fingerprints import echoed, prints, repeats
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
 KNOWN = (

@@ -11,11 +11,13 @@ from uuid import uuid4
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.records import Memory, MemoryId, Scope
-from muniment.memory.rules.forgetting import forgettable, lasts, mark, reason, terms, touched
-from muniment.memory.rules.rounds import slot, stagger
-from muniment.memory.settings import load
-from muniment.memory.upkeep import Terms
+from muniment.memory.config.settings import load
+from muniment.memory.domain.ids import MemoryId
+from muniment.memory.domain.maintenance import Terms
+from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.scope import Scope
+from muniment.memory.rules.policy.retention import forgettable, lasts, mark, reason, terms, touched
+from muniment.memory.rules.policy.schedule import slot, stagger
 from tests.engine import NOON
 
 DAYS = timedelta(days=1)

@@ -5,8 +5,8 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.records import Role
-from muniment.memory.rules import gate
+from muniment.memory.domain.memory import Role
+from muniment.memory.rules.extraction import gate
 
 GREETING, THANKS, ASSISTANT, QUESTION = "greeting", "acknowledgement", "question about the assistant", "question"
 

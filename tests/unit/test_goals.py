@@ -7,9 +7,19 @@ from itertools import combinations
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.records import evolve
-from muniment.memory.rules.goals import apart, goals, part_of, reaches, renewed, reworded, same_goal, same_steps, worded
-from muniment.memory.rules.procedure import Procedure, tidy
+from muniment.memory.domain.ids import evolve
+from muniment.memory.rules.procedures.goals import (
+    apart,
+    goals,
+    part_of,
+    reaches,
+    renewed,
+    reworded,
+    same_goal,
+    same_steps,
+    worded,
+)
+from muniment.memory.rules.procedures.procedure import Procedure, tidy
 
 LINE = st.text(max_size=200).map(tidy).filter(bool)
 ORDERS = st.sampled_from(

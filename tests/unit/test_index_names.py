@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muniment.memory.stores.large import index_name
+from muniment.memory.stores.postgres.schema.large_spaces import index_name
 from tests.engine import scope
 
 

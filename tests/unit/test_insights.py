@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
+from muniment.memory.domain.ids import MemoryId, TurnId
+from muniment.memory.domain.memory import Memory
 from muniment.memory.errors import BadExtraction
-from muniment.memory.records import Memory, MemoryId, TurnId
-from muniment.memory.rules.insights import read, recent, snippet
+from muniment.memory.rules.episodes.insight_answer import read, recent, snippet
 from tests.answers import NOON, SLUGS, turns
 from tests.unit.test_answers import JSON
 

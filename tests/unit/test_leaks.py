@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.graph.redaction import safe
-from muniment.memory import acts, named
-from muniment.memory.acts import Use
+from muniment.memory.domain.turn import Use
 from muniment.memory.flows.house import redactor_of
-from muniment.memory.rules import paths
-from muniment.memory.rules.procedure import render
-from muniment.memory.rules.redact import redact
+from muniment.memory.rules.procedures import tool_calls as acts, traces as paths
+from muniment.memory.rules.procedures.procedure import render
+from muniment.memory.rules.redaction import secret_names as named
+from muniment.memory.rules.redaction.patterns import redact
 from tests.engine import NOON
 from tests.leaks import CLEAN_AFTER, CLEAN_BEFORE, CLEAN_LAST, LEAKS_AFTER, LEAKS_BEFORE, LEAKS_LAST
 

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from muniment.memory.records import Turn
-from muniment.memory.rules.english_words import base, singular
-from muniment.memory.rules.extract import extract
-from muniment.memory.rules.lines import read
-from muniment.memory.rules.third_person import as_said
+from muniment.memory.domain.turn import Turn
+from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.extraction.import_lines import read
+from muniment.memory.rules.language.english_words import base, singular
+from muniment.memory.rules.statements.third_person import as_said
 from tests.engine import NOON
 
 SAID = [

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from muniment.memory.records import Turn
-from muniment.memory.rules.suspect import parts, waiting
+from muniment.memory.domain.turn import Turn
+from muniment.memory.rules.provenance.quoted import parts, waiting
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
 LENGTH = 100_000  # characters

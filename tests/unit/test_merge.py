@@ -7,21 +7,14 @@ from uuid import uuid4
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.models.fakes import hash_vector
-from muniment.memory.records import (
-    Candidate,
-    Fact,
-    Memory,
-    MemoryId,
-    Neighbour,
-    Scope,
-    Trust,
-    TurnId,
-    evolve,
-)
-from muniment.memory.rules.judge import judge
-from muniment.memory.rules.merge import LESS_TRUSTED, Incoming, Merged, band_of, merge
-from muniment.memory.settings import load
+from muniment.memory.config.settings import load
+from muniment.memory.domain.ids import MemoryId, TurnId, evolve
+from muniment.memory.domain.memory import Fact, Memory, Neighbour, Trust
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.rules.merging.judge import judge
+from muniment.memory.rules.merging.merge import LESS_TRUSTED, Incoming, Merged, band_of, merge
 from tests.engine import NOON
 
 SETTINGS = load({"HOME": "/nonexistent"})

@@ -5,10 +5,13 @@ from uuid import uuid4
 
 from hypothesis import given, settings, strategies as st
 
-from muniment.memory.models.fakes import hash_vector
-from muniment.memory.records import Candidate, Fact, Memory, MemoryId, Neighbour, Scope, Trust, TurnId
-from muniment.memory.rules.merge import Incoming, Merged, merge
-from muniment.memory.settings import load
+from muniment.memory.config.settings import load
+from muniment.memory.domain.ids import MemoryId, TurnId
+from muniment.memory.domain.memory import Fact, Memory, Neighbour, Trust
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.rules.merging.merge import Incoming, Merged, merge
 from tests.engine import NOON
 
 SETTINGS = load({"HOME": "/nonexistent"})

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from muniment.memory import wire
+from muniment.memory import codec as wire
 from muniment.memory.errors import BadInput
 
 

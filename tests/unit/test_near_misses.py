@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from muniment.memory.records import Turn
-from muniment.memory.rules.extract import extract
+from muniment.memory.domain.turn import Turn
+from muniment.memory.rules.extraction.extract import extract
 
 AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
 

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.overlap import mean, overlap
+from muniment.memory.rules.retrieval.overlap import mean, overlap
 
 IDS = st.lists(st.integers(0, 12).map(lambda n: UUID(int=n)), unique=True, max_size=10)
 

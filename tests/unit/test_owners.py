@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from muniment.memory.records import Candidate, Fact
-from muniment.memory.rules.align import align
-from muniment.memory.rules.consolidate import held
-from muniment.memory.rules.reading import read
-from muniment.memory.rules.wording import compare, guarded
+from muniment.memory.domain.memory import Fact
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.rules.extraction.alignment import align
+from muniment.memory.rules.merging.consolidate import held
+from muniment.memory.rules.merging.wording import compare, guarded
+from muniment.memory.rules.statements.parse import read
 from tests.unit.test_consolidate import pair
 
 

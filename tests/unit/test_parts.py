@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muniment.memory.rules.consolidate import held, verdict
+from muniment.memory.rules.merging.consolidate import held, verdict
 from tests.unit.test_consolidate import LASTING, PROFILE, pair
 
 

@@ -7,10 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from muniment.memory.acts import Act
-from muniment.memory.records import Turn, TurnId
-from muniment.memory.rules import gate, outcome, procedure_words
-from muniment.memory.rules.extract import extract
+from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.turn import Act, Turn
+from muniment.memory.rules.extraction import gate
+from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.procedures import outcome, requests as procedure_words
 from tests.engine import NOON
 
 SAID = [

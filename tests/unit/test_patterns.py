@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from muniment.memory import rules
-from muniment.memory.rules import patterns
-from muniment.memory.rules.patterns import late
+from muniment.memory.rules.language import lazy_regex as patterns
+from muniment.memory.rules.language.lazy_regex import late
 
 COMPILED = """
 import gc

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.records import Candidate
-from muniment.memory.rules import numerals, predicates
-from muniment.memory.rules.align import align
-from muniment.memory.rules.extract import extract
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.rules.extraction.alignment import align
+from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.language import numerals
+from muniment.memory.rules.statements import predicates
 from tests.answers import fact, one, turns
 
 RULED = [

@@ -5,13 +5,16 @@ from uuid import uuid4
 
 import pytest
 
-from muniment.memory.models.fakes import hash_vector
-from muniment.memory.records import Memory, MemoryId, Neighbour, Scope, Turn
-from muniment.memory.rules import gate
-from muniment.memory.rules.extract import extract
-from muniment.memory.rules.merge import Incoming, merge
-from muniment.memory.rules.validate import validate
-from muniment.memory.settings import load
+from muniment.memory.config.settings import load
+from muniment.memory.domain.ids import MemoryId
+from muniment.memory.domain.memory import Memory, Neighbour
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Turn
+from muniment.memory.models.hash_embedder import hash_vector
+from muniment.memory.rules.extraction import gate
+from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.extraction.validate import validate
+from muniment.memory.rules.merging.merge import Incoming, merge
 
 AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
 SETTINGS = load({"HOME": "/nonexistent"})

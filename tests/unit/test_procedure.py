@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from muniment.memory.records import evolve
-from muniment.memory.rules import paths as rules
-from muniment.memory.rules.procedure import Procedure, fit, parse, render, tidy, united
-from muniment.memory.rules.procedure_words import goes_on, request, rest, wanted, wish
+from muniment.memory.domain.ids import evolve
+from muniment.memory.rules.procedures import traces as rules
+from muniment.memory.rules.procedures.procedure import Procedure, fit, parse, render, tidy, united
+from muniment.memory.rules.procedures.requests import goes_on, request, rest, wanted, wish
 from tests.engine import NOON
 from tests.sessions import DEPLOYMENT, PARSER, PDF, Line, session
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from muniment.memory.prompts import prompt
-from muniment.memory.rules.answers import FACTS
-from muniment.memory.rules.insights import INSIGHTS
-from muniment.memory.rules.predicates import KINDS
-from muniment.memory.rules.validate import GUARD
+from muniment.memory.rules.episodes.insight_answer import INSIGHTS
+from muniment.memory.rules.extraction.model_answer import FACTS
+from muniment.memory.rules.extraction.validate import GUARD
+from muniment.memory.rules.statements.predicates import KINDS
 
 
 @pytest.mark.parametrize("name", ["extract", "insight"])

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.reading import read
-from muniment.memory.rules.wording import compare
+from muniment.memory.rules.merging.wording import compare
+from muniment.memory.rules.statements.parse import read
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.redact import redact
+from muniment.memory.rules.redaction.patterns import redact
 from muniment.nodes.offline import HOW
 
 KEY = "sk-" + "a1B2" * 6

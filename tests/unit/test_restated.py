@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.cast import exchanged, of_two_people, other_names
-from muniment.memory.rules.consolidate import held, verdict
-from muniment.memory.rules.reading import read
-from muniment.memory.rules.restated import corrected, same_words, unrelated
-from muniment.memory.rules.wording import compare
+from muniment.memory.rules.merging.consolidate import held, verdict
+from muniment.memory.rules.merging.restatements import corrected, same_words, unrelated
+from muniment.memory.rules.merging.wording import compare
+from muniment.memory.rules.statements.parse import read
+from muniment.memory.rules.statements.people import exchanged, of_two_people, other_names
 from tests.unit.test_consolidate import PROFILE, pair
 
 

@@ -15,7 +15,7 @@ from muniment.memory.errors import (
     OverBudget,
     StoreDown,
 )
-from muniment.memory.rules.retry import LONGEST_SECONDS, again, soon
+from muniment.memory.rules.policy.retry import LONGEST_SECONDS, again, soon
 
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 ATTEMPTS = st.integers(0, 10**6)

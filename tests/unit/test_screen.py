@@ -7,10 +7,10 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules import redact as redaction
-from muniment.memory.rules.redact import redact
-from muniment.memory.rules.screen import harmless
-from muniment.memory.rules.text import clean
+from muniment.memory.rules.language.normalize import clean
+from muniment.memory.rules.redaction import patterns as redaction
+from muniment.memory.rules.redaction.patterns import redact
+from muniment.memory.rules.redaction.prefilter import harmless
 
 PATTERNS = [
     pattern

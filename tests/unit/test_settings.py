@@ -10,8 +10,8 @@ import yaml
 from hypothesis import example, given, strategies as st
 from pydantic import ValidationError
 
+from muniment.memory.config.settings import Settings, load
 from muniment.memory.errors import BadConfig
-from muniment.memory.settings import Settings, load
 
 DEFAULTS = yaml.safe_load(Path("config/memory.yaml").read_text(encoding="utf-8"))
 SECRET = "sk-live-4242424242"

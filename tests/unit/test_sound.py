@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import example, given, strategies as st
 
-from muniment.memory import wire
-from muniment.memory.records import Scope
+from muniment.memory import codec as wire
+from muniment.memory.domain.scope import Scope
 
 TEXTS = st.text(st.sampled_from("aé水\0\\u\ud800\udc00"), max_size=6)
 VALUES = st.recursive(

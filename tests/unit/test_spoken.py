@@ -4,11 +4,12 @@ from datetime import UTC, datetime
 
 import pytest
 
-from muniment.memory.records import Turn
-from muniment.memory.rules import dates, gate
-from muniment.memory.rules.extract import extract
-from muniment.memory.rules.validate import validate
-from muniment.memory.settings import load
+from muniment.memory.config.settings import load
+from muniment.memory.domain.turn import Turn
+from muniment.memory.rules.dates import mentions as dates
+from muniment.memory.rules.extraction import gate
+from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.extraction.validate import validate
 
 AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
 CATEGORIES = frozenset(load({"HOME": "/nonexistent"}).categories)

@@ -8,8 +8,10 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.records import Candidate, Role, Trust, Turn, TurnId
-from muniment.memory.rules.suspect import instructs, own, parts, waiting, weigh
+from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.memory import Role, Trust
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.rules.provenance.quoted import instructs, own, parts, waiting, weigh
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
 

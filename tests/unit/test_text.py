@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.text import clean, vocabulary
+from muniment.memory.rules.language.normalize import clean, vocabulary
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 

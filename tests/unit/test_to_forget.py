@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from muniment.memory.records import Turn
-from muniment.memory.rules import gate
-from muniment.memory.rules.extract import extract
+from muniment.memory.domain.turn import Turn
+from muniment.memory.rules.extraction import gate
+from muniment.memory.rules.extraction.extract import extract
 
 
 def turn(text: str) -> Turn:

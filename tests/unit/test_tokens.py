@@ -10,7 +10,9 @@ import pytest
 from hypothesis import example, given, strategies as st
 from rs_bpe.bpe import openai
 
-from muniment.memory.rules import render, tokens, words
+from muniment.memory import fence
+from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.retrieval import token_count as tokens
 
 REAL = (openai.cl100k_base(), openai.o200k_base())
 KNOWN = [word.decode().replace("_", " ") for word in tokens._KNOWN]
@@ -46,7 +48,7 @@ def payload(texts: list[str]) -> str:
         }
         for hash_, text in enumerate(texts, start=7)
     ]
-    return render.fence(json.dumps({"rev": 41, "results": hits}, ensure_ascii=False))
+    return fence.fence(json.dumps({"rev": 41, "results": hits}, ensure_ascii=False))
 
 
 @given(st.text(max_size=60))

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules import dates
-from muniment.memory.rules.traits import DATED, indexed
+from muniment.memory.rules.dates import mentions as dates
+from muniment.memory.rules.retrieval.traits import DATED, indexed
 
 NAMES = [*day_name, *month_name[1:], *month_abbr[1:], "Sept", "marked", "maybe", "fridge", "sundry"]
 WORDS = [*NAMES, "on", "last", "next", "this", "early", "mid-", "3rd", "14", "2nd", "of", "night", "dec.", "12/3", "summer", "ago", "5月", "去年"]  # fmt: skip

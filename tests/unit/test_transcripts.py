@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules import outcome, paths as rules
-from muniment.memory.rules.procedure import render
+from muniment.memory.rules.procedures import outcome, traces as rules
+from muniment.memory.rules.procedures.procedure import render
 from tests.sessions import Line, session
 from tests.unit.test_acts import act
 

@@ -6,8 +6,10 @@ from uuid import uuid4
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.records import Candidate, Kind, TurnId
-from muniment.memory.rules.validate import validate
+from muniment.memory.domain.ids import TurnId
+from muniment.memory.domain.memory import Kind
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.rules.extraction.validate import validate
 
 CATEGORIES = frozenset({"profile", "goals"})
 TURN = TurnId(uuid4())

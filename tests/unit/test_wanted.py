@@ -6,7 +6,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given, strategies as st
 
-from muniment.memory.rules import wanted, words
+from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.retrieval import query_hints as wanted
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 DATES = (

@@ -1,0 +1,233 @@
+"""`list`, `show`, `history`: what is remembered, and what became of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Annotated, Any
+
+import typer
+
+from muniment.faces.cli import session
+from muniment.faces.cli.options import ME, AsJson, AsOf, Categories, Id, User, as_of as parsed, listed
+from muniment.faces.cli.output import memories as prose, screen
+from muniment.memory import codec as wire
+from muniment.memory.config.settings import Settings, load
+from muniment.memory.domain.journal import JournalEntry
+from muniment.memory.domain.memory import KINDS, STATES, TRUSTS, Memory, Neighbour
+from muniment.memory.domain.query import Listing, Page
+from muniment.memory.domain.scope import Scope
+from muniment.memory.errors import BadInput
+
+Kinds = Annotated[list[str] | None, typer.Option("--kind", metavar="a,b", help=f"Of {', '.join(KINDS)}.")]
+States = Annotated[
+    list[str] | None, typer.Option("--state", metavar="a,b", help=f"Of {', '.join(STATES)}; or all. Else active.")
+]
+Trusts = Annotated[
+    list[str] | None, typer.Option("--trust", metavar="a,b", help=f"Where it comes from, of {', '.join(TRUSTS)}.")
+]
+Pinned = Annotated[
+    bool | None, typer.Option("--pinned/--not-pinned", help="Only what is pinned, or is not.", show_default=False)
+]
+Contains = Annotated[
+    str | None, typer.Option("--contains", metavar="TEXT", help="Only what has this in its text, whatever the case.")
+]
+Since = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help="Changed then or later: an ISO date or time in UTC.")
+]
+Until = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="Changed then or earlier; a date means its end.")
+]
+
+
+def list_memories(
+    user: User = ME,
+    categories: Categories = None,
+    kinds: Kinds = None,
+    states: States = None,
+    trusts: Trusts = None,
+    pinned: Pinned = None,
+    tag: Annotated[str | None, typer.Option(metavar="T", help="Only what has this tag.")] = None,
+    contains: Contains = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: AsOf = None,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 100,
+    offset: Annotated[int, typer.Option(metavar="N", min=0, help="Leave out the first so many.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """List the memories of a user, newest change first.
+
+    For example:
+
+      muniment list
+
+      muniment list --user ana --category profile,goals --contains lisbon
+
+      muniment list --kind semantic --trust user --since 2026-05-01 --until 2026-05-31
+
+      muniment list --pinned --as-of 12      # what was pinned at revision 12
+
+      muniment list --state soft_deleted     # what can be restored
+
+      muniment list --limit 50 --offset 50   # the second page
+
+      muniment list --as-of 812 --limit 50 --offset 50   # the same of revision 812, whatever is written meanwhile
+    """
+    settings = load()
+    scope = session.scope_of(settings, user)
+    wanted = Listing(
+        categories=listed(categories, "--category"),
+        kinds=listed(kinds, "--kind"),
+        trusts=listed(trusts, "--trust"),
+        states=_states(states),
+        pinned=pinned,
+        tag=tag,
+        contains=contains,
+        since=None if since is None else wire.moment(since, "--since"),
+        until=None if until is None else wire.end(until, "--until"),
+        limit=limit,
+        offset=offset,
+    )
+    then = parsed(as_of)
+
+    async def work() -> tuple[Page, datetime]:
+        async with session.opened(settings, quiet=as_json) as memory:
+            return await memory.page(scope, wanted, as_of=then), memory.now()
+
+    page, now = session.run(work())
+    if as_json:
+        _list_json(scope, page, offset)
+    else:
+        _show_page(page, wanted, now)
+
+
+def _states(typed: Sequence[str] | None) -> tuple[str, ...]:
+    if typed and not any(one.strip(", ") for one in typed):
+        raise BadInput(f"--state: is empty; allowed: {', '.join(STATES)}, all")
+    wanted = STATES if typed == ["all"] else listed(typed, "--state") or ("active",)
+    if unknown := next((one for one in wanted if one not in STATES), None):
+        raise BadInput(f"--state: unknown state {unknown!r}; allowed: {', '.join(STATES)}, all")
+    return wanted
+
+
+def _list_json(scope: Scope, page: Page, offset: int) -> None:
+    memories = [prose.fields(one) for one in page.memories]
+    after = offset + len(memories)
+    more = {"next": after} if memories and after < page.total else {}
+    screen.show_json(
+        {"user": scope.owner, "rev": page.rev, "total": page.total, "offset": offset, **more, "memories": memories}
+    )
+
+
+def _show_page(page: Page, wanted: Listing, now: datetime) -> None:
+    watched = sys.stdout.isatty()
+    rows: list[list[Any]] = []
+    for one in page.memories:
+        first = [screen.short(one.id), f"{one.category}{' *' if one.pinned else ''}", one.importance]
+        rows.append([*first, prose.ago(one.updated_at, now), one.text] if watched else [*first, one.text])
+    if rows:
+        screen.show_table(["id", "category", "imp", *(["changed"] if watched else []), "text"], rows)
+    if line := _paging(page, wanted.offset):
+        screen.whisper(line) if watched else screen.aside(line)
+    if not page.total:
+        screen.whisper(
+            "Nothing is remembered here."
+            if wanted == Listing()
+            else "Nothing fits; see what there is with `muniment list`."
+        )
+
+
+def _paging(page: Page, offset: int) -> str:
+    """Where a page stands among all; empty when it is all there is."""
+    count = len(page.memories)
+    if count == page.total:
+        return ""
+    if not count:
+        return f"none of {page.total:,} from {offset + 1:,} on"
+    after = offset + count
+    more = f"; next: --offset {after}" if after < page.total else ""
+    return f"{offset + 1:,}-{after:,} of {page.total:,}{more}"
+
+
+def show(memory_id: Id, user: User = ME, as_of: AsOf = None, as_json: AsJson = False) -> None:
+    """Show one memory with all that is known about it, whatever its state.
+
+    For example:
+
+      muniment show 4f2a
+
+      muniment show 4f2a --as-of 2026-05-01     # as it was at the end of that day
+    """
+    settings = load()
+    scope = session.scope_of(settings, user)
+    then = parsed(as_of)
+
+    async def work() -> tuple[Memory, list[Neighbour]]:
+        async with session.opened(settings, quiet=as_json) as memory:
+            found = await memory.get(scope, await session.find(memory, scope, memory_id), as_of=then)
+            # Edges have no former versions: of a memory as it was, none can be told.
+            return found, [] if then is not None else list(await memory.related(scope, found.id))
+
+    found, related = session.run(work())
+    fields = prose.fields(found)
+    if as_json:
+        beside = [{"id": str(one.memory.id), "text": one.memory.text, "strength": round(one.sim, 4)} for one in related]
+        screen.show_json(fields | ({"related": beside} if beside else {}))
+        return
+    screen.show_fields(fields)
+    for one in related:
+        screen.say(f"related {one.sim:.2f}  {screen.short(one.memory.id)}  {screen.one_line(one.memory.text)}")
+
+
+def history(
+    memory_id: Annotated[
+        str | None, typer.Argument(metavar="[ID]", help="A memory's id; without it, the whole space.")
+    ] = None,
+    user: User = ME,
+    limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 100,
+    as_json: AsJson = False,
+) -> None:
+    """Show what happened to a memory, or to all of them, newest first. Nothing is ever taken out of it.
+
+    For example:
+
+      muniment history 4f2a
+
+      muniment history --limit 10
+    """
+    settings = load()
+    scope = session.scope_of(settings, user)
+
+    entries = session.run(_history(settings, scope, memory_id, limit, quiet=as_json))
+    if as_json:
+        screen.show_json({"user": scope.owner, "history": [wire.entry(one) for one in entries]})
+        return
+    if not entries:
+        screen.whisper("Nothing has happened yet.")
+        return
+    rows = [[one.rev, f"{one.ts:%Y-%m-%d %H:%M}", one.action, one.node, screen.short(one.memory_id), one.category, _told(one)]
+            for one in entries]  # fmt: skip
+    screen.show_table(["rev", "when (UTC)", "action", "by", "id", "category", "text"], rows)
+
+
+def _told(entry: JournalEntry) -> str:
+    """The text of a line, with the decision that it stands for."""
+    if heir := entry.meta.get("into"):
+        return f"{entry.text}  (superseded by {screen.short(heir)})"
+    if gone := entry.meta.get("from"):
+        return f"{entry.text}  (also stands for {screen.short(gone)})"
+    decided = entry.meta.get("consent")
+    if not decided:
+        return entry.text
+    field = f"{entry.meta['field']} = {entry.meta['value']}, " if "field" in entry.meta else ""
+    return f"{entry.text}  (consent {decided}: {field}by {entry.meta.get('by')})"
+
+
+async def _history(
+    settings: Settings, scope: Scope, typed: str | None, limit: int, *, quiet: bool
+) -> list[JournalEntry]:
+    async with session.opened(settings, quiet=quiet) as memory:
+        memory_id = await session.find(memory, scope, typed) if typed else None
+        return list(await memory.history(scope, memory_id, limit))

@@ -1,0 +1,78 @@
+"""`scrub`, and what follows `--scrub`: the database's files without what was removed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from muniment.faces.cli import session
+from muniment.faces.cli.options import AsJson
+from muniment.faces.cli.output import screen
+from muniment.memory.config.settings import Settings, load
+from muniment.memory.domain.erasure import Scrubbed
+from muniment.memory.errors import BadInput
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Without asking; a program has to say so.")]
+
+
+def scrub(yes: Yes = False, as_json: AsJson = False) -> None:
+    """Rewrite the database's files without what was erased, forgotten and purged, or pruned.
+
+    A deleted row stays in the files until its place is used again. This writes every table anew - of the checkpoints, too, and
+    where MUNIMENT_CHECKPOINTS_URL keeps these elsewhere, in both databases - and, for a superuser such as the embedded server's
+    role, what the planner remembers of them and the write-ahead log. Each table is locked while it is written, which takes
+    minutes where there is much. Wants the role that made the tables. It may be interrupted and repeated at any time; nothing
+    that is there is lost. Backups, replicas and archived log are out of reach: see "Forgetting for good" in the README.
+
+    For example:
+
+      muniment forget 4f2a --hard
+
+      muniment scrub
+    """
+    settings = load()
+    asking(yes=yes, as_json=as_json, why="tables are locked while they are rewritten")
+    if not yes and not typer.confirm("Every table is locked while it is rewritten. Go on?"):
+        screen.say("Nothing was changed.")
+        return
+    told = scrubbed(settings, quiet=as_json)
+    if as_json:
+        screen.show_json(told)
+    else:
+        show(told)
+
+
+def asking(*, yes: bool, as_json: bool, why: str) -> None:
+    """Raises BadInput where nobody can be asked and no --yes was said."""
+    if not yes and (as_json or not (screen.interactive() and sys.stdin.isatty())):
+        raise BadInput(f"{why}, and nobody is there to ask: say --yes")
+
+
+def scrubbed(settings: Settings, *, quiet: bool) -> dict[str, Any]:
+    """Do it, and say how far it came, as JSON has it."""
+
+    async def work() -> Scrubbed:
+        # The bootstrap brings the database's driver: nothing for `--help` to wait for.
+        from muniment.memory import bootstrap  # noqa: PLC0415
+
+        with screen.progress("rewriting tables", None, quiet=quiet) as told:
+            return await bootstrap.scrub(settings, told)
+
+    done = session.run(work())
+    return {"tables": done.tables, "statistics": done.statistics, "log": done.log, "held": done.held}
+
+
+def show(told: dict[str, Any]) -> None:
+    log = "the write-ahead log of before is gone" if told["log"] else (
+        "the write-ahead log still holds what was written before, until Postgres uses its files again"
+    )  # fmt: skip
+    screen.say(f"{told['tables']} tables rewritten; {log}.")
+    if not told["statistics"]:
+        screen.say(
+            "What the planner remembers of the columns was not rewritten: that wants a superuser, and no cluster."
+        )
+    if told["held"]:
+        screen.say(f"{told['held']:,} dead rows were taken along, since somebody still sees them (an open transaction, a "
+                   "replica): `muniment scrub` again later.")  # fmt: skip

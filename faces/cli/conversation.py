@@ -1,0 +1,97 @@
+"""A conversation with the supervisor graph: open, say, close."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AsyncExitStack, suppress
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langgraph.pregel import Pregel
+
+from muniment.graph.checkpointer import open_saver
+from muniment.graph.janitor import tidying
+from muniment.graph.supervisor import build
+from muniment.graph.turn import settle, thread_key
+from muniment.memory import bootstrap
+from muniment.memory.client import Memory
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.scope import Scope
+from muniment.memory.errors import StoreError
+from muniment.nodes.state import Input, State, Who
+
+
+class Talk:
+    """One thread of one user. `start` it, `say` what is typed, `close` it, all in the same event loop.
+
+    While that loop runs, a worker does the background jobs, when a model is configured, and checkpoints are pruned."""
+
+    def __init__(self, settings: Settings, scope: Scope) -> None:
+        self.settings = settings
+        self.scope = scope
+        self._who = Who(user=scope.owner, tenant=scope.tenant, thread=scope.thread)
+        key = thread_key(scope.space, scope.thread or "")
+        self._config = RunnableConfig(configurable={"thread_id": key})
+        self._open = AsyncExitStack()
+        self._graph: Pregel[Any, Who, Any, Any]
+        self._memory: Memory
+
+    async def start(self) -> dict[str, Any] | None:
+        """Open everything and finish a turn that was cut short; that turn, if there was one.
+
+        Raises BadConfig, StoreDown."""
+        memory = self._memory = await self._open.enter_async_context(bootstrap.memory(self.settings))
+        saver = await self._open.enter_async_context(
+            open_saver(
+                await bootstrap.threads_database(self.settings),
+                bootstrap.redactor(self.settings),
+                self.settings.tenant,
+            )
+        )
+        model = bootstrap.chat_model(self.settings)
+        if model is not None:
+            self._open.push_async_callback(model.close)
+            # What needs none is no matter of the minutes that a chat lasts.
+            await self._open.enter_async_context(bootstrap.working(self.settings, memory))
+        await self._open.enter_async_context(tidying(saver, self.settings))
+        self._graph = build(memory, model, self.settings).compile(checkpointer=saver)
+        if not await settle(self._graph, self._config, self._who):
+            return None
+        return _turn((await self._graph.aget_state(self._config)).values)
+
+    async def say(self, text: str, told: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
+        """One turn: `reply, rev, header, context, writes`, and `warnings`, sentences on what did not work.
+
+        `told` gets the turn as it is when the reply is there, before it is recorded."""
+        # The checkpoints cannot start an embedded server that has ended; without memory they can do.
+        with suppress(StoreError):
+            await self._memory.open()
+        said, state = Input(messages=[HumanMessage(text)]), State()
+        # Sync: what a crash interrupts is then in the checkpoint, and is finished at the next start.
+        turn = self._graph.astream(
+            said, self._config, context=self._who, durability="sync", stream_mode=["values", "updates"]
+        )
+        async for event in turn:
+            kind, part = cast("tuple[str, Any]", event)  # with several modes it is a pair, whatever the types say
+            if kind == "values":
+                state = part
+            elif told is not None and (reply := (part.get("supervisor") or {}).get("messages")):
+                told(_turn(state | {"messages": reply}))
+        return _turn(state)
+
+    async def close(self) -> None:
+        await self._open.aclose()
+
+
+def _turn(state: State | dict[str, Any]) -> dict[str, Any]:
+    lasting = [line.removeprefix("- ") for line in state.get("stable", "").splitlines()]
+    last = state["messages"][-1] if state["messages"] else None
+    return {
+        "reply": str(last.text) if isinstance(last, AIMessage) else "",
+        "rev": state.get("rev"),
+        "header": state.get("header", ""),
+        "context": [*lasting, *state.get("bullets", [])],
+        "writes": state.get("writes", []),
+        "warnings": [said for said in (state.get("unread", ""), state.get("unwritten", "")) if said],
+    }

@@ -1,0 +1,69 @@
+"""Memories as a person reads them in a terminal: wrapped, with the category's label, the age, and what is special."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from muniment.faces.cli.output import screen
+from muniment.memory import codec as wire
+from muniment.memory.config.schema import Category
+from muniment.memory.domain.memory import Memory
+
+_STEPS = (
+    (60, 60, "minute"),
+    (3_600, 3_600, "hour"),
+    (86_400, 86_400, "day"),
+    (61 * 86_400, 30.44 * 86_400, "month"),
+    (731 * 86_400, 365.25 * 86_400, "year"),
+)
+
+
+def ago(then: datetime, now: datetime) -> str:
+    """How long ago that was: "just now", "1 hour ago", "3 days ago", "2 months ago"."""
+    seconds = (now - then).total_seconds()
+    said = "just now"
+    for least, unit, name in _STEPS:
+        if seconds >= least:
+            count = int(seconds / unit)
+            said = f"{count} {name}{'s' if count > 1 else ''} ago"
+    return said
+
+
+def label(slug: str, categories: Mapping[str, Category]) -> str:
+    """What a category is called; one that is configured no more goes by its slug."""
+    return categories[slug].label if slug in categories else slug
+
+
+def about(one: Memory, now: datetime) -> str:
+    """What a person wants to know besides the text: "3 days ago, on 2026-10-04, pinned"."""
+    told = [ago(one.updated_at, now)]
+    if one.event_time is not None:
+        told.append(f"on {one.event_time.astimezone(UTC):%Y-%m-%d}")
+    if one.pinned:
+        told.append("pinned")
+    return ", ".join(told)
+
+
+def show_bullet(one: Memory, categories: Mapping[str, Category], now: datetime) -> None:
+    """A memory as a bullet, wrapped at the terminal's width under its own first word."""
+    text = Text.assemble(
+        (f"{label(one.category, categories)}: ", "bold"),
+        screen.one_line(one.text),
+        (f"  ({about(one, now)})", "dim"),
+    )
+    bullet = Table.grid(padding=(0, 1))
+    bullet.add_column(no_wrap=True)
+    bullet.add_column(overflow="fold")
+    bullet.add_row(Text("•"), text)
+    Console(highlight=False).print(bullet)
+
+
+def fields(one: Memory) -> dict[str, Any]:
+    """A memory as it is shown in full: without the words around it, which only help to find it."""
+    return {name: value for name, value in wire.memory(one).items() if name != "context"}

@@ -1,0 +1,364 @@
+"""Every setting, read once at the start: config/memory.yaml, the file of MUNIMENT_CONFIG over it, and the environment.
+
+The only file that reads the environment. Nothing that is wrong here is guessed right: `load` refuses to start with one
+line that names the file, the line and the key, and shows a value only by its shape, because it may be a secret."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Annotated, Any, NoReturn, get_args
+
+import platformdirs
+from pydantic import Field, SecretStr, ValidationError
+
+from muniment.memory.config.schema import (
+    Category,
+    Checkpoints,
+    ConsentRules,
+    Consolidation,
+    Database,
+    DeltaHeader,
+    Episodes,
+    Forgetting,
+    Insights,
+    Jobs,
+    Ledger,
+    Limits,
+    ModelLimits,
+    Part,
+    Procedures,
+    Profile,
+    Recall,
+    Redact,
+    Spending,
+    Texts,
+    Writing,
+)
+from muniment.memory.config.yaml_file import KeyPath, YamlFile, meant, parse, read_file, refusal, shape, shown
+from muniment.memory.domain.scope import OwnerType
+from muniment.memory.errors import BadConfig
+
+DEFAULT_EMBEDDER = "bge-small-en-v1.5-int8"
+HASH_EMBEDDER = "hash-256"
+OPENAI = "openai:"
+_DSN = "a postgresql:// URL or a key=value DSN"
+_SLUG = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def embedder_setting(model: str) -> str:
+    """What MUNIMENT_EMBEDDER has to be for the embedder that a database knows by its model's name."""
+    return model if model in (DEFAULT_EMBEDDER, HASH_EMBEDDER) else OPENAI + model
+
+
+class _Sections(Part):
+    """What the settings have as the files say it."""
+
+    limits: Limits
+    recall: Recall
+    delta: DeltaHeader
+    write: Writing
+    embedders: dict[str, Profile]
+    redact: Redact
+    model: ModelLimits
+    consent: ConsentRules
+    spend: Spending
+    episodes: Episodes
+    insights: Insights
+    consolidation: Consolidation
+    forgetting: Forgetting
+    session_ledger: Ledger
+    checkpoints: Checkpoints
+    procedures: Procedures
+    database: Database
+    jobs: Jobs
+
+
+class Settings(_Sections):
+    """All settings. Make it with `load`; for a variant use `model_copy(update=…)`."""
+
+    categories: dict[str, Category]
+    allowlists: dict[str, tuple[str, ...]]
+    home: Path
+    database_url: SecretStr | None = None
+    checkpoints_url: SecretStr | None = None
+    chat_model: str | None = None
+    api_key: SecretStr | None = None
+    base_url: str | None = None
+    embedder: str = DEFAULT_EMBEDDER
+    embedder_folder: Path
+    tenant: str = "default"
+
+    def profile(self, name: str) -> Profile:
+        """The similarity profile of the embedder of this name, or the one called `default`."""
+        return self.embedders.get(name) or self.embedders["default"]
+
+
+def load(environ: Mapping[str, str] | None = None) -> Settings:
+    """The settings of this process; `environ` replaces `os.environ`.
+
+    Raises `BadConfig` with one line: the file, the line and the key, or the environment variable, and what is allowed."""
+    env = _Environment(os.environ if environ is None else environ)
+    default = parse("memory.yaml (default)", (files("muniment.config") / "memory.yaml").read_bytes())
+    named = env.path("MUNIMENT_CONFIG")
+    source = _Source(default, parse(str(named), read_file(named)) if named else None)
+    try:
+        content = _Content.model_validate(_without_retired(source))
+    except ValidationError as error:
+        _refuse(source, error)
+    categories, allowlists = _categories(source, content), _allowlists(source, content)
+    for check in (_recall, _embedders, _redact, _forgetting):
+        check(source, content)
+    model = env.text("MUNIMENT_MODEL")
+    _spend(source, content, model)
+    return Settings(
+        **{name: getattr(content, name) for name in _Sections.model_fields},
+        categories=categories,
+        allowlists=allowlists,
+        home=env.path("MUNIMENT_HOME") or Path(platformdirs.user_data_dir("muniment")),
+        database_url=env.secret("MUNIMENT_DATABASE_URL", _is_dsn, _DSN),
+        checkpoints_url=env.secret("MUNIMENT_CHECKPOINTS_URL", _is_dsn, _DSN),
+        chat_model=model,
+        api_key=env.secret("OPENAI_API_KEY", _is_one_word, "one word without spaces"),
+        base_url=env.text("OPENAI_BASE_URL", _is_url, "an http:// or https:// URL"),
+        embedder=env.text("MUNIMENT_EMBEDDER", is_embedder, "a model's name, or openai:NAME") or DEFAULT_EMBEDDER,
+        embedder_folder=env.path("MUNIMENT_EMBEDDER_FOLDER")
+        or Path(platformdirs.user_cache_dir("muniment")) / "models" / DEFAULT_EMBEDDER,
+        tenant=env.text("MUNIMENT_TENANT") or "default",
+    )
+
+
+# The environment
+
+
+@dataclass(frozen=True, slots=True)
+class _Environment:
+    values: Mapping[str, str]
+
+    def text(self, name: str, valid: Callable[[str], bool] = bool, allowed: str = "UTF-8 text") -> str | None:
+        """The trimmed value; an empty variable counts as not set."""
+        value = self.values.get(name, "").strip()
+        if not value:
+            return None
+        if any("\ud800" <= char <= "\udfff" for char in value):
+            raise BadConfig(f"environment: {name} is not UTF-8", key=name)
+        if not valid(value):
+            raise BadConfig(f"environment: {name} is {shape(value)}; allowed: {allowed}", key=name)
+        return value
+
+    def secret(self, name: str, valid: Callable[[str], bool], allowed: str) -> SecretStr | None:
+        value = self.text(name, valid, allowed)
+        return SecretStr(value) if value else None
+
+    def path(self, name: str) -> Path | None:
+        value = self.text(name)
+        try:
+            return Path(value).expanduser().absolute() if value else None
+        except RuntimeError as error:  # what pathlib raises when `~` has no home
+            raise BadConfig(
+                f"environment: {name} begins with ~ but there is no home folder of that name", key=name
+            ) from error
+
+
+def _is_dsn(value: str) -> bool:
+    return value.startswith(("postgresql://", "postgres://")) or bool(re.match(r"\w+\s*=", value))
+
+
+def _is_one_word(value: str) -> bool:
+    return len(value.split()) == 1
+
+
+def _is_url(value: str) -> bool:
+    return value.startswith(("http://", "https://")) and _is_one_word(value)
+
+
+def is_embedder(value: str) -> bool:
+    """Whether this may be the name of an embedder: whether there is one, its maker knows."""
+    return _is_one_word(value) and value.partition(":")[0] != "" and value != OPENAI
+
+
+# The files
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Both files as one tree, and where each key of it was written."""
+
+    default: YamlFile
+    user: YamlFile | None
+
+    @property
+    def tree(self) -> dict[str, Any]:
+        return _merged(self.default.tree, self.user.tree) if self.user else self.default.tree
+
+    def wrote(self, path: KeyPath) -> bool:
+        return path in (self.user or self.default).lines
+
+    def bad(self, path: KeyPath, problem: str) -> BadConfig:
+        file = self.user or self.default
+        known = next((path[:size] for size in range(len(path), 0, -1) if path[:size] in file.lines), ())
+        return refusal(file.name, file.lines.get(known, 1), path, problem)
+
+
+def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+    """`over` wins key by key; a list replaces a list."""
+    both = {key: _merged(base[key], over[key]) for key in base.keys() & over.keys()
+            if isinstance(base[key], dict) and isinstance(over[key], dict)}  # fmt: skip
+    return base | over | both
+
+
+# Keys of former versions, which a file may still name. A key with a text accepts only 0 and off, and the text is the end
+# of the refusal of any other value. A key with None accepts any value, since it has no effect by itself.
+_RETIRED: dict[tuple[str, str], str | None] = {
+    ("recall", "rerank"): "allowed: 0, since the reranker was removed; delete this key and recall.rerank_share",
+    ("recall", "rerank_share"): None,
+}
+
+
+def _without_retired(source: _Source) -> dict[str, Any]:
+    """The tree of both files without the keys of former versions.
+
+    Raises BadConfig if one of them asks for what was removed."""
+    tree = dict(source.tree)
+    for path, refused in _RETIRED.items():
+        section, key = path
+        part = tree.get(section)
+        if not isinstance(part, dict) or key not in part:
+            continue
+        if refused is not None and part[key] not in (0, False):
+            raise source.bad(path, f"is {shape(part[key])}; {refused}")
+        tree[section] = {name: value for name, value in part.items() if name != key}
+    return tree
+
+
+# What the files must say
+
+
+class _Custom(Category):
+    name: str
+
+
+class _Categories(Part):
+    system: dict[str, Category]
+    custom: Annotated[tuple[_Custom, ...], Field(strict=False)]
+
+
+class _Content(_Sections):
+    categories: _Categories
+    allowlists: dict[str, Texts]
+
+
+_WANTED = {
+    "int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
+    "finite_number": "a finite number", "string_type": "text", "bool_type": "true or false", "tuple_type": "a list",
+    "model_type": "keys with values", "dict_type": "keys with values", "string_too_short": "text that is not empty",
+    "too_short": "a list that is not empty",
+}  # fmt: skip
+_BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
+
+
+def _refuse(source: _Source, errors: ValidationError) -> NoReturn:
+    error = errors.errors(include_url=False)[0]
+    path, kind, context = error["loc"], error["type"], error.get("ctx", {})
+    if kind == "extra_forbidden":
+        raise source.bad(path, f"unknown key{meant(path[-1], _siblings(source.default.tree, path))}")
+    if kind == "missing":
+        raise source.bad(path, "is missing")
+    bound = next((f"{words} {context[name]}" for name, words in _BOUNDS.items() if name in context), None)
+    allowed = bound or _WANTED.get(kind) or context.get("expected") or "another type"
+    raise source.bad(path, f"is {shape(error['input'])}; allowed: {allowed}")
+
+
+def _siblings(tree: dict[str, Any], path: KeyPath) -> Iterable[str]:
+    """The keys that could stand where the last part of the path stands."""
+    if path[:2] == ("categories", "custom"):
+        return _Custom.model_fields
+    if path[:2] == ("categories", "system") and len(path) > len(("categories", "system", "slug")):
+        return Category.model_fields
+    if path[:1] == ("embedders",):
+        return Profile.model_fields
+    for part in path[:-1]:
+        tree = tree.get(str(part), {})
+    return tree
+
+
+def _categories(source: _Source, content: _Content) -> dict[str, Category]:
+    found = dict(content.categories.system)
+    paths: dict[str, KeyPath] = {slug: ("categories", "system", slug) for slug in found}
+    for index, custom in enumerate(content.categories.custom):
+        paths.setdefault(custom.name, path := ("categories", "custom", index, "name"))
+        if custom.name in found:
+            raise source.bad(path, f"there is a category {shown(custom.name)} already")
+        found[custom.name] = Category.model_validate(custom.model_dump(exclude={"name"}))
+    for slug, written in paths.items():
+        if not _SLUG.fullmatch(slug):
+            raise source.bad(written, "is not a slug; allowed: a-z, 0-9 and _, beginning with a letter")
+        if found[slug].context == "rag" and found[slug].rag_length is None:
+            raise source.bad(written, "context is rag; allowed: a rag_length of at least 1 with it")
+    return found
+
+
+def _allowlists(source: _Source, content: _Content) -> dict[str, tuple[str, ...]]:
+    known = [*content.categories.system, *(custom.name for custom in content.categories.custom)]
+    for agent, names in content.allowlists.items():
+        for index, name in enumerate(names):
+            if name not in known:
+                path: KeyPath = ("allowlists", agent, index)
+                raise source.bad(path, f"there is no category {shown(name)}{meant(name, known)}")
+    return {agent: tuple(dict.fromkeys(names)) for agent, names in content.allowlists.items()}
+
+
+def _recall(source: _Source, content: _Content) -> None:
+    if content.recall.top_k > content.limits.top_k:
+        raise source.bad(("recall", "top_k"), f"is {content.recall.top_k}; allowed: at most limits.top_k")
+
+
+def _embedders(source: _Source, content: _Content) -> None:
+    for name, profile in content.embedders.items():
+        values = profile.model_dump()
+        for high, sign, low in (("auto", ">=", "check"), ("check", ">=", "fallback"), ("ceiling", ">", "floor")):
+            if values[high] < values[low] or (sign == ">" and values[high] == values[low]):
+                paths = [("embedders", name, key) for key in (low, high)]
+                path = next((path for path in paths if source.wrote(path)), paths[0])
+                raise source.bad(path, f"allowed: {high} {sign} {low}, but they are {values[high]} and {values[low]}")
+
+
+def _spend(source: _Source, content: _Content, model: str | None) -> None:
+    """A model without a price costs nothing: a budget in money would never end, at the smallest error in a name."""
+    if content.spend.daily_money is not None and model is not None and model not in content.spend.prices:
+        raise source.bad(
+            ("spend", "prices"), f"has no price of MUNIMENT_MODEL ({model}), which spend.daily_money needs"
+        )
+
+
+def _forgetting(source: _Source, content: _Content) -> None:
+    owners, kinds = get_args(OwnerType), source.default.tree["forgetting"]["scopes"]
+    for name in content.forgetting.scopes:
+        owner, _, named = name.partition(":")
+        if name not in kinds and not (owner in owners and named):
+            scopes = [*kinds, *(f"{one}:NAME" for one in owners)]
+            raise source.bad(("forgetting", "scopes", name), f"there is no scope {shown(name)}{meant(name, scopes)}")
+    known = [*content.categories.system, *(custom.name for custom in content.categories.custom)]
+    for name in content.forgetting.categories:
+        if name not in known:
+            raise source.bad(
+                ("forgetting", "categories", name), f"there is no category {shown(name)}{meant(name, known)}"
+            )
+
+
+def _redact(source: _Source, content: _Content) -> None:
+    for index, pattern in enumerate(content.redact.patterns):
+        path: KeyPath = ("redact", "patterns", index)
+        try:
+            empty = re.compile(pattern).match("") is not None
+        except (re.error, OverflowError, RecursionError) as error:
+            at = getattr(error, "pos", None)
+            raise source.bad(
+                path, f"is not a regular expression{f' from character {at + 1} on' if at is not None else ''}"
+            ) from error
+        if empty:
+            raise source.bad(path, "matches the empty text, so it would match everywhere")

@@ -1,0 +1,93 @@
+"""A memory: one self-contained statement with its kind, category, fact, trust and state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, get_args
+
+from muniment.memory.domain.ids import MemoryId, Revision, TurnId
+from muniment.memory.domain.scope import _plain
+
+Kind = Literal["semantic", "episodic", "procedural", "insight"]
+FactKind = Literal[
+    "identity", "preference", "relationship", "goal", "constraint", "experience", "skill", "event", "note"
+]
+Trust = Literal["user", "tool", "document", "agent"]
+State = Literal["active", "pending", "superseded", "soft_deleted", "rejected"]
+Role = Literal["user", "assistant", "tool", "system"]
+ROLE_TRUST: dict[Role, Trust] = {"user": "user", "assistant": "agent", "tool": "tool", "system": "agent"}
+TRUST_RANK: dict[Trust, int] = {"user": 3, "tool": 2, "document": 1, "agent": 0}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """The structured side of a semantic memory."""
+
+    kind: FactKind
+    predicate: str
+    object: str
+    subject: str = "user"
+    persons: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    location: str | None = None
+    topic: str | None = None
+    single: bool = False  # one value at a time: a new object replaces the old one
+    negated: bool = False
+
+    @property
+    def key(self) -> str:
+        """The stable key: what the fact is about, and its value unless it can only have one."""
+        return self.attribute if self.single else self.attribute + _plain(self.object)
+
+    @property
+    def attribute(self) -> str:
+        """The start of the key: what the fact is about, whatever its value."""
+        return "|".join(map(_plain, (self.kind, self.subject, self.predicate))) + "|"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One self-contained statement, with where it comes from and what became of it."""
+
+    id: MemoryId
+    kind: Kind
+    category: str
+    text: str
+    created_at: datetime
+    updated_at: datetime
+    fact: Fact | None = None
+    stable_key: str | None = None
+    importance: int = 2
+    confidence: float = 1.0
+    trust: Trust = "user"
+    pinned: bool = False
+    state: State = "active"
+    tags: tuple[str, ...] = ()
+    agent_id: str | None = None
+    run_id: str | None = None
+    actor_id: str | None = None
+    role: Role | None = None
+    session_id: str | None = None
+    thread_id: str | None = None
+    event_time: datetime | None = None
+    last_accessed_at: datetime | None = None
+    access_count: int = 0
+    purge_at: datetime | None = None
+    rev: Revision = Revision(0)  # noqa: RUF009 - a NewType: the number itself
+    superseded_by: MemoryId | None = None
+    context: str | None = None  # the words around the statement: helps to find it, is never shown
+    turns: tuple[TurnId, ...] = ()  # the turns that support it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """A memory near a candidate: cosine similarity in [-1, 1], 1.0 for an equal stable key."""
+
+    memory: Memory
+    sim: float
+
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+STATES: tuple[State, ...] = get_args(State)
+TRUSTS: tuple[Trust, ...] = get_args(Trust)

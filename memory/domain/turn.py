@@ -1,0 +1,172 @@
+"""Turns of a conversation, and what is extracted from them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal
+from uuid import uuid5
+
+from muniment.memory.domain.ids import Revision, TurnId
+from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Memory, Role, Trust
+from muniment.memory.domain.scope import _SPACES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """What was said or done once, word for word after redaction."""
+
+    id: TurnId
+    role: Role
+    text: str
+    at: datetime
+    session: str | None = None
+    thread: str | None = None
+    actor: str | None = None
+    source: Trust = "user"  # who vouches for what it says
+    path: str | None = None  # of the file or page it was read from
+    tags: tuple[str, ...] = ()
+    recalled: tuple[int, ...] = ()  # fingerprints of what memory had put before the model when it was said
+
+    @classmethod
+    def make(
+        cls,
+        *,
+        session: str,
+        key: str,
+        role: Role,
+        text: str,
+        at: datetime,
+        thread: str | None = None,
+        actor: str | None = None,
+        source: Trust | None = None,
+        path: str | None = None,
+        tags: tuple[str, ...] = (),
+        recalled: tuple[int, ...] = (),
+    ) -> Turn:
+        """A turn whose id is `session + key + hash(text)`: the same turn twice has the same id.
+
+        Its source is that of its role, unless another is named."""
+        digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
+        return cls(
+            id=TurnId(uuid5(_SPACES, f"{session}\x1f{key}\x1f{role}\x1f{digest}")),
+            role=role,
+            text=text,
+            at=at,
+            session=session,
+            thread=thread,
+            actor=actor,
+            source=source or ROLE_TRUST[role],
+            path=path,
+            tags=tags,
+            recalled=recalled,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A statement found in a turn, before it meets what is already known."""
+
+    text: str
+    category: str
+    kind: Kind = "semantic"
+    fact: Fact | None = None
+    importance: int = 2
+    confidence: float = 0.9
+    trust: Trust = "user"
+    pinned: bool = False
+    tags: tuple[str, ...] = ()
+    event_time: datetime | None = None
+    context: str | None = None
+    turns: tuple[TurnId, ...] = ()
+    actor: str | None = None
+    role: Role | None = "user"
+    state: Literal["active", "pending"] = "active"  # pending: kept, but out of every answer until a person approves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a person wants forgotten: by the words of a memory, or by an attribute without its value."""
+
+    said: str
+    words: str
+    told: str = ""  # in the third person, where it is about the one who says it
+    facts: tuple[Fact, ...] = ()  # that it states
+    keys: tuple[str, ...] = ()  # starts of the stable keys of the attribute that it names
+    word: str = ""  # which one of several of a kind: the dog among the pets
+    alone: bool = False  # it names one: where there are several, none is meant for sure
+    vain: bool = False  # nothing is forgotten by it, whatever there is
+    everything: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction:
+    """What the words of a turn hold: statements to keep, and what the person wants forgotten."""
+
+    candidates: tuple[Candidate, ...] = ()
+    forget: tuple[Wish, ...] = ()
+    asked: frozenset[str] = frozenset()  # the texts of those that the person asked to remember
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A turn and its neighbours in the thread, oldest first; `at` is its place among them."""
+
+    turns: tuple[Turn, ...]
+    at: int
+    looked: frozenset[Source] = frozenset()  # who has extracted from it
+
+    @property
+    def turn(self) -> Turn:
+        """The turn itself."""
+        return self.turns[self.at]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Latest:
+    """The end of the latest conversation, oldest turn first, and when insights were last looked for."""
+
+    turns: tuple[Turn, ...] = ()
+    reflected: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happened:
+    """The user's turns of a thread that no episode tells of, oldest first, and the space's latest episodes, newest first."""
+
+    rev: Revision
+    turns: tuple[Turn, ...] = ()
+    episodes: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """One use of a tool. `ok` is what the tool itself reports; None when it reports nothing."""
+
+    turn: TurnId
+    name: str
+    result: str
+    at: datetime
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    ok: bool | None = None
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """A use of a tool as an agent knows it, before it is redacted and shortened; `key` tells it from others of its thread."""
+
+    key: str
+    name: str
+    arguments: Mapping[str, Any]
+    result: str
+    at: datetime
+    ok: bool | None = None
+    agent: str | None = None
+    path: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+Source = Literal["rules", "model"]

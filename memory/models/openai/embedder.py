@@ -1,0 +1,176 @@
+"""The embedder behind any OpenAI-compatible endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+
+from muniment.memory.domain.ids import Vector
+from muniment.memory.errors import (
+    BadModelAnswer,
+    ModelError,
+    ModelRateLimited,
+    ModelTimeout,
+    ModelUnavailable,
+)
+from muniment.memory.models.sharing import Batch, Sharing, VectorCache
+from muniment.memory.models.vectors import _unit
+
+# Of the models most often named: what answers with others is another model from its first answer on.
+OPENAI_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
+REQUEST_TEXTS = 256
+REQUEST_CHARS = 200_000
+REQUESTS = 4  # on their way at once, one of them never for bulk
+GATHER_SECONDS = 0.002  # that a request waits for company while another is on its way
+
+
+class _Embedding(BaseModel):
+    model_config = ConfigDict(hide_input_in_errors=True)
+    index: int
+    embedding: list[float] | str
+
+
+class _Embeddings(BaseModel):
+    model_config = ConfigDict(hide_input_in_errors=True)
+    data: list[_Embedding]
+
+
+class OpenAIEmbedder:
+    """Any endpoint that speaks OpenAI's `/embeddings`; `name` is the model's name there.
+
+    Where the model is not well known, its first answer says how many dimensions each later one must have. Callers at
+    the same moment travel together: small ones share a request, a part of a bulk has its own, and at most `REQUESTS`
+    are on their way.
+    `timeout_seconds` is per attempt. Failures are `ModelTimeout`, `ModelRateLimited`, `ModelUnavailable` or
+    `BadModelAnswer` (wrong count, wrong dimensions, not a number).
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_key: SecretStr,
+        base_url: str | None = None,
+        timeout_seconds: float = 30.0,
+        max_retries: int = 1,
+    ) -> None:
+        # Most of a second to import, which whoever embeds offline does not need.
+        from muniment.memory.models.openai.client import open_client  # noqa: PLC0415
+
+        self._model = model
+        self._dimensions = OPENAI_DIMENSIONS.get(model)
+        self._client = open_client(
+            api_key=api_key, base_url=base_url, timeout_seconds=timeout_seconds, max_retries=max_retries
+        )
+        self._sharing = Sharing(self._gather)
+        self._sending: dict[asyncio.Task[None], Batch] = {}
+        self._due = 0.0
+
+    @property
+    def name(self) -> str:
+        return self._model
+
+    @property
+    def cache(self) -> VectorCache:
+        """The vectors at hand; counts its `hits` and `misses`."""
+        return self._sharing.cache
+
+    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+        """One unit vector per text, in order."""
+        return await self._sharing.vectors(texts)
+
+    async def query(self, text: str) -> Vector:
+        return (await self._sharing.vectors([text], question=True))[0]
+
+    async def close(self) -> None:
+        """Give up what is on its way; whoever still waits gets `ModelUnavailable`."""
+        self._sharing.close()
+        for task in self._sending:
+            task.cancel()
+        await asyncio.gather(*self._sending, return_exceptions=True)
+        await self._client.close()
+
+    def _gather(self) -> None:
+        """Send at once when nothing is on its way, all that asked in this turn of the loop; else in a moment."""
+        loop = asyncio.get_running_loop()
+        if not self._sending:
+            loop.call_soon(self._start)
+        elif loop.time() >= self._due:
+            self._due = loop.time() + GATHER_SECONDS
+            loop.call_later(GATHER_SECONDS, self._start)
+
+    def _start(self) -> None:
+        while len(self._sending) < REQUESTS:
+            bulk = sum(batch.bulk for batch in self._sending.values()) < REQUESTS - 1
+            batch = self._sharing.take(REQUEST_TEXTS, REQUEST_CHARS, bulk=bulk)
+            if batch is None:
+                return
+            task = asyncio.get_running_loop().create_task(self._send(batch.texts))
+            self._sending[task] = batch
+            task.add_done_callback(self._finish)
+
+    def _finish(self, task: asyncio.Task[None]) -> None:
+        """What was not foreseen reaches those who wait, too."""
+        texts = self._sending.pop(task).texts
+        if task.cancelled():
+            self._sharing.fail(texts, ModelUnavailable("The request was given up.", model=self._model))
+        elif error := task.exception():
+            self._sharing.fail(texts, error)
+        self._start()
+
+    async def _send(self, texts: list[str]) -> None:
+        try:
+            vectors = await self._request(texts)
+        except (ModelTimeout, ModelRateLimited, ModelUnavailable) as error:
+            self._sharing.fail(texts, error)
+        except ModelError as error:
+            parts = self._sharing.parts(texts)
+            if len(parts) == 1:
+                self._sharing.fail(texts, error)
+                return
+            # One caller's text may be what is wrong: the others asked for nothing bad.
+            for part in parts:
+                await self._send(part)
+        else:
+            self._sharing.done(texts, vectors)
+
+    async def _request(self, texts: Sequence[str]) -> list[Vector]:
+        from muniment.memory.models.openai.client import translated  # noqa: PLC0415 - as above
+
+        with translated(self._model, self._client):
+            # An empty input is refused by the endpoint; a space is not.
+            raw = await self._client.embeddings.with_raw_response.create(
+                model=self._model, input=[text or " " for text in texts], encoding_format="base64"
+            )
+        try:
+            rows = sorted(_Embeddings.model_validate_json(raw.content).data, key=lambda row: row.index)
+            vectors = [_decode(row.embedding) for row in rows]
+        except (ValidationError, binascii.Error, ValueError) as error:
+            raise BadModelAnswer("The embeddings are not in the expected form.", model=self._model) from error
+        self._check(rows, vectors, len(texts))
+        return [_unit(vector) for vector in vectors]
+
+    def _check(self, rows: Sequence[_Embedding], vectors: Sequence[Vector], wanted: int) -> None:
+        if [row.index for row in rows] != list(range(wanted)):
+            raise BadModelAnswer(
+                f"{wanted} texts were sent and {len(rows)} embeddings came back, or not one for each.",
+                model=self._model,
+            )
+        expected = self._dimensions or len(vectors[0])
+        if wrong := [len(vector) for vector in vectors if len(vector) != expected]:
+            raise BadModelAnswer(f"An embedding has {wrong[0]} dimensions instead of {expected}.", model=self._model)
+        if not all(np.isfinite(vector).all() and vector.any() for vector in vectors):
+            raise BadModelAnswer("An embedding is zero or holds something that is not a number.", model=self._model)
+        self._dimensions = expected
+
+
+def _decode(embedding: list[float] | str) -> Vector:
+    """Endpoints are asked for base64 (float32, little-endian); some answer with numbers all the same."""
+    if isinstance(embedding, str):
+        return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float32)
+    return np.array(embedding, dtype=np.float32)

@@ -1,0 +1,111 @@
+"""What a model sees of a person becomes insights: short, in the third person, of low weight, never pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from muniment.memory.domain.ids import TurnId, evolve
+from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.errors import BadExtraction
+from muniment.memory.rules.extraction import repair
+from muniment.memory.rules.extraction.model_answer import Reading
+from muniment.memory.rules.extraction.validate import validate
+from muniment.memory.rules.language.json_finder import find
+from muniment.memory.rules.language.normalize import clean
+
+CATEGORY = "relationship_dynamic"
+INSIGHTS: dict[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["insights"],
+    "properties": {
+        "insights": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["summary", "tags", "importance"],
+                "properties": {
+                    "summary": {"type": "string"},
+                    "tags": {"type": "array", "items": {"type": "string"}},
+                    "importance": {"type": "integer"},
+                },
+            },
+        }
+    },
+}
+_MOST = 3
+_TAGS = 3
+_TAG_CHARS = 40
+_CONFIDENCE = 0.7  # inferred, not said
+
+
+def read(text: str, turns: Sequence[TurnId], *, categories: Collection[str], most: int = 280) -> Reading:
+    """The insights of an answer, at most 3; each rests on `turns`. Raises BadExtraction when the answer is not in form."""
+    found = find(text, "insights")["insights"]
+    if not isinstance(found, list):
+        raise BadExtraction("The model's answer has no list of insights.")
+    candidates: list[Candidate] = []
+    repaired: list[str] = []
+    refused: list[str] = []
+    for raw in found:
+        one, told, reason = _insight(raw if isinstance(raw, dict) else {}, tuple(turns), frozenset(categories), most)
+        if one is None or len(candidates) == _MOST:
+            refused.append(reason or f"more than {_MOST} insights")
+            continue
+        candidates.append(one)
+        repaired += [told] if told else []
+    return Reading(candidates=tuple(candidates), found=len(found), repaired=tuple(repaired), refused=tuple(refused))
+
+
+def snippet(turns: Sequence[Turn], most: int) -> list[dict[str, str]]:
+    """The end of what was said in at most so many characters; the first turn that does not fit loses its beginning."""
+    told: list[dict[str, str]] = []
+    for turn in (one for one in reversed(turns) if one.role in ("user", "assistant")):
+        if most <= 0:
+            break
+        told.append({"role": turn.role, "text": turn.text[-most:]})
+        most -= len(turn.text)
+    return told[::-1]
+
+
+def recent(memories: Sequence[Memory], *, activities: int, facts: int) -> tuple[list[Memory], list[Memory]]:
+    """The latest of what happened and of what was stated, newest first; what strangers wrote shows nothing of a person."""
+    own = sorted((one for one in memories if one.trust in ("user", "agent")), key=lambda one: one.created_at)[::-1]
+    happened = [one for one in own if one.kind == "episodic" or (one.kind == "semantic" and one.category == "activity")]
+    stated = [one for one in own if one.kind == "semantic" and one.category != "activity"]
+    return happened[:activities], stated[:facts]
+
+
+def _insight(
+    raw: dict[str, Any], turns: tuple[TurnId, ...], categories: frozenset[str], most: int
+) -> tuple[Candidate | None, str | None, str | None]:
+    """The candidate and how it was repaired, or the reason of refusal."""
+    said = raw.get("summary")
+    text = " ".join(clean(said).split()).rstrip(".。") if isinstance(said, str) else ""
+    # "I" may be the person or the assistant here.
+    told = text if repair.FIRST.search(text) else repair.wording(text, subject="user", persons=())
+    tags = raw.get("tags")
+    words = [clean(tag).strip()[:_TAG_CHARS] for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+    importance = raw.get("importance")
+    # A semantic text is held to the third person; so is an insight.
+    kept, reason = validate(
+        Candidate(
+            text=told,
+            category=CATEGORY,
+            importance=importance if isinstance(importance, int) and 1 <= importance <= 5 else 2,
+            confidence=_CONFIDENCE,
+            trust="agent",
+            tags=tuple(filter(None, words))[:_TAGS],
+            turns=turns,
+            role="assistant",
+        ),
+        categories=categories,
+        max_chars=most,
+    )
+    if kept is None or repair.pronoun(kept.text):
+        return None, None, reason or "pronoun"
+    why = ["pronoun"] * (told != text) + ["too long"] * (len(told) > most)
+    return evolve(kept, kind="insight"), "; ".join(why) or None, None

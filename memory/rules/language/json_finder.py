@@ -1,0 +1,40 @@
+"""The first JSON object in the text of a model's answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from muniment.memory.errors import BadExtraction
+
+_OBJECTS = 200  # tried as the start of the answer; a text with more of them is no answer
+
+
+def find(text: str, key: str) -> dict[str, Any]:
+    """The first JSON object in a text that has the key: alone, fenced, or among other words.
+
+    Raises BadExtraction when there is none."""
+    some = False
+    for one in _objects(text):
+        if key in one:
+            return one
+        some = True
+    raise BadExtraction(
+        f"The model's answer has no {key!r}." if some else "The model's answer holds no whole JSON object."
+    )
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    decoder = json.JSONDecoder(strict=False)
+    at = text.find("{")
+    for _ in range(_OBJECTS):
+        if at < 0:
+            return
+        try:
+            found, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            end = at + 1
+        else:
+            yield found
+        at = text.find("{", end)

@@ -1,0 +1,39 @@
+"""The characters of a text: what is normalised before anything else reads it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from muniment.memory.rules.language.lazy_regex import late
+
+_PAIR = late("[\ud800-\udbff][\udc00-\udfff]")
+_SURROGATE = late("[\ud800-\udfff]")
+_NEWLINE = late("\r\n?|\x85")
+# Controls say nothing to a reader; the bidi overrides make a text look different from what it says.
+_DROPPED = [*range(0x01, 0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+_TABLE: dict[int, str | None] = {
+    **dict.fromkeys(_DROPPED),
+    0x00: "\ufffd",
+    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b"), "'"),
+    **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f"), '"'),
+}
+
+
+def _join(pair: re.Match[str]) -> str:
+    return pair.group().encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+def clean(text: str) -> str:
+    """NFC, straight quotes, one kind of line end; NUL and lone surrogates become U+FFFD; other controls go."""
+    return unicodedata.normalize("NFC", _NEWLINE.sub("\n", whole(text)).translate(_TABLE))
+
+
+def whole(text: str) -> str:
+    """A text that can be sent: halves of a character are joined, or where the other one is missing become U+FFFD."""
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", _PAIR.sub(_join, text))
+
+
+def vocabulary(words: str) -> frozenset[str]:
+    """The words of a list that is written as prose."""
+    return frozenset(words.split())

@@ -1,0 +1,87 @@
+"""The numbers that a text may mean: as digits, as English words, as Chinese numerals, and scaled."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator
+
+from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.language.lazy_regex import late
+
+_DIGITS = late(r"\d+(?:[.,]\d+)*")
+_SMALL = {
+    name: n
+    for n, names in enumerate([
+        "zero/no", "one/a/an/once/first/single", "two/twice/second/couple/both/pair", "three/third/triple", "four/fourth",
+        "five/fifth", "six/sixth", "seven/seventh", "eight/eighth", "nine/ninth", "ten/tenth", "eleven/eleventh",
+        "twelve/twelfth/dozen", "thirteen/thirteenth", "fourteen/fourteenth", "fifteen/fifteenth", "sixteen/sixteenth",
+        "seventeen/seventeenth", "eighteen/eighteenth", "nineteen/nineteenth",
+    ])
+    for name in names.split("/")
+}  # fmt: skip
+_TENS = {name: n * 10 for n, name in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)}  # fmt: skip
+_UNITS = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_WORD = late(r"[a-z]+")
+_CHINESE = late(r"[零〇一二两三四五六七八九十百千万亿]+")
+_FIGURES = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_SMALL_ZH = {"十": 10, "百": 100, "千": 1_000}
+_LARGE_ZH = {"万": 10_000, "亿": 100_000_000}
+_SCALES = (10, 100, 1_000, 10_000, 1_000_000)  # "5k", "3 万", "1.8 million"
+_MOST = 200  # of one text: what has more is a table, and every sum of it would be a lie
+
+
+def digits(text: str) -> set[float]:
+    """The numbers that are written as digits; a thing like a version or an address is none."""
+    found = _DIGITS.findall(unicodedata.normalize("NFKC", text))
+    return {float(one.replace(",", "")) for one in found if one.count(".") < 2}
+
+
+def meant(text: str) -> set[float]:
+    """Every number that the text can mean, read generously: `5k`, `twenty-five`, `一万八`, five in the afternoon."""
+    said = {*digits(text), *_english(words.fold(text)), *_chinese(text)}
+    some = set(sorted(said)[:_MOST])
+    return said | {n * scale for n in some for scale in _SCALES} | {n + 12 for n in some if n < 12}
+
+
+def _english(folded: str) -> Iterator[float]:
+    total = current = 0
+    for word in [*_WORD.findall(folded), ""]:
+        if word in _UNITS:
+            unit = _UNITS[word]
+            current = (current or 1) * unit
+            if unit > 100:
+                total, current = total + current, 0
+        elif word in _TENS or (word in _SMALL and current % 10 == 0 and current % 100 != 10):
+            current += _TENS.get(word, 0) or _SMALL[word]
+        elif word != "and":
+            yield total + current
+            total, current = 0, _SMALL.get(word, 0)
+    if "half" in folded:
+        yield 0.5
+
+
+def _chinese(text: str) -> Iterator[float]:
+    for run in _CHINESE.findall(text):
+        plain = all(c in _FIGURES for c in run)
+        yield int("".join(str(_FIGURES[c]) for c in run)) if plain else _worth(run)
+    if "半" in text:
+        yield 0.5
+
+
+def _worth(run: str) -> float:
+    total = section = figure = 0
+    unit = 1
+    for c in run:
+        if c in _FIGURES:
+            figure = _FIGURES[c]
+            unit = 1 if figure == 0 else unit
+        elif c in _SMALL_ZH:
+            unit = _SMALL_ZH[c]
+            section, figure = section + (figure or 1) * unit, 0
+        else:
+            unit = _LARGE_ZH[c]
+            above = total if unit > _LARGE_ZH["万"] else 0
+            total += (above + section + figure or 1) * unit - above
+            section = figure = 0
+    # The last figure of "一万八" counts thousands.
+    return total + section + figure * (unit // 10 if unit >= 100 else 1)

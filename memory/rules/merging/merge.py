@@ -1,0 +1,392 @@
+"""Merging: a candidate meets what is known and becomes an addition, a merge, a correction, or nothing.
+
+Bands on cosine come from the embedder's profile. A cosine alone never merges: the judge decides, and where the embedder
+is sure (`auto`) it may still only call the same what no guard holds apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence, Set as AbstractSet
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from muniment.memory.config.schema import Profile, Writing
+from muniment.memory.domain.ids import MemoryId, TurnId, Vector, evolve
+from muniment.memory.domain.journal import Action, Band
+from muniment.memory.domain.memory import TRUST_RANK, Fact, Memory, Neighbour
+from muniment.memory.domain.plan import Change, Relation
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Candidate
+from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.merging.judge import attribute, denied, eats_again, judge, one_subject, outlived
+from muniment.memory.rules.merging.wording import Verdict, guarded
+from muniment.memory.rules.statements import predicates
+from muniment.memory.rules.statements.parse import Reading, read
+from muniment.memory.rules.statements.possession import as_user, called
+
+OUTDATED = "said before what is known now"
+LESS_TRUSTED = "contradicts what a more trusted source said"
+_FREE = ("preference", "goal")  # kinds whose predicates say more of the wording than of the fact
+_SAID_TWICE = 0.6  # share of the shorter statement's words that two statements of one turn have in common
+# Share of common words that stands for a cosine where the embedder does not know the script, on the bands' edges.
+_WORDS = Profile(auto=0.9, check=0.5, fallback=0.3, floor=0.0, ceiling=1.0, scripts=("latin", "cjk"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incoming:
+    """A candidate with its vector, its neighbours, and the id it gets if it is new."""
+
+    candidate: Candidate
+    vector: Vector
+    near: tuple[Neighbour, ...]
+    id: MemoryId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """What the candidates come to: changes in order, edges between memories that are alike, and reasons of refusal."""
+
+    changes: tuple[Change, ...]
+    relations: tuple[Relation, ...]
+    refused: tuple[str, ...] = ()
+
+
+def merge(
+    incoming: Sequence[Incoming], *, scope: Scope, at: datetime, profile: Profile, writing: Writing, apart: bool = False
+) -> Merged:
+    """Decide every candidate in order; a later one sees what the earlier ones of the same write came to: one change of each
+    memory, or with `apart` as many as if each were a write by itself. A pending candidate touches nothing that is active: it
+    waits beside it, once."""
+    changes: dict[MemoryId, Change] = {}
+    every: list[Change] = []
+    relations: dict[tuple[MemoryId, MemoryId], Relation] = {}
+    refused: list[str] = []
+    for one in incoming:
+        near = _current(one, changes)[: writing.neighbours if apart else None]
+        change = _decide(one, near, scope, at, profile, writing)
+        if isinstance(change, str):
+            refused.append(change)
+        elif change is not None:
+            every.append(change)
+            if not apart and (earlier := changes.get(change.after.id)):
+                change = evolve(change, action=earlier.action, before=earlier.before)
+            changes[change.after.id] = change
+            for edge in _edges(change.after, near, writing.link_min, profile):
+                relations[edge.a, edge.b] = edge
+    done = tuple(every if apart else changes.values())
+    return Merged(changes=done, relations=tuple(relations.values()), refused=tuple(refused))
+
+
+def _edges(new: Memory, near: Sequence[Neighbour], link_min: float, profile: Profile) -> Iterator[Relation]:
+    for sim, its in ((one.sim, one.memory) for one in near):
+        if sim >= link_min and its.id != new.id and words.legible(profile.scripts, new.text, its.text):
+            low, high = sorted((new.id, its.id))
+            yield Relation(a=low, b=high, strength=min(1.0, round(sim, 4)))
+
+
+def band_of(sim: float, profile: Profile) -> Band:
+    """The band that a similarity falls in."""
+    if sim >= profile.auto:
+        return "auto"
+    if sim >= profile.check:
+        return "check"
+    return "fallback" if sim >= profile.fallback else "new"
+
+
+def alike(candidate: Candidate, neighbour: Neighbour, profile: Profile) -> tuple[float, Band]:
+    """How near a memory is to a candidate, in [-1, 1], and in which band: the same key is `auto`, whatever the words."""
+    memory = neighbour.memory
+    if candidate.fact is not None and memory.stable_key == candidate.fact.key:
+        return 1.0, "auto"
+    if words.legible(profile.scripts, candidate.text, memory.text):
+        return neighbour.sim, band_of(neighbour.sim, profile)
+    share = _overlap(read(candidate.text), read(memory.text))
+    return share, band_of(share, _WORDS)
+
+
+def _overlap(a: Reading, b: Reading) -> float:
+    """Share of the shorter statement's words that the other has, too."""
+    least = min(len(a.words), len(b.words))
+    return len(a.words & b.words) / least if least else float(a.said == b.said)
+
+
+def _decide(
+    one: Incoming,
+    near: Sequence[Neighbour],
+    scope: Scope,
+    at: datetime,
+    profile: Profile,
+    writing: Writing,
+) -> Change | str | None:
+    """The change that a candidate comes to, the reason of its refusal, or None when it says nothing new."""
+    candidate = one.candidate
+    if candidate.state == "pending":
+        return _waiting(one, near, scope, at)
+    if _told_in_parts(candidate, near):
+        return None
+    said = fresh(candidate, one.id, scope, at)
+    names = called(item.memory.fact for item in near)
+    for memory, sim, band in _in_reach(candidate, said, near, profile, writing):
+        found: Change | str | None = "different"
+        twice = _said_twice(candidate, memory)
+        if memory.updated_at > at and not twice:
+            found = _come_late(one, memory, said, vouched=band == "auto")
+        elif (verdict := "same" if twice else _judged(candidate, memory, names, band)) != "different":
+            others = [item for item in near if item.memory.id != memory.id]
+            found = _meet(one, memory, verdict, band, sim, at)
+            if isinstance(found, Change):
+                found = evolve(found, after=evolve(found.after, stable_key=_key(candidate, memory, others)))
+        if found != "different":
+            return found
+    return _added(one, near, scope, at)
+
+
+def _judged(candidate: Candidate, memory: Memory, names: AbstractSet[str], band: Band) -> Verdict:
+    """What the candidate is beside the memory, where the user may be meant by name."""
+    if names:
+        candidate = evolve(candidate, text=as_user(candidate.text, names))
+        memory = evolve(memory, text=as_user(memory.text, names))
+    return judge(candidate, memory, vouched=band == "auto")
+
+
+def _in_reach(
+    candidate: Candidate, said: Memory, near: Sequence[Neighbour], profile: Profile, writing: Writing
+) -> Iterator[tuple[Memory, float, Band]]:
+    """The memories that the candidate may be about, with their similarity and its band."""
+    stale = said.updated_at - timedelta(days=writing.fallback_days)
+    fallbacks = 0
+    for neighbour in near:
+        memory = neighbour.memory
+        sim, band = alike(candidate, neighbour, profile)
+        late = memory.updated_at > said.updated_at
+        if not (_kin(candidate, memory) or _said_twice(candidate, memory) or (late and _kin(_again(memory), said))):
+            if band == "new" or memory.category != candidate.category:
+                continue
+            if band == "fallback":
+                fallbacks += 1
+                if fallbacks > writing.fallback_neighbours or memory.updated_at < stale:
+                    continue
+        yield memory, sim, band
+
+
+def _waiting(one: Incoming, near: Sequence[Neighbour], scope: Scope, at: datetime) -> Change | None:
+    twin = any(_plain(one.candidate.text) == _plain(item.memory.text) for item in near)
+    return None if twin else _added(one, near, scope, at)
+
+
+def _added(one: Incoming, near: Sequence[Neighbour], scope: Scope, at: datetime) -> Change:
+    """The candidate as a new memory."""
+    best = max((neighbour.sim for neighbour in near), default=None)
+    after = evolve(fresh(one.candidate, one.id, scope, at), stable_key=_free_key(one.candidate, near))
+    return Change(
+        action="ADD",
+        after=after,
+        vector=one.vector,
+        band="new",
+        sim=round(min(best, 1.0), 4) if best is not None else None,
+    )
+
+
+def _again(memory: Memory) -> Candidate:
+    """A known memory as if it were said now."""
+    return Candidate(text=memory.text, category=memory.category, kind=memory.kind, fact=memory.fact,
+                     event_time=memory.event_time, turns=memory.turns)  # fmt: skip
+
+
+def _come_late(one: Incoming, memory: Memory, said: Memory, *, vouched: bool) -> Change | str | None:
+    """What comes of a statement that was made before what is known: a look at a turn may be taken when later turns have
+    had theirs. It takes nothing back; `different` where the two have nothing to do with each other."""
+    verdict = judge(_again(memory), said, vouched=vouched)
+    if verdict != "supersedes":
+        return "different" if verdict == "different" else None
+    text = _renamed(_again(memory), said)
+    if text is None:
+        return OUTDATED
+    after = evolve(memory, text=text, turns=_union(memory.turns, one.candidate.turns))
+    return Change(
+        action="MERGE", after=after, before=memory, vector=one.vector, band="auto", meta={"why": "same", "notes": 2}
+    )
+
+
+def _kin(candidate: Candidate, memory: Memory) -> bool:
+    new, old = candidate.fact, memory.fact
+    if new is None or old is None:
+        return False
+    alike = attribute(new)[1] == attribute(old)[1] and one_subject(candidate, memory)
+    ended = one_subject(candidate, memory) and outlived(candidate, memory)
+    return alike or ended or eats_again(new, old, candidate.text, memory.text)
+
+
+def _said_twice(candidate: Candidate, memory: Memory) -> bool:
+    """Whether both come from one turn and say one thing, as when a model reads what the rules have read before."""
+    if candidate.text == memory.text:
+        return True
+    if not set(candidate.turns) & set(memory.turns):
+        return False
+    new, old = read(candidate.text), read(memory.text)
+    if candidate.fact and memory.fact:
+        if not _overlap(read(candidate.fact.object), read(memory.fact.object)):
+            return False  # what is said of the same person twice in a turn, where one works and as what
+        if _one_thing(candidate.fact, memory.fact):
+            return True
+    return _overlap(new, old) >= _SAID_TWICE and not guarded(new, old) and judge(candidate, memory) != "supersedes"
+
+
+def _one_thing(new: Fact, old: Fact) -> bool:
+    """Whether two facts of a turn are one by subject, kind and value, though filed under two predicates of which one may
+    be anything: who drinks only tea prefers it."""
+    if (new.kind, new.subject.casefold()) != (old.kind, old.subject.casefold()) or denied(new) != denied(old):
+        return False
+    free = new.kind in _FREE or any(predicates.name(one.kind, one.predicate).single is None for one in (new, old))
+    a, b = read(new.object), read(old.object)
+    return free and bool(a.words) and a.words == b.words and a.figures == b.figures
+
+
+def _told_in_parts(candidate: Candidate, near: Sequence[Neighbour]) -> bool:
+    """Whether several memories of the candidate's turn say together what it says at once."""
+    if candidate.fact is None:
+        return False
+    some = [
+        read(one.memory.fact.object)
+        for one in near
+        if one.memory.fact
+        and set(candidate.turns) & set(one.memory.turns)
+        and attribute(candidate.fact) == attribute(one.memory.fact)
+        and denied(candidate.fact) == denied(one.memory.fact)
+    ]
+    new = read(candidate.fact.object)
+    known = frozenset[str]().union(*(one.words | one.figures for one in some))
+    return len(some) > 1 and new.words | new.figures <= known
+
+
+def _free_key(candidate: Candidate, near: Sequence[Neighbour]) -> str | None:
+    """The candidate's key, or a longer one where another memory has it: what happened twice, or a value that is denied
+    beside one that holds."""
+    if candidate.fact is None or candidate.state == "pending":
+        return None
+    taken = {one.memory.stable_key for one in near if one.memory.state == "active"}
+    key = candidate.fact.key
+    if key in taken:
+        when = candidate.event_time.date().isoformat() if candidate.event_time else "-"
+        key = f"{candidate.fact.attribute}{words.fold(candidate.fact.object)}|{when}"
+    return key if key not in taken else None
+
+
+def _meet(one: Incoming, memory: Memory, verdict: Verdict, band: Band, sim: float, at: datetime) -> Change | str | None:
+    """The change to a known memory, the reason of refusal, or None when it says nothing that is not known."""
+    candidate = one.candidate
+    if TRUST_RANK[candidate.trust] < TRUST_RANK[memory.trust]:
+        return LESS_TRUSTED if verdict == "supersedes" else None
+    if verdict == "same" and _known(candidate, memory):
+        return None
+    action: Action = "UPDATE" if verdict == "supersedes" else "MERGE"
+    meta = {"why": verdict} | ({"notes": 2} if verdict == "same" else {})
+    # The newer words win also where they say less: a correction is never lost for being shorter.
+    after = evolve(
+        memory,
+        text=_renamed(candidate, memory) or candidate.text,
+        fact=candidate.fact or memory.fact,
+        importance=max(candidate.importance, memory.importance),
+        confidence=candidate.confidence,
+        trust=candidate.trust,
+        pinned=memory.pinned or candidate.pinned,
+        event_time=candidate.event_time or (memory.event_time if verdict == "same" else None),
+        updated_at=max(at, memory.updated_at),
+        context=candidate.context or memory.context,
+        turns=_union(memory.turns, candidate.turns),
+        tags=tuple(dict.fromkeys(memory.tags + candidate.tags)),
+    )
+    return Change(
+        action=action, after=after, before=memory, vector=one.vector, band=band, sim=round(min(sim, 1.0), 4), meta=meta
+    )
+
+
+def _renamed(candidate: Candidate, memory: Memory) -> str | None:
+    """What is known of a person, under the right name, when all that the candidate says is what the name is: it would
+    be lost with the wrong one."""
+    said, known = read(candidate.text), read(memory.text)
+    fact = candidate.fact
+    if fact is None or fact.persons != (fact.object,) or not said.retracted or not known.words - said.words:
+        return None
+    names = re.findall(rf"\b[{words.UPPER}][\w-]*", memory.text)
+    wrong = [one for one in names if read(f"the {one}").words == said.retracted]
+    if len(set(wrong)) != 1 or not known.words - said.words - said.retracted:
+        return None
+    return re.sub(rf"\b{re.escape(wrong[0])}\b", lambda _: fact.object, memory.text)
+
+
+def _key(candidate: Candidate, memory: Memory, others: Sequence[Neighbour]) -> str | None:
+    """A memory whose key was made longer to be its own keeps it as long as it is about the same."""
+    if candidate.fact is None or (memory.fact is not None and memory.fact.key == candidate.fact.key):
+        return memory.stable_key
+    return _free_key(candidate, others)
+
+
+def _known(candidate: Candidate, memory: Memory) -> bool:
+    """Whether the memory says all that the candidate says."""
+    if candidate.event_time not in (None, memory.event_time):
+        return False
+    new, old = read(candidate.text), read(memory.text)
+    if new.figures <= old.figures and new.words <= old.words:
+        return True
+    # Of two readings of one turn the one with more in it stays: neither is a later word on the matter.
+    return bool(set(candidate.turns) & set(memory.turns)) and bool(
+        (old.names | old.figures) - new.names - new.figures - set(new.said) or len(new.words) < len(old.words)
+    )
+
+
+def fresh(candidate: Candidate, id_: MemoryId, scope: Scope, at: datetime) -> Memory:
+    """A candidate as a new memory."""
+    return Memory(
+        id=id_,
+        kind=candidate.kind,
+        category=candidate.category,
+        text=candidate.text,
+        fact=candidate.fact,
+        stable_key=candidate.fact.key if candidate.fact else None,
+        importance=candidate.importance,
+        confidence=candidate.confidence,
+        trust=candidate.trust,
+        pinned=candidate.pinned,
+        state=candidate.state,
+        tags=candidate.tags,
+        agent_id=scope.agent,
+        run_id=scope.run,
+        actor_id=candidate.actor or scope.actor,
+        role=candidate.role,
+        session_id=scope.session,
+        thread_id=scope.thread,
+        event_time=candidate.event_time,
+        created_at=at,
+        updated_at=at,
+        context=candidate.context,
+        turns=candidate.turns,
+    )
+
+
+def _current(one: Incoming, changes: dict[MemoryId, Change]) -> list[Neighbour]:
+    """The neighbours as this write leaves them, with what it added, the same key first, then the closest.
+
+    What is pending meets only what is pending, and what is active only what is active."""
+    near = {item.memory.id: item for item in one.near}
+    for id_, change in changes.items():
+        known = near.get(id_)
+        sim = float(one.vector @ change.vector) if change.vector is not None else 0.0
+        if change.after.kind == one.candidate.kind:
+            near[id_] = Neighbour(memory=change.after, sim=max(sim, known.sim if known else 0.0))
+    key = one.candidate.fact.key if one.candidate.fact else None
+    here = [item for item in near.values() if item.memory.state == one.candidate.state]
+    return sorted(here, key=lambda item: (key is None or item.memory.stable_key != key, -item.sim))
+
+
+def negated(text: str) -> bool:
+    """Whether the text denies something."""
+    return read(text).denied
+
+
+def _plain(text: str) -> str:
+    return " ".join(words.fold(text).split()).rstrip(".。")
+
+
+def _union(a: tuple[TurnId, ...], b: tuple[TurnId, ...]) -> tuple[TurnId, ...]:
+    return tuple(dict.fromkeys(a + b))

@@ -1,0 +1,59 @@
+"""What a request to a model costs: estimated before it is sent, high rather than low, and counted after."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from muniment.memory.config.schema import Price
+from muniment.memory.domain.ids import evolve
+from muniment.memory.domain.usage import Charge, Purpose
+from muniment.memory.errors import ModelError, ModelRateLimited, ModelTimeout, MunimentError
+from muniment.memory.rules.retrieval import token_count as tokens
+
+_PER_TEXT = 8  # what a provider adds to a message or a tool
+_PER_REQUEST = 8
+_MOST = 1_000_000_000  # tokens; no request has so many
+
+
+def estimate(purpose: Purpose, model: str, texts: Sequence[str], answer: int, prices: Mapping[str, Price]) -> Charge:
+    """What a request with these texts (messages, tools, form) may cost when its answer has at most `answer` tokens."""
+    asked = _PER_REQUEST + sum(tokens.count(text) + _PER_TEXT for text in texts)
+    return charge(purpose, model, asked, answer, prices)
+
+
+def charge(purpose: Purpose, model: str, input_tokens: int, output_tokens: int, prices: Mapping[str, Price]) -> Charge:
+    """What so many tokens cost, in millionths of the currency, begun ones included; a model without a price costs none."""
+    price = prices.get(model)
+    # A price is per million tokens, and a micro is a millionth: the two cancel out.
+    money = input_tokens * price.input + output_tokens * price.output if price else 0.0
+    return Charge(
+        purpose=purpose,
+        model=model,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        micros=-int(-money // 1),
+    )
+
+
+def together(one: Charge, other: Charge) -> Charge:
+    """Two charges of one purpose and model as one."""
+    return evolve(
+        one,
+        input_tokens=one.input_tokens + other.input_tokens,
+        output_tokens=one.output_tokens + other.output_tokens,
+        micros=one.micros + other.micros,
+    )
+
+
+def credible(input_tokens: int, output_tokens: int) -> bool:
+    """Whether an endpoint's own count can be true. One that tells of nothing has not counted."""
+    return 0 <= input_tokens < _MOST and 0 <= output_tokens < _MOST and input_tokens + output_tokens > 0
+
+
+def unbilled(error: MunimentError) -> bool:
+    """Whether a failed request has surely cost nothing: it was never sent, or the endpoint refused to work on it.
+
+    One that timed out, was cut off, or brought an answer that cannot be used, may be billed."""
+    if not isinstance(error, ModelError) or isinstance(error, ModelRateLimited) or error.data.get("sent") is False:
+        return True
+    return isinstance(error.data.get("status"), int) and not isinstance(error, ModelTimeout)

@@ -1,0 +1,91 @@
+"""What is forgotten by itself, and when: what nobody has touched for long and does not matter much."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import datetime, timedelta
+from hashlib import blake2b
+from typing import Any
+
+from muniment.memory.config.schema import Category, Forgetting, Ledger
+from muniment.memory.domain.maintenance import Terms
+from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.scope import Scope
+
+_LASTING = 5  # the importance that does not fade
+_MOST_DAYS = 36_500  # longer is as good as for ever, and no calculation with it leaves the calendar
+
+
+def terms(forgetting: Forgetting, ledger: Ledger, categories: Mapping[str, Category]) -> Terms:
+    """The settings as the store and the rule take them. What is always in context is never forgotten."""
+    days: dict[str, int | None] = {
+        name: None if one.context == "all" else forgetting.categories.get(name, forgetting.untouched_days)
+        for name, one in categories.items()
+    }
+    return Terms(
+        untouched_days=min(forgetting.untouched_days, _MOST_DAYS),
+        categories=_bounded(days),
+        importance_below=forgetting.importance_below,
+        fade_days=min(forgetting.fade_days, _MOST_DAYS),
+        scopes=_bounded(forgetting.scopes),
+        turns=timedelta(days=min(ledger.retention_days, _MOST_DAYS)),
+        events=timedelta(days=min(ledger.events_days, _MOST_DAYS)),
+    )
+
+
+def mark(terms: Terms) -> str:
+    """Tells these terms from others, in every process."""
+    values = (getattr(terms, one.name) for one in fields(terms))
+    told = [sorted(one.items()) if isinstance(one, Mapping) else one for one in values]
+    return blake2b(repr(told).encode(), digest_size=8).hexdigest()
+
+
+def of_scope(terms: Terms, kind: str, name: str | None) -> int | None:
+    """The days of a scope: its own by name, else those of its kind; None for none, or where there is no such scope."""
+    return None if name is None else terms.scopes.get(f"{kind}:{name}", terms.scopes.get(kind))
+
+
+def _bounded(days: Mapping[str, int | None]) -> dict[str, int | None]:
+    return {name: None if one is None else min(one, _MOST_DAYS) for name, one in days.items()}
+
+
+def touched(memory: Memory) -> datetime:
+    """When the memory was last changed or retrieved; what was so long ago may have been told today."""
+    return max(memory.created_at, memory.updated_at, memory.last_accessed_at or memory.updated_at)
+
+
+def lasts(scope: Scope, memory: Memory, terms: Terms) -> timedelta | None:
+    """How long after the last touch a memory of this space is forgotten; None for never.
+
+    The scopes that it belongs to decide, of several the one with the fewest days, else its importance: it counts one less
+    for every `fade_days`, but never less than 1; the highest does not fade."""
+    untouched = terms.categories.get(memory.category, terms.untouched_days)
+    if memory.state != "active" or memory.pinned or untouched is None:
+        return None
+    days = _scoped(scope, memory, terms)
+    below = terms.importance_below
+    if days is None and below > 1 and (memory.importance < _LASTING or below > _LASTING):
+        days = max(untouched, max(0, memory.importance - below + 1) * terms.fade_days)
+    return None if days is None else timedelta(days=days)
+
+
+def _scoped(scope: Scope, memory: Memory, terms: Terms) -> int | None:
+    days = (
+        of_scope(terms, scope.owner_type, scope.owner),
+        of_scope(terms, "agent", memory.agent_id),
+        of_scope(terms, "session", memory.session_id),
+        of_scope(terms, "run", memory.run_id),
+    )
+    return min((one for one in days if one is not None), default=None)
+
+
+def forgettable(scope: Scope, memory: Memory, terms: Terms, now: datetime) -> bool:
+    """Whether a memory of this space is to be forgotten now."""
+    lasting = lasts(scope, memory, terms)
+    return lasting is not None and now - touched(memory) >= lasting
+
+
+def reason(memory: Memory, now: datetime) -> dict[str, Any]:
+    """What the journal says of it: whole days without a touch."""
+    return {"why": "untouched", "days": (now - touched(memory)).days}

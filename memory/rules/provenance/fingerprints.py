@@ -1,0 +1,71 @@
+"""What memory put before a model, as hashes: a reply that repeats it is no evidence of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+
+from muniment.memory.domain.turn import Candidate, Turn
+from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.provenance.quoted import parts
+
+_LONGEST = 3  # words that are hashed together; of Chinese, pairs of characters
+_MOSTLY = 0.6  # of a statement's sequences, or of its words
+_NEARLY_ALL, _SOME, _MOST_PAIRS = 0.9, 0.3, 0.7
+_MOST = 4_000  # hashes of a turn
+
+
+def prints(texts: Iterable[str]) -> tuple[int, ...]:
+    """The hashes, 63 bits each, of the word sequences of these texts; a line is a text of its own.
+
+    Words of a sequence are in alphabetical order, so that saying it the other way round changes nothing."""
+    found: dict[int, None] = {}
+    for text in texts:
+        for line in text.splitlines():
+            found.update(dict.fromkeys(_of_line(line)))
+    return tuple(found)[:_MOST]
+
+
+@lru_cache(maxsize=4_096)
+def _of_line(line: str) -> tuple[int, ...]:
+    """Kept, because the same memories come before the model again and again."""
+    said = list(words.lexemes(line))
+    return tuple(one for size in range(1, _LONGEST + 1) for one in _sequences(said, size))
+
+
+def repeats(statement: str, recalled: Iterable[int]) -> bool:
+    """Whether most of a statement is among what was recalled: its sequences, or all its words and some of their pairs."""
+    known, own = frozenset(recalled), _by_size(statement)
+    if not own:
+        return False
+    alone, pairs, longest = (len(one & known) / len(one) for one in own)
+    # Of Chinese a word is a pair of characters already, and half of the pairs stand across two words.
+    rearranged = (alone >= _NEARLY_ALL and pairs >= _SOME) or (words.has_cjk(statement) and alone >= _MOST_PAIRS)
+    return longest >= _MOSTLY or rearranged
+
+
+@lru_cache(maxsize=4_096)
+def _by_size(statement: str) -> tuple[frozenset[int], ...]:
+    """The sequences of one word, of two, and of three. Kept, because a statement is looked for in many turns."""
+    said = list(words.lexemes(statement))
+    sizes = (1, 2, _LONGEST) if said else ()
+    return tuple(frozenset(_sequences(said, min(size, len(said)))) for size in sizes)
+
+
+def echoed(candidate: Candidate, turns: Sequence[Turn]) -> bool:
+    """Whether a statement repeats what memory had put before the model in one of these turns, and no person says it.
+
+    A person says it who uses most of its words, in the turns that support it."""
+    recalled = {one for turn in turns for one in turn.recalled}
+    if not recalled or not repeats(candidate.text, recalled):
+        return False
+    said = words.lexeme_set(candidate.text)
+    own = [parts(turn).own for turn in turns if turn.id in candidate.turns]
+    return len(said & words.lexeme_set("\n".join(own))) < _MOSTLY * len(said)
+
+
+def _sequences(said: Sequence[str], size: int) -> Iterator[int]:
+    for start in range(len(said) - size + 1):
+        key = "\x1f".join(sorted(said[start : start + size]))
+        yield int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") >> 1

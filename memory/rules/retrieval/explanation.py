@@ -1,0 +1,59 @@
+"""The words of a verdict: why a memory is not in an answer, in one sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from muniment.memory.domain.query import Ruling
+
+_SAID: Mapping[Ruling, str] = {
+    "in the answer": "It is in the answer, at place {place} of {of}.",
+    "other space or unknown": "No memory of this space has this id: it is of another space, or unknown.",
+    "not yet known": "It was not known yet at revision {as_of}: it came with revision {created}.",
+    "not allowed": "Agent {agent} may not read {category}; it may read {allowed}.",
+    "soft-deleted": "It was forgotten on {since}.",
+    "superseded": "Another memory took its place.",
+    "pending": "It waits for a person's yes.",
+    "rejected": "A person said no to it.",
+    "filtered": "The filter {filter} asks for {wanted}; it has {has}.",
+    "no match": "No channel finds it: {meaning}, and none of its words ({words}) is asked for ({asked}).",
+    "below threshold": "Its relevance is {relevance:.3f}, the threshold is {threshold:.3f}.",
+    "near-duplicate": "It says the same as {twin}, which comes before it: {text}",
+    "category full": "{category} gives {rag_length} memories at most, and so many come before it.",
+    "beyond candidates": "It would come at place {place}, but only the best {candidates} by meaning and words are ranked.",
+    "beyond top_k": "It comes at place {place}, and {top_k} were asked for.",
+    "over budget": "It needs {needed} tokens, and {left} of {budget} were left.",
+}
+
+
+def sentence(reason: Ruling, facts: Mapping[str, Any]) -> str:
+    """The reason with the facts that it rests on, as `Verdict.facts` has them."""
+    told = {name: _shown(value) for name, value in facts.items()}
+    if reason == "soft-deleted" and facts.get("until"):
+        return f"It was forgotten on {told['since']}; it can be restored until {told['until']}."
+    if reason == "superseded" and facts.get("by"):
+        return f"{told['by']} took its place" + (f": {facts['text']}" if "text" in facts else ".")
+    if reason == "below threshold" and facts["relevance"] >= facts["threshold"]:
+        return f"Nothing is relevant: not even the best reaches {facts['gate']:.3f}, and this has {facts['relevance']:.3f}."
+    if reason == "over budget" and facts["needed"] <= facts["left"]:
+        return f"Longer ones before it used up the budget of {facts['budget']} tokens."
+    return _SAID[reason].format(**told, meaning=_meaning(facts))
+
+
+def _meaning(facts: Mapping[str, Any]) -> str:
+    cosine = facts.get("cosine")
+    if cosine is None:
+        return "it has no vector of this embedder"
+    if cosine > facts["floor"]:
+        return "the embedder does not know its script"
+    return f"its cosine is {cosine:.3f}, and meaning counts from {facts['floor']:.3f} on"
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M} UTC"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value)) or "none"
+    return "nothing" if value is None else value

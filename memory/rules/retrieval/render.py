@@ -1,0 +1,125 @@
+"""Rendering: bullets, the delta header, and the profile block."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from muniment.memory.config.schema import Category
+from muniment.memory.domain.consent import Consent
+from muniment.memory.domain.ids import MemoryId, evolve
+from muniment.memory.domain.journal import Delta, Event, JournalEntry
+from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.query import Hit
+from muniment.memory.fence import fence
+from muniment.memory.rules.retrieval import token_count as tokens
+
+_LONGEST = 280
+_SHORTER = (_LONGEST, 140, 70, 35, 17, 8)
+_POINT = 400
+_EVENTS: Mapping[str, Event] = {
+    "ADD": "created",
+    "UPDATE": "updated",
+    "MERGE": "merged",
+    "RESTORE": "restored",
+    "TTL": "soft_deleted",
+}
+
+
+def line(text: str, most: int = _LONGEST) -> str:
+    """A text on one line, at most `most` characters."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= most else flat[: most - 1] + "…"
+
+
+def bullet(hit: Hit) -> str:
+    """`[category] text` (S-60)."""
+    return f"[{hit.memory.category}] {hit.memory.text}"
+
+
+def point(hit: Hit) -> str:
+    """A hit as a line of the block before a model."""
+    return f"- {line(bullet(hit), _POINT)}"
+
+
+def event(entry: JournalEntry) -> Event:
+    """What a line of the journal is called in the change log."""
+    if entry.action == "DELETE":
+        return "deleted" if "hard" in entry.meta else "soft_deleted"
+    return _EVENTS[entry.action]
+
+
+def header(delta: Delta, categories: Mapping[str, Category], most: int, longest: int = _LONGEST) -> str:
+    """The delta header: `Memory updates since rev {X}:` and at most `most` bullets, each with at most `longest` characters
+    of a text; empty without changes (S-9..S-13)."""
+    told = sorted(_net(delta.entries), key=lambda pair: (-pair[1].pinned, -pair[1].importance, -pair[1].rev))[:most]
+    if not told:
+        return ""
+    bullets = [_change(name, entry, categories, longest) for name, entry in told]
+    return "\n".join([f"Memory updates since rev {delta.since}:", *bullets])
+
+
+def stable(memories: Sequence[Memory], profile: Sequence[Consent] = ()) -> str:
+    """The lasting part of the context, the approved fields of the profile first; the same text while those stay the same."""
+    fields = [f"- {one.field}: {line(one.value)}" for one in profile]
+    return "\n".join([*fields, *(f"- [{one.category}] {line(one.text)}" for one in memories)])
+
+
+def _net(entries: Sequence[JournalEntry]) -> list[tuple[Event, JournalEntry]]:
+    """One change for each memory: what all its changes come to. Made and gone again is nothing, and so is what gave way to
+    another memory, whose line tells of both; so is what a run did and its undoing took back."""
+    first: dict[MemoryId, Event] = {}
+    last: dict[MemoryId, JournalEntry] = {}
+    begun: dict[MemoryId, dict[str, Any]] = {}
+    for entry in entries:
+        begun.setdefault(entry.memory_id, entry.meta)
+        first.setdefault(entry.memory_id, _event(entry))
+        last[entry.memory_id] = entry if "from" not in entry.meta else _with_notes(entry, last.get(entry.memory_id))
+    told: list[tuple[Event, JournalEntry]] = []
+    for id_, entry in last.items():
+        name = _event(entry)
+        gone = name in ("deleted", "soft_deleted")
+        if "into" in entry.meta or "stayed" in entry.meta or entry.meta.get("undo", entry) == begun[id_].get("run"):
+            continue
+        if first[id_] == "created":
+            if not gone:
+                told.append(("created", entry))
+        elif not (first[id_] in ("deleted", "soft_deleted") and name == "restored"):
+            told.append((name, entry))
+    return told
+
+
+def _event(entry: JournalEntry) -> Event:
+    """As `event`; a memory that has taken the place of an outdated one is an update to who reads of it."""
+    taken = "from" in entry.meta and entry.meta.get("why") == "supersedes"
+    return "updated" if taken else event(entry)
+
+
+def _with_notes(entry: JournalEntry, before: JournalEntry | None) -> JournalEntry:
+    """The line of a merge that counts all that was merged into its memory since the thread last looked."""
+    earlier = before.meta.get("notes", 2) if before is not None and "from" in before.meta else 1
+    return evolve(entry, meta=entry.meta | {"notes": earlier + entry.meta.get("notes", 2) - 1})
+
+
+def fitting(delta: Delta, categories: Mapping[str, Category], most: int, budget: int) -> str:
+    """The delta header as long as it fits into a budget of tokens with its fence: texts get shorter first, then bullets
+    fewer."""
+    for count in range(most, 0, -1):
+        for longest in _SHORTER:
+            told = header(delta, categories, count, longest)
+            if tokens.count(fence(told)) <= budget:
+                return told
+    return ""
+
+
+def _change(name: Event, entry: JournalEntry, categories: Mapping[str, Category], longest: int) -> str:
+    category = categories.get(entry.category)
+    label = category.label if category else entry.category
+    text = line(entry.text, longest).rstrip(".")
+    if name == "created":
+        return f"- +created: [{label}] {text} (imp={entry.importance})"
+    if name == "merged":
+        about = line(entry.meta.get("about") or text, longest)
+        return f"- ↔merged: Combined {entry.meta.get('notes', 2)} notes about {about}"
+    mark = {"updated": "↑", "restored": "+"}.get(name, "-")
+    return f"- {mark}{name}: [{label}] {text}"

@@ -1,0 +1,177 @@
+"""What of a person a phrase names without its value: where I live, my wife's name, 我的生日."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from muniment.memory.domain.memory import Fact
+from muniment.memory.domain.turn import Wish
+from muniment.memory.rules.language import chinese_words, english_words
+from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.statements import predicates
+
+_NOUNS: dict[str, str] = {  # predicates -> what is somebody's
+    "lives_in": r"(?:home\s+|current\s+)?(?:city|town|residence|place\s+of\s+residence)",
+    "works_at": r"employer|company|work\s?place|place\s+of\s+work",
+    "works_as": r"job(?:\s+title)?|occupation|profession|trade|line\s+of\s+work",
+    "birthday": r"birthday|birth\s?date|date\s+of\s+birth|day\s+of\s+birth",
+    "born_in": r"birth\s?place|place\s+of\s+birth",
+    "comes_from": r"home\s?town|origins?",
+    "age": r"age",
+    "name preferred_name": r"(?:full\s+|real\s+)?name",
+    "preferred_name": r"nick\s?name|preferred\s+name",
+    "pronouns": r"(?:preferred\s+)?pronouns",
+    "nationality": r"nationality|citizenship",
+    "marital_status": r"(?:marital|relationship)\s+status",
+    "studies": r"major|degree|field\s+of\s+study|studies",
+    "native_language": r"native\s+language|mother\s+tongue|first\s+language",
+    "speaks": r"languages",
+    "diet": r"diet",
+    "allergic_to": r"allerg(?:y|ies)",
+    "intolerant_to": r"(?:food\s+)?intolerances?",
+    "health_condition": r"(?:health|medical)\s+conditions?|illness(?:es)?|diagnos[ie]s",
+    "budget": r"budget",
+}
+_CLAUSES: dict[str, str] = {  # predicates -> what is said of the speaker
+    "lives_in": r"where\s+i(?:'m|\s+am)?\s+(?:live|living|reside|based)|(?:the|what|which)\s+(?:place|city|town|country)\s+i(?:'m|\s+am)?\s+liv(?:e|ing)\s+in",
+    "works_at": r"where\s+i(?:'m|\s+am)?\s+(?:work|working|employed)|(?:who|whom)\s+i(?:'m|\s+am)?\s+work(?:ing)?\s+for|the\s+(?:company|firm|place)\s+i\s+work\s+(?:for|at)",
+    "works_as": r"what\s+i\s+(?:do\s+for\s+(?:a\s+living|work)|work\s+as)",
+    "birthday": r"when\s+i\s+was\s+born|when\s+(?:is\s+)?my\s+birthday(?:\s+is)?",
+    "born_in": r"where\s+i\s+was\s+born",
+    "comes_from": r"where\s+i(?:'m|\s+am)\s+from|where\s+i\s+(?:come\s+from|grew\s+up)",
+    "age": r"how\s+old\s+i(?:'m|\s+am)",
+    "name preferred_name": r"what\s+i(?:'m|\s+am)\s+called",
+    "preferred_name": r"what\s+(?:to|you|you\s+should)\s+call\s+me|how\s+(?:to|you|you\s+should)\s+address\s+me",
+    "studies": r"what\s+i(?:'m|\s+am)?\s+study(?:ing)?",
+    "speaks": r"(?:the|what|which)\s+languages\s+i\s+speak",
+    "allergic_to": r"what\s+i(?:'m|\s+am)\s+allergic\s+to",
+    "intolerant_to": r"what\s+i(?:'m|\s+am)\s+intolerant\s+(?:to|of)",
+}
+_NOUNS_ZH: dict[str, str] = {
+    "lives_in": "居住地|住处|住的(?:地方|城市)|所在(?:地|城市)|城市",
+    "works_at": "公司|单位|工作单位|雇主|东家",
+    "works_as": "工作|职业|职位|岗位",
+    "birthday": "生日|出生日期",
+    "born_in": "出生地",
+    "comes_from": "家乡|老家|籍贯",
+    "age": "年龄|岁数",
+    "name preferred_name": "名字|姓名|全名",
+    "preferred_name": "昵称|称呼|小名",
+    "nationality": "国籍",
+    "marital_status": "婚姻状况",
+    "studies": "专业",
+    "native_language": "母语",
+    "diet": "饮食习惯",
+    "allergic_to": "过敏原|过敏史?",
+    "health_condition": "疾病|病情|健康状况",
+    "budget": "预算",
+}
+_NOW_ZH = "(?:现在|目前|平时)?"
+_CLAUSES_ZH: dict[str, str] = {
+    "lives_in": "住(?:在)?(?:哪里|哪儿|哪|哪个城市|什么地方|何处)",
+    "works_at": "在(?:哪里?|哪儿|哪家公司|什么地方|什么公司)(?:工作|上班)",
+    "works_as": "(?:是)?做什么(?:工作)?的|的工作是什么",
+    "birthday": "(?:是)?(?:什么时候|哪天|哪一天|几月几[号日])(?:出)?生(?:的|日)?|(?:的)?生日是(?:什么时候|哪天|哪一天|几[号日])",
+    "born_in": "(?:是)?在(?:哪里?|哪儿|什么地方)出生(?:的)?|(?:出)?生在(?:哪里?|哪儿)",
+    "comes_from": "(?:是)?来自(?:哪里?|哪儿|什么地方)|是(?:哪里|哪儿)人",
+    "age": "(?:今年)?(?:多大|几岁|多少岁)(?:了)?",
+    "name preferred_name": "(?:的名字)?(?:叫|是)什么(?:名字)?",
+    "studies": "(?:的专业是|学)什么(?:专业)?(?:的)?",
+    "allergic_to": "对什么(?:东西)?过敏",
+}
+_ONE = late(r".*(?:allergy|intolerance|condition|illness|diagnosis)")  # of many that one may have
+_NOW = late(r"\s+(?:right\s+)?(?:now|currently|at\s+the\s+moment|these\s+days)\b")
+_IS = late(
+    r"(?:what|who|when|where)\s+(?P<whose>my\s+.+?)(?:\s+is\s+(?P<called>called|named)|(?:'s\s+name)?\s+(?:is|are))"
+)
+_NAME_OF = late(r"the\s+names?\s+of\s+(?P<whose>my\s+.+)")
+_NAME = late(rf"my\s+(?P<who>children|kids|{english_words.RELATION})(?P<many>s(?='))?(?:'s?)\s+names?")
+_THEIRS = late(rf"my\s+(?P<who>{english_words.RELATION})'s\s+(?P<what>.+)")
+_OWN = late(r"my\s+(?P<what>.+)")
+_CHILD = ("child", "son", "daughter")
+_NAME_ZH = late(
+    rf"我(?:的|家的?)?(?P<who>{chinese_words.RELATION})(?:的(?:名字|姓名)|(?:的名字)?叫什么(?:名字)?|(?:的名字)?是谁)"
+)
+_THEIRS_ZH = late(rf"我(?:的|家的?)?(?P<who>{chinese_words.RELATION})(?P<what>.+)")
+
+
+def english(phrase: str) -> Wish | None:
+    """The attribute that an English phrase names, and nothing but that; None where it names none."""
+    said = _NOW.sub("", " ".join(phrase.casefold().split()))
+    for names, pattern in _CLAUSES.items():
+        if re.fullmatch(pattern, said):
+            return _wish(phrase, names)
+    return _whose(phrase, _called(said))
+
+
+def _called(said: str) -> str:
+    """`who my wife is`, `the name of my wife` as `my wife's name`; `what my job is` as `my job`."""
+    if found := _NAME_OF.fullmatch(said):
+        return f"{found['whose']}'s name"
+    if not (found := _IS.fullmatch(said)):
+        return said
+    whose = found["whose"]
+    named = found["called"] or said.startswith("who") or "'s name" in said
+    return f"{whose}'s name" if named and re.fullmatch(rf"my\s+{english_words.RELATION}", whose) else whose
+
+
+def _whose(phrase: str, said: str) -> Wish | None:
+    if found := _NAME.fullmatch(said):
+        return _relative(phrase, found["who"], many=bool(found["many"]) or found["who"] in ("children", "kids"))
+    if found := _THEIRS.fullmatch(said):
+        names, one = _noun(_NOUNS, found["what"]), predicates.relative(found["who"])
+        return _wish(phrase, names, subject=one) if names else None
+    if (found := _OWN.fullmatch(said)) and (names := _noun(_NOUNS, found["what"])):
+        return _wish(phrase, names, alone=bool(_ONE.fullmatch(found["what"])), told=f"the user's {found['what']}")
+    return None
+
+
+def _relative(phrase: str, who: str, *, many: bool) -> Wish:
+    """The name of somebody whom the speaker has one or several of. Which of several is told by the word alone."""
+    if who in ("children", "kids"):
+        return _wish(phrase, " ".join(_CHILD), told=f"the user's {who}")
+    related = english_words.RELATIONS[who if who in english_words.RELATIONS else who.rsplit(maxsplit=1)[-1]]
+    one = related in english_words.ONE_AT_A_TIME
+    return _wish(phrase, related, word="" if one else who, alone=not one and not many, told=f"the user's {who}'s name")
+
+
+def chinese(phrase: str) -> Wish | None:
+    """The attribute that a Chinese phrase names, and nothing but that; None where it names none."""
+    if found := _NAME_ZH.fullmatch(phrase):
+        related, _ = chinese_words.RELATIONS[found["who"]]
+        one = related in chinese_words.ONE_AT_A_TIME
+        return _wish(
+            phrase,
+            " ".join(_CHILD) if related == "child" else related,
+            word="" if one or related == "child" else found["who"],
+            alone=not one and related != "child",
+        )
+    if found := _THEIRS_ZH.fullmatch(phrase):
+        names = _said_zh(found["what"])
+        return _wish(phrase, names, subject=predicates.relative(found["who"])) if names else None
+    names = _said_zh(phrase[1:]) if phrase.startswith("我") else ""
+    return _wish(phrase, names, told=f"用户{phrase[1:]}") if names else None
+
+
+def _said_zh(rest: str) -> str:
+    """The predicates of what follows the one who is meant."""
+    noun = _noun(_NOUNS_ZH, rest.removeprefix("的"))
+    return noun or next((names for names, one in _CLAUSES_ZH.items() if re.fullmatch(_NOW_ZH + f"(?:{one})", rest)), "")
+
+
+def _noun(nouns: dict[str, str], said: str) -> str:
+    return next((names for names, one in nouns.items() if re.fullmatch(one, said)), "")
+
+
+def _wish(
+    phrase: str, names: str, *, subject: str = predicates.USER, word: str = "", alone: bool = False, told: str = ""
+) -> Wish:
+    return Wish(said=phrase, words=phrase, keys=tuple(_keys(names, subject)), word=word, alone=alone, told=told)
+
+
+def _keys(names: str, subject: str) -> Iterator[str]:
+    """The starts of the stable keys under which these predicates of somebody are kept."""
+    for one in names.split():
+        kind = predicates.name("note", one, subject).kind
+        yield Fact(kind=kind, predicate=one, object="", subject=subject).attribute

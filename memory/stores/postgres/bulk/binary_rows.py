@@ -1,0 +1,113 @@
+"""Cells, rows and arrays of rows as Postgres sends them itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from itertools import chain
+from struct import Struct, pack
+from typing import Any
+
+from psycopg.adapt import Buffer, Dumper
+from psycopg.pq import Format
+
+from muniment.memory.stores.postgres.connection.pool import Connection
+
+SIZE = Struct(">i").pack
+NULL, ID, TIME = SIZE(-1), SIZE(16), SIZE(8)  # the size that stands before a cell
+OF_TEXT, OF_UUID, OF_BIGINT = 25, 2950, 20  # type oids, the same in every database
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+_LONG = Struct(">q").pack
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A table's row type: where its columns are, and what stands before each of them."""
+
+    array: bytes  # what stands before the rows of an array, its length left out
+    places: dict[str, int]
+    types: dict[str, int]
+    heads: tuple[bytes, ...]
+    nulls: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, columns: Sequence[Mapping[str, Any]]) -> Shape:
+        """From the catalogue: each column's `name` and `type`, and the `row` type that they make."""
+        heads = tuple(pack(">I", column["type"]) for column in columns)
+        return cls(
+            array=pack(">iiI", 1, 0, columns[0]["row"]),
+            places={column["name"]: n for n, column in enumerate(columns, 1)},
+            types={column["name"]: column["type"] for column in columns},
+            heads=(b"", *heads),
+            nulls=(SIZE(len(columns)), *(head + b"\xff\xff\xff\xff" for head in heads)),
+        )
+
+    def frame(self, values: Mapping[str, bytes], own: Sequence[str]) -> tuple[bytes, ...]:
+        """A row without the cells of its `own` columns, which are named in their order: what stands before each, and the rest."""
+        cells, places = self._cells(values), [self.places[name] for name in own]
+        starts = [0, *(place + 1 for place in places)]
+        before = [
+            b"".join(cells[start:place]) + self.heads[place] for start, place in zip(starts, places, strict=False)
+        ]
+        return (*before, b"".join(cells[starts[-1] :]))
+
+    def _cells(self, values: Mapping[str, bytes]) -> list[bytes]:
+        cells = list(self.nulls)
+        for name, value in values.items():
+            place = self.places[name]
+            cells[place] = self.heads[place] + sized(value)
+        return cells
+
+    def rows(self, found: Sequence[bytes]) -> Rows:
+        """Rows as one parameter."""
+        return Rows(self.array + pack(">ii", len(found), 1) + b"".join(found))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """An array of rows, packed."""
+
+    packed: bytes
+
+
+class _Dumper(Dumper):
+    """Gives the driver what is packed already."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: Rows) -> Buffer | None:
+        return obj.packed
+
+
+def carrying(conn: Connection) -> Any:
+    """A cursor that takes `Rows`."""
+    cursor = conn.cursor()
+    cursor.adapters.register_dumper(Rows, _Dumper)
+    return cursor
+
+
+def filled(frame: Sequence[bytes], own: Sequence[bytes]) -> bytes:
+    """A row of its frame and the cells of its own, with its length."""
+    found = b"".join(chain.from_iterable(zip(frame, own, strict=False))) + frame[-1]
+    return SIZE(len(found)) + found
+
+
+def sized(value: bytes) -> bytes:
+    """A cell with its size."""
+    return SIZE(len(value)) + value
+
+
+@lru_cache(maxsize=1_024)
+def moment(value: datetime) -> bytes:
+    """A time, which is UTC's where it names no zone."""
+    since = (value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH
+    return _LONG((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
+
+
+def listed(type_: int, cells: Sequence[bytes]) -> bytes:
+    """A list of cells of a type."""
+    if not cells:
+        return pack(">iiI", 0, 0, type_)
+    return pack(">iiIii", 1, 0, type_, len(cells), 1) + b"".join(cells)

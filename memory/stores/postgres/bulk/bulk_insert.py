@@ -1,0 +1,281 @@
+"""New memories in bulk: rows packed as Postgres sends them itself, an array of them as one parameter.
+
+`copy` is refused under row-level security. An array of a table's own row type is read by the same functions and as fast."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from functools import lru_cache
+from itertools import groupby
+from math import isfinite
+from operator import attrgetter, itemgetter
+from struct import Struct, error
+from typing import Any
+from uuid import UUID
+
+from muniment.memory.domain.ids import TurnId, Vector
+from muniment.memory.domain.memory import Fact
+from muniment.memory.domain.plan import Change, Parcel, WritePlan
+from muniment.memory.domain.turn import Turn
+from muniment.memory.errors import BadInput, StoreError
+from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.retrieval import traits
+from muniment.memory.stores.postgres.bulk.binary_rows import (
+    ID,
+    NULL,
+    OF_BIGINT,
+    OF_TEXT,
+    OF_UUID,
+    SIZE,
+    TIME,
+    Shape,
+    carrying,
+    filled,
+    listed,
+    moment,
+    sized,
+)
+from muniment.memory.stores.postgres.connection.errors import translated
+from muniment.memory.stores.postgres.connection.pool import Sessions, one as one_row
+from muniment.memory.stores.postgres.sql import blocks
+
+_BULK, _SWITCH = blocks("bulk"), blocks("switch")
+# What most memories of a write have in common, and the same of turns: packed once for all that have it.
+_SHARED = (
+    "kind", "category", "trust", "state", "agent_id", "run_id", "actor_id", "role", "session_id", "thread_id", "tags",
+    "importance", "pinned", "purge_at", "superseded_by",
+)  # fmt: skip
+_SAID = ("role", "actor", "source", "path", "session", "thread", "tags")
+SEARCHED = ("embedding", "words")
+# What each has of its own, in the order of the table.
+_OWN = (
+    "memory_id", "text", "fact", "stable_key", "confidence", "event_time", "created_at", "updated_at", "context", "turns",
+    *SEARCHED,
+)  # fmt: skip
+_OWN_SAID = ("turn_id", "text", "at", "recalled")
+_FRAMES = 256
+_TABLES = ("memories", "memory_versions", "journal", "turns", "relations")
+_FACT = tuple(Fact.__dataclass_fields__)
+_of_shared, _of_said = attrgetter(*_SHARED), attrgetter(*_SAID)
+_SMALL, _LONG, _REAL = Struct(">h").pack, Struct(">q").pack, Struct(">f").pack
+_VECTOR = Struct(">iHH").pack
+_NUMBER = SIZE(4)
+_JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+STALE = "42804"  # the SQL state of rows that are not as their table is
+
+
+class Shapes:
+    """The tables that are written in bulk."""
+
+    def __init__(self, tables: Mapping[str, Shape], *, model: str) -> None:
+        self.tables, self.memories, self.turns = tables, tables["memories"], tables["turns"]
+        self._model = model.encode()
+        # Typed: 1, 1.0 and True are equal, and only one of them is a number as the table has it.
+        self._frame = lru_cache(maxsize=_FRAMES, typed=True)(self._framed)
+        self._said_frame = lru_cache(maxsize=_FRAMES, typed=True)(self._said_framed)
+
+    def memory(self, change: Change) -> bytes:
+        """The row of a new memory. Raises BadInput for what cannot be one."""
+        after = change.after
+        if change.vector is None or change.before is not None:
+            raise BadInput("only a new memory with its vector is brought")
+        _no_nul((after.text, after.stable_key, after.context))
+        frame = self._frame(*_of_shared(after))
+        fact = None if after.fact is None else b"\x01" + _json({name: getattr(after.fact, name) for name in _FACT})
+        own = (
+            ID + after.id.bytes,
+            sized(after.text.encode()),
+            _maybe(fact),
+            _text(after.stable_key),
+            _NUMBER + _number(_REAL, after.confidence),
+            _time(after.event_time),
+            _time(after.created_at),
+            _time(after.updated_at),
+            _text(after.context),
+            _ids(after.turns),
+            *searched(after.text, after.context, change.vector),
+        )
+        return filled(frame, own)
+
+    def turn(self, turn: Turn) -> bytes:
+        """The row of a turn."""
+        _no_nul((turn.text,))
+        frame = self._said_frame(*_of_said(turn))
+        recalled = listed(OF_BIGINT, [TIME + _number(_LONG, one) for one in turn.recalled])
+        return filled(frame, (ID + turn.id.bytes, sized(turn.text.encode()), _time(turn.at), sized(recalled)))
+
+    def _framed(self, *shared: Any) -> tuple[bytes, ...]:
+        named = dict(zip(_SHARED, shared, strict=True))
+        found = _texts(named) | {
+            "embedding_model": self._model,
+            "importance": _number(_SMALL, named["importance"]),
+            "pinned": b"\x01" if named["pinned"] else b"\x00",
+        }
+        if named["purge_at"] is not None:
+            found["purge_at"] = moment(named["purge_at"])
+        if named["superseded_by"] is not None:
+            found["superseded_by"] = named["superseded_by"].bytes
+        return self.memories.frame(found, _OWN)
+
+    def _said_framed(self, *shared: Any) -> tuple[bytes, ...]:
+        found = _texts(dict(zip(_SAID, shared, strict=True)))
+        named = {
+            {"session": "session_id", "thread": "thread_id"}.get(name, name): value for name, value in found.items()
+        }
+        return self.turns.frame(named, _OWN_SAID)
+
+
+class Bulk(Sessions):
+    """Many new memories in one write."""
+
+    _shapes: Shapes | None = None
+    _apart = False  # as on Citus, which plans no insert inside another statement
+
+    async def pack(self, plan: WritePlan) -> tuple[Parcel, ...]:
+        """See `Store.pack`."""
+        shapes = await self._shaped()
+        said = {turn.id: turn for turn in reversed(plan.turns)}
+        with translated():
+            return tuple(
+                Parcel(
+                    memory=shapes.memory(change),
+                    turns={id_: shapes.turn(said[id_]) for id_ in change.after.turns if id_ in said},
+                )
+                for change in plan.changes
+            )
+
+    async def bring(self, plan: WritePlan, parcels: Sequence[Parcel]) -> int:
+        """See `Store.bring`. Raises BadInput when another active memory has the stable key of one of them."""
+        try:
+            added = await self._bring(plan, parcels)
+        except StoreError as failed:
+            if failed.data.get("constraint") == "memories_by_key":
+                raise BadInput("two memories that say the same, or one that is known already") from None
+            if failed.data.get("sqlstate") == STALE:
+                self._shapes = None
+            raise
+        await self._measure()
+        return added
+
+    async def _measure(self) -> None:
+        with suppress(StoreError):  # what was written is written; autovacuum comes soon
+            async with self._calling() as conn:
+                await conn.execute(_BULK["measure"])
+
+    async def _bring(self, plan: WritePlan, parcels: Sequence[Parcel]) -> int:
+        shapes, scope, new = await self._shaped(), plan.scope, list(parcels)
+        named: dict[str, Any] = {"space": scope.space, "node": plan.node, "thread": scope.thread, "actor": scope.actor}
+        turns = {id_: row for one in reversed(parcels) for id_, row in one.turns.items()}
+        async with self._sending(scope, plan.at) as conn:
+            cursor = carrying(conn)
+            await cursor.execute(_BULK["generic"])
+            locked = await conn.execute(_BULK["lock"], named)
+            await conn.execute(_SWITCH["expect"], {"model": self._model})
+            named["most"] = len(parcels)
+            if turns:
+                consumed = await self._consume(
+                    cursor, named | {"turns": shapes.turns.rows(list(turns.values()))}, len(turns)
+                )
+                if consumed is not None:
+                    known = turns.keys() - consumed
+                    new = [one for one in parcels if not one.turns or not known >= one.turns.keys()]
+            if new:
+                named |= {"expected": one_row(await locked.fetchone())["rev"], "changes": len(new)}
+                await cursor.execute(_BULK["bump"], named)
+                if len(new) < len(parcels):
+                    await cursor.execute(_BULK["fewer"], named)
+                rows = shapes.memories.rows([one.memory for one in new])
+                await self._insert(cursor, named | {"memories": rows})
+        return len(new)
+
+    async def _consume(self, cursor: Any, asked: Mapping[str, Any], said: int) -> Collection[TurnId] | None:
+        """What of the turns was not consumed before; None for all of them."""
+        if not self._apart:
+            await cursor.execute(_BULK["turns"], {**asked, "said": said})
+            consumed: Collection[TurnId] | None = one_row(await cursor.fetchone())["consumed"]
+            return consumed
+        await cursor.execute(_BULK["turns_apart"], asked)
+        return {row["turn_id"] for row in await cursor.fetchall()}
+
+    async def _insert(self, cursor: Any, asked: Mapping[str, Any]) -> None:
+        if not self._apart:
+            await cursor.execute(_BULK["memories"], asked)
+            return
+        await cursor.execute(_BULK["memories_apart"], asked)
+        brought = await cursor.fetchall()
+        columns = {"ids": "memory_id", "revs": "rev", "ats": "created_at"}
+        lists = {name: [row[column] for row in brought] for name, column in columns.items()}
+        await cursor.execute(_BULK["lines_apart"], {**asked, **lists})
+
+    async def _shaped(self) -> Shapes:
+        if self._shapes is None:
+            async with self._calling() as conn:
+                columns = await (await conn.execute(_BULK["shapes"], {"tables": list(_TABLES)})).fetchall()
+                self._apart = one_row(await (await conn.execute(_BULK["apart"])).fetchone())["apart"]
+            found = {table: Shape.of(list(some)) for table, some in groupby(columns, key=itemgetter("table"))}
+            self._shapes = Shapes(found, model=self._model)
+        return self._shapes
+
+
+def searched(text: str, context: str | None, embedding: Vector) -> tuple[bytes, bytes]:
+    """The cells that a search reads, in the order of `SEARCHED`."""
+    places, values = traits.listed(text, context)
+    size, length = len(places), len(embedding)
+    return (
+        _VECTOR(4 + 2 * length, length, 0) + embedding.astype(">f2").tobytes(),
+        _sparse(size)(12 + 8 * size, words.DIMENSIONS, size, 0, *[place - 1 for place in places], *values),
+    )
+
+
+@lru_cache(maxsize=1_024)
+def _sparse(size: int) -> Callable[..., bytes]:
+    return Struct(f">4i{size}i{size}f").pack
+
+
+def _maybe(value: bytes | None) -> bytes:
+    return NULL if value is None else sized(value)
+
+
+def _text(value: str | None) -> bytes:
+    return NULL if value is None else sized(value.encode())
+
+
+def _time(value: datetime | None) -> bytes:
+    return NULL if value is None else TIME + moment(value)
+
+
+def _ids(ids: Sequence[UUID]) -> bytes:
+    return sized(listed(OF_UUID, [ID + one.bytes for one in ids]))
+
+
+def _texts(named: Mapping[str, Any]) -> dict[str, bytes]:
+    """Those of the values that are texts, and the list of tags."""
+    said = {name: value for name, value in named.items() if isinstance(value, str)}
+    _no_nul((*said.values(), *named["tags"]))
+    tags = listed(OF_TEXT, [sized(tag.encode()) for tag in named["tags"]])
+    return {name: value.encode() for name, value in said.items()} | {"tags": tags}
+
+
+def _no_nul(texts: Iterable[str | None]) -> None:
+    if "\0" in "".join(filter(None, texts)):
+        raise BadInput("a name or a text has a NUL")
+
+
+def _number(packer: Any, value: float) -> bytes:
+    try:
+        found: bytes = packer(value)
+    except (error, OverflowError):
+        raise BadInput("a number is too large, or none") from None
+    if not isfinite(value):
+        raise BadInput("a number is none")
+    return found
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return _JSON.encode(value).encode()
+    except ValueError:
+        raise BadInput("a number is none") from None

@@ -1,0 +1,342 @@
+"""Connections to Postgres: a pool in the application's role, and transactions inside one space."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import datetime
+from math import inf
+from time import monotonic
+from typing import Literal, LiteralString
+
+from pgvector.psycopg import register_vector_async
+from psycopg import AsyncConnection, AsyncPipeline, Error, OperationalError
+from psycopg.pq import PipelineStatus, TransactionStatus
+from psycopg.rows import DictRow, dict_row
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from muniment.memory.domain.scope import Scope
+from muniment.memory.errors import StoreDown, StoreError
+from muniment.memory.stores.postgres.connection.errors import translated, wrong_embedder
+from muniment.memory.stores.postgres.connection.keepalive import heeded, silence
+from muniment.memory.stores.postgres.sql import blocks
+
+_WRITE, _READ, _SWITCH, _REACH = blocks("write"), blocks("read"), blocks("switch"), blocks("reach")
+_POOL = 10
+_WAIT_SECONDS = 15.0
+_AHEAD = 2**20  # bytes; the system may allow less
+_BUSY_SECONDS = 10.0
+
+
+class Connection(AsyncConnection[DictRow]):
+    """One whose session is its `own`, or that a pooler hands on after each transaction: then each settles anew."""
+
+    own = True
+    silence: str | None = None  # of its client, in milliseconds, that a transaction may last
+
+
+Pool = AsyncConnectionPool[Connection]
+
+
+class Sessions:
+    """The pool and the ways through it. `address` finds the database, and may start and migrate it."""
+
+    def __init__(self, address: Callable[[], Awaitable[str]], *, model: str) -> None:
+        self._address = address
+        self._model = model
+        self._pool: Pool | None = None
+        self._opening = asyncio.Lock()
+        self._failures = 0
+        self._checked = False
+        self._doubted = -inf  # when a connection broke, and when the last probe began that found the server
+        self._probed = -inf
+        self._returning: set[asyncio.Task[None]] = set()
+
+    async def open(self, *, any_model: bool = False) -> None:
+        """Connect, and refuse a database whose vectors come from another model, unless `any_model`. Once open, see that the
+        server is still there, or there again.
+
+        Raises StoreDown, WrongEmbedder."""
+        failures, known = self._failures, self._pool
+        async with self._opening:
+            if self._pool is None:
+                if self._failures > failures:  # where nothing answers, each would wait behind all that came before it
+                    raise StoreDown("the database cannot be reached")
+                try:
+                    self._pool = await self._opened()
+                except StoreDown:
+                    self._failures += 1
+                    raise
+        if any_model:
+            self._checked = True
+        elif not self._checked:
+            await self._check_embedder()
+        if known is not None:
+            async with self._connected():
+                pass
+
+    async def _opened(self) -> Pool:
+        pool = AsyncConnectionPool(
+            await self._address(),
+            kwargs={"row_factory": dict_row, "autocommit": True},
+            configure=_configure,
+            min_size=1,
+            max_size=_POOL,
+            timeout=_BUSY_SECONDS,
+            open=False,
+            name="muniment",
+            connection_class=Connection,
+        )
+        try:
+            with translated("opening the database"):
+                await pool.open(wait=True, timeout=_WAIT_SECONDS)
+        except BaseException:
+            await pool.close()
+            raise
+        return pool
+
+    async def close(self) -> None:
+        """Let the connections go. The next use opens again."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            await pool.close()
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Connection]:
+        """A connection of the pool. One that breaks is replaced, and makes the next use probe the server: a call that is
+        cancelled twice breaks its own, and those of the others are well."""
+        with translated():
+            pool, conn = await self._taken()
+            try:
+                async with conn:
+                    await _heed_cancellation()
+                    yield conn
+            finally:
+                if conn.broken:
+                    self._doubted = monotonic()
+                await self._give_back(pool, conn)
+
+    async def _taken(self) -> tuple[Pool, Connection]:
+        """A connection that the server has not ended while it lay idle, as it does when it restarts: whoever comes first after
+        that has done nothing yet that could be lost."""
+        began = monotonic()
+        while True:
+            await self._probe(self._doubted)
+            pool = self._pool
+            if pool is None:
+                raise StoreDown("the store is closed")
+            try:
+                conn = await pool.getconn()
+            except PoolTimeout:  # all are in use, or none can be made
+                self._doubted = monotonic()
+                raise
+            if not _ended(conn):
+                return pool, conn
+            await self._give_back(pool, conn)
+            await self._probe(began)
+
+    async def _probe(self, since: float) -> None:
+        """See that the server is there, unless that was seen after `since`. This finds the database anew, and starts the
+        embedded server if that is what died. A server that is not there closes the pool; a probe that is cancelled leaves
+        it to the next use. No connection is held meanwhile.
+
+        Raises StoreDown."""
+        if self._probed >= since:
+            return
+        failures = self._failures
+        async with self._opening:
+            pool, began = self._pool, monotonic()
+            if pool is None or self._probed >= since:
+                return
+            if self._failures > failures:
+                raise StoreDown("the database cannot be reached")
+            try:
+                if await self._address() != pool.conninfo:
+                    await self.close()
+                    self._pool = await self._opened()
+            except StoreDown:
+                self._failures += 1
+                if self._pool is pool:
+                    await self.close()
+                raise
+            self._probed = began
+
+    async def _give_back(self, pool: Pool, conn: Connection) -> None:
+        """Return a connection in a task of its own: a cancellation in the midst would lose it for good."""
+        returning = asyncio.create_task(_returned(pool, conn))
+        self._returning.add(returning)
+        returning.add_done_callback(self._returning.discard)
+        await asyncio.shield(returning)
+
+    @asynccontextmanager
+    async def _reading(self, scope: Scope, allowed: frozenset[str] | None) -> AsyncIterator[Connection]:
+        """One snapshot of one space; with an allowlist row-level security hides every other category."""
+        await self._ready()
+        entered = {"space": scope.space, "allowed": sorted(allowed) if allowed is not None else None}
+        async with self._connected() as conn, _sent(conn, "snapshot"):
+            await conn.execute(_READ["enter"], entered)
+            yield conn
+
+    @asynccontextmanager
+    async def _writing(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
+        """One transaction in one space, which is founded when `found_at` is given."""
+        await self._ready()
+        async with self._connected() as conn, conn.transaction():
+            async with conn.pipeline():
+                await _settled(conn)
+                await _enter(conn, scope, found_at)
+            yield conn
+
+    @asynccontextmanager
+    async def _sending(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
+        """As `_writing`, in one round trip: all statements are sent at once, and the first that fails ends the write.
+
+        A cursor knows its rows and its `rowcount` once they are fetched, and a fetch waits for the server."""
+        async with self._calling(once=False) as conn:
+            await _enter(conn, scope, found_at)
+            yield conn
+
+    @asynccontextmanager
+    async def _calling(self, *, once: bool = True) -> AsyncIterator[Connection]:
+        """For a statement that needs none before it: alone, as a transaction of its own (`once`), or with others after it
+        as in `_sending`. Behind a pooler one statement settles before it, in the same round trip if its rows are fetched
+        afterwards: what a pipeline sends is one transaction, which nobody has to begin."""
+        await self._ready()
+        async with self._connected() as conn:
+            if once and conn.own:
+                yield conn
+            elif once:
+                async with conn.pipeline():
+                    await _settled(conn)
+                    yield conn
+            else:
+                async with _sent(conn, "begin"):
+                    yield conn
+
+    @asynccontextmanager
+    async def _transaction(self) -> AsyncIterator[Connection]:
+        """One transaction in no space, for statements that wait for each other."""
+        await self._ready()
+        async with self._connected() as conn, conn.transaction():
+            await _settled(conn)
+            yield conn
+
+    @asynccontextmanager
+    async def _holding(self, lock: LiteralString) -> AsyncIterator[tuple[bool, Connection]]:
+        """Whether a lock of the whole database is ours for as long as this lasts, with the connection. A transaction that does nothing else
+        holds it: that of a session would stay with a pooler's connection when its client is gone. The statement is never
+        prepared: such a one keeps its snapshot until the next, and a concurrent build waits for all that hold one."""
+        async with self._transaction() as conn:
+            yield one(await (await conn.execute(lock, prepare=False)).fetchone())["mine"], conn
+
+    async def _ready(self) -> None:
+        if self._pool is None or not self._checked:
+            await self.open()
+
+    async def _check_embedder(self) -> None:
+        named = {"model": self._model}
+        async with self._connected() as conn, conn.transaction():
+            await _settled(conn)
+            found = await (await conn.execute(_SWITCH["active"])).fetchone()
+            if found is None:
+                await conn.execute(_SWITCH["first"], named)
+                found = await (await conn.execute(_SWITCH["active"])).fetchone()
+            active = one(found)["model"]
+        if active != self._model:
+            raise wrong_embedder(active, self._model)
+        self._checked = True
+
+
+@asynccontextmanager
+async def _sent(conn: Connection, begin: Literal["begin", "snapshot"]) -> AsyncIterator[None]:
+    """A transaction that is sent as a whole, and waited for once: the driver's own would wait for its beginning, for what is in it,
+    and for its end."""
+    try:
+        async with conn.pipeline() as sent:
+            await conn.execute(_READ[begin])
+            try:
+                await _settled(conn)
+                yield
+                await conn.execute(_READ["commit"])
+            except Error:
+                await _read_out(sent)
+                raise
+    finally:
+        if not conn.broken and conn.info.transaction_status != TransactionStatus.IDLE:
+            with suppress(Error):
+                await conn.rollback()
+
+
+async def _read_out(sent: AsyncPipeline) -> None:
+    """When a statement has failed, none behind it is done. That is no news, but the driver would tell it in its log if it
+    was the one to find the answers to those."""
+    with suppress(Error):
+        await sent.sync()
+
+
+async def _enter(conn: Connection, scope: Scope, found_at: datetime | None) -> None:
+    await conn.execute(_WRITE["enter"], {"space": scope.space})
+    if found_at is not None:
+        owner = {"space": scope.space, "tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type}
+        await conn.execute(_WRITE["found_space"], owner | {"at": found_at})
+
+
+async def _configure(conn: Connection) -> None:
+    conn.silence = silence(conn)
+    conn.own = await heeded(conn)
+    _widen(conn)
+    await register_vector_async(conn)
+    if conn.own:
+        await conn.execute(_REACH["settle"], {"silence": conn.silence, "local": False})
+
+
+async def _settled(conn: Connection) -> None:
+    """Before anything else of a transaction: what a connection of a pooler was set to is unknown."""
+    if not conn.own:
+        await conn.execute(_REACH["settle"], {"silence": conn.silence, "local": True})
+
+
+def _widen(conn: Connection) -> None:
+    """Let the socket of the same machine take what a bulk write sends: while the server is at work the client packs what comes
+    next, and does not wait for it to read. Over a network the system does so by itself."""
+    if (conn.info.host or "").startswith("/"):
+        with socket.socket(fileno=os.dup(conn.fileno())) as its:
+            its.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _AHEAD)
+
+
+async def _returned(pool: Pool, conn: Connection) -> None:
+    """Nobody gets a connection that is still in a pipeline, as the driver leaves it where a transaction was cancelled while it
+    began: a statement alone would not be committed, and the next transaction not be one of its own."""
+    try:
+        if conn.info.pipeline_status is not PipelineStatus.OFF:
+            await conn.close()
+    finally:
+        await pool.putconn(conn)
+
+
+def _ended(conn: Connection) -> bool:
+    """Whether the server's farewell has arrived; no question is sent, so that it costs no round trip."""
+    try:
+        for _ in range(2):  # its reason, and the end
+            conn.pgconn.consume_input()
+    except OperationalError:
+        return True
+    return conn.broken
+
+
+async def _heed_cancellation() -> None:
+    # The pool waits with asyncio.wait_for, which before Python 3.12 forgets a cancellation that arrives with the result.
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        # One that is yet to be delivered arrives here: else it would end what is awaited on the way out.
+        await asyncio.sleep(0)
+        raise asyncio.CancelledError
+
+
+def one(row: DictRow | None) -> DictRow:
+    if row is None:
+        raise StoreError("the database answered nothing")
+    return row

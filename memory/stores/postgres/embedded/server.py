@@ -1,0 +1,309 @@
+"""The embedded Postgres: one server per home, shared by every process that asks for it.
+
+It listens on a Unix socket only, is detached from the process that started it, and outlives it until `stop`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import secrets
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from time import monotonic, sleep
+from typing import Any, Never
+
+import psycopg
+from psycopg.pq import PGconn, Ping
+
+from muniment.memory.errors import BadConfig, StoreDown, StoreFull
+from muniment.memory.stores.postgres.connection.errors import translated
+from muniment.memory.stores.postgres.embedded import cluster_dir as places
+from muniment.memory.stores.postgres.embedded.cluster_dir import MAJOR, PORT, ROLE, SHELTER, Place, told
+
+DATABASE = "muniment"
+PATIENCE_SECONDS = 120.0
+STOP_SECONDS = 30.0
+POLL_SECONDS = 0.1
+# Nothing of our environment reaches the server: keys of model providers have no place there.
+ENVIRONMENT = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
+# Defaults of a new cluster, in its postgresql.conf, where they may be changed. The last three keep memory text out
+# of the server's log: by default it would quote failing rows and statements.
+TUNING = {
+    "jit": "off",
+    "shared_buffers": "128MB",
+    "max_connections": "200",
+    "log_error_verbosity": "terse",
+    "log_min_error_statement": "panic",
+    "log_checkpoints": "off",
+}
+NO_SPACE = ("No space left on device", "Disk quota exceeded")
+LOG_LIMIT_BYTES = 16 * 2**20
+
+
+async def ensure(home: Path, *, fsync: bool = True, shelter: Path = SHELTER) -> str:
+    """Start the server of this home, or attach to it, and return a connection URI of its database `muniment`.
+
+    `fsync=False` is for data that may be lost, as in tests. `shelter` holds the data of a root process whose home
+    the server's account cannot enter. Raises `BadConfig` (extra not installed, home not usable, data of another
+    major version), `StoreFull` (disk) and `StoreDown` (it does not start), each with what to do about it.
+    """
+    return await asyncio.to_thread(_ensure, home, fsync, shelter)
+
+
+async def stop(home: Path) -> bool:
+    """Stop the server of this home, ending its connections; False if none was running."""
+    return await asyncio.to_thread(_stop, home)
+
+
+async def running(home: Path) -> dict[str, Any] | None:
+    """The running server: `pid`, `socket` (directory), `port`, `version` ("18.4") and `data`; None if it is down."""
+    return await asyncio.to_thread(_running, home)
+
+
+def _ensure(home: Path, fsync: bool, shelter: Path) -> str:
+    home = home.absolute()
+    with told(home):
+        place = places.find(home)
+        if place is None:
+            places.open_directory(home, places.private())
+        with _alone(home):
+            place = places.find(home) or places.make(home, shelter)
+            if _ping(place) is not Ping.OK:
+                binaries = places.binaries(place.account, shelter)
+                _check_version(place)
+                if not place.data.exists():
+                    _initialise(place, binaries, fsync)
+                places.prepare_sockets(place)
+                _raise_up(place, binaries, fsync)
+            _create_database(place)
+    return place.dsn(DATABASE)
+
+
+def _stop(home: Path) -> bool:
+    home = home.absolute()
+    with told(home):
+        if places.find(home) is None:
+            return False
+        with _alone(home):
+            place = places.find(home)
+            pid = None if place is None else _postmaster(place)
+            if place is None or pid is None:
+                return False
+            # To Postgres these mean: end the connections and shut down; and, if that hangs, shut down without tidying.
+            for order in (signal.SIGINT, signal.SIGQUIT):
+                with suppress(ProcessLookupError):
+                    os.kill(pid, order)
+                if _gone(place, monotonic() + STOP_SECONDS):
+                    return True
+    raise StoreDown(f"the embedded Postgres of {home} does not stop: {_last_line(place)}")
+
+
+def _gone(place: Place, deadline: float) -> bool:
+    while _postmaster(place) is not None:
+        if monotonic() > deadline:
+            return False
+        sleep(POLL_SECONDS)
+    return True
+
+
+def _running(home: Path) -> dict[str, Any] | None:
+    with told(home):
+        place = places.find(home.absolute())
+        pid = None if place is None else _postmaster(place)
+        if place is None or pid is None or _ping(place) is not Ping.OK:
+            return None
+        with _connected(place) as conn:
+            version = conn.info.parameter_status("server_version")
+    return {"pid": pid, "socket": str(place.sockets), "port": PORT, "version": version, "data": str(place.data)}
+
+
+@contextmanager
+def _alone(home: Path) -> Iterator[None]:
+    """Hold the home's lock. The kernel drops it with its process, so a killed one leaves nothing behind."""
+    deadline = monotonic() + PATIENCE_SECONDS + 60
+    with os.fdopen(os.open(home / "postgres.lock", os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if monotonic() > deadline:
+                    raise StoreDown(f"another process has been starting the Postgres of {home} for too long") from None
+                sleep(POLL_SECONDS)
+        yield
+
+
+def _check_version(place: Place) -> None:
+    if not place.data.exists():
+        return
+    found = (place.data / "PG_VERSION").read_text().strip()
+    if found != str(MAJOR):
+        raise BadConfig(
+            f"the data in {place.data} is of PostgreSQL {found}, the server is {MAJOR}: dump it with {found} and load "
+            "it into another home, or set MUNIMENT_DATABASE_URL to a server of that version"
+        )
+    if not place.passfile.exists():
+        raise BadConfig(f"{place.passfile} is gone and {place.data} cannot be opened without it: restore it")
+
+
+def _initialise(place: Place, binaries: Path, fsync: bool) -> None:
+    """Make the cluster under another name and move it into place whole, so that an interrupted one is never used."""
+    secret = secrets.token_urlsafe(32)
+    slip = place.base / "password.new"
+    for left in place.base.glob("data.new.*"):
+        shutil.rmtree(left, ignore_errors=True)
+    # Never the same name twice: the initdb of a process that was killed may still run, and empties what it made.
+    draft = Path(tempfile.mkdtemp(prefix="data.new.", dir=place.base))
+    slip.unlink(missing_ok=True)
+    place.passfile.unlink(missing_ok=True)
+    places.own(draft, place.account)
+    _write_private(place.passfile, f"*:*:*:{ROLE}:{secret}\n")
+    try:
+        _write_private(slip, secret)
+        places.own(slip, place.account)
+        args = [
+            str(binaries / "initdb"), "-D", str(draft), "-U", ROLE, "-A", "scram-sha-256", "--pwfile", str(slip),
+            "-E", "UTF8", "--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8",
+            *(part for name, value in TUNING.items() for part in ("--set", f"{name}={value}")),
+        ]  # fmt: skip
+        done = _run(place, args if fsync else [*args, "--no-sync"])
+    finally:
+        slip.unlink(missing_ok=True)
+    if done.returncode:
+        _fail(place, done.stdout)
+    draft.rename(place.data)
+
+
+def _write_private(path: Path, text: str) -> None:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _raise_up(place: Place, binaries: Path, fsync: bool) -> None:
+    """Start until it answers. A server that was killed leaves processes and shared memory that take a moment to go."""
+    deadline = monotonic() + PATIENCE_SECONDS
+    while (answer := _ping(place)) is not Ping.OK:
+        if monotonic() > deadline:
+            raise StoreDown(f"the embedded Postgres of {place.home} does not start: {_last_line(place)} ({place.log})")
+        if answer is Ping.NO_RESPONSE and _postmaster(place) is None:
+            # Postgres trusts any living process of this number, and a zombie or another program may have it.
+            # What still writes to the data is found by its shared memory, with or without these files.
+            for stale in (
+                place.data / "postmaster.pid",
+                place.socket,
+                place.socket.with_name(f"{place.socket.name}.lock"),
+            ):
+                stale.unlink(missing_ok=True)
+            _start(place, binaries, fsync)
+        else:
+            sleep(POLL_SECONDS)
+
+
+def _start(place: Place, binaries: Path, fsync: bool) -> None:
+    if place.log.exists() and place.log.stat().st_size > LOG_LIMIT_BYTES:
+        place.log.replace(place.log.with_suffix(".old"))
+    before = place.log.stat().st_size if place.log.exists() else 0
+    # On the command line, where ALTER SYSTEM cannot turn them around: no TCP, and a socket for its owner only.
+    settings = {
+        "listen_addresses": "",
+        "port": str(PORT),
+        "unix_socket_directories": '"' + str(place.sockets).replace('"', '""') + '"',
+        "unix_socket_permissions": "0700",
+        **({} if fsync else {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}),
+    }
+    options = shlex.join([part for name, value in settings.items() for part in ("-c", f"{name}={value}")])
+    # The log's path is relative, since pg_ctl puts it between double quotes of a shell as it is.
+    control = [str(binaries / "pg_ctl"), "start", "-D", "."]
+    done = _run(place, [*control, "-w", "-t", "20", "-l", place.log.name, "-o", options], place.data)
+    if done.returncode:
+        text = _tail(place, before)
+        if any(sign in text for sign in NO_SPACE):
+            _fail(place, text)
+        sleep(POLL_SECONDS)
+
+
+def _run(place: Place, args: Sequence[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    account: dict[str, Any] = {}
+    if place.account is not None:
+        account = {"user": place.account.uid, "group": place.account.gid, "extra_groups": []}
+    try:
+        return subprocess.run(  # noqa: S603 - our own arguments, and no shell
+            args, check=False, cwd=folder or place.base, env=ENVIRONMENT, text=True, errors="replace",
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            start_new_session=True, umask=0o077, timeout=PATIENCE_SECONDS, **account,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise StoreDown(f"{Path(args[0]).name} of the embedded Postgres of {place.home} does not end") from None
+
+
+def _postmaster(place: Place) -> int | None:
+    """The pid of the living server of these files, or None: the file may name a zombie or a stranger."""
+    import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - it comes with the extra only
+
+    try:
+        pid = int((place.data / "postmaster.pid").read_text().split("\n", 1)[0])
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE or Path(process.cwd()) != place.data:
+            return None
+    except (FileNotFoundError, ValueError, psutil.Error):
+        return None
+    return pid
+
+
+def _ping(place: Place) -> Ping:
+    return Ping(PGconn.ping(f"host='{_escaped(place.sockets)}' port={PORT} connect_timeout=3".encode()))
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace("\\", "\\\\").replace("'", "\\'")
+
+
+@contextmanager
+def _connected(place: Place) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+    with (
+        translated(f"the embedded Postgres of {place.home}"),
+        psycopg.connect(place.dsn("postgres"), autocommit=True, connect_timeout=10) as conn,
+    ):
+        yield conn
+
+
+def _create_database(place: Place) -> None:
+    with _connected(place) as conn:
+        if conn.execute("select from pg_database where datname = %s", (DATABASE,)).fetchone() is None:
+            conn.execute("create database muniment")
+
+
+def _fail(place: Place, text: str) -> Never:
+    said = f"the embedded Postgres of {place.home} cannot be made or started: {_line(text)}"
+    if any(sign in text for sign in NO_SPACE):
+        raise StoreFull(f"{said}; make room on the disk of {place.base}")
+    raise StoreDown(said)
+
+
+def _last_line(place: Place) -> str:
+    return _line(_tail(place, 0))
+
+
+def _tail(place: Place, since: int) -> str:
+    if not place.log.exists():
+        return ""
+    with place.log.open("rb") as file:
+        file.seek(max(since, place.log.stat().st_size - 8192))
+        return file.read().decode(errors="replace")
+
+
+def _line(text: str) -> str:
+    """The last line that tells what went wrong, or the last one."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    worst = [line for line in lines if any(word in line for word in ("FATAL", "PANIC", "error:"))]
+    return (worst or lines or ["it said nothing"])[-1]

@@ -1,0 +1,166 @@
+"""Vectors of the next model beside those in use, and the cut-over from one to the other."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from pgvector import HalfVector
+
+from muniment.memory.domain.embedding import Held, Stranger, Tally
+from muniment.memory.domain.ids import MemoryId, Revision, Vector
+from muniment.memory.domain.scope import Scope
+from muniment.memory.errors import Conflict
+from muniment.memory.stores.postgres.connection.locks import busy
+from muniment.memory.stores.postgres.connection.pool import Connection, Sessions, one
+from muniment.memory.stores.postgres.sql import blocks
+
+_SWITCH, _READ, _ROLES = blocks("switch"), blocks("read"), blocks("roles")
+_AT_ONCE = 256  # rows that are tidied in one transaction
+_FIRST = UUID(int=0)
+_ELSEWHERE = (
+    "another process is switching the embedder of this database",
+    "wait until it is done, or stop it, and try again",
+)
+
+
+class Switches(Sessions):
+    """See `Switching`. No writer of a space is at work while its rows get vectors: nothing is archived half done."""
+
+    @asynccontextmanager
+    async def switching(self) -> AsyncIterator[UUID | None]:
+        """See `Switching.switching`."""
+        async with self._holding(_SWITCH["only"]) as (mine, conn):
+            if not mine:
+                raise await busy(conn, "muniment embedder switch", *_ELSEWHERE)
+            yield await self._begun()
+
+    async def tally(self) -> Tally:
+        """See `Switching.tally`."""
+        async with self._transaction() as conn:
+            models = one(await (await conn.execute(_SWITCH["models"])).fetchone())
+            await conn.execute(_ROLES["keeper"])
+            await conn.execute(_SWITCH["whole"])
+            asked = {"model": models["next"] or models["used"], "next": models["next"]}
+            counts = one(await (await conn.execute(_SWITCH["tally"], asked)).fetchone())
+        return Tally(**models, **counts)
+
+    async def unswept(self, run: UUID) -> list[Scope]:
+        """See `Switching.unswept`."""
+        async with self._transaction() as conn:
+            return await _unswept(conn, run)
+
+    async def sweep(self, scope: Scope, run: UUID) -> Revision | None:
+        """See `Switching.sweep`."""
+        named = {"space": scope.space, "run": run}
+        async with self._sending(scope) as conn:
+            await conn.execute(_SWITCH["alone"], named)
+            begun = await (await conn.execute(_SWITCH["begun"], named)).fetchone()
+        return Revision(begun["rev"]) if begun else None
+
+    async def strangers(
+        self, scope: Scope, since: Revision, until: Revision | None, after: MemoryId, limit: int
+    ) -> tuple[Revision, list[Stranger]]:
+        """See `Switching.strangers`. A space that was never swept is looked at as a whole."""
+        named = {"space": scope.space, "model": self._model, "since": since, "until": until}
+        asked = named | {"after": after, "limit": limit}
+        text = _SWITCH["strangers"].replace("{changed}", _SWITCH["changed"] if since else "")
+        async with self._reading(scope, None) as conn:
+            rev = await conn.execute(_READ["rev"], asked)
+            found = await conn.execute(text, asked)
+        return Revision(one(await rev.fetchone())["rev"]), [
+            Stranger(id=MemoryId(row["memory_id"]), since=Revision(row["since"]), text=row["text"])
+            for row in await found.fetchall()
+        ]
+
+    async def revector(self, scope: Scope, run: UUID, found: Sequence[Stranger], vectors: Sequence[Vector]) -> None:
+        """See `Switching.revector`."""
+        named = {"space": scope.space, "model": self._model, "run": run}
+        pairs = list(zip(found, vectors, strict=True))
+        async with self._writing(scope) as conn:
+            await conn.execute(_SWITCH["impatient"])
+            if await (await conn.execute(_SWITCH["still"], named)).fetchone() is None:
+                raise Conflict("another switch of the embedder has begun")
+            await conn.execute(_SWITCH["alone"], named)
+            if now := [pair for pair in pairs if not pair[0].since]:
+                await conn.execute(_SWITCH["revector"], named | _columns(now))
+            if then := [pair for pair in pairs if pair[0].since]:
+                await conn.execute(_SWITCH["revector_versions"], named | _columns(then))
+
+    async def swept(self, scope: Scope, run: UUID, rev: Revision) -> None:
+        """See `Switching.swept`."""
+        async with self._sending(scope) as conn:
+            await conn.execute(_SWITCH["swept"], {"space": scope.space, "run": run, "rev": rev})
+
+    async def cut_over(self, run: UUID, last: Callable[[], Awaitable[None]]) -> None:
+        """See `Switching.cut_over`."""
+        named = {"model": self._model, "run": run}
+        async with self._transaction() as conn:
+            await conn.execute(_SWITCH["impatient"])
+            await conn.execute(_SWITCH["pause"])
+            await last()
+            if await _unswept(conn, run):
+                raise Conflict("something was written in between")
+            if await (await conn.execute(_SWITCH["still"], named)).fetchone() is None:
+                raise Conflict("another switch of the embedder has begun")
+            await conn.execute(_SWITCH["retire"], named)
+            await conn.execute(_SWITCH["adopt"], named)
+
+    async def tidy(self, scope: Scope) -> int:
+        """See `Switching.tidy`. Versions come last: an untidy one is made of an untidy memory."""
+        done = 0
+        for block in ("tidy", "tidy_versions"):
+            asked = {"space": scope.space, "after": _FIRST, "rev": 0, "limit": _AT_ONCE}
+            while True:
+                async with self._writing(scope) as conn:
+                    await conn.execute(_SWITCH["settled"])
+                    await conn.execute(_SWITCH["alone"], asked)
+                    rows = await (await conn.execute(_SWITCH[block], asked)).fetchall()
+                done += len(rows)
+                if len(rows) < _AT_ONCE:
+                    break
+                asked["after"], asked["rev"] = max((row["memory_id"], row["rev"]) for row in rows)
+        return done
+
+    async def sample(self, scope: Scope, limit: int) -> list[Held]:
+        """See `Switching.sample`."""
+        async with self._reading(scope, None) as conn:
+            found = await conn.execute(_SWITCH["sample"], {"space": scope.space, "limit": limit})
+            return [Held(id=MemoryId(row["memory_id"]), text=row["text"]) for row in await found.fetchall()]
+
+    async def closest(
+        self, scope: Scope, model: str, vector: Vector, limit: int, but: MemoryId | None = None
+    ) -> list[Held]:
+        """See `Switching.closest`."""
+        asked = {"space": scope.space, "model": model, "vector": HalfVector(vector), "limit": limit, "but": but}
+        async with self._reading(scope, None) as conn:
+            found = await conn.execute(_SWITCH["closest"], asked)
+            return [Held(id=MemoryId(row["memory_id"]), text=row["text"]) for row in await found.fetchall()]
+
+    async def _begun(self) -> UUID | None:
+        named = {"model": self._model}
+        async with self._transaction() as conn:
+            await conn.execute(_SWITCH["halt"])
+            await conn.execute(_SWITCH["abandon"], named)
+            used = await (await conn.execute(_SWITCH["active"])).fetchone()
+            if used is not None and used["model"] == self._model:
+                return None
+            run: UUID = one(await (await conn.execute(_SWITCH["begin"], named)).fetchone())["run"]
+            return run
+
+
+async def _unswept(conn: Connection, run: UUID) -> list[Scope]:
+    await conn.execute(_ROLES["keeper"])
+    found = await (await conn.execute(_SWITCH["unswept"], {"run": run})).fetchall()
+    await conn.execute(_ROLES["app"])
+    return [Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"]) for row in found]
+
+
+def _columns(pairs: Sequence[tuple[Stranger, Vector]]) -> dict[str, object]:
+    return {
+        "ids": [stranger.id for stranger, _ in pairs],
+        "revs": [stranger.since for stranger, _ in pairs],
+        "texts": [stranger.text for stranger, _ in pairs],
+        "embeddings": [HalfVector(vector) for _, vector in pairs],
+    }

@@ -1,0 +1,161 @@
+"""The queue of background jobs: the tables of the schema `jobs`.
+
+Jobs are enqueued in the transaction of what they are about, so they are lost or kept with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from random import choice
+from typing import Any
+from uuid import UUID, uuid4
+
+import psycopg
+from psycopg import sql
+from psycopg.rows import DictRow
+from psycopg.types.json import Jsonb
+
+from muniment.memory.domain.jobs import Job, JobName, Ticket
+from muniment.memory.domain.scope import Scope
+from muniment.memory.domain.turn import Turn
+from muniment.memory.errors import StoreError
+from muniment.memory.rules.policy.retry import LONGEST_SECONDS
+from muniment.memory.stores.postgres import rows
+from muniment.memory.stores.postgres.connection.errors import translated
+from muniment.memory.stores.postgres.connection.keepalive import heeded
+from muniment.memory.stores.postgres.connection.pool import Connection, Sessions, one
+from muniment.memory.stores.postgres.sql import blocks
+
+_JOBS = blocks("jobs")
+_CHANNEL = "muniment_jobs#"  # the trigger `queue_notify` notifies this channel, with the job's name behind it
+_DEDUP_INDEX = "queue_dedup_key"
+_QUIET_SECONDS = 60.0
+_FIRST = datetime(1, 1, 1, tzinfo=UTC)
+# A worker takes the job with the highest priority first. What steps aside lets the later jobs of its lock pass.
+_PRIORITY, _ASIDE = 0, -1
+
+
+async def enqueue(conn: Connection, jobs: Sequence[Job]) -> None:
+    """Enqueue in the caller's transaction; in a pipeline it waits for nothing.
+
+    A job that waits already, with the same name and key in the same space, is the same job: it keeps its time."""
+    for job in jobs:
+        await conn.execute(_JOBS["enqueue"], row(job))
+
+
+class Queues(Sessions):
+    """What a worker asks of the queue; see the port `Queue`."""
+
+    async def enqueue(self, jobs: Sequence[Job]) -> None:
+        """See `Queue.enqueue`."""
+        async with self._calling(once=False) as conn:
+            await enqueue(conn, jobs)
+
+    async def enroll(self) -> int:
+        """See `Queue.enroll`."""
+        return int(one(await self._row("enroll"))["worker_id"])
+
+    async def beat(self, worker: int) -> bool:
+        """See `Queue.beat`."""
+        return await self._row("beat", worker=worker) is not None
+
+    async def leave(self, worker: int) -> None:
+        """See `Queue.leave`."""
+        await self._together("drop_my_twins", "give_back", "leave", worker=worker)
+
+    async def rescue(self, seconds: float) -> int:
+        """See `Queue.rescue`."""
+        return await self._together("dead", "drop_twins", "rescue", seconds=seconds, longest=LONGEST_SECONDS)
+
+    async def take(self, worker: int, names: Sequence[JobName]) -> Ticket | None:
+        """See `Queue.take`."""
+        middle = str(uuid4())  # all spaces have the same chance to be first, and so have turns and all else
+        asked: dict[str, Any] = {"worker": worker, "names": list(names)}
+        ways = [
+            ("take_in_order", asked | {"start": start, "end": end}) for start, end in ((middle, None), ("", middle))
+        ]
+        ways.insert(choice((0, 2)), ("take_by_time", asked))  # noqa: S311 - not a secret
+        async with self._transaction() as conn:
+            await conn.execute(_JOBS["by_index"])
+            for name, named in ways:
+                if row := await (await conn.execute(_JOBS[name], named)).fetchone():
+                    return _ticket(row, worker)
+        return None
+
+    async def done(self, ticket: Ticket) -> None:
+        """See `Queue.done`."""
+        await self._together("done", id=ticket.id, worker=ticket.worker)
+
+    async def put_back(self, ticket: Ticket, wait: timedelta, *, aside: bool = False) -> None:
+        """See `Queue.put_back`."""
+        wanted = {"id": ticket.id, "worker": ticket.worker, "wait": wait, "priority": _ASIDE if aside else _PRIORITY}
+        try:
+            await self._together("put_back", **wanted)
+        except StoreError as error:
+            if error.data.get("constraint") != _DEDUP_INDEX:
+                raise
+            await self._together("put_back", **wanted)  # its twin came at this very moment; now it is seen
+
+    async def waiting(self) -> dict[str, dict[str, int]]:
+        """See `Queue.waiting`."""
+        async with self._calling() as conn:
+            found = await (await conn.execute(_JOBS["waiting"])).fetchall()
+        return {row.pop("name"): row for row in found}
+
+    async def calls(self, names: Sequence[JobName]) -> AsyncIterator[None]:
+        """See `Queue.calls`. Behind a pooler nobody is called: what listens would be any connection of the pool."""
+        with translated("listening for jobs"):
+            async with await psycopg.AsyncConnection.connect(await self._address(), autocommit=True) as conn:
+                own = await heeded(conn)
+                for name in names if own else ():
+                    await conn.execute(sql.SQL("listen {}").format(sql.Identifier(_CHANNEL + name)))
+                while own:
+                    yield  # also at the start: what came before it listened
+                    async with aclosing(conn.notifies(timeout=_QUIET_SECONDS, stop_after=1)) as heard:
+                        async for _ in heard:
+                            pass
+                    await conn.execute("select")  # a connection that is lost without a word is noticed here
+        yield
+        await asyncio.sleep(_QUIET_SECONDS)
+
+    async def unextracted(self, scope: Scope, after: Turn | None, limit: int) -> list[Turn]:
+        """See `Queue.unextracted`."""
+        start = {"at": after.at, "turn_id": after.id} if after else {"at": _FIRST, "turn_id": UUID(int=0)}
+        asked = {"space": scope.space, "limit": limit} | start
+        async with self._reading(scope, None) as conn:
+            return [rows.spoken(row) for row in await (await conn.execute(_JOBS["unextracted"], asked)).fetchall()]
+
+    async def _row(self, name: str, **values: Any) -> DictRow | None:
+        async with self._calling() as conn:
+            return await (await conn.execute(_JOBS[name], values)).fetchone()
+
+    async def _together(self, *names: str, **values: Any) -> int:
+        """Several statements in one transaction; the rows that the last one touched."""
+        async with self._transaction() as conn:
+            for name in names:
+                touched = (await conn.execute(_JOBS[name], values)).rowcount
+        return touched
+
+
+def row(job: Job) -> dict[str, Any]:
+    """A job as the queue has it."""
+    scope = job.scope
+    dedup_key = f"{scope.space}:{job.name}:{job.key}"
+    return {
+        "name": job.name,
+        "priority": _PRIORITY,
+        # What is learned of a space is learned in order. What waits for its hour must not hold that up.
+        "lock": str(scope.space) if job.name == "extract" else dedup_key,
+        "dedup_key": dedup_key,
+        "args": Jsonb({"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type, "key": job.key}),
+        "at": job.at,
+    }
+
+
+def _ticket(row: DictRow, worker: int) -> Ticket:
+    args = row["args"]
+    scope = Scope(tenant=args["tenant"], owner=args["owner"], owner_type=args["owner_type"])
+    job = Job(name=row["name"], scope=scope, key=args["key"])
+    return Ticket(id=row["id"], job=job, attempts=row["attempts"], worker=worker)

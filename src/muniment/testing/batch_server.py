@@ -1,0 +1,226 @@
+"""The scripted server with a batch endpoint: files go up, a batch is made of one, its answers come when the script says."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any, Literal
+from urllib.parse import parse_qsl, urlsplit
+
+from muniment.testing.openai_server import Fail, Handler, Reply, Request, ScriptedOpenAI, wrong
+
+Fate = Literal["answered", "missing", "error", "cut_off"]
+Ended = Literal["completed", "expired", "failed"]
+_ENDS: dict[Fate, Fail | None] = {"answered": None, "cut_off": "too_long"}
+
+
+def _answered(_place: int) -> Fate:
+    return "answered"
+
+
+def _go_on(_method: str, _path: str) -> None:
+    return None
+
+
+@dataclass(slots=True, kw_only=True)
+class Ordered:
+    """A batch of the scripted server, and how often it was asked after."""
+
+    id: str
+    input_file: str
+    metadata: dict[str, str]
+    created: int
+    status: str = "in_progress"
+    polls: int = 0
+    files: dict[str, str] = field(default_factory=dict)  # output_file_id, error_file_id
+
+
+class ScriptedBatches(ScriptedOpenAI):
+    """`with ScriptedBatches(reply=…) as server:` answers `/v1/files` and `/v1/batches`, too.
+
+    A batch is in progress for so many `polls`, then it `ends`. `fate` tells by the place of a request in its batch what
+    becomes of it: answered, missing from every file, in the file of errors, or cut off; where a batch has expired what is
+    missing is in the file of errors. `hold` is called with the method and path of a request when its work is done and
+    before it is answered."""
+
+    def __init__(
+        self,
+        reply: Reply | Callable[[dict[str, Any]], Reply] = "OK.",
+        *,
+        polls: int = 0,
+        ends: Ended = "completed",
+        fate: Callable[[int], Fate] = _answered,
+        hold: Callable[[str, str], None] = _go_on,
+        **more: Any,
+    ) -> None:
+        super().__init__(reply, **more)
+        self.files: dict[str, bytes] = {}
+        self.names: dict[str, str] = {}  # what the files are called
+        self.batches: dict[str, Ordered] = {}
+        self.polls, self.ends, self.fate, self.hold = polls, ends, fate, hold
+        self._numbers = count(1)
+
+    def handler(self) -> type[Handler]:
+        """See `ScriptedOpenAI.handler`."""
+        return _Handler
+
+    def serve(self, method: str, request: Request, raw: bytes) -> tuple[int, bytes, Fail | None]:
+        """Status, body and failure of one request about files or batches; called by the handler's thread."""
+        fail, refusal = self.begin(request)
+        if refusal is not None:
+            return refusal[0], json.dumps(refusal[1]).encode(), fail
+        url = urlsplit(request.path)
+        asked = dict(parse_qsl(url.query))
+        _, kind, name, part, *_ = [*url.path.partition("/v1")[2].split("/"), "", "", ""]
+        if kind == "files":
+            found = self._of_files(method, name, part, raw, asked)
+        else:
+            found = self._of_batches(method, name, part, request.body, asked)
+        self.hold(method, request.path)
+        if found is None:
+            return 404, json.dumps(wrong("no such object", "not_found")).encode(), fail
+        return 200, found if isinstance(found, bytes) else json.dumps(found).encode(), fail
+
+    def _of_files(
+        self, method: str, name: str, part: str, raw: bytes, asked: dict[str, str]
+    ) -> dict[str, Any] | bytes | None:
+        if method == "POST":
+            # The one part of the form that is a file: between its own empty line and the last boundary.
+            found = re.search(rb'name="file"; filename="([^"]*)".*?\r\n\r\n(.*?)\r\n--', raw, re.DOTALL)
+            named, content = (found[1].decode(), found[2]) if found else ("", b"")
+            return self._file(self._keep(content, named))
+        if not name:
+            return _page([self._file(one) for one in reversed(self.files)], asked)
+        if name not in self.files:
+            return None
+        if method == "DELETE":
+            del self.files[name], self.names[name]
+            return {"id": name, "object": "file", "deleted": True}
+        return self.files[name] if part == "content" else self._file(name)
+
+    def _of_batches(
+        self, method: str, name: str, part: str, body: dict[str, Any], asked: dict[str, str]
+    ) -> dict[str, Any] | None:
+        if method == "POST" and not name:
+            number = f"batch_{len(self.batches) + 1}"
+            made = Ordered(
+                id=number,
+                input_file=body["input_file_id"],
+                metadata=body.get("metadata") or {},
+                created=int(time.time()),
+            )
+            self.batches[number] = made
+            return _shown(made)
+        if not name:
+            return _page([_shown(one) for one in reversed(self.batches.values())], asked)
+        found = self.batches.get(name)
+        if found is None:
+            return None
+        if part == "cancel":
+            found.status = "cancelling" if found.status == "in_progress" else found.status
+        else:
+            self._go_on(found)
+        return _shown(found)
+
+    def _go_on(self, batch: Ordered) -> None:
+        """One more look at a batch: at the last one it comes to its end."""
+        if batch.status == "cancelling":
+            batch.status = "cancelled"
+        if batch.status != "in_progress":
+            return
+        batch.polls += 1
+        if batch.polls <= self.polls:
+            return
+        batch.status = self.ends
+        if self.ends == "failed":
+            return
+        lines: dict[str, list[bytes]] = {"output_file_id": [], "error_file_id": []}
+        for place, line in enumerate(self.files[batch.input_file].splitlines()):
+            fate = self.fate(place)
+            request = json.loads(line)
+            if fate in _ENDS:
+                lines["output_file_id"].append(_line(request, self.completion(request["body"], _ENDS[fate])))
+            elif fate == "error" or self.ends == "expired":
+                code = "batch_expired" if self.ends == "expired" else "server_error"
+                lines["error_file_id"].append(_line(request, None, code))
+        batch.files = {name: self._keep(b"\n".join(some) + b"\n") for name, some in lines.items() if some}
+
+    def _keep(self, content: bytes, named: str = "") -> str:
+        name = f"file-{next(self._numbers)}"
+        self.files[name], self.names[name] = content, named or f"{name}.jsonl"
+        return name
+
+    def _file(self, name: str) -> dict[str, Any]:
+        return {
+            "id": name,
+            "object": "file",
+            "bytes": len(self.files[name]),
+            "created_at": int(time.time()),
+            "filename": self.names[name],
+            "purpose": "batch",
+            "status": "processed",
+        }
+
+
+class _Handler(Handler):
+    script: ScriptedBatches
+
+    def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
+        self._serve("GET", b"")
+
+    def do_DELETE(self) -> None:  # noqa: N802 - the name that http.server calls
+        self._serve("DELETE", b"")
+
+    def do_POST(self) -> None:  # noqa: N802 - the name that http.server calls
+        if "/v1/files" not in self.path and "/v1/batches" not in self.path:
+            super().do_POST()
+            return
+        self._serve("POST", self.rfile.read(int(self.headers.get("content-length", 0))))
+
+    def _serve(self, method: str, raw: bytes) -> None:
+        told = raw and "json" in self.headers.get("content-type", "")
+        status, body, fail = self.script.serve(method, self.heard(json.loads(raw) if told else {}), raw)
+        try:
+            if fail == "drop":
+                self.close_connection = True
+            else:
+                self.send(status, body[: len(body) // 2] if fail == "cut_off" else body)
+        except (BrokenPipeError, ConnectionResetError):
+            self.close_connection = True  # the client did not wait
+
+
+def _page(rows: list[dict[str, Any]], asked: dict[str, str]) -> dict[str, Any]:
+    """A part of a list: at most `limit` rows, those behind the one that is named as `after`."""
+    ids = [row["id"] for row in rows]
+    start = ids.index(asked["after"]) + 1 if asked.get("after") in ids else 0
+    end = start + int(asked.get("limit", 20))
+    return {"object": "list", "data": rows[start:end], "has_more": end < len(rows)}
+
+
+def _shown(batch: Ordered) -> dict[str, Any]:
+    return {
+        "id": batch.id,
+        "object": "batch",
+        "endpoint": "/v1/chat/completions",
+        "completion_window": "24h",
+        "created_at": batch.created,
+        "input_file_id": batch.input_file,
+        "metadata": batch.metadata,
+        "status": batch.status,
+        **batch.files,
+    }
+
+
+def _line(request: dict[str, Any], completion: dict[str, Any] | None, code: str | None = None) -> bytes:
+    """One line of an output file or of a file of errors."""
+    line = {
+        "id": f"request-{request['custom_id']}",
+        "custom_id": request["custom_id"],
+        "response": {"status_code": 200, "request_id": "req", "body": completion} if completion else None,
+        "error": {"code": code, "message": "This request could not be executed."} if code else None,
+    }
+    return json.dumps(line, ensure_ascii=False).encode()

@@ -1,0 +1,326 @@
+"""A scripted server that speaks OpenAI's protocol on loopback: real HTTP for tests, demos and benchmarks without a key."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import struct
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Literal, Self, TypeAlias, get_args
+
+from muniment.memory.models.hash_embedder import hash_vector
+
+Fail = Literal[
+    "rate_limit", "server_error", "overloaded", "unauthorized", "bad_request", "cut_off", "wrong_schema", "empty",
+    "refusal", "too_long", "drop",
+]  # fmt: skip
+FAILS: tuple[Fail, ...] = get_args(Fail)
+Reply: TypeAlias = str | dict[str, Any]
+Replies: TypeAlias = Reply | Sequence[Reply] | Callable[[dict[str, Any]], Reply]
+Fails: TypeAlias = Fail | Sequence[Fail | None] | None
+Embed: TypeAlias = Callable[[str], Sequence[float]]
+Latency: TypeAlias = "float | Callable[[Request], float]"
+
+_STATUS: dict[str, tuple[int, str]] = {
+    "rate_limit": (429, "Rate limit reached"),
+    "server_error": (500, "The server had an error"),
+    "overloaded": (503, "The server is overloaded"),
+    "unauthorized": (401, "Incorrect API key provided"),
+    "bad_request": (400, "Invalid request"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One request as it arrived; `headers` have lower-case names."""
+
+    path: str
+    body: dict[str, Any]
+    headers: dict[str, str]
+
+
+def tool_call(name: str, arguments: dict[str, Any] | str, *, call_id: str = "call_1") -> dict[str, Any]:
+    """A reply that calls one tool; `arguments` as a string go out as they are."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+    return {
+        "content": None,
+        "tool_calls": [{"id": call_id, "type": "function", "function": {"name": name, "arguments": text}}],
+    }
+
+
+def structured(value: object, *, fenced: bool = False, surrounded: bool = False) -> str:
+    """A reply that is a JSON text: alone, in a Markdown fence, among other words, or both."""
+    text = json.dumps(value, ensure_ascii=False)
+    if fenced:
+        text = f"```json\n{text}\n```"
+    return f"Here is {{what}} you asked for:\n{text}\nLet me know if {{more}} is needed." if surrounded else text
+
+
+class ScriptedOpenAI:
+    """`with ScriptedOpenAI(reply=…) as server:` answers `/v1/chat/completions` and `/v1/embeddings` at `base_url`.
+
+    `reply`: one answer for every chat, a list (one each, then the last again), or a function of the request body. An
+    answer is a text, or a dict of message fields (`content`, `tool_calls`, `refusal`) that may have `finish_reason`.
+    `embed`: a text's vector. `latency`: seconds before each answer, or a function of the request. `fail`: one failure for
+    every request, or a list (one each, None for a good answer, then good for ever). `fail_share`: the share of the other
+    requests that fail, each in one of `fails`, drawn with `seed`. `retry_after`: seconds, sent with a 429. `unknown`:
+    fields of a body that are refused with 400, such as `response_format`, as older endpoints do.
+    """
+
+    def __init__(
+        self,
+        reply: Replies = "OK.",
+        *,
+        embed: Embed | None = None,
+        latency: Latency = 0.0,
+        fail: Fails = None,
+        fail_share: float = 0.0,
+        fails: Sequence[Fail] = FAILS,
+        seed: int = 0,
+        retry_after: float = 0.0,
+        unknown: Collection[str] = (),
+    ) -> None:
+        self.requests: list[Request] = []
+        self._reply, self._embed = reply, embed or _hashed
+        self._latency, self._retry_after = latency, retry_after
+        self._fails = _script_of(fail)
+        self._share, self._kinds, self._random = fail_share, tuple(fails), random.Random(seed)  # noqa: S311 - a script
+        self._unknown = frozenset(unknown)
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._chats = 0
+        self._server: ThreadingHTTPServer | None = None
+        self._thread: threading.Thread | None = None
+
+    @property
+    def base_url(self) -> str:
+        """The address for a client, such as `http://127.0.0.1:40321/v1`."""
+        if self._server is None:
+            message = "the server is not running: enter it with `with` first"
+            raise RuntimeError(message)
+        return f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def __enter__(self) -> Self:
+        owner: ScriptedOpenAI = self
+
+        handler = type("Scripted", (self.handler(),), {"script": owner})
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, args=(0.02,), daemon=True, name="scripted-openai"
+        )
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        if self._server and self._thread:
+            self._server.shutdown()
+            self._server.server_close()
+            self._thread.join(5)
+
+    def handler(self) -> type[Handler]:
+        """What reads a request and sends its answer."""
+        return Handler
+
+    def answer(self, request: Request) -> tuple[int, dict[str, Any] | None, Fail | None]:
+        """Status, JSON body and failure for one request; called by the handler's thread."""
+        fail, refusal = self.begin(request)
+        if refusal is not None:
+            return *refusal, fail
+        if request.path.endswith("/chat/completions"):
+            return 200, self.completion(request.body, fail), fail
+        if request.path.endswith("/embeddings"):
+            return 200, self._embeddings(request.body, empty=fail == "empty"), fail
+        return 404, wrong("no such path", "not_found"), fail
+
+    def begin(self, request: Request) -> tuple[Fail | None, tuple[int, dict[str, Any]] | None]:
+        """Note the request and let the latency pass: the failure that it is to have, and its answer if that is no good one."""
+        with self._lock:
+            self.requests.append(request)
+            fail = next(self._fails, None) or self._chance()
+        self._stop.wait(self._latency(request) if callable(self._latency) else self._latency)
+        if fail in _STATUS:
+            status, text = _STATUS[fail]
+            return fail, (status, wrong(text, fail))
+        if refused := sorted(self._unknown & request.body.keys()):
+            text = f"Unsupported parameter: {refused[0]}"
+            return fail, (400, {"error": {"message": text, "type": "invalid_request_error", "param": refused[0]}})
+        if fail == "wrong_schema":
+            return fail, (200, {"object": "surprise", "choices": "none", "data": [{"vector": 1}]})
+        return fail, None
+
+    @property
+    def retry_after(self) -> str:
+        return f"{self._retry_after:g}"
+
+    def _chance(self) -> Fail | None:
+        return self._random.choice(self._kinds) if self._random.random() < self._share else None
+
+    def completion(self, body: dict[str, Any], fail: Fail | None = None) -> dict[str, Any]:
+        """What a chat with this body is answered with."""
+        reply: Reply = "" if fail == "empty" else self._next_reply(body)
+        message: dict[str, Any] = {"content": reply} if isinstance(reply, str) else dict(reply)
+        if fail == "refusal":
+            message = {"content": None, "refusal": "I'm sorry, I can't help with that."}
+        elif fail == "too_long":
+            whole = str(message.get("content") or "")
+            message = {"content": whole[: len(whole) // 2] or "Well", "finish_reason": "length"}
+        finish = message.pop("finish_reason", "tool_calls" if message.get("tool_calls") else "stop")
+        asked = sum(len(str(part.get("content") or "")) for part in body.get("messages", ()))
+        said = len(json.dumps(message, ensure_ascii=False))
+        return {
+            "id": "chatcmpl-scripted",
+            "object": "chat.completion",
+            "created": int(time.time()),
+            "model": body.get("model", "scripted"),
+            "choices": [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}],
+            "usage": {
+                "prompt_tokens": asked // 4,
+                "completion_tokens": said // 4,
+                "total_tokens": asked // 4 + said // 4,
+            },
+        }
+
+    def _next_reply(self, body: dict[str, Any]) -> Reply:
+        if callable(self._reply):
+            return self._reply(body)
+        if isinstance(self._reply, str | dict):
+            return self._reply
+        with self._lock:
+            reply = self._reply[min(self._chats, len(self._reply) - 1)]
+            self._chats += 1
+        return reply
+
+    def _embeddings(self, body: dict[str, Any], *, empty: bool) -> dict[str, Any]:
+        asked = body.get("input", ())
+        texts = [] if empty else [asked] if isinstance(asked, str) else list(asked)
+        packed = body.get("encoding_format") == "base64"
+        rows = []
+        for index, text in enumerate(texts):
+            vector = [float(number) for number in self._embed(text)]
+            rows.append({"object": "embedding", "index": index, "embedding": _pack(vector) if packed else vector})
+        tokens = sum(len(text) for text in texts) // 4
+        return {
+            "object": "list",
+            "data": rows,
+            "model": body.get("model", "scripted"),
+            "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+        }
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request to the script of its server."""
+
+    script: ScriptedOpenAI
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+    timeout = 60
+
+    def do_POST(self) -> None:  # the name that http.server calls
+        raw = self.rfile.read(int(self.headers.get("content-length", 0)))
+        try:
+            body = json.loads(raw)
+        except ValueError:
+            self.send(400, b'{"error": {"message": "not JSON"}}')
+            return
+        request = self.heard(body)
+        status, answer, fail = self.script.answer(request)
+        try:
+            self._deliver(status, answer, fail, stream=bool(body.get("stream")))
+        except (BrokenPipeError, ConnectionResetError):
+            # The client did not wait: that is what a test of its time limit looks like from here.
+            self.close_connection = True
+
+    def heard(self, body: dict[str, Any]) -> Request:
+        """The request that is read, with its body."""
+        return Request(path=self.path, body=body, headers={k.lower(): v for k, v in self.headers.items()})
+
+    def _deliver(self, status: int, answer: dict[str, Any] | None, fail: Fail | None, *, stream: bool) -> None:
+        text = json.dumps(answer, ensure_ascii=False).encode()
+        if fail == "drop":
+            self.close_connection = True
+        elif fail == "cut_off":
+            self.send(status, text[: len(text) // 2])
+        elif stream and status == 200 and answer and "choices" in answer:
+            self._stream(answer)
+        else:
+            self.send(status, text, {"retry-after": self.script.retry_after} if fail == "rate_limit" else {})
+
+    def send(self, status: int, text: bytes, headers: dict[str, str] | None = None) -> None:
+        """A whole answer."""
+        self.send_response(status)
+        for name, value in {
+            "content-type": "application/json",
+            "content-length": str(len(text)),
+            **(headers or {}),
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(text)
+
+    def _stream(self, answer: dict[str, Any]) -> None:
+        """Server-sent events; without a length the end of the connection is the end of the answer."""
+        self.close_connection = True
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("connection", "close")
+        self.end_headers()
+        for chunk in _chunks(answer):
+            self.wfile.write(b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n")
+            self.wfile.flush()
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ARG002  # http.server's signature
+        return None
+
+
+def wrong(message: str, kind: str) -> dict[str, Any]:
+    """The body of an answer that is an error."""
+    return {"error": {"message": message, "type": kind, "code": kind}}
+
+
+def _chunks(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A completion in pieces: the role, one piece a word, the tool calls, the reason for the end, the usage."""
+    choice = answer["choices"][0]
+    message = choice["message"]
+    base = {key: answer[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
+    deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
+    deltas += [
+        {"content": part} for part in (message.get("content") or "").splitlines(keepends=True) for part in _words(part)
+    ]
+    if calls := message.get("tool_calls"):
+        deltas.append({"tool_calls": [{"index": index, **call} for index, call in enumerate(calls)]})
+    for delta in deltas:
+        yield {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+    yield {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
+    yield {**base, "choices": [], "usage": answer["usage"]}
+
+
+def _words(line: str) -> list[str]:
+    words = line.split(" ")
+    return [word + " " for word in words[:-1]] + words[-1:]
+
+
+def _script_of(fail: Fails) -> Iterator[Fail | None]:
+    """One failure for ever, or one each from a list."""
+    if isinstance(fail, str):
+        while True:
+            yield fail
+    yield from fail or ()
+
+
+def _pack(vector: Sequence[float]) -> str:
+    return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode("ascii")
+
+
+def _hashed(text: str) -> list[float]:
+    return [float(number) for number in hash_vector(text)]
