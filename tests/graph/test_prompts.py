@@ -24,7 +24,7 @@ TOOLS = """
 import json
 from muniment.memory.config.settings import load
 from muniment.nodes.tools import SUBAGENTS, Toolbox
-from muniment.memory.domain.records import Scope
+from muniment.memory.domain.scope import Scope
 settings = load({})
 for agent in ("supervisor", *SUBAGENTS):
     box = Toolbox(memory=None, settings=settings, scope=Scope(owner="ana"), agent=agent, colleagues=SUBAGENTS)

