@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from rich.table import Table
 from benchmarks import harness, recall
 from muniment.memory.client import Memory
 from muniment.memory.config.schema import Recall
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.query import Query
 from muniment.memory.flows.house import House
 from muniment.memory.flows.reading import recall as reads
@@ -104,7 +103,7 @@ async def signals(house: House, talk: recall.Talk, question: recall.Question) ->
     """Every memory of the space, scored by the settings."""
     asked = Query(text=question.text, top_k=1, threshold=0.0, budget_tokens=recall.UNLIMITED)
     reader, search = await reads.admit(house, talk.scope, recall.AGENT, asked)
-    reading = await reads.read(house, reader, asked, evolve(search, candidates=EVERY))
+    reading = await reads.read(house, reader, asked, replace(search, candidates=EVERY))
     hits = sorted(rank.scored(reading.sight.found, reading.lens), key=lambda hit: hit.memory.id)
     return Signals(
         talk=talk.name,

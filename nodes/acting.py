@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -11,7 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolMes
 
 from muniment.memory import codec as wire
 from muniment.memory.client import Memory
-from muniment.memory.domain.ids import TurnId, evolve
+from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn, Use
 from muniment.nodes.state import Acted, State, asked, reply, turn
@@ -51,7 +52,7 @@ def marked(state: State, who: Scope, turns: Sequence[Turn]) -> list[Turn]:
     said = [turn(who, one, state["at"]) for one in asked(state)]
     tags = tuple(dict.fromkeys(tag for one in said for tag in one.tags))
     path = next((one.path for one in said if one.path), None)
-    return [evolve(one, tags=(*tags, *one.tags), path=path or one.path) for one in turns]
+    return [replace(one, tags=(*tags, *one.tags), path=path or one.path) for one in turns]
 
 
 def handed(state: State, who: Scope, memory: Memory) -> tuple[list[Turn], dict[str, str]]:

@@ -6,6 +6,7 @@ what it was about is read again, and what was done already is known from the run
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any, Literal
 from uuid import UUID
@@ -18,7 +19,7 @@ from typing_extensions import TypedDict  # Pydantic refuses typing's own on Pyth
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consolidation import Finding, Judgement, Pair, Run
-from muniment.memory.domain.ids import MemoryId, evolve
+from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 from muniment.nodes.state import Who, given, scope
@@ -117,7 +118,7 @@ async def apply(
             if (pair := by_ids.get((_id(one["older"]), _id(one["newer"])))) and one.get("revs") in (None, _revs(pair))
         ]
         changed = len(state["findings"]) - len(findings)  # since they were looked at, maybe in another process
-        done = await memory.apply_run(evolve(run, outdated=run.outdated + changed), findings)
+        done = await memory.apply_run(replace(run, outdated=run.outdated + changed), findings)
     return Night(run=_row(done), findings=[])
 
 
@@ -165,14 +166,14 @@ def _row(run: Run) -> dict[str, Any]:
 
 def _run(state: Night, who: Scope) -> Run:
     """The run of the state. Whose it is is not taken from the state."""
-    return evolve(_RUN.validate_python((state.get("run") or {}) | {"scope": who}), scope=who)
+    return replace(_RUN.validate_python((state.get("run") or {}) | {"scope": who}), scope=who)
 
 
 async def _ahead(memory: Memory, who: Scope, run: Run) -> Run | None:
     """The run's record, when it is further than the state: a process has died between the two."""
     for one in [] if run.dry else await memory.consolidations(who, 1, run=run.id):
         if one.ended_at or one.status not in ("running", run.status) or _seen(one) > _seen(run):
-            return evolve(one, limit=run.limit)
+            return replace(one, limit=run.limit)
     return None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from langchain_core.messages import AIMessage
@@ -11,7 +12,7 @@ from langgraph.runtime import Runtime
 
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, MunimentError
 from muniment.nodes import acting, past, trouble
@@ -61,7 +62,7 @@ async def _record(
     turns += acting.done(acts, who)
     if said in known:
         answer = turn(who, said, waiting[str(said.id)], state.get("recalled", ()))
-        turns += acting.marked(state, who, [evolve(answer, tags=(), path=None)])
+        turns += acting.marked(state, who, [replace(answer, tags=(), path=None)])
     if turns:
         await memory.record(who, turns)
 

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from muniment.memory import codec as wire
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn, Use
@@ -160,4 +160,4 @@ class Toolbox:
             raise BadInput(f"{QUERY}: unknown argument {unknown[0]!r}; allowed: {', '.join(allowed)}")
         recall = self.settings.recall
         asked = wire.query(arguments, Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens))
-        return asked if self.as_of is None else evolve(asked, as_of=Revision(self.as_of))
+        return asked if self.as_of is None else replace(asked, as_of=Revision(self.as_of))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import uuid4
 
 import psycopg
 
 from muniment.memory.client import Memory
 from muniment.memory.domain.consent import Proposal
-from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import STATES
 from muniment.memory.domain.plan import Change, Relation, WritePlan
 from muniment.memory.domain.scope import Scope
@@ -50,10 +52,10 @@ async def kept(memory: Memory, text: str, who: Scope | None = None, category: st
     return made
 
 
-async def commit(memory: Memory, who: Scope, *changes: Change, **more: object) -> Revision:
+async def commit(memory: Memory, who: Scope, *changes: Change, **more: Any) -> Revision:
     rev, _ = await memory.house.store.near(who, (), 0)
     plan = WritePlan(scope=who, expects=rev, node="worker", at=memory.now(), changes=changes)
-    return (await memory.house.store.commit(evolve(plan, **more))).rev
+    return (await memory.house.store.commit(replace(plan, **more))).rev
 
 
 async def forgotten(memory: Memory, who: Scope | None = None) -> MemoryId:
@@ -62,7 +64,7 @@ async def forgotten(memory: Memory, who: Scope | None = None) -> MemoryId:
     id_ = await kept(memory, text, who)
     other = await kept(memory, "Vera teaches there", who)
     found = await memory.get(who, id_)
-    corrected = evolve(found, text=f"{text}, or June")
+    corrected = replace(found, text=f"{text}, or June")
     change = Change(action="UPDATE", before=found, after=corrected, meta={"why": "same", "said": text})
     ask = Proposal(field="city", value="Cellotown", memory=id_, turns=(), expires_at=LATER)
     await commit(memory, who, change, relations=(Relation(a=id_, b=other, strength=0.9),), proposals=(ask,))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from hypothesis import assume
 
-from muniment.memory.domain.ids import MemoryId, Revision, Vector, evolve
+from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.journal import Delta, JournalEntry
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.query import Filters
@@ -197,7 +197,7 @@ def found(world: World, rev: Revision, all_: Channels, search: Search) -> dict[M
         edges = {end: strength for end, strength in ends if end in hubs}
         if id_ in candidates or edges:
             picked[id_] = Found(
-                memory=evolve(row.memory, context=None), cosine=cosine(row, search), keyword=all_.share[id_],
+                memory=replace(row.memory, context=None), cosine=cosine(row, search), keyword=all_.share[id_],
                 edges=edges, traits=(its.get(traits.DATED, 0), its.get(traits.ASKING, 0), its.get(traits.NAMING, 0)),
             )  # fmt: skip
     return picked
@@ -217,7 +217,7 @@ def agreed(mine: Mapping[MemoryId, Found], theirs: Sequence[Found]) -> tuple[Fou
         )
         assert all(abs(its - wanted) < NOISE for its, wanted in signals)
     seen = {one.memory.id: one for one in theirs}
-    return tuple(evolve(seen[id_], memory=own.memory, edges=own.edges) for id_, own in mine.items())
+    return tuple(replace(seen[id_], memory=own.memory, edges=own.edges) for id_, own in mine.items())
 
 
 def placed(all_: Channels, search: Search, one: Found) -> None:
@@ -284,7 +284,7 @@ class PlainStore:
     def _stable(
         self, rows: Mapping[MemoryId, Row], reader: Reader, names: Sequence[str], limit: int
     ) -> tuple[Memory, ...]:
-        lasting = [evolve(row.memory, context=None) for row in rows.values()]
+        lasting = [replace(row.memory, context=None) for row in rows.values()]
         lasting = [one for one in lasting if one.state == "active" and one.category in reader.allowed & set(names)]
         lasting.sort(key=lambda one: (not one.pinned, -one.importance, one.created_at, one.id))
         return tuple(lasting[:limit])

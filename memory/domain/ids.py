@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NewType, TypeAlias
 from uuid import UUID
 
@@ -14,5 +13,4 @@ MemoryId = NewType("MemoryId", UUID)
 TurnId = NewType("TurnId", UUID)
 Revision = NewType("Revision", int)
 Vector: TypeAlias = npt.NDArray[np.float32]
-evolve = replace
 RunId = NewType("RunId", UUID)

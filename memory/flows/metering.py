@@ -6,11 +6,11 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, date
 from itertools import count
 
 from muniment.memory.config.schema import Price
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Charge, Purpose, Settlement
 from muniment.memory.errors import ModelError, ModelUnavailable, MunimentError, OverBudget, StoreError
@@ -53,7 +53,7 @@ async def ask(
 
 def estimated(house: House, model: str, purpose: Purpose, request: BatchRequest) -> tuple[BatchRequest, Charge]:
     """A prompt of a batch as it may leave, redacted, and what it may cost."""
-    safe = evolve(request, messages=tuple(_safe(house, message) for message in request.messages))
+    safe = replace(request, messages=tuple(_safe(house, message) for message in request.messages))
     most = (request.form and request.form.max_tokens) or house.settings.model.max_output_tokens
     return safe, cost.estimate(purpose, model, _texts(safe.messages, (), request.form), most, _batch_prices(house))
 
@@ -130,7 +130,7 @@ async def _once(
 
 def _safe(house: House, message: ChatMessage) -> ChatMessage:
     calls = tuple(
-        evolve(
+        replace(
             one,
             # No provider takes brackets in a name.
             name=one.name if safe_text(house, one.name) == one.name else "redacted",
@@ -138,7 +138,7 @@ def _safe(house: House, message: ChatMessage) -> ChatMessage:
         )
         for one in message.tool_calls
     )
-    return evolve(message, content=_without_secrets(house, message.content), tool_calls=calls)
+    return replace(message, content=_without_secrets(house, message.content), tool_calls=calls)
 
 
 def _without_secrets(house: House, text: str) -> str:

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.plan import Change, Extracted, Relation, WritePlan
@@ -109,7 +109,7 @@ async def test_a_former_version_stays_readable_in_the_history(store: PostgresSto
     change = Change(
         action="UPDATE",
         before=first,
-        after=evolve(first, text="Ship v1 by September"),
+        after=replace(first, text="Ship v1 by September"),
         vector=hash_vector("Ship v1 by September"),
     )
     await store.commit(plan(scope(), 1, change))
@@ -125,8 +125,8 @@ async def test_a_memory_changed_twice_in_a_plan_has_both_revisions(store: Postgr
     """Each change of a plan sees the one before it, also of the same memory: versions, history and vector."""
     first = memory("Ship v1 by August")
     await store.commit(plan(scope(), 0, *added(first)))
-    second = evolve(first, text="Ship v1 by September")
-    gone = evolve(second, state="soft_deleted")
+    second = replace(first, text="Ship v1 by September")
+    gone = replace(second, state="soft_deleted")
     await store.commit(
         plan(
             scope(), 1, Change(action="UPDATE", before=first, after=second),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -19,7 +20,7 @@ from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consolidation import Run
-from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
@@ -164,7 +165,7 @@ async def test_what_has_changed_since_it_was_looked_at_is_left_alone(settings: S
             .ainvoke(Ordered(user="ana"), config)
         )
         told = next(one for one in await memory.list(ana) if one.text == SAID[1])
-        now = evolve(told, text="The user waters the roses")
+        now = replace(told, text="The user waters the roses")
         plan = WritePlan(scope=ana, expects=Revision((await memory.status(ana))["rev"]), node="face", at=clock.now(),
                          changes=(Change(action="UPDATE", before=told, after=now),))  # fmt: skip
         await memory.house.store.commit(plan)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import TurnId, evolve
+from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
@@ -71,7 +72,7 @@ async def test_a_reply_that_repeats_memory_teaches_nothing(settings: Settings, c
         who = Scope(owner="ana", tenant=settings.tenant)
         (kept,) = (await memory.keep(who, [statement(KNOWN, "goals", value="marathon")])).changes
         if tool:  # nothing of it comes from the context, not even as news
-            await memory.seen(evolve(who, thread="a"), kept.after.rev)
+            await memory.seen(replace(who, thread="a"), kept.after.rev)
         assert (await memory.query(who, "supervisor", Query(text="marathon"))).hits
         receipt = await told(memory, tuned, model, "I wonder what to drink in October, at that Lisbon thing.")
         assert (receipt.changes, receipt.refused) == ((), ("recalled",))
@@ -84,7 +85,7 @@ async def test_a_person_who_says_it_again_is_believed(settings: Settings, clock:
     model = brain(False, lambda asked: asked["extract_from"])
     async with bootstrap.memory(settings, embedder=HashEmbedder(), clock=clock, model=model) as memory:
         who = Scope(owner="ana", tenant=settings.tenant)
-        await memory.keep(who, [evolve(statement(KNOWN, "goals", value="marathon"), trust="agent")])
+        await memory.keep(who, [replace(statement(KNOWN, "goals", value="marathon"), trust="agent")])
         receipt = await told(memory, settings, model, "For October, the marathon of Lisbon is what we train for here.")
         assert "recalled" not in receipt.refused
         assert [one.after.trust for one in receipt.changes] == ["user"]

@@ -6,14 +6,16 @@ import asyncio
 import os
 import socket
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 from uuid import uuid4
 
 import psycopg
 import pytest
 
 from muniment.memory.client import Memory
-from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector, evolve
+from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.query import Query
@@ -158,11 +160,11 @@ async def test_statements_of_one_turn_are_taken_together(database_url: str) -> N
     """Wherever a batch ends, a turn with several statements is not cut; a second import adds nothing."""
     turn = TurnId(uuid4())
     many = [note(f"line {n}") for n in range(126)]
-    same = [evolve(note(f"part {n}"), turns=(turn,)) for n in range(5)]
+    same = [replace(note(f"part {n}"), turns=(turn,)) for n in range(5)]
     async with engine(database_url) as memory:
         assert await memory.ingest(scope(), [*many, *same, note("the end")]) == 132
         assert await memory.ingest(scope(), [*many, *same]) == 0
-        more = evolve(note("half new"), turns=(turn, TurnId(uuid4())))
+        more = replace(note("half new"), turns=(turn, TurnId(uuid4())))
         assert await memory.ingest(scope(), [*same, more, *many[:3]]) == 1
         await whole(memory, 133)
         turns = [row["consumed_rev"] for row in await memory.export(scope()) if row["type"] == "turn"]
@@ -277,11 +279,11 @@ async def test_candidates_are_not_read_far_ahead(database_url: str) -> None:
     {"category": "a\0b"}, {"category": "\ud800"}, {"importance": 9}, {"importance": 10**9}, {"confidence": float("nan")},
     {"confidence": float("inf")}, {"importance": 2.0},
 ])  # fmt: skip
-async def test_a_batch_that_cannot_be(database_url: str, changed: dict[str, object]) -> None:
+async def test_a_batch_that_cannot_be(database_url: str, changed: dict[str, Any]) -> None:
     """It is refused with an error of the house, and nothing of it is kept."""
     async with engine(database_url) as memory:
         with pytest.raises(MunimentError):
-            await memory.ingest(scope(), [note("fine"), evolve(note("broken"), **changed)])
+            await memory.ingest(scope(), [note("fine"), replace(note("broken"), **changed)])
         assert await memory.list(scope()) == []
         assert await memory.ingest(scope(), [note("fine")]) == 1
 

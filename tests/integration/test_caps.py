@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from muniment.memory.client import Memory
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.plan import Extracted, Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Extraction, Turn
@@ -41,7 +41,7 @@ async def texts(memory: Memory, user: Scope) -> set[str]:
 
 async def model_finds(memory: Memory, user: Scope, turn: Turn, *found: str) -> Receipt:
     """What a model's look at the turn comes to when it finds these statements."""
-    candidates = tuple(evolve(statement(text), turns=(turn.id,)) for text in found)
+    candidates = tuple(replace(statement(text), turns=(turn.id,)) for text in found)
     looked = Extracted(turn=turn.id, source="model", found=len(found))
     return await write.settle(memory.house, user, Extraction(candidates=candidates), (), "worker", looked)
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,7 @@ from psycopg import AsyncRawCursor
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.rows import dict_row
 
-from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Memory as Record
 from muniment.memory.domain.plan import Change, Extracted, Relation, WritePlan
 from muniment.memory.domain.query import Query
@@ -120,9 +121,9 @@ async def lived(url: str) -> list[Any]:
             )
             for n in (1, 2)
         ]  # fmt: skip
-        turn = evolve(said("I drink tea", key="1"), actor="Ana")
+        turn = replace(said("I drink tea", key="1"), actor="Ana")
         plan = WritePlan(scope=scope(), expects=Revision(0), node="worker", at=NOON, turns=(turn,))
-        first = evolve(
+        first = replace(
             plan,
             changes=tuple(Change(action="ADD", after=one, vector=hash_vector(one.text)) for one in made),
             relations=(Relation(a=made[0].id, b=made[1].id, strength=0.5),),
@@ -132,9 +133,9 @@ async def lived(url: str) -> list[Any]:
         kept = [await memory.get(scope(), one.id) for one in made]
         with psycopg.connect(url) as conn:
             conn.execute("update muniment.memories set next_embedding = embedding, next_model = 'next'")
-        edited = evolve(kept[0], text="Coffee of garden 1", pinned=True)
-        gone = evolve(kept[1], state="soft_deleted", stable_key="user.tea.1")
-        second = evolve(
+        edited = replace(kept[0], text="Coffee of garden 1", pinned=True)
+        gone = replace(kept[1], state="soft_deleted", stable_key="user.tea.1")
+        second = replace(
             plan,
             expects=Revision(2),
             turns=(),
@@ -145,13 +146,13 @@ async def lived(url: str) -> list[Any]:
             relations=(Relation(a=made[0].id, b=made[1].id, strength=0.25),),
         )
         told.append((await store.commit(second)).rev)
-        told.append((await store.commit(evolve(first, expects=Revision(4)))).replayed)
+        told.append((await store.commit(replace(first, expects=Revision(4)))).replayed)
         with pytest.raises(Conflict):
             await store.commit(second)
-        back = evolve(gone, state="active")
+        back = replace(gone, state="active")
         with pytest.raises(BadInput):
             await store.commit(
-                evolve(
+                replace(
                     plan, expects=Revision(4), turns=(), changes=(Change(action="RESTORE", before=gone, after=back),)
                 )
             )

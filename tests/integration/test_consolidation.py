@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
@@ -11,7 +12,7 @@ import psycopg
 import pytest
 
 from muniment.memory.domain.consolidation import Finding
-from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput, Conflict
@@ -251,7 +252,7 @@ async def test_a_clock_that_was_set_back_hides_no_run(database_url: str) -> None
         assert [one.id for one in await memory.consolidations(ANA)] == [open_.id, first.id]
         assert [one.id for one in await memory.consolidations(ANA, run=first.id)] == [first.id]
         open_, _ = await memory.survey_run(open_)
-        over = await memory.end_run(evolve(open_, seen=0))
+        over = await memory.end_run(replace(open_, seen=0))
         assert over.surveyed > first.surveyed
         dry = await memory.begin_run(ANA, dry=True)
         assert dry is not None
@@ -328,7 +329,7 @@ async def test_where_a_survey_looks(database_url: str) -> None:
         rev = Revision((await memory.status(ANA))["rev"])
 
         async def seen(since: int, **bounds: Any) -> set[str]:
-            told = evolve(consolidation._bounds(house), **bounds)
+            told = replace(consolidation._bounds(house), **bounds)
             found = await house.store.survey(ANA, told, 100, since=Revision(since))
             return {one.older.text.rstrip(".").split()[-1] for one in found.pairs if one.sim > 0.8}
 

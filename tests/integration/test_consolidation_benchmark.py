@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from hashlib import sha256
 from itertools import combinations
 
@@ -10,7 +11,7 @@ import pytest
 import yaml
 
 from benchmarks import consolidation, doubles
-from muniment.memory.domain.ids import MemoryId, evolve
+from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import Memory as Record
 from muniment.memory.domain.scope import Scope
 from muniment.memory.rules.merging.merge import fresh
@@ -82,10 +83,10 @@ def test_a_wrong_merge_is_seen() -> None:
     stranger = next(one for one in world.earlier if one.person != double.person)
     before = consolidation.quality(world, list(known.values()))
     assert (before["doubles_merged"], before["changes_superseded"], before["wrong"]) == (0, 0, 0)
-    gone = evolve(known[base.text], state="superseded", superseded_by=known[double.text].id)
+    gone = replace(known[base.text], state="superseded", superseded_by=known[double.text].id)
     right = consolidation.quality(world, [*(known | {base.text: gone}).values()])
     assert (right["doubles_merged"], right["wrong"]) == (1, 0)
-    gone = evolve(known[base.text], state="superseded", superseded_by=known[stranger.text].id)
+    gone = replace(known[base.text], state="superseded", superseded_by=known[stranger.text].id)
     wrong = consolidation.quality(world, [*(known | {base.text: gone}).values()])
     assert (wrong["doubles_merged"], wrong["wrong"], wrong["wrong_persons"]) == (0, 1, 1)
     assert wrong["wrong_pairs"] == [[base.text, stranger.text]]

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ from benchmarks import conversation
 from benchmarks.conversation import Played, formed, judged, play
 from benchmarks.script import Keys, Script
 from muniment.memory.config.settings import load
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
@@ -197,7 +197,7 @@ async def test_a_renamed_memory_is_found_by_its_own_words(database_url: str) -> 
     colleague = Fact(kind="relationship", predicate="colleague", object="Joost", persons=("Joost",))
     told = [
         (colleague, "The user's colleague Joost draws the planting plans"),
-        (evolve(colleague, object="Joris", persons=("Joris",)), "The user's colleague is Joris, not Joost"),
+        (replace(colleague, object="Joris", persons=("Joris",)), "The user's colleague is Joris, not Joost"),
     ]
     async with engine(database_url) as memory:
         for n, (fact, text) in enumerate(told):

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from dataclasses import replace
 from uuid import uuid4
 
 import psycopg
 import pytest
 
 from muniment.memory.client import Memory
-from muniment.memory.domain.ids import MemoryId, Revision, TurnId, evolve
+from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.memory import STATES, Kind, Memory as Record
 from muniment.memory.domain.plan import Change, Extracted, Relation, WritePlan
@@ -43,18 +44,18 @@ async def lived(memory: Memory) -> MemoryId:
     other = said("The piano is tuned in March", thread="D")
     await memory.record(mine, [reply, asked, other])
     (held,) = [one for one in await memory.list(mine) if "walnut" in one.text]
-    tied = evolve(note("The user decided to avoid walnuts, being allergic to walnuts"), turns=(other.id,))
-    await memory.ingest(mine, [tied, evolve(note("Vera teaches there"), context="I am allergic to walnuts")])
+    tied = replace(note("The user decided to avoid walnuts, being allergic to walnuts"), turns=(other.id,))
+    await memory.ingest(mine, [tied, replace(note("Vera teaches there"), context="I am allergic to walnuts")])
     made: tuple[tuple[Kind, str, tuple[TurnId, ...]], ...] = (
         ("insight", "The user plans ahead", (first.id, other.id)), ("insight", "The user likes order", (other.id,)),
         ("semantic", "User rows", (first.id, other.id)),
     )  # fmt: skip
     for kind, text, turns in made:
         one = Record(id=MemoryId(uuid4()), kind=kind, category="goals", text=text, created_at=NOON, updated_at=NOON)
-        await commit(memory, mine, Change(action="ADD", after=evolve(one, turns=turns), vector=hash_vector(text)))
+        await commit(memory, mine, Change(action="ADD", after=replace(one, turns=turns), vector=hash_vector(text)))
     once = await kept(memory, "User is allergic to walnuts and pears", category="goals")
     was = await memory.get(mine, once)
-    now = evolve(was, text="User keeps bees")
+    now = replace(was, text="User keeps bees")
     await commit(memory, mine, Change(action="UPDATE", before=was, after=now, meta={"why": "supersedes"}))
     with psycopg.connect(memory.house.settings.database_url.get_secret_value()) as admin:  # type: ignore[union-attr]
         admin.execute("update muniment.extractions set refused = '{allergic to walnuts}'")
@@ -89,16 +90,16 @@ async def test_what_was_made_of_it_is_looked_for_too(database_url: str) -> None:
     async with engine(database_url) as memory:
         id_, mine = await lived(memory), scope()
         (before,) = [one for one in await memory.list(mine) if one.text == "The user plans ahead"]
-        now = evolve(before, text="Looks far into the future")
+        now = replace(before, text="Looks far into the future")
         await commit(memory, mine, Change(action="UPDATE", before=before, after=now, vector=hash_vector(now.text)))
         goats = await memory.get(mine, await kept(memory, "The user keeps goats", category="goals"))
-        now = evolve(goats, text="User is allergic to walnuts and figs")
+        now = replace(goats, text="User is allergic to walnuts and figs")
         await commit(memory, mine, Change(action="UPDATE", before=goats, after=now, vector=hash_vector(now.text)))
         shown = memory.fingerprints("[goals] The user plans ahead")
         echo = Turn.make(session="E", key="e", role="assistant", text="You plan ahead, so book now.", at=NOON, thread="E",
                          recalled=shown)  # fmt: skip
         asked = Turn.make(session="F", key="f", role="user", text="What now?", at=NOON, thread="F", recalled=shown)
-        own = evolve(said("I plan ahead", thread="G"), recalled=shown)
+        own = replace(said("I plan ahead", thread="G"), recalled=shown)
         late = Turn.make(session="H", key="h", role="user", text="And now?", at=NOON, thread="H",
                          recalled=memory.fingerprints("[goals] Looks far into the future"))  # fmt: skip
         await memory.record(mine, [echo, asked, own, late])
@@ -160,9 +161,9 @@ async def test_what_was_said_again_in_other_words_goes_with_it(database_url: str
         await memory.forget(scope(), held)
         other = said("On that ferry Vera and I said yes.", thread="C")
         await memory.record(scope(), [said("We met on a ferry. My wife is called Vera.", thread="B"), other])
-        await memory.ingest(scope(), [evolve(note("The user's wife is Vera"), kind="semantic", turns=(other.id,))])
+        await memory.ingest(scope(), [replace(note("The user's wife is Vera"), kind="semantic", turns=(other.id,))])
         (known,) = await memory.list(scope())
-        insight = evolve(known, id=MemoryId(uuid4()), kind="insight", text="They stay", fact=None, stable_key=None)
+        insight = replace(known, id=MemoryId(uuid4()), kind="insight", text="They stay", fact=None, stable_key=None)
         await commit(memory, scope(), Change(action="ADD", after=insight, vector=hash_vector("They stay")))
         found = await memory.traces(scope(), held)
         await memory.erase(scope(), held)
@@ -250,16 +251,16 @@ async def test_a_space_that_is_at_the_same_revision_again(database_url: str) -> 
         old = await memory.get(mine, await kept(memory, "User is allergic to walnuts"))
         await memory.erase_space(mine)
         await kept(memory, "User keeps bees")
-        told, vector = evolve(old, text="User is allergic to walnuts and pears"), hash_vector("x")
-        new = evolve(old, id=MemoryId(uuid4()), text="x")
+        told, vector = replace(old, text="User is allergic to walnuts and pears"), hash_vector("x")
+        new = replace(old, id=MemoryId(uuid4()), text="x")
         add = Change(action="ADD", after=new, vector=vector)
         plan = WritePlan(scope=mine, expects=old.rev, node="worker", at=NOON)
         look = Extracted(turn=TurnId(uuid4()), source="model", prompt="insight-1", since=old.rev, shown=(old.id,))
         for stale in (
-            evolve(plan, changes=(Change(action="UPDATE", before=old, after=evolve(old, pinned=True)),)),
-            evolve(plan, changes=(Change(action="MERGE", before=old, after=told, vector=vector),)),
-            evolve(plan, changes=(add,), relations=(Relation(a=new.id, b=old.id, strength=0.7),)),
-            evolve(plan, changes=(add,), extracted=look),
+            replace(plan, changes=(Change(action="UPDATE", before=old, after=replace(old, pinned=True)),)),
+            replace(plan, changes=(Change(action="MERGE", before=old, after=told, vector=vector),)),
+            replace(plan, changes=(add,), relations=(Relation(a=new.id, b=old.id, strength=0.7),)),
+            replace(plan, changes=(add,), extracted=look),
         ):
             with pytest.raises(Conflict, match="erased"):
                 await store.commit(stale)

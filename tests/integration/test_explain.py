@@ -13,7 +13,7 @@ import pytest
 
 from muniment.memory import codec as wire
 from muniment.memory.client import Memory
-from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Memory as Record, State
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.query import Filters, Listing, Query, Verdict
@@ -58,7 +58,7 @@ async def why(memory: Memory, memory_id: MemoryId, asked: Query = ASKED, agent: 
 async def test_what_is_in_the_answer(memory: Memory) -> None:
     """It says so, with its place in the answer that the same query gives, explained as a hit is."""
     ids = await kept(memory, CELLO, "The user rents a car on Sundays", "A choir sings in the school")
-    hits = (await memory.query(scope(), "supervisor", evolve(ASKED, explain=True))).hits
+    hits = (await memory.query(scope(), "supervisor", replace(ASKED, explain=True))).hits
     assert len(hits) > 1
     assert set(hits[0].ranks) == {"dense", "keyword"}
     for place, hit in enumerate(hits, 1):
@@ -76,7 +76,7 @@ async def test_the_words_that_it_has(memory: Memory) -> None:
     assert [(hit.memory.id, hit.words) for hit in (await memory.query(scope(), "supervisor", job)).hits] == [
         (hours, ("job", "porto"))
     ]
-    assert (await memory.query(scope(), "supervisor", evolve(job, explain=False))).hits[0].words == ()
+    assert (await memory.query(scope(), "supervisor", replace(job, explain=False))).hits[0].words == ()
 
 
 async def test_another_space_says_nothing(memory: Memory) -> None:
@@ -86,9 +86,9 @@ async def test_another_space_says_nothing(memory: Memory) -> None:
     nobody = await memory.why_not(scope("ben"), "supervisor", MemoryId(uuid4()), ASKED)
     other_tenant = await memory.why_not(scope(tenant="other"), "supervisor", mine, ASKED)
     assert theirs.reason == "other space or unknown"
-    assert evolve(theirs, id=nobody.id) == nobody
-    assert evolve(other_tenant, id=nobody.id) == nobody
-    then = evolve(ASKED, as_of=Revision(0))
+    assert replace(theirs, id=nobody.id) == nobody
+    assert replace(other_tenant, id=nobody.id) == nobody
+    then = replace(ASKED, as_of=Revision(0))
     assert (await memory.why_not(scope("ben"), "supervisor", mine, then)).reason == "other space or unknown"
 
 
@@ -158,7 +158,7 @@ async def test_undecided_and_refused(memory: Memory, state: State) -> None:
 async def test_filtered(memory: Memory, filters: Filters, name: str, has: object) -> None:
     """The filter that excludes it is named, with what it asks for and what the memory has."""
     (cello,) = await kept(memory, CELLO, role="user", importance=2)
-    verdict = await why(memory, cello, evolve(ASKED, filters=filters))
+    verdict = await why(memory, cello, replace(ASKED, filters=filters))
     assert verdict.reason == "filtered"
     assert verdict.facts == {"filter": name, "wanted": getattr(filters, name), "has": has}
     assert wire.verdict(verdict)["facts"]["filter"] == name
@@ -167,7 +167,7 @@ async def test_filtered(memory: Memory, filters: Filters, name: str, has: object
 async def test_other_categories_asked(memory: Memory) -> None:
     """To ask for other categories is a filter too."""
     (cello,) = await kept(memory, CELLO)
-    verdict = await why(memory, cello, evolve(ASKED, categories=("goals", "tasks")))
+    verdict = await why(memory, cello, replace(ASKED, categories=("goals", "tasks")))
     assert (verdict.reason, verdict.facts["filter"], verdict.facts["has"]) == ("filtered", "categories", "activity")
     assert verdict.facts["wanted"] == ["goals", "tasks"]
 
@@ -244,9 +244,9 @@ async def test_a_full_category(database_url: str) -> None:
 async def test_beyond_top_k(memory: Memory) -> None:
     """Its place is where a longer answer has it."""
     await kept(memory, *many(12))
-    longer = (await memory.query(scope(), "supervisor", evolve(ASKED, top_k=12, budget_tokens=10_000))).hits
+    longer = (await memory.query(scope(), "supervisor", replace(ASKED, top_k=12, budget_tokens=10_000))).hits
     for place in (4, 12):
-        verdict = await why(memory, longer[place - 1].memory.id, evolve(ASKED, top_k=3))
+        verdict = await why(memory, longer[place - 1].memory.id, replace(ASKED, top_k=3))
         assert verdict.reason == "beyond top_k"
         assert (verdict.facts["place"], verdict.facts["top_k"]) == (place, 3)
 
@@ -257,14 +257,14 @@ async def test_its_place_behind_the_candidates(memory: Memory) -> None:
     await kept(memory, *many(40, "cello lessons"), category="goals")
     (last,) = await kept(memory, "A cello case " + "with many other words of little use here " * 4, category="event")
     (strange,) = await kept(memory, "A tram goes to the harbour", category="event")
-    sight = await memory.query(scope(), "supervisor", evolve(ASKED, explain=True, top_k=3))
+    sight = await memory.query(scope(), "supervisor", replace(ASKED, explain=True, top_k=3))
     assert last not in {one.id for one in sight.left_out}
-    verdict = await why(memory, last, evolve(ASKED, top_k=3, threshold=0.0))
+    verdict = await why(memory, last, replace(ASKED, top_k=3, threshold=0.0))
     assert verdict.reason == "beyond top_k"
     assert verdict.facts["place"] > 60
     assert verdict.hit is not None
     assert verdict.hit.ranks["keyword"] > 60
-    assert (await why(memory, strange, evolve(ASKED, top_k=3))).reason in ("no match", "below threshold")
+    assert (await why(memory, strange, replace(ASKED, top_k=3))).reason in ("no match", "below threshold")
 
 
 async def test_over_budget(memory: Memory) -> None:
@@ -272,15 +272,15 @@ async def test_over_budget(memory: Memory) -> None:
     ids = await kept(memory, CELLO, f"The cello of the music school {' '.join(WORDS)} {' '.join(WORDS[::-1])}")
     whole = await memory.query(scope(), "supervisor", ASKED)
     assert {hit.memory.id for hit in whole.hits} == set(ids)
-    asked = evolve(ASKED, budget_tokens=whole.tokens - 1)
+    asked = replace(ASKED, budget_tokens=whole.tokens - 1)
     hits = {hit.memory.id for hit in (await memory.query(scope(), "supervisor", asked)).hits}
     (out,) = set(ids) - hits
     verdict = await why(memory, out, asked)
     assert (verdict.reason, verdict.facts["budget"]) == ("over budget", asked.budget_tokens)
     assert verdict.facts["needed"] > verdict.facts["left"] >= 0
     enough = asked.budget_tokens + verdict.facts["needed"] - verdict.facts["left"]
-    assert (await why(memory, out, evolve(asked, budget_tokens=enough))).reason == "in the answer"
-    assert (await why(memory, out, evolve(asked, budget_tokens=enough - 1))).reason == "over budget"
+    assert (await why(memory, out, replace(asked, budget_tokens=enough))).reason == "in the answer"
+    assert (await why(memory, out, replace(asked, budget_tokens=enough - 1))).reason == "over budget"
 
 
 async def test_as_of_then(database_url: str) -> None:
@@ -293,30 +293,32 @@ async def test_as_of_then(database_url: str) -> None:
         clock.advance(86_400)
         await memory.forget(scope(), cello)
         clock.advance(7 * 86_400)
-        known = [await why(memory, cello, evolve(ASKED, as_of=Revision(rev))) for rev in range(4)]
+        known = [await why(memory, cello, replace(ASKED, as_of=Revision(rev))) for rev in range(4)]
         assert [one.reason for one in known] == ["not yet known", "not yet known", "in the answer", "soft-deleted"]
         assert [one.rev for one in known] == [0, 1, 2, 3]
         assert known[1].facts == {"as_of": 1, "created": 2}
-        times = [await why(memory, cello, evolve(ASKED, as_of=NOON + timedelta(days=day, hours=1))) for day in range(3)]
+        times = [
+            await why(memory, cello, replace(ASKED, as_of=NOON + timedelta(days=day, hours=1))) for day in range(3)
+        ]
         assert [one.reason for one in times] == ["not yet known", "in the answer", "soft-deleted"]
         for wrong in (Revision(4), Revision(-1), Revision(2**70), NOON + timedelta(days=10)):
             for read in (
-                why(memory, cello, evolve(ASKED, as_of=wrong)),
-                memory.query(scope(), "supervisor", evolve(ASKED, as_of=wrong)),
+                why(memory, cello, replace(ASKED, as_of=wrong)),
+                memory.query(scope(), "supervisor", replace(ASKED, as_of=wrong)),
             ):
                 with pytest.raises(BadInput, match="as_of"):
                     await read
         today = wire.as_of("2026-05-13")
-        assert (await memory.query(scope(), "supervisor", evolve(ASKED, as_of=today))).rev == 3
+        assert (await memory.query(scope(), "supervisor", replace(ASKED, as_of=today))).rev == 3
 
 
 async def test_a_request_that_is_refused(memory: Memory) -> None:
     """What a query refuses, this refuses in the same way."""
     (cello,) = await kept(memory, CELLO)
     with pytest.raises(Denied, match="may not read tone"):
-        await why(memory, cello, evolve(ASKED, categories=("tone",)))
+        await why(memory, cello, replace(ASKED, categories=("tone",)))
     with pytest.raises(BadInput, match="top_k"):
-        await why(memory, cello, evolve(ASKED, top_k=10_000))
+        await why(memory, cello, replace(ASKED, top_k=10_000))
     with pytest.raises(BadConfig):
         await why(memory, cello, agent="nobody")
 

@@ -8,6 +8,7 @@ import signal
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import pytest
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import load
-from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.jobs import Job, JobName, Outcome
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.errors import (
@@ -91,7 +92,7 @@ async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
 async def test_a_turn_and_its_job_are_one_transaction(memory: Memory, database_url: str) -> None:
     """Where one of them fails there is neither."""
     store, who = memory.house.store, scope()
-    wrong = evolve(said("I like tea."), source="nobody")
+    wrong = replace(said("I like tea."), source="nobody")  # type: ignore[arg-type]  # what no client can say
     with pytest.raises(StoreError):
         await store.record(who, [said(SAID[0]), wrong], [Job(name="extract", scope=who, key="1")])
     assert rows(database_url, "select * from muniment.turns") == []
@@ -100,7 +101,7 @@ async def test_a_turn_and_its_job_are_one_transaction(memory: Memory, database_u
     with pytest.raises(Conflict):
         await store.commit(plan)
     assert rows(database_url) == []
-    await store.commit(evolve(plan, expects=Revision(0)))
+    await store.commit(replace(plan, expects=Revision(0)))
     assert [row["name"] for row in rows(database_url)] == ["expire"]
 
 
@@ -108,7 +109,7 @@ async def test_one_job_a_turn(memory: Memory, database_url: str) -> None:
     """What the user said is looked at once, however often it is recorded; a greeting and a reply are not."""
     who = scope("ana", project="atlas")
     turn, hello = said(SAID[0], key="1"), said("Hello!", key="2")
-    reply = evolve(said("Nice to hear.", key="3"), role="assistant")
+    reply = replace(said("Nice to hear.", key="3"), role="assistant")
     for _ in range(2):
         await memory.record(who, [turn, hello, reply])
     (row,) = rows(database_url)

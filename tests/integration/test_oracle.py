@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import count, pairwise
 from math import isclose
@@ -18,7 +19,7 @@ from hypothesis import HealthCheck, given, settings as hypothesis_settings, stra
 
 from muniment.memory import codec as wire
 from muniment.memory.client import Memory
-from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Fact, Memory as Record
 from muniment.memory.domain.plan import Change, Relation, WritePlan
 from muniment.memory.domain.query import Answer, Filters, Query
@@ -152,12 +153,12 @@ async def lived(memory: Memory, admin: psycopg.Connection, dice: Dice, born: int
         at = NOON - timedelta(hours=3 * (len(steps) - n))
         change = step(dice, world)
         world.lines.append(Line(memory=change.after.id, action=change.action, at=at))
-        after = evolve(change.after, rev=world.rev)
+        after = replace(change.after, rev=world.rev)
         vector = None if after.id in strangers else halved(hash_vector(after.text))
         world.states.append(world.states[-1] | {after.id: Row(memory=after, vector=vector)})
         made.append(change)
         if dice.random() < 0.2 or n + 1 == len(steps):
-            world.lines[-len(made) :] = [evolve(line, at=at) for line in world.lines[-len(made) :]]
+            world.lines[-len(made) :] = [replace(line, at=at) for line in world.lines[-len(made) :]]
             await _write(memory, world, at, made)
             made = []
     await _tie(memory, world, dice)
@@ -186,7 +187,7 @@ def _born(dice: Dice, world: World) -> Change:
 
 def _edited(dice: Dice, world: World) -> Change:
     before = dice.choice(list(world.states[-1].values())).memory
-    after = evolve(before, **dice.looks(0.3))
+    after = replace(before, **dice.looks(0.3))
     gone, back = after.state == "soft_deleted", before.state == "soft_deleted"
     action: Any = "UPDATE" if gone == back else "DELETE" if gone else "RESTORE"
     vector = hash_vector(after.text) if after.text != before.text else None

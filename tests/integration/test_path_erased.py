@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from operator import methodcaller
 from uuid import uuid4
 
@@ -12,7 +13,7 @@ import pytest
 from pydantic import SecretStr
 
 from muniment.memory.client import Memory
-from muniment.memory.domain.ids import MemoryId, evolve
+from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import STATES, Memory as Record
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.turn import Candidate, Turn
@@ -135,7 +136,7 @@ async def test_a_plan_without_its_turns_is_refused(database_url: str) -> None:
         with pytest.raises(Conflict):
             await store.commit(plan)
         await memory.record(scope(), turns[:1])
-        assert (await store.commit(evolve(plan, at=NOON))).rev == 1
+        assert (await store.commit(replace(plan, at=NOON))).rev == 1
 
 
 async def test_learning_and_erasing_at_once(database_url: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from dataclasses import replace
 
 import psycopg
 import pytest
@@ -12,7 +13,7 @@ from psycopg.rows import tuple_row
 
 from muniment.graph import janitor
 from muniment.graph.checkpointer import open_saver
-from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadConfig, Conflict
@@ -133,7 +134,7 @@ async def test_a_plan_is_written_in_the_application_s_role_or_not_at_all(databas
         await memory.ingest(scope(), [note("Planted a plum tree")])
         [tree] = await memory.list(scope())
         rev = Revision((await memory.status(scope()))["rev"])
-        felled = Change(action="UPDATE", before=tree, after=evolve(tree, text="Felled a plum tree"))
+        felled = Change(action="UPDATE", before=tree, after=replace(tree, text="Felled a plum tree"))
         plan = WritePlan(scope=scope(), expects=rev, node="face", at=NOON, changes=(felled,))
         async with store._calling() as conn:
             await conn.execute("reset role")

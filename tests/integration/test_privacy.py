@@ -7,6 +7,7 @@ import logging
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -21,7 +22,7 @@ from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
-from muniment.memory.domain.ids import TurnId, evolve
+from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.query import Filters, Query
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput, MunimentError
@@ -63,7 +64,7 @@ async def test_a_denied_turn_is_nowhere(
             )
             assert (await memory.learn(who, turn)).skipped == reason
             await memory.record(who, [turn])
-            kept = await memory.keep(who, [evolve(note("A trip to Porto"), turns=(turn.id,))], [turn])
+            kept = await memory.keep(who, [replace(note("A trip to Porto"), turns=(turn.id,))], [turn])
             assert (kept.changes, kept.skipped or kept.refused[0]) == ((), reason if scope_has else "denied turn")
             assert await memory.export(who) == ()
             assert await memory.house.store.waiting() == {}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from muniment.memory import codec as wire
 from muniment.memory.client import Memory
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.query import Filters, Query
 from muniment.memory.domain.turn import Use
 from muniment.memory.errors import Denied
@@ -77,7 +77,7 @@ async def test_an_agent_of_procedures_alone(database_url: str) -> None:
         await memory.remember(scope(), "I keep bees")
         asked = Query(text="Extract the tables from scan.pdf", threshold=0)
         assert not (await memory.query(scope(), "robot", asked)).hits
-        assert len((await memory.query(scope(), "robot", evolve(asked, categories=("procedural",)))).hits) == 1
+        assert len((await memory.query(scope(), "robot", replace(asked, categories=("procedural",)))).hits) == 1
         brief = await memory.brief(scope(thread="new"), "robot", asked.text)
         assert f"{brief.stable}{brief.header}{brief.moving}" == ""
 
@@ -124,7 +124,7 @@ async def test_an_order_in_an_error_reaches_nobody(memory: Memory) -> None:
         assert "- parse_pdf with path=scan.pdf, engine=fast (" in text
         for agent in ("planner", "executor"):
             query = Query(text="Extract the tables", categories=("procedural",), threshold=0, budget_tokens=4096)
-            for asked in (query, evolve(query, returns="full")):
+            for asked in (query, replace(query, returns="full")):
                 answer = await memory.query(scope(name), agent, asked)
                 assert len(answer.hits) == 1
                 assert not [word for word in ("evil", "curl", "://", "请") if word in str(answer).lower()]

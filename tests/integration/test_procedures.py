@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
-from muniment.memory.domain.ids import TurnId, evolve
+from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
@@ -267,7 +268,7 @@ async def test_a_job_knows_its_thread(memory: Memory) -> None:
     """Of two threads only the one that the job names is looked at; without one there is nothing to look at."""
     await memory.record(scope(thread="A"), session(PARSER))
     await memory.record(
-        scope(thread="with spaces"), [evolve(one, session="s 7") for one in session(PDF, thread="with spaces")]
+        scope(thread="with spaces"), [replace(one, session="s 7") for one in session(PDF, thread="with spaces")]
     )
     await memory.perform(Job(name="learn_path", scope=scope(thread=""), key="worked with spaces"))
     [known] = await procedures(memory)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import psycopg
 import pytest
 
-from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.memory import STATES
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.query import Listing, Query
@@ -104,7 +105,7 @@ async def test_a_writer_notices(database_url: str) -> None:
         held = await memory.get(scope(), id_)
         rev, _ = await memory.house.store.near(scope(), (), 0)
         await memory.house.store.purge(scope(), [id_], LATER)
-        change = Change(action="RESTORE", before=held, after=evolve(held, state="active", purge_at=None))
+        change = Change(action="RESTORE", before=held, after=replace(held, state="active", purge_at=None))
         plan = WritePlan(scope=scope(), expects=rev, node="face", at=NOON, changes=(change,))
         with pytest.raises(Conflict):
             await memory.house.store.commit(plan)
@@ -154,9 +155,9 @@ async def test_what_it_replaced_is_replaced_by_nothing(database_url: str) -> Non
     async with engine(database_url) as memory:
         heir, former = await kept(memory, "The cello is sold"), await kept(memory, "The cello is rented")
         held = await memory.get(scope(), former)
-        gone = evolve(held, state="superseded", superseded_by=heir)
+        gone = replace(held, state="superseded", superseded_by=heir)
         await commit(memory, scope(), Change(action="UPDATE", before=held, after=gone))
-        await commit(memory, scope(), Change(action="UPDATE", before=gone, after=evolve(gone, pinned=True)))
+        await commit(memory, scope(), Change(action="UPDATE", before=gone, after=replace(gone, pinned=True)))
         await memory.forget(scope(), heir)
         await memory.house.store.purge(scope(), [heir], LATER)
         assert (await memory.get(scope(), former)).superseded_by is None

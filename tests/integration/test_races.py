@@ -7,7 +7,7 @@ import os
 from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from string import ascii_lowercase
@@ -18,7 +18,7 @@ from uuid import UUID
 import pytest
 
 from muniment.memory.client import Memory
-from muniment.memory.domain.ids import MemoryId, Revision, TurnId, evolve
+from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.query import Answer, Brief, Query
 from muniment.memory.domain.scope import Scope
@@ -199,7 +199,7 @@ async def judged(memory: Memory, owner: str, seen: Seen) -> None:
         for id_, (start, *end) in seen.gone.items():
             assert not (start <= answer.rev < min(end, default=FOREVER) and id_ in hits)
     for asked, answer in _some(seen.answers, dice):
-        again = await memory.query(who(owner), "supervisor", evolve(asked, as_of=answer.rev))
+        again = await memory.query(who(owner), "supervisor", replace(asked, as_of=answer.rev))
         assert _unused(again) == _unused(answer)
     for text, brief in _some(seen.briefs, dice):
         assert await memory.brief(who(owner, "never looked"), "supervisor", text, as_of=brief.rev) == brief
@@ -207,8 +207,8 @@ async def judged(memory: Memory, owner: str, seen: Seen) -> None:
 
 def _unused(answer: Answer) -> Answer:
     """How often a memory was used is no part of a revision: it is written when there are two thousand uses, whoever reads."""
-    hits = (evolve(hit, memory=evolve(hit.memory, access_count=0, last_accessed_at=None)) for hit in answer.hits)
-    return evolve(answer, hits=tuple(hits))
+    hits = (replace(hit, memory=replace(hit.memory, access_count=0, last_accessed_at=None)) for hit in answer.hits)
+    return replace(answer, hits=tuple(hits))
 
 
 def _some(all_: list[T], dice: Random) -> list[T]:

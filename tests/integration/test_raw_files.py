@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -26,7 +27,7 @@ from muniment.graph.turn import thread_key
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.domain.consent import Proposal
-from muniment.memory.domain.ids import MemoryId, evolve
+from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.memory import Memory as Record
 from muniment.memory.domain.plan import Change, Relation
@@ -60,11 +61,11 @@ async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
         dread = Record(id=MemoryId(uuid4()), kind="insight", category="goals", text=f"Dreads breakfast for {word} in it",
                        created_at=NOON, updated_at=NOON, turns=held.turns)  # fmt: skip
         rev = await commit(memory, who, Change(action="ADD", after=dread, vector=hash_vector(dread.text)))
-        await memory.seen(evolve(who, thread="C", session="C"), rev)
+        await memory.seen(replace(who, thread="C", session="C"), rev)
         recalled = await say(graph, who, "C", "Who dreads breakfast?")
         assert [line for line in recalled["bullets"] if word in line] == [f"[goals] {dread.text}"]
         assert [name for name, value in recalled.items() if held.text in str(value)] == []
-        twin = evolve(held, id=MemoryId(uuid4()), text=f"{held.text}.", stable_key=None, turns=())
+        twin = replace(held, id=MemoryId(uuid4()), text=f"{held.text}.", stable_key=None, turns=())
         await commit(memory, who, Change(action="ADD", after=twin, vector=hash_vector(twin.text)))
         night = consolidation(memory, memory.house.settings).compile(checkpointer=saver)
         shown = await night.ainvoke({"user": who.owner, "dry_run": True}, at(who, "night"))
@@ -80,7 +81,7 @@ async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
     )
     await memory.record(who, [again, reply])
     episode = await kept(memory, f"The user said to want to grow {word} jam", who)
-    now = evolve(
+    now = replace(
         held,
         text=f"User wants to grow {word} jam since May",
         context=f"wants to grow {word} jam, said Ana",
@@ -91,7 +92,7 @@ async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
         relations=(Relation(a=held.id, b=episode, strength=0.9),),
         proposals=(Proposal(field="city", value=word, memory=held.id, turns=(again.id,), expires_at=LATER),),
     )  # fmt: skip
-    await memory.ingest(who, [evolve(note("Vera teaches there"), context=f"I want to grow {word} jam")])
+    await memory.ingest(who, [replace(note("Vera teaches there"), context=f"I want to grow {word} jam")])
     await memory.house.store.enqueue([Job(name="extract", scope=who, key=str(again.id))])
     await memory.track(who, OpsEvent(node="face", op="search", status="ok", ts=NOON, memory_id=held.id))
     await memory.flush(who)

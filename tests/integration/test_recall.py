@@ -12,7 +12,7 @@ import pytest
 
 from muniment.memory import codec as wire
 from muniment.memory.client import Memory
-from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Memory as Record
 from muniment.memory.domain.plan import Change, Relation, WritePlan
 from muniment.memory.domain.query import Query
@@ -290,7 +290,7 @@ async def test_of_very_many_changes_those_that_matter_most_are_told(
 async def test_a_whole_memory_fits_where_no_room_is_named(database_url: str) -> None:
     """With ids as LangGraph's server makes them, however often it was said: a model that asks for all of it gets it."""
     turns = [Turn.make(session="s", key=str(n), role="user", text="x", at=NOON).id for n in range(50)]
-    who = evolve(WHO, thread=str(uuid4()), session=str(uuid4()), run=str(uuid4()))
+    who = replace(WHO, thread=str(uuid4()), session=str(uuid4()), run=str(uuid4()))
     async with engine(database_url) as memory:
         text = f"The user wants to sail around Corsica {'and back ' * 20}at last"
         found = replace(statement(text), turns=tuple(turns))

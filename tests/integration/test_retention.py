@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
@@ -10,7 +11,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Memory as Record
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.models.hash_embedder import HashEmbedder
@@ -75,7 +76,7 @@ async def test_the_database_selects_what_the_rule_decides(database_url: str) -> 
                 }
             )
             own, who = terms(tuned, base.session_ledger, base.categories), dice.choice(WHO)
-            seen = [evolve(one, last_accessed_at=read[who.space, one.id]) for one in made]
+            seen = [replace(one, last_accessed_at=read[who.space, one.id]) for one in made]
             due = await store.due(who, NOON, own, 1_000)
             assert due
             assert {one.id for one in due.forget} == {one.id for one in seen if forgettable(who, one, own, NOON)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from random import Random
 from typing import Any
@@ -13,7 +14,7 @@ import psycopg
 import pytest
 
 from muniment.memory.domain.consolidation import Members
-from muniment.memory.domain.ids import MemoryId, Revision, TurnId, evolve
+from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.plan import Change, Relation, WritePlan
 from muniment.memory.domain.scope import Scope
@@ -40,8 +41,8 @@ async def test_an_undone_run_leaves_no_trace_in_the_content(database_url: str) -
         clock.advance(10 * 86_400)
         undone = await memory.undo_consolidation(ANA, run.id)
         assert (undone.restored, undone.left) == (2, 0)
-        assert [evolve(one, rev=Revision(0)) for one in await active(memory)] == [
-            evolve(one, rev=Revision(0)) for one in before
+        assert [replace(one, rev=Revision(0)) for one in await active(memory)] == [
+            replace(one, rev=Revision(0)) for one in before
         ]
         clock.advance(10 * 86_400)
         again = await memory.consolidate(ANA)
@@ -57,7 +58,7 @@ async def test_what_was_said_in_two_turns_is_made_one_and_taken_apart_again(data
     """Each turn has a run of its own on a server, which is no bar."""
     async with engine(database_url) as memory:
         for n, words in enumerate(TWINS[:2]):
-            await memory.ingest(evolve(ANA, run=f"run {n}", session=f"session {n}"), [note(words)])
+            await memory.ingest(replace(ANA, run=f"run {n}", session=f"session {n}"), [note(words)])
         before = await memory.export(ANA, content=True)
         run = await memory.consolidate(ANA)
         assert run is not None
@@ -152,7 +153,7 @@ async def test_runs_over_the_same_memory_are_undone_the_last_one_first(database_
     async with engine(database_url) as memory:
         third = note(f"{TWINS[0]}!", pinned=True)
         await memory.ingest(ANA, [note(TWINS[0], importance=4), note(TWINS[1], tags=("garden",))])
-        before = [evolve(one, rev=Revision(0)) for one in await active(memory)]
+        before = [replace(one, rev=Revision(0)) for one in await active(memory)]
         first = await memory.consolidate(ANA)
         await memory.ingest(ANA, [third])
         second = await memory.consolidate(ANA)
@@ -161,7 +162,7 @@ async def test_runs_over_the_same_memory_are_undone_the_last_one_first(database_
         assert (first.same, second.same) == (1, 1)
         assert (await memory.undo_consolidation(ANA, second.id)).left == 0
         assert (await memory.undo_consolidation(ANA, first.id)).left == 0
-        after = [evolve(one, rev=Revision(0)) for one in await active(memory) if one.text != third.text]
+        after = [replace(one, rev=Revision(0)) for one in await active(memory) if one.text != third.text]
         assert after == before
 
 
@@ -221,14 +222,14 @@ async def test_an_undo_takes_nobodys_key(database_url: str) -> None:
     async with engine(database_url) as memory:
         first = Candidate(text="The user lives in Porto", category="activity", fact=home, turns=(TurnId(uuid4()),))
         await memory.ingest(ANA, [first])
-        plain = evolve(
+        plain = replace(
             first, text="The user lives in Porto.", fact=None, trust="user", pinned=True, turns=(TurnId(uuid4()),)
         )
         await memory.ingest(ANA, [plain])
         run = await memory.consolidate(ANA)
         assert run is not None
         assert run.same == 1
-        await memory.ingest(ANA, [evolve(first, text="Porto is where the user lives", turns=(TurnId(uuid4()),))])
+        await memory.ingest(ANA, [replace(first, text="Porto is where the user lives", turns=(TurnId(uuid4()),))])
         undone = await memory.undo_consolidation(ANA, run.id)
         assert (undone.restored, undone.left) == (1, 1)
         keys = [one.stable_key for one in await active(memory) if one.stable_key]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.domain.consent import Consent, RequestId
-from muniment.memory.domain.ids import MemoryId, TurnId, evolve
+from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Fact, Neighbour
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.scope import Scope
@@ -57,7 +58,7 @@ def test_the_field_of_a_fact(one: Fact, category: str, field: str | None) -> Non
 
 def incoming(text: str, **more: Any) -> list[Incoming]:
     turn = Turn.make(session="a", key=text, role="user", text=text, at=NOON)
-    found = [evolve(one, **more) for one in extract(turn).candidates]
+    found = [replace(one, **more) for one in extract(turn).candidates]
     return [Incoming(candidate=one, vector=np.ones(1, np.float32), near=(), id=MemoryId(uuid4())) for one in found]
 
 
@@ -85,10 +86,10 @@ def test_what_is_known_already_is_a_signal() -> None:
     """No change, and yet a proposal, from the memory that says the same; one that says otherwise is none."""
     (one,) = incoming("I live in Porto.")
     (change,) = added([one])
-    near = evolve(one, near=(Neighbour(memory=change.after, sim=1.0),))
+    near = replace(one, near=(Neighbour(memory=change.after, sim=1.0),))
     assert [wish.memory for wish in proposals([near], (), expires_at=WEEK)] == [one.id]
     (other,) = incoming("I live in Braga.")
-    assert proposals([evolve(other, near=near.near)], (), expires_at=WEEK) == ()
+    assert proposals([replace(other, near=near.near)], (), expires_at=WEEK) == ()
     assert proposals([one], (), expires_at=WEEK) == ()
 
 

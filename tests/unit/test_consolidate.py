@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
@@ -11,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 from muniment.memory.config.settings import load
 from muniment.memory.domain.consolidation import Finding, Gained, Judgement, Members, Pair, Step
-from muniment.memory.domain.ids import MemoryId, Revision, RunId, TurnId, evolve
+from muniment.memory.domain.ids import MemoryId, Revision, RunId, TurnId
 from muniment.memory.domain.journal import Delta, JournalEntry
 from muniment.memory.domain.memory import TRUST_RANK, Fact, Memory, Trust
 from muniment.memory.errors import BadExtraction
@@ -123,7 +124,7 @@ def test_the_later_one_is_the_one_that_tells_of_a_later_time() -> None:
     """Two that tell of a time are ordered by it, others by when they were last said."""
     early, late = (memory("x", at=at, event_time=when) for at, when in ((LATER, NOON), (NOON, LATER)))
     assert ordered(late, early) == (early, late)
-    assert ordered(evolve(early, event_time=None), late)[1] == evolve(early, event_time=None)
+    assert ordered(replace(early, event_time=None), late)[1] == replace(early, event_time=None)
 
 
 @pytest.mark.parametrize(
@@ -164,10 +165,10 @@ def test_what_no_longer_says_what_was_judged_is_left_alone() -> None:
     """Another text, another state or a memory that is gone makes a finding outdated; a pin does not."""
     old, new = memory("The user likes tea"), memory("The user likes tea", at=LATER)
     one = found(pair(old, new), "same")
-    for now in (evolve(new, text="The user likes chai"), evolve(new, state="soft_deleted")):
+    for now in (replace(new, text="The user likes chai"), replace(new, state="soft_deleted")):
         assert board(old, now).take(one)[0] == "outdated"
     assert board(old).take(one)[0] == "outdated"
-    assert board(old, evolve(new, pinned=True)).take(one)[0] == "same"
+    assert board(old, replace(new, pinned=True)).take(one)[0] == "same"
 
 
 def test_edges_go_over_at_their_greatest_strength() -> None:
@@ -196,7 +197,7 @@ def test_an_edge_that_came_twice_goes_back_to_what_it_was_at_first() -> None:
     low, high = min(stays.id, other.id), max(stays.id, other.id)
     into = [{"rev": 3, "from": str(first.id), "edges": [[str(other.id), 0.5, 0.2]]},
             {"rev": 5, "from": str(second.id), "edges": [[str(other.id), 0.9, 0.5]]}]  # fmt: skip
-    gone = evolve(second, state="superseded", superseded_by=stays.id)
+    gone = replace(second, state="superseded", superseded_by=stays.id)
     steps = [
         Step(before=stays, now=stays, metas=tuple(reversed(into)), alone=True),
         Step(before=second, now=gone, metas=({"rev": 6, "into": str(stays.id)},), alone=False),
@@ -211,11 +212,11 @@ def test_an_edge_that_came_twice_goes_back_to_what_it_was_at_first() -> None:
 def test_a_pair_without_an_answer_is_left_as_it_is(tries: int) -> None:
     """It changes nothing, and counts against the pair only while its memories are what was asked about."""
     old, new = memory("The user likes tea"), memory("The user likes tea", at=LATER)
-    asked = Finding(pair=evolve(pair(old, new), tries=tries), judgement=None, source="model")
+    asked = Finding(pair=replace(pair(old, new), tries=tries), judgement=None, source="model")
     table = board(old, new)
     assert table.take(asked) == ("unanswered", asked)
     assert not table.changes
-    assert board(old, evolve(new, text="The user likes chai")).take(asked)[0] == "outdated"
+    assert board(old, replace(new, text="The user likes chai")).take(asked)[0] == "outdated"
 
 
 TEXTS = st.sampled_from(["The user likes tea", "The user likes tea.", "The user likes green tea", "The user has 2 cats",
@@ -297,16 +298,20 @@ def test_what_is_known_in_general_is_not_lost_to_an_agent() -> None:
     home = fact("lives_in", "Porto", single=True)
     general = memory("The user lives in Porto", trust="agent", fact=home)
     theirs = memory("The user lives in Porto.", at=LATER, pinned=True, agent_id="a", run_id="r")
-    for both in ((general, theirs), (evolve(theirs, updated_at=NOON), evolve(general, updated_at=LATER))):
+    for both in ((general, theirs), (replace(theirs, updated_at=NOON), replace(general, updated_at=LATER))):
         table = board(*both)
         assert table.take(found(pair(*both), "same"))[0] == "same"
         assert [one.id for one in table.members.memories.values() if one.state == "active"] == [general.id]
     moved = memory("The user lives in Braga", at=LATER, fact=fact("lives_in", "Braga", single=True))
-    for older, newer, judgement in ((general, {"agent_id": "a"}, "different"), (theirs, {"agent_id": "b"}, "different"),
-                                    (evolve(general, agent_id="a"), {"agent_id": "a"}, "supersedes"),
-                                    (evolve(general, agent_id="a"), {}, "supersedes")):  # fmt: skip
-        assert held("supersedes", pair(older, evolve(moved, **newer)), LASTING) == judgement
-    assert verdict(pair(theirs, evolve(general, agent_id="b")), PROFILE, LASTING) == ("different", True)
+    own = replace(general, agent_id="a")
+    for older, agent, judgement in (
+        (general, "a", "different"),
+        (theirs, "b", "different"),
+        (own, "a", "supersedes"),
+        (own, None, "supersedes"),
+    ):
+        assert held("supersedes", pair(older, replace(moved, agent_id=agent)), LASTING) == judgement
+    assert verdict(pair(theirs, replace(general, agent_id="b")), PROFILE, LASTING) == ("different", True)
 
 
 @pytest.mark.parametrize(
@@ -317,8 +322,8 @@ def test_two_turns_may_say_one_thing(before: str | None, after: str | None, same
     """The run that something was said in is no bar: each turn has one of its own on a server. What is of no run stays first,
     and a later value is of the run that it was said in."""
     former = memory("The user lives in Porto", fact=fact("lives_in", "Porto", single=True), run_id=before)
-    again = evolve(former, id=MemoryId(uuid4()), updated_at=LATER, run_id=after)
-    moved = evolve(again, text="The user lives in Braga", fact=fact("lives_in", "Braga", single=True))
+    again = replace(former, id=MemoryId(uuid4()), updated_at=LATER, run_id=after)
+    moved = replace(again, text="The user lives in Braga", fact=fact("lives_in", "Braga", single=True))
     told: list[tuple[Memory, Judgement, str, str | None]]
     told = [(again, "same", "same", same), (moved, "supersedes", "superseded", after)]
     for newer, judgement, fate, run in told:

@@ -1,11 +1,12 @@
 """Merging: two readings of one turn, and corrections that look like something else."""
 
+from dataclasses import replace
 from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 
-from muniment.memory.domain.ids import MemoryId, TurnId, evolve
+from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Fact, Memory, Neighbour
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
@@ -22,7 +23,7 @@ def of_one_turn(*texts: str) -> list[str]:
     memories: list[Memory] = []
     for kind, predicate, value, text in (one.split("|") for one in texts):
         fact = Fact(kind=kind, predicate=predicate, object=value, subject="user")  # type: ignore[arg-type]
-        one = evolve(bare(text, fact=fact), turns=(turn,))
+        one = replace(bare(text, fact=fact), turns=(turn,))
         for change in meet(one, *((memory, 0.8) for memory in memories)).changes:
             memories = [memory for memory in memories if memory.id != change.after.id] + [change.after]
     return [memory.text for memory in memories]
@@ -125,7 +126,7 @@ def test_the_race_with_another_day_is_the_same_race() -> None:
     """`The half marathon is on the 19th` moves the one that is known; `a marathon in Rome` is another."""
     fact = Fact(kind="goal", predicate="trains_for", object="Rotterdam half marathon")
     race = known("The user is training for the Rotterdam half marathon on 12 April 2026", fact=fact)
-    moved = evolve(fact, object="half marathon")
+    moved = replace(fact, object="half marathon")
     text = "The half marathon that the user is training for is on 19 April 2026"
     [change] = meet(bare(text, fact=moved), (race, 0.79)).changes
     assert (change.action, change.after.text) == ("UPDATE", text)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.memory import Role
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.provenance.fingerprints import echoed, prints, repeats
@@ -79,7 +79,7 @@ def test_what_is_new_is_no_echo(statement: str) -> None:
 
 def test_a_reply_without_recall_echoes_nothing() -> None:
     """Nothing was put before the model, so nothing of it can come back."""
-    assert not echo("The user lives in Porto", REPLY, reply=evolve(REPLY, recalled=()))
+    assert not echo("The user lives in Porto", REPLY, reply=replace(REPLY, recalled=()))
 
 
 @given(st.lists(st.text(max_size=40), max_size=6))

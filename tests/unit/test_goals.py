@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.rules.procedures.goals import (
     apart,
     goals,
@@ -82,8 +82,8 @@ def test_a_near_goal_may_say_much_more() -> None:
     assert reaches(long, short, near=True)
     assert not reaches(long, short)
     assert not reaches(short, long, near=True)
-    assert reaches(evolve(short, steps=OTHER), long, near=True)
-    both = evolve(short, goal="Deploy the release / Deploy the release to staging")
+    assert reaches(replace(short, steps=OTHER), long, near=True)
+    both = replace(short, goal="Deploy the release / Deploy the release to staging")
     assert not reaches(long, both, near=True)
 
 
@@ -151,9 +151,9 @@ def test_steps_are_the_same_but_for_what_the_goal_names() -> None:
     scan = Procedure(goal="Read scan.pdf", steps=("Call parse with path=scan.pdf, host=prod-1",))
     bill = Procedure(goal="Get at bill-2.pdf", steps=("Call  parse with path=bill-2.pdf, host=prod-1",))
     other = Procedure(goal="Read scan.pdf", steps=("Call parse with path=scan.pdf, host=prod-2",))
-    assert same_steps(scan, evolve(bill, steps=("call parse with path=bill-2.pdf, host=prod-1",)))
+    assert same_steps(scan, replace(bill, steps=("call parse with path=bill-2.pdf, host=prod-1",)))
     assert not same_steps(scan, other)
-    assert not same_steps(scan, evolve(scan, steps=scan.steps * 2))
+    assert not same_steps(scan, replace(scan, steps=scan.steps * 2))
 
 
 @given(st.lists(LINE, min_size=1, max_size=5))

@@ -1,5 +1,6 @@
 """Merging: what is the same, what corrects, and what only looks alike."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 from uuid import uuid4
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.config.settings import load
-from muniment.memory.domain.ids import MemoryId, TurnId, evolve
+from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Fact, Memory, Neighbour, Trust
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
@@ -176,7 +177,7 @@ def test_what_is_denied_of_another_value_takes_nothing_away() -> None:
 def test_what_happened_twice_is_kept_twice() -> None:
     """Two visits to one city are two memories with a key each; the first told again is none."""
     visit = Fact(kind="event", predicate="visited", object="Rome")
-    may = evolve(known("The user visited Rome in May 2024", fact=visit), event_time=NOON)
+    may = replace(known("The user visited Rome in May 2024", fact=visit), event_time=NOON)
     later = bare("The user visited Rome in June 2025", fact=visit, event_time=NOON + timedelta(days=400))
     (change,) = meet(later, (may, 1.0)).changes
     assert change.action == "ADD"
@@ -195,7 +196,7 @@ def test_what_happened_twice_is_kept_twice() -> None:
 def test_one_turn_read_twice_is_one_memory(first: str, second: str, left: str) -> None:
     """What rules and a model make of the same turn meets under the richer wording, whatever the vectors say."""
     turn = TurnId(uuid4())
-    old = evolve(known(first), turns=(turn,))
+    old = replace(known(first), turns=(turn,))
     merged = meet(bare(second, turns=(turn,)), (old, 0.1))
     assert [change.after.text for change in merged.changes] == ([second] if left == "second" else [])
     assert all(change.action == "MERGE" for change in merged.changes)
@@ -204,7 +205,7 @@ def test_one_turn_read_twice_is_one_memory(first: str, second: str, left: str) -
 def test_two_people_of_one_turn_stay_two() -> None:
     """That both come from one turn does not make one person of two."""
     turn = TurnId(uuid4())
-    old = evolve(known("Anna plays the cello in the orchestra"), turns=(turn,))
+    old = replace(known("Anna plays the cello in the orchestra"), turns=(turn,))
     (change,) = meet(bare("Hanna plays the cello in the orchestra", turns=(turn,)), (old, 0.99)).changes
     assert change.action == "ADD"
 

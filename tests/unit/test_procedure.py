@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.rules.procedures import traces as rules
 from muniment.memory.rules.procedures.procedure import Procedure, fit, parse, render, tidy, united
 from muniment.memory.rules.procedures.requests import goes_on, request, rest, wanted, wish
@@ -85,7 +85,7 @@ def test_two_paths_are_united() -> None:
         goal="h", steps=("Call b",), avoid=("c with x=1 (failed)", "a (exit code 1)"), again="old"
     )
     early = Procedure(goal="h", steps=("Call a", "Call b"), avoid=("b before a (failed)", "b with x=2 (failed)"))
-    assert united(early, evolve(old, avoid=("b (HTTP 500)",))).avoid == early.avoid
+    assert united(early, replace(old, avoid=("b (HTTP 500)",))).avoid == early.avoid
 
 
 WISHES = [

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from uuid import uuid4
 
-from muniment.memory.domain.ids import MemoryId, evolve
+from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
@@ -82,7 +83,7 @@ def _merged(one: Candidate, young: Sequence[Memory], now: datetime) -> Memory | 
         text = episode.combined(old.text, one.text) if episode.same_topic(old.text, one.text) else None
         if text is not None:
             turns = tuple(dict.fromkeys(old.turns + one.turns))
-            return evolve(old, text=text, turns=turns, event_time=one.event_time, updated_at=now)
+            return replace(old, text=text, turns=turns, event_time=one.event_time, updated_at=now)
     return None
 
 

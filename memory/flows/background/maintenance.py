@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from muniment.memory.config.schema import Ledger
 from muniment.memory.domain.consolidation import Run
-from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.jobs import JobName
 from muniment.memory.domain.maintenance import Due, Tended
 from muniment.memory.domain.memory import Memory
@@ -125,7 +126,7 @@ async def _forget(house: House, scope: Scope, due: Due, now: datetime) -> int:
     purge_at = now + timedelta(days=house.settings.write.soft_delete_days)
 
     def gone(memory: Memory) -> Change:
-        after = evolve(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
+        after = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
         return Change(action="TTL", before=memory, after=after, meta=forgetting.reason(memory, now))
 
     ripe = [memory for memory in due.forget if forgetting.forgettable(scope, memory, house.terms, now)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from uuid import uuid4
 
-from muniment.memory.domain.ids import MemoryId, Revision, Vector, evolve
+from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.memory import STATES, Memory, Neighbour
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.query import Listing
@@ -75,7 +75,7 @@ async def learn(house: House, scope: Scope) -> Receipt:
 
 async def perform(house: House, scope: Scope, key: str) -> Receipt:
     """The job `learn_path`; its key says why, and the thread."""
-    return await learn(house, evolve(scope, thread=key.partition(" ")[2]))
+    return await learn(house, replace(scope, thread=key.partition(" ")[2]))
 
 
 def _covers(memory: Memory, path: Path) -> bool:
@@ -153,7 +153,7 @@ async def _plan(
         if change is not None:
             earlier = changes.get(change.after.id)
             changes[change.after.id] = (
-                evolve(change, action=earlier.action, before=earlier.before) if earlier else change
+                replace(change, action=earlier.action, before=earlier.before) if earlier else change
             )
             known[change.after.id] = change.after
     merged = await capped(house, write, Merged(changes=tuple(changes.values()), relations=()))
@@ -173,7 +173,7 @@ def _change(
     old = _same(house, one, known, near) or _reworded(house, one, known, read)
     if old is None:
         # A how-to outlives the run that found it: what belongs to one is forgotten with it.
-        where = evolve(write.scope, agent=one.path.agent, session=one.path.session, run=None)
+        where = replace(write.scope, agent=one.path.agent, session=one.path.session, run=None)
         return Change(
             action="ADD", after=fresh(kept, MemoryId(uuid4()), where, write.at), vector=one.vector, band="new"
         )
@@ -181,10 +181,10 @@ def _change(
     if before is None or (old.event_time is not None and old.event_time > one.path.at):
         return None  # edited by hand, or a later success is known
     # Where no request is in sight, the beginning of the work may be out of sight, too.
-    told = evolve(one.told, goal=renewed(one.told.goal, before.goal) if one.path.asked else before.goal)
+    told = replace(one.told, goal=renewed(one.told.goal, before.goal) if one.path.asked else before.goal)
     both = _fitted(house, united(told, before)) or told
     text = render(both)
-    after = evolve(
+    after = replace(
         old,
         text=text,
         importance=max(old.importance, kept.importance),

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from uuid import UUID
 
 from muniment.memory.domain.consolidation import Asked, Finding, Judgement, Pair, Run
-from muniment.memory.domain.ids import MemoryId, RunId, evolve
+from muniment.memory.domain.ids import MemoryId, RunId
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import (
@@ -133,7 +134,7 @@ async def _answered(house: House, batches: BatchModel, run: Run, *, over: bool) 
         # Its process has died before it could ask, or the endpoint has never heard it.
         return await without_answers(house, run, "interrupted")
     if run.batch is None:
-        run = await house.store.keep_run(evolve(run, batch=name), lease(house, run), settled=())
+        run = await house.store.keep_run(replace(run, batch=name), lease(house, run), settled=())
     try:
         collected = await batches.collect(name)
     except BatchFailed as error:
@@ -151,7 +152,7 @@ async def _done(house: House, run: Run, collected: Collected) -> Run:
     """Do what the answers say and settle what they cost, all or nothing."""
     used = spend.batch_charges(house, held(run), collected.tokens, max(1, run.requests))
     told, findings = await _findings(house, run, collected)
-    told = evolve(
+    told = replace(
         told,
         # It may have asked only as much as the day could pay for.
         status="over_budget" if run.reason == OverBudget.__name__ else "running",
@@ -187,7 +188,7 @@ async def _findings(house: House, run: Run, collected: Collected) -> tuple[Run, 
                 findings.append(Finding(pair=pair, judgement=said.get(one.place), source="model"))
             else:
                 unanswered += 1
-    return evolve(run, outdated=run.outdated + outdated, unanswered=run.unanswered + unanswered), findings
+    return replace(run, outdated=run.outdated + outdated, unanswered=run.unanswered + unanswered), findings
 
 
 def _said(collected: Collected, request: str, count: int) -> dict[int, Judgement]:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, date, timedelta
 
 from muniment.memory.domain.consolidation import Asked, Draft, Pair, Run, RunStatus
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.usage import Charge
 from muniment.memory.errors import Conflict, ModelError, OverBudget
 from muniment.memory.flows import metering as spend
@@ -44,7 +44,7 @@ def put_off(run: Run, pairs: Sequence[Pair]) -> Run:
         )
         for n, one in enumerate(pairs, 1)
     )
-    return evolve(run, asked=run.asked + asked)
+    return replace(run, asked=run.asked + asked)
 
 
 def lease(house: House, run: Run) -> timedelta:
@@ -84,9 +84,11 @@ async def without_answers(
 ) -> Run:
     """Note that a run waits no more and that nothing was answered: what it held is given back or, if it may have been `paid`,
     stays charged. Raises Conflict, StoreError."""
-    over = evolve(run, status=status, reason=reason or run.reason, unanswered=run.unanswered + len(run.asked), asked=())
+    over = replace(
+        run, status=status, reason=reason or run.reason, unanswered=run.unanswered + len(run.asked), asked=()
+    )
     if not paid:
-        over = evolve(over, requests=0, input_tokens=0, output_tokens=0, micros=0)
+        over = replace(over, requests=0, input_tokens=0, output_tokens=0, micros=0)
     settled = spend.settlement(day(run), held(run), [held(run)] if paid else ())
     return await house.store.keep_run(over, lease(house, over), settled=settled)
 
@@ -96,14 +98,14 @@ async def submit(house: House, run: Run) -> Run:
     to ask; or it was called off meanwhile, and is over. As long as it waits its tokens and money are what is reserved.
     Raises Conflict, StoreError."""
     if house.batches is None:
-        return evolve(run, asked=(), status="failed", reason="ModelUnavailable")
+        return replace(run, asked=(), status="failed", reason="ModelUnavailable")
     run, pairs = await as_they_are(house, run)
     if not pairs:
         return run
     try:
         run, requests = await _reserved(house, house.batches.name, run, pairs)
     except ModelError as error:
-        return evolve(run, status="failed", reason=type(error).__name__)
+        return replace(run, status="failed", reason=type(error).__name__)
     if run.status != "waiting":
         return run
     try:
@@ -125,12 +127,12 @@ async def _reserved(house: House, model: str, run: Run, pairs: Sequence[Pair]) -
     offers = [spend.estimated(house, model, "consolidate", one) for one in asked]
     tokens, micros = spend.limits(house, model)
     now = house.clock.now()
-    first = evolve(run, status="waiting", model=model, prompt=questions[0].prompt, handed=now, asked=())
+    first = replace(run, status="waiting", model=model, prompt=questions[0].prompt, handed=now, asked=())
     drafts = _drafts(first, questions, offers)
     await house.settle(run.scope)  # what the tenant owes counts before there is more
     waiting = await house.store.hand_over(drafts, patience(house), _FIRST_LOOK, day(first), tokens, micros)
     if waiting is None:
-        return evolve(run, status="over_budget", reason=OverBudget.__name__), ()
+        return replace(run, status="over_budget", reason=OverBudget.__name__), ()
     return waiting, tuple(one for one, _ in offers[: waiting.requests])
 
 
@@ -138,9 +140,9 @@ def _drafts(run: Run, questions: Sequence[Question], offers: Sequence[tuple[Batc
     """The run with one prompt more each time."""
     drafts: list[Draft] = []
     for (request, charge), one in zip(offers, questions, strict=True):
-        shown = tuple(evolve(each, request=request.id) for each in put_off(evolve(run, asked=()), one.pairs).asked)
+        shown = tuple(replace(each, request=request.id) for each in put_off(replace(run, asked=()), one.pairs).asked)
         total = cost.together(held(run), charge)
-        run = evolve(run, requests=len(drafts) + 1, input_tokens=total.input_tokens, output_tokens=total.output_tokens,
+        run = replace(run, requests=len(drafts) + 1, input_tokens=total.input_tokens, output_tokens=total.output_tokens,
                      micros=total.micros, asked=run.asked + shown,
                      reason=OverBudget.__name__ if len(drafts) + 1 < len(offers) else None)  # fmt: skip
         drafts.append(Draft(charge=charge, run=run))
@@ -156,7 +158,7 @@ async def _submitted(house: House, batches: BatchModel, run: Run, requests: Sequ
             return run  # it may have arrived all the same: whoever collects looks for it
         return await without_answers(house, run, "failed", type(error).__name__)
     try:
-        return await house.store.keep_run(evolve(run, batch=name), lease(house, run), settled=())
+        return await house.store.keep_run(replace(run, batch=name), lease(house, run), settled=())
     except Conflict:
         with suppress(ModelError):  # the job does the same as long as it is there
             await batches.cancel(name)
@@ -172,4 +174,4 @@ async def as_they_are(house: House, run: Run) -> tuple[Run, list[Pair]]:
         older, newer = members.get(one.older), members.get(one.newer)
         if older and newer and older.state == newer.state == "active":
             pairs.append(Pair(older=older, newer=newer, sim=one.sim, tries=one.tries))
-    return evolve(run, asked=(), outdated=run.outdated + len(run.asked) - len(pairs)), pairs
+    return replace(run, asked=(), outdated=run.outdated + len(run.asked) - len(pairs)), pairs

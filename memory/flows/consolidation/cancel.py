@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import suppress
+from dataclasses import replace
 from uuid import UUID
 
 from muniment.memory.domain.consolidation import Run
-from muniment.memory.domain.ids import MemoryId, RunId, evolve
+from muniment.memory.domain.ids import MemoryId, RunId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Conflict, ModelError, NotReady
 from muniment.memory.flows.consolidation import batch_collect as collect, consolidate
@@ -60,7 +61,7 @@ async def _called_off(house: House, scope: Scope, run_id: UUID) -> Run:
             raise BadInput(f"the consolidation {run_id} does not wait for a batch endpoint: it is {run.status}")
         name = run.batch or await _sought(house, run)
         with suppress(Conflict):  # it was collected at this very moment
-            return await without_answers(house, evolve(run, batch=name), "cancelled")
+            return await without_answers(house, replace(run, batch=name), "cancelled")
     raise Conflict
 
 

@@ -9,13 +9,14 @@ import asyncio
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta
 from typing import get_args
 from uuid import UUID, uuid4
 
 from muniment.memory.domain.consolidation import Finding, Judgement, Pair, Run, RunStatus
 from muniment.memory.domain.erasure import Bounds
-from muniment.memory.domain.ids import MemoryId, Revision, RunId, evolve
+from muniment.memory.domain.ids import MemoryId, Revision, RunId
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Charge, Settlement
@@ -84,9 +85,9 @@ async def begin(house: House, scope: Scope, *, dry: bool = False, limit: int | N
     owner = scope.whose
     run = Run(id=RunId(uuid4()), scope=owner, status="running", started_at=now, from_rev=rev, dry=dry, limit=limit)
     if not rev:
-        return evolve(run, status="done", ended_at=now)
+        return replace(run, status="done", ended_at=now)
     if dry:
-        return evolve(run, surveyed=(await house.store.compared(owner))[0])
+        return replace(run, surveyed=(await house.store.compared(owner))[0])
     try:
         return await house.store.begin_run(run, batch.lease(house, run))
     except asyncio.CancelledError:
@@ -102,7 +103,7 @@ async def survey(house: House, run: Run) -> tuple[Run, tuple[Pair, ...]]:
     near, upto = await _surveyed(house, run)
     fresh = [one for one in near if not one.checked]
     before = rules.duplicates(near, house.profile, lasting(house))
-    run = await _keep(house, evolve(run, seen=len(fresh), duplicates_before=before, upto=upto))
+    run = await _keep(house, replace(run, seen=len(fresh), duplicates_before=before, upto=upto))
     verdicts = {id(one): rules.verdict(one, house.profile, lasting(house)) for one in fresh}
     fresh.sort(key=lambda one: (_turn(*verdicts[id(one)]), one.tries, -one.sim))
     return run, tuple(fresh[: await _room(house, run)])
@@ -170,14 +171,14 @@ async def end(house: House, run: Run) -> Run:
             return run
     closing: RunStatus = "done" if run.status == "running" else run.status
     if run.dry:
-        return evolve(run, status=closing, ended_at=house.clock.now())
+        return replace(run, status=closing, ended_at=house.clock.now())
     rev, _ = await house.store.near(run.scope, (), 0)
     left = run.duplicates_before
     if run.same or run.superseded:
         left = rules.duplicates((await _surveyed(house, run))[0], house.profile, lasting(house))
     open_ = run.unanswered - run.shelved
     whole = closing == "done" and not open_ and run.checked + run.outdated + run.shelved >= run.seen
-    run = evolve(
+    run = replace(
         run,
         status=closing,
         ended_at=house.clock.now(),
@@ -236,7 +237,7 @@ async def _decided(
         counts[fate] += 1
         if fate != "outdated":
             kept.append(held)
-    done = evolve(
+    done = replace(
         run,
         checked=run.checked + counts["same"] + counts["superseded"] + counts["distinct"],
         same=run.same + counts["same"],
@@ -258,7 +259,7 @@ async def _decided(
 
 async def _ask(house: House, run: Run, asked: Question) -> tuple[Run, tuple[Finding, ...]]:
     """A prompt's worth of findings; a run that may not or cannot ask any more says so by its status."""
-    run = evolve(run, prompt=asked.prompt, model=run.model or (house.model.name if house.model else None))
+    run = replace(run, prompt=asked.prompt, model=run.model or (house.model.name if house.model else None))
     before, nothing = run.requests, unanswered(asked.pairs)
     try:
         answer = await spend.ask(house, run.scope, "consolidate", asked.messages, form=asked.form)
@@ -266,13 +267,13 @@ async def _ask(house: House, run: Run, asked: Question) -> tuple[Run, tuple[Find
         found = answered(house, asked.pairs, answer.message.content)
     except BadModelAnswer as error:
         lost = spend.wasted(house, "consolidate", run.model or "", error)
-        return evolve(_charged(run, lost) if lost else run, requests=before + 1), nothing
+        return replace(_charged(run, lost) if lost else run, requests=before + 1), nothing
     except OverBudget as error:
-        return evolve(run, status="over_budget", reason=type(error).__name__), ()
+        return replace(run, status="over_budget", reason=type(error).__name__), ()
     except ModelError as error:
         if unacceptable(error):  # one page; the others may be read
-            return evolve(run, requests=before + 1), nothing
-        return evolve(run, status="failed", reason=type(error).__name__), ()
+            return replace(run, requests=before + 1), nothing
+        return replace(run, status="failed", reason=type(error).__name__), ()
     return run, found
 
 
@@ -280,11 +281,11 @@ def paid(house: House, run: Run, answer: ChatAnswer) -> Run:
     """The run with what an answer has cost."""
     prices = house.settings.spend.prices
     charge = cost.charge("consolidate", answer.model, answer.input_tokens, answer.output_tokens, prices)
-    return _charged(evolve(run, model=answer.model, requests=run.requests + 1), charge)
+    return _charged(replace(run, model=answer.model, requests=run.requests + 1), charge)
 
 
 def _charged(run: Run, charge: Charge) -> Run:
-    return evolve(
+    return replace(
         run,
         input_tokens=run.input_tokens + charge.input_tokens,
         output_tokens=run.output_tokens + charge.output_tokens,

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from uuid import UUID
 
 from muniment.memory.domain.consolidation import Run, Undone
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Busy
@@ -25,7 +25,7 @@ async def undo(house: House, scope: Scope, run_id: UUID) -> Undone:
         plan = WritePlan(scope=scope, expects=rev, node="face", at=house.clock.now(), changes=back.changes)
         await house.store.undo_run(run, plan, back)
         restored = len(back.changes)
-        return Undone(run=evolve(run, status="undone"), restored=restored, left=len(steps) - restored)
+        return Undone(run=replace(run, status="undone"), restored=restored, left=len(steps) - restored)
 
     async with house.turnstile(scope.space):
         return await attempted(house, restore)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.query import Filters, Hit, Query, Ruling, Verdict
@@ -60,7 +60,7 @@ class _Case:
 async def why_not(house: House, scope: Scope, agent: str, memory_id: MemoryId, asked: Query) -> Verdict:
     """See `Memory.why_not`."""
     as_of = await asof.revision(house, scope, asked.as_of)
-    asked = evolve(asked, explain=True, as_of=as_of)
+    asked = replace(asked, explain=True, as_of=as_of)
     reader, search = await recall.admit(house, scope, agent, asked)
     case = _Case(house=house, agent=agent, reader=reader, asked=asked, search=search, as_of=as_of, id=memory_id)
     for _ in range(_ATTEMPTS):
@@ -123,7 +123,7 @@ async def _searched(case: _Case, memory: Memory) -> Verdict | None:
         )
     usual = reading.search.candidates
     if _of(case.id, reading.sight.found) is None:
-        wide = evolve(case.search, candidates=max(_WIDE, usual), watched=case.id)
+        wide = replace(case.search, candidates=max(_WIDE, usual), watched=case.id)
         reading = await recall.read(case.house, case.reader, case.asked, wide)
     if _of(case.id, reading.sight.found) is None:
         return await _filtered(case, memory, reading.sight.rev)
@@ -135,7 +135,7 @@ async def _filtered(case: _Case, memory: Memory, rev: Revision) -> Verdict | Non
     for name, value in asdict(case.asked.filters).items():
         if value is None or name == "user_id":
             continue
-        alone = evolve(case.search, filters=Filters(**{name: value}), candidates=1, watched=case.id)
+        alone = replace(case.search, filters=Filters(**{name: value}), candidates=1, watched=case.id)
         sight = await case.house.store.look(case.reader, alone, as_of=case.as_of)
         if _of(case.id, sight.found) is None:
             has = getattr(memory, _HELD_IN.get(name, name))

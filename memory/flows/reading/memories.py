@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 
-from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import KINDS, STATES, TRUSTS, Memory, Neighbour
 from muniment.memory.domain.query import Listing, Page
@@ -50,7 +51,7 @@ async def page(house: House, scope: Scope, wanted: Listing, as_of: Revision | da
     _known("state", wanted.states, STATES)
     then = await asof.revision(house, scope, as_of)
     needle, tag = _sought("contains", wanted.contains), _sought("tag", wanted.tag)
-    found = await house.store.listing(house.owner(scope), evolve(wanted, contains=needle, tag=tag), as_of=then)
+    found = await house.store.listing(house.owner(scope), replace(wanted, contains=needle, tag=tag), as_of=then)
     asof.reached(found.rev, then)
     return found
 

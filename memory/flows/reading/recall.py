@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 from math import isnan
 
 from muniment.memory import codec as wire
-from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Answer, Brief, Hit, Omission, Query, Returns
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import Search, Sight
@@ -85,7 +85,7 @@ async def read(house: House, reader: Reader, asked: Query, search: Search) -> Re
         kept, spent, left = _kept(house, sight, lens, room)
         if len(sight.found) < search.candidates or not _starved(search, kept, left, asked.top_k):
             break
-        search = evolve(search, candidates=4 * search.candidates)
+        search = replace(search, candidates=4 * search.candidates)
     answer = Answer(hits=tuple(kept), rev=sight.rev, tokens=spent, returns=asked.returns, left_out=tuple(left))
     return Reading(search=search, sight=sight, lens=lens, room=room, answer=answer)
 
@@ -181,7 +181,7 @@ def _wider(house: House, search: Search, sight: Sight) -> Search | None:
     recall = house.settings.recall
     closely = recall.told_weight and sight.among <= recall.told_among
     by_words = recall.semantic_weight and not search.weights.semantic
-    return evolve(search, candidates=sight.among) if closely and by_words and search.candidates < sight.among else None
+    return replace(search, candidates=sight.among) if closely and by_words and search.candidates < sight.among else None
 
 
 def _starved(search: Search, kept: Sequence[Hit], left: Sequence[Omission], top_k: int) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 from uuid import UUID
 
 from muniment.memory.domain.consent import Consent, Decision
-from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.memory import Memory
@@ -68,7 +68,7 @@ async def answer(house: House, scope: Scope, ids: Sequence[UUID], text: str) -> 
     still = [one for one in await consents(house, scope) if one.id in ids]
     if still:
         await decide(house, scope, [one.id for one in still], approve=meant, node="hotpath")
-    return tuple(evolve(one, decision="approved" if meant else "rejected") for one in still)
+    return tuple(replace(one, decision="approved" if meant else "rejected") for one in still)
 
 
 async def expire(house: House, scope: Scope) -> int:
@@ -91,14 +91,14 @@ async def corroborate(house: House, scope: Scope, receipt: Receipt, node: Node) 
     if not settled:
         return receipt
     done = await _commit(house, scope, settled, (), _Verdict(decision="approved", by=_BY_SIGNALS, node=node))
-    return evolve(receipt, rev=done.rev, asked=tuple(one for one in receipt.asked if one not in settled))
+    return replace(receipt, rev=done.rev, asked=tuple(one for one in receipt.asked if one not in settled))
 
 
 async def commit(house: House, plan: WritePlan) -> Receipt:
     """Commit a plan with what it withdraws; the receipt is of the plan alone. Raises Conflict."""
     whole = await withdrawing(house, plan)
     done = await house.store.commit(whole)
-    return evolve(done, changes=done.changes[len(whole.changes) - len(plan.changes) :])
+    return replace(done, changes=done.changes[len(whole.changes) - len(plan.changes) :])
 
 
 async def withdrawing(house: House, plan: WritePlan) -> WritePlan:
@@ -115,8 +115,8 @@ async def withdrawing(house: House, plan: WritePlan) -> WritePlan:
         by = _BY_FORGETTING if change.after.state == "soft_deleted" else _BY_ANOTHER
         meta = _told(one, "withdrawn", by) | {key: change.meta[key] for key in ("run",) if key in change.meta}
         lines.append(Change(action="UPDATE", before=memories[one.memory], after=memories[one.memory], meta=meta))
-        decisions.append(evolve(one, decision="withdrawn", decided_at=plan.at, decided_by=by))
-    return evolve(plan, changes=(*lines, *plan.changes), decisions=(*plan.decisions, *decisions))
+        decisions.append(replace(one, decision="withdrawn", decided_at=plan.at, decided_by=by))
+    return replace(plan, changes=(*lines, *plan.changes), decisions=(*plan.decisions, *decisions))
 
 
 async def unheard(house: House, scope: Scope, candidates: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
@@ -187,16 +187,16 @@ async def _plan(
         if memory is None or memory.state != "pending":
             raise NotFound(f"nothing waits for consent under the id {id_}", id=str(id_))
         changes.append(_released(memory, verdict, now))
-    decided = tuple(evolve(one, decision=verdict.decision, decided_at=now, decided_by=verdict.by) for one in requests)
+    decided = tuple(replace(one, decision=verdict.decision, decided_at=now, decided_by=verdict.by) for one in requests)
     return WritePlan(scope=scope, expects=rev, node=verdict.node, at=now, changes=tuple(changes), decisions=decided)
 
 
 def _released(memory: Memory, verdict: _Verdict, now: datetime) -> Change:
     meta = {"consent": verdict.decision, "by": verdict.by}
     if verdict.decision == "approved":
-        after = evolve(memory, state="active", updated_at=now)
+        after = replace(memory, state="active", updated_at=now)
         return Change(action="UPDATE", before=memory, after=after, meta=meta)
-    return Change(action="DELETE", before=memory, after=evolve(memory, state="rejected", updated_at=now), meta=meta)
+    return Change(action="DELETE", before=memory, after=replace(memory, state="rejected", updated_at=now), meta=meta)
 
 
 def _told(request: Consent, decision: Decision, by: str) -> dict[str, Any]:

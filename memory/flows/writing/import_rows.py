@@ -4,14 +4,14 @@ of value is there and what is wanted; never with the value, which may be a secre
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, get_args
 from uuid import uuid4
 
 from muniment.memory import codec as wire
 from muniment.memory.domain.consent import Field
-from muniment.memory.domain.ids import TurnId, evolve
+from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.memory import Kind
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
@@ -90,7 +90,7 @@ def line(house: House, scope: Scope, row: Mapping[str, Any], one: Candidate) -> 
     )
     found = [checked(house, said)[0] for said in lines.read(turn, scope.owner, dated=one.event_time is not None)]
     said = tuple(
-        evolve(
+        replace(
             statement,
             importance=row.get("importance", statement.importance),
             pinned=one.pinned,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from shlex import quote
 
-from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Memory, State
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
@@ -30,7 +31,7 @@ async def pin(house: House, scope: Scope, memory_id: MemoryId, pinned: bool) -> 
             )
         if memory.pinned == pinned:
             return None
-        after = evolve(memory, pinned=pinned, updated_at=house.clock.now())
+        after = replace(memory, pinned=pinned, updated_at=house.clock.now())
         return Change(action="UPDATE", before=memory, after=after, meta={"why": "pinned" if pinned else "unpinned"})
 
     return await _change(house, scope, memory_id, step)
@@ -52,7 +53,7 @@ async def restore(house: House, scope: Scope, memory_id: MemoryId) -> Receipt:
         if memory.state != "soft_deleted":
             return None
         state = await _former_state(house, scope, memory)
-        after = evolve(memory, state=state, purge_at=None, updated_at=house.clock.now())
+        after = replace(memory, state=state, purge_at=None, updated_at=house.clock.now())
         # Of what has given way to another one there is nothing to tell: that one is there.
         meta = {"into": str(memory.superseded_by)} if state == "superseded" else {}
         return Change(action="RESTORE", before=memory, after=after, meta=meta)
@@ -72,7 +73,7 @@ def forgotten(house: House, memory: Memory) -> Change:
     """The soft deletion of a memory."""
     now = house.clock.now()
     purge_at = now + timedelta(days=house.settings.write.soft_delete_days)
-    after = evolve(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
+    after = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
     return Change(action="DELETE", before=memory, after=after, meta={"why": "forget"})
 
 

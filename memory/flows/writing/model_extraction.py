@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from uuid import UUID
 
-from muniment.memory.domain.ids import Revision, TurnId, evolve
+from muniment.memory.domain.ids import Revision, TurnId
 from muniment.memory.domain.plan import Extracted, Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Extraction, Passage
@@ -38,7 +39,7 @@ async def extract(house: House, scope: Scope, turn_id: TurnId) -> Receipt:
     if "model" in passage.looked:
         return Receipt(rev=Revision(0), replayed=True)
     turn = passage.turn
-    where = evolve(scope, session=turn.session, thread=turn.thread, actor=turn.actor or scope.actor)
+    where = replace(scope, session=turn.session, thread=turn.thread, actor=turn.actor or scope.actor)
     if refusal := unwanted(house, where, turn):
         return Receipt(rev=Revision(0), skipped=refusal)
     if reason := gate.skip(turn.text, "assistant" if turn.role == "tool" else turn.role):
@@ -83,7 +84,7 @@ def _understood_by(passage: Passage) -> Passage:
     """The turn with what leads to it and the reply to it: what the person says next has its own look."""
     after = passage.turns[passage.at + 1 :]
     end = next((n for n, one in enumerate(after) if one.role == "user"), len(after))
-    return evolve(passage, turns=passage.turns[: passage.at + 1 + end])
+    return replace(passage, turns=passage.turns[: passage.at + 1 + end])
 
 
 def _asked(house: House, passage: Passage) -> str:

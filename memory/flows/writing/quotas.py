@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.plan import Extracted
 from muniment.memory.domain.scope import Scope
@@ -78,7 +78,7 @@ def _least(merged: Merged, most: int, free: Collection[MemoryId], reason: str) -
     if len(kept) == len(merged.changes):
         return merged
     gone = {change.after.id for change in merged.changes if change.before is None} - {one.after.id for one in kept}
-    return evolve(
+    return replace(
         merged,
         changes=kept,
         relations=tuple(edge for edge in merged.relations if edge.a not in gone and edge.b not in gone),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
-from muniment.memory.domain.ids import Vector, evolve
+from muniment.memory.domain.ids import Vector
 from muniment.memory.domain.plan import Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict
@@ -69,7 +69,7 @@ async def committed(house: House, scope: Scope, make: Make) -> Receipt:
         if isinstance(made, Receipt):
             return made
         plan, aside = made
-        return evolve(await consent.commit(house, plan), refused=aside.refused, unmet=aside.unmet)
+        return replace(await consent.commit(house, plan), refused=aside.refused, unmet=aside.unmet)
 
     for _ in range(_ROUNDS):
         try:

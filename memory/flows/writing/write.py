@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from uuid import uuid4
 
-from muniment.memory.domain.ids import MemoryId, Revision, Vector, evolve
+from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.plan import Change, Extracted, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
@@ -60,13 +60,13 @@ async def learn(house: House, scope: Scope, turn: Turn) -> Receipt:
     safe = tidy(house, turn)
     # What is pasted is somebody else's: nothing in it is about the person, and what instructs there waits for a yes.
     own, waiting = suspect.own(safe), suspect.waiting(safe)
-    own = evolve(own, text=procedure_words.rest(own.text))  # a wish to keep a path is no statement
+    own = replace(own, text=procedure_words.rest(own.text))  # a wish to keep a path is no statement
     reason = gate.skip(own.text, own.role)
     if reason is not None and not waiting:
         await _classified(house, scope, "skipped")
         return Receipt(rev=Revision(0), skipped=reason)
     found = extract(own) if reason is None else Extraction()
-    found = evolve(found, candidates=found.candidates + waiting)
+    found = replace(found, candidates=found.candidates + waiting)
     await _classified(house, scope, "ok" if found.candidates or found.forget else "skipped")
     looked = Extracted(turn=safe.id, source="rules", found=len(found.candidates))
     return await settle(house, scope, found, (safe,), "hotpath", looked, said_at=safe.at)
@@ -91,12 +91,12 @@ async def remember(house: House, scope: Scope, text: str, category: str | None) 
     )
     if not turn.text.strip():
         raise BadInput("there is no text to remember")
-    found = extract(turn).candidates or extract(evolve(turn, text=f"Remember that {turn.text}")).candidates
+    found = extract(turn).candidates or extract(replace(turn, text=f"Remember that {turn.text}")).candidates
     candidates = (found if _covered(turn.text, found) else ()) or (
         Candidate(text=turn.text, category=category or "activity", turns=(turn.id,), importance=3, kind="episodic"),
     )
     if category is not None:
-        candidates = tuple(evolve(one, category=category) for one in candidates)
+        candidates = tuple(replace(one, category=category) for one in candidates)
     receipt = await settle(house, scope, Extraction(candidates=candidates), (turn,), "face")
     if receipt.refused and not receipt.changes:
         way = (
@@ -134,7 +134,7 @@ async def keep(
     )
     left_out = ("denied turn",) * (len(candidates) - len(cleaned))
     done = await settle(house, scope, Extraction(candidates=cleaned), safe, node, said_at=said_at, apart=apart)
-    return evolve(done, refused=done.refused + left_out)
+    return replace(done, refused=done.refused + left_out)
 
 
 async def record(house: House, scope: Scope, turns: Sequence[Turn]) -> None:
@@ -151,14 +151,14 @@ def tidy(house: House, turn: Turn) -> Turn:
         raise TooLarge(f"the message has {len(turn.text):,} characters, the limit is {most:,} (limits.turn_chars)")
     tags = tuple(safe_text(house, tag) for tag in turn.tags)
     path, actor = (safe_text(house, one) if one else None for one in (turn.path, turn.actor))
-    return evolve(turn, text=safe_text(house, turn.text), path=path, tags=tags, actor=actor)
+    return replace(turn, text=safe_text(house, turn.text), path=path, tags=tags, actor=actor)
 
 
 def safe_candidate(house: House, one: Candidate) -> Candidate:
     """A candidate as it may be stored: every text in it cleaned, secrets taken out."""
     fact = one.fact
     if fact is not None:
-        fact = evolve(
+        fact = replace(
             fact,
             subject=safe_text(house, fact.subject),
             predicate=safe_text(house, fact.predicate),
@@ -171,7 +171,7 @@ def safe_candidate(house: House, one: Candidate) -> Candidate:
     context = safe_text(house, one.context) if one.context else None
     tags = tuple(safe_text(house, tag) for tag in one.tags)
     actor = safe_text(house, one.actor) if one.actor else None
-    return evolve(one, text=safe_text(house, one.text), fact=fact, context=context, tags=tags, actor=actor)
+    return replace(one, text=safe_text(house, one.text), fact=fact, context=context, tags=tags, actor=actor)
 
 
 def checked(house: House, one: Candidate) -> tuple[Candidate | None, str | None]:
@@ -210,7 +210,7 @@ async def settle(
     kept = await consent.unheard(house, scope, tuple(one for one, _ in results if one is not None))
     refused = tuple(reason for one, reason in results if one is None and reason is not None)
     if looked is not None:
-        looked = evolve(looked, refused=looked.refused + refused)
+        looked = replace(looked, refused=looked.refused + refused)
     if not kept and not found.forget and (looked is None or looked.source == "rules"):
         return Receipt(rev=Revision(0), refused=refused)
     vectors = await house.embedder.documents([one.text for one in kept]) if kept else []
@@ -233,7 +233,7 @@ async def settle(
     done = await consent.corroborate(
         house, scope, await committed(house, scope, partial(_meet, house, scope, draft)), node
     )
-    return evolve(
+    return replace(
         done, refused=(looked.refused if looked else refused) + done.refused, repaired=looked.repaired if looked else ()
     )
 
@@ -265,7 +265,7 @@ async def _plan(house: House, scope: Scope, draft: _Draft, read: Vectors) -> tup
         writing=house.settings.write,
         apart=draft.apart,
     )
-    merged = evolve(merged, changes=tuple(_made(one, at) for one in merged.changes))
+    merged = replace(merged, changes=tuple(_made(one, at) for one in merged.changes))
     write = Write(scope=scope, node=draft.node, rev=rev, at=at, looked=draft.extracted, asked=draft.asked)
     merged = _reread(draft, await capped(house, write, merged), read)
     if near:
@@ -282,7 +282,7 @@ async def _plan(house: House, scope: Scope, draft: _Draft, read: Vectors) -> tup
         changes=merged.changes + gone,
         relations=merged.relations,
         turns=draft.turns,
-        extracted=evolve(looked, refused=looked.refused + merged.refused) if looked else None,
+        extracted=replace(looked, refused=looked.refused + merged.refused) if looked else None,
         proposals=wishes,
         jobs=consent.reminders(scope, [one.expires_at for one in wishes]),
     )
@@ -291,7 +291,7 @@ async def _plan(house: House, scope: Scope, draft: _Draft, read: Vectors) -> tup
 
 def _made(change: Change, at: datetime) -> Change:
     """The change with a new memory made now, whenever what it says was said: from then on it is kept."""
-    return evolve(change, after=evolve(change.after, created_at=at)) if change.action == "ADD" else change
+    return replace(change, after=replace(change.after, created_at=at)) if change.action == "ADD" else change
 
 
 def _reread(draft: _Draft, merged: Merged, read: Vectors) -> Merged:
@@ -299,8 +299,8 @@ def _reread(draft: _Draft, merged: Merged, read: Vectors) -> Merged:
     said = {one.text for one in draft.candidates}
     new = [one for one in merged.changes if one.vector is not None and one.after.text not in said]
     own = dict(zip((one.after.text for one in new), read.of([one.after.text for one in new]), strict=True))
-    return evolve(
-        merged, changes=tuple(evolve(one, vector=own.get(one.after.text, one.vector)) for one in merged.changes)
+    return replace(
+        merged, changes=tuple(replace(one, vector=own.get(one.after.text, one.vector)) for one in merged.changes)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,7 +13,6 @@ import openai
 from openai.types import Batch
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.errors import BadModelAnswer, BatchFailed, ModelError, ModelTimeout
 from muniment.memory.models.openai.chat import OpenAIChat, Usage
 from muniment.memory.models.openai.client import translated
@@ -183,16 +183,16 @@ class OpenAIBatches:
         if body is None:
             late = line.error is not None and line.error.code in _LATE
             failure = ModelTimeout(model=self.name) if late else ModelError(model=self.name)
-            return evolve(collected, failures=collected.failures | {line.custom_id: failure})
+            return replace(collected, failures=collected.failures | {line.custom_id: failure})
         used = _usage(body)
         spent = used.prompt_tokens or 0, used.completion_tokens or 0
-        collected = evolve(collected, tokens=collected.tokens | {line.custom_id: spent})
+        collected = replace(collected, tokens=collected.tokens | {line.custom_id: spent})
         try:
             # Every prompt of a batch wants an answer in a form: one that was cut off is none.
             answer = self._chat.read(json.dumps(body), formed=True)
         except BadModelAnswer as error:
-            return evolve(collected, failures=collected.failures | {line.custom_id: error})
-        return evolve(collected, answers=collected.answers | {line.custom_id: answer})
+            return replace(collected, failures=collected.failures | {line.custom_id: error})
+        return replace(collected, answers=collected.answers | {line.custom_id: answer})
 
 
 @contextmanager

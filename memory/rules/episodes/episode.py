@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date
 from itertools import groupby
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.extraction.clauses import clauses, sentences
@@ -197,7 +196,7 @@ def _question_zh(sentence: str) -> str | None:
 
 def _act(turn: Turn, sentence: str) -> str | None:
     """What the sentence says that the person decided or did, unless it is a fact that is kept for itself."""
-    if extract(evolve(turn, text=sentence)).candidates:
+    if extract(replace(turn, text=sentence)).candidates:
         return None
     for clause in clauses(sentence):
         told = _act_zh(clause) if _ZH.search(clause) else _act_en(_FILLER.sub("", clause))

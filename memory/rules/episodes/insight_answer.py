@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
-from muniment.memory.domain.ids import TurnId, evolve
+from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadExtraction
@@ -108,4 +109,4 @@ def _insight(
     if kept is None or repair.pronoun(kept.text):
         return None, None, reason or "pronoun"
     why = ["pronoun"] * (told != text) + ["too long"] * (len(told) > most)
-    return evolve(kept, kind="insight"), "; ".join(why) or None, None
+    return replace(kept, kind="insight"), "; ".join(why) or None, None

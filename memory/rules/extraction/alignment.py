@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens as words
@@ -49,9 +49,9 @@ def _aligned(one: Candidate, known: Sequence[Candidate]) -> Candidate:
     match = known[same[1]].fact if same[0] else None
     if match is None:
         return one
-    return evolve(
+    return replace(
         one,
-        fact=evolve(
+        fact=replace(
             fact,
             kind=match.kind,
             predicate=match.predicate,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.turn import Candidate, Extraction, Turn, Wish
 from muniment.memory.rules.dates import mentions as dates
 from muniment.memory.rules.extraction.chinese import clauses as chinese
@@ -72,7 +72,7 @@ def extract(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extraction:
     for sentence in sentences(text):
         if wanted := wish(sentence):
             stated = () if wanted.keys or not wanted.words else _stated(wanted.said, turn, budget, who, lower=lower)
-            forget[wanted.said] = evolve(wanted, facts=tuple(one.fact for one in stated))
+            forget[wanted.said] = replace(wanted, facts=tuple(one.fact for one in stated))
             continue
         for one in _stated(sentence, turn, budget, who, lower=lower):
             candidate = _candidate(one, turn)
@@ -117,7 +117,7 @@ def _stated(
                 break
         kept = language.note(clause) if inner and not drafts else None
         for one in [*drafts, *([kept] if kept else [])]:
-            yield evolve(one, importance=max(one.importance, _ASKED_FOR)) if inner else one
+            yield replace(one, importance=max(one.importance, _ASKED_FOR)) if inner else one
 
 
 def _asked(sentence: str) -> str | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence, Set as AbstractSet
+from dataclasses import replace
 from shlex import quote
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.turn import Wish
 from muniment.memory.rules.language import chinese_words, english_words, tokens as words
@@ -102,7 +102,7 @@ def _english(sentence: str) -> Wish | None:
     inner = found["inner"].strip(" .,!?")
     phrase = _THANKS.sub("", inner).strip(" .,!?")
     if named := attributes.english(phrase):
-        return evolve(named, vain=bool(_UNSURE.search(sentence[: found.start("inner")])))
+        return replace(named, vain=bool(_UNSURE.search(sentence[: found.start("inner")])))
     if _IDLE_FORGET.match(inner):
         return _unnamed(phrase)
     aside = _ASIDE.search(phrase)
@@ -132,7 +132,7 @@ def _chinese(sentence: str) -> Wish | None:
     phrase = _ABOUT_IT_ZH.sub("", said, count=1)
     inner = _MINE_ZH.sub("", phrase)
     if named := attributes.chinese(phrase):
-        return evolve(named, words=inner, vain=not begged and bool(_FORGOT_ZH.search(verb)))
+        return replace(named, words=inner, vain=not begged and bool(_FORGOT_ZH.search(verb)))
     if not inner or _IDLE_FORGET_ZH.match(inner):
         return None
     return Wish(said=phrase, words=inner, told=(phrase != inner and chinese_words.owned(phrase)) or "")

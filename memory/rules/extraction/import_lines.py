@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions as dates
 from muniment.memory.rules.extraction import gate
@@ -33,16 +33,16 @@ def read(line: Turn, owner: str, *, dated: bool) -> tuple[Candidate, ...]:
     a day that nobody knows."""
     if len(line.text) > _LONGEST or _SOMEBODY_TOO.search(line.text):
         return ()
-    own = evolve(line, text=as_said(line.text, owner))
+    own = replace(line, text=as_said(line.text, owner))
     if suspect.parts(line).pasted or procedure_words.rest(own.text) != own.text or gate.skip(own.text, own.role):
         return ()
     found = extract(own)
     if not found.candidates or not _whole(own, found.candidates):
         return ()
-    if _leaning(own, dated=dated) and extract(evolve(own, at=own.at + _ANOTHER_DAY)) != found:
+    if _leaning(own, dated=dated) and extract(replace(own, at=own.at + _ANOTHER_DAY)) != found:
         return ()
     several = len(found.candidates) > 1
-    return tuple(evolve(one, context=line.text) if several else one for one in found.candidates)
+    return tuple(replace(one, context=line.text) if several else one for one in found.candidates)
 
 
 def _whole(line: Turn, candidates: tuple[Candidate, ...]) -> bool:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.dates import mentions as dates
 from muniment.memory.rules.language import numerals, tokens as words
@@ -65,7 +65,7 @@ def said_in(one: Candidate, turns: Sequence[Turn]) -> Candidate:
         if len(own) >= _SAYS and words.has_cjk(one.text) == any(map(words.has_cjk, own)) and not own & said
     }
     kept = tuple(id_ for id_ in one.turns if id_ not in idle)
-    return evolve(one, turns=kept) if kept else one
+    return replace(one, turns=kept) if kept else one
 
 
 def _joined(turns: Sequence[Turn]) -> str:

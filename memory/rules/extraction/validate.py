@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.dates import mentions as dates
 from muniment.memory.rules.language.lazy_regex import late
@@ -45,7 +45,7 @@ def validate(
         reason = None if text else f"longer than {max_chars} characters"
     if reason is None and candidate.kind == "semantic":
         reason = _misspoken(text)
-    return (None, reason) if reason else (evolve(candidate, text=text), None)
+    return (None, reason) if reason else (replace(candidate, text=text), None)
 
 
 def _procedural(
@@ -60,7 +60,7 @@ def _procedural(
         reason = "not in the form of a procedure"
     if reason is None and len(text) > max_chars:
         reason = f"longer than {max_chars} characters"
-    return (None, reason) if reason else (evolve(candidate, text=text), None)
+    return (None, reason) if reason else (replace(candidate, text=text), None)
 
 
 def _tidy(text: str) -> str:

@@ -7,13 +7,13 @@ here, whoever calls it the same."""
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from muniment.memory.config.schema import Profile
 from muniment.memory.domain.consolidation import Finding, Judgement, Members, Pair
-from muniment.memory.domain.ids import MemoryId, RunId, evolve
+from muniment.memory.domain.ids import MemoryId, RunId
 from muniment.memory.domain.memory import TRUST_RANK, Fact, Memory, Neighbour
 from muniment.memory.domain.plan import Change, Relation
 from muniment.memory.domain.turn import Candidate
@@ -209,9 +209,9 @@ class Board:
             return "unanswered", finding
         if finding.judgement == "supersedes" and _said(older, newer) > _said(newer, older):
             return "outdated", finding  # the older one was said again since
-        now = evolve(pair, older=older, newer=newer)
+        now = replace(pair, older=older, newer=newer)
         judgement = held(finding.judgement, now, self.lasting)
-        done = evolve(finding, pair=now, judgement=judgement)
+        done = replace(finding, pair=now, judgement=judgement)
         if judgement == "different":
             return "distinct", done
         stays, goes = (newer, older) if judgement == "supersedes" else _survivor(now)
@@ -222,7 +222,7 @@ class Board:
         near = round(min(sim, 1.0), 4)
         told: dict[str, Any] = {"run": str(self.run), "why": why}
         heir = needed(united(stays, goes) if why == "same" else stays, goes)
-        gone = evolve(goes, state="superseded", superseded_by=stays.id)
+        gone = replace(goes, state="superseded", superseded_by=stays.id)
         gained = self._tie(stays.id, goes.id)
         came = self.notes.get(goes.id, 1)
         self.notes[stays.id] = self.notes.get(stays.id, 1) + came
@@ -268,7 +268,7 @@ def _survivor(pair: Pair) -> tuple[Memory, Memory]:
 
 def united(stays: Memory, goes: Memory) -> Memory:
     """What stays, with all that supports what goes; the words are its own."""
-    return evolve(
+    return replace(
         stays,
         turns=tuple(dict.fromkeys(stays.turns + goes.turns)),
         tags=tuple(dict.fromkeys(stays.tags + goes.tags)),
@@ -281,7 +281,7 @@ def united(stays: Memory, goes: Memory) -> Memory:
 
 def needed(stays: Memory, goes: Memory) -> Memory:
     """What stays, as important and as much in use as both were."""
-    return evolve(
+    return replace(
         stays,
         importance=max(stays.importance, goes.importance),
         access_count=stays.access_count + goes.access_count,

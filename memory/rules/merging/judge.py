@@ -6,9 +6,9 @@ be seen and taken away, two people's facts in one memory cannot be told apart ag
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.memory import Fact, Memory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens as words
@@ -161,7 +161,7 @@ def moved_away(candidate: Candidate, memory: Memory) -> bool:
         return False
     told = attribute(new)[1], attribute(old)[1]
     since = told in _SINCE and memory.event_time is None and _settles(old, memory.text)
-    elsewhere = not _same_object(evolve(new, single=True), evolve(old, single=True))
+    elsewhere = not _same_object(replace(new, single=True), replace(old, single=True))
     return (
         (since or told == ("moved_to", "lives_in"))
         and _lately(candidate, memory)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence, Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from muniment.memory.config.schema import Profile, Writing
-from muniment.memory.domain.ids import MemoryId, TurnId, Vector, evolve
+from muniment.memory.domain.ids import MemoryId, TurnId, Vector
 from muniment.memory.domain.journal import Action, Band
 from muniment.memory.domain.memory import TRUST_RANK, Fact, Memory, Neighbour
 from muniment.memory.domain.plan import Change, Relation
@@ -69,7 +69,7 @@ def merge(
         elif change is not None:
             every.append(change)
             if not apart and (earlier := changes.get(change.after.id)):
-                change = evolve(change, action=earlier.action, before=earlier.before)
+                change = replace(change, action=earlier.action, before=earlier.before)
             changes[change.after.id] = change
             for edge in _edges(change.after, near, writing.link_min, profile):
                 relations[edge.a, edge.b] = edge
@@ -135,7 +135,7 @@ def _decide(
             others = [item for item in near if item.memory.id != memory.id]
             found = _meet(one, memory, verdict, band, sim, at)
             if isinstance(found, Change):
-                found = evolve(found, after=evolve(found.after, stable_key=_key(candidate, memory, others)))
+                found = replace(found, after=replace(found.after, stable_key=_key(candidate, memory, others)))
         if found != "different":
             return found
     return _added(one, near, scope, at)
@@ -144,8 +144,8 @@ def _decide(
 def _judged(candidate: Candidate, memory: Memory, names: AbstractSet[str], band: Band) -> Verdict:
     """What the candidate is beside the memory, where the user may be meant by name."""
     if names:
-        candidate = evolve(candidate, text=as_user(candidate.text, names))
-        memory = evolve(memory, text=as_user(memory.text, names))
+        candidate = replace(candidate, text=as_user(candidate.text, names))
+        memory = replace(memory, text=as_user(memory.text, names))
     return judge(candidate, memory, vouched=band == "auto")
 
 
@@ -177,7 +177,7 @@ def _waiting(one: Incoming, near: Sequence[Neighbour], scope: Scope, at: datetim
 def _added(one: Incoming, near: Sequence[Neighbour], scope: Scope, at: datetime) -> Change:
     """The candidate as a new memory."""
     best = max((neighbour.sim for neighbour in near), default=None)
-    after = evolve(fresh(one.candidate, one.id, scope, at), stable_key=_free_key(one.candidate, near))
+    after = replace(fresh(one.candidate, one.id, scope, at), stable_key=_free_key(one.candidate, near))
     return Change(
         action="ADD",
         after=after,
@@ -202,7 +202,7 @@ def _come_late(one: Incoming, memory: Memory, said: Memory, *, vouched: bool) ->
     text = _renamed(_again(memory), said)
     if text is None:
         return OUTDATED
-    after = evolve(memory, text=text, turns=_union(memory.turns, one.candidate.turns))
+    after = replace(memory, text=text, turns=_union(memory.turns, one.candidate.turns))
     return Change(
         action="MERGE", after=after, before=memory, vector=one.vector, band="auto", meta={"why": "same", "notes": 2}
     )
@@ -282,7 +282,7 @@ def _meet(one: Incoming, memory: Memory, verdict: Verdict, band: Band, sim: floa
     action: Action = "UPDATE" if verdict == "supersedes" else "MERGE"
     meta = {"why": verdict} | ({"notes": 2} if verdict == "same" else {})
     # The newer words win also where they say less: a correction is never lost for being shorter.
-    after = evolve(
+    after = replace(
         memory,
         text=_renamed(candidate, memory) or candidate.text,
         fact=candidate.fact or memory.fact,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from muniment.memory.config.schema import Price
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.usage import Charge, Purpose
 from muniment.memory.errors import ModelError, ModelRateLimited, ModelTimeout, MunimentError
 from muniment.memory.rules.retrieval import token_count as tokens
@@ -37,7 +37,7 @@ def charge(purpose: Purpose, model: str, input_tokens: int, output_tokens: int, 
 
 def together(one: Charge, other: Charge) -> Charge:
     """Two charges of one purpose and model as one."""
-    return evolve(
+    return replace(
         one,
         input_tokens=one.input_tokens + other.input_tokens,
         output_tokens=one.output_tokens + other.output_tokens,

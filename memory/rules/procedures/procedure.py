@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.rules.language import tokens as words
 from muniment.memory.rules.language.lazy_regex import late
 from muniment.memory.rules.language.normalize import clean
@@ -66,7 +65,7 @@ def fit(procedure: Procedure, *, chars: int, steps: int) -> Procedure | None:
     """The procedure within so many characters and steps, or None where not even the shortest form of it has room.
 
     What leads to the success stays longest: of too many steps the last, then fewer words, then what is to be avoided."""
-    kept = evolve(procedure, steps=procedure.steps[-steps:], avoid=procedure.avoid[:_AVOIDED])
+    kept = replace(procedure, steps=procedure.steps[-steps:], avoid=procedure.avoid[:_AVOIDED])
     for avoided, again in ((_AVOIDED, True), (2, True), (1, True), (1, False), (0, False)):
         for most in _LINES:
             one = _within(kept, most, avoided, again=again)
@@ -80,7 +79,7 @@ def united(new: Procedure, old: Procedure) -> Procedure:
     taken = {words.fold(step) for step in new.steps}
     both = dict.fromkeys([*new.avoid, *old.avoid])
     kept = tuple(one for one in both if not any(words.fold(one).startswith(f"{_bare(step)} (") for step in taken))
-    return evolve(new, avoid=kept, again=new.again or old.again)
+    return replace(new, avoid=kept, again=new.again or old.again)
 
 
 def _bare(step: str) -> str:

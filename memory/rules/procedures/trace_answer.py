@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.turn import Act
 from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.language import tokens as words
@@ -77,7 +77,7 @@ def read(text: str, path: Path) -> Procedure:
     last = next(act for act, verdict in reversed(path.acts) if verdict != "failed")
     if not _tells_of(last, steps[-1]):
         raise BadExtraction("The model's procedure does not end with what succeeded.")
-    return evolve(path.procedure, goal=_goal(raw, path), steps=steps, avoid=avoid or path.procedure.avoid)
+    return replace(path.procedure, goal=_goal(raw, path), steps=steps, avoid=avoid or path.procedure.avoid)
 
 
 def _listed(raw: dict[str, Any], name: str) -> list[dict[str, Any]]:

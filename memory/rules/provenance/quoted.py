@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.domain.memory import TRUST_RANK, Trust
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.language import tokens as words
@@ -160,7 +159,7 @@ def parts(turn: Turn) -> Parts:
 
 def own(turn: Turn) -> Turn:
     """A user's turn with the person's own words only."""
-    return evolve(turn, text=parts(turn).own) if turn.role == "user" else turn
+    return replace(turn, text=parts(turn).own) if turn.role == "user" else turn
 
 
 def instructs(text: str) -> bool:
@@ -189,7 +188,7 @@ def cautious(candidate: Candidate) -> Candidate:
 
     What the user wants is for the user to say: from anybody else it is an order in other words."""
     ordered = candidate.trust in _FOREIGN and _commands(candidate.text)
-    return evolve(candidate, state="pending") if ordered else candidate
+    return replace(candidate, state="pending") if ordered else candidate
 
 
 def weigh(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
@@ -208,7 +207,7 @@ def weigh(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
     ordered = trust in _FOREIGN and any(
         _says(said, order, best) for one in found if one.trust in _FOREIGN for order in instructions(one.text)
     )
-    return cautious(evolve(candidate, trust=trust, state="pending" if ordered else candidate.state))
+    return cautious(replace(candidate, trust=trust, state="pending" if ordered else candidate.state))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

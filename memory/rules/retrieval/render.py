@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from muniment.memory.config.schema import Category
 from muniment.memory.domain.consent import Consent
-from muniment.memory.domain.ids import MemoryId, evolve
+from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.journal import Delta, Event, JournalEntry
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.query import Hit
@@ -98,7 +99,7 @@ def _event(entry: JournalEntry) -> Event:
 def _with_notes(entry: JournalEntry, before: JournalEntry | None) -> JournalEntry:
     """The line of a merge that counts all that was merged into its memory since the thread last looked."""
     earlier = before.meta.get("notes", 2) if before is not None and "from" in before.meta else 1
-    return evolve(entry, meta=entry.meta | {"notes": earlier + entry.meta.get("notes", 2) - 1})
+    return replace(entry, meta=entry.meta | {"notes": earlier + entry.meta.get("notes", 2) - 1})
 
 
 def fitting(delta: Delta, categories: Mapping[str, Category], most: int, budget: int) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from muniment.memory.domain.ids import MemoryId, Revision, evolve
+from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection
@@ -29,7 +30,7 @@ async def send(conn: Connection, plan: WritePlan, model: str) -> Receipt:
     done, so nobody waits for its answer."""
     rev = Revision(plan.expects + len(plan.changes))
     changes = tuple(
-        evolve(change, after=evolve(change.after, rev=Revision(plan.expects + n)))
+        replace(change, after=replace(change.after, rev=Revision(plan.expects + n)))
         for n, change in enumerate(plan.changes, 1)
     )
     if known := _known(plan):
@@ -37,7 +38,7 @@ async def send(conn: Connection, plan: WritePlan, model: str) -> Receipt:
         await conn.execute(_WRITE["still"], {"space": plan.scope.space, "ids": known})
     first, *more = apart(changes)
     tied = rows.edges(plan) if more else None
-    head = evolve(plan, relations=()) if tied else plan
+    head = replace(plan, relations=()) if tied else plan
     await conn.execute(_WRITE["commit"], rows.committed(head, first, model), prepare=True)
     for some in more:
         await conn.execute(_WRITE["apply"], rows.applied(plan, some, model))

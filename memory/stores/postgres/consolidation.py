@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any
@@ -14,7 +14,7 @@ from psycopg.rows import DictRow
 
 from muniment.memory.domain.consolidation import Asked, Finding, Gained, Members, Pair, Reversal, Run, Step, Survey
 from muniment.memory.domain.erasure import Bounds
-from muniment.memory.domain.ids import MemoryId, Revision, RunId, evolve
+from muniment.memory.domain.ids import MemoryId, Revision, RunId
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Settlement
@@ -43,7 +43,7 @@ class Consolidations(Sessions):
         async with self._writing(run.scope) as conn:
             await conn.execute(_BLOCKS["given_up"], named)
             row = await (await conn.execute(_BLOCKS["begin"], named | told)).fetchone()
-        return None if row is None else evolve(run, surveyed=Revision(row["surveyed_rev"]))
+        return None if row is None else replace(run, surveyed=Revision(row["surveyed_rev"]))
 
     async def keep_run(
         self,
@@ -68,7 +68,7 @@ class Consolidations(Sessions):
                 noted = await (await conn.execute(_BLOCKS["fingerprint"], named)).fetchall()
                 more = sum(row["judgement"] == "unanswered" and row["tries"] >= TRIES for row in noted)
                 shelved = one(await (await conn.execute(_BLOCKS["shelve"], named | {"more": more})).fetchone())
-                run = evolve(run, **shelved)
+                run = replace(run, **shelved)
             if settled:
                 await settle(conn, run.scope, settled)
         return run

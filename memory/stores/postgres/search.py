@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
 from itertools import chain
@@ -17,7 +18,7 @@ from pgvector import HalfVector
 from psycopg import AsyncCursor, AsyncRawCursor
 from psycopg.rows import DictRow, tuple_row
 
-from muniment.memory.domain.ids import Revision, evolve
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.journal import Delta
 from muniment.memory.domain.query import Filters
 from muniment.memory.domain.scope import Reader, Scope
@@ -242,7 +243,7 @@ def _narrowed(search: Search) -> Search:
     only = search.filters.category
     if only not in search.categories:
         return search
-    return evolve(search, categories=(only,), filters=evolve(search.filters, category=None))
+    return replace(search, categories=(only,), filters=replace(search.filters, category=None))
 
 
 def _given(filters: Filters) -> tuple[LiteralString, ...]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from muniment.memory.domain.ids import evolve
 from muniment.memory.rules.extraction.draft import Draft, draft
 from muniment.memory.rules.extraction.english import (
     aims as english_aims,
@@ -43,10 +43,10 @@ def facts(clause: Clause) -> list[Draft]:
     found = _own(clause)
     people = english_people.facts(clause)
     if not found and (several := _WE.match(clause.text)):
-        found = _own(evolve(clause, text=_alone(several)))
+        found = _own(replace(clause, text=_alone(several)))
         if several["who"] and several["lives"]:
             does = f"is {several['diet']}" if several["diet"] else several["what"].replace("live", "lives", 1)
-            people += english_people.facts(evolve(clause, text=f"{several['who']} {does}"))
+            people += english_people.facts(replace(clause, text=f"{several['who']} {does}"))
     said = {one.text for one in found}
     return found + [one for one in people if one.text not in said]
 
