@@ -22,7 +22,7 @@ from rich.table import Table
 
 from benchmarks import harness, recall
 from muniment.memory.client import Memory
-from muniment.memory.config.schema import Recall
+from muniment.memory.config.schema import RecallSettings
 from muniment.memory.domain.query import Query
 from muniment.memory.flows.house import House
 from muniment.memory.flows.reading import recall as reads
@@ -83,7 +83,7 @@ async def measure(file: Path, limit: int | None) -> dict[str, Any]:
         return {"variants": found, **chosen, **world.about}
 
 
-def variants(all_on: Recall) -> dict[str, Recall]:
+def variants(all_on: RecallSettings) -> dict[str, RecallSettings]:
     """The settings as they are, with each ingredient off, and with the channels alone."""
     found = {ALL: all_on}
     found |= {f"without {part}": all_on.model_copy(update={key: 0.0}) for part, key in PARTS.items()}
@@ -93,7 +93,7 @@ def variants(all_on: Recall) -> dict[str, Recall]:
     return found
 
 
-def beside(house: House, changed: Recall) -> Memory:
+def beside(house: House, changed: RecallSettings) -> Memory:
     """An engine with other settings on the same database and embedder, which are not its to close."""
     own = house.settings.model_copy(update={"recall": changed})
     return Memory(House(store=house.store, embedder=house.embedder, clock=house.clock, settings=own))
@@ -102,20 +102,20 @@ def beside(house: House, changed: Recall) -> Memory:
 async def signals(house: House, talk: recall.Talk, question: recall.Question) -> Signals:
     """Every memory of the space, scored by the settings."""
     asked = Query(text=question.text, top_k=1, threshold=0.0, budget_tokens=recall.UNLIMITED)
-    reader, search = await reads.admit(house, talk.scope, recall.AGENT, asked)
-    reading = await reads.read(house, reader, asked, replace(search, candidates=EVERY))
-    hits = sorted(rank.scored(reading.sight.found, reading.lens), key=lambda hit: hit.memory.id)
+    reader, search = await reads.authorize_query(house, talk.scope, recall.AGENT, asked)
+    reading = await reads.retrieve_hits(house, reader, asked, replace(search, candidates=EVERY))
+    hits = sorted(rank.score_hits(reading.snapshot.hits, reading.ranking), key=lambda hit: hit.memory.id)
     return Signals(
         talk=talk.name,
         category=question.category,
-        names=rank.WEIGHED,
-        parts=np.array([[hit.parts[name] for name in rank.WEIGHED] for hit in hits]),
+        names=rank.WEIGHTED_PARTS,
+        parts=np.array([[hit.parts[name] for name in rank.WEIGHTED_PARTS] for hit in hits]),
         evidence=tuple(n for n, hit in enumerate(hits) if recall.turn_of(hit.memory) in question.evidence),
         wanted=len(question.evidence),
     )
 
 
-def grid(now: Recall, names: Sequence[str]) -> tuple[list[dict[str, float]], Floats]:
+def grid(now: RecallSettings, names: Sequence[str]) -> tuple[list[dict[str, float]], Floats]:
     """The constants to choose from, the present ones first, and as multiples of the parts of a score, one a row."""
     points, rows = [], []
     for share, *some in product(SHARES, *[MULTIPLES] * len(TUNED)):
@@ -139,7 +139,7 @@ def recalls(one: Signals, multiples: Floats) -> Floats:
     return found / one.wanted
 
 
-def left_out(seen: Sequence[Signals], now: Recall) -> dict[str, Any]:
+def left_out(seen: Sequence[Signals], now: RecallSettings) -> dict[str, Any]:
     """Constants chosen on all conversations but one and measured on that one, with all ingredients and without each."""
     points, multiples = grid(now, seen[0].names)
     each = np.stack([recalls(one, multiples) for one in seen])  # (questions, points, depths)

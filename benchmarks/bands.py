@@ -23,7 +23,7 @@ from rich.table import Table
 from benchmarks import harness
 from muniment.memory import bootstrap
 from muniment.memory.config import settings
-from muniment.memory.config.schema import Profile, Writing
+from muniment.memory.config.schema import EmbedderProfile, WritingSettings
 from muniment.memory.domain.ids import MemoryId, Vector
 from muniment.memory.domain.journal import Band
 from muniment.memory.domain.memory import Fact, Neighbour
@@ -31,7 +31,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput
 from muniment.memory.rules.extraction.draft import CATEGORIES
-from muniment.memory.rules.merging.merge import Incoming, alike, fresh, merge
+from muniment.memory.rules.merging.merge import IncomingCandidate, make_memory, measure_similarity, merge_candidates
 
 PAIRS = Path(__file__).parent / "data" / "pairs.jsonl"
 BANDS: tuple[Band, ...] = ("auto", "check", "fallback", "new")
@@ -119,15 +119,15 @@ def _candidate(row: dict[str, Any]) -> Candidate:
     )
 
 
-def judged(pair: Pair, known: Vector, new: Vector, profile: Profile, writing: Writing) -> Judged:
+def judged(pair: Pair, known: Vector, new: Vector, profile: EmbedderProfile, writing: WritingSettings) -> Judged:
     """What a write of the new statement does to a space that holds the known one."""
-    memory = fresh(pair.known, KNOWN, SCOPE, NOW)
+    memory = make_memory(pair.known, KNOWN, SCOPE, NOW)
     key = pair.new.fact.key if pair.new.fact else None
     cosine = float(known @ new)
     near = Neighbour(memory=memory, sim=1.0 if key and key == memory.stable_key else cosine)
-    one = Incoming(candidate=pair.new, vector=new, near=(near,), id=NEW)
-    changes = merge([one], scope=SCOPE, at=NOW, profile=profile, writing=writing).changes
-    sim, band = alike(pair.new, near, profile)
+    one = IncomingCandidate(candidate=pair.new, vector=new, neighbours=(near,), id=NEW)
+    changes = merge_candidates([one], scope=SCOPE, at=NOW, profile=profile, writing=writing).changes
+    sim, band = measure_similarity(pair.new, near, profile)
     return Judged(
         pair=pair, cosine=cosine, sim=sim, band=band, verdict=_verdict(changes[0].action if changes else None), kept=bool(changes)
     )  # fmt: skip
@@ -143,18 +143,18 @@ async def measure(file: Path, half: str) -> dict[str, Any]:
     wanted = [pair for pair in pairs if half in ("both", pair.half)]
     if not wanted:
         raise BadInput(f"{file.name}: no pairs of this half")
-    own = settings.load()
+    own = settings.load_settings()
     embedder = bootstrap.make_embedder(own)
     try:
-        profile, name = own.profile(embedder.name), embedder.name
+        profile, name = own.find_profile(embedder.name), embedder.name
         texts = sorted({text for pair in pairs for text in (pair.known.text, pair.new.text)})
         with harness.bar("embedding", len(texts)) as tick:
-            vectors = dict(zip(texts, await embedder.documents(texts), strict=True))
+            vectors = dict(zip(texts, await embedder.embed_documents(texts), strict=True))
             tick(len(texts))
     finally:
         await embedder.close()
 
-    def all_of(some: Sequence[Pair], by: Profile) -> list[Judged]:
+    def all_of(some: Sequence[Pair], by: EmbedderProfile) -> list[Judged]:
         return [judged(one, vectors[one.known.text], vectors[one.new.text], by, own.write) for one in some]
 
     tune = [pair for pair in pairs if pair.half == "tune"]
@@ -217,7 +217,7 @@ def _figures(found: Sequence[Judged]) -> dict[str, Any]:
     return figures
 
 
-def sweep(judge: Callable[[Profile], list[Judged]], profile: Profile) -> dict[str, Any]:
+def sweep(judge: Callable[[EmbedderProfile], list[Judged]], profile: EmbedderProfile) -> dict[str, Any]:
     """The thresholds that the pairs propose, and what each one that was tried came to.
 
     `auto`: a hundredth below the highest that has the fewest worst errors and of those the fewest errors: it is sure as
@@ -242,7 +242,9 @@ def sweep(judge: Callable[[Profile], list[Judged]], profile: Profile) -> dict[st
     }
 
 
-def _errors_at(judge: Callable[[Profile], list[Judged]], profile: Profile, **edge: float) -> dict[str, int]:
+def _errors_at(
+    judge: Callable[[EmbedderProfile], list[Judged]], profile: EmbedderProfile, **edge: float
+) -> dict[str, int]:
     found = judge(profile.model_copy(update=edge))
     return {
         "worst": sum(one.worst is not None for one in found),

@@ -25,7 +25,7 @@ from rich.table import Table
 
 from benchmarks import harness
 from muniment.graph.checkpointer import PooledSaver, open_saver
-from muniment.graph.janitor import prune, sizes
+from muniment.graph.janitor import measure_threads, prune_threads
 from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
 from muniment.memory.config import settings
@@ -106,7 +106,7 @@ async def growth(own: settings.Settings, saver: PooledSaver, turns: int, dice: r
     thread, in ms, and its bytes before and after the janitor."""
     took: dict[str, list[float]] = {"whole": [], "delta": []}
     found: dict[str, Any] = {"turns": turns, "chars": turns * TURN_CHARS, "keep": own.checkpoints.keep}
-    async with bootstrap.memory(own) as memory:
+    async with bootstrap.create_memory(own) as memory:
         graphs = {}
         for name in took:
             rules = own.checkpoints.model_copy(update={"messages": name})
@@ -128,7 +128,7 @@ async def growth(own: settings.Settings, saver: PooledSaver, turns: int, dice: r
                 await graph.aget_state(_thread(name))
                 loads.append(perf_counter() - started)
             before, started = await size(saver, name), perf_counter()
-            freed = await prune(saver, keep=own.checkpoints.keep, threads=[name])
+            freed = await prune_threads(saver, keep=own.checkpoints.keep, threads=[name])
             found[name] = {
                 "turn_ms": round(median(took[name][-LAST:]) * 1e3, 1), "load_ms": round(median(loads) * 1e3, 1),
                 "bytes_before": before, "bytes_after": await size(saver, name), "removed": freed.checkpoints,
@@ -143,7 +143,7 @@ def _thread(name: str) -> RunnableConfig:
 
 async def size(saver: PooledSaver, thread: str) -> int:
     """What a thread takes, in bytes."""
-    return next(one.bytes for one in (await sizes(saver, 10_000)).largest if one.thread == thread)
+    return next(one.bytes for one in (await measure_threads(saver, 10_000)).largest if one.thread == thread)
 
 
 async def crowd(saver: PooledSaver, official: AsyncPostgresSaver, threads: int, dice: random.Random) -> dict[str, Any]:
@@ -175,20 +175,20 @@ def text(dice: random.Random, chars: int) -> str:
 @asynccontextmanager
 async def both(own: settings.Settings) -> AsyncIterator[tuple[PooledSaver, AsyncPostgresSaver]]:
     """Ours, and the official one over the same pool."""
-    async with open_saver(await bootstrap.database(own), bootstrap.redactor(own)) as saver:
+    async with open_saver(await bootstrap.ensure_database(own), bootstrap.make_redactor(own)) as saver:
         yield saver, AsyncPostgresSaver(saver.conn)
 
 
 async def measure(messages: int, turns: int, threads: int) -> dict[str, Any]:
     """All of it in a database of its own."""
     dice = random.Random(SEED)
-    async with harness.throwaway(settings.load()) as own, both(own) as (saver, official):
+    async with harness.throwaway(settings.load_settings()) as own, both(own) as (saver, official):
         return {
             "long": await long(saver, official, messages, dice),
             "size": await growth(own, saver, turns, dice),
             "crowd": await crowd(saver, official, threads, dice),
             "limits": LIMITS,
-            "machine": await harness.machine(await bootstrap.database(own)),
+            "machine": await harness.machine(await bootstrap.ensure_database(own)),
         }
 
 

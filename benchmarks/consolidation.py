@@ -80,13 +80,13 @@ async def measure(memories: int, halves: Sequence[str], seed: int, errors: float
     """Every half in every mode, each in a database of its own."""
     found: dict[str, dict[str, Any]] = {}
     machine: dict[str, Any] = {}
-    base = settings.load()
+    base = settings.load_settings()
     with harness.bar("spaces", len(halves) * len(MODES)) as tick:
         for half in halves:
             world = doubles.world(half, memories // len(doubles.BOTH), seed)
             for mode in MODES:
                 async with harness.throwaway(base) as own:
-                    machine = machine or await harness.machine(await bootstrap.database(own))
+                    machine = machine or await harness.machine(await bootstrap.ensure_database(own))
                     found.setdefault(half, {})[mode] = await _mode(own, world, mode, errors)
                 tick(1)
     return {"memories": memories, "seed": seed, "errors": errors, "halves": found, "machine": machine}
@@ -101,7 +101,7 @@ async def _mode(own: settings.Settings, world: doubles.World, mode: str, errors:
         clock = FixedClock(START)
         # The embedder's own endpoint, if it has one, is not the scripted server.
         embedder = bootstrap.make_embedder(own)
-        async with bootstrap.memory(tuned, embedder=embedder, clock=clock) as memory:
+        async with bootstrap.create_memory(tuned, embedder=embedder, clock=clock) as memory:
             found = await _nights(memory, clock, world)
     return found | {"model_right": oracle.asked["right"], "model_wrong": oracle.asked["wrong"]}
 

@@ -20,7 +20,7 @@ from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadConfig
-from muniment.memory.flows.reading import recall as reads
+from muniment.memory.flows.reading import recall
 from muniment.memory.ports.embedders import Embedder
 
 K = 10
@@ -52,15 +52,17 @@ class Replay:
         self.known: dict[str, Vector] = {}
         self._asked = 0
 
-    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         if self.behind is not None:
-            await self.behind.documents(texts)
+            await self.behind.embed_documents(texts)
         return [self.known[text] for text in texts]
 
-    async def query(self, text: str) -> Vector:
+    async def embed_query(self, text: str) -> Vector:
         if self.behind is not None:
             self._asked += 1
-            await self.behind.query(f"{text} {self._asked}")  # the number keeps it out of the embedder's own cache
+            await self.behind.embed_query(
+                f"{text} {self._asked}"
+            )  # the number keeps it out of the embedder's own cache
         return self.known[text]
 
     async def lists(self, texts: Sequence[str]) -> list[list[float]]:
@@ -86,8 +88,8 @@ class Muniment:
         """What the dense channel found, best cosine first, before near-duplicates are folded: no memory has a word of the
         question, so no other channel speaks."""
         query = Query(text=asked.unheard, top_k=_DENSE, threshold=0.0, budget_tokens=10**9)
-        reader, search = await reads.admit(self.memory.house, Scope(owner=asked.owner), AGENT, query)
-        found = (await reads.read(self.memory.house, reader, query, search)).sight.found
+        reader, search = await recall.authorize_query(self.memory.house, Scope(owner=asked.owner), AGENT, query)
+        found = (await recall.retrieve_hits(self.memory.house, reader, query, search)).snapshot.hits
         return [one.memory.text for one in sorted(found, key=lambda one: -(one.cosine or 0.0))][:K]
 
     async def load(self, owner: str, made: Sequence[Made]) -> None:
@@ -105,8 +107,10 @@ class Found:
         self.house = memory.house
 
     async def search(self, asked: Asked) -> list[str]:
-        reader, search = await reads.admit(self.house, Scope(owner=asked.owner), AGENT, Query(text=asked.text, top_k=K))
-        return [one.memory.text for one in (await self.house.store.look(reader, search)).found]
+        reader, search = await recall.authorize_query(
+            self.house, Scope(owner=asked.owner), AGENT, Query(text=asked.text, top_k=K)
+        )
+        return [one.memory.text for one in (await self.house.store.read_snapshot(reader, search)).hits]
 
 
 class Floor:

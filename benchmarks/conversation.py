@@ -33,8 +33,8 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.models.openai.chat import OpenAIChat
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.rules.extraction import gate
-from muniment.memory.rules.extraction.extract import extract
-from muniment.memory.rules.extraction.validate import validate
+from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.extraction.validate import validate_candidate
 from muniment.testing.fakes import FixedClock
 from muniment.testing.openai_server import Fails, ScriptedOpenAI
 
@@ -99,7 +99,7 @@ async def play(
             if way == "model"
             else None
         )
-        async with bootstrap.memory(own, clock=clock, model=model, embedder=embedder) as memory:
+        async with bootstrap.create_memory(own, clock=clock, model=model, embedder=embedder) as memory:
             played = Played(rows=[], names={turn.turn(SESSION).id: turn.id for turn in script.turns})
             for said in script.turns:
                 clock.advance((said.at - clock.now()).total_seconds())
@@ -127,9 +127,11 @@ async def _worked_off(own: Settings, memory: Memory, clock: FixedClock) -> None:
     failed = [True]
     while any(failed):
         failed.clear()
-        async with bootstrap.worker(own, memory, lambda outcome: failed.append(outcome.failed is not None)) as worker:
+        async with bootstrap.open_worker(
+            own, memory, lambda outcome: failed.append(outcome.error_class is not None)
+        ) as worker:
             await worker.run(drain=True)
-        async with await psycopg.AsyncConnection.connect(await bootstrap.database(own)) as conn:
+        async with await psycopg.AsyncConnection.connect(await bootstrap.ensure_database(own)) as conn:
             await conn.execute("update jobs.queue set scheduled_at = now() where attempts > 0")
         clock.advance(_PAUSE)
 
@@ -217,8 +219,8 @@ def formed(turns: Sequence[Turn], categories: frozenset[str], most: int) -> dict
     """The share of what the rules extract that passes the format checks as it is (S-83)."""
     passed, reasons = 0, Counter[str]()
     for turn in turns:
-        for one in () if gate.skip(turn.text, turn.role) else extract(turn).candidates:
-            kept, reason = validate(one, categories=categories, max_chars=most)
+        for one in () if gate.find_skip_reason(turn.text, turn.role) else extract_statements(turn).candidates:
+            kept, reason = validate_candidate(one, categories=categories, max_chars=most)
             passed += kept is not None and kept.text == one.text
             if kept is None or kept.text != one.text:
                 reasons[reason or "trimmed"] += 1
@@ -229,13 +231,13 @@ def formed(turns: Sequence[Turn], categories: frozenset[str], most: int) -> dict
 
 async def measure(ways: Sequence[Way], file: Path | None) -> dict[str, Any]:
     """Both ways, each on a database that is thrown away, and the format share of the rules."""
-    script, base = Script.load(), settings.load()
+    script, base = Script.load(), settings.load_settings()
     categories, most = frozenset(base.categories), base.limits.memory_chars
     found: dict[str, Any] = {"runs": {}, "formed": {}}
     with harness.bar("conversation", len(ways)) as tick:
         for way in ways:
             async with harness.throwaway(base) as own:
-                found["machine"] = await harness.machine(await bootstrap.database(own))
+                found["machine"] = await harness.machine(await bootstrap.ensure_database(own))
                 found["runs"][way] = judged(script, await play(script, own, way))
             tick(1)
     said = [one.turn(SESSION) for one in script.turns if one.role == "user"]
@@ -245,7 +247,7 @@ async def measure(ways: Sequence[Way], file: Path | None) -> dict[str, Any]:
         found["formed"][file.name] = formed(
             [
                 Turn.make(session=talk.sample_id, key=str(n), role="user", text=one.text, at=one.event_time)
-                for talk in locomo.conversations(content)
+                for talk in locomo.parse_conversations(content)
                 for n, one in enumerate(talk.candidates)
                 if one.event_time
             ],

@@ -60,9 +60,9 @@ class Tally:
 
 async def measure(texts: int, rounds: int) -> dict[str, Any]:
     """The configured embedder, then one behind an endpoint on loopback that takes 50 ms for a request."""
-    embedder = bootstrap.make_embedder(settings.load())
+    embedder = bootstrap.make_embedder(settings.load_settings())
     try:
-        await embedder.query("Is the model there?")
+        await embedder.embed_query("Is the model there?")
         local = await race(embedder, lambda: int(getattr(embedder, "made", 0)), texts, rounds)
         beside = await beside_import(embedder, texts)
     finally:
@@ -70,7 +70,7 @@ async def measure(texts: int, rounds: int) -> dict[str, Any]:
     with ScriptedOpenAI(latency=ENDPOINT_SECONDS) as server:
         far = OpenAIEmbedder("scripted", api_key=SecretStr("none"), base_url=server.base_url)
         try:
-            await far.query("Is the model there?")
+            await far.embed_query("Is the model there?")
             remote = await race(far, lambda: len(server.requests), texts, 1)
         finally:
             await far.close()
@@ -110,7 +110,7 @@ async def serve(embedder: Embedder, asked: Sequence[str], clients: int, tally: T
 
     async def client() -> None:
         for text in waiting:
-            tally.waits.append(await timed(embedder.query(text)))
+            tally.waits.append(await timed(embedder.embed_query(text)))
 
     async with watched(tally):
         await asyncio.gather(*(client() for _ in range(clients)))
@@ -121,12 +121,12 @@ async def beside_import(embedder: Embedder, texts: int) -> dict[str, float]:
     alone, beside = Tally(), Tally()
     lines = [f"{n}: the user wrote that {question('import', n)}" for n in range(IMPORT)]
     for tally in (alone, beside):
-        work = asyncio.create_task(embedder.documents(lines if tally is beside else []))
+        work = asyncio.create_task(embedder.embed_documents(lines if tally is beside else []))
         await asyncio.sleep(0)
         async with watched(tally):
             for n in range(min(texts, 60)):
                 await asyncio.sleep(0.02)
-                tally.waits.append(await timed(embedder.query(question(f"beside {tally is beside}", n))))
+                tally.waits.append(await timed(embedder.embed_query(question(f"beside {tally is beside}", n))))
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
     return {

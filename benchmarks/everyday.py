@@ -112,7 +112,7 @@ def read(file: Path, halves: Sequence[str], limit: int | None = None, *, togethe
 def talks(file: Path) -> list[Sequence[Candidate]]:
     """The first turns of every conversation of a LoCoMo file. Raises BadInput."""
     content = json.loads(file.read_text(encoding="utf-8"))
-    return [one.candidates[:TURNS] for one in locomo.conversations(content)]
+    return [one.candidates[:TURNS] for one in locomo.parse_conversations(content)]
 
 
 async def measure(reading: Callable[[], Sequence[User]], *, beside: Path | None, misses: bool) -> dict[str, Any]:
@@ -120,8 +120,8 @@ async def measure(reading: Callable[[], Sequence[User]], *, beside: Path | None,
     settings as they are, and without each of `INGREDIENTS`."""
     users = await asyncio.to_thread(reading)
     others = cycle(await asyncio.to_thread(talks, beside) if beside else [()])
-    async with harness.throwaway(settings.load()) as own:
-        machine = await harness.machine(await bootstrap.database(own))
+    async with harness.throwaway(settings.load_settings()) as own:
+        machine = await harness.machine(await bootstrap.ensure_database(own))
         async with recall.asking(own) as memory:
             with harness.bar("writing", len(users)) as tick:
                 for user, talk in zip(users, others, strict=False):

@@ -48,7 +48,7 @@ async def throwaway(base: settings.Settings) -> AsyncIterator[settings.Settings]
         await admin.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
         try:
             own = base.model_copy(update={"database_url": SecretStr(make_conninfo(address, dbname=name))})
-            await bootstrap.database(own)
+            await bootstrap.ensure_database(own)
             yield own
         except BaseException as error:
             # A connection that was interrupted while it was made lives on in these frames, and the drop waits for it.
@@ -159,7 +159,7 @@ def line(found: dict[str, Any]) -> str:
 
 async def _address(base: settings.Settings) -> str:
     """Where the server is; unlike `bootstrap.database` this migrates nothing that is the user's own."""
-    return base.database_url.get_secret_value() if base.database_url else await server.ensure(base.home)
+    return base.database_url.get_secret_value() if base.database_url else await server.ensure_server(base.home)
 
 
 def _cpu() -> str:

@@ -50,11 +50,11 @@ class Known:
     def __init__(self, vectors: Sequence[Vector]) -> None:
         self._vectors = vectors
 
-    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         return [self._vectors[int(text.rpartition(" ")[2]) % POOL] for text in texts]
 
-    async def query(self, text: str) -> Vector:
-        return (await self.documents([text]))[0]
+    async def embed_query(self, text: str) -> Vector:
+        return (await self.embed_documents([text]))[0]
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -132,8 +132,8 @@ def written(found: int, wanted: int) -> None:
 
 async def measure(memories: int, rounds: int, stream: int) -> dict[str, Any]:
     """A long stream, if one is asked for, then every way in turns."""
-    async with harness.throwaway(settings.load()) as own, ways(own) as here:
-        dsn = await bootstrap.database(own)
+    async with harness.throwaway(settings.load_settings()) as own, ways(own) as here:
+        dsn = await bootstrap.ensure_database(own)
         machine = await harness.machine(dsn)
         # First, while the process has held nothing large yet: its peak is the stream's.
         streamed = await flow(here, stream) if stream else None
@@ -166,9 +166,9 @@ async def measure(memories: int, rounds: int, stream: int) -> dict[str, Any]:
 async def ways(own: settings.Settings) -> AsyncIterator[Ways]:
     """Everything open."""
     made = synthetic.World(SEED).memories(0, POOL)
-    dsn = await bootstrap.database(own)
+    dsn = await bootstrap.ensure_database(own)
     async with (
-        bootstrap.memory(own, embedder=Known([one.vector for one in made])) as memory,
+        bootstrap.create_memory(own, embedder=Known([one.vector for one in made])) as memory,
         await psycopg.AsyncConnection.connect(dsn, autocommit=True) as raw,
     ):
         await register_vector_async(raw)

@@ -65,8 +65,8 @@ async def measure(users: int, memories: int, queries: int, *, with_store: bool =
     """Load, warm up, measure with one client and with several, compare the answers with the exact ones."""
     world = synthetic.World(SEED)
     questions = world.questions(users, queries)
-    async with harness.throwaway(settings.load()) as own:
-        machine = await harness.machine(await bootstrap.database(own))
+    async with harness.throwaway(settings.load_settings()) as own:
+        machine = await harness.machine(await bootstrap.ensure_database(own))
         async with ring(own, world, users, memories, questions, with_store=with_store) as here:
             found = {str(clients): await race(here, questions, clients) for clients in CLIENTS}
             answers = await compare(here, questions)
@@ -105,7 +105,7 @@ async def ring(
     with_store: bool,
 ) -> AsyncIterator[Ring]:
     """Everything open, loaded and analysed."""
-    dsn = await bootstrap.database(own)
+    dsn = await bootstrap.ensure_database(own)
     known = Replay(settings.DEFAULT_EMBEDDER)
     behind = Replay(settings.DEFAULT_EMBEDDER, bootstrap.make_embedder(own))
     for asked in questions:
@@ -113,8 +113,8 @@ async def ring(
     behind.known = known.known
     async with (
         await psycopg.AsyncConnection.connect(dsn, autocommit=True) as admin,
-        bootstrap.memory(own, embedder=known) as memory,
-        bootstrap.memory(own, embedder=behind) as embedding,
+        bootstrap.create_memory(own, embedder=known) as memory,
+        bootstrap.create_memory(own, embedder=behind) as embedding,
         open_floor(dsn) as floor,
         open_store(dsn, known) if with_store else nullcontext() as store,
     ):

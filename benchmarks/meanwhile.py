@@ -53,8 +53,8 @@ JUDGING_SECONDS = 0.3
 
 async def measure(memories: int, seconds: float, rounds: int, judging: float | None) -> dict[str, Any]:
     """Medians of both kinds of window, over all rounds, and their ratio."""
-    async with harness.throwaway(settings.load()) as own, _endpoint(judging) as url:
-        dsn = await bootstrap.database(own)
+    async with harness.throwaway(settings.load_settings()) as own, _endpoint(judging) as url:
+        dsn = await bootstrap.ensure_database(own)
         machine = await harness.machine(dsn)
         async with _memory(own, url) as memory:
             texts = await _fill(memory, memories)
@@ -87,7 +87,7 @@ async def measure(memories: int, seconds: float, rounds: int, judging: float | N
 def _memory(own: settings.Settings, url: str | None) -> Memory:
     """With the model at this address, if there is one; an embedder's endpoint stays its own."""
     model = {} if url is None else {"chat_model": "scripted", "base_url": url, "api_key": SecretStr("none")}
-    return bootstrap.memory(own.model_copy(update=model), embedder=bootstrap.make_embedder(own))
+    return bootstrap.create_memory(own.model_copy(update=model), embedder=bootstrap.make_embedder(own))
 
 
 class _Turns:
@@ -178,9 +178,9 @@ async def _child(*arguments: str, environment: dict[str, str] | None = None) -> 
 
 async def _consolidate(url: str | None) -> None:
     """Forget what was checked, and check it again."""
-    own = settings.load()
+    own = settings.load_settings()
     scope = Scope(owner=OWNER)
-    address = await bootstrap.database(own)
+    address = await bootstrap.ensure_database(own)
 
     def tell(findings: Sequence[Finding]) -> None:
         if any(one.source == "model" for one in findings):
@@ -192,7 +192,7 @@ async def _consolidate(url: str | None) -> None:
     ):
         while True:
             await admin.execute("delete from muniment.pair_fingerprints")
-            await memory.consolidate(scope, limit=400, tell=tell)
+            await memory.consolidate(scope, limit=400, on_findings=tell)
             print("run", flush=True)
 
 

@@ -23,7 +23,7 @@ from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config import settings
 from muniment.memory.domain.ids import TurnId
-from muniment.memory.domain.jobs import Outcome
+from muniment.memory.domain.jobs import JobOutcome
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import StoreError
@@ -71,19 +71,19 @@ def nightly(own: settings.Settings) -> settings.Settings:
 
 async def work() -> dict[str, Any]:
     """One night of one worker: a round, then everything that is due. Whom it tended, and its memory before and after."""
-    heard: list[Outcome] = []
-    own = nightly(settings.load())
+    heard: list[JobOutcome] = []
+    own = nightly(settings.load_settings())
     vectors = [one.vector for one in synthetic.World(SEED).memories(0, POOL)]
     async with (
-        bootstrap.memory(own, embedder=Known(vectors)) as memory,
-        bootstrap.worker(own, memory, heard.append, rounds=False) as worker,
+        bootstrap.create_memory(own, embedder=Known(vectors)) as memory,
+        bootstrap.open_worker(own, memory, heard.append, with_schedule=False) as worker,
     ):
         before, started = peak_mb(), perf_counter()
         await memory.enqueue_due()
         round_seconds = perf_counter() - started
         await worker.run(drain=True)
         seconds = perf_counter() - started
-    if failed := [one.failed for one in heard if one.failed]:
+    if failed := [one.error_class for one in heard if one.error_class]:
         raise StoreError(f"{len(failed)} jobs of the night failed, the first with {failed[0]}")
     return {
         "owners": sorted(one.job.scope.owner for one in heard if one.job.name == "tend"),
@@ -114,10 +114,10 @@ async def night(own: settings.Settings) -> dict[str, Any]:
 
 async def measure(memories: int, spaces: int, share: float) -> dict[str, Any]:
     """The first nights until nothing is left, a night without a change, then one in which few have changed."""
-    async with harness.throwaway(settings.load()) as own:
+    async with harness.throwaway(settings.load_settings()) as own:
         vectors = [one.vector for one in synthetic.World(SEED).memories(0, POOL)]
-        machine = await harness.machine(await bootstrap.database(own))
-        async with bootstrap.memory(own, embedder=Known(vectors)) as memory:
+        machine = await harness.machine(await bootstrap.ensure_database(own))
+        async with bootstrap.create_memory(own, embedder=Known(vectors)) as memory:
             town = Town(memory, spaces, memories // spaces)
             await town.build()
             first = [await night(own)]

@@ -74,9 +74,9 @@ class Prompt:
 async def measure(base: settings.Settings | None = None) -> dict[str, Any]:
     """Talk for 20 turns and compare each prompt with the last of the turn before."""
     with ScriptedOpenAI(replies) as server:
-        async with harness.throwaway(base or settings.load()) as own:
+        async with harness.throwaway(base or settings.load_settings()) as own:
             firsts = await talk(own, server)
-            machine = await harness.machine(await bootstrap.database(own))
+            machine = await harness.machine(await bootstrap.ensure_database(own))
     bodies = [request.body for request in server.requests]
     found = list(compare(bodies, firsts))
     kept = [one.share for one in found if not one.new_profile]
@@ -101,7 +101,7 @@ async def talk(own: settings.Settings, server: ScriptedOpenAI) -> list[int]:
         max_retries=own.model.max_retries, max_output_tokens=own.model.max_output_tokens,
     )  # fmt: skip
     firsts: list[int] = []
-    async with bootstrap.memory(own) as memory:
+    async with bootstrap.create_memory(own) as memory:
         scope = Scope(owner="bench", tenant=own.tenant)
         for category, text in KNOWN:
             await memory.remember(scope, text, category=category)
@@ -135,7 +135,7 @@ def compare(bodies: Sequence[Mapping[str, Any]], firsts: Sequence[int]) -> Itera
         last, now = bodies[at - 1], bodies[at]
         yield Prompt(
             turn=turn,
-            tokens=tokens.count(written(now)),
+            tokens=tokens.count_tokens(written(now)),
             shared=common(written(last), written(now)),
             shared_recalled_first=common(written(recalled_first(last)), written(recalled_first(now))),
             lasting=lasting(now),
@@ -172,7 +172,7 @@ def lasting(body: Mapping[str, Any]) -> str:
 
 def common(one: str, other: str) -> int:
     """Tokens up to the first character that differs."""
-    return tokens.count(other[: sum(takewhile(bool, map(eq, one, other)))])
+    return tokens.count_tokens(other[: sum(takewhile(bool, map(eq, one, other)))])
 
 
 def tables(found: dict[str, Any]) -> Iterator[Table]:

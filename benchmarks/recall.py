@@ -103,12 +103,12 @@ class Once:
     def name(self) -> str:
         return self._embedder.name
 
-    async def documents(self, texts: Sequence[str]) -> list[Vector]:
-        return await self._embedder.documents(texts)
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        return await self._embedder.embed_documents(texts)
 
-    async def query(self, text: str) -> Vector:
+    async def embed_query(self, text: str) -> Vector:
         if text not in self._known:
-            self._known[text] = await self._embedder.query(text)
+            self._known[text] = await self._embedder.embed_query(text)
         return self._known[text]
 
     async def close(self) -> None:
@@ -117,7 +117,7 @@ class Once:
 
 def asking(own: settings.Settings) -> Memory:
     """An engine that reads each question once."""
-    return bootstrap.memory(own, embedder=Once(bootstrap.make_embedder(own)))
+    return bootstrap.create_memory(own, embedder=Once(bootstrap.make_embedder(own)))
 
 
 def parse(raw: str) -> tuple[list[str], bool]:
@@ -174,9 +174,9 @@ async def imported(file: Path, limit: int | None = None) -> AsyncIterator[World]
     content = json.loads(await asyncio.to_thread(file.read_text, encoding="utf-8"))
     raws = content if isinstance(content, list) else [content]
     talks, evidence, memories = [], Evidence(), 0
-    conversations = locomo.conversations(content)
-    async with harness.throwaway(settings.load()) as own:
-        machine = await harness.machine(await bootstrap.database(own))
+    conversations = locomo.parse_conversations(content)
+    async with harness.throwaway(settings.load_settings()) as own:
+        machine = await harness.machine(await bootstrap.ensure_database(own))
         async with asking(own) as memory:
             for raw, talk in zip(raws, conversations, strict=True):
                 scope = Scope(owner=talk.sample_id)

@@ -88,8 +88,8 @@ async def measure(turns: int, latency: float, fail: float, reply: float) -> dict
         ScriptedOpenAI("Thank you, I have made a note of that.", latency=reply) as quick,
         ScriptedOpenAI(extraction, latency=latency, fail=fails) as slow,
     ):
-        async with harness.throwaway(settings.load()) as own, sides(own, quick, slow) as both:
-            machine = await harness.machine(await bootstrap.database(own))
+        async with harness.throwaway(settings.load_settings()) as own, sides(own, quick, slow) as both:
+            machine = await harness.machine(await bootstrap.ensure_database(own))
             for side in both.values():
                 await side.say("Good morning! What is the capital of Portugal?")
                 side.times.reply.clear()
@@ -118,9 +118,9 @@ async def sides(own: settings.Settings, quick: ScriptedOpenAI, slow: ScriptedOpe
     """With memory and a worker beside it, and without any, over one checkpointer."""
     replying, extracting = client(own, quick), client(own, slow)
     async with (
-        bootstrap.memory(own, model=extracting) as memory,
-        open_saver(await bootstrap.database(own)) as saver,
-        bootstrap.working(own, memory),
+        bootstrap.create_memory(own, model=extracting) as memory,
+        open_saver(await bootstrap.ensure_database(own)) as saver,
+        bootstrap.run_worker(own, memory),
     ):
         with_memory = build(memory, replying, own).compile(checkpointer=saver)
         without = plain(replying).compile(checkpointer=saver)

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 from muniment.memory.domain.memory import Role, Trust
 from muniment.memory.domain.turn import Turn
-from muniment.memory.rules.language.normalize import clean
-from muniment.memory.rules.redaction.patterns import redact
+from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.redaction.patterns import redact_secrets
 
 DATA = Path(__file__).parent / "data" / "conversation.json"
 What = Literal["fact", "correction", "contradiction", "repetition", "injected", "secret"]
@@ -156,4 +156,4 @@ def _resolved(found: list[Expected]) -> list[Expected]:
 
 def _safe(text: str) -> str:
     """A turn's text as a model gets to see it."""
-    return redact(clean(text), email=False, phone=False, patterns=())[0]
+    return redact_secrets(normalize_text(text), email=False, phone=False, patterns=())[0]

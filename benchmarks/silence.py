@@ -22,9 +22,9 @@ from muniment.memory.domain.query import Hit, Query
 from muniment.memory.errors import BadInput
 from muniment.memory.flows.house import House
 from muniment.memory.flows.reading import recall as reads
-from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import rank
-from muniment.memory.rules.retrieval.rank import Lens
+from muniment.memory.rules.retrieval.rank import RankingContext
 
 SILENT, LOST = 0.90, 0.03  # wanted: at least so many foreign questions without a hit, at most so many answers lost
 GATES = (0.0, 0.25, 0.30, 0.35, 0.40, 0.44, 0.50)
@@ -75,22 +75,22 @@ async def measure(file: Path, limit: int | None) -> dict[str, Any]:
 async def ask(house: House, here: recall.Talk, question: recall.Question, own: bool, gates: Sequence[float]) -> Asked:
     """Read once as a query does, without a limit of tokens, and judge what was found by each gate."""
     request = Query(text=question.text, top_k=TOP, budget_tokens=recall.UNLIMITED)
-    reader, search = await reads.admit(house, here.scope, recall.AGENT, request)
-    reading = await reads.read(house, reader, request, search)
+    reader, search = await reads.authorize_query(house, here.scope, recall.AGENT, request)
+    reading = await reads.retrieve_hits(house, reader, request, search)
 
-    def told(lens: Lens) -> bool:
-        judged = rank.rank(reading.sight.found, lens)
+    def told(lens: RankingContext) -> bool:
+        judged = rank.rank_hits(reading.snapshot.hits, lens)
         hits = list(islice((one for one in judged if isinstance(one, Hit)), TOP))
         return any(recall.turn_of(hit.memory) in question.evidence for hit in hits) if own else bool(hits)
 
-    lenses = [replace(reading.lens, gate=gate) for gate in gates]
+    lenses = [replace(reading.ranking, gate=gate) for gate in gates]
     return Asked(
         space=here.name,
         own=own,
-        named=bool(here.speakers & set(words.spoken(question.text))),
-        answerable=own and told(replace(reading.lens, threshold=0.0, gate=0.0)),
+        named=bool(here.speakers & set(tokens.extract_speaker_terms(question.text))),
+        answerable=own and told(replace(reading.ranking, threshold=0.0, gate=0.0)),
         told=tuple(map(told, lenses)),
-        unnamed=tuple(told(replace(lens, strange=0.0)) for lens in lenses),
+        unnamed=tuple(told(replace(lens, unknown_name_ratio=0.0)) for lens in lenses),
     )
 
 

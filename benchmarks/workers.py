@@ -69,9 +69,9 @@ from (
 
 async def measure(spaces: int, memories: int, workers: Sequence[int]) -> dict[str, Any]:
     """The same night again and again, with ever more workers; then with eight of which four are killed."""
-    base = settings.load({**os.environ, "MUNIMENT_EMBEDDER": settings.HASH_EMBEDDER})
+    base = settings.load_settings({**os.environ, "MUNIMENT_EMBEDDER": settings.HASH_EMBEDDER})
     async with harness.throwaway(base) as own:
-        dsn = await bootstrap.database(own)
+        dsn = await bootstrap.ensure_database(own)
         machine = await harness.machine(dsn)
         await _fill(own, spaces, memories)
         nights = {}
@@ -85,7 +85,7 @@ async def measure(spaces: int, memories: int, workers: Sequence[int]) -> dict[st
 
 
 async def _fill(own: settings.Settings, spaces: int, memories: int) -> None:
-    async with bootstrap.memory(own) as memory:
+    async with bootstrap.create_memory(own) as memory:
         with harness.bar("spaces", spaces) as tick:
 
             async def one(n: int) -> None:
@@ -112,9 +112,11 @@ async def _night(own: settings.Settings, dsn: str, count: int, *, kill: int = 0)
             await _until(watch, _HANDS, count, hired)
             started = perf_counter()
             changed = own.model_copy(update={"database_url": SecretStr(url)})
-            async with bootstrap.memory(changed) as memory:
+            async with bootstrap.create_memory(changed) as memory:
                 house = memory.house
-                await house.store.enqueue_due(memory.now(), timedelta(hours=1), timedelta(seconds=1), house.terms)
+                await house.store.enqueue_due_spaces(
+                    memory.now(), timedelta(hours=1), timedelta(seconds=1), house.retention
+                )
             if kill:
                 await _until(watch, _LEFT, total * 2 // 3, hired, below=True)
                 for one in hired[:kill]:

@@ -33,7 +33,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import StoreError
 from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.merging.merge import fresh
+from muniment.memory.rules.merging.merge import make_memory
 from muniment.memory.stores.postgres import rows
 
 BLOCK, EDGES = 20, 20  # writes of one contestant before the next has its turn; edges of the plan that measures them
@@ -101,7 +101,7 @@ class Doors:
 
     async def insert_embedding(self, piece: Piece) -> None:
         """The same, with the work of the configured embedder."""
-        await self.embedding.house.embedder.documents([piece.text])
+        await self.embedding.house.embedder.embed_documents([piece.text])
         await self.insert(piece)
 
     async def insert_journalled(self, piece: Piece) -> None:
@@ -142,10 +142,12 @@ class Doors:
 
     async def _commit(self, scope: Scope, piece: Piece, known: Sequence[MemoryId]) -> None:
         at, id_ = self.memory.now(), MemoryId(uuid4())
-        change = Change(action="ADD", after=fresh(piece.candidate(), id_, scope, at), vector=piece.vector, band="new")
+        change = Change(
+            action="ADD", after=make_memory(piece.candidate(), id_, scope, at), vector=piece.vector, band="new"
+        )
         edges = tuple(Relation(a=id_, b=other, strength=0.7) for other in known)
         rev, store = self.revisions[scope], self.memory.house.store
-        plan = WritePlan(scope=scope, expects=rev, node="face", at=at, changes=(change,), relations=edges)
+        plan = WritePlan(scope=scope, expected_rev=rev, node="face", at=at, changes=(change,), relations=edges)
         self.revisions[scope] = (await store.commit(plan)).rev
 
     def _row(self, piece: Piece) -> tuple[Any, ...]:
@@ -159,17 +161,17 @@ class Doors:
 
 async def kept(memory: Memory, scope: Scope, piece: Piece, turn: Turn | None = None) -> None:
     """`Memory.keep` of one statement; one that is not written would be measured as a fast one."""
-    receipt = await memory.keep(scope, [piece.candidate(turn.id if turn else None)], [turn] if turn else [])
+    receipt = await memory.keep_candidates(scope, [piece.candidate(turn.id if turn else None)], [turn] if turn else [])
     if len(receipt.changes) != 1:
         raise StoreError(f"a write of the benchmark was not made: {', '.join(receipt.refused) or 'nothing new'}")
 
 
 async def measure(adds: int, memories: int) -> dict[str, Any]:
     """Load, write through every door in turns, write concurrently, and look at the edges."""
-    base = settings.load()
+    base = settings.load_settings()
     base = base.model_copy(update={"write": base.write.model_copy(update={"per_day": _UNCAPPED})})
     async with harness.throwaway(base) as own:
-        dsn = await bootstrap.database(own)
+        dsn = await bootstrap.ensure_database(own)
         machine = await harness.machine(dsn)
         world, known = synthetic.World(SEED), Replay(settings.DEFAULT_EMBEDDER)
         async with (
@@ -222,8 +224,8 @@ async def doors(
     behind = Replay(settings.DEFAULT_EMBEDDER, bootstrap.make_embedder(own))
     behind.known = known.known
     async with (
-        bootstrap.memory(own, embedder=known) as memory,
-        bootstrap.memory(own, embedder=behind) as embedding,
+        bootstrap.create_memory(own, embedder=known) as memory,
+        bootstrap.create_memory(own, embedder=behind) as embedding,
         open_floor(dsn) as floor,
     ):
         made = world.memories(0, memories)
@@ -256,7 +258,7 @@ def linked(world: synthetic.World, known: Replay, count: int, memories: int) -> 
 def piece(known: Replay, made: synthetic.Made, vector: Vector) -> Piece:
     """A statement, its vector known to the embedder."""
     known.known[made.text] = vector
-    sparse = rows.sparse(words.weights(made.text, None))
+    sparse = rows.encode_sparse_vector(words.compute_weights(made.text, None))
     return Piece(text=made.text, category=made.category, vector=vector, words=sparse)
 
 
@@ -345,7 +347,7 @@ async def crowded(
     """Writers of two engines, which know nothing of each other, link what they write in one space."""
     scope = Scope(owner="crowd")
     waiting = iter(linked(world, known, min(adds, 100), 0))
-    async with bootstrap.memory(own, embedder=known) as other:
+    async with bootstrap.create_memory(own, embedder=known) as other:
 
         async def writer(memory: Memory) -> None:
             for one in waiting:

@@ -15,14 +15,14 @@ from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput
 
 CATEGORY = "activity"
-WINDOW = 2  # turns on either side whose words help to find a turn
+CONTEXT_TURNS = 2  # turns on either side whose words help to find a turn
 
-_SESSION = re.compile(r"session_(\d+)")
+_SESSION_KEY = re.compile(r"session_(\d+)")
 _DATE = re.compile(
     r"\s*(\d{1,2}):(\d\d)\s*([ap])\.?m\.?\s+on\s+(\d{1,2})\s+([a-z]{3})[a-z]*\.?,?\s+(\d{4})\s*", re.IGNORECASE
 )
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_NAMES = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+_MONTH_NAMES = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
           "December")  # fmt: skip
 
 
@@ -35,85 +35,91 @@ class Conversation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Utterance:
     speaker: str
     dia_id: str
     text: str
 
 
-def conversations(content: Any) -> list[Conversation]:
+def parse_conversations(content: Any) -> list[Conversation]:
     """Every conversation of a file's content; all of it is checked before the first is returned.
 
     Raises BadInput naming the conversation, the session, the turn's index and the field."""
     several = content if isinstance(content, list) else [content]
-    found = [_conversation(raw, f"conversation {index}") for index, raw in enumerate(several)]
-    names = [one.sample_id for one in found]
-    if twice := next((name for name in names if names.count(name) > 1), None):
-        raise BadInput(f"conversation {twice!r}: is in the file twice")
-    return found
+    parsed = [_parse_conversation(raw, f"conversation {index}") for index, raw in enumerate(several)]
+    names = [one.sample_id for one in parsed]
+    if duplicate := next((name for name in names if names.count(name) > 1), None):
+        raise BadInput(f"conversation {duplicate!r}: is in the file twice")
+    return parsed
 
 
-def _conversation(raw: Any, place: str) -> Conversation:
-    sample_id = _text(raw, "sample_id", place)
+def _parse_conversation(raw: Any, place: str) -> Conversation:
+    sample_id = _read_text(raw, "sample_id", place)
     place = f"conversation {sample_id!r}"
     talk = raw.get("conversation")
     if not isinstance(talk, Mapping):
-        raise BadInput(f"{place}: field 'conversation': {_kind(talk)} given, an object wanted")
-    numbers = sorted(int(match[1]) for key in talk if (match := _SESSION.fullmatch(key)))
+        raise BadInput(f"{place}: field 'conversation': {_describe_type(talk)} given, an object wanted")
+    numbers = sorted(int(match[1]) for key in talk if (match := _SESSION_KEY.fullmatch(key)))
     if not numbers:
         raise BadInput(f"{place}: there is no session; 'session_1' with its turns is wanted")
     found: list[Candidate] = []
-    known: set[str] = set()
+    dia_ids: set[str] = set()
     for number in numbers:
         where = f"{place}, session {number}"
-        turns = _turns(talk[f"session_{number}"], known, where)
+        turns = _parse_turns(talk[f"session_{number}"], dia_ids, where)
         if turns:
-            said_at = _date(talk.get(f"session_{number}_date_time"), f"{where}, field 'session_{number}_date_time'")
-            found.extend(_candidates(sample_id, number, said_at, turns))
+            said_at = _parse_date(
+                talk.get(f"session_{number}_date_time"), f"{where}, field 'session_{number}_date_time'"
+            )
+            found.extend(_make_candidates(sample_id, number, said_at, turns))
     return Conversation(sample_id=sample_id, candidates=tuple(found))
 
 
-def _turns(raw: Any, known: set[str], place: str) -> list[_Said]:
+def _parse_turns(raw: Any, dia_ids: set[str], place: str) -> list[_Utterance]:
     """The turns of a session; one without words and without an image says nothing and is left out."""
     if not isinstance(raw, list):
-        raise BadInput(f"{place}: {_kind(raw)} given, a list of turns wanted")
+        raise BadInput(f"{place}: {_describe_type(raw)} given, a list of turns wanted")
     turns = []
     for index, one in enumerate(raw):
         where = f"{place}, turn {index}"
-        said = _Said(_text(one, "speaker", where), _text(one, "dia_id", where), _text(one, "text", where, empty=True))
-        if said.dia_id in known:
-            raise BadInput(f"{where}, field 'dia_id': {said.dia_id!r} is there twice")
-        known.add(said.dia_id)
-        caption = _text(one, "blip_caption", where, empty=True) if one.get("blip_caption") is not None else ""
-        words = " ".join(part for part in (said.text, f"[image: {caption}]" if caption else "") if part)
+        utterance = _Utterance(
+            _read_text(one, "speaker", where),
+            _read_text(one, "dia_id", where),
+            _read_text(one, "text", where, empty=True),
+        )
+        if utterance.dia_id in dia_ids:
+            raise BadInput(f"{where}, field 'dia_id': {utterance.dia_id!r} is there twice")
+        dia_ids.add(utterance.dia_id)
+        caption = _read_text(one, "blip_caption", where, empty=True) if one.get("blip_caption") is not None else ""
+        words = " ".join(part for part in (utterance.text, f"[image: {caption}]" if caption else "") if part)
         if words:
-            turns.append(_Said(said.speaker, said.dia_id, words))
+            turns.append(_Utterance(utterance.speaker, utterance.dia_id, words))
     return turns
 
 
-def _candidates(sample_id: str, number: int, at: datetime, turns: Sequence[_Said]) -> list[Candidate]:
+def _make_candidates(sample_id: str, number: int, at: datetime, turns: Sequence[_Utterance]) -> list[Candidate]:
     found = []
-    for index, said in enumerate(turns):
-        turn = Turn.make(session=sample_id, key=said.dia_id, role="user", text=said.text, at=at)
+    for index, utterance in enumerate(turns):
+        turn = Turn.make(session=sample_id, key=utterance.dia_id, role="user", text=utterance.text, at=at)
         found.append(Candidate(
-            text=said.text, category=CATEGORY, kind="episodic", confidence=1.0, event_time=at, turns=(turn.id,),
-            actor=said.speaker, tags=(f"dia:{said.dia_id}", f"session:{number}"),
-            context=_context(at, turns, index),
+            text=utterance.text, category=CATEGORY, kind="episodic", confidence=1.0, event_time=at, turns=(turn.id,),
+            actor=utterance.speaker, tags=(f"dia:{utterance.dia_id}", f"session:{number}"),
+            context=_format_context(at, turns, index),
         ))  # fmt: skip
     return found
 
 
-def _context(at: datetime, turns: Sequence[_Said], index: int) -> str:
+def _format_context(at: datetime, turns: Sequence[_Utterance], index: int) -> str:
     """The date in words, the speaker, and what was said just before and after."""
-    near = range(max(0, index - WINDOW), min(len(turns), index + WINDOW + 1))
+    near = range(max(0, index - CONTEXT_TURNS), min(len(turns), index + CONTEXT_TURNS + 1))
     lines = [turns[i].speaker if i == index else f"{turns[i].speaker}: {turns[i].text}" for i in near]
-    return "\n".join([f"{at.day} {_NAMES[at.month - 1]} {at.year}", *lines])
+    return "\n".join([f"{at.day} {_MONTH_NAMES[at.month - 1]} {at.year}", *lines])
 
 
-def _date(raw: Any, place: str) -> datetime:
+def _parse_date(raw: Any, place: str) -> datetime:
     """'1:56 pm on 8 May, 2023', or ISO; the data names no zone, so UTC."""
     if not isinstance(raw, str):
-        raise BadInput(f"{place}: {_kind(raw)} given, a date like '1:56 pm on 8 May, 2023' wanted")
+        raise BadInput(f"{place}: {_describe_type(raw)} given, a date like '1:56 pm on 8 May, 2023' wanted")
     try:
         if match := _DATE.fullmatch(raw):
             hour, minute, half, day, month, year = match.groups()
@@ -125,14 +131,14 @@ def _date(raw: Any, place: str) -> datetime:
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-def _text(raw: Any, field: str, place: str, *, empty: bool = False) -> str:
+def _read_text(raw: Any, field: str, place: str, *, empty: bool = False) -> str:
     if not isinstance(raw, Mapping):
-        raise BadInput(f"{place}: {_kind(raw)} given, an object wanted")
+        raise BadInput(f"{place}: {_describe_type(raw)} given, an object wanted")
     if field not in raw:
         raise BadInput(f"{place}: field {field!r} is missing")
     value = raw[field]
     if not isinstance(value, str):
-        raise BadInput(f"{place}, field {field!r}: {_kind(value)} given, text wanted")
+        raise BadInput(f"{place}, field {field!r}: {_describe_type(value)} given, text wanted")
     if any(char == "\0" or "\ud800" <= char <= "\udfff" for char in value):
         raise BadInput(f"{place}, field {field!r}: has a NUL or half a surrogate pair, which no text has")
     if not (value := value.strip()) and not empty:
@@ -140,6 +146,6 @@ def _text(raw: Any, field: str, place: str, *, empty: bool = False) -> str:
     return value
 
 
-def _kind(value: Any) -> str:
+def _describe_type(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
     return names.get(type(value), "nothing")

@@ -31,35 +31,35 @@ from psycopg.rows import DictRow, dict_row
 from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
 
 from muniment.graph import tables
-from muniment.graph.janitor import tidying
-from muniment.graph.redaction import Redact, safe
+from muniment.graph.janitor import run_janitor
+from muniment.graph.redaction import Redact, redact_value
 from muniment.memory import bootstrap
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.errors import BadInput, Denied, NoCheckpoint, StoreDown, StoreError, StoreFull
-from muniment.nodes.state import IDS, Who, identity, scope
+from muniment.nodes.state import ID_CHANNELS, Who, get_identity, resolve_scope
 
 SCHEMA = "checkpoints"
 _SETUP_LOCK = 0x6D756E696D656E74  # the advisory lock of whoever makes the tables: "muniment"
 _SETUP_POLL_SECONDS = 0.05
 _PATIENCE_SECONDS = 3
 _CONNECT_SECONDS = 10.0
-_CONNECTIONS = 8
-_KNOWN_TEXTS = 4096  # a thread's messages are stored again with each of its checkpoints
+_MAX_CONNECTIONS = 8
+_REDACTION_CACHE_SIZE = 4096  # a thread's messages are stored again with each of its checkpoints
 
 # What LangGraph's loop puts beside the thread's name; whoever only looks at a thread does not.
-_OF_A_RUN = "__pregel_runtime"
+_RUNTIME_KEY = "__pregel_runtime"
 
 
-class Connection(AsyncConnection[DictRow]):
+class CheckpointConnection(AsyncConnection[DictRow]):
     """The saver's SQL names no schema: the session says it, or each transaction where the session is not its `own`."""
 
-    own = True
+    has_own_session = True
 
 
-Pool: TypeAlias = AsyncConnectionPool[Connection]
+CheckpointPool: TypeAlias = AsyncConnectionPool[CheckpointConnection]
 
 
-class _Turnstile(asyncio.Lock):
+class _NullLock(asyncio.Lock):
     """A lock that lets everybody pass."""
 
     async def acquire(self) -> Literal[True]:
@@ -69,7 +69,7 @@ class _Turnstile(asyncio.Lock):
         return None
 
 
-class _ParentGone(Exception):
+class _MissingParent(Exception):
     """What a checkpoint shares with its parent may be gone with it."""
 
 
@@ -78,12 +78,12 @@ class PooledSaver(AsyncPostgresSaver):
 
     What it stores is redacted: LangGraph saves a message before any node has seen it."""
 
-    def __init__(self, pool: Pool, redact: Redact, tenant: str | None = None) -> None:
+    def __init__(self, pool: CheckpointPool, redact: Redact, tenant: str | None = None) -> None:
         super().__init__(conn=cast("AsyncConnectionPool[AsyncConnection[DictRow]]", pool))
-        self.lock = _Turnstile()
+        self.lock = _NullLock()
         self._pool = pool
         self._tenant = tenant
-        self._redact = lru_cache(_KNOWN_TEXTS)(redact)
+        self._redact = lru_cache(_REDACTION_CACHE_SIZE)(redact)
 
     async def aput(
         self,
@@ -93,33 +93,37 @@ class PooledSaver(AsyncPostgresSaver):
         new_versions: ChannelVersions,
     ) -> RunnableConfig:
         """See `BaseCheckpointSaver.aput`."""
-        held, told = checkpoint.copy(), config.copy()
+        redacted, redacted_config = checkpoint.copy(), config.copy()
         # Stored are the texts, and of the rest what is new.
-        held["channel_values"] = {
-            name: self.stored(name, one) if name in new_versions or isinstance(one, str) else one
+        redacted["channel_values"] = {
+            name: self.redact_channel(name, one) if name in new_versions or isinstance(one, str) else one
             for name, one in checkpoint["channel_values"].items()
         }
-        told["metadata"] = safe(config.get("metadata", {}), self._redact) | self._of_whom(config)
-        return await self._after(told, held, safe(metadata, self._redact), new_versions)
+        redacted_config["metadata"] = redact_value(
+            config.get("metadata", {}), self._redact
+        ) | self._make_owner_metadata(config)
+        return await self._save_after_parent(
+            redacted_config, redacted, redact_value(metadata, self._redact), new_versions
+        )
 
     async def aput_writes(
         self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
     ) -> None:
         """See `BaseCheckpointSaver.aput_writes`."""
-        held = [(name, self.stored(name, value)) for name, value in writes]
-        await super().aput_writes(config, held, task_id, task_path)
+        redacted = [(name, self.redact_channel(name, value)) for name, value in writes]
+        await super().aput_writes(config, redacted, task_id, task_path)
 
     async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
         """See `BaseCheckpointSaver.aget_tuple`. With this call a run begins. Raises NoCheckpoint for one that is to go on from a
         checkpoint that is not there any more, where LangGraph would begin the thread anew; Denied and BadInput for one of
         somebody else in an owner's thread, before LangGraph saves what he says, or answers, and shows what is there."""
         found, where = await super().aget_tuple(config), config["configurable"]
-        if _OF_A_RUN not in where or where.get("checkpoint_ns"):
+        if _RUNTIME_KEY not in where or where.get("checkpoint_ns"):
             return found
         if found is not None:
-            await self._admit(config, found)
+            await self._check_owner(config, found)
         elif where.get("checkpoint_id"):
-            raise _gone(where)
+            raise _make_missing_error(where)
         return found
 
     async def aget_delta_channel_history(
@@ -128,19 +132,19 @@ class PooledSaver(AsyncPostgresSaver):
         """See `BaseCheckpointSaver.aget_delta_channel_history`; all of it is of one moment, whoever prunes. Raises NoCheckpoint
         where a checkpoint that a value cannot be read without is gone: LangGraph would take what is left for all of it."""
         where = config["configurable"]
-        async with _translated(), self._pool.connection() as conn, conn.transaction():
+        async with _translate_errors(), self._pool.connection() as conn, conn.transaction():
             await conn.execute("set transaction isolation level repeatable read")
-            await _placed(conn)
+            await _set_search_path(conn)
             official = AsyncPostgresSaver(conn, serde=self.serde)
             found = await official.aget_delta_channel_history(config=config, channels=channels)
-            if without := [name for name, one in found.items() if "seed" not in one]:
+            if incomplete := [name for name, one in found.items() if "seed" not in one]:
                 named = {"thread": where["thread_id"], "ns": where["checkpoint_ns"], "id": where["checkpoint_id"]}
-                await _must_begin(await conn.execute(tables.OLDEST, named), without, where)
+                await _check_is_complete(await conn.execute(tables.OLDEST_VERSIONS, named), incomplete, where)
             return found
 
-    def stored(self, channel: str, value: Any) -> Any:
+    def redact_channel(self, channel: str, value: Any) -> Any:
         """What becomes of a channel's value when it is saved."""
-        return value if channel in IDS else safe(value, self._redact)
+        return value if channel in ID_CHANNELS else redact_value(value, self._redact)
 
     @asynccontextmanager
     async def cursor(self) -> AsyncIterator[AsyncCursor[DictRow]]:
@@ -148,7 +152,7 @@ class PooledSaver(AsyncPostgresSaver):
         async with self._cursor() as cursor:
             yield cursor
 
-    async def _after(
+    async def _save_after_parent(
         self,
         config: RunnableConfig,
         checkpoint: Checkpoint,
@@ -161,76 +165,76 @@ class PooledSaver(AsyncPostgresSaver):
         if not (parent := where.get("checkpoint_id")):
             return await super().aput(config, checkpoint, metadata, new_versions)
         try:
-            async with _translated(), self._pool.connection() as conn, conn.pipeline(), conn.transaction():
-                await _placed(conn)
+            async with _translate_errors(), self._pool.connection() as conn, conn.pipeline(), conn.transaction():
+                await _set_search_path(conn)
                 # Asked first and read last: in a pipeline the answer costs no round trip of its own.
                 held = await conn.execute(tables.HOLD_PARENT, (where["thread_id"], where["checkpoint_ns"], parent))
                 official = AsyncPostgresSaver(conn, serde=self.serde)
                 saved = await official.aput(config, checkpoint, metadata, new_versions)
                 # A graph that saves whole what this thread had by a delta channel: the value is in no checkpoint yet.
-                whole = checkpoint["channel_values"].keys() & await _still_held(held) - new_versions.keys()
+                whole = checkpoint["channel_values"].keys() & await _read_delta_channels(held) - new_versions.keys()
                 if whole:
                     versions = {name: checkpoint["channel_versions"][name] for name in whole}
                     await official.aput(config, checkpoint, metadata, versions)
                 return saved
-        except _ParentGone:
+        except _MissingParent:
             if metadata.get("counters_since_delta_snapshot"):
                 raise StoreError("The checkpoint that this run started from was removed while it ran.") from None
             # An update of a checkpoint that is gone: LangGraph has found nothing, and begun anew.
             if metadata.get("source") == "update" and set(new_versions) == set(checkpoint["channel_versions"]):
-                raise _gone(where) from None
+                raise _make_missing_error(where) from None
             return await super().aput(config, checkpoint, metadata, checkpoint["channel_versions"])
 
-    async def _admit(self, config: RunnableConfig, found: CheckpointTuple) -> None:
+    async def _check_owner(self, config: RunnableConfig, found: CheckpointTuple) -> None:
         """Raises Denied for a run of somebody else. Of a consolidation's thread only who is logged in is one: otherwise its user
         is in its input, and who goes on with it is no stranger."""
         values = found.checkpoint["channel_values"]
         owner = values.get("space")
         if "asked" not in values and "portions" in values:
-            owner = owner if self._logged_in(config) else None
+            owner = owner if self._is_authenticated(config) else None
         elif "asked" not in values:  # before a first turn of the supervisor, or another graph
             async with self.cursor() as cursor:
-                await cursor.execute(tables.OWNER, {"thread": config["configurable"]["thread_id"]})
+                await cursor.execute(tables.THREAD_OWNER, {"thread": config["configurable"]["thread_id"]})
                 row = await cursor.fetchone()
             owner = row["space"] if row else None
-        if owner is not None and self._space(config) not in {None, owner}:
+        if owner is not None and self._resolve_space(config) not in {None, owner}:
             raise Denied("This thread belongs to another user.")
 
-    def _of_whom(self, config: RunnableConfig) -> dict[str, str]:
+    def _make_owner_metadata(self, config: RunnableConfig) -> dict[str, str]:
         """Whose run this is, for a checkpoint that comes before the step that writes it into the state."""
-        runtime = config["configurable"].get(_OF_A_RUN)
+        runtime = config["configurable"].get(_RUNTIME_KEY)
         if not isinstance(runtime, Runtime) or runtime.context is None:  # of whatever graph
             return {}
         try:
-            space = self._space(config)
+            space = self._resolve_space(config)
         except (Denied, BadInput):  # which the first step tells
             return {}
         return {"space": space} if space else {}
 
-    def _space(self, config: RunnableConfig) -> str | None:
+    def _resolve_space(self, config: RunnableConfig) -> str | None:
         """The space of whoever runs, None when that cannot be known here. Raises Denied, BadInput."""
-        runtime = config["configurable"].get(_OF_A_RUN)
+        runtime = config["configurable"].get(_RUNTIME_KEY)
         if not isinstance(runtime, Runtime) or not isinstance(runtime.context, Who | None):
             return None
         tenant = self._tenant or (runtime.context.tenant if runtime.context else None)
-        return str(scope(runtime, config, tenant).space) if tenant else None
+        return str(resolve_scope(runtime, config, tenant).space) if tenant else None
 
-    def _logged_in(self, config: RunnableConfig) -> bool:
-        runtime = config["configurable"].get(_OF_A_RUN)
-        return isinstance(runtime, Runtime) and identity(runtime, config["configurable"]) is not None
+    def _is_authenticated(self, config: RunnableConfig) -> bool:
+        runtime = config["configurable"].get(_RUNTIME_KEY)
+        return isinstance(runtime, Runtime) and get_identity(runtime, config["configurable"]) is not None
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
-        async with _translated(), self._pool.connection() as conn, AsyncExitStack() as stack:
-            if pipeline or not conn.own:
+        async with _translate_errors(), self._pool.connection() as conn, AsyncExitStack() as stack:
+            if pipeline or not conn.has_own_session:
                 await stack.enter_async_context(conn.pipeline())
-            if not conn.own:
+            if not conn.has_own_session:
                 await stack.enter_async_context(conn.transaction())
-                await _placed(conn)
+                await _set_search_path(conn)
             yield await stack.enter_async_context(conn.cursor(binary=True, row_factory=dict_row))
 
 
-def _gone(where: dict[str, Any]) -> NoCheckpoint:
+def _make_missing_error(where: dict[str, Any]) -> NoCheckpoint:
     return NoCheckpoint(
         "The thread has no checkpoint of this id, or has none any more: old ones are pruned. "
         "Go on from its end, or from one that its history shows.",
@@ -238,19 +242,19 @@ def _gone(where: dict[str, Any]) -> NoCheckpoint:
     )  # fmt: skip
 
 
-async def _still_held(parent: AsyncCursor[DictRow]) -> set[str]:
+async def _read_delta_channels(parent: AsyncCursor[DictRow]) -> set[str]:
     """The channels whose values are in the parent's ancestors. Raises _ParentGone."""
     row = await parent.fetchone()
     if row is None:
-        raise _ParentGone
+        raise _MissingParent
     return set(row["deltas"])
 
 
-async def _must_begin(oldest: AsyncCursor[DictRow], channels: Iterable[str], where: dict[str, Any]) -> None:
+async def _check_is_complete(oldest: AsyncCursor[DictRow], channels: Iterable[str], where: dict[str, Any]) -> None:
     """Nothing was in these channels when the oldest checkpoint was saved. Raises NoCheckpoint."""
     row = await oldest.fetchone()
     if row is None:
-        raise _gone(where)
+        raise _make_missing_error(where)
     if not row["versions"].keys().isdisjoint(channels):
         raise NoCheckpoint(
             "Earlier checkpoints, which this one cannot be read without, were removed, and not by this janitor.",
@@ -259,7 +263,7 @@ async def _must_begin(oldest: AsyncCursor[DictRow], channels: Iterable[str], whe
 
 
 @asynccontextmanager
-async def _translated() -> AsyncIterator[None]:
+async def _translate_errors() -> AsyncIterator[None]:
     try:
         yield
     except DiskFull:
@@ -282,17 +286,17 @@ async def open_saver(dsn: str, redact: Redact | None = None, tenant: str | None 
 
     Without a `redact` it takes out what is a secret under any settings. `tenant` is the one of whoever names none: with it
     an erasure also finds a thread whose first turn was cut short."""
-    pool: Pool = AsyncConnectionPool(
-        dsn, min_size=1, max_size=_CONNECTIONS, open=False, timeout=_CONNECT_SECONDS, configure=_enter,
-        check=AsyncConnectionPool.check_connection, name="checkpoints", connection_class=Connection,
+    pool: CheckpointPool = AsyncConnectionPool(
+        dsn, min_size=1, max_size=_MAX_CONNECTIONS, open=False, timeout=_CONNECT_SECONDS, configure=_configure_connection,
+        check=AsyncConnectionPool.check_connection, name="checkpoints", connection_class=CheckpointConnection,
         kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
     )  # fmt: skip
     try:
-        async with _translated():
+        async with _translate_errors():
             await pool.open(wait=True, timeout=_CONNECT_SECONDS)
             async with pool.connection() as conn:
-                await _make(conn)
-        yield PooledSaver(pool, redact or bootstrap.redactor(), tenant)
+                await _create_tables(conn)
+        yield PooledSaver(pool, redact or bootstrap.make_redactor(), tenant)
     finally:
         await pool.close()
 
@@ -301,12 +305,12 @@ async def open_saver(dsn: str, redact: Redact | None = None, tenant: str | None 
 async def open_savers(settings: Settings, redact: Redact | None = None) -> AsyncIterator[list[PooledSaver]]:
     """Savers of all places that may hold checkpoints: where the settings keep them and, where that is a database of its own,
     the memory's, if threads were kept there before. Raises BadConfig, StoreDown."""
-    address = await bootstrap.threads_database(settings)
+    address = await bootstrap.ensure_checkpoint_database(settings)
     async with AsyncExitStack() as stack:
         savers = [await stack.enter_async_context(open_saver(address, redact, settings.tenant))]
         if settings.checkpoints_url:
-            before = await bootstrap.database(settings)
-            if not await bootstrap.one_database(address, before) and await _is_place(before):
+            before = await bootstrap.ensure_database(settings)
+            if not await bootstrap.is_same_database(address, before) and await _has_saver_tables(before):
                 savers.append(await stack.enter_async_context(open_saver(before, redact, settings.tenant)))
         yield savers
 
@@ -315,74 +319,76 @@ async def open_savers(settings: Settings, redact: Redact | None = None) -> Async
 async def checkpointer() -> AsyncIterator[PooledSaver]:
     """The saver of LangGraph's server, by the settings of this process, and beside it a worker for the background jobs and
     the janitor: the server enters this once and stays inside. Raises BadConfig, StoreDown."""
-    settings = load()
+    settings = load_settings()
     async with (
-        open_saver(await bootstrap.threads_database(settings), bootstrap.redactor(settings), settings.tenant) as saver,
-        tidying(saver, settings),
-        bootstrap.memory(settings) as memory,
-        bootstrap.working(settings, memory),
+        open_saver(
+            await bootstrap.ensure_checkpoint_database(settings), bootstrap.make_redactor(settings), settings.tenant
+        ) as saver,
+        run_janitor(saver, settings),
+        bootstrap.create_memory(settings) as memory,
+        bootstrap.run_worker(settings, memory),
     ):
         yield saver
 
 
-async def _enter(conn: Connection) -> None:
-    conn.own = await bootstrap.heeded(conn)
-    if conn.own:
+async def _configure_connection(conn: CheckpointConnection) -> None:
+    conn.has_own_session = await bootstrap.enable_keepalive(conn)
+    if conn.has_own_session:
         await conn.execute(f"set search_path to {SCHEMA}")
 
 
-async def _placed(conn: Connection) -> None:
-    if not conn.own:
-        await conn.execute(tables.PLACE, (SCHEMA, bootstrap.silence(conn)))
+async def _set_search_path(conn: CheckpointConnection) -> None:
+    if not conn.has_own_session:
+        await conn.execute(tables.SET_SEARCH_PATH, (SCHEMA, bootstrap.read_silence_limit(conn)))
 
 
-async def _is_place(dsn: str) -> bool:
+async def _has_saver_tables(dsn: str) -> bool:
     """Whether a database has the saver's tables."""
     async with (
-        _translated(),
+        _translate_errors(),
         await AsyncConnection[DictRow].connect(dsn, autocommit=True, row_factory=dict_row) as conn,
     ):
-        return await _true(conn, f"select to_regclass('{SCHEMA}.checkpoints') is not null as yes")
+        return await _query_bool(conn, f"select to_regclass('{SCHEMA}.checkpoints') is not null as yes")
 
 
-async def _make(conn: Connection) -> None:
+async def _create_tables(conn: CheckpointConnection) -> None:
     """Make the schema and the tables, one process at a time."""
-    async with _alone(conn):
+    async with _hold_setup_lock(conn):
         # Asked first, because `if not exists` wants the right to create even where nothing is to be created.
-        if not await _true(conn, f"select exists (select from pg_namespace where nspname = '{SCHEMA}') as yes"):
+        if not await _query_bool(conn, f"select exists (select from pg_namespace where nspname = '{SCHEMA}') as yes"):
             await conn.execute(f"create schema {SCHEMA}")
         official = AsyncPostgresSaver(conn)
-        if not conn.own:  # in the transaction of the lock
+        if not conn.has_own_session:  # in the transaction of the lock
             official.MIGRATIONS = [step.replace("CONCURRENTLY ", "") for step in official.MIGRATIONS]
         await official.setup()
-        if not await _true(conn, "select to_regclass('janitor') is not null as yes"):
-            await conn.execute(tables.JANITOR)
-        if conn.own and await _true(conn, tables.NEEDS_INDEX):  # it is made outside any transaction
-            await _index(conn)
-        if await _true(conn, tables.NEEDS_THREADS):
-            await conn.execute(tables.THREADS)
+        if not await _query_bool(conn, "select to_regclass('janitor') is not null as yes"):
+            await conn.execute(tables.CREATE_JANITOR)
+        if conn.has_own_session and await _query_bool(conn, tables.NEEDS_INDEX):  # it is made outside any transaction
+            await _create_space_index(conn)
+        if await _query_bool(conn, tables.NEEDS_THREADS_VIEW):
+            await conn.execute(tables.CREATE_THREADS_VIEW)
 
 
 @asynccontextmanager
-async def _alone(conn: Connection) -> AsyncIterator[None]:
+async def _hold_setup_lock(conn: CheckpointConnection) -> AsyncIterator[None]:
     """With a lock of the session; behind a pooler, where it would stay with a connection of somebody else, in one transaction.
 
     The lock is polled: whoever waits inside a statement is waited for by `create index concurrently`, for ever."""
     async with AsyncExitStack() as stack:
-        if not conn.own:
+        if not conn.has_own_session:
             await stack.enter_async_context(conn.transaction())
-            await _placed(conn)
-        kind = "" if conn.own else "xact_"
-        while not await _true(conn, f"select pg_try_advisory_{kind}lock({_SETUP_LOCK}) as yes"):  # noqa: ASYNC110 - another process
+            await _set_search_path(conn)
+        kind = "" if conn.has_own_session else "xact_"
+        while not await _query_bool(conn, f"select pg_try_advisory_{kind}lock({_SETUP_LOCK}) as yes"):  # noqa: ASYNC110 - another process
             await asyncio.sleep(_SETUP_POLL_SECONDS)
         try:
             yield
         finally:
-            if conn.own:
+            if conn.has_own_session:
                 await conn.execute(f"select pg_advisory_unlock({_SETUP_LOCK})")
 
 
-async def _index(conn: Connection) -> None:
+async def _create_space_index(conn: CheckpointConnection) -> None:
     """Make the index, unless somebody who looks for long, such as a dump, would have to be waited for: the next start does it."""
     await conn.execute(f"set lock_timeout = '{_PATIENCE_SECONDS}s'")
     with suppress(LockNotAvailable):
@@ -391,6 +397,6 @@ async def _index(conn: Connection) -> None:
     await conn.execute("reset lock_timeout")
 
 
-async def _true(conn: AsyncConnection[DictRow], question: Any) -> bool:
-    row = await (await conn.execute(question)).fetchone()
+async def _query_bool(conn: AsyncConnection[DictRow], statement: Any) -> bool:
+    row = await (await conn.execute(statement)).fetchone()
     return bool(row and row["yes"])

@@ -8,30 +8,44 @@ from langgraph.graph import END, START, StateGraph
 
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
-from muniment.memory.config.settings import Settings, load
-from muniment.nodes import consolidation as nodes
+from muniment.memory.config.settings import Settings, load_settings
+from muniment.nodes import consolidation
 from muniment.nodes.state import Who
 
 
-def build(memory: Memory, settings: Settings) -> StateGraph[nodes.Night, Who, nodes.Ordered, nodes.Night]:
+def build(
+    memory: Memory, settings: Settings
+) -> StateGraph[
+    consolidation.ConsolidationState, Who, consolidation.ConsolidationInput, consolidation.ConsolidationState
+]:
     """The graph, not compiled: the caller decides on a checkpointer. With one it goes on where a process has died."""
-    graph = StateGraph(nodes.Night, context_schema=Who, input_schema=nodes.Ordered)
-    for step in (nodes.begin, nodes.survey, nodes.check, nodes.apply, nodes.end):
+    graph = StateGraph(
+        consolidation.ConsolidationState, context_schema=Who, input_schema=consolidation.ConsolidationInput
+    )
+    for step in (
+        consolidation.begin,
+        consolidation.survey,
+        consolidation.check,
+        consolidation.apply,
+        consolidation.end,
+    ):
         graph.add_node(step.__name__, partial(step, memory=memory, settings=settings))
     graph.add_edge(START, "begin")
-    graph.add_conditional_edges("begin", nodes.begun, ["survey", END])
-    graph.add_conditional_edges("survey", nodes.left, ["check", "end"])
+    graph.add_conditional_edges("begin", consolidation.route_after_begin, ["survey", END])
+    graph.add_conditional_edges("survey", consolidation.route_after_step, ["check", "end"])
     graph.add_edge("check", "apply")
-    graph.add_conditional_edges("apply", nodes.left, ["check", "end"])
+    graph.add_conditional_edges("apply", consolidation.route_after_step, ["check", "end"])
     graph.add_edge("end", END)
     return graph
 
 
-def _served() -> StateGraph[nodes.Night, Who, nodes.Ordered, nodes.Night]:
+def _build_configured() -> StateGraph[
+    consolidation.ConsolidationState, Who, consolidation.ConsolidationInput, consolidation.ConsolidationState
+]:
     """The graph of this process's settings. Nothing is opened: memory reaches out on first use."""
-    settings = load()
-    return build(bootstrap.memory(settings), settings)
+    settings = load_settings()
+    return build(bootstrap.create_memory(settings), settings)
 
 
-builder = _served()
+builder = _build_configured()
 graph = builder.compile(name="consolidation")

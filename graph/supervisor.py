@@ -10,7 +10,7 @@ from langgraph.graph.message import _messages_delta_reducer
 
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.ports.llm import ChatModel
 from muniment.nodes import consent, context, episodic, hotpath, prompts, subagents, supervisor, tools, worker
 from muniment.nodes.state import Input, State, Who
@@ -33,37 +33,37 @@ def build(
             snapshot_frequency=_SNAPSHOT_EVERY,
         )
         messages.key = "messages"
-    before = partial(context.context, memory=memory, settings=settings)
+    before = partial(context.read_context, memory=memory, settings=settings)
     graph.add_node("context", before, destinations=context.NEXT)
-    graph.add_node("deny", partial(context.deny, settings=settings))
-    graph.add_node("hotpath", partial(hotpath.hotpath, memory=memory, settings=settings))
-    reply = partial(supervisor.supervisor, memory=memory, model=model, settings=settings,
-                    instructions=prompts.load("supervisor"), colleagues=colleagues)  # fmt: skip
+    graph.add_node("deny", partial(context.deny_turn, settings=settings))
+    graph.add_node("hotpath", partial(hotpath.learn_messages, memory=memory, settings=settings))
+    reply = partial(supervisor.write_reply, memory=memory, model=model, settings=settings,
+                    instructions=prompts.load_prompt("supervisor"), colleagues=colleagues)  # fmt: skip
     graph.add_node("supervisor", reply, destinations=(*colleagues, "episodic"))
     if model is not None:
         for name in colleagues:
-            work = partial(subagents.subagent, memory=memory, model=model, settings=settings, agent=name,
-                           instructions=prompts.load(name))  # fmt: skip
+            work = partial(subagents.run_subagent, memory=memory, model=model, settings=settings, agent=name,
+                           instructions=prompts.load_prompt(name))  # fmt: skip
             graph.add_node(name, work)
             graph.add_edge(name, "supervisor")
     # Deferred: it waits for the reply, the colleagues and the hot path, whichever is last.
-    graph.add_node("episodic", partial(episodic.episodic, memory=memory, settings=settings), defer=True)
-    graph.add_node("worker", partial(worker.worker, memory=memory, settings=settings))
+    graph.add_node("episodic", partial(episodic.record_turn, memory=memory, settings=settings), defer=True)
+    graph.add_node("worker", partial(worker.enqueue_jobs, memory=memory, settings=settings))
     graph.add_edge(START, "context")
     graph.add_edge("hotpath", "episodic")
     graph.add_edge("episodic", "worker")
-    ask = partial(consent.consent, memory=memory, settings=settings, interrupts=interrupts)
+    ask = partial(consent.ask_consent, memory=memory, settings=settings, interrupts=interrupts)
     graph.add_node("consent", ask)
-    graph.add_conditional_edges("worker", consent.needed, ["consent", END])
+    graph.add_conditional_edges("worker", consent.route_consent, ["consent", END])
     graph.add_edge("consent", END)
     return graph
 
 
-def _served() -> StateGraph[State, Who, Input, State]:
+def _build_configured() -> StateGraph[State, Who, Input, State]:
     """The graph of this process's settings. Nothing is opened: memory and model reach out on first use."""
-    settings = load()
-    return build(bootstrap.memory(settings), bootstrap.chat_model(settings), settings, interrupts=True)
+    settings = load_settings()
+    return build(bootstrap.create_memory(settings), bootstrap.make_chat_model(settings), settings, interrupts=True)
 
 
-builder = _served()
+builder = _build_configured()
 graph = builder.compile(name="supervisor")

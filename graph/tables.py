@@ -15,7 +15,7 @@ from checkpoints where thread_id = %s and checkpoint_ns = %s and checkpoint_id =
 """
 
 # What had been written when the oldest of a checkpoint's ancestors that are there was saved; nothing, when it is gone itself.
-OLDEST: LiteralString = """
+OLDEST_VERSIONS: LiteralString = """
 with recursive line as (
   select checkpoint_id as id, parent_checkpoint_id as parent from checkpoints
   where thread_id = %(thread)s and checkpoint_ns = %(ns)s and checkpoint_id = %(id)s
@@ -30,7 +30,7 @@ where thread_id = %(thread)s and checkpoint_ns = %(ns)s and checkpoint_id = (sel
 HAS_THREAD: LiteralString = "select exists (select from checkpoints where thread_id = %s) as yes"
 
 # Times are texts that compare as times do. The second half is not looked at where there is no `before`.
-CROWDED: LiteralString = """
+CROWDED_THREADS: LiteralString = """
 select c.thread_id from checkpoints c where c.thread_id > %(after)s
 group by c.thread_id having count(*) > %(keep)s or (%(before)s::text <> '' and not exists (
   select from checkpoints n where n.thread_id = c.thread_id and n.checkpoint ->> 'ts' >= %(before)s))
@@ -38,7 +38,7 @@ order by c.thread_id limit %(limit)s
 """
 
 # `leans`: some delta channel's value is in the writes of its ancestors. LangGraph.js counts nothing, but says which threads.
-POINTS: LiteralString = """
+CHECKPOINT_ROWS: LiteralString = """
 select checkpoint_ns as ns, checkpoint_id as id, parent_checkpoint_id as parent, metadata -> 'parents' ->> '' as root,
   coalesce(checkpoint ->> 'ts', '') as at, coalesce((checkpoint ->> 'v')::int, 0) < 4 as old,
   metadata ? 'delta_writes_versioned' or exists (
@@ -48,7 +48,7 @@ select checkpoint_ns as ns, checkpoint_id as id, parent_checkpoint_id as parent,
 from checkpoints where thread_id = %(thread)s
 """
 
-LOCK: LiteralString = """
+LOCK_CHECKPOINTS: LiteralString = """
 select c.checkpoint_id from checkpoints c
 join unnest(%(ns)s::text[], %(ids)s::text[]) as one (ns, id) on (c.checkpoint_ns, c.checkpoint_id) = (one.ns, one.id)
 where c.thread_id = %(thread)s
@@ -130,7 +130,7 @@ from pg_class where oid = to_regclass('checkpoints')
 DROP_INDEX: LiteralString = "drop index concurrently if exists checkpoints_space_idx"
 
 # A thread that has no owner yet belongs to whoever spoke first; who speaks in another's, and is refused, does not own it.
-THREADS_OF: LiteralString = f"""
+SPACE_THREADS: LiteralString = f"""
 select distinct thread_id from checkpoints c
 where {_SPACE} = %(space)s and ({_OWNER} = %(space)s or not exists (
   select from (select checkpoint_id, {_OWNER} as owner, {_SPACE} as space from checkpoints o where o.thread_id = c.thread_id) o
@@ -140,7 +140,7 @@ order by thread_id
 
 # Whose a thread of the supervisor is: the owner's, or of one without an owner yet whoever spoke first. No other
 # graph's thread has `asked`, or before it the way to the supervisor's first node.
-OWNER: LiteralString = f"""
+THREAD_OWNER: LiteralString = f"""
 select {_SPACE} as space from checkpoints
 where thread_id = %(thread)s and checkpoint_ns = '' and {_SPACE} is not null
   and checkpoint -> 'channel_versions' ? case when {_OWNER} is null then 'branch:to:context' else 'asked' end
@@ -149,7 +149,7 @@ order by {_OWNER} is null, checkpoint_id limit 1
 
 ALL_THREADS: LiteralString = "select distinct thread_id from checkpoints"
 
-_SIZES: LiteralString = f"""
+_SIZES_QUERY: LiteralString = f"""
 , parts as (
   select thread_id, {_CHECKPOINT} as bytes, 1 as checkpoints, checkpoint ->> 'ts' as at
   from checkpoints natural join wanted
@@ -163,12 +163,12 @@ select thread_id as thread, sum(checkpoints) as checkpoints, sum(bytes)::bigint 
 from parts group by thread_id order by bytes desc, thread_id limit %(limit)s
 """
 
-SIZES_OF: LiteralString = f"with wanted as materialized ({THREADS_OF}) {_SIZES}"
+SPACE_THREAD_SIZES: LiteralString = f"with wanted as materialized ({SPACE_THREADS}) {_SIZES_QUERY}"
 
-SIZES: LiteralString = f"with wanted as ({ALL_THREADS}) {_SIZES}"
+THREAD_SIZES: LiteralString = f"with wanted as ({ALL_THREADS}) {_SIZES_QUERY}"
 
 # Each thread of the supervisor as it is now; `user_id` is its space, a hash of tenant and owner.
-THREADS: LiteralString = f"""
+CREATE_THREADS_VIEW: LiteralString = f"""
 create view supervisor_checkpoints as
 select c.checkpoint_id::uuid as id, {_SPACE} as user_id, c.thread_id,
   c.checkpoint || jsonb_build_object('metadata', c.metadata) as checkpoint_data,
@@ -182,25 +182,25 @@ where {_SPACE} is not null and c.checkpoint_ns = '' and not exists (
   where l.thread_id = c.thread_id and l.checkpoint_ns = '' and l.checkpoint_id > c.checkpoint_id)
 """
 
-NEEDS_THREADS: LiteralString = """
+NEEDS_THREADS_VIEW: LiteralString = """
 select pg_has_role(relowner, 'usage') and has_schema_privilege(relnamespace, 'create')
   and to_regclass('supervisor_checkpoints') is null as yes
 from pg_class where oid = to_regclass('checkpoints')
 """
 
 # Before anything else of a transaction whose session may have been set to something else.
-PLACE: LiteralString = """
+SET_SEARCH_PATH: LiteralString = """
 select set_config('search_path', %s, true), set_config('idle_in_transaction_session_timeout',
   coalesce(%s, current_setting('idle_in_transaction_session_timeout')), true)
 """
 
 # Held for a whole round, in a transaction that does nothing else: it may be idle for as long as it likes.
-ALONE: LiteralString = """
+TRY_LOCK: LiteralString = """
 select set_config('idle_in_transaction_session_timeout', '0', true), pg_try_advisory_xact_lock(%s) as yes
 """
 
 # Who holds it, for those who may not: since when, and as which process of Postgres.
-HOLDER: LiteralString = """
+LOCK_HOLDER: LiteralString = """
 select a.pid, a.xact_start as since
 from pg_catalog.pg_locks l join pg_catalog.pg_stat_activity a using (pid), lateral (select %s::bigint as key) k
 where l.locktype = 'advisory' and l.granted and l.objsubid = 1
@@ -208,13 +208,13 @@ where l.locktype = 'advisory' and l.granted and l.objsubid = 1
   and l.classid = ((k.key >> 32) & 4294967295)::oid and l.objid = (k.key & 4294967295)::oid
 """
 
-JANITOR: LiteralString = """
+CREATE_JANITOR: LiteralString = """
 create table if not exists janitor (
   single boolean primary key default true check (single), came_at timestamptz not null
 )
 """
 
-DUE: LiteralString = """
+CLAIM_ROUND: LiteralString = """
 insert into janitor (came_at) values (now()) on conflict (single) do update set came_at = now()
 where janitor.came_at <= now() - make_interval(secs => %s)
 returning true as yes

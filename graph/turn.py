@@ -12,12 +12,12 @@ from muniment.memory.domain.ids import SpaceId
 from muniment.nodes.state import Who
 
 
-def thread_key(space: SpaceId, thread: str) -> str:
+def make_thread_key(space: SpaceId, thread: str) -> str:
     """The checkpointer's name of an owner's thread: two owners may both have a thread called `main`."""
     return str(uuid5(space, thread))
 
 
-async def settle(graph: Pregel[Any, Who, Any, Any], config: RunnableConfig, context: Who | None = None) -> bool:
+async def finish_turn(graph: Pregel[Any, Who, Any, Any], config: RunnableConfig, context: Who | None = None) -> bool:
     """Finish the thread's last turn if it was interrupted; whether there was one to finish.
 
     What was done is not done again: learning and recording know a turn that they have seen."""

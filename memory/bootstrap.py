@@ -10,30 +10,30 @@ from typing import Any
 from pydantic import SecretStr
 
 from muniment.memory.client import Memory
-from muniment.memory.config.settings import DEFAULT_EMBEDDER, HASH_EMBEDDER, OPENAI, Settings, load
-from muniment.memory.domain.erasure import Scrubbed
+from muniment.memory.config.settings import DEFAULT_EMBEDDER, HASH_EMBEDDER, OPENAI, Settings, load_settings
+from muniment.memory.domain.erasure import ScrubResult
 from muniment.memory.errors import BadConfig
-from muniment.memory.flows.background import registry as jobs
-from muniment.memory.flows.background.maintenance import Rounds
-from muniment.memory.flows.background.worker import Told, Worker
-from muniment.memory.flows.house import House, redactor_of
+from muniment.memory.flows.background import registry
+from muniment.memory.flows.background.maintenance import Schedule
+from muniment.memory.flows.background.worker import OnOutcome, Worker
+from muniment.memory.flows.house import House, build_redactor
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import BatchModel, ChatModel
-from muniment.memory.stores.postgres.connection import keepalive as reach
+from muniment.memory.stores.postgres.connection import keepalive
 from muniment.memory.stores.postgres.embedded import server
-from muniment.memory.stores.postgres.schema import scrub as scrubbing
-from muniment.memory.stores.postgres.schema.migrate import migrate
+from muniment.memory.stores.postgres.schema import scrub
+from muniment.memory.stores.postgres.schema.migrate import apply_migrations
 from muniment.memory.stores.postgres.store import PostgresStore
 
 _NO_KEY = SecretStr("none")  # local endpoints want no key, the client wants one
 
 # For connections that are not a store's: the checkpointer has a pool of its own.
-heeded, silence = reach.heeded, reach.silence
+enable_keepalive, read_silence_limit = keepalive.enable_keepalive, keepalive.read_silence_limit
 
 
-def memory(
+def create_memory(
     settings: Settings,
     *,
     embedder: Embedder | None = None,
@@ -46,18 +46,18 @@ def memory(
     chosen = embedder or make_embedder(settings)
 
     async def address() -> str:
-        return await database(settings)
+        return await ensure_database(settings)
 
     store = PostgresStore(address, model=chosen.name)
-    asked = model or chat_model(settings)
+    chat = model or make_chat_model(settings)
     return Memory(
         House(
             store=store,
             embedder=chosen,
             clock=clock or SystemClock(),
             settings=settings,
-            model=asked,
-            batches=batch_model(asked),
+            model=chat,
+            batches=make_batch_model(chat),
         )
     )
 
@@ -65,13 +65,13 @@ def memory(
 @asynccontextmanager
 async def open_memory(settings: Settings | None = None) -> AsyncIterator[Memory]:
     """The engine, open, by the settings of this process; closed at the end. Raises BadConfig, StoreDown."""
-    async with memory(settings or load()) as opened:
+    async with create_memory(settings or load_settings()) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def worker(
-    settings: Settings, memory: Memory, told: Told | None = None, *, rounds: bool = True
+async def open_worker(
+    settings: Settings, memory: Memory, on_outcome: OnOutcome | None = None, *, with_schedule: bool = True
 ) -> AsyncIterator[Worker]:
     """A worker for the jobs that this memory can do: `run` it. `told` hears of every attempt. Without `rounds` it leaves it
     to others to find the spaces that are to be tended.
@@ -79,27 +79,27 @@ async def worker(
     It has connections of its own: while it waits for a database that is down, no reply has to wait behind it."""
 
     async def address() -> str:
-        return await database(settings)
+        return await ensure_database(settings)
 
     queue = PostgresStore(address, model=memory.house.embedder.name)
     try:
         yield Worker(
             queue,
-            memory.perform,
-            names=jobs.doable(memory.house),
+            memory.perform_job,
+            names=registry.list_performable(memory.house),
             clock=memory.house.clock,
             rules=settings.jobs,
-            told=told,
-            rounds=Rounds(queue, memory.house.clock, settings.session_ledger) if rounds else None,
+            on_outcome=on_outcome,
+            schedule=Schedule(queue, memory.house.clock, settings.session_ledger) if with_schedule else None,
         )
     finally:
         await queue.close()
 
 
 @asynccontextmanager
-async def working(settings: Settings, memory: Memory) -> AsyncIterator[None]:
+async def run_worker(settings: Settings, memory: Memory) -> AsyncIterator[None]:
     """A worker beside what happens inside. At the end it lets go at once: what it was doing goes back to the queue."""
-    async with worker(settings, memory) as hired:
+    async with open_worker(settings, memory) as hired:
         running = asyncio.create_task(hired.run())
         try:
             yield
@@ -136,7 +136,7 @@ def make_embedder(settings: Settings) -> Embedder:
     )
 
 
-def chat_model(settings: Settings) -> ChatModel | None:
+def make_chat_model(settings: Settings) -> ChatModel | None:
     """The configured model, or None: then the deterministic rules answer."""
     if settings.chat_model is None:
         return None
@@ -152,7 +152,7 @@ def chat_model(settings: Settings) -> ChatModel | None:
     )
 
 
-def batch_model(model: ChatModel | None) -> BatchModel | None:
+def make_batch_model(model: ChatModel | None) -> BatchModel | None:
     """The batch endpoint beside a model; None for one that has none."""
     if model is None:
         return None
@@ -162,59 +162,59 @@ def batch_model(model: ChatModel | None) -> BatchModel | None:
     return OpenAIBatches(model) if isinstance(model, OpenAIChat) else None
 
 
-def redactor(settings: Settings | None = None) -> Callable[[str], str]:
+def make_redactor(settings: Settings | None = None) -> Callable[[str], str]:
     """What takes the secrets out of a text, by these settings' rules or by those that always hold.
 
     A text without a secret stays as it is, to the byte."""
-    return redactor_of(settings.redact if settings else None)
+    return build_redactor(settings.redact if settings else None)
 
 
-async def database(settings: Settings) -> str:
+async def ensure_database(settings: Settings) -> str:
     """The address of the migrated database; starts the embedded server when no other is named. Raises StoreDown."""
-    dsn = await _address(settings)
-    await migrate(dsn)
+    dsn = await _resolve_address(settings)
+    await apply_migrations(dsn)
     return dsn
 
 
-async def threads_database(settings: Settings) -> str:
+async def ensure_checkpoint_database(settings: Settings) -> str:
     """The address of the database that has the checkpoints of threads: the same, unless another is named. Raises StoreDown."""
     url = settings.checkpoints_url
     if url is None:
-        return await database(settings)
-    threads = reach.bounded(url.get_secret_value(), settings.database.silent_seconds)
-    await scrubbing.restore(threads)
+        return await ensure_database(settings)
+    threads = keepalive.add_keepalive(url.get_secret_value(), settings.database.silent_seconds)
+    await scrub.restore_settings(threads)
     return threads
 
 
-async def scrub(settings: Settings, told: Callable[[int], None] | None = None) -> Scrubbed:
+async def scrub_database(settings: Settings, on_table: Callable[[int], None] | None = None) -> ScrubResult:
     """Rewrite the files of the database, and of that of the checkpoints where it is another, without the rows that are gone;
     `told` hears of each table. May be repeated. Raises Denied, Conflict, StoreDown, StoreError."""
-    dsn, threads = await database(settings), await threads_database(settings)
-    done = await scrubbing.scrub(dsn, told)
-    return done if await one_database(dsn, threads) else done + await scrubbing.scrub(threads, told)
+    dsn, threads = await ensure_database(settings), await ensure_checkpoint_database(settings)
+    done = await scrub.scrub_database(dsn, on_table)
+    return done if await is_same_database(dsn, threads) else done + await scrub.scrub_database(threads, on_table)
 
 
-async def one_database(dsn: str, other: str) -> bool:
+async def is_same_database(dsn: str, other: str) -> bool:
     """Whether two addresses are of one database. Raises StoreDown."""
-    return dsn == other or await scrubbing.same(dsn, other)
+    return dsn == other or await scrub.is_same_database(dsn, other)
 
 
 async def migrate_database(settings: Settings) -> list[str]:
     """Apply the migrations that are not applied yet; their names."""
-    return await migrate(await _address(settings))
+    return await apply_migrations(await _resolve_address(settings))
 
 
-async def stop(settings: Settings) -> bool:
+async def stop_server(settings: Settings) -> bool:
     """Stop the embedded server; False when none was running."""
-    return await server.stop(settings.home)
+    return await server.stop_server(settings.home)
 
 
-async def server_status(settings: Settings) -> dict[str, Any] | None:
+async def get_server_status(settings: Settings) -> dict[str, Any] | None:
     """The embedded server's process, or None when it does not run or another database is named."""
-    return None if settings.database_url is not None else await server.running(settings.home)
+    return None if settings.database_url is not None else await server.find_server(settings.home)
 
 
-async def _address(settings: Settings) -> str:
+async def _resolve_address(settings: Settings) -> str:
     url = settings.database_url
-    dsn = url.get_secret_value() if url else await server.ensure(settings.home)
-    return reach.bounded(dsn, settings.database.silent_seconds)
+    dsn = url.get_secret_value() if url else await server.ensure_server(settings.home)
+    return keepalive.add_keepalive(dsn, settings.database.silent_seconds)

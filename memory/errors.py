@@ -67,7 +67,7 @@ class Busy(Conflict):
     """Another process is at it; try again later."""
 
     @classmethod
-    def told(cls, doing: str, way: str, *, since: datetime | None = None, pid: int | None = None) -> Self:
+    def from_process(cls, doing: str, way: str, *, since: datetime | None = None, pid: int | None = None) -> Self:
         """What the other process is doing, since when and as which process of Postgres, where that is known; and the way on."""
         if since is None:
             return cls(f"{doing}: {way}")

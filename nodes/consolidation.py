@@ -22,13 +22,15 @@ from muniment.memory.domain.consolidation import Finding, Judgement, Pair, Run
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
-from muniment.nodes.state import Who, given, scope
+from muniment.nodes.state import Who, get_run_context, resolve_scope
 
 _RUN: TypeAdapter[Run] = TypeAdapter(Run)
-_BUSY = "Another consolidation of this memory is under way, or one has died less than its lease ago: nothing was done."
+_BUSY_MESSAGE = (
+    "Another consolidation of this memory is under way, or one has died less than its lease ago: nothing was done."
+)
 
 
-class Ordered(TypedDict, total=False):
+class ConsolidationInput(TypedDict, total=False):
     """What a caller may say: whose memory, how many pairs in place of the day's, and whether to write nothing."""
 
     user: str
@@ -37,7 +39,7 @@ class Ordered(TypedDict, total=False):
     dry_run: bool
 
 
-class Twins(TypedDict, total=False):
+class PairState(TypedDict, total=False):
     """A pair of memories by their ids, the earlier one first, and what it was found to be."""
 
     older: str
@@ -50,168 +52,177 @@ class Twins(TypedDict, total=False):
     sure: bool
 
 
-class Night(Ordered, total=False):
+class ConsolidationState(ConsolidationInput, total=False):
     """A consolidation on its way."""
 
     space: str  # by which an erasure finds the thread
     run: dict[str, Any] | None  # its record so far; None when another one is under way
-    portions: list[list[Twins]]  # what is yet to be checked, a prompt's worth each
-    findings: list[Twins]  # of the portion that was checked last
+    portions: list[list[PairState]]  # what is yet to be checked, a prompt's worth each
+    findings: list[PairState]  # of the portion that was checked last
     shown: list[dict[str, Any]]  # the same with the texts, for people
     told: str  # what it came to, in one sentence
 
 
 async def begin(
-    state: Night, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
-) -> Night:
+    state: ConsolidationState, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> ConsolidationState:
     """Open a run of the space, unless there is one. Raises BadInput, Denied, StoreError."""
-    said: dict[str, Any] = dict(state)  # by whoever called: of any type
-    limit, dry = said.get("limit"), said.get("dry_run") or False
+    values: dict[str, Any] = dict(state)  # by whoever called: of any type
+    limit, dry = values.get("limit"), values.get("dry_run") or False
     if not (limit is None or type(limit) is int) or not isinstance(dry, bool):
         raise BadInput("input: limit is a whole number, dry_run true or false")
-    who = _who(state, runtime, config, settings)
-    run = await memory.begin_run(who, dry=dry, limit=limit)
-    found = Night(space=str(who.space), run=None, portions=[], findings=[], shown=[], told=_BUSY)
-    return _over(found) if run is None else found | Night(run=_row(run), told="")
+    scope = _resolve_scope(state, runtime, config, settings)
+    run = await memory.begin_run(scope, dry=dry, limit=limit)
+    update = ConsolidationState(
+        space=str(scope.space), run=None, portions=[], findings=[], shown=[], told=_BUSY_MESSAGE
+    )
+    return _clear_input(update) if run is None else update | ConsolidationState(run=_dump_run(run), told="")
 
 
 async def survey(
-    state: Night, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
-) -> Night:
+    state: ConsolidationState, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> ConsolidationState:
     """Find the pairs to check. Raises Denied, Conflict, StoreError."""
-    run = _run(state, _who(state, runtime, config, settings))
-    surveyed, portions = await memory.survey_run(run)
-    return Night(run=_row(surveyed), portions=[[_twins(one) for one in some] for some in portions])
+    run = _load_run(state, _resolve_scope(state, runtime, config, settings))
+    new_run, portions = await memory.survey_run(run)
+    return ConsolidationState(run=_dump_run(new_run), portions=[[_dump_pair(one) for one in some] for some in portions])
 
 
 async def check(
-    state: Night, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
-) -> Night:
+    state: ConsolidationState, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> ConsolidationState:
     """Look at one portion: by the rules, or with the model. Raises Denied, StoreError."""
-    who = _who(state, runtime, config, settings)
-    pairs = await _pairs(memory, who, state["portions"][0])
-    run, findings = await memory.check_run(_run(state, who), pairs)
-    return Night(
-        run=_row(run),
+    scope = _resolve_scope(state, runtime, config, settings)
+    pairs = await _load_pairs(memory, scope, state["portions"][0])
+    run, findings = await memory.check_run(_load_run(state, scope), pairs)
+    return ConsolidationState(
+        run=_dump_run(run),
         portions=state["portions"][1:],
         findings=[
-            Twins(**_twins(one.pair) | {"judgement": one.judgement, "source": one.source, "sure": one.sure})
+            PairState(**_dump_pair(one.pair) | {"judgement": one.judgement, "source": one.source, "sure": one.sure})
             for one in findings
         ],
-        shown=[_shown(one) for one in findings],
+        shown=[_finding_to_json(one) for one in findings],
     )
 
 
 async def apply(
-    state: Night, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
-) -> Night:
+    state: ConsolidationState, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> ConsolidationState:
     """Do what was found, all or nothing, and once. Raises Denied, Conflict, StoreError."""
-    who = _who(state, runtime, config, settings)
-    run = _run(state, who)
-    done = await _ahead(memory, who, run)
+    scope = _resolve_scope(state, runtime, config, settings)
+    run = _load_run(state, scope)
+    done = await _find_newer_record(memory, scope, run)
     if done is None:
-        pairs = await _pairs(memory, who, state["findings"])
+        pairs = await _load_pairs(memory, scope, state["findings"])
         by_ids = {(one.older.id, one.newer.id): one for one in pairs}
         findings = [
             Finding(pair=pair, judgement=one["judgement"], source=one["source"], sure=one.get("sure", True))
             for one in state["findings"]
-            if (pair := by_ids.get((_id(one["older"]), _id(one["newer"])))) and one.get("revs") in (None, _revs(pair))
+            if (pair := by_ids.get((_parse_id(one["older"]), _parse_id(one["newer"]))))
+            and one.get("revs") in (None, _list_revisions(pair))
         ]
         changed = len(state["findings"]) - len(findings)  # since they were looked at, maybe in another process
         done = await memory.apply_run(replace(run, outdated=run.outdated + changed), findings)
-    return Night(run=_row(done), findings=[])
+    return ConsolidationState(run=_dump_run(done), findings=[])
 
 
 async def end(
-    state: Night, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
-) -> Night:
+    state: ConsolidationState, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings
+) -> ConsolidationState:
     """Close the record, or hand what is left to ask to a batch endpoint. Raises Denied, Conflict, StoreError."""
-    who = _who(state, runtime, config, settings)
-    run = _run(state, who)
-    over = await _ahead(memory, who, run)
+    scope = _resolve_scope(state, runtime, config, settings)
+    run = _load_run(state, scope)
+    over = await _find_newer_record(memory, scope, run)
     if over is None or (over.ended_at is None and over.status != "waiting"):
         over = await memory.end_run(run)
-    return _over(Night(run=_row(over), told=_sentence(over)))
+    return _clear_input(ConsolidationState(run=_dump_run(over), told=_summarize_run(over)))
 
 
-def begun(state: Night) -> Literal["survey", "__end__"]:
+def route_after_begin(state: ConsolidationState) -> Literal["survey", "__end__"]:
     """Whether there is a run to go on with."""
     return "survey" if state.get("run") else "__end__"
 
 
-def left(state: Night) -> Literal["check", "end"]:
+def route_after_step(state: ConsolidationState) -> Literal["check", "end"]:
     """Whether there is more to check."""
     run = state.get("run") or {}
     return "check" if state.get("portions") and run.get("status") == "running" else "end"
 
 
-def _over(found: Night) -> Night:
+def _clear_input(update: ConsolidationState) -> ConsolidationState:
     """The end of a run. A channel keeps what it was told: the thread's next run would be of the same user, and as dry."""
-    return found | Night(user="", tenant="", limit=None, dry_run=False)
+    return update | ConsolidationState(user="", tenant="", limit=None, dry_run=False)
 
 
-def _who(state: Night, runtime: Runtime[Who], config: RunnableConfig, settings: Settings) -> Scope:
+def _resolve_scope(
+    state: ConsolidationState, runtime: Runtime[Who], config: RunnableConfig, settings: Settings
+) -> Scope:
     """Whose memory it is, without what differs from turn to turn; an authenticated user has no other's."""
-    said, who = dict[str, Any](state), given(runtime)
-    user, tenant = said.get("user") or who.user, said.get("tenant") or who.tenant
+    values, who = dict[str, Any](state), get_run_context(runtime)
+    user, tenant = values.get("user") or who.user, values.get("tenant") or who.tenant
     if not isinstance(user, str) or not (tenant is None or isinstance(tenant, str)):
         raise BadInput("input: user and tenant are texts")
-    return scope(runtime.override(context=Who(user=user, tenant=tenant)), config, settings.tenant).whose
+    return resolve_scope(runtime.override(context=Who(user=user, tenant=tenant)), config, settings.tenant).owner_scope
 
 
-def _row(run: Run) -> dict[str, Any]:
+def _dump_run(run: Run) -> dict[str, Any]:
     row: dict[str, Any] = _RUN.dump_python(run, mode="json", exclude={"scope"})
     return row
 
 
-def _run(state: Night, who: Scope) -> Run:
+def _load_run(state: ConsolidationState, scope: Scope) -> Run:
     """The run of the state. Whose it is is not taken from the state."""
-    return replace(_RUN.validate_python((state.get("run") or {}) | {"scope": who}), scope=who)
+    return replace(_RUN.validate_python((state.get("run") or {}) | {"scope": scope}), scope=scope)
 
 
-async def _ahead(memory: Memory, who: Scope, run: Run) -> Run | None:
+async def _find_newer_record(memory: Memory, scope: Scope, run: Run) -> Run | None:
     """The run's record, when it is further than the state: a process has died between the two."""
-    for one in [] if run.dry else await memory.consolidations(who, 1, run=run.id):
-        if one.ended_at or one.status not in ("running", run.status) or _seen(one) > _seen(run):
-            return replace(one, limit=run.limit)
+    for record in [] if run.dry else await memory.consolidations(scope, 1, run=run.id):
+        if (
+            record.ended_at
+            or record.status not in ("running", run.status)
+            or _count_handled(record) > _count_handled(run)
+        ):
+            return replace(record, limit=run.limit)
     return None
 
 
-def _seen(run: Run) -> int:
+def _count_handled(run: Run) -> int:
     return run.checked + run.outdated + run.unanswered
 
 
-async def _pairs(memory: Memory, who: Scope, twins: Sequence[Twins]) -> list[Pair]:
+async def _load_pairs(memory: Memory, scope: Scope, states: Sequence[PairState]) -> list[Pair]:
     """The pairs as their memories are by now, without those of which one is gone."""
-    ids = [(_id(one["older"]), _id(one["newer"])) for one in twins]
-    known = await memory.members(who, chain.from_iterable(ids))
+    ids = [(_parse_id(one["older"]), _parse_id(one["newer"])) for one in states]
+    memories = await memory.get_many(scope, chain.from_iterable(ids))
     return [
-        Pair(older=known[older], newer=known[newer], sim=one["sim"], tries=one.get("tries", 0))
-        for (older, newer), one in zip(ids, twins, strict=True)
-        if older in known and newer in known
+        Pair(older=memories[older], newer=memories[newer], sim=one["sim"], tries=one.get("tries", 0))
+        for (older, newer), one in zip(ids, states, strict=True)
+        if older in memories and newer in memories
     ]
 
 
-def _id(text: str) -> MemoryId:
+def _parse_id(text: str) -> MemoryId:
     return MemoryId(UUID(text))
 
 
-def _twins(pair: Pair) -> Twins:
+def _dump_pair(pair: Pair) -> PairState:
     older, newer = str(pair.older.id), str(pair.newer.id)
-    return Twins(older=older, newer=newer, sim=pair.sim, tries=pair.tries, revs=_revs(pair))
+    return PairState(older=older, newer=newer, sim=pair.sim, tries=pair.tries, revs=_list_revisions(pair))
 
 
-def _revs(pair: Pair) -> list[int]:
+def _list_revisions(pair: Pair) -> list[int]:
     return [pair.older.rev, pair.newer.rev]
 
 
-def _shown(finding: Finding) -> dict[str, Any]:
+def _finding_to_json(finding: Finding) -> dict[str, Any]:
     pair = finding.pair
     return {"earlier": pair.older.text, "later": pair.newer.text, "near": round(pair.sim, 2),
             "verdict": finding.judgement or "no answer", "by": finding.source}  # fmt: skip
 
 
-def _sentence(run: Run) -> str:
+def _summarize_run(run: Run) -> str:
     if run.status == "waiting":
         return f"{len(run.asked)} pairs are with the batch endpoint: a worker collects the answers (muniment work)."
     made = f"{run.checked} pairs checked: {run.same} merged, {run.superseded} superseded, {run.distinct} different"

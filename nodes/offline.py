@@ -7,30 +7,35 @@ from collections.abc import Sequence
 
 from muniment.nodes.state import State
 
-HOW = (
+SETUP_HINT = (
     "No model is configured, so I can only quote memory. To talk with a model, set MUNIMENT_MODEL and OPENAI_API_KEY "
     "(and OPENAI_BASE_URL for an endpoint other than OpenAI's) and start again."
 )
-_QUOTED = 3
-_ASKS = re.compile(
+_MAX_QUOTED = 3
+_QUESTION_START = re.compile(
     r"(what|who|whom|whose|when|where|which|why|how|do|does|did|is|are|am|was|were|can|could|should|will|would|"
     r"tell me|remind me|show me|(?:may|shall) (?:i|we))\b",
     re.IGNORECASE,
 )
-_QUESTION = re.compile(r"[?？][\s\"'”’)]*$|[吗呢][。!！]?$|什么|谁|哪|几时|怎么")
+_QUESTION_END = re.compile(r"[?？][\s\"'”’)]*$|[吗呢][。!！]?$|什么|谁|哪|几时|怎么")
 _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W_]{3,}")
-_EMPTY = re.compile(
+_STOP_WORDS = re.compile(
     r"the|and|for|are|was|were|what|who|when|where|which|why|how|does|did|can|could|would|you|your|user|has|have|had|"
     r"that|this|with|about|tell|show|remind|from|的|了|是|我|你"
 )
 
 
-def open_question(state: State, text: str) -> bool:
+def is_open_question(state: State, text: str) -> bool:
     """Whether the message is a question, and the context has lasting memories of which none has its words."""
-    return _asks(text) and not state.get("bullets") and bool(_lasting(state)) and not _related(state, text)
+    return (
+        _is_question(text)
+        and not state.get("bullets")
+        and bool(_list_profile_lines(state))
+        and not _find_related(state, text)
+    )
 
 
-def answer(state: State, text: str, found: Sequence[str] = ()) -> str:
+def compose_reply(state: State, text: str, texts: Sequence[str] = ()) -> str:
     """A reply from what the context node has found, the changes and what bears on the message, or else from what was `found`
     beside it."""
     if state.get("refused"):
@@ -38,14 +43,14 @@ def answer(state: State, text: str, found: Sequence[str] = ()) -> str:
     if not text.strip():
         return "Your message has no text that I can read."
     # On one line, so that no text looks like several memories.
-    known = [f"- {' '.join(bullet.split())}" for bullet in (state.get("bullets") or found)[:_QUOTED]]
-    if _asks(text):
-        related, lasting = _related(state, text), _lasting(state)
-        body = _quoted("From memory:", [*related, *known]) or "I have nothing in memory about that."
-        if not related and not known:
-            body += "\n" * 2 * bool(lasting) + _quoted("What I do know about you:", lasting[:_QUOTED])
-    elif known:
-        body = _quoted("I have read that. What I remember that may bear on it:", known)
+    bullets = [f"- {' '.join(bullet.split())}" for bullet in (state.get("bullets") or texts)[:_MAX_QUOTED]]
+    if _is_question(text):
+        related, lasting = _find_related(state, text), _list_profile_lines(state)
+        body = _quote_lines("From memory:", [*related, *bullets]) or "I have nothing in memory about that."
+        if not related and not bullets:
+            body += "\n" * 2 * bool(lasting) + _quote_lines("What I do know about you:", lasting[:_MAX_QUOTED])
+    elif bullets:
+        body = _quote_lines("I have read that. What I remember that may bear on it:", bullets)
     else:
         body = "I have read that. What it changes in memory, if anything, is being written."
     if state.get("unread"):
@@ -53,22 +58,22 @@ def answer(state: State, text: str, found: Sequence[str] = ()) -> str:
     return "\n\n".join(filter(None, [state.get("header", ""), body]))
 
 
-def _asks(text: str) -> bool:
-    return bool(_ASKS.match(text.strip()) or _QUESTION.search(text.strip()))
+def _is_question(text: str) -> bool:
+    return bool(_QUESTION_START.match(text.strip()) or _QUESTION_END.search(text.strip()))
 
 
-def _lasting(state: State) -> list[str]:
+def _list_profile_lines(state: State) -> list[str]:
     return [line for line in state.get("stable", "").splitlines() if line.strip()]
 
 
-def _related(state: State, text: str) -> list[str]:
-    return [line for line in _lasting(state) if _words(line) & _words(text)]
+def _find_related(state: State, text: str) -> list[str]:
+    return [line for line in _list_profile_lines(state) if _find_stems(line) & _find_stems(text)]
 
 
-def _quoted(title: str, lines: list[str]) -> str:
+def _quote_lines(title: str, lines: list[str]) -> str:
     return "\n".join([title, *lines]) if lines else ""
 
 
-def _words(text: str) -> set[str]:
+def _find_stems(text: str) -> set[str]:
     """What a text is about, roughly: four letters stand for a word's stem."""
-    return {word[:4] for word in _WORD.findall(text.casefold()) if not _EMPTY.fullmatch(word)}
+    return {word[:4] for word in _WORD.findall(text.casefold()) if not _STOP_WORDS.fullmatch(word)}

@@ -14,16 +14,16 @@ from langgraph.runtime import Runtime
 from pydantic import Field
 from typing_extensions import TypedDict  # Pydantic refuses typing's own on Python 3.11, and the server needs a schema
 
-from muniment.memory import codec as wire
+from muniment.memory import codec
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput, Denied
 
-ANYONE = "me"
-IDS = frozenset(
+DEFAULT_USER = "me"
+ID_CHANNELS = frozenset(
     {"asked", "at", "to_learn", "to_record", "to_confirm", "was_asked", "told_at", "run", "portions", "findings"}
 )  # of the state: what holds ids and times, no text
-_NAME_CHARS = 500
+_MAX_NAME_CHARS = 500
 _MEMORY = (
     "What a run from an earlier checkpoint reads: then - memory as it was at that checkpoint, also for the turns that follow; "
     "now - memory as it is. What is said is remembered today either way."
@@ -43,7 +43,7 @@ class Report(Task):
     text: str
 
 
-class Acted(TypedDict):
+class PendingToolTurn(TypedDict):
     """A use of a tool on its way to the ledger, redacted and shortened as it will be there."""
 
     id: str
@@ -90,7 +90,7 @@ class State(TypedDict, total=False):
     refused: bool  # the message itself is not valid
     to_learn: dict[str, str]  # message id -> time: what memory could not take yet waits here for the next turn
     to_record: dict[str, str]  # the same for the ledger
-    acts: list[Acted]  # uses of tools that the ledger does not have yet
+    acts: list[PendingToolTurn]  # uses of tools that the ledger does not have yet
     untold: int  # turns since memory was last asked to capture an episode
     told_at: str  # when that was, or when the thread began, ISO
 
@@ -99,81 +99,81 @@ class State(TypedDict, total=False):
 class Who:
     """The context of a run: who is speaking. No tenant is the server's own; `thread` is LangGraph's if not given."""
 
-    user: str = ANYONE
+    user: str = DEFAULT_USER
     tenant: str | None = None
     thread: str | None = None
     project: str | None = None
     memory: Annotated[Literal["then", "now"], Field(description=_MEMORY)] = "then"
 
 
-def scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
+def resolve_scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
     """Who is asking; `tenant` is the server's. An authenticated user wins over the context.
 
     Raises Denied when the context names somebody else, BadInput when it names nobody."""
-    who = given(runtime)
+    context = get_run_context(runtime)
     configurable = config.get("configurable", {})
-    known = identity(runtime, configurable)
-    if known and who.user not in {ANYONE, known}:
+    identified = get_identity(runtime, configurable)
+    if identified and context.user not in {DEFAULT_USER, identified}:
         raise Denied("The context names another user than the one who is logged in.")
-    if known:
-        own = _claim(runtime, "tenant") or tenant
-        if who.tenant not in {None, own}:
+    if identified:
+        own_tenant = _read_claim(runtime, "tenant") or tenant
+        if context.tenant not in {None, own_tenant}:
             raise Denied("The context names another tenant than the one of the user who is logged in.")
-        tenant = own
-    elif who.tenant:
-        tenant = who.tenant
-    owner = known or who.user
+        tenant = own_tenant
+    elif context.tenant:
+        tenant = context.tenant
+    owner = identified or context.user
     if not owner.strip():
         raise BadInput("context: user is empty")
-    if who.memory not in ("then", "now"):
+    if context.memory not in ("then", "now"):
         raise BadInput("context: memory is 'then' or 'now'")
     info = runtime.execution_info
-    thread = who.thread or configurable.get("thread_id") or (info.thread_id if info else None)
+    thread = context.thread or configurable.get("thread_id") or (info.thread_id if info else None)
     for name, value in (
         ("user", owner),
         ("tenant", tenant),
         ("thread", str(thread or "")),
-        ("project", who.project or ""),
+        ("project", context.project or ""),
     ):
-        if len(value) > _NAME_CHARS or not wire.sound(value):
-            raise BadInput(f"context: {name} has a NUL, half a character, or more than {_NAME_CHARS} characters")
+        if len(value) > _MAX_NAME_CHARS or not codec.is_storable(value):
+            raise BadInput(f"context: {name} has a NUL, half a character, or more than {_MAX_NAME_CHARS} characters")
     run = configurable.get("run_id") or (info.run_id if info else None)
     return Scope(owner=owner, tenant=tenant, thread=str(thread) if thread else None,
-                 session=str(thread) if thread else None, run=str(run) if run else None, project=who.project)  # fmt: skip
+                 session=str(thread) if thread else None, run=str(run) if run else None, project=context.project)  # fmt: skip
 
 
-def speaker(state: State, runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
+def resolve_speaker(state: State, runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
     """As `scope`, for a turn that has begun: whoever resumes or replays it from there must be the one whose thread it is.
 
     Raises Denied, BadInput."""
-    who, space = scope(runtime, config, tenant), state.get("space")
+    who, space = resolve_scope(runtime, config, tenant), state.get("space")
     if space not in {None, str(who.space)}:
         raise Denied("This thread belongs to another user.")
     return who
 
 
-def given(runtime: Runtime[Who]) -> Who:
+def get_run_context(runtime: Runtime[Who]) -> Who:
     """The context of a run, as the caller has given it. Raises BadInput."""
     context: Who | None = runtime.context  # a run without a context has none, whatever LangGraph's types say
     who = context or Who()
-    for name, told in (("user", who.user), ("tenant", who.tenant or ""), ("project", who.project or "")):
-        if not isinstance(told, str):
-            raise BadInput(f"context: {name}: {wire.shape(told)} given, text wanted")
+    for name, value in (("user", who.user), ("tenant", who.tenant or ""), ("project", who.project or "")):
+        if not isinstance(value, str):
+            raise BadInput(f"context: {name}: {codec.describe_shape(value)} given, text wanted")
     return who
 
 
-def identity(runtime: Runtime[Who], configurable: dict[str, Any]) -> str | None:
+def get_identity(runtime: Runtime[Who], configurable: dict[str, Any]) -> str | None:
     """The user that LangGraph's server has authenticated; without authentication it says ''."""
     user = runtime.server_info.user if runtime.server_info else None
     return (user.identity if user else None) or configurable.get("langgraph_auth_user_id") or None
 
 
-def _claim(runtime: Runtime[Who], name: str) -> str | None:
+def _read_claim(runtime: Runtime[Who], name: str) -> str | None:
     user = runtime.server_info.user if runtime.server_info else None
     return str(user[name]) if user and name in user and user[name] else None
 
 
-def unanswered(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
+def find_unanswered(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
     """The user's messages since the last reply."""
     found: list[HumanMessage] = []
     for message in reversed(messages):
@@ -184,24 +184,24 @@ def unanswered(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
     return found[::-1]
 
 
-def asked(state: State) -> list[HumanMessage]:
+def find_turn_messages(state: State) -> list[HumanMessage]:
     """The user's messages of this turn."""
     ids = set(state.get("asked", ()))
     return [message for message in state["messages"] if isinstance(message, HumanMessage) and message.id in ids]
 
 
-def reply(state: State) -> AIMessage | None:
+def get_reply(state: State) -> AIMessage | None:
     """The reply of this turn, when there is one already."""
     last = state["messages"][-1] if state["messages"] else None
     return last if isinstance(last, AIMessage) else None
 
 
-def turn(who: Scope, message: AnyMessage, at: str, recalled: Sequence[int] = ()) -> Turn:
+def make_turn(scope: Scope, message: AnyMessage, at: str, recalled: Sequence[int] = ()) -> Turn:
     """A message as the ledger knows it: the same message of the same thread is always the same turn.
 
     Its tags and its path, if it has any, are among its `additional_kwargs`. `recalled`: what memory said for it."""
     role: Literal["user", "assistant"] = "user" if isinstance(message, HumanMessage) else "assistant"
     tags, path = message.additional_kwargs.get("tags"), message.additional_kwargs.get("path")
-    return Turn.make(session=who.session or "", key=message.id or "", role=role, text=str(message.text),
-                     at=datetime.fromisoformat(at), thread=who.thread, actor=who.actor, recalled=tuple(recalled),
-                     tags=tuple(tags or ()) if wire.texts(tags) else (), path=path if isinstance(path, str) else None)  # fmt: skip
+    return Turn.make(session=scope.session or "", key=message.id or "", role=role, text=str(message.text),
+                     at=datetime.fromisoformat(at), thread=scope.thread, actor=scope.actor, recalled=tuple(recalled),
+                     tags=tuple(tags or ()) if codec.is_text_list(tags) else (), path=path if isinstance(path, str) else None)  # fmt: skip

@@ -9,14 +9,14 @@ from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.errors import ModelError
 from muniment.memory.ports.llm import ChatMessage, ChatModel
-from muniment.nodes import past
-from muniment.nodes.acting import latest, waiting
-from muniment.nodes.dialogue import converse, failed
-from muniment.nodes.state import Report, State, Who, speaker
+from muniment.nodes import time_travel
+from muniment.nodes.dialogue import explain_failure, run_dialogue
+from muniment.nodes.state import Report, State, Who, resolve_speaker
+from muniment.nodes.tool_turns import add_pending_turns, find_latest_time
 from muniment.nodes.tools import Toolbox
 
 
-async def subagent(
+async def run_subagent(
     state: State,
     runtime: Runtime[Who],
     config: RunnableConfig,
@@ -28,22 +28,22 @@ async def subagent(
     instructions: str,
 ) -> State:
     """Do the task at hand and add the report. A model that fails is reported, not raised."""
-    who, handoff = speaker(state, runtime, config, settings.tenant), state.get("handoff")
-    place = await past.go_on(state, runtime, config)
+    scope, handoff = resolve_speaker(state, runtime, config, settings.tenant), state.get("handoff")
+    place = await time_travel.continue_turn(state, runtime, config)
     if handoff is None:
         return place
     key = " ".join([*state.get("asked", ())[-1:], str(state.get("handoffs", 0))])
-    toolbox = Toolbox(memory=memory, settings=settings, scope=who, agent=agent, as_of=place["as_of"], turn=key,
-                      since=latest(state))  # fmt: skip
+    toolbox = Toolbox(memory=memory, settings=settings, scope=scope, agent=agent, as_of=place["as_of"], message_id=key,
+                      previous_time=find_latest_time(state))  # fmt: skip
     messages = [ChatMessage(role="system", content=instructions), ChatMessage(role="user", content=handoff["task"])]
     try:
-        outcome = await converse(memory.meter(who, model), messages, toolbox, settings.model.tool_rounds)
+        outcome = await run_dialogue(memory.meter_model(scope, model), messages, toolbox, settings.model.tool_rounds)
     except ModelError as error:
-        why = failed(error)
-        text = f"The {agent} could not work on it: {why[0].lower()}{why[1:]}."
+        reason = explain_failure(error)
+        text = f"The {agent} could not work on it: {reason[0].lower()}{reason[1:]}."
     else:
         text = outcome.content if isinstance(outcome, ChatMessage) else ""
     report = Report(agent=agent, task=handoff["task"], text=text)
     recalled = [*state.get("recalled", ()), *toolbox.recalled]
-    told = State(reports=[*state.get("reports", ()), report], handoff=None, recalled=recalled)
-    return place | told | State(acts=waiting(state, who, toolbox.acts))
+    update = State(reports=[*state.get("reports", ()), report], handoff=None, recalled=recalled)
+    return place | update | State(acts=add_pending_turns(state, scope, toolbox.turns))

@@ -10,21 +10,21 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from muniment.memory import codec as wire
+from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Turn, Use
+from muniment.memory.domain.turn import ToolUse, Turn
 from muniment.memory.errors import BadInput, Denied, MunimentError
-from muniment.memory.fence import fence
+from muniment.memory.fence import fence_text
 from muniment.memory.ports.llm import Tool, ToolCall
-from muniment.nodes import trouble
+from muniment.nodes import failures
 from muniment.nodes.state import Task
 
-QUERY = "memory_query"  # `memory.query`; providers allow no dot in a tool's name
-TRANSFER = "transfer_to_"
+QUERY_TOOL = "memory_query"  # `memory.query`; providers allow no dot in a tool's name
+TRANSFER_PREFIX = "transfer_to_"
 
 _DATE = {"type": "string", "description": "ISO date or time"}
 _LEVEL = {"type": "integer", "minimum": 1, "maximum": 5}
@@ -34,9 +34,11 @@ _FILTERS: Mapping[str, Mapping[str, Any]] = {
     "pinned": {"type": "boolean"}, "importance_min": _LEVEL, "importance_max": _LEVEL, "updated_after": _DATE,
     "updated_before": _DATE,
 }  # fmt: skip
-_BY_NAME = "procedural"
-_LONGEST = 1_000  # characters of an error: it may name what a model has written, however long that is
-_WHERE = f"Where to look; when left out everywhere but in {_BY_NAME}, which holds how something was done before"
+_OPT_IN_CATEGORY = "procedural"
+_MAX_ERROR_CHARS = 1_000  # characters of an error: it may name what a model has written, however long that is
+_CATEGORIES_HELP = (
+    f"Where to look; when left out everywhere but in {_OPT_IN_CATEGORY}, which holds how something was done before"
+)
 _COLLEAGUES = {
     "planner": "plans, priorities, deadlines, steps towards a goal",
     "stylist": "wording, tone and style of a text",
@@ -46,7 +48,7 @@ _COLLEAGUES = {
 SUBAGENTS = tuple(_COLLEAGUES)
 
 
-def parameters(settings: Settings, agent: str) -> dict[str, Any]:
+def build_parameters(settings: Settings, agent: str) -> dict[str, Any]:
     """The JSON schema of `memory_query` for this agent: its own categories, and no word about whose memory it is."""
     recall, limits = settings.recall, settings.limits
     return {
@@ -55,14 +57,14 @@ def parameters(settings: Settings, agent: str) -> dict[str, Any]:
             "query": {"type": "string", "description": "What to look for, in plain words"},
             "categories": {
                 "type": "array", "items": {"type": "string", "enum": sorted(settings.allowlists[agent])},
-                "description": _WHERE if _BY_NAME in settings.allowlists[agent] else "Where to look; everywhere when left out",
+                "description": _CATEGORIES_HELP if _OPT_IN_CATEGORY in settings.allowlists[agent] else "Where to look; everywhere when left out",
             },
             "filters": {"type": "object", "properties": dict(_FILTERS), "additionalProperties": False},
             "top_k": {"type": "integer", "minimum": 1, "maximum": limits.top_k, "default": recall.top_k},
             "return": {"type": "string", "enum": ["bullets", "full"], "default": "bullets"},
             "budget_tokens": {
                 "type": "integer", "minimum": 1, "default": recall.budget_tokens,
-                "description": f"Of the answer; when left out {wire.FULL_TIMES} times as many for full",
+                "description": f"Of the answer; when left out {codec.FULL_BUDGET_FACTOR} times as many for full",
             },
             "threshold": {"type": "number", "minimum": 0, "maximum": 1, "default": recall.threshold},
             "explain": {
@@ -75,11 +77,11 @@ def parameters(settings: Settings, agent: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def transfer(agent: str) -> Tool:
+def make_transfer_tool(agent: str) -> Tool:
     """The tool that hands a task to this subagent."""
     task = {"type": "string", "description": "The task, complete in itself"}
     return Tool(
-        name=f"{TRANSFER}{agent}",
+        name=f"{TRANSFER_PREFIX}{agent}",
         description=f"Hand a task to the {agent}: {_COLLEAGUES[agent]}.",
         parameters={
             "type": "object", "properties": {"task": task}, "required": ["task"], "additionalProperties": False,
@@ -98,66 +100,66 @@ class Toolbox:
     colleagues: tuple[str, ...] = ()
     as_of: int | None = None  # the revision that the turn reads, None for the last one
     recalled: list[int] = field(default_factory=list)  # fingerprints of what was found, to be told from what is said
-    turn: str = ""  # the message that is answered, which tells the uses of one turn from those of another
-    since: datetime | None = None  # when what came before was
-    acts: list[Turn] = field(default_factory=list)  # what was used, as the ledger has it
+    message_id: str = ""  # the message that is answered, which tells the uses of one turn from those of another
+    previous_time: datetime | None = None  # when what came before was
+    turns: list[Turn] = field(default_factory=list)  # what was used, as the ledger has it
 
     @property
     def tools(self) -> tuple[Tool, ...]:
         """What the model is offered."""
         query = Tool(
-            name=QUERY,
+            name=QUERY_TOOL,
             description="Search the person's long-term memory. Only for what the context at hand does not hold.",
-            parameters=parameters(self.settings, self.agent),
+            parameters=build_parameters(self.settings, self.agent),
         )
-        return (query, *map(transfer, self.colleagues))
+        return (query, *map(make_transfer_tool, self.colleagues))
 
-    def task(self, call: ToolCall) -> Task | None:
+    def parse_task(self, call: ToolCall) -> Task | None:
         """The hand-off that this call asks for, None when it is another call or not a valid one."""
-        agent, task = call.name.removeprefix(TRANSFER), call.arguments.get("task")
-        known = call.name.startswith(TRANSFER) and agent in self.colleagues
-        if not known or not isinstance(task, str) or not task.strip() or len(call.arguments) > 1:
+        agent, task = call.name.removeprefix(TRANSFER_PREFIX), call.arguments.get("task")
+        is_transfer = call.name.startswith(TRANSFER_PREFIX) and agent in self.colleagues
+        if not is_transfer or not isinstance(task, str) or not task.strip() or len(call.arguments) > 1:
             return None
         return Task(agent=agent, task=task.replace("\x00", ""))
 
-    async def use(self, call: ToolCall) -> str:
+    async def run_call(self, call: ToolCall) -> str:
         """The result as the model gets it. What went wrong is a result too, so that the model can do better."""
         try:
-            text = await self._use(call)
+            text = await self._execute_call(call)
         except (BadInput, Denied) as error:
             # Redacted before it is cut: half a secret is no longer recognised as one.
-            text = f"Error: {self.memory.redact(str(error))[:_LONGEST]}"
-            self._note(call, text, ok=False)
+            text = f"Error: {self.memory.redact(str(error))[:_MAX_ERROR_CHARS]}"
+            self._record_call(call, text, ok=False)
         except MunimentError as error:
-            await trouble.note(self.memory, self.scope, "context", "search", error)
+            await failures.report_failure(self.memory, self.scope, "context", "search", error)
             text = f"Error: memory is unavailable at the moment ({type(error).__name__})."
-            self._note(call, text, ok=False)
+            self._record_call(call, text, ok=False)
         return text
 
-    def _note(self, call: ToolCall, result: str, *, ok: bool) -> None:
-        key = f"{self.turn} {self.agent} {call.id} {len(self.acts)}"
-        before, now = self.acts[-1].at if self.acts else self.since, self.memory.now()
+    def _record_call(self, call: ToolCall, result: str, *, ok: bool) -> None:
+        key = f"{self.message_id} {self.agent} {call.id} {len(self.turns)}"
+        before, now = self.turns[-1].at if self.turns else self.previous_time, self.memory.now()
         at = max(now, before + timedelta(microseconds=1)) if before else now
-        use = Use(key=key, name=call.name, arguments=call.arguments, result=result, ok=ok, agent=self.agent, at=at)
-        self.acts.append(self.memory.act(self.scope, use))
+        use = ToolUse(key=key, name=call.name, arguments=call.arguments, result=result, ok=ok, agent=self.agent, at=at)
+        self.turns.append(self.memory.make_tool_turn(self.scope, use))
 
-    async def _use(self, call: ToolCall) -> str:
-        if call.name == QUERY:
-            asked = self._query(call.arguments)
-            answer = await self.memory.query(self.scope, self.agent, asked)
-            self.recalled.extend(self.memory.fingerprints(*(hit.memory.text for hit in answer.hits)))
+    async def _execute_call(self, call: ToolCall) -> str:
+        if call.name == QUERY_TOOL:
+            query = self._parse_query(call.arguments)
+            answer = await self.memory.query(self.scope, self.agent, query)
+            self.recalled.extend(self.memory.shingle_hashes(*(hit.memory.text for hit in answer.hits)))
             # What was found is in memory; the ledger holds no second copy of it.
-            self._note(call, f"{len(answer.hits)} found", ok=True)
-            return fence(json.dumps(wire.answer(answer, explain=asked.explain), ensure_ascii=False))
+            self._record_call(call, f"{len(answer.hits)} found", ok=True)
+            return fence_text(json.dumps(codec.encode_answer(answer, explain=query.explain), ensure_ascii=False))
         names = ", ".join(tool.name for tool in self.tools)
         if call.name not in names.split(", "):
             raise BadInput(f"there is no tool {call.name!r}; available: {names}")
         raise BadInput(f"{call.name}: exactly one argument wanted, 'task', a text that is not empty")
 
-    def _query(self, arguments: Mapping[str, Any]) -> Query:
-        allowed = parameters(self.settings, self.agent)["properties"]
+    def _parse_query(self, arguments: Mapping[str, Any]) -> Query:
+        allowed = build_parameters(self.settings, self.agent)["properties"]
         if unknown := sorted(set(arguments) - set(allowed)):
-            raise BadInput(f"{QUERY}: unknown argument {unknown[0]!r}; allowed: {', '.join(allowed)}")
+            raise BadInput(f"{QUERY_TOOL}: unknown argument {unknown[0]!r}; allowed: {', '.join(allowed)}")
         recall = self.settings.recall
-        asked = wire.query(arguments, Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens))
-        return asked if self.as_of is None else replace(asked, as_of=Revision(self.as_of))
+        query = codec.parse_query(arguments, Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens))
+        return query if self.as_of is None else replace(query, as_of=Revision(self.as_of))

@@ -6,13 +6,13 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.memory import Role, Trust
 from muniment.memory.domain.turn import Candidate, Turn
-from muniment.memory.rules.extraction.model_answer import Reading, read
+from muniment.memory.rules.extraction.model_answer import ParsedAnswer, parse_facts
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)  # a Monday
-SLUGS = frozenset(load({}).categories)
+SLUGS = frozenset(load_settings({}).categories)
 
 
 def turns(*said: str | tuple[Role, str], source: Trust | None = None) -> list[Turn]:
@@ -33,13 +33,13 @@ def fact(statement: object, **more: Any) -> dict[str, Any]:
     return {"statement": statement} | usual | more
 
 
-def told(conversation: list[Turn], *facts: dict[str, Any], asked: int | None = None) -> Reading:
+def told(conversation: list[Turn], *facts: dict[str, Any], asked: int | None = None) -> ParsedAnswer:
     text = json.dumps({"facts": list(facts)}, ensure_ascii=False)
-    return read(text, conversation, asked=[asked or len(conversation)], categories=SLUGS)
+    return parse_facts(text, conversation, target_numbers=[asked or len(conversation)], categories=SLUGS)
 
 
 def one(conversation: list[Turn], raw: dict[str, Any]) -> tuple[Candidate, tuple[str, ...]]:
     """The only candidate of an answer with one fact, and what was repaired."""
     found = told(conversation, raw)
-    assert found.refused == ()
-    return found.candidates[0], found.repaired
+    assert found.refusals == ()
+    return found.candidates[0], found.repairs

@@ -48,8 +48,8 @@ def new_home() -> Path:
 
 
 def discard(home: Path) -> None:
-    if alone(server.running(home)):
-        alone(server.stop(home))
+    if alone(server.find_server(home)):
+        alone(server.stop_server(home))
     shutil.rmtree(home)
 
 
@@ -84,7 +84,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def cluster_url(pytestconfig: pytest.Config) -> str:
     """A superuser's address of a database server for tests; never skipped."""
-    return GIVEN or alone(server.ensure(pytestconfig.stash[ADDRESS], fsync=False))
+    return GIVEN or alone(server.ensure_server(pytestconfig.stash[ADDRESS], fsync=False))
 
 
 def named(url: str, database: str) -> str:
@@ -94,7 +94,7 @@ def named(url: str, database: str) -> str:
 @pytest.fixture(scope="session")
 def template(cluster_url: str) -> str:
     """The name of a migrated database to clone, made once for each state of the migrations."""
-    steps = migrate._read(files("muniment.migrations"))
+    steps = migrate._read_folder(files("muniment.migrations"))
     made_of = "".join(step.name + step.checksum for step in steps) + citus.scripts()
     name = "template_" + sha256(made_of.encode()).hexdigest()[:16]
     draft = f"{name}_{uuid.uuid4().hex[:8]}"
@@ -105,7 +105,7 @@ def template(cluster_url: str) -> str:
                 citus.on(node, sql.SQL("create database {}").format(sql.Identifier(draft)))
             if citus.WORKERS:
                 citus.join(named(cluster_url, draft))
-            alone(migrate.migrate(named(cluster_url, draft)))
+            alone(migrate.apply_migrations(named(cluster_url, draft)))
             if citus.WORKERS:
                 citus.distribute(named(cluster_url, draft))
             for node in (*citus.WORKERS, cluster_url):

@@ -10,7 +10,7 @@ from typing import Any
 
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.memory import Fact, FactKind
 from muniment.memory.domain.scope import Scope
@@ -26,7 +26,9 @@ _numbers = count()
 
 def settings(url: str, **changed: str) -> Settings:
     """The default settings over a test's database, with the embedder that needs no model."""
-    return load({"MUNIMENT_DATABASE_URL": url, "MUNIMENT_EMBEDDER": "hash-256", "HOME": "/nonexistent"} | changed)
+    return load_settings(
+        {"MUNIMENT_DATABASE_URL": url, "MUNIMENT_EMBEDDER": "hash-256", "HOME": "/nonexistent"} | changed
+    )
 
 
 @asynccontextmanager
@@ -40,7 +42,9 @@ async def engine(
 ) -> AsyncIterator[Memory]:
     """An open engine with a clock that stands at NOON."""
     chosen = embedder or HashEmbedder()
-    memory = bootstrap.memory(tuned or settings(url), embedder=chosen, clock=clock or FixedClock(NOON), model=model)
+    memory = bootstrap.create_memory(
+        tuned or settings(url), embedder=chosen, clock=clock or FixedClock(NOON), model=model
+    )
     async with memory:
         yield memory
 

@@ -53,8 +53,8 @@ async def kept(memory: Memory, text: str, who: Scope | None = None, category: st
 
 
 async def commit(memory: Memory, who: Scope, *changes: Change, **more: Any) -> Revision:
-    rev, _ = await memory.house.store.near(who, (), 0)
-    plan = WritePlan(scope=who, expects=rev, node="worker", at=memory.now(), changes=changes)
+    rev, _ = await memory.house.store.find_neighbours(who, (), 0)
+    plan = WritePlan(scope=who, expected_rev=rev, node="worker", at=memory.now(), changes=changes)
     return (await memory.house.store.commit(replace(plan, **more))).rev
 
 

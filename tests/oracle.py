@@ -16,12 +16,12 @@ from muniment.memory.domain.journal import Delta, JournalEntry
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.query import Filters
 from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.search import LOWEST, Found, Search, Sight
+from muniment.memory.domain.search import LOWEST_MEANING, Search, SearchHit, SearchSnapshot
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.ports.store import Store
-from muniment.memory.rules.language import irregular_verbs as verbs, tokens as words
+from muniment.memory.rules.language import irregular_verbs, tokens
 from muniment.memory.rules.retrieval import traits
-from muniment.memory.rules.retrieval.intents import of_user
+from muniment.memory.rules.retrieval.intents import is_user_statement
 
 # The database multiplies in single precision. Below this a difference means nothing, and data with one is not judged.
 NOISE = 2e-6
@@ -106,11 +106,14 @@ class Channels:
 
 
 def channels(rows: Sequence[Row], search: Search) -> Channels:
-    weights = {row.memory.id: words.weights(row.memory.text, row.memory.context) for row in rows}
-    size = len(rows) + words.BACKGROUND
+    weights = {row.memory.id: tokens.compute_weights(row.memory.text, row.memory.context) for row in rows}
+    size = len(rows) + tokens.BACKGROUND_SIZE
 
     def weight(id_: MemoryId, term: str) -> float:
-        return sum(float(np.float32(weights[id_].get(words.dimension(form), 0.0))) for form in verbs.forms(term))
+        return sum(
+            float(np.float32(weights[id_].get(tokens.hash_lexeme(form), 0.0)))
+            for form in irregular_verbs.list_verb_forms(term)
+        )
 
     def met(term: str) -> list[MemoryId]:
         return [id_ for id_ in weights if weight(id_, term)]
@@ -125,7 +128,7 @@ def channels(rows: Sequence[Row], search: Search) -> Channels:
         for id_ in met(term):
             reached[id_] += idf(term) * weight(id_, term)
             said[id_] = (*said[id_], term)
-    ceiling = sum(map(idf, search.terms)) * words.CEILING
+    ceiling = sum(map(idf, search.terms)) * tokens.WEIGHT_CEILING
     return Channels(
         rows=rows,
         share={id_: min(1.0, total / ceiling) if ceiling else 0.0 for id_, total in reached.items()},
@@ -156,17 +159,17 @@ def merit(row: Row, all_: Channels, search: Search, owner: str) -> float:
     """By what candidates are picked (`looks.Weights`)."""
     by, memory = search.weights, row.memory
     near = cosine(row, search)
-    meaning = 0.0 if near is None else max(LOWEST, min(1.0, (near - by.floor) / (by.ceiling - by.floor)))
+    meaning = 0.0 if near is None else max(LOWEST_MEANING, min(1.0, (near - by.floor) / (by.ceiling - by.floor)))
     named = len(all_.speakers) == 1 and (memory.actor_id or "").lower() in all_.speakers
     return (
         by.semantic * meaning
         + by.keyword * all_.share[memory.id]
         + by.actor * named
-        + by.own * of_user(memory.text, by_user=memory.actor_id in (None, owner))
+        + by.own * is_user_statement(memory.text, by_user=memory.actor_id in (None, owner))
         + by.timely * nearness(memory.event_time, search)
         + sum(
             by.traits.get(one, 0.0) * float(np.float32(value))
-            for one, value in traits.indexed(memory.text, memory.context).items()
+            for one, value in traits.index_text(memory.text, memory.context).items()
         )
     )
 
@@ -186,24 +189,24 @@ def _first(scored: tuple[float, Row]) -> tuple[float, MemoryId]:
     return -scored[0], scored[1].memory.id
 
 
-def found(world: World, rev: Revision, all_: Channels, search: Search) -> dict[MemoryId, Found]:
+def found(world: World, rev: Revision, all_: Channels, search: Search) -> dict[MemoryId, SearchHit]:
     """The candidates and what an edge ties to the best ten of them, with their signals."""
     candidates, hubs = best(all_, search, world.scope.owner)
-    picked: dict[MemoryId, Found] = {}
+    picked: dict[MemoryId, SearchHit] = {}
     tied = world.edges if rev == world.rev else {}
     for row in all_.rows:
-        id_, its = row.memory.id, traits.indexed(row.memory.text)
+        id_, its = row.memory.id, traits.index_text(row.memory.text)
         ends = [(b if a == id_ else a, strength) for (a, b), strength in tied.items() if id_ in (a, b)]
         edges = {end: strength for end, strength in ends if end in hubs}
         if id_ in candidates or edges:
-            picked[id_] = Found(
+            picked[id_] = SearchHit(
                 memory=replace(row.memory, context=None), cosine=cosine(row, search), keyword=all_.share[id_],
                 edges=edges, traits=(its.get(traits.DATED, 0), its.get(traits.ASKING, 0), its.get(traits.NAMING, 0)),
             )  # fmt: skip
     return picked
 
 
-def agreed(mine: Mapping[MemoryId, Found], theirs: Sequence[Found]) -> tuple[Found, ...]:
+def agreed(mine: Mapping[MemoryId, SearchHit], theirs: Sequence[SearchHit]) -> tuple[SearchHit, ...]:
     """What both found, with the database's last bits. Fails where they differ by more."""
     assert {one.memory.id for one in theirs} == mine.keys()
     assert len(theirs) == len(mine)
@@ -220,7 +223,7 @@ def agreed(mine: Mapping[MemoryId, Found], theirs: Sequence[Found]) -> tuple[Fou
     return tuple(replace(seen[id_], memory=own.memory, edges=own.edges) for id_, own in mine.items())
 
 
-def placed(all_: Channels, search: Search, one: Found) -> None:
+def placed(all_: Channels, search: Search, one: SearchHit) -> None:
     """Fails where a found memory's places in the channels are not those among all in scope, or it tells other words."""
     assert one.words == all_.said[one.memory.id]
     near = [cosine(row, search) for row in all_.rows]
@@ -240,7 +243,7 @@ class PlainStore:
     def __init__(self, store: Store, world: World) -> None:
         self._store, self._world = store, world
 
-    async def look(
+    async def read_snapshot(
         self,
         reader: Reader,
         search: Search | None,
@@ -250,35 +253,35 @@ class PlainStore:
         thread: str | None = None,
         horizon: datetime | None = None,
         as_of: Revision | None = None,
-    ) -> Sight:
+    ) -> SearchSnapshot:
         """See `Store.look`. Fails where the real store sees anything else."""
-        theirs = await self._store.look(
+        theirs = await self._store.read_snapshot(
             reader, search, stable=stable, stable_limit=stable_limit, thread=thread, horizon=horizon, as_of=as_of
         )
         rev = self._world.rev if as_of is None else min(self._world.rev, as_of)
         rows = self._world.states[rev]
-        seen: tuple[Found, ...] = ()
+        seen: tuple[SearchHit, ...] = ()
         if search is not None:
             all_ = channels(in_scope(rows, reader, search), search)
-            seen = agreed(found(self._world, Revision(rev), all_, search), theirs.found)
-            assert (theirs.unheard, theirs.among) == (all_.unheard, len(all_.rows))
+            seen = agreed(found(self._world, Revision(rev), all_, search), theirs.hits)
+            assert (theirs.missing_terms, theirs.corpus_size) == (all_.unheard, len(all_.rows))
             assert frozenset(theirs.speakers) == all_.speakers
-            for one in theirs.found if search.explain else ():
+            for one in theirs.hits if search.explain else ():
                 placed(all_, search, one)
-        return Sight(
+        return SearchSnapshot(
             rev=Revision(rev),
-            found=seen,
-            unheard=theirs.unheard,
+            hits=seen,
+            missing_terms=theirs.missing_terms,
             speakers=theirs.speakers,
-            among=theirs.among,
+            corpus_size=theirs.corpus_size,
             stable=self._stable(rows, reader, stable, stable_limit),
             delta=self._delta(rows, reader, horizon, Revision(rev)) if thread and horizon else None,
         )
 
-    async def revision_at(self, scope: Scope, moment: datetime) -> Revision:
+    async def find_revision_at(self, scope: Scope, moment: datetime) -> Revision:
         return Revision(max((n for n, line in enumerate(self._world.lines, 1) if line.at <= moment), default=0))
 
-    async def track(self, scope: Scope, events: Sequence[OpsEvent]) -> None:
+    async def record_events(self, scope: Scope, events: Sequence[OpsEvent]) -> None:
         return None
 
     def _stable(

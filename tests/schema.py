@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from muniment.memory.stores.postgres.embedded import cluster_dir as place, server
+from muniment.memory.stores.postgres.embedded import cluster_dir, server
 from muniment.memory.stores.postgres.schema import migrate
 
 SNAPSHOT = Path(__file__).parents[1] / "migrations" / "schema.sql"
@@ -15,7 +15,7 @@ _NOISE = re.compile(r"^(--.*|\\.*|SET .*|SELECT pg_catalog.*)$", re.MULTILINE)
 
 def dump(dsn: str) -> str:
     """What the migrations of a database come to, without what differs from server to server."""
-    pg_dump = place.binaries(None, Path()) / "pg_dump"
+    pg_dump = cluster_dir.find_binaries(None, Path()) / "pg_dump"
     wanted = [str(pg_dump), "--schema-only", "--no-owner", "--schema=muniment", "--schema=jobs", f"--dbname={dsn}"]
     text = subprocess.run(wanted, check=True, capture_output=True, text=True).stdout
     body = re.sub(r"\n{3,}", "\n\n", _NOISE.sub("", text)).strip()
@@ -27,12 +27,12 @@ async def write() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         home.chmod(0o711)
-        dsn = await server.ensure(home, fsync=False)
+        dsn = await server.ensure_server(home, fsync=False)
         try:
-            await migrate.migrate(dsn)
+            await migrate.apply_migrations(dsn)
             SNAPSHOT.write_text(dump(dsn), encoding="utf-8")
         finally:
-            await server.stop(home)
+            await server.stop_server(home)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 
 from muniment.memory.client import Memory
 from muniment.memory.domain.memory import Memory as Record, Role
-from muniment.memory.domain.turn import Turn, Use
-from muniment.memory.rules.procedures import tool_calls as acts
+from muniment.memory.domain.turn import ToolUse, Turn
+from muniment.memory.rules.procedures import tool_calls
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, scope
 
@@ -87,10 +87,10 @@ def session(
             turns.append(Turn.make(session=thread, key=key, role=role, text=line[1], at=at, thread=thread))
             continue
         name, arguments, result, *reported = line
-        use = Use(
+        use = ToolUse(
             key=key, name=name, arguments=arguments, result=result, at=at, agent=agent, ok=next(iter(reported), None)
         )
-        turns.append(acts.turn(use, session=thread, thread=thread, redact=str))
+        turns.append(tool_calls.make_tool_turn(use, session=thread, thread=thread, redact=str))
     return turns
 
 

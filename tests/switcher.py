@@ -19,20 +19,20 @@ def say(stage: str) -> None:
 class Slow(HashEmbedder):
     """Takes its time for every text, and says so."""
 
-    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         say("sweep")
         await asyncio.sleep(0.002 * len(texts))
-        return await super().documents(texts)
+        return await super().embed_documents(texts)
 
 
 async def main(url: str, dimensions: int) -> None:
-    memory = bootstrap.memory(settings(url), embedder=Slow(dimensions))
-    async with memory.switch() as switch:
-        await switch.sweep()
+    memory = bootstrap.create_memory(settings(url), embedder=Slow(dimensions))
+    async with memory.switch_embedder() as switch:
+        await switch.embed_missing()
         say("cut")
-        await switch.cut_over()
+        await switch.activate_embedder()
         say("tidy")
-        await switch.tidy()
+        await switch.move_vectors()
     await memory.close()
     say("done")
 

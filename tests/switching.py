@@ -36,9 +36,9 @@ class Watched(HashEmbedder):
         super().__init__(dimensions)
         self.hook, self.texts = hook, 0
 
-    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         self.texts += len(texts)
-        found = await super().documents(texts)
+        found = await super().embed_documents(texts)
         if self.hook is not None:
             await self.hook()
         return found
@@ -108,7 +108,7 @@ def untidy(url: str) -> int:
 @asynccontextmanager
 async def unopened(url: str, embedder: HashEmbedder) -> AsyncIterator[Memory]:
     """An engine whose embedder need not be the database's."""
-    memory = bootstrap.memory(settings(url), embedder=embedder, clock=FixedClock(NOON))
+    memory = bootstrap.create_memory(settings(url), embedder=embedder, clock=FixedClock(NOON))
     try:
         yield memory
     finally:

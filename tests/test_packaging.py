@@ -30,9 +30,9 @@ assert muniment.load_settings({}).categories["goals"].rag_length == 20
 for package, suffix in (("config", ".yaml"), ("migrations", ".sql"), ("memory.stores.postgres.sql", ".sql")):
     folder = files(f"muniment.{package}")
     assert [one.name for one in folder.iterdir() if one.name.endswith(suffix) and one.read_bytes()], package
-from muniment.memory.prompts import prompt
+from muniment.memory.prompts import load_prompt
 from muniment.testing import ScriptedOpenAI
-assert prompt("extract").version.startswith("extract-") and ScriptedOpenAI().requests == []
+assert load_prompt("extract").version.startswith("extract-") and ScriptedOpenAI().requests == []
 (command,) = entry_points(group="console_scripts", name="muniment")
 assert callable(command.load())
 """

@@ -31,7 +31,7 @@ from psycopg.conninfo import make_conninfo
 
 from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.stores.postgres.embedded import server
@@ -140,12 +140,12 @@ class Walks:
 
 def _settings(url: str) -> Settings:
     """The default settings: the walk is that of the product as it is installed, with its own embedder and clock."""
-    return load({"MUNIMENT_DATABASE_URL": url, "MUNIMENT_EMBEDDER_FOLDER": str(CACHE), "HOME": "/nonexistent"})
+    return load_settings({"MUNIMENT_DATABASE_URL": url, "MUNIMENT_EMBEDDER_FOLDER": str(CACHE), "HOME": "/nonexistent"})
 
 
 async def _turn(url: str, walk: Walk) -> None:
     settings = _settings(url)
-    async with bootstrap.memory(settings) as memory:
+    async with bootstrap.create_memory(settings) as memory:
         graph = build(memory, None, settings).compile(checkpointer=InMemorySaver())
 
         async def say(text: str) -> None:
@@ -161,7 +161,7 @@ async def _turn(url: str, walk: Walk) -> None:
 async def _query(url: str, walk: Walk) -> None:
     """Of the space that `_turn` has filled."""
     settings = _settings(url)
-    async with bootstrap.memory(settings) as memory:
+    async with bootstrap.create_memory(settings) as memory:
         scope = Scope(owner=USER, tenant=settings.tenant, thread=THREAD)
         await memory.query(scope, "supervisor", Query(text=QUERY_BEFORE))
         with walk.counting():
@@ -184,7 +184,7 @@ def database() -> Iterator[str]:
     home = new_home()
     name = f"walk_{uuid.uuid4().hex}"
     try:
-        cluster = GIVEN or asyncio.run(server.ensure(home, fsync=False))
+        cluster = GIVEN or asyncio.run(server.ensure_server(home, fsync=False))
         with psycopg.connect(cluster, autocommit=True) as conn:
             conn.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
             try:

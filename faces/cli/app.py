@@ -11,66 +11,66 @@ import typer
 
 from muniment import __version__
 from muniment.faces.cli.commands import (
+    browse,
     chat,
     checkpoints,
     consent,
     consolidate,
-    database as serving,
+    database,
     embedder,
-    erase as erasing,
-    index as indexing,
-    list as reading,
-    query as asking,
-    remember as writing,
-    scrub as scrubbing,
+    erase,
+    index,
+    query,
+    remember,
+    scrub,
     stats,
-    transfer as moving,
-    work as working,
+    transfer,
+    work,
 )
 from muniment.faces.cli.output import screen
 from muniment.memory.errors import BadInput, MunimentError
 
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of whatever takes the output
+_OUTPUT_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of whatever takes the output
 
 app = typer.Typer(
     add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "chat": chat.chat,
-    "query": asking.query,
-    "why-not": asking.why_not,
-    "remember": writing.remember,
-    "list": reading.list_memories,
-    "show": reading.show,
-    "history": reading.history,
-    "pin": writing.pin,
-    "unpin": writing.unpin,
-    "forget": writing.forget,
-    "restore": writing.restore,
-    "erase": erasing.erase,
-    "scrub": scrubbing.scrub,
-    "import": moving.import_file,
-    "export": moving.export,
-    "consolidate": consolidate.consolidate,
-    "work": working.work,
-    "index": indexing.index,
-    "migrate": serving.migrate,
-    "status": serving.status,
-    "stop": serving.stop,
+    "chat": chat.run_chat,
+    "query": query.query_memory,
+    "why-not": query.explain_absence,
+    "remember": remember.remember_statement,
+    "list": browse.list_memories,
+    "show": browse.show_memory,
+    "history": browse.show_history,
+    "pin": remember.pin_memory,
+    "unpin": remember.unpin_memory,
+    "forget": remember.forget_memory,
+    "restore": remember.restore_memory,
+    "erase": erase.erase_user,
+    "scrub": scrub.scrub_files,
+    "import": transfer.import_file,
+    "export": transfer.export_file,
+    "consolidate": consolidate.run_consolidation,
+    "work": work.run_worker,
+    "index": index.build_indexes,
+    "migrate": database.migrate_database,
+    "status": database.show_status,
+    "stop": database.stop_database,
 }
 for name, command in COMMANDS.items():
     app.command(name)(command)
-app.add_typer(embedder.embedder, name="embedder")
-app.add_typer(consent.consent, name="consent")
-app.add_typer(stats.stats, name="stats")
-app.add_typer(checkpoints.checkpoints, name="checkpoints")
-stats.stats.command("checkpoints")(checkpoints.sizes)
+app.add_typer(embedder.app, name="embedder")
+app.add_typer(consent.app, name="consent")
+app.add_typer(stats.app, name="stats")
+app.add_typer(checkpoints.app, name="checkpoints")
+stats.app.command("checkpoints")(checkpoints.show_sizes)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
-        screen.say(f"muniment {__version__}")
+def _show_version(is_requested: bool) -> None:
+    if is_requested:
+        screen.print_line(f"muniment {__version__}")
         raise typer.Exit
 
 
@@ -78,7 +78,7 @@ def _version(wanted: bool) -> None:
 def muniment(
     context: typer.Context,
     version: Annotated[  # noqa: ARG001 - its callback has done all
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """The long-term memory of LangGraph agents: talk to it, ask it, change it.
@@ -90,41 +90,45 @@ def muniment(
     7 busy: another process is at it, try again later, 130 interrupted. Errors are one line on standard error; with --json one object {"error": …} on standard output.
     """
     if context.invoked_subcommand is None:
-        screen.say(context.get_help())
+        screen.print_line(context.get_help())
 
 
-def run(arguments: Sequence[str]) -> int:
+def run_command(arguments: Sequence[str]) -> int:
     """Run one command line and give its exit code; no error leaves it but a defect."""
-    before = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    as_json = "--json" in before
-    screen.prepare()
+    own_arguments = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    as_json = "--json" in own_arguments
+    screen.prepare_streams()
     code = 0
     try:
-        code = _run(arguments, as_json=as_json)
+        code = _invoke_app(arguments, as_json=as_json)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit):  # whoever read has read enough; typer turns some of it into an exit
-        screen.let_go()
+        screen.discard_stdout()
     except OSError as error:
-        if error.errno not in _FULL or error.filename is not None:
+        if error.errno not in _OUTPUT_ERRNOS or error.filename is not None:
             raise
-        screen.let_go()
-        return code or screen.fail(BadInput(f"standard output: cannot be written ({error.strerror})"), as_json=False)
+        screen.discard_stdout()
+        return code or screen.report_error(
+            BadInput(f"standard output: cannot be written ({error.strerror})"), as_json=False
+        )
     return code
 
 
-def _run(arguments: Sequence[str], *, as_json: bool) -> int:
+def _invoke_app(arguments: Sequence[str], *, as_json: bool) -> int:
     try:
         result: Any = app(args=list(arguments), prog_name="muniment", standalone_mode=False)
     except typer.TyperException as error:  # what was typed makes no command
-        return screen.fail(BadInput(_usage(error)), as_json=as_json)
+        return screen.report_error(BadInput(_format_usage_error(error)), as_json=as_json)
     except MunimentError as error:
-        return screen.fail(error, as_json=as_json)
+        return screen.report_error(error, as_json=as_json)
     except (KeyboardInterrupt, typer.Abort) as error:
-        return screen.exit_code(KeyboardInterrupt()) if isinstance(error, typer.Abort) else screen.exit_code(error)
+        return (
+            screen.get_exit_code(KeyboardInterrupt()) if isinstance(error, typer.Abort) else screen.get_exit_code(error)
+        )
     return result if isinstance(result, int) else 0
 
 
-def _usage(error: typer.TyperException) -> str:
+def _format_usage_error(error: typer.TyperException) -> str:
     """The message with the way to the command's help."""
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "muniment"

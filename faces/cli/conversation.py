@@ -11,9 +11,9 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.pregel import Pregel
 
 from muniment.graph.checkpointer import open_saver
-from muniment.graph.janitor import tidying
+from muniment.graph.janitor import run_janitor
 from muniment.graph.supervisor import build
-from muniment.graph.turn import settle, thread_key
+from muniment.graph.turn import finish_turn, make_thread_key
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
@@ -22,7 +22,7 @@ from muniment.memory.errors import StoreError
 from muniment.nodes.state import Input, State, Who
 
 
-class Talk:
+class ChatSession:
     """One thread of one user. `start` it, `say` what is typed, `close` it, all in the same event loop.
 
     While that loop runs, a worker does the background jobs, when a model is configured, and checkpoints are pruned."""
@@ -30,10 +30,10 @@ class Talk:
     def __init__(self, settings: Settings, scope: Scope) -> None:
         self.settings = settings
         self.scope = scope
-        self._who = Who(user=scope.owner, tenant=scope.tenant, thread=scope.thread)
-        key = thread_key(scope.space, scope.thread or "")
+        self._run_context = Who(user=scope.owner, tenant=scope.tenant, thread=scope.thread)
+        key = make_thread_key(scope.space, scope.thread or "")
         self._config = RunnableConfig(configurable={"thread_id": key})
-        self._open = AsyncExitStack()
+        self._exit_stack = AsyncExitStack()
         self._graph: Pregel[Any, Who, Any, Any]
         self._memory: Memory
 
@@ -41,50 +41,50 @@ class Talk:
         """Open everything and finish a turn that was cut short; that turn, if there was one.
 
         Raises BadConfig, StoreDown."""
-        memory = self._memory = await self._open.enter_async_context(bootstrap.memory(self.settings))
-        saver = await self._open.enter_async_context(
+        memory = self._memory = await self._exit_stack.enter_async_context(bootstrap.create_memory(self.settings))
+        saver = await self._exit_stack.enter_async_context(
             open_saver(
-                await bootstrap.threads_database(self.settings),
-                bootstrap.redactor(self.settings),
+                await bootstrap.ensure_checkpoint_database(self.settings),
+                bootstrap.make_redactor(self.settings),
                 self.settings.tenant,
             )
         )
-        model = bootstrap.chat_model(self.settings)
+        model = bootstrap.make_chat_model(self.settings)
         if model is not None:
-            self._open.push_async_callback(model.close)
+            self._exit_stack.push_async_callback(model.close)
             # What needs none is no matter of the minutes that a chat lasts.
-            await self._open.enter_async_context(bootstrap.working(self.settings, memory))
-        await self._open.enter_async_context(tidying(saver, self.settings))
+            await self._exit_stack.enter_async_context(bootstrap.run_worker(self.settings, memory))
+        await self._exit_stack.enter_async_context(run_janitor(saver, self.settings))
         self._graph = build(memory, model, self.settings).compile(checkpointer=saver)
-        if not await settle(self._graph, self._config, self._who):
+        if not await finish_turn(self._graph, self._config, self._run_context):
             return None
-        return _turn((await self._graph.aget_state(self._config)).values)
+        return _turn_to_json((await self._graph.aget_state(self._config)).values)
 
-    async def say(self, text: str, told: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
+    async def send_message(self, text: str, on_reply: Callable[[dict[str, Any]], None] | None = None) -> dict[str, Any]:
         """One turn: `reply, rev, header, context, writes`, and `warnings`, sentences on what did not work.
 
         `told` gets the turn as it is when the reply is there, before it is recorded."""
         # The checkpoints cannot start an embedded server that has ended; without memory they can do.
         with suppress(StoreError):
             await self._memory.open()
-        said, state = Input(messages=[HumanMessage(text)]), State()
+        graph_input, state = Input(messages=[HumanMessage(text)]), State()
         # Sync: what a crash interrupts is then in the checkpoint, and is finished at the next start.
         turn = self._graph.astream(
-            said, self._config, context=self._who, durability="sync", stream_mode=["values", "updates"]
+            graph_input, self._config, context=self._run_context, durability="sync", stream_mode=["values", "updates"]
         )
         async for event in turn:
             kind, part = cast("tuple[str, Any]", event)  # with several modes it is a pair, whatever the types say
             if kind == "values":
                 state = part
-            elif told is not None and (reply := (part.get("supervisor") or {}).get("messages")):
-                told(_turn(state | {"messages": reply}))
-        return _turn(state)
+            elif on_reply is not None and (reply := (part.get("supervisor") or {}).get("messages")):
+                on_reply(_turn_to_json(state | {"messages": reply}))
+        return _turn_to_json(state)
 
     async def close(self) -> None:
-        await self._open.aclose()
+        await self._exit_stack.aclose()
 
 
-def _turn(state: State | dict[str, Any]) -> dict[str, Any]:
+def _turn_to_json(state: State | dict[str, Any]) -> dict[str, Any]:
     lasting = [line.removeprefix("- ") for line in state.get("stable", "").splitlines()]
     last = state["messages"][-1] if state["messages"] else None
     return {

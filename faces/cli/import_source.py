@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from muniment.faces.cli.output import screen
-from muniment.memory import codec as wire
+from muniment.memory import codec
 from muniment.memory.errors import BadInput, MunimentError
 
 FIELDS = (
@@ -26,12 +26,12 @@ FIELDS = (
     "actor_id",
     "fact",
 )  # of a plain row
-_ROW = re.compile(r"row (\d+)")
-_SHOWN = 10
-_NAME = 40  # characters of a field's name that are shown
-_LINES = "each line is one object: `jq -c '.[]'` makes lines of a list, and conversations want --format locomo"
-_NOTHING = "nothing was imported: mend the file and give the same command again"
-_KINDS = {
+_ROW_NUMBER = re.compile(r"row (\d+)")
+_MAX_LISTED = 10
+_MAX_NAME_CHARS = 40  # characters of a field's name that are shown
+_LINES_HINT = "each line is one object: `jq -c '.[]'` makes lines of a list, and conversations want --format locomo"
+_RETRY_HINT = "nothing was imported: mend the file and give the same command again"
+_FILE_SIGNATURES = {
     b"\x1f\x8b": "compressed: unpack it first, as in `gunzip -c FILE | muniment … -`",
     b"\x28\xb5\x2f\xfd": "compressed: unpack it first, as in `zstd -dc FILE | muniment … -`",
     b"PK\x03\x04": "a ZIP archive: unpack it first",
@@ -40,19 +40,19 @@ _KINDS = {
 }
 
 
-class Source:
+class ImportSource:
     """Where the rows of a file stand, and how far its import is."""
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.name = "standard input" if file == "-" else file
-        self.unread: Counter[str] = Counter()  # fields that no row has
-        self._lines: list[int] = []  # of each row
-        self._whole = False  # an export: all of it is written at the end, or nothing
+        self.unknown_fields: Counter[str] = Counter()  # fields that no row has
+        self._line_numbers: list[int] = []  # of each row
+        self._is_export = False  # an export: all of it is written at the end, or nothing
         self._written = 0
 
     @contextmanager
-    def opened(self) -> Iterator[IO[bytes]]:
+    def open_file(self) -> Iterator[IO[bytes]]:
         """The file. Raises BadInput when it cannot be read."""
         if self.file == "-":
             yield sys.stdin.buffer
@@ -66,102 +66,106 @@ class Source:
                 raise BadInput(f"{self.name}: is a directory; a file is wanted")
             yield source
 
-    def content(self) -> Any:
+    def read_json(self) -> Any:
         """All of the file as one JSON value. Raises BadInput."""
-        with self.opened() as source:
+        with self.open_file() as source:
             raw = source.read()
         try:
-            return json.loads(self.text(raw))
+            return json.loads(self.decode_text(raw))
         except (ValueError, RecursionError) as error:
             way = "; for a file of lines give --format jsonl" if "Extra data" in str(error) else ""
-            raise BadInput(f"{self.name}: is no JSON ({_why(error)}){way}") from None
+            raise BadInput(f"{self.name}: is no JSON ({_explain_json_error(error)}){way}") from None
 
-    def text(self, raw: bytes) -> str:
+    def decode_text(self, raw: bytes) -> str:
         """All of the file as text. Raises BadInput."""
-        return _decoded(raw, self.name, first=True)
+        return _decode_bytes(raw, self.name, first=True)
 
-    def rows(self, source: IO[bytes]) -> Iterator[Mapping[str, Any]]:
+    def read_rows(self, source: IO[bytes]) -> Iterator[Mapping[str, Any]]:
         """The objects of a file of lines, one by one. Raises BadInput after the last."""
-        flaws: list[BadInput] = []
+        errors: list[BadInput] = []
         for number, line in enumerate(source, 1):
             if not line.strip():
                 continue
             try:
-                row = self._row(line, number)
+                row = self._parse_row(line, number)
             except BadInput as error:
-                flaws.append(error)
-                if number == 1 or len(flaws) > _SHOWN:  # this is no file of lines, and may be of any length
+                errors.append(error)
+                if number == 1 or len(errors) > _MAX_LISTED:  # this is no file of lines, and may be of any length
                     break
                 continue
-            self._note(row, number)
+            self._note_row(row, number)
             yield row
-        if flaws:
-            flaws[0].data["lines"] = [error.data["line"] for error in flaws]
-            raise flaws[0]
+        if errors:
+            errors[0].data["lines"] = [error.data["line"] for error in errors]
+            raise errors[0]
 
-    def _row(self, line: bytes, number: int) -> Mapping[str, Any]:
-        place, way = f"{self.name}, line {number}", f"; {_LINES}" if number == 1 else ""
+    def _parse_row(self, line: bytes, number: int) -> Mapping[str, Any]:
+        place, way = f"{self.name}, line {number}", f"; {_LINES_HINT}" if number == 1 else ""
         try:
-            row = json.loads(_decoded(line, place, first=number == 1))
+            row = json.loads(_decode_bytes(line, place, first=number == 1))
         except BadInput as error:
             raise BadInput(str(error), line=number) from None
         except (ValueError, RecursionError) as error:
-            raise BadInput(f"{place}: is no JSON ({_why(error)}){way}", line=number) from None
+            raise BadInput(f"{place}: is no JSON ({_explain_json_error(error)}){way}", line=number) from None
         if not isinstance(row, dict):
-            raise BadInput(f'{place}: {wire.shape(row)} given, an object like {{"text": …}} wanted{way}', line=number)
+            raise BadInput(
+                f'{place}: {codec.describe_shape(row)} given, an object like {{"text": …}} wanted{way}', line=number
+            )
         return row
 
-    def _note(self, row: Mapping[str, Any], number: int) -> None:
-        if not self._lines:
-            self._whole = row.get("type") == "space"
-        self._lines.append(number)
-        if not self._whole:
-            self.unread.update(name for name in row if name not in FIELDS and name != "type")
+    def _note_row(self, row: Mapping[str, Any], number: int) -> None:
+        if not self._line_numbers:
+            self._is_export = row.get("type") == "space"
+        self._line_numbers.append(number)
+        if not self._is_export:
+            self.unknown_fields.update(name for name in row if name not in FIELDS and name != "type")
 
-    def moving(self, move: Callable[[int], None]) -> Callable[[int], None]:
+    def count_written(self, on_progress: Callable[[int], None]) -> Callable[[int], None]:
         """`move`, with what is written noted here."""
 
-        def tell(count: int) -> None:
-            self._written += 0 if self._whole else count
-            move(count)
+        def advance(count: int) -> None:
+            self._written += 0 if self._is_export else count
+            on_progress(count)
 
-        return tell
+        return advance
 
-    def idle(self, count: int) -> str:
+    def describe_unused_lines(self, count: int) -> str:
         """That fewer memories came of the lines than there are, in one line; else nothing."""
-        lines = 0 if self._whole else len(self._lines)
+        lines = 0 if self._is_export else len(self._line_numbers)
         if count >= lines:
             return ""
         some = f"{lines - count:,} of {lines:,} lines" if lines > 1 else "the line"
         return f"{some} added nothing: memory knows already what is said, or something later about it"
 
-    def not_read(self) -> str:
+    def describe_unknown_fields(self) -> str:
         """What the rows had and no memory has, in one line."""
-        names = ", ".join(f"{screen.one_line(name)[:_NAME]!r}" for name in list(self.unread)[:_SHOWN])
-        more = " …" if len(self.unread) > _SHOWN else ""
+        names = ", ".join(
+            f"{screen.join_lines(name)[:_MAX_NAME_CHARS]!r}" for name in list(self.unknown_fields)[:_MAX_LISTED]
+        )
+        more = " …" if len(self.unknown_fields) > _MAX_LISTED else ""
         return f"not read: {names}{more}; the fields of a line are {', '.join(FIELDS)}"
 
-    def told(self, error: MunimentError) -> MunimentError:
+    def add_line_numbers(self, error: MunimentError) -> MunimentError:
         """The error, by lines: the engine counts rows."""
         error.data["written"] = self._written
         if not isinstance(error, BadInput):
             return error
         said, data = str(error), dict(error.data)
-        if match := _ROW.match(said):
+        if match := _ROW_NUMBER.match(said):
             data.pop("row", None)
-            data["lines"] = [self._lines[row - 1] for row in data.pop("rows", [])]
-            data["line"] = self._lines[int(match[1]) - 1]
+            data["lines"] = [self._line_numbers[row - 1] for row in data.pop("rows", [])]
+            data["line"] = self._line_numbers[int(match[1]) - 1]
             said = f"{self.name}, line {data['line']}{said[match.end() :]}"
-        nothing = f"; {_NOTHING}" if "line" in data else ""
-        return type(error)(f"{said}{_besides(data.get('lines', ()))}{nothing}", **data)
+        nothing = f"; {_RETRY_HINT}" if "line" in data else ""
+        return type(error)(f"{said}{_list_other_lines(data.get('lines', ()))}{nothing}", **data)
 
-    def malformed(self, error: BadInput) -> BadInput:
+    def add_file_name(self, error: BadInput) -> BadInput:
         """What is wrong with the content, as something wrong with the file."""
-        return BadInput(f"{self.name}, {error}; {_NOTHING}", **error.data)
+        return BadInput(f"{self.name}, {error}; {_RETRY_HINT}", **error.data)
 
-    def state(self) -> str:
+    def describe_progress(self) -> str:
         """What is in memory after an end in the middle, and how to go on."""
-        if self._whole:
+        if self._is_export:
             return "of an export all is imported or nothing; give the same command again"
         if self._written:
             some = f"at least {self._written:,} of its memories are"
@@ -169,18 +173,20 @@ class Source:
         return "it was only just begun; give the same command again, which adds nothing twice"
 
 
-def _besides(lines: list[int]) -> str:
+def _list_other_lines(lines: list[int]) -> str:
     """What else is to be mended before the next try."""
     others = lines[1:]
     if not others:
         return ""
-    named = ", ".join(map(str, others[:_SHOWN])) + (" …" if len(others) > _SHOWN else "")
-    return f"; line {named} is not right either" if len(others) == 1 else f"; lines {named} are not right either"
+    numbers = ", ".join(map(str, others[:_MAX_LISTED])) + (" …" if len(others) > _MAX_LISTED else "")
+    return f"; line {numbers} is not right either" if len(others) == 1 else f"; lines {numbers} are not right either"
 
 
-def _decoded(raw: bytes, place: str, *, first: bool) -> str:
+def _decode_bytes(raw: bytes, place: str, *, first: bool) -> str:
     """The text of what was read. Raises BadInput with the way out."""
-    if first and (kind := next((said for start, said in _KINDS.items() if raw.startswith(start)), None)):
+    if first and (
+        kind := next((description for start, description in _FILE_SIGNATURES.items() if raw.startswith(start)), None)
+    ):
         raise BadInput(f"{place}: is {kind}")
     try:
         return raw.decode("utf-8-sig" if first else "utf-8")
@@ -188,9 +194,9 @@ def _decoded(raw: bytes, place: str, *, first: bool) -> str:
         raise BadInput(f"{place}: is not UTF-8; convert it, for example with `iconv -f LATIN1 -t UTF-8 FILE`") from None
 
 
-def _why(error: Exception) -> str:
+def _explain_json_error(error: Exception) -> str:
     """What is wrong with the JSON, without a word of it."""
     if isinstance(error, json.JSONDecodeError):
         line = f"line {error.lineno}, " if error.lineno > 1 else ""
-        return screen.one_line(f"{error.msg}, {line}column {error.colno}")
+        return screen.join_lines(f"{error.msg}, {line}column {error.colno}")
     return "it is nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"

@@ -10,10 +10,10 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 T = TypeVar("T")
-_LET_GO_SECONDS = 10.0
+_STOP_SECONDS = 10.0
 
 
-class Loop:
+class LoopThread:
     """A loop in a thread of its own: what was begun in it goes on between two calls of `run`."""
 
     def __init__(self) -> None:
@@ -26,30 +26,30 @@ class Loop:
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of the work. Ctrl-C cancels it, waits until it has let go, and is raised."""
-        begun: list[asyncio.Task[T]] = []
+        tasks: list[asyncio.Task[T]] = []
         ended = threading.Event()
 
         def begin() -> None:
-            begun.append(self._loop.create_task(work))
-            begun[0].add_done_callback(lambda _: ended.set())
+            tasks.append(self._loop.create_task(work))
+            tasks[0].add_done_callback(lambda _: ended.set())
 
         self._loop.call_soon_threadsafe(begin)
         try:
             ended.wait()
         except KeyboardInterrupt:
-            self._loop.call_soon_threadsafe(lambda: begun[0].cancel())  # noqa: PLW0108 - it may not be there yet
-            ended.wait(_LET_GO_SECONDS)
+            self._loop.call_soon_threadsafe(lambda: tasks[0].cancel())  # noqa: PLW0108 - it may not be there yet
+            ended.wait(_STOP_SECONDS)
             raise
-        return begun[0].result()
+        return tasks[0].result()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         leaving = asyncio.run_coroutine_threadsafe(_cancel_all(), self._loop)
         with contextlib.suppress(TimeoutError):  # a thread that does not end is left behind; the process ends anyway
-            leaving.result(_LET_GO_SECONDS)
+            leaving.result(_STOP_SECONDS)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(_LET_GO_SECONDS)
+        self._thread.join(_STOP_SECONDS)
         if not self._thread.is_alive():
             self._loop.close()
 

@@ -8,14 +8,14 @@ from typing import Annotated, Any
 
 import typer
 
-from muniment.memory import codec as wire
+from muniment.memory import codec
 from muniment.memory.codec import FILTER_KINDS
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadInput
 
-NAME_LIMIT = 200
+MAX_NAME_CHARS = 200
 
 User = Annotated[str, typer.Option("--user", "-u", metavar="NAME", help="Whose memory. Nobody sees another's.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, errors too; the exit code stays the same.")]
@@ -53,66 +53,68 @@ AsOf = Annotated[
     ),
 ]
 
-ME = "me"
+DEFAULT_USER = "me"
 
 
-def name(value: str, what: str) -> str:
+def check_name(value: str, option: str) -> str:
     """A user's or thread's name as typed. Raises BadInput: a name is never mended, since two would become one."""
     if not value.strip():
-        raise BadInput(f"{what}: is empty; give a name")
-    if len(value) > NAME_LIMIT:
-        raise BadInput(f"{what}: has {len(value):,} characters; at most {NAME_LIMIT} are allowed")
+        raise BadInput(f"{option}: is empty; give a name")
+    if len(value) > MAX_NAME_CHARS:
+        raise BadInput(f"{option}: has {len(value):,} characters; at most {MAX_NAME_CHARS} are allowed")
     if any(not char.isprintable() for char in value):
-        raise BadInput(f"{what}: has a character that cannot be shown; use letters, digits and spaces")
+        raise BadInput(f"{option}: has a character that cannot be shown; use letters, digits and spaces")
     return value
 
 
-def words(value: str, what: str) -> str:
+def check_text(value: str, option: str) -> str:
     """A text as typed, with U+FFFD for bytes that were not UTF-8. Raises BadInput when it is empty."""
     if not value.strip():
-        raise BadInput(f"{what}: is empty")
+        raise BadInput(f"{option}: is empty")
     return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def listed(typed: Sequence[str] | None, what: str) -> tuple[str, ...]:
+def split_list(values: Sequence[str] | None, option: str) -> tuple[str, ...]:
     """`a,b` as ("a", "b"), however often it is typed; None and nothing between commas are nothing. Raises BadInput where nothing
     else is typed: whoever wants only some does not want all."""
-    found = tuple(part.strip() for value in typed or () for part in value.split(",") if part.strip())
-    if typed and not found:
-        raise BadInput(f"{what}: is empty; name some, or leave it out")
-    return found
+    parts = tuple(part.strip() for value in values or () for part in value.split(",") if part.strip())
+    if values and not parts:
+        raise BadInput(f"{option}: is empty; name some, or leave it out")
+    return parts
 
 
-def known_agent(settings: Settings, agent: str) -> None:
+def check_agent(settings: Settings, agent: str) -> None:
     """Raises BadInput for an agent without an allowlist."""
     if agent not in settings.allowlists:
-        known = ", ".join(sorted(settings.allowlists))
-        raise BadInput(f"--agent: unknown agent {agent!r}; allowed: {known}", agent=agent)
+        agents = ", ".join(sorted(settings.allowlists))
+        raise BadInput(f"--agent: unknown agent {agent!r}; allowed: {agents}", agent=agent)
 
 
-def request(settings: Settings, text: str, what: str, more: Mapping[str, Any], narrowed: Sequence[str] | None) -> Query:
+def build_query(
+    settings: Settings, text: str, option: str, arguments: Mapping[str, Any], filter_pairs: Sequence[str] | None
+) -> Query:
     """A query as typed: its text, the other fields of `memory.query`, and its filters. Raises BadInput."""
     recall = settings.recall
-    return wire.query(
-        {"query": words(text, what), "filters": filters(narrowed or ()), **more},
+    return codec.parse_query(
+        {"query": check_text(text, option), "filters": parse_filters(filter_pairs or ()), **arguments},
         Query(text="", top_k=recall.top_k, budget_tokens=recall.budget_tokens),
     )
 
 
-def filters(pairs: Sequence[str]) -> dict[str, Any]:
+def parse_filters(pairs: Sequence[str]) -> dict[str, Any]:
     """`name=value` pairs as JSON has them: numbers, and true or false, where the filter is one. Raises BadInput."""
-    found: dict[str, Any] = {}
+    parsed: dict[str, Any] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or key not in FILTER_KINDS:
             raise BadInput(f"--filter: {pair!r} given, NAME=VALUE wanted; names: {', '.join(FILTER_KINDS)}")
-        if key in found:
+        if key in parsed:
             raise BadInput(f"--filter: {key} is given twice, and a memory has one")
-        found[key] = _typed(key, value)
-    return found
+        parsed[key] = _parse_filter_value(key, value)
+    return parsed
 
 
-def _typed(key: str, value: str) -> Any:
+def _parse_filter_value(key: str, value: str) -> Any:
     kind = FILTER_KINDS[key]
     if kind is bool:
         if value not in ("true", "false"):
@@ -126,6 +128,6 @@ def _typed(key: str, value: str) -> Any:
     return value
 
 
-def as_of(value: str | None) -> Revision | datetime | None:
+def parse_as_of(value: str | None) -> Revision | datetime | None:
     """What `--as-of` names. Raises BadInput."""
-    return None if value is None else wire.as_of(value)
+    return None if value is None else codec.parse_as_of(value)

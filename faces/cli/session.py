@@ -13,7 +13,7 @@ from muniment.faces.cli.output import screen
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import STATES
-from muniment.memory.domain.query import Listing
+from muniment.memory.domain.query import ListRequest
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, NotFound
 
@@ -21,71 +21,72 @@ if TYPE_CHECKING:
     from muniment.memory.client import Memory
 
 T = TypeVar("T")
-SHORTEST_ID = 4
+MIN_ID_CHARS = 4
 _UUID_LENGTH = 36
-_NAMED = 10
+_MAX_LISTED = 10
 
 
-def run(work: Coroutine[Any, Any, T]) -> T:
+def run_async(work: Coroutine[Any, Any, T]) -> T:
     """Run to the end in a loop of its own."""
     with asyncio.Runner() as runner:
         return runner.run(work)
 
 
-def scope_of(settings: Settings, user: str, thread: str | None = None) -> Scope:
+def make_scope(settings: Settings, user: str, thread: str | None = None) -> Scope:
     """The scope of the person at the command line. Raises BadInput for a name that cannot be one."""
-    owner = options.name(user, "--user")
+    owner = options.check_name(user, "--user")
     return Scope(tenant=settings.tenant, owner=owner, actor=owner, thread=thread)
 
 
 @asynccontextmanager
-async def opened(settings: Settings, *, quiet: bool) -> AsyncIterator[Memory]:
+async def open_memory(settings: Settings, *, quiet: bool) -> AsyncIterator[Memory]:
     """The memory of these settings, open; a first start of the embedded server is announced."""
-    memory = engine(settings)
+    memory = create_memory(settings)
     try:
-        await start(memory, settings, quiet=quiet)
+        await start_memory(memory, settings, quiet=quiet)
         yield memory
     finally:
         await memory.close()
 
 
-def engine(settings: Settings) -> Memory:
+def create_memory(settings: Settings) -> Memory:
     """The memory of these settings, not open yet."""
     # The bootstrap brings the database's driver and the embedder's libraries: nothing for `--help` to wait for.
     from muniment.memory import bootstrap  # noqa: PLC0415
 
-    return bootstrap.memory(settings)
+    return bootstrap.create_memory(settings)
 
 
-async def start(memory: Memory, settings: Settings, *, quiet: bool) -> None:
+async def start_memory(memory: Memory, settings: Settings, *, quiet: bool) -> None:
     """Open the memory, saying so where somebody waits for a server to start."""
-    what = "opening the database…" if settings.database_url else "starting the database…"
-    with screen.waiting(what, quiet=quiet):
+    description = "opening the database…" if settings.database_url else "starting the database…"
+    with screen.show_spinner(description, quiet=quiet):
         await memory.open()
 
 
-async def find(memory: Memory, scope: Scope, typed: str) -> MemoryId:
+async def find_memory_id(memory: Memory, scope: Scope, prefix: str) -> MemoryId:
     """The id of the one memory that begins so. Raises BadInput (too short, no id, several) and NotFound."""
-    wanted = typed.strip().lower()
-    if len(wanted) == _UUID_LENGTH:
-        return MemoryId(_uuid(wanted))
-    if len(wanted) < SHORTEST_ID or len(wanted) > _UUID_LENGTH or set(wanted) - set("0123456789abcdef-"):
-        raise BadInput(f"{screen.one_line(typed)!r} is no id: give the {SHORTEST_ID} or more characters that `muniment list` "
+    normalized = prefix.strip().lower()
+    if len(normalized) == _UUID_LENGTH:
+        return MemoryId(_parse_uuid(normalized))
+    if len(normalized) < MIN_ID_CHARS or len(normalized) > _UUID_LENGTH or set(normalized) - set("0123456789abcdef-"):
+        raise BadInput(f"{screen.join_lines(prefix)!r} is no id: give the {MIN_ID_CHARS} or more characters that `muniment list` "
                        "shows")  # fmt: skip
-    page = await memory.page(scope, Listing(states=STATES, beginning=wanted, limit=_NAMED + 1))
-    found = [one.id for one in page.memories]
-    if not found:
-        raise NotFound(f"no memory of {scope.owner!r} has an id that begins with {wanted}", id=wanted)
-    if len(found) > 1:
-        several = sorted(map(str, found))
+    page = await memory.page(scope, ListRequest(states=STATES, beginning=normalized, limit=_MAX_LISTED + 1))
+    ids = [one.id for one in page.memories]
+    if not ids:
+        raise NotFound(f"no memory of {scope.owner!r} has an id that begins with {normalized}", id=normalized)
+    if len(ids) > 1:
+        several = sorted(map(str, ids))
         raise BadInput(
-            f"{wanted} is ambiguous: {', '.join(several[:_NAMED])}{' …' if page.total > _NAMED else ''}", ids=several
+            f"{normalized} is ambiguous: {', '.join(several[:_MAX_LISTED])}{' …' if page.total > _MAX_LISTED else ''}",
+            ids=several,
         )
-    return found[0]
+    return ids[0]
 
 
-def _uuid(text: str) -> UUID:
+def _parse_uuid(text: str) -> UUID:
     try:
         return UUID(text)
     except ValueError:
-        raise BadInput(f"{screen.one_line(text)!r} is no id; `muniment list` shows the ids") from None
+        raise BadInput(f"{screen.join_lines(text)!r} is no id; `muniment list` shows the ids") from None

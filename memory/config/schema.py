@@ -19,13 +19,13 @@ WholeDays: TypeAlias = Annotated[int, Field(ge=1, le=_DAYS)]
 Texts: TypeAlias = Annotated[tuple[str, ...], Field(strict=False)]  # YAML has lists, frozen models have tuples
 
 
-class Part(BaseModel):
+class SettingsPart(BaseModel):
     """A part of the settings: frozen, and an unknown key or a value of another type is an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class Category(Part):
+class Category(SettingsPart):
     """A category: `all` = always in context, `rag` = retrieved, at most `rag_length` items."""
 
     label: Annotated[str, Field(min_length=1)]
@@ -33,7 +33,7 @@ class Category(Part):
     rag_length: Count | None = None
 
 
-class Limits(Part):
+class Limits(SettingsPart):
     """What is refused (`turn_chars`, `top_k`) or cut (`query_chars`, `profile_items`), in characters and items."""
 
     turn_chars: Count
@@ -43,7 +43,7 @@ class Limits(Part):
     profile_items: Count
 
 
-class Recall(Part):
+class RecallSettings(SettingsPart):
     """How a query is answered: budgets in tokens of the rendered payload, similarities and weights in [0, 1]."""
 
     top_k: Count
@@ -83,14 +83,14 @@ class Recall(Part):
     strange_penalty: Share
 
 
-class DeltaHeader(Part):
+class DeltaHeader(SettingsPart):
     """The delta header: at most `bullets` changes, and how far back a thread that never looked sees."""
 
     bullets: Annotated[int, Field(ge=0, le=3)]
     lookback_hours: Annotated[float, Field(ge=0, le=24 * _DAYS)]
 
 
-class Writing(Part):
+class WritingSettings(SettingsPart):
     """How a statement is merged: neighbours looked at, attempts after a `Conflict`, days until a soft delete is final, and
     how many memories one turn, and one user in a day (UTC), may make or change."""
 
@@ -104,7 +104,7 @@ class Writing(Part):
     soft_delete_days: Annotated[int, Field(ge=0, le=_DAYS)]
 
 
-class Profile(Part):
+class EmbedderProfile(SettingsPart):
     """What a cosine of one embedding model means: the bands' lower edges, and what counts as 0 and 1 in ranking."""
 
     auto: Share
@@ -115,7 +115,7 @@ class Profile(Part):
     scripts: Annotated[tuple[Literal["latin", "cjk"], ...], Field(strict=False, min_length=1)]
 
 
-class Redact(Part):
+class RedactionSettings(SettingsPart):
     """What leaves a text besides secrets (`patterns` are regular expressions), and what is not taken in at all: turns with
     such a tag, of such a path (shell patterns), of such a project."""
 
@@ -127,7 +127,7 @@ class Redact(Part):
     deny_projects: Texts
 
 
-class ModelLimits(Part):
+class ModelLimits(SettingsPart):
     """How long and how often a model is asked."""
 
     timeout_seconds: Positive
@@ -137,21 +137,21 @@ class ModelLimits(Part):
     handoffs: Annotated[int, Field(ge=0)]
 
 
-class ConsentRules(Part):
+class ConsentRules(SettingsPart):
     """Days a request for consent waits, and the signals after which a benign field changes without one."""
 
     days: Days
     signals: Count
 
 
-class Price(Part):
+class Price(SettingsPart):
     """What a model costs, in the configured currency per million tokens."""
 
     input: Annotated[float, Field(ge=0, le=1_000_000)]
     output: Annotated[float, Field(ge=0, le=1_000_000)]
 
 
-class Spending(Part):
+class Spending(SettingsPart):
     """A tenant's budget of a day (UTC), None for no limit, and the prices by model; with money a limit, each model needs one."""
 
     daily_tokens: Annotated[int, Field(ge=1, le=10**15)] | None
@@ -160,7 +160,7 @@ class Spending(Part):
     prices: dict[str, Price]
 
 
-class Episodes(Part):
+class Episodes(SettingsPart):
     """When an episode is captured: turns and minutes since the last one, how many a day, hours in which two are merged."""
 
     cooldown_turns: Annotated[int, Field(ge=0)]
@@ -169,7 +169,7 @@ class Episodes(Part):
     merge_hours: Annotated[float, Field(ge=0, le=24 * _DAYS)]
 
 
-class Insights(Part):
+class Insights(SettingsPart):
     """How insights are made: hours between two looks, and the most memories and characters that one looks at."""
 
     every_hours: Hours
@@ -178,7 +178,7 @@ class Insights(Part):
     snippet_chars: Count
 
 
-class Consolidation(Part):
+class Consolidation(SettingsPart):
     """The nightly look at pairs of memories: hours between two looks at a space, pairs of a user and day, of a prompt and of
     a survey; the memories that it starts from (hours since a change, importance, share of the most retrieved), the days after
     which a memory is no partner any more, and in which no pair is checked twice; whether prompts go to a batch endpoint, what
@@ -200,7 +200,7 @@ class Consolidation(Part):
     batch_days: Days
 
 
-class Forgetting(Part):
+class Forgetting(SettingsPart):
     """What is forgotten by itself: untouched for so many days, not pinned, and of less importance than this, which counts
     one less for every `fade_days` untouched, but for the highest; `categories` have days of their own, null for never. What
     belongs to a scope that has days of its own goes after these, whatever its importance; of several, after the fewest:
@@ -214,7 +214,7 @@ class Forgetting(Part):
     scopes: dict[str, Count | None]
 
 
-class Ledger(Part):
+class Ledger(SettingsPart):
     """How long what was said is kept word for word, in days, how often it is cleaned, and how long operational events are."""
 
     retention_days: Count
@@ -223,7 +223,7 @@ class Ledger(Part):
     events_days: Count
 
 
-class Checkpoints(Part):
+class Checkpoints(SettingsPart):
     """How the supervisor's messages are saved with LangGraph's checkpoints, and what stays of these: so many of the newest of
     each namespace of a thread, and threads that somebody has touched within so many days, null for all."""
 
@@ -232,7 +232,7 @@ class Checkpoints(Part):
     ttl_days: Days | None
 
 
-class Procedures(Part):
+class Procedures(SettingsPart):
     """Learned procedures: the most characters and steps of one, failures before a success that make a path worth keeping, and
     seconds without more work after which it is looked for."""
 
@@ -242,13 +242,13 @@ class Procedures(Part):
     wait_seconds: Seconds
 
 
-class Database(Part):
+class Database(SettingsPart):
     """How long a connection waits for a sign of the other end, in seconds, before it counts as lost."""
 
     silent_seconds: Annotated[int, Field(ge=2, le=3600)]
 
 
-class Jobs(Part):
+class Jobs(SettingsPart):
     """How the worker works: jobs at once, and seconds without a heartbeat after which a job's worker counts as dead."""
 
     concurrency: Count

@@ -23,6 +23,7 @@ from muniment.memory.config.schema import (
     Consolidation,
     Database,
     DeltaHeader,
+    EmbedderProfile,
     Episodes,
     Forgetting,
     Insights,
@@ -30,16 +31,24 @@ from muniment.memory.config.schema import (
     Ledger,
     Limits,
     ModelLimits,
-    Part,
     Procedures,
-    Profile,
-    Recall,
-    Redact,
+    RecallSettings,
+    RedactionSettings,
+    SettingsPart,
     Spending,
     Texts,
-    Writing,
+    WritingSettings,
 )
-from muniment.memory.config.yaml_file import KeyPath, YamlFile, meant, parse, read_file, refusal, shape, shown
+from muniment.memory.config.yaml_file import (
+    KeyPath,
+    YamlFile,
+    build_refusal,
+    describe_shape,
+    format_key,
+    parse_yaml,
+    read_file,
+    suggest_name,
+)
 from muniment.memory.domain.scope import OwnerType
 from muniment.memory.errors import BadConfig
 
@@ -50,20 +59,20 @@ _DSN = "a postgresql:// URL or a key=value DSN"
 _SLUG = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def embedder_setting(model: str) -> str:
+def format_embedder_setting(model: str) -> str:
     """What MUNIMENT_EMBEDDER has to be for the embedder that a database knows by its model's name."""
     return model if model in (DEFAULT_EMBEDDER, HASH_EMBEDDER) else OPENAI + model
 
 
-class _Sections(Part):
+class _Sections(SettingsPart):
     """What the settings have as the files say it."""
 
     limits: Limits
-    recall: Recall
+    recall: RecallSettings
     delta: DeltaHeader
-    write: Writing
-    embedders: dict[str, Profile]
-    redact: Redact
+    write: WritingSettings
+    embedders: dict[str, EmbedderProfile]
+    redact: RedactionSettings
     model: ModelLimits
     consent: ConsentRules
     spend: Spending
@@ -93,42 +102,43 @@ class Settings(_Sections):
     embedder_folder: Path
     tenant: str = "default"
 
-    def profile(self, name: str) -> Profile:
+    def find_profile(self, name: str) -> EmbedderProfile:
         """The similarity profile of the embedder of this name, or the one called `default`."""
         return self.embedders.get(name) or self.embedders["default"]
 
 
-def load(environ: Mapping[str, str] | None = None) -> Settings:
+def load_settings(environ: Mapping[str, str] | None = None) -> Settings:
     """The settings of this process; `environ` replaces `os.environ`.
 
     Raises `BadConfig` with one line: the file, the line and the key, or the environment variable, and what is allowed."""
     env = _Environment(os.environ if environ is None else environ)
-    default = parse("memory.yaml (default)", (files("muniment.config") / "memory.yaml").read_bytes())
-    named = env.path("MUNIMENT_CONFIG")
-    source = _Source(default, parse(str(named), read_file(named)) if named else None)
+    default = parse_yaml("memory.yaml (default)", (files("muniment.config") / "memory.yaml").read_bytes())
+    named = env.read_path("MUNIMENT_CONFIG")
+    source = _Source(default, parse_yaml(str(named), read_file(named)) if named else None)
     try:
-        content = _Content.model_validate(_without_retired(source))
+        content = _FileContent.model_validate(_drop_retired(source))
     except ValidationError as error:
-        _refuse(source, error)
-    categories, allowlists = _categories(source, content), _allowlists(source, content)
-    for check in (_recall, _embedders, _redact, _forgetting):
+        _raise_refusal(source, error)
+    categories, allowlists = _read_categories(source, content), _read_allowlists(source, content)
+    for check in (_check_recall, _check_embedders, _check_redaction, _check_forgetting):
         check(source, content)
-    model = env.text("MUNIMENT_MODEL")
-    _spend(source, content, model)
+    model = env.read_text("MUNIMENT_MODEL")
+    _check_spending(source, content, model)
     return Settings(
         **{name: getattr(content, name) for name in _Sections.model_fields},
         categories=categories,
         allowlists=allowlists,
-        home=env.path("MUNIMENT_HOME") or Path(platformdirs.user_data_dir("muniment")),
-        database_url=env.secret("MUNIMENT_DATABASE_URL", _is_dsn, _DSN),
-        checkpoints_url=env.secret("MUNIMENT_CHECKPOINTS_URL", _is_dsn, _DSN),
+        home=env.read_path("MUNIMENT_HOME") or Path(platformdirs.user_data_dir("muniment")),
+        database_url=env.read_secret("MUNIMENT_DATABASE_URL", _is_dsn, _DSN),
+        checkpoints_url=env.read_secret("MUNIMENT_CHECKPOINTS_URL", _is_dsn, _DSN),
         chat_model=model,
-        api_key=env.secret("OPENAI_API_KEY", _is_one_word, "one word without spaces"),
-        base_url=env.text("OPENAI_BASE_URL", _is_url, "an http:// or https:// URL"),
-        embedder=env.text("MUNIMENT_EMBEDDER", is_embedder, "a model's name, or openai:NAME") or DEFAULT_EMBEDDER,
-        embedder_folder=env.path("MUNIMENT_EMBEDDER_FOLDER")
+        api_key=env.read_secret("OPENAI_API_KEY", _is_one_word, "one word without spaces"),
+        base_url=env.read_text("OPENAI_BASE_URL", _is_url, "an http:// or https:// URL"),
+        embedder=env.read_text("MUNIMENT_EMBEDDER", is_embedder_name, "a model's name, or openai:NAME")
+        or DEFAULT_EMBEDDER,
+        embedder_folder=env.read_path("MUNIMENT_EMBEDDER_FOLDER")
         or Path(platformdirs.user_cache_dir("muniment")) / "models" / DEFAULT_EMBEDDER,
-        tenant=env.text("MUNIMENT_TENANT") or "default",
+        tenant=env.read_text("MUNIMENT_TENANT") or "default",
     )
 
 
@@ -139,7 +149,7 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
 class _Environment:
     values: Mapping[str, str]
 
-    def text(self, name: str, valid: Callable[[str], bool] = bool, allowed: str = "UTF-8 text") -> str | None:
+    def read_text(self, name: str, valid: Callable[[str], bool] = bool, allowed: str = "UTF-8 text") -> str | None:
         """The trimmed value; an empty variable counts as not set."""
         value = self.values.get(name, "").strip()
         if not value:
@@ -147,15 +157,15 @@ class _Environment:
         if any("\ud800" <= char <= "\udfff" for char in value):
             raise BadConfig(f"environment: {name} is not UTF-8", key=name)
         if not valid(value):
-            raise BadConfig(f"environment: {name} is {shape(value)}; allowed: {allowed}", key=name)
+            raise BadConfig(f"environment: {name} is {describe_shape(value)}; allowed: {allowed}", key=name)
         return value
 
-    def secret(self, name: str, valid: Callable[[str], bool], allowed: str) -> SecretStr | None:
-        value = self.text(name, valid, allowed)
+    def read_secret(self, name: str, valid: Callable[[str], bool], allowed: str) -> SecretStr | None:
+        value = self.read_text(name, valid, allowed)
         return SecretStr(value) if value else None
 
-    def path(self, name: str) -> Path | None:
-        value = self.text(name)
+    def read_path(self, name: str) -> Path | None:
+        value = self.read_text(name)
         try:
             return Path(value).expanduser().absolute() if value else None
         except RuntimeError as error:  # what pathlib raises when `~` has no home
@@ -176,7 +186,7 @@ def _is_url(value: str) -> bool:
     return value.startswith(("http://", "https://")) and _is_one_word(value)
 
 
-def is_embedder(value: str) -> bool:
+def is_embedder_name(value: str) -> bool:
     """Whether this may be the name of an embedder: whether there is one, its maker knows."""
     return _is_one_word(value) and value.partition(":")[0] != "" and value != OPENAI
 
@@ -193,20 +203,20 @@ class _Source:
 
     @property
     def tree(self) -> dict[str, Any]:
-        return _merged(self.default.tree, self.user.tree) if self.user else self.default.tree
+        return _merge_trees(self.default.tree, self.user.tree) if self.user else self.default.tree
 
-    def wrote(self, path: KeyPath) -> bool:
+    def has_key(self, path: KeyPath) -> bool:
         return path in (self.user or self.default).lines
 
-    def bad(self, path: KeyPath, problem: str) -> BadConfig:
+    def build_error(self, path: KeyPath, problem: str) -> BadConfig:
         file = self.user or self.default
         known = next((path[:size] for size in range(len(path), 0, -1) if path[:size] in file.lines), ())
-        return refusal(file.name, file.lines.get(known, 1), path, problem)
+        return build_refusal(file.name, file.lines.get(known, 1), path, problem)
 
 
-def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
+def _merge_trees(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     """`over` wins key by key; a list replaces a list."""
-    both = {key: _merged(base[key], over[key]) for key in base.keys() & over.keys()
+    both = {key: _merge_trees(base[key], over[key]) for key in base.keys() & over.keys()
             if isinstance(base[key], dict) and isinstance(over[key], dict)}  # fmt: skip
     return base | over | both
 
@@ -219,7 +229,7 @@ _RETIRED: dict[tuple[str, str], str | None] = {
 }
 
 
-def _without_retired(source: _Source) -> dict[str, Any]:
+def _drop_retired(source: _Source) -> dict[str, Any]:
     """The tree of both files without the keys of former versions.
 
     Raises BadConfig if one of them asks for what was removed."""
@@ -230,7 +240,7 @@ def _without_retired(source: _Source) -> dict[str, Any]:
         if not isinstance(part, dict) or key not in part:
             continue
         if refused is not None and part[key] not in (0, False):
-            raise source.bad(path, f"is {shape(part[key])}; {refused}")
+            raise source.build_error(path, f"is {describe_shape(part[key])}; {refused}")
         tree[section] = {name: value for name, value in part.items() if name != key}
     return tree
 
@@ -238,21 +248,21 @@ def _without_retired(source: _Source) -> dict[str, Any]:
 # What the files must say
 
 
-class _Custom(Category):
+class _CustomCategory(Category):
     name: str
 
 
-class _Categories(Part):
+class _Categories(SettingsPart):
     system: dict[str, Category]
-    custom: Annotated[tuple[_Custom, ...], Field(strict=False)]
+    custom: Annotated[tuple[_CustomCategory, ...], Field(strict=False)]
 
 
-class _Content(_Sections):
+class _FileContent(_Sections):
     categories: _Categories
     allowlists: dict[str, Texts]
 
 
-_WANTED = {
+_TYPE_NAMES = {
     "int_type": "a whole number", "int_from_float": "a whole number", "float_type": "a number",
     "finite_number": "a finite number", "string_type": "text", "bool_type": "true or false", "tuple_type": "a list",
     "model_type": "keys with values", "dict_type": "keys with values", "string_too_short": "text that is not empty",
@@ -261,104 +271,111 @@ _WANTED = {
 _BOUNDS = {"ge": "at least", "gt": "more than", "le": "at most", "lt": "less than"}
 
 
-def _refuse(source: _Source, errors: ValidationError) -> NoReturn:
+def _raise_refusal(source: _Source, errors: ValidationError) -> NoReturn:
     error = errors.errors(include_url=False)[0]
     path, kind, context = error["loc"], error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
-        raise source.bad(path, f"unknown key{meant(path[-1], _siblings(source.default.tree, path))}")
+        raise source.build_error(
+            path, f"unknown key{suggest_name(path[-1], _list_siblings(source.default.tree, path))}"
+        )
     if kind == "missing":
-        raise source.bad(path, "is missing")
+        raise source.build_error(path, "is missing")
     bound = next((f"{words} {context[name]}" for name, words in _BOUNDS.items() if name in context), None)
-    allowed = bound or _WANTED.get(kind) or context.get("expected") or "another type"
-    raise source.bad(path, f"is {shape(error['input'])}; allowed: {allowed}")
+    allowed = bound or _TYPE_NAMES.get(kind) or context.get("expected") or "another type"
+    raise source.build_error(path, f"is {describe_shape(error['input'])}; allowed: {allowed}")
 
 
-def _siblings(tree: dict[str, Any], path: KeyPath) -> Iterable[str]:
+def _list_siblings(tree: dict[str, Any], path: KeyPath) -> Iterable[str]:
     """The keys that could stand where the last part of the path stands."""
     if path[:2] == ("categories", "custom"):
-        return _Custom.model_fields
+        return _CustomCategory.model_fields
     if path[:2] == ("categories", "system") and len(path) > len(("categories", "system", "slug")):
         return Category.model_fields
     if path[:1] == ("embedders",):
-        return Profile.model_fields
+        return EmbedderProfile.model_fields
     for part in path[:-1]:
         tree = tree.get(str(part), {})
     return tree
 
 
-def _categories(source: _Source, content: _Content) -> dict[str, Category]:
+def _read_categories(source: _Source, content: _FileContent) -> dict[str, Category]:
     found = dict(content.categories.system)
     paths: dict[str, KeyPath] = {slug: ("categories", "system", slug) for slug in found}
     for index, custom in enumerate(content.categories.custom):
         paths.setdefault(custom.name, path := ("categories", "custom", index, "name"))
         if custom.name in found:
-            raise source.bad(path, f"there is a category {shown(custom.name)} already")
+            raise source.build_error(path, f"there is a category {format_key(custom.name)} already")
         found[custom.name] = Category.model_validate(custom.model_dump(exclude={"name"}))
     for slug, written in paths.items():
         if not _SLUG.fullmatch(slug):
-            raise source.bad(written, "is not a slug; allowed: a-z, 0-9 and _, beginning with a letter")
+            raise source.build_error(written, "is not a slug; allowed: a-z, 0-9 and _, beginning with a letter")
         if found[slug].context == "rag" and found[slug].rag_length is None:
-            raise source.bad(written, "context is rag; allowed: a rag_length of at least 1 with it")
+            raise source.build_error(written, "context is rag; allowed: a rag_length of at least 1 with it")
     return found
 
 
-def _allowlists(source: _Source, content: _Content) -> dict[str, tuple[str, ...]]:
+def _read_allowlists(source: _Source, content: _FileContent) -> dict[str, tuple[str, ...]]:
     known = [*content.categories.system, *(custom.name for custom in content.categories.custom)]
     for agent, names in content.allowlists.items():
         for index, name in enumerate(names):
             if name not in known:
                 path: KeyPath = ("allowlists", agent, index)
-                raise source.bad(path, f"there is no category {shown(name)}{meant(name, known)}")
+                raise source.build_error(path, f"there is no category {format_key(name)}{suggest_name(name, known)}")
     return {agent: tuple(dict.fromkeys(names)) for agent, names in content.allowlists.items()}
 
 
-def _recall(source: _Source, content: _Content) -> None:
+def _check_recall(source: _Source, content: _FileContent) -> None:
     if content.recall.top_k > content.limits.top_k:
-        raise source.bad(("recall", "top_k"), f"is {content.recall.top_k}; allowed: at most limits.top_k")
+        raise source.build_error(("recall", "top_k"), f"is {content.recall.top_k}; allowed: at most limits.top_k")
 
 
-def _embedders(source: _Source, content: _Content) -> None:
+def _check_embedders(source: _Source, content: _FileContent) -> None:
     for name, profile in content.embedders.items():
         values = profile.model_dump()
         for high, sign, low in (("auto", ">=", "check"), ("check", ">=", "fallback"), ("ceiling", ">", "floor")):
             if values[high] < values[low] or (sign == ">" and values[high] == values[low]):
                 paths = [("embedders", name, key) for key in (low, high)]
-                path = next((path for path in paths if source.wrote(path)), paths[0])
-                raise source.bad(path, f"allowed: {high} {sign} {low}, but they are {values[high]} and {values[low]}")
+                path = next((path for path in paths if source.has_key(path)), paths[0])
+                raise source.build_error(
+                    path, f"allowed: {high} {sign} {low}, but they are {values[high]} and {values[low]}"
+                )
 
 
-def _spend(source: _Source, content: _Content, model: str | None) -> None:
+def _check_spending(source: _Source, content: _FileContent, model: str | None) -> None:
     """A model without a price costs nothing: a budget in money would never end, at the smallest error in a name."""
     if content.spend.daily_money is not None and model is not None and model not in content.spend.prices:
-        raise source.bad(
+        raise source.build_error(
             ("spend", "prices"), f"has no price of MUNIMENT_MODEL ({model}), which spend.daily_money needs"
         )
 
 
-def _forgetting(source: _Source, content: _Content) -> None:
+def _check_forgetting(source: _Source, content: _FileContent) -> None:
     owners, kinds = get_args(OwnerType), source.default.tree["forgetting"]["scopes"]
     for name in content.forgetting.scopes:
         owner, _, named = name.partition(":")
         if name not in kinds and not (owner in owners and named):
             scopes = [*kinds, *(f"{one}:NAME" for one in owners)]
-            raise source.bad(("forgetting", "scopes", name), f"there is no scope {shown(name)}{meant(name, scopes)}")
+            raise source.build_error(
+                ("forgetting", "scopes", name), f"there is no scope {format_key(name)}{suggest_name(name, scopes)}"
+            )
     known = [*content.categories.system, *(custom.name for custom in content.categories.custom)]
     for name in content.forgetting.categories:
         if name not in known:
-            raise source.bad(
-                ("forgetting", "categories", name), f"there is no category {shown(name)}{meant(name, known)}"
+            raise source.build_error(
+                ("forgetting", "categories", name),
+                f"there is no category {format_key(name)}{suggest_name(name, known)}",
             )
 
 
-def _redact(source: _Source, content: _Content) -> None:
+def _check_redaction(source: _Source, content: _FileContent) -> None:
     for index, pattern in enumerate(content.redact.patterns):
         path: KeyPath = ("redact", "patterns", index)
         try:
             empty = re.compile(pattern).match("") is not None
         except (re.error, OverflowError, RecursionError) as error:
             at = getattr(error, "pos", None)
-            raise source.bad(
+            raise source.build_error(
                 path, f"is not a regular expression{f' from character {at + 1} on' if at is not None else ''}"
             ) from error
         if empty:
-            raise source.bad(path, "matches the empty text, so it would match everywhere")
+            raise source.build_error(path, "matches the empty text, so it would match everywhere")

@@ -29,8 +29,8 @@ class YamlFile:
     nodes: set[int] = field(default_factory=set)  # those walked, by id: an alias is a node met again
 
 
-def refusal(file: str, line: int, path: KeyPath, problem: str) -> BadConfig:
-    key = ".".join(shown(part) for part in path)
+def build_refusal(file: str, line: int, path: KeyPath, problem: str) -> BadConfig:
+    key = ".".join(format_key(part) for part in path)
     return BadConfig(f"{file}, line {line}: {f'{key}: ' if key else ''}{problem}", file=file, line=line, key=key)
 
 
@@ -53,85 +53,85 @@ def read_file(path: Path) -> bytes:
     return content
 
 
-def parse(name: str, content: bytes) -> YamlFile:
+def parse_yaml(name: str, content: bytes) -> YamlFile:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise refusal(name, line, (), "is not UTF-8; save the file as UTF-8") from error
+        raise build_refusal(name, line, (), "is not UTF-8; save the file as UTF-8") from error
     file = YamlFile(name)
     try:
         loader = _LOADER(text)
         root = loader.get_single_node()
         if root is None:
             return file
-        _walk(file, loader, root, ())
+        _walk_node(file, loader, root, ())
         tree = loader.construct_document(root)
     except yaml.YAMLError as error:
-        raise refusal(name, _line(error, text), (), f"is not YAML: {_problem(error)}") from error
+        raise build_refusal(name, _find_line(error, text), (), f"is not YAML: {_describe_problem(error)}") from error
     except RecursionError as error:
-        raise refusal(name, 1, (), "has brackets within brackets without end") from error
+        raise build_refusal(name, 1, (), "has brackets within brackets without end") from error
     if tree is None:
         return file
     if not isinstance(tree, dict):
-        raise refusal(name, 1, (), f"is {shape(tree)}; allowed: keys with values")
+        raise build_refusal(name, 1, (), f"is {describe_shape(tree)}; allowed: keys with values")
     file.tree.update(tree)
     return file
 
 
-def _walk(file: YamlFile, loader: Any, node: yaml.Node, path: KeyPath) -> None:
+def _walk_node(file: YamlFile, loader: Any, node: yaml.Node, path: KeyPath) -> None:
     """Note the line of every key, and refuse what a mapping would quietly swallow: a key that comes twice."""
     line = node.start_mark.line + 1
     file.lines.setdefault(path, line)
     if id(node) in file.nodes:
-        raise refusal(file.name, line, path, "is an alias (*name); write the value out")
+        raise build_refusal(file.name, line, path, "is an alias (*name); write the value out")
     file.nodes.add(id(node))
     match node:
         case yaml.MappingNode():
             _walk_keys(file, loader, node, path)
         case yaml.SequenceNode():
             for index, item in enumerate(node.value):
-                _walk(file, loader, item, (*path, index))
+                _walk_node(file, loader, item, (*path, index))
         case _:
             try:
                 loader.construct_object(node)
             except ValueError as error:  # a date like 2026-13-01
-                raise refusal(file.name, line, path, "has a value that YAML cannot read") from error
+                raise build_refusal(file.name, line, path, "has a value that YAML cannot read") from error
 
 
 def _walk_keys(file: YamlFile, loader: Any, node: yaml.MappingNode, path: KeyPath) -> None:
     for key, value in node.value:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
-            raise refusal(file.name, line, path, "has a key that is not text; put it in quotes")
+            raise build_refusal(file.name, line, path, "has a key that is not text; put it in quotes")
         inner = (*path, key.value)
         if inner in file.lines:
-            raise refusal(file.name, line, inner, f"comes twice; the first is on line {file.lines[inner]}")
+            raise build_refusal(file.name, line, inner, f"comes twice; the first is on line {file.lines[inner]}")
         file.lines[inner] = line
-        _walk(file, loader, value, inner)
+        _walk_node(file, loader, value, inner)
 
 
-def _line(error: yaml.YAMLError, text: str) -> int:
+def _find_line(error: yaml.YAMLError, text: str) -> int:
     mark = getattr(error, "problem_mark", None)
     return int(mark.line) + 1 if mark else text.count("\n", 0, getattr(error, "position", 0)) + 1
 
 
-def _problem(error: yaml.YAMLError) -> str:
+def _describe_problem(error: yaml.YAMLError) -> str:
     problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read")
     return re.sub(r"'[^']{2,}'|\"[^\"]{2,}\"", "(…)", problem)  # the parser quotes the text it fails on
 
 
-def shown(part: str | int) -> str:
+def format_key(part: str | int) -> str:
     return str(part) if _SHOWABLE.fullmatch(str(part)) else f"(a name of {len(str(part))} characters)"
 
 
-def meant(name: str | int, known: Iterable[str]) -> str:
+def suggest_name(name: str | int, known: Iterable[str]) -> str:
     known = sorted(known)
     close = difflib.get_close_matches(str(name), known, n=1)
     return f"; did you mean {close[0]}?" if close else f"; allowed: {', '.join(known)}"
 
 
-def shape(value: object) -> str:
+def describe_shape(value: object) -> str:
     match value:
         case None:
             return "empty"

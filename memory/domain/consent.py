@@ -11,16 +11,16 @@ from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Trust
 
 RequestId = NewType("RequestId", UUID)
-Field = Literal["preferred_name", "pronouns", "city", "language", "tone", "goals"]
+ProfileField = Literal["preferred_name", "pronouns", "city", "language", "tone", "goals"]
 Decision = Literal["pending", "approved", "rejected", "expired", "replaced", "withdrawn"]
-SENSITIVE: frozenset[Field] = frozenset({"preferred_name", "pronouns", "city", "language"})
+SENSITIVE: frozenset[ProfileField] = frozenset({"preferred_name", "pronouns", "city", "language"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
     """A value for a field of the structured profile, and the memory and the turns that it comes from."""
 
-    field: Field
+    field: ProfileField
     value: str
     memory: MemoryId
     turns: tuple[TurnId, ...]
@@ -33,7 +33,7 @@ class Consent:
     """A request to change the structured profile, and what became of it. An approved one is the field's value."""
 
     id: RequestId
-    field: Field
+    field: ProfileField
     value: str
     decision: Decision
     memory: MemoryId

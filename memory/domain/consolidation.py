@@ -13,7 +13,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Source
 from muniment.memory.domain.usage import Charge
 
-_START = Revision(0)
+_FIRST_REVISION = Revision(0)
 Judgement = Literal["same", "supersedes", "different"]
 RunStatus = Literal["running", "waiting", "done", "over_budget", "failed", "interrupted", "cancelled", "undone"]
 
@@ -45,11 +45,11 @@ class Survey:
     """The pairs of a space that may say the same, those yet to be checked first, then the closest."""
 
     pairs: tuple[Pair, ...] = ()
-    upto: Revision = _START  # what changed up to there was compared
+    upto: Revision = _FIRST_REVISION  # what changed up to there was compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Members:
+class MemoryGraph:
     """Memories as they are at one revision, whatever their state, and the strengths of their edges by (lower, higher) id."""
 
     rev: Revision
@@ -58,7 +58,7 @@ class Members:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undone:
+class UndoResult:
     """What the undoing of a run came to: memories that are as they were, and those left because they changed since."""
 
     run: Run
@@ -100,16 +100,18 @@ class Run:
     duplicates_after: int | None = None
     batch: str | None = None  # the endpoint's name of what is being waited for, or not yet removed there
     handed: datetime | None = None  # when it was to be handed over
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[BatchedPair, ...] = ()
     reason: str | None = None  # of a status that is not the usual: a class of error, never its message
     dry: bool = False  # nothing of it was written, this record neither
     limit: int | None = None  # pairs to check, in place of what the day has left; not kept
-    surveyed: Revision = _START  # what changed up to there is compared and checked, by this run or an earlier one
-    upto: Revision = _START  # where `surveyed` will be when all pairs of the survey are checked
+    surveyed: Revision = (
+        _FIRST_REVISION  # what changed up to there is compared and checked, by this run or an earlier one
+    )
+    upto: Revision = _FIRST_REVISION  # where `surveyed` will be when all pairs of the survey are checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
+class SpaceResult:
     """One space of many: its run, or why there is none. `busy`: somebody else is at work there; `waiting`: its last run waits
     for a batch endpoint; `unchanged`: what there is was compared."""
 
@@ -119,7 +121,7 @@ class Visit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class BatchedPair:
     """A pair in a prompt that is with a batch endpoint: which prompt, which place in it, and what was shown."""
 
     request: str
@@ -132,17 +134,17 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class RunChange:
     """What a run changed of one memory: as it was before and as it is now, with the `meta` of the journal's lines and their `rev`."""
 
     before: Memory
     now: Memory
-    metas: tuple[dict[str, Any], ...]
-    alone: bool  # nobody else has changed it since, and no other memory has its stable key by now
+    journal_metas: tuple[dict[str, Any], ...]
+    is_untouched: bool  # nobody else has changed it since, and no other memory has its stable key by now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gained:
+class GainedEdge:
     """An edge that a memory got from another by a run: its strength since, and before, None where there was none."""
 
     low: MemoryId
@@ -152,7 +154,7 @@ class Gained:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retrieved:
+class AccessTransfer:
     """What a memory got by a run of others' retrievals: how many, and when it was the last time, since and before."""
 
     id: MemoryId
@@ -162,17 +164,17 @@ class Retrieved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reversal:
+class UndoPlan:
     """What takes a run back; each of `apart` was made one by it, and is not to be again."""
 
     changes: tuple[Change, ...]
-    edges: tuple[Gained, ...]
-    retrieved: tuple[Retrieved, ...]
-    apart: tuple[frozenset[MemoryId], ...]
+    edges: tuple[GainedEdge, ...]
+    access_transfers: tuple[AccessTransfer, ...]
+    separated_groups: tuple[frozenset[MemoryId], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class BatchDraft:
     """A run as it waits when one more prompt is handed over, and what that prompt may cost."""
 
     charge: Charge

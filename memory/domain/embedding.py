@@ -9,7 +9,7 @@ from muniment.memory.domain.scope import Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stranger:
+class UnembeddedRow:
     """A memory, or a former version of it (`since`: the revision it is from, else 0), without a vector of the next model."""
 
     id: MemoryId
@@ -18,7 +18,7 @@ class Stranger:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class MemoryText:
     """A memory as a comparison shows it."""
 
     id: MemoryId
@@ -26,7 +26,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contrast:
+class SearchComparison:
     """What one question finds by its vector alone, under the model in use and under the next: the share that is the same,
     and what only one of them has."""
 
@@ -34,12 +34,12 @@ class Contrast:
     number: int  # of the question, from 1
     question: str = field(repr=False)
     overlap: float
-    only_used: tuple[Held, ...] = ()
-    only_next: tuple[Held, ...] = ()
+    only_used: tuple[MemoryText, ...] = ()
+    only_next: tuple[MemoryText, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
+class SwitchProgress:
     """The database's embedders: the one in use, the one of a switch under way, and how far that is.
 
     `rows` are memories and former versions; `done` have a vector of the next model, or of the one in use when there is no

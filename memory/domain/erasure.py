@@ -12,7 +12,7 @@ from muniment.memory.domain.memory import Kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stated:
+class MemoryStatement:
     """What a memory says, as it is (`since` is 0) or as it was from a revision on."""
 
     id: MemoryId
@@ -30,16 +30,18 @@ class Traces:
     rev: Revision
     threads: frozenset[str] = frozenset()  # in which it was said or recalled, as the scope names them
     turns: tuple[TurnId, ...] = ()  # of the ledger, that support it or say it
-    built_on: tuple[Stated, ...] = ()  # other memories that say it, or were made of those turns
-    former: tuple[Stated, ...] = ()  # former texts of others that say it
-    around: tuple[Stated, ...] = ()  # others that say it in the words around them only
+    built_on: tuple[MemoryStatement, ...] = ()  # other memories that say it, or were made of those turns
+    former: tuple[MemoryStatement, ...] = ()  # former texts of others that say it
+    around: tuple[MemoryStatement, ...] = ()  # others that say it in the words around them only
     texts: tuple[str, ...] = field(default=(), repr=False)
     derived: tuple[str, ...] = field(default=(), repr=False)  # texts of others that go with it
-    prints: tuple[int, ...] = field(default=(), repr=False)  # of all these texts, as turns keep what was recalled
+    shingle_hashes: tuple[int, ...] = field(
+        default=(), repr=False
+    )  # of all these texts, as turns keep what was recalled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erasure:
+class ErasureReceipt:
     """A receipt: what was removed for good, counted by the names of its tables; no word of it."""
 
     id: UUID
@@ -49,7 +51,7 @@ class Erasure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class SurveyBounds:
     """Where a survey looks, in the embedder's terms: see `Consolidation` and `Profile`."""
 
     pool: int
@@ -68,7 +70,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scrubbed:
+class ScrubResult:
     """How far the database's files were rewritten: tables without their dead rows, and what was written ahead of them."""
 
     tables: int
@@ -76,9 +78,9 @@ class Scrubbed:
     log: bool  # the write-ahead log of before is gone; else only time overwrites it
     held: int = 0  # dead rows that somebody still sees, and that were written anew with the rest: scrub again
 
-    def __add__(self, other: Scrubbed) -> Scrubbed:
+    def __add__(self, other: ScrubResult) -> ScrubResult:
         """As if two databases were one."""
-        return Scrubbed(
+        return ScrubResult(
             tables=self.tables + other.tables,
             statistics=self.statistics and other.statistics,
             log=self.log and other.log,

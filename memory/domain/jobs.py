@@ -22,18 +22,18 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class JobOutcome:
     """What became of one attempt at a job: done; again at a time, not failed if what it waits for is not there yet; or, failed
     and not again, without an object any more."""
 
     job: Job
     seconds: float
-    failed: str | None = None  # the class of the error, never its message
-    again: datetime | None = None
+    error_class: str | None = None  # the class of the error, never its message
+    retry_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ticket:
+class JobTicket:
     """A job that a worker has taken, and how often it was tried before."""
 
     id: int

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal, get_args
 
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
-from muniment.memory.domain.scope import _plain
+from muniment.memory.domain.scope import normalize_key
 
 Kind = Literal["semantic", "episodic", "procedural", "insight"]
 FactKind = Literal[
@@ -38,12 +38,12 @@ class Fact:
     @property
     def key(self) -> str:
         """The stable key: what the fact is about, and its value unless it can only have one."""
-        return self.attribute if self.single else self.attribute + _plain(self.object)
+        return self.attribute if self.single else self.attribute + normalize_key(self.object)
 
     @property
     def attribute(self) -> str:
         """The start of the key: what the fact is about, whatever its value."""
-        return "|".join(map(_plain, (self.kind, self.subject, self.predicate))) + "|"
+        return "|".join(map(normalize_key, (self.kind, self.subject, self.predicate))) + "|"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

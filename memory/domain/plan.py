@@ -14,7 +14,7 @@ from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Source, Turn
 
-Part = Literal["vectors", "words", "dropped"]
+IndexPart = Literal["vectors", "words", "dropped"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,22 +45,24 @@ class WritePlan:
     """Everything one write will do. Made without I/O, committed in one transaction."""
 
     scope: Scope
-    expects: Revision
+    expected_rev: Revision
     node: Node
     at: datetime
     changes: tuple[Change, ...] = ()
     relations: tuple[Relation, ...] = ()
     turns: tuple[Turn, ...] = ()  # consumed: a turn already consumed makes the whole plan a replay
-    extracted: Extracted | None = None  # the same look at the same turn a second time makes the plan a replay, too
+    extracted: ExtractionRecord | None = (
+        None  # the same look at the same turn a second time makes the plan a replay, too
+    )
     proposals: tuple[Proposal, ...] = ()
     decisions: tuple[Consent, ...] = ()  # decided requests; one that is decided already is a `Conflict`
     jobs: tuple[Job, ...] = ()
-    rests_on: tuple[TurnId, ...] = ()  # turns of the ledger: one that is gone by now makes the plan a `Conflict`
-    unread: bool = False  # a memory that was retrieved since it was read makes the plan a `Conflict`
+    source_turns: tuple[TurnId, ...] = ()  # turns of the ledger: one that is gone by now makes the plan a `Conflict`
+    conflicts_on_access: bool = False  # a memory that was retrieved since it was read makes the plan a `Conflict`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parcel:
+class PackedRow:
     """A new memory and the turns that it consumes, packed as the store will send them; good for one store only."""
 
     memory: bytes
@@ -78,12 +80,12 @@ class Receipt:
     skipped: str | None = None
     repaired: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
-    unmet: tuple[str, ...] = ()
-    asked: tuple[Consent, ...] = ()  # requests for consent that this write made
+    unmatched_requests: tuple[str, ...] = ()
+    consent_requests: tuple[Consent, ...] = ()  # requests for consent that this write made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Extracted:
+class ExtractionRecord:
     """What one look at a turn came to. A turn is looked at once by the rules and once by the model."""
 
     turn: TurnId
@@ -98,7 +100,7 @@ class Extracted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dump:
+class SpaceDump:
     """A whole space, as rows of JSON values, in a fixed order."""
 
     rev: Revision

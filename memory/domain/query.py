@@ -80,7 +80,7 @@ class Answer:
     rev: Revision
     tokens: int
     returns: Returns = "bullets"
-    left_out: tuple[Omission, ...] = ()
+    omissions: tuple[Omission, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,20 +95,20 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Explanation:
     """Why a memory is not in an answer: the first reason that decides, or that it is in it. `said` is one sentence."""
 
     id: MemoryId
     reason: Ruling
     rev: Revision  # that was read
-    said: str
+    sentence: str
     facts: dict[str, Any] = field(default_factory=dict)  # what the reason rests on
     memory: Memory | None = None  # where the agent may read it
     hit: Hit | None = None  # where the search came so far as to judge it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
+class ListRequest:
     """Which memories to list, newest change first; applied in SQL. None, and nothing named, is no narrowing."""
 
     categories: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class MemoryPage:
     """Some of the memories that were asked for, how many there are in all, and the revision that was read."""
 
     memories: tuple[Memory, ...]

@@ -12,22 +12,22 @@ from muniment.memory.domain.ids import SpaceId
 from muniment.memory.errors import BadInput
 
 OwnerType = Literal["user", "agent", "project"]
-_UNSOUND = re.compile("[\x00\ud800-\udfff]")
-_SPACES = uuid5(NAMESPACE_URL, "muniment:space")
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+SPACE_NAMESPACE = uuid5(NAMESPACE_URL, "muniment:space")
 
 
-def _plain(text: str) -> str:
+def normalize_key(text: str) -> str:
     return " ".join(text.casefold().split())
 
 
 @lru_cache(maxsize=4_096)
-def _tenancy(tenant: str) -> SpaceId:
-    return SpaceId(uuid5(_SPACES, tenant))
+def _derive_tenant_space(tenant: str) -> SpaceId:
+    return SpaceId(uuid5(SPACE_NAMESPACE, tenant))
 
 
 @lru_cache(maxsize=4_096)
-def _space(tenant: str, owner_type: str, owner: str) -> SpaceId:
-    return SpaceId(uuid5(_tenancy(tenant), f"{owner_type}:{owner}"))
+def _derive_space(tenant: str, owner_type: str, owner: str) -> SpaceId:
+    return SpaceId(uuid5(_derive_tenant_space(tenant), f"{owner_type}:{owner}"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,27 +48,27 @@ class Scope:
         named = (self.agent, self.session, self.thread, self.run, self.actor, self.project)
         # Without `filter` for these two: who has no name is not the user "None".
         for name in (self.owner, self.tenant, *filter(None, named)):
-            if _UNSOUND.search(name):
+            if _UNSTORABLE.search(name):
                 raise BadInput("a name has a NUL or half a character (a lone surrogate)")
 
     @property
     def space(self) -> SpaceId:
         """The space of this owner: `uuid5(tenant, owner)`, computed, never looked up."""
-        return _space(self.tenant, self.owner_type, self.owner)
+        return _derive_space(self.tenant, self.owner_type, self.owner)
 
     @property
-    def tenancy(self) -> SpaceId:
+    def tenant_space(self) -> SpaceId:
         """Where the tenant's own books are kept, such as what it spends."""
-        return _tenancy(self.tenant)
+        return _derive_tenant_space(self.tenant)
 
     @property
-    def whose(self) -> Scope:
+    def owner_scope(self) -> Scope:
         """The scope without what differs from turn to turn."""
-        return _whose(self.tenant, self.owner, self.owner_type)
+        return _make_owner_scope(self.tenant, self.owner, self.owner_type)
 
 
 @lru_cache(maxsize=4_096)
-def _whose(tenant: str, owner: str, owner_type: OwnerType) -> Scope:
+def _make_owner_scope(tenant: str, owner: str, owner_type: OwnerType) -> Scope:
     return Scope(tenant=tenant, owner=owner, owner_type=owner_type)
 
 

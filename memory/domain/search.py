@@ -12,7 +12,7 @@ from muniment.memory.domain.memory import Kind, Memory
 from muniment.memory.domain.query import Filters
 
 # Below the floor meaning goes on falling, down to this: the floor says what is relevant, not what comes first.
-LOWEST = -0.25
+LOWEST_MEANING = -0.25
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class Search:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchHit:
     """A memory from one or more channels, with raw signals and no judgement."""
 
     memory: Memory
@@ -67,7 +67,7 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class NeighbourProbe:
     """A candidate as the store looks for its neighbours."""
 
     vector: Vector
@@ -77,14 +77,14 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sight:
+class SearchSnapshot:
     """What one read transaction saw: all parts are of the same revision."""
 
     rev: Revision
-    found: tuple[Found, ...] = ()
-    unheard: frozenset[str] = frozenset()  # terms of the search that no memory in its scope has
+    hits: tuple[SearchHit, ...] = ()
+    missing_terms: frozenset[str] = frozenset()  # terms of the search that no memory in its scope has
     speakers: tuple[str, ...] = ()  # of the words that may name one, those that do; in lower case
-    among: int = 0  # memories that the search was made among
+    corpus_size: int = 0  # memories that the search was made among
     stable: tuple[Memory, ...] = ()
     delta: Delta | None = None
     profile: tuple[Consent, ...] = ()  # the approved values of the structured profile

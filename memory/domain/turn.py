@@ -11,7 +11,7 @@ from uuid import uuid5
 
 from muniment.memory.domain.ids import Revision, TurnId
 from muniment.memory.domain.memory import ROLE_TRUST, Fact, Kind, Memory, Role, Trust
-from muniment.memory.domain.scope import _SPACES
+from muniment.memory.domain.scope import SPACE_NAMESPACE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ class Turn:
         Its source is that of its role, unless another is named."""
         digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
         return cls(
-            id=TurnId(uuid5(_SPACES, f"{session}\x1f{key}\x1f{role}\x1f{digest}")),
+            id=TurnId(uuid5(SPACE_NAMESPACE, f"{session}\x1f{key}\x1f{role}\x1f{digest}")),
             role=role,
             text=text,
             at=at,
@@ -87,17 +87,17 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class ForgetRequest:
     """What a person wants forgotten: by the words of a memory, or by an attribute without its value."""
 
-    said: str
+    quote: str
     words: str
-    told: str = ""  # in the third person, where it is about the one who says it
+    third_person: str = ""  # in the third person, where it is about the one who says it
     facts: tuple[Fact, ...] = ()  # that it states
-    keys: tuple[str, ...] = ()  # starts of the stable keys of the attribute that it names
-    word: str = ""  # which one of several of a kind: the dog among the pets
-    alone: bool = False  # it names one: where there are several, none is meant for sure
-    vain: bool = False  # nothing is forgotten by it, whatever there is
+    key_prefixes: tuple[str, ...] = ()  # starts of the stable keys of the attribute that it names
+    qualifier: str = ""  # which one of several of a kind: the dog among the pets
+    is_single: bool = False  # it names one: where there are several, none is meant for sure
+    is_void: bool = False  # nothing is forgotten by it, whatever there is
     everything: bool = False
 
 
@@ -106,8 +106,8 @@ class Extraction:
     """What the words of a turn hold: statements to keep, and what the person wants forgotten."""
 
     candidates: tuple[Candidate, ...] = ()
-    forget: tuple[Wish, ...] = ()
-    asked: frozenset[str] = frozenset()  # the texts of those that the person asked to remember
+    forget_requests: tuple[ForgetRequest, ...] = ()
+    requested_texts: frozenset[str] = frozenset()  # the texts of those that the person asked to remember
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ class Passage:
 
     turns: tuple[Turn, ...]
     at: int
-    looked: frozenset[Source] = frozenset()  # who has extracted from it
+    extracted_by: frozenset[Source] = frozenset()  # who has extracted from it
 
     @property
     def turn(self) -> Turn:
@@ -125,15 +125,15 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Latest:
+class RecentConversation:
     """The end of the latest conversation, oldest turn first, and when insights were last looked for."""
 
     turns: tuple[Turn, ...] = ()
-    reflected: datetime | None = None
+    insights_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Happened:
+class EpisodeSource:
     """The user's turns of a thread that no episode tells of, oldest first, and the space's latest episodes, newest first."""
 
     rev: Revision
@@ -142,7 +142,7 @@ class Happened:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class RecordedToolUse:
     """One use of a tool. `ok` is what the tool itself reports; None when it reports nothing."""
 
     turn: TurnId
@@ -155,7 +155,7 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class ToolUse:
     """A use of a tool as an agent knows it, before it is redacted and shortened; `key` tells it from others of its thread."""
 
     key: str

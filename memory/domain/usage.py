@@ -13,7 +13,11 @@ from muniment.memory.domain.turn import Source
 Op = Literal["classify", "search", "create", "update", "merge", "delete", "link", "ttl"]
 Status = Literal["ok", "error", "skipped"]
 Purpose = Literal["reply", "extract", "insight", "consolidate", "path"]
-UNFORMAL = ("more than ", "recalled", "contradicts ")  # how the reasons begin that say nothing of a statement's form
+CONTENT_REASONS = (
+    "more than ",
+    "recalled",
+    "contradicts ",
+)  # how the reasons begin that say nothing of a statement's form
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +55,7 @@ class Settlement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class DailySpending:
     """What a tenant spent on one purpose and model in a day (UTC)."""
 
     day: date
@@ -64,7 +68,7 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
+class EventCount:
     """How often a node did something with a status on a day (UTC)."""
 
     day: date
@@ -75,7 +79,7 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Yield:
+class ExtractionStats:
     """What the looks of one source at turns came to; the reasons with how often each was one."""
 
     source: Source
@@ -86,30 +90,30 @@ class Yield:
     refused: dict[str, int]
 
     @property
-    def first_pass(self) -> float | None:
+    def first_pass_share(self) -> float | None:
         """The share of what was found that kept the format at once (S-83): neither repaired nor refused for its form."""
         if not self.found:
             return None
-        refused = sum(count for reason, count in self.refused.items() if not reason.startswith(UNFORMAL))
+        refused = sum(count for reason, count in self.refused.items() if not reason.startswith(CONTENT_REASONS))
         return max(0.0, 1 - (sum(self.repaired.values()) + refused) / self.found)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Activity:
+class SpaceActivity:
     """What a space did since a day (UTC), and its latest changes, newest first."""
 
     since: date
-    counts: tuple[Count, ...]
-    extracted: tuple[Yield, ...]
+    counts: tuple[EventCount, ...]
+    extracted: tuple[ExtractionStats, ...]
     changes: tuple[JournalEntry, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Books:
+class UsageReport:
     """A tenant's books since a day (UTC). Tokens and micros of a day may be more than its lines: requests under way, and
     those whose worker died, are charged and in no line yet."""
 
     since: date
-    lines: tuple[Spent, ...]
+    lines: tuple[DailySpending, ...]
     days: dict[date, tuple[int, int]]  # day -> tokens and micros charged
     facts: int  # that the model's extraction has written

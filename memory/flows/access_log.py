@@ -14,55 +14,55 @@ from muniment.memory.errors import StoreError
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.store import Store
 
-_QUIET = timedelta(minutes=10)  # a memory that was counted so lately waits
+_MIN_INTERVAL = timedelta(minutes=10)  # a memory that was counted so lately waits
 # So much is counted of one space, or of all, or for so long, before it is written without being asked: a write of many costs
 # as much as one of few, and forgetting, which counts in weeks, need not know of the last hour.
-_FULL, _MOST, _LATE = 1_000, 20_000, timedelta(hours=1)
+_FULL, _MOST, _MAX_DELAY = 1_000, 20_000, timedelta(hours=1)
 
 
-class Touches:
+class AccessLog:
     """A buffer of what was retrieved. What is in it is lost when the process dies."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store, self._clock = store, clock
-        self._seen: dict[Scope, Counter[MemoryId]] = {}
-        self._at: dict[Scope, datetime] = {}
+        self._counts: dict[Scope, Counter[MemoryId]] = {}
+        self._accessed_at: dict[Scope, datetime] = {}
         self._written: dict[tuple[SpaceId, MemoryId], datetime] = {}
-        self._noted: Counter[Scope] = Counter()  # since a write was last tried
-        self._in_all, self._since = 0, clock.now()
-        self._emptying: asyncio.Task[None] | None = None
+        self._unflushed: Counter[Scope] = Counter()  # since a write was last tried
+        self._total, self._started_at = 0, clock.now()
+        self._flush_task: asyncio.Task[None] | None = None
 
-    def note(self, scope: Scope, ids: Iterable[MemoryId]) -> None:
+    def record_access(self, scope: Scope, ids: Iterable[MemoryId]) -> None:
         """Count that these memories of the owner's scope were retrieved now. Waits for nothing."""
         counted = Counter(ids)
         if not counted:
             return
-        self._seen.setdefault(scope, Counter()).update(counted)
-        now = self._at[scope] = self._clock.now()
-        self._noted[scope] += len(counted)
-        self._in_all += len(counted)
-        if self._emptying is not None and not self._emptying.done():
+        self._counts.setdefault(scope, Counter()).update(counted)
+        now = self._accessed_at[scope] = self._clock.now()
+        self._unflushed[scope] += len(counted)
+        self._total += len(counted)
+        if self._flush_task is not None and not self._flush_task.done():
             return
-        if self._in_all >= _MOST or not timedelta() <= now - self._since < _LATE:
+        if self._total >= _MOST or not timedelta() <= now - self._started_at < _MAX_DELAY:
             # All at once, that what cannot be written now is not tried again with every answer.
-            self._noted.clear()
-            self._in_all, self._since = 0, now
-            self._emptying = asyncio.create_task(self._empty(list(self._seen)))
-        elif self._noted[scope] >= _FULL:
-            self._emptying = asyncio.create_task(self._empty([scope]))
+            self._unflushed.clear()
+            self._total, self._started_at = 0, now
+            self._flush_task = asyncio.create_task(self._flush_scopes(list(self._counts)))
+        elif self._unflushed[scope] >= _FULL:
+            self._flush_task = asyncio.create_task(self._flush_scopes([scope]))
 
-    async def flush(self, scope: Scope, *, at_last: bool = False) -> None:
+    async def flush(self, scope: Scope, *, force: bool = False) -> None:
         """Write the scope's counts, but for those of memories that were written lately, unless `at_last`. They stay
         buffered when the database is down, and those that a writer holds do."""
-        self._in_all -= self._noted.pop(scope, 0)
-        seen, at = self._seen.pop(scope, Counter()), self._at.get(scope, self._clock.now())
+        self._total -= self._unflushed.pop(scope, 0)
+        seen, at = self._counts.pop(scope, Counter()), self._accessed_at.get(scope, self._clock.now())
         now = self._clock.now()
-        late = {} if at_last else {id_: n for id_, n in seen.items() if self._lately(scope, id_, now)}
+        late = {} if force else {id_: n for id_, n in seen.items() if self._is_recent(scope, id_, now)}
         todo = {id_: n for id_, n in seen.items() if id_ not in late}
         left: Counter[MemoryId] = Counter(late)
         try:
             if todo:
-                held = await self._store.touch(scope, todo, at)
+                held = await self._store.record_access(scope, todo, at)
                 left.update({id_: todo[id_] for id_ in held})
                 for id_ in todo.keys() - held:
                     self._written.pop((scope.space, id_), None)  # the latest stay the last
@@ -71,35 +71,35 @@ class Touches:
             left.update(todo)
             raise
         finally:
-            self._keep(scope, left)
-            self._prune(now)
+            self._restore_counts(scope, left)
+            self._prune_written(now)
 
     async def close(self) -> None:
         """Write what there is. Raises StoreError."""
-        if self._emptying is not None:
-            await asyncio.gather(self._emptying, return_exceptions=True)
-        for scope in list(self._seen):
-            await self.flush(scope, at_last=True)
+        if self._flush_task is not None:
+            await asyncio.gather(self._flush_task, return_exceptions=True)
+        for scope in list(self._counts):
+            await self.flush(scope, force=True)
 
-    def _lately(self, scope: Scope, id_: MemoryId, now: datetime) -> bool:
+    def _is_recent(self, scope: Scope, id_: MemoryId, now: datetime) -> bool:
         written = self._written.get((scope.space, id_))
-        return written is not None and abs(now - written) < _QUIET
+        return written is not None and abs(now - written) < _MIN_INTERVAL
 
-    def _prune(self, now: datetime) -> None:
+    def _prune_written(self, now: datetime) -> None:
         """Let go of what was written long ago, or by a clock that has been set back since: no more is looked at."""
         while self._written:
             first, written = next(iter(self._written.items()))
-            if abs(now - written) < _QUIET:
+            if abs(now - written) < _MIN_INTERVAL:
                 break
             del self._written[first]
 
-    def _keep(self, scope: Scope, left: Counter[MemoryId]) -> None:
+    def _restore_counts(self, scope: Scope, left: Counter[MemoryId]) -> None:
         if left:
-            self._seen.setdefault(scope, Counter()).update(left)
-        elif scope not in self._seen:
-            self._at.pop(scope, None)
+            self._counts.setdefault(scope, Counter()).update(left)
+        elif scope not in self._counts:
+            self._accessed_at.pop(scope, None)
 
-    async def _empty(self, scopes: Sequence[Scope]) -> None:
+    async def _flush_scopes(self, scopes: Sequence[Scope]) -> None:
         with suppress(StoreError):  # the next flush says so, where somebody hears it
             for scope in scopes:
-                await self.flush(scope, at_last=True)
+                await self.flush(scope, force=True)

@@ -14,16 +14,16 @@ from muniment.memory.config.schema import Price
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Charge, Purpose, Settlement
 from muniment.memory.errors import ModelError, ModelUnavailable, MunimentError, OverBudget, StoreError
-from muniment.memory.flows.house import House, safe_text, safe_value
+from muniment.memory.flows.house import House, sanitize_text, sanitize_value
 from muniment.memory.ports.llm import AnswerForm, BatchRequest, ChatAnswer, ChatMessage, ChatModel, Tool
 from muniment.memory.rules.policy import cost
-from muniment.memory.rules.policy.retry import soon
+from muniment.memory.rules.policy.retry import find_retry_delay
 
 _log = logging.getLogger(__name__)
-_SHORT = 4_000  # characters: a longer text is not worth its place among those that were redacted before
+_CACHED_CHARS = 4_000  # characters: a longer text is not worth its place among those that were redacted before
 
 
-async def ask(
+async def ask_model(
     house: House,
     scope: Scope,
     purpose: Purpose,
@@ -39,26 +39,32 @@ async def ask(
     chosen = model or house.model
     if chosen is None:
         raise ModelUnavailable("no model is configured (MUNIMENT_MODEL)")
-    safe = [_safe(house, one) for one in messages]
+    safe = [_redact_message(house, one) for one in messages]
     for attempt in count():
         try:
-            return await _once(house, scope, purpose, safe, tools, form, chosen)
+            return await _ask_once(house, scope, purpose, safe, tools, form, chosen)
         except ModelError as error:
-            wait = soon(error, attempt) if purpose == "reply" and attempt < house.settings.model.max_retries else None
+            wait = (
+                find_retry_delay(error, attempt)
+                if purpose == "reply" and attempt < house.settings.model.max_retries
+                else None
+            )
             if wait is None:
                 raise
         await asyncio.sleep(wait)
     raise AssertionError  # counting does not end
 
 
-def estimated(house: House, model: str, purpose: Purpose, request: BatchRequest) -> tuple[BatchRequest, Charge]:
+def estimate_request(house: House, model: str, purpose: Purpose, request: BatchRequest) -> tuple[BatchRequest, Charge]:
     """A prompt of a batch as it may leave, redacted, and what it may cost."""
-    safe = replace(request, messages=tuple(_safe(house, message) for message in request.messages))
+    safe = replace(request, messages=tuple(_redact_message(house, message) for message in request.messages))
     most = (request.form and request.form.max_tokens) or house.settings.model.max_output_tokens
-    return safe, cost.estimate(purpose, model, _texts(safe.messages, (), request.form), most, _batch_prices(house))
+    return safe, cost.estimate_charge(
+        purpose, model, _collect_texts(safe.messages, (), request.form), most, _compute_batch_prices(house)
+    )
 
 
-def limits(house: House, model: str) -> tuple[int | None, int | None]:
+def get_daily_limits(house: House, model: str) -> tuple[int | None, int | None]:
     """What a day may cost in tokens, and in millionths of the currency; None for no limit. Raises ModelUnavailable."""
     spend = house.settings.spend
     micros = None if spend.daily_money is None else round(spend.daily_money * 1_000_000)
@@ -68,23 +74,25 @@ def limits(house: House, model: str) -> tuple[int | None, int | None]:
     return spend.daily_tokens, micros
 
 
-def batch_charges(house: House, held: Charge, tokens: Mapping[str, tuple[int, int]], asked: int) -> list[Charge]:
+def charge_batch(
+    house: House, reserved: Charge, tokens: Mapping[str, tuple[int, int]], prompt_count: int
+) -> list[Charge]:
     """What each answer of a batch of so many prompts has cost; one whose tokens were not counted, its share of what is held."""
-    share = held.input_tokens // asked, held.output_tokens // asked
-    prices = _batch_prices(house)
+    share = reserved.input_tokens // prompt_count, reserved.output_tokens // prompt_count
+    prices = _compute_batch_prices(house)
     return [
-        cost.charge(held.purpose, held.model, *(one if cost.credible(*one) else share), prices)
+        cost.calculate_charge(reserved.purpose, reserved.model, *(one if cost.is_credible(*one) else share), prices)
         for one in tokens.values()
     ]
 
 
-def settlement(day: date, held: Charge | None, used: Sequence[Charge]) -> list[Settlement]:
+def make_settlements(day: date, reserved: Charge | None, used: Sequence[Charge]) -> list[Settlement]:
     """What was reserved for a batch, if anything is, replaced by what its answers cost, line by line."""
-    given_back = [Settlement(day=day, reserved=held)] if held else []
+    given_back = [Settlement(day=day, reserved=reserved)] if reserved else []
     return [*given_back, *(Settlement(day=day, used=one) for one in used)]
 
 
-def _batch_prices(house: House) -> dict[str, Price]:
+def _compute_batch_prices(house: House) -> dict[str, Price]:
     share = house.settings.consolidation.batch_price
     return {
         name: Price(input=one.input * share, output=one.output * share)
@@ -92,67 +100,71 @@ def _batch_prices(house: House) -> dict[str, Price]:
     }
 
 
-def wasted(house: House, purpose: Purpose, model: str, error: MunimentError) -> Charge | None:
+def charge_failed_answer(house: House, purpose: Purpose, model: str, error: MunimentError) -> Charge | None:
     """What an answer has cost that was cut off, if it was counted."""
     tokens: tuple[int, int] = error.data.get("tokens", (0, 0))
-    return cost.charge(purpose, model, *tokens, house.settings.spend.prices) if cost.credible(*tokens) else None
+    return (
+        cost.calculate_charge(purpose, model, *tokens, house.settings.spend.prices)
+        if cost.is_credible(*tokens)
+        else None
+    )
 
 
-async def _once(
+async def _ask_once(
     house: House,
     scope: Scope,
     purpose: Purpose,
-    safe: Sequence[ChatMessage],
+    redacted: Sequence[ChatMessage],
     tools: Sequence[Tool],
     form: AnswerForm | None,
-    chosen: ChatModel,
+    model: ChatModel,
 ) -> ChatAnswer:
     most = (form and form.max_tokens) or house.settings.model.max_output_tokens
     prices = house.settings.spend.prices
-    guess = cost.estimate(purpose, chosen.name, _texts(safe, tools, form), most, prices)
+    guess = cost.estimate_charge(purpose, model.name, _collect_texts(redacted, tools, form), most, prices)
     day = house.clock.now().astimezone(UTC).date()
-    held = await _reserve(house, scope, day, guess)
+    held = await _reserve_budget(house, scope, day, guess)
     used: Charge | None = guess  # what stays charged unless it is known better
     try:
-        answer = await chosen.chat(safe, tools, form=form)
-        if cost.credible(answer.input_tokens, answer.output_tokens):
-            used = cost.charge(purpose, chosen.name, answer.input_tokens, answer.output_tokens, prices)
+        answer = await model.chat(redacted, tools, form=form)
+        if cost.is_credible(answer.input_tokens, answer.output_tokens):
+            used = cost.calculate_charge(purpose, model.name, answer.input_tokens, answer.output_tokens, prices)
     except MunimentError as error:
-        used = None if cost.unbilled(error) else wasted(house, purpose, chosen.name, error) or guess
+        used = None if cost.is_unbilled(error) else charge_failed_answer(house, purpose, model.name, error) or guess
         raise
     finally:
-        house.owe(scope, Settlement(day=day, reserved=held, used=used))
+        house.add_settlement(scope, Settlement(day=day, reserved=held, used=used))
         # A reply is not kept waiting: its turn settles when it has ended.
         if purpose != "reply":
-            await _settle(house, scope)
+            await _flush_settlements(house, scope)
     return answer
 
 
-def _safe(house: House, message: ChatMessage) -> ChatMessage:
+def _redact_message(house: House, message: ChatMessage) -> ChatMessage:
     calls = tuple(
         replace(
             one,
             # No provider takes brackets in a name.
-            name=one.name if safe_text(house, one.name) == one.name else "redacted",
-            arguments=safe_value(house, one.arguments),
+            name=one.name if sanitize_text(house, one.name) == one.name else "redacted",
+            arguments=sanitize_value(house, one.arguments),
         )
         for one in message.tool_calls
     )
-    return replace(message, content=_without_secrets(house, message.content), tool_calls=calls)
+    return replace(message, content=_redact_content(house, message.content), tool_calls=calls)
 
 
-def _without_secrets(house: House, text: str) -> str:
+def _redact_content(house: House, text: str) -> str:
     """As `safe_text`, but a text that holds none stays as it is, to the byte: what is sent again begins as it did."""
-    return house.resaid(text) if len(text) <= _SHORT else house.redact(text)
+    return house.redact_cached(text) if len(text) <= _CACHED_CHARS else house.redact(text)
 
 
-async def _reserve(house: House, scope: Scope, day: date, guess: Charge) -> Charge | None:
+async def _reserve_budget(house: House, scope: Scope, day: date, guess: Charge) -> Charge | None:
     """Charge the estimate to the day; None when there is no budget. Raises OverBudget, ModelUnavailable."""
-    tokens, micros = limits(house, guess.model)
+    tokens, micros = get_daily_limits(house, guess.model)
     if tokens is None and micros is None:
         return None
     try:
-        await house.settle(scope)
+        await house.flush_settlements(scope)
         if await house.store.reserve(scope, day, guess, tokens, micros):
             return guess
     except StoreError as error:
@@ -161,22 +173,22 @@ async def _reserve(house: House, scope: Scope, day: date, guess: Charge) -> Char
     raise OverBudget(tenant=scope.tenant, day=day.isoformat())
 
 
-async def _settle(house: House, scope: Scope) -> None:
+async def _flush_settlements(house: House, scope: Scope) -> None:
     try:
-        await house.settle(scope)
+        await house.flush_settlements(scope)
     except StoreError as error:
         # The answer is paid for and must not be lost; what is owed stays owed, and the estimate charged.
         _log.warning("the books could not be kept: %s: %s", type(error).__name__, error)
 
 
-def _texts(messages: Sequence[ChatMessage], tools: Sequence[Tool], form: AnswerForm | None) -> list[str]:
+def _collect_texts(messages: Sequence[ChatMessage], tools: Sequence[Tool], form: AnswerForm | None) -> list[str]:
     """All that a request says: every part costs."""
     calls = [call.name + json.dumps(call.arguments) for one in messages for call in one.tool_calls]
     offered = [f"{tool.name} {tool.description} {json.dumps(tool.parameters)}" for tool in tools]
     return [*(one.content for one in messages), *calls, *offered, *([json.dumps(form.schema)] if form else [])]
 
 
-class Metered:
+class MeteredModel:
     """A model whose replies to one scope are paid for from its tenant's budget."""
 
     def __init__(self, house: House, scope: Scope, model: ChatModel) -> None:
@@ -190,7 +202,7 @@ class Metered:
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
     ) -> ChatAnswer:
         """See `ChatModel.chat`. Raises OverBudget, too."""
-        return await ask(self._house, self._scope, "reply", messages, tools=tools, form=form, model=self._model)
+        return await ask_model(self._house, self._scope, "reply", messages, tools=tools, form=form, model=self._model)
 
     async def close(self) -> None:
         """The model belongs to whoever made it."""

@@ -31,7 +31,7 @@ _COMMON_CJK = frozenset("的了是在我你他她它们和与及也都就很有�
 def hash_vector(text: str, dimensions: int = 256) -> Vector:
     """A unit vector of the text's hashed words, word parts and CJK 2-grams: shared content is a high cosine."""
     weights: dict[str, float] = defaultdict(float)
-    for feature, weight in _features(text):
+    for feature, weight in _list_features(text):
         weights[feature] += weight
     vector = np.zeros(dimensions, dtype=np.float64)
     for feature, weight in weights.items():
@@ -45,7 +45,7 @@ def hash_vector(text: str, dimensions: int = 256) -> Vector:
     return unit
 
 
-def _features(text: str) -> Iterator[tuple[str, float]]:
+def _list_features(text: str) -> Iterator[tuple[str, float]]:
     for piece in _PIECES.findall(unicodedata.normalize("NFKC", text).casefold()):
         if _IS_CJK.match(piece):
             yield from ((char, 0.1 if char in _COMMON_CJK else 0.6) for char in piece)
@@ -70,10 +70,10 @@ class HashEmbedder:
     def name(self) -> str:
         return f"hash-{self._dimensions}"
 
-    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         return [hash_vector(text, self._dimensions) for text in texts]
 
-    async def query(self, text: str) -> Vector:
+    async def embed_query(self, text: str) -> Vector:
         return hash_vector(text, self._dimensions)
 
     async def close(self) -> None:

@@ -13,27 +13,27 @@ from typing import NamedTuple
 from muniment.memory.domain.ids import Vector
 from muniment.memory.errors import ModelUnavailable
 
-CACHED = 1024
+CACHE_SIZE = 1024
 # 512 tokens of prose are about 2,500 characters: what is cut here would be cut by the tokenizer, at a higher price.
 MAX_CHARS = 8_000
-SMALL = 8  # a call of more texts is bulk
+SMALL_CALL = 8  # a call of more texts is bulk
 # What the event loop does without a pause: about a millisecond's work.
 PORTION_TEXTS = 64
 PORTION_CHARS = 64_000
-ROUND = 16  # of so many choices one begins at small calls and one at bulk, that nobody starves
+ROUND_TEXTS = 16  # of so many choices one begins at small calls and one at bulk, that nobody starves
 
 
 class VectorCache:
     """The last vectors by the hash of their text: bounded, thread-safe, holds no text."""
 
-    def __init__(self, size: int = CACHED) -> None:
+    def __init__(self, size: int = CACHE_SIZE) -> None:
         self.hits = self.misses = 0
         self._size = size
         self._vectors: OrderedDict[bytes, Vector] = OrderedDict()
         self._lock = threading.Lock()
 
     def get(self, text: str) -> Vector | None:
-        key = _key(text)
+        key = _hash_text(text)
         with self._lock:
             vector = self._vectors.get(key)
             if vector is None:
@@ -44,7 +44,7 @@ class VectorCache:
             return vector
 
     def put(self, text: str, vector: Vector) -> None:
-        key = _key(text)
+        key = _hash_text(text)
         with self._lock:
             self._vectors[key] = vector
             self._vectors.move_to_end(key)
@@ -55,14 +55,14 @@ class VectorCache:
         return len(self._vectors)
 
 
-class Batch(NamedTuple):
+class TextBatch(NamedTuple):
     """Texts to embed now; `bulk` if they are a part of a call of many."""
 
     texts: list[str]
     bulk: bool
 
 
-class _Call:
+class _EmbedCall:
     """One caller: the texts it wants, those it has, and where its answer goes."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ class _Call:
         self.waiting: deque[str] = deque()
         self.entered = self.failed = False
 
-    def settle(self, error: BaseException | None) -> None:
+    def settle_from_thread(self, error: BaseException | None) -> None:
         """Wake the caller, from whichever thread; nobody is there any more if its event loop has been closed."""
         with suppress(RuntimeError):
             self.loop.call_soon_threadsafe(self.settle_here, error)
@@ -89,7 +89,7 @@ class _Call:
             self.answer.set_exception(error)
 
 
-class Sharing:
+class EmbeddingQueue:
     """A fair queue of texts with a cache before it; thread-safe, for callers of any event loop.
 
     Callers `await vectors(…)`. Whoever embeds does `take`, and then `done` or `fail` for what was taken; `wake` is
@@ -103,46 +103,46 @@ class Sharing:
         self.made = 0  # texts that were embedded
         self._wake, self._long_first = wake, long_first
         self._lock = threading.RLock()  # a caller that is garbage leaves in whichever thread collects it
-        self._lanes: tuple[deque[_Call], ...] = (deque(), deque(), deque())
-        self._wanted: dict[str, list[_Call]] = {}
+        self._lanes: tuple[deque[_EmbedCall], ...] = (deque(), deque(), deque())
+        self._wanted: dict[str, list[_EmbedCall]] = {}
         self._running: set[str] = set()
         self._choices = 0
         self._closed = False
 
-    async def vectors(self, texts: Sequence[str], *, prefix: str = "", question: bool = False) -> list[Vector]:
+    async def embed_texts(self, texts: Sequence[str], *, prefix: str = "", question: bool = False) -> list[Vector]:
         """One vector per text, in order. Raises what `fail` was told, `ModelUnavailable` after `close`."""
         self.check_open()
-        call = _Call()
+        call = _EmbedCall()
         try:
-            for portion in _portions(texts):
+            for portion in _split_portions(texts):
                 if call.texts:
                     await asyncio.sleep(0)
-                self._join(call, [prefix + tidy(text) for text in portion])
-            if self._enter(call, question=question):
+                self._join_call(call, [prefix + normalize_text(text) for text in portion])
+            if self._enqueue_call(call, question=question):
                 self._wake()
             await call.answer
         finally:
             with self._lock:
-                self._leave(call)
+                self._remove_call(call)
             if not call.answer.cancel() and not call.answer.cancelled():
                 call.answer.exception()  # seen: a caller that was cancelled meanwhile does not look at it
         return [call.found[text] for text in call.texts]
 
-    def take(self, texts: int, chars: int, *, bulk: bool = True) -> Batch | None:
+    def take_batch(self, texts: int, chars: int, *, bulk: bool = True) -> TextBatch | None:
         """At most so many texts and characters, at least one text; no bulk unless it is allowed."""
         with self._lock:
             questions, small, many = self._lanes
-            self._choices = (self._choices + 1) % ROUND
-            orders = {0: (many, questions, small), ROUND // 2: (small, questions, many)}
+            self._choices = (self._choices + 1) % ROUND_TEXTS
+            orders = {0: (many, questions, small), ROUND_TEXTS // 2: (small, questions, many)}
             found: list[str] = []
             for lane in orders.get(self._choices, self._lanes):
                 if lane is not many:
-                    self._collect(lane, found, texts, chars)
-                elif bulk and not found and self._collect(lane, found, texts, chars):
-                    return Batch(found, bulk=True)
-            return Batch(found, bulk=False) if found else None
+                    self._fill_from_lane(lane, found, texts, chars)
+                elif bulk and not found and self._fill_from_lane(lane, found, texts, chars):
+                    return TextBatch(found, bulk=True)
+            return TextBatch(found, bulk=False) if found else None
 
-    def done(self, texts: Sequence[str], vectors: Sequence[Vector]) -> None:
+    def complete_batch(self, texts: Sequence[str], vectors: Sequence[Vector]) -> None:
         """What was taken has been embedded."""
         with self._lock:
             for text, vector in zip(texts, vectors, strict=True):
@@ -153,17 +153,17 @@ class Sharing:
                     call.found[text] = vector
                     del call.missing[text]
                     if call.entered and not call.missing:
-                        call.settle(None)
+                        call.settle_from_thread(None)
 
-    def fail(self, texts: Sequence[str], error: BaseException) -> None:
+    def fail_batch(self, texts: Sequence[str], error: BaseException) -> None:
         """What was taken cannot be embedded: the error of every caller that wants any of it."""
         with self._lock:
             self._running.difference_update(texts)
-            self._fail(texts, error)
+            self._fail_calls(texts, error)
 
-    def parts(self, texts: Sequence[str]) -> list[list[str]]:
+    def split_by_caller(self, texts: Sequence[str]) -> list[list[str]]:
         """What was taken, apart by caller: what several want is apart from what only one of them does."""
-        parts: dict[frozenset[_Call], list[str]] = {}
+        parts: dict[frozenset[_EmbedCall], list[str]] = {}
         with self._lock:
             for text in texts:
                 parts.setdefault(frozenset(self._wanted.get(text, ())), []).append(text)
@@ -177,9 +177,9 @@ class Sharing:
         """Nothing is taken any more; whoever waits gets `ModelUnavailable`."""
         with self._lock:
             self._closed = True
-            self._fail(list(self._wanted), ModelUnavailable("The embedder has been closed."))
+            self._fail_calls(list(self._wanted), ModelUnavailable("The embedder has been closed."))
 
-    def _join(self, call: _Call, texts: Sequence[str]) -> None:
+    def _join_call(self, call: _EmbedCall, texts: Sequence[str]) -> None:
         """From the cache, with those who want it already, or as a new wish: one look under one lock."""
         with self._lock:
             self.check_open()
@@ -193,7 +193,7 @@ class Sharing:
                     call.missing[text] = None
                     self._wanted.setdefault(text, []).append(call)
 
-    def _enter(self, call: _Call, *, question: bool) -> bool:
+    def _enqueue_call(self, call: _EmbedCall, *, question: bool) -> bool:
         """Stand in line for what is still missing; whether anything is."""
         with self._lock:
             call.entered = True
@@ -203,16 +203,16 @@ class Sharing:
                 return False
             # The longest first: those who work side by side then end at about the same time.
             call.waiting.extend(sorted(call.missing, key=len, reverse=True) if self._long_first else call.missing)
-            self._lanes[0 if question else 1 if len(call.waiting) <= SMALL else 2].append(call)
+            self._lanes[0 if question else 1 if len(call.waiting) <= SMALL_CALL else 2].append(call)
             return True
 
-    def _fail(self, texts: Sequence[str], error: BaseException) -> None:
+    def _fail_calls(self, texts: Sequence[str], error: BaseException) -> None:
         for call in {call for text in texts for call in self._wanted.get(text, ())}:
-            self._leave(call)
+            self._remove_call(call)
             call.failed = True
-            call.settle(error)
+            call.settle_from_thread(error)
 
-    def _leave(self, call: _Call) -> None:
+    def _remove_call(self, call: _EmbedCall) -> None:
         for text in call.missing:
             others = self._wanted[text]
             others.remove(call)
@@ -221,7 +221,7 @@ class Sharing:
         call.missing.clear()
         call.waiting.clear()
 
-    def _collect(self, lane: deque[_Call], found: list[str], texts: int, chars: int) -> bool:
+    def _fill_from_lane(self, lane: deque[_EmbedCall], found: list[str], texts: int, chars: int) -> bool:
         """Fill up from one lane: of small calls one text each in turn, of bulk as much as goes from the first."""
         bulk, size = lane is self._lanes[2], sum(map(len, found))
         while lane and len(found) < texts:
@@ -243,13 +243,13 @@ class Sharing:
         return bool(found)
 
 
-def tidy(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Valid Unicode, single spaces, no longer than a model can read."""
     valid = text[: 4 * MAX_CHARS].encode("utf-8", "replace").decode()
     return " ".join(valid.split())[:MAX_CHARS]
 
 
-def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
+def _split_portions(texts: Sequence[str]) -> Iterator[list[str]]:
     portion: list[str] = []
     size = 0
     for text in texts:
@@ -262,5 +262,5 @@ def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
         yield portion
 
 
-def _key(text: str) -> bytes:
+def _hash_text(text: str) -> bytes:
     return blake2b(text.encode(), digest_size=16).digest()

@@ -8,12 +8,12 @@ import numpy.typing as npt
 from muniment.memory.domain.ids import Vector
 
 
-def _unit(vector: npt.NDArray[np.float32]) -> Vector:
+def _normalize_vector(vector: npt.NDArray[np.float32]) -> Vector:
     """Length 1."""
-    return _fixed((vector / np.linalg.norm(vector.astype(np.float64))).astype(np.float32))
+    return _freeze_vector((vector / np.linalg.norm(vector.astype(np.float64))).astype(np.float32))
 
 
-def _fixed(vector: Vector) -> Vector:
+def _freeze_vector(vector: Vector) -> Vector:
     """Read-only: it is shared with the cache."""
     vector.setflags(write=False)
     return vector

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 from typing import Protocol
 
-from muniment.memory.domain.consolidation import Draft, Finding, Members, Reversal, Run, Step, Survey
-from muniment.memory.domain.erasure import Bounds
+from muniment.memory.domain.consolidation import BatchDraft, Finding, MemoryGraph, Run, RunChange, Survey, UndoPlan
+from muniment.memory.domain.erasure import SurveyBounds
 from muniment.memory.domain.ids import MemoryId, Revision, RunId
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Settlement
 
 
-class Consolidating(Protocol):
+class ConsolidationStore(Protocol):
     """The part of a store that a consolidation asks."""
 
     async def begin_run(self, run: Run, lease: timedelta) -> Run | None:
@@ -22,14 +22,14 @@ class Consolidating(Protocol):
         `interrupted`."""
         ...
 
-    async def keep_run(
+    async def save_run(
         self,
         run: Run,
         lease: timedelta,
         plan: WritePlan | None = None,
         findings: Sequence[Finding] = (),
         *,
-        settled: Sequence[Settlement] | None = None,
+        settlements: Sequence[Settlement] | None = None,
     ) -> Run:
         """Write how far the run is, with what it decided: the record, the fingerprints and the plan in one transaction. The
         record as it is then: of the findings without an answer those are `shelved` that had none on so many days.
@@ -40,50 +40,50 @@ class Consolidating(Protocol):
         way round: somebody else has handed it over, or collected it."""
         ...
 
-    async def give_up(self, run: Run, at: datetime) -> None:
+    async def interrupt_run(self, run: Run, at: datetime) -> None:
         """Close the record as `interrupted`, with what it says: its last step may have been written without an answer. A run
         that waits goes on."""
         ...
 
-    async def runs(self, scope: Scope, limit: int, run: RunId | None = None) -> list[Run]:
+    async def list_runs(self, scope: Scope, limit: int, run: RunId | None = None) -> list[Run]:
         """The records of the space: the one that is under way, then the newest first; or that one."""
         ...
 
-    async def survey(self, scope: Scope, bounds: Bounds, limit: int, *, since: Revision) -> Survey:
+    async def survey_space(self, scope: Scope, bounds: SurveyBounds, limit: int, *, since: Revision) -> Survey:
         """S-37..S-40 in one statement: at most `limit` pairs. `since`: what changed after it is compared in any case."""
         ...
 
-    async def members(self, scope: Scope, ids: Sequence[MemoryId]) -> Members:
+    async def read_members(self, scope: Scope, ids: Sequence[MemoryId]) -> MemoryGraph:
         """These memories as they are now, with their edges."""
         ...
 
-    async def compared(self, scope: Scope) -> tuple[Revision, bool]:
+    async def read_compared_revision(self, scope: Scope) -> tuple[Revision, bool]:
         """Up to which revision the space's runs have compared it, and whether anybody else has changed it since."""
         ...
 
-    async def checked_since(self, scope: Scope, since: datetime) -> int:
+    async def count_checked_pairs(self, scope: Scope, since: datetime) -> int:
         """How many pairs of the space were checked within a day since then."""
         ...
 
-    async def changed_by(self, scope: Scope, run: RunId) -> tuple[Revision, list[Step]]:
+    async def read_run_changes(self, scope: Scope, run: RunId) -> tuple[Revision, list[RunChange]]:
         """The space's revision, and what a run changed."""
         ...
 
-    async def undo_run(self, run: Run, plan: WritePlan, back: Reversal) -> None:
+    async def undo_run(self, run: Run, plan: WritePlan, reversal: UndoPlan) -> None:
         """Write that the run was undone, with the plan that does it; an edge that is still as the run has left it becomes
         what it was, and what was retrieved since stays so. What is `apart` counts as looked at and different from `plan.at`
         on, each with each and however near. Raises Conflict."""
         ...
 
 
-class Waiting(Protocol):
+class BatchRunStore(Protocol):
     """The part of a store that knows of runs whose questions are with a batch endpoint."""
 
-    async def hand_over(
+    async def reserve_submission(
         self,
-        drafts: Sequence[Draft],
+        drafts: Sequence[BatchDraft],
         lease: timedelta,
-        look: timedelta,
+        poll_after: timedelta,
         day: date,
         tokens: int | None,
         micros: int | None,
@@ -93,11 +93,11 @@ class Waiting(Protocol):
         was used up before. Raises Conflict when the run is over, or waits already."""
         ...
 
-    async def collecting(self, scope: Scope) -> list[RunId]:
+    async def list_uncollected_runs(self, scope: Scope) -> list[RunId]:
         """The runs of the space, also such as are gone, of which a job has yet to see that nothing is at the endpoint."""
         ...
 
-    async def let_go(self, run: Run, used: Sequence[Settlement]) -> bool:
+    async def release_run(self, run: Run, settlements: Sequence[Settlement]) -> bool:
         """Note of a run that is over that nothing of it is at the endpoint any more, with what answers have cost that came
         after its end. False, and nothing written, when that was noted before."""
         ...

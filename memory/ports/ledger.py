@@ -10,13 +10,13 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 
 
-class Learning(Protocol):
+class WorkLedger(Protocol):
     """The part of a store that knows what was done."""
 
-    async def worked(self, scope: Scope, *, limit: int) -> list[Turn]:
+    async def list_work_turns(self, scope: Scope, *, limit: int) -> list[Turn]:
         """The latest turns of the scope's thread by a person or a tool, oldest first; none without a thread."""
         ...
 
-    async def present(self, scope: Scope, turns: Sequence[TurnId]) -> frozenset[TurnId]:
+    async def find_existing_turns(self, scope: Scope, turns: Sequence[TurnId]) -> frozenset[TurnId]:
         """Those of the turns that are in the ledger."""
         ...

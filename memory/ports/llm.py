@@ -20,7 +20,7 @@ class BatchRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Collected:
+class BatchResults:
     """What came of a batch, by the ids of its requests; `tokens` (asked, said) of an answer that cannot be used, too.
 
     A request that is nowhere got no answer and cost nothing."""
@@ -36,31 +36,31 @@ class BatchModel(Protocol):
     @property
     def name(self) -> str: ...
 
-    async def submit(self, key: str, requests: Sequence[BatchRequest]) -> str:
+    async def submit_batch(self, key: str, requests: Sequence[BatchRequest]) -> str:
         """Hand the prompts over; the endpoint's name of the batch. Twice is two batches: `find` knows one by its key.
 
         An error with `sent=False`, or a status, has made none, and has left no file as far as that can be known."""
         ...
 
-    async def find(self, key: str, since: datetime | None = None) -> str | None:
+    async def find_batch(self, key: str, since: datetime | None = None) -> str | None:
         """The endpoint's name of the batch that was submitted with this key, not before `since`; None when there is none."""
         ...
 
-    async def collect(self, batch: str) -> Collected | None:
+    async def fetch_results(self, batch: str) -> BatchResults | None:
         """What came of the batch; None while it is under way. One that has expired or was cancelled has what came in time.
 
         Raises BatchFailed when the endpoint could not take it, or does not know it."""
         ...
 
-    async def cancel(self, batch: str) -> None:
+    async def cancel_batch(self, batch: str) -> None:
         """Let the endpoint stop. A batch that is over, or unknown, is cancelled already."""
         ...
 
-    async def forget(self, batch: str) -> None:
+    async def delete_files(self, batch: str) -> None:
         """Remove the batch's files at the endpoint, as far as it lets them be removed."""
         ...
 
-    async def tidy(self, key: str) -> None:
+    async def delete_orphaned_uploads(self, key: str) -> None:
         """Remove what was uploaded for a batch of this key that was never made."""
         ...
 

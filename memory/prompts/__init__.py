@@ -16,7 +16,7 @@ class Prompt:
 
 
 @cache
-def prompt(name: str) -> Prompt:
+def load_prompt(name: str) -> Prompt:
     """The prompt of a name: consolidate, extract, insight or path."""
     version, _, text = (files(__package__) / f"{name}.md").read_text(encoding="utf-8").partition("\n")
     return Prompt(version.strip(), text.strip())

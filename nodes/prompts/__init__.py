@@ -7,7 +7,7 @@ from importlib.resources import files
 from muniment.memory.errors import BadConfig
 
 
-def load(name: str) -> str:
+def load_prompt(name: str) -> str:
     """The instructions of this agent, without the version line. Raises BadConfig when there are none."""
     try:
         text = (files(__name__) / f"{name}.md").read_text("utf-8")

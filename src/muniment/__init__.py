@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from muniment.memory.bootstrap import open_memory
     from muniment.memory.client import Memory
-    from muniment.memory.config.settings import Settings, load as load_settings
+    from muniment.memory.config.settings import Settings, load_settings
     from muniment.memory.domain.query import Filters, Query
     from muniment.memory.domain.scope import Scope
-    from muniment.memory.domain.turn import Use
+    from muniment.memory.domain.turn import ToolUse as Use
     from muniment.memory.errors import (
         BadConfig,
         BadExtraction,
@@ -78,22 +78,22 @@ __all__ = [
     "open_memory",
 ]
 
-_HOMES = {
+_LAZY_IMPORTS = {
     "open_memory": ("muniment.memory.bootstrap", "open_memory"),
     "Memory": ("muniment.memory.client", "Memory"),
     "Filters": ("muniment.memory.domain.query", "Filters"),
     "Query": ("muniment.memory.domain.query", "Query"),
     "Scope": ("muniment.memory.domain.scope", "Scope"),
     "Settings": ("muniment.memory.config.settings", "Settings"),
-    "Use": ("muniment.memory.domain.turn", "Use"),
-    "load_settings": ("muniment.memory.config.settings", "load"),
+    "Use": ("muniment.memory.domain.turn", "ToolUse"),
+    "load_settings": ("muniment.memory.config.settings", "load_settings"),
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    module, attribute = _HOMES.get(name, ("muniment.memory.errors", name))
+    module, attribute = _LAZY_IMPORTS.get(name, ("muniment.memory.errors", name))
     value = getattr(import_module(module), attribute)
     globals()[name] = value
     return value

@@ -12,13 +12,13 @@ from hypothesis import given, strategies as st
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.memory import Memory
-from muniment.memory.domain.plan import Change, Extracted, Relation, WritePlan
-from muniment.memory.domain.query import Filters, Listing
+from muniment.memory.domain.plan import Change, ExtractionRecord, Relation, WritePlan
+from muniment.memory.domain.query import Filters, ListRequest
 from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.search import Probe, Search, Weights
+from muniment.memory.domain.search import NeighbourProbe, Search, Weights
 from muniment.memory.errors import Conflict, WrongEmbedder
 from muniment.memory.models.hash_embedder import HashEmbedder, hash_vector
-from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.language import tokens
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, said, scope
 
@@ -48,14 +48,14 @@ def added(*memories: Memory) -> tuple[Change, ...]:
 
 
 def plan(who: Scope, expects: int, *changes: Change, **more: object) -> WritePlan:
-    made = WritePlan(scope=who, expects=Revision(expects), node="face", at=NOON, changes=changes)
+    made = WritePlan(scope=who, expected_rev=Revision(expects), node="face", at=NOON, changes=changes)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
 def search(text: str, categories: tuple[str, ...] = CATEGORIES, filters: Filters | None = None) -> Search:
     return Search(
         vector=hash_vector(text),
-        terms=words.terms(text),
+        terms=tokens.extract_terms(text),
         categories=categories,
         filters=filters or Filters(),
         candidates=50,
@@ -72,7 +72,7 @@ async def test_a_plan_numbers_its_changes_from_the_revision_it_expects(store: Po
     receipt = await store.commit(plan(scope(), 0, *added(memory("a"), memory("b"), memory("c"))))
     assert receipt.rev == 3
     assert [change.after.rev for change in receipt.changes] == [1, 2, 3]
-    assert [line.rev for line in await store.history(reader(scope()), None, 10)] == [3, 2, 1]
+    assert [line.rev for line in await store.read_history(reader(scope()), None, 10)] == [3, 2, 1]
 
 
 async def test_a_stale_plan_writes_nothing(store: PostgresStore) -> None:
@@ -80,7 +80,7 @@ async def test_a_stale_plan_writes_nothing(store: PostgresStore) -> None:
     await store.commit(plan(scope(), 0, *added(memory("a"))))
     with pytest.raises(Conflict):
         await store.commit(plan(scope(), 0, *added(memory("b"))))
-    assert [one.text for one in (await store.listing(reader(scope()), Listing())).memories] == ["a"]
+    assert [one.text for one in (await store.list_memories(reader(scope()), ListRequest())).memories] == ["a"]
 
 
 async def test_a_plan_is_all_or_nothing(store: PostgresStore) -> None:
@@ -88,8 +88,8 @@ async def test_a_plan_is_all_or_nothing(store: PostgresStore) -> None:
     good, bad = memory("good"), memory("bad", importance=9)
     with pytest.raises(Exception, match="importance"):
         await store.commit(plan(scope(), 0, *added(good, bad)))
-    assert await store.get(reader(scope()), good.id) is None
-    assert (await store.near(scope(), (), 0))[0] == 0
+    assert await store.get_memory(reader(scope()), good.id) is None
+    assert (await store.find_neighbours(scope(), (), 0))[0] == 0
 
 
 async def test_a_consumed_turn_makes_the_plan_a_replay(store: PostgresStore) -> None:
@@ -98,8 +98,8 @@ async def test_a_consumed_turn_makes_the_plan_a_replay(store: PostgresStore) -> 
     await store.commit(plan(scope(), 0, *added(memory("once")), turns=(turn,)))
     receipt = await store.commit(plan(scope(), 1, *added(memory("twice")), turns=(turn,)))
     assert receipt.replayed
-    assert [one.text for one in (await store.listing(reader(scope()), Listing())).memories] == ["once"]
-    assert (await store.near(scope(), (), 0))[0] == 1
+    assert [one.text for one in (await store.list_memories(reader(scope()), ListRequest())).memories] == ["once"]
+    assert (await store.find_neighbours(scope(), (), 0))[0] == 1
 
 
 async def test_a_former_version_stays_readable_in_the_history(store: PostgresStore) -> None:
@@ -113,7 +113,7 @@ async def test_a_former_version_stays_readable_in_the_history(store: PostgresSto
         vector=hash_vector("Ship v1 by September"),
     )
     await store.commit(plan(scope(), 1, change))
-    lines = await store.history(reader(scope()), first.id, 10)
+    lines = await store.read_history(reader(scope()), first.id, 10)
     assert [(line.action, line.text) for line in lines] == [
         ("UPDATE", "Ship v1 by September"),
         ("ADD", "Ship v1 by August"),
@@ -133,14 +133,14 @@ async def test_a_memory_changed_twice_in_a_plan_has_both_revisions(store: Postgr
             Change(action="DELETE", before=second, after=gone), *added(memory("Rest")),
         )
     )  # fmt: skip
-    lines = await store.history(reader(scope()), first.id, 10)
+    lines = await store.read_history(reader(scope()), first.id, 10)
     assert [(line.rev, line.action, line.text, line.old_ref) for line in lines] == [
         (3, "DELETE", "Ship v1 by September", f"{first.id}@2"),
         (2, "UPDATE", "Ship v1 by September", f"{first.id}@1"),
         (1, "ADD", "Ship v1 by August", None),
     ]
-    assert [row["from_rev"] for row in (await store.dump(scope())).rows if row["type"] == "version"] == [1, 2]
-    assert [one.text for one in (await store.listing(reader(scope()), Listing())).memories] == ["Rest"]
+    assert [row["from_rev"] for row in (await store.dump_space(scope())).rows if row["type"] == "version"] == [1, 2]
+    assert [one.text for one in (await store.list_memories(reader(scope()), ListRequest())).memories] == ["Rest"]
 
 
 async def test_what_goes_with_a_plan_fails_with_it(
@@ -148,7 +148,7 @@ async def test_what_goes_with_a_plan_fails_with_it(
 ) -> None:
     """A stale or replayed plan enqueues nothing, the connection that it failed on goes on, and the driver complains of
     nothing."""
-    look = Extracted(turn=said("once", key="1").id, source="rules")
+    look = ExtractionRecord(turn=said("once", key="1").id, source="rules")
     await store.commit(plan(scope(), 0, *added(memory("a")), extracted=look))
     job = Job(name="expire", scope=scope(), key="never")
     for count in range(1, 50):  # statements: the answer to the first may be there before the last is sent
@@ -159,7 +159,7 @@ async def test_what_goes_with_a_plan_fails_with_it(
     assert not caplog.messages
     with psycopg.connect(database_url) as admin:
         assert admin.execute("select count(*) from jobs.queue").fetchone() == (0,)
-    assert {one.text for one in (await store.listing(reader(scope()), Listing())).memories} == {"a", "d"}
+    assert {one.text for one in (await store.list_memories(reader(scope()), ListRequest())).memories} == {"a", "d"}
 
 
 async def test_an_edge_is_there_once(store: PostgresStore, database_url: str) -> None:
@@ -171,7 +171,7 @@ async def test_an_edge_is_there_once(store: PostgresStore, database_url: str) ->
         ends = (a.id, b.id) if n % 2 else (b.id, a.id)
         both = Relation(a=ends[0], b=ends[1], strength=0.2), Relation(a=ends[1], b=ends[0], strength=0.7)
         while True:
-            rev, _ = await store.near(scope(), (), 0)
+            rev, _ = await store.find_neighbours(scope(), (), 0)
             try:
                 await store.commit(plan(scope(), rev, *added(memory(f"note {n}")), relations=both))
             except Conflict:
@@ -190,14 +190,14 @@ async def test_a_turn_named_twice_is_consumed_once(store: PostgresStore) -> None
     turn = said("once", key="1")
     receipt = await store.commit(plan(scope(), 0, *added(memory("a"), memory("b")), turns=(turn, turn)))
     assert (receipt.rev, receipt.replayed) == (2, False)
-    assert await store.known(scope(), [turn.id]) == {turn.id}
+    assert await store.find_consumed_turns(scope(), [turn.id]) == {turn.id}
 
 
 async def test_a_hit_by_words_alone_is_found(store: PostgresStore) -> None:
     """The channels are a true union: with a meaningless vector the keyword still finds its memory."""
     await store.commit(plan(scope(), 0, *added(memory("The user plays the bandoneon"), memory("Something else"))))
     asked = replace(search("bandoneon"), vector=hash_vector("zzz qqq"), candidates=1)
-    found = (await store.look(reader(scope()), asked)).found
+    found = (await store.read_snapshot(reader(scope()), asked)).hits
     best = max(found, key=lambda one: one.keyword)
     assert best.memory.text == "The user plays the bandoneon"
     assert best.keyword > 0
@@ -208,7 +208,7 @@ async def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresStore) -
     common = [memory(f"The user runs race number {n}") for n in range(8)]
     rare = memory("The user plays the bandoneon")
     await store.commit(plan(scope(), 0, *added(*common, rare)))
-    found = (await store.look(reader(scope()), search("race bandoneon"))).found
+    found = (await store.read_snapshot(reader(scope()), search("race bandoneon"))).hits
     shares = {one.memory.text: one.keyword for one in found}
     assert shares[rare.text] > 1.5 * shares[common[0].text] > 0
 
@@ -216,10 +216,10 @@ async def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresStore) -
 async def test_a_verb_is_found_in_each_of_its_forms(store: PostgresStore) -> None:
     """Who asks what somebody bought says "did they buy": in a small space, and in one that has indexes."""
     await store.commit(plan(scope(), 0, *added(memory("Ana bought an accordion"), memory("Ana keeps bees"))))
-    small = (await store.look(reader(scope()), search("buy"))).found
-    assert (await store.index(scope(), 1)).made == ("vectors", "words")
-    await store.look(reader(scope()), search(""))
-    large = (await store.look(reader(scope()), search("buy"))).found
+    small = (await store.read_snapshot(reader(scope()), search("buy"))).hits
+    assert (await store.index_space(scope(), 1)).made == ("vectors", "words")
+    await store.read_snapshot(reader(scope()), search(""))
+    large = (await store.read_snapshot(reader(scope()), search("buy"))).hits
     for found in (small, large):
         assert [one.memory.text for one in found if one.keyword] == ["Ana bought an accordion"]
 
@@ -234,10 +234,10 @@ async def test_what_is_told_of_the_user_is_picked(store: PostgresStore) -> None:
 
     async def picked(candidates: int, weights: Weights) -> set[str]:
         asked = replace(search("keeps bees"), candidates=candidates, weights=weights)
-        return {one.memory.text for one in (await store.look(reader(scope()), asked)).found}
+        return {one.memory.text for one in (await store.read_snapshot(reader(scope()), asked)).hits}
 
     assert await picked(6, replace(WEIGHTS, own=5.0)) == {one.text for one in (*told, note, unsigned)}
-    (hint,) = {words.dimension(word) for word in words.terms("Ana")}
+    (hint,) = {tokens.hash_lexeme(word) for word in tokens.extract_terms("Ana")}
     assert await picked(1, replace(WEIGHTS, traits={hint: 5.0})) == {others[0].text}
 
 
@@ -247,7 +247,7 @@ async def test_an_edge_brings_a_memory_that_neither_channel_finds(store: Postgre
     more = [memory(f"marathon {n}") for n in range(3)]
     edge = Relation(a=hit.id, b=far.id, strength=0.7)
     await store.commit(plan(scope(), 0, *added(hit, far, *more), relations=(edge, edge)))
-    found = (await store.look(reader(scope()), replace(search("marathon trains"), candidates=1))).found
+    found = (await store.read_snapshot(reader(scope()), replace(search("marathon trains"), candidates=1))).hits
     assert {one.memory.text: one.edges for one in found}[far.text][hit.id] == pytest.approx(0.7)
 
 
@@ -256,23 +256,23 @@ async def test_another_space_sees_nothing(store: PostgresStore) -> None:
     mine = memory("The user has a secret garden")
     await store.commit(plan(scope("ana"), 0, *added(mine)))
     for other in (scope("bob"), scope("ana", tenant="other"), scope("ana", owner_type="agent")):
-        assert (await store.look(reader(other), search("secret garden"))).found == ()
-        assert (await store.listing(reader(other), Listing())).memories == ()
-        assert await store.history(reader(other), None, 10) == []
-        assert await store.get(reader(other), mine.id) is None
+        assert (await store.read_snapshot(reader(other), search("secret garden"))).hits == ()
+        assert (await store.list_memories(reader(other), ListRequest())).memories == ()
+        assert await store.read_history(reader(other), None, 10) == []
+        assert await store.get_memory(reader(other), mine.id) is None
 
 
 async def test_row_security_hides_what_the_search_forgot_to_exclude(store: PostgresStore) -> None:
     """A reader whose allowlist lacks a category gets none of it, though the search names it."""
     await store.commit(plan(scope(), 0, *added(memory("Call the dentist", "tasks"), memory("Be brief", "preferences"))))
-    sight = await store.look(
+    sight = await store.read_snapshot(
         reader(scope(), "preferences"),
         search("dentist brief", ("tasks", "preferences")),
         stable=("tasks",),
         thread="T",
         horizon=NOON,
     )
-    assert {one.memory.category for one in sight.found} == {"preferences"}
+    assert {one.memory.category for one in sight.hits} == {"preferences"}
     assert sight.stable == ()
     assert sight.delta is not None
     assert {line.category for line in sight.delta.entries} == {"preferences"}
@@ -308,16 +308,16 @@ async def test_filters_narrow_the_search(store: PostgresStore, filters: Filters,
             ),
         )
     )
-    found = (await store.look(reader(scope()), search("a b c", filters=filters))).found
+    found = (await store.read_snapshot(reader(scope()), search("a b c", filters=filters))).hits
     assert {one.memory.text for one in found} == texts
 
 
 async def test_the_cursor_never_goes_back(store: PostgresStore) -> None:
     """A thread that has seen revision 2 is not shown it again because a late step says 1."""
     await store.commit(plan(scope(), 0, *added(memory("a"), memory("b"))))
-    await store.seen(scope(), "T", Revision(2))
-    await store.seen(scope(), "T", Revision(1))
-    sight = await store.look(reader(scope()), None, thread="T", horizon=NOON)
+    await store.advance_cursor(scope(), "T", Revision(2))
+    await store.advance_cursor(scope(), "T", Revision(1))
+    sight = await store.read_snapshot(reader(scope()), None, thread="T", horizon=NOON)
     assert sight.delta is not None
     assert (sight.delta.since, sight.delta.entries) == (2, ())
 
@@ -328,13 +328,13 @@ async def test_neighbours_share_a_key_or_are_close(store: PostgresStore) -> None
     close = memory("The user drinks green tea")
     other = memory("The user drinks green tea too", kind="episodic")
     await store.commit(plan(scope(), 0, *added(same, close, other)))
-    probe = Probe(
+    probe = NeighbourProbe(
         vector=hash_vector("The user drinks green tea daily"),
         kind="semantic",
         stable_key="identity|user|lives_in|",
         attribute="identity|user|lives_in|",
     )
-    rev, near = await store.near(scope(), [probe], 5)
+    rev, near = await store.find_neighbours(scope(), [probe], 5)
     assert rev == 3
     assert [(one.memory.text, one.sim == 1.0) for one in near[0]] == [(same.text, True), (close.text, False)]
 
@@ -358,7 +358,7 @@ async def test_writers_of_one_space_leave_no_gap(store: PostgresStore) -> None:
 
     async def write(n: int) -> None:
         while True:
-            rev, _ = await store.near(scope(), (), 0)
+            rev, _ = await store.find_neighbours(scope(), (), 0)
             try:
                 await store.commit(plan(scope(), rev, *added(memory(f"note {n}"))))
             except Conflict:
@@ -367,7 +367,7 @@ async def test_writers_of_one_space_leave_no_gap(store: PostgresStore) -> None:
                 return
 
     await asyncio.gather(*(write(n) for n in range(40)))
-    lines = await store.history(reader(scope()), None, 100)
+    lines = await store.read_history(reader(scope()), None, 100)
     assert [line.rev for line in lines] == list(range(40, 0, -1))
     assert {line.text for line in lines} == {f"note {n}" for n in range(40)}
 
@@ -375,7 +375,7 @@ async def test_writers_of_one_space_leave_no_gap(store: PostgresStore) -> None:
 async def test_connections_come_back_clean(store: PostgresStore, database_url: str) -> None:
     """What a transaction entered is gone with it: a connection outside enter_space sees no row."""
     await store.commit(plan(scope(), 0, *added(memory("a"))))
-    async with store._connected() as conn:
+    async with store._connect() as conn:
         found = await (await conn.execute("select count(*) as n from muniment.memories")).fetchone()
         who = await (
             await conn.execute("select current_user::text as who, current_setting('app.spaces', true) as s")
@@ -392,6 +392,8 @@ async def test_connections_come_back_clean(store: PostgresStore, database_url: s
 @given(st.text(max_size=200))
 def test_any_text_makes_weights_below_their_ceiling(text: str) -> None:
     """Whatever was said, each lexeme has a dimension that pgvector can store and a weight that BM25 can reach."""
-    found = words.weights(text)
-    assert set(found) == {words.dimension(lexeme) for lexeme in words.lexemes(text)}
-    assert all(1 <= place <= words.DIMENSIONS and 0 < weight < words.CEILING for place, weight in found.items())
+    found = tokens.compute_weights(text)
+    assert set(found) == {tokens.hash_lexeme(lexeme) for lexeme in tokens.extract_lexemes(text)}
+    assert all(
+        1 <= place <= tokens.DIMENSIONS and 0 < weight < tokens.WEIGHT_CEILING for place, weight in found.items()
+    )

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from muniment.faces.cli.app import run
+from muniment.faces.cli.app import run_command
 
 PROGRAM = str(Path(sys.executable).with_name("muniment"))
 
@@ -63,7 +63,7 @@ def muniment(
             for name, value in (environment | env).items():
                 patch.setenv(name, value)
             capsys.readouterr()
-            code = run([os.fsdecode(one) for one in arguments])
+            code = run_command([os.fsdecode(one) for one in arguments])
         return Outcome(code, *capsys.readouterr())
 
     return call

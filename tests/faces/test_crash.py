@@ -58,7 +58,7 @@ def test_nothing_acknowledged_is_lost_and_nothing_is_there_twice(home: Path) -> 
         assert asked.wait(30)
         talk.kill()
         talk.communicate()
-        running = asyncio.run(server.running(home))
+        running = asyncio.run(server.find_server(home))
         assert running is not None
         os.kill(running["pid"], signal.SIGKILL)
         go_on.set()

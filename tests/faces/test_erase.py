@@ -16,8 +16,8 @@ import psycopg
 import pytest
 
 from muniment.memory.stores.postgres.embedded import server
-from muniment.memory.stores.postgres.schema import scrub as scrubbing
-from muniment.memory.stores.postgres.schema.migrate import migrate
+from muniment.memory.stores.postgres.schema import scrub
+from muniment.memory.stores.postgres.schema.migrate import apply_migrations
 from tests.faces.conftest import PROGRAM, Muniment, Outcome
 
 SAID = "I am allergic to walnuts.\nWhat may I eat?\n"
@@ -134,7 +134,7 @@ def test_a_scrub_can_be_done_at_any_time(
     talked: str, muniment: Muniment, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """When the one of an erasure fails its receipt is told all the same, and `scrub` does what is left, as often as wanted."""
-    monkeypatch.setattr(scrubbing, "_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(scrub, "_WAIT_SECONDS", 0.01)
     assert muniment("scrub").code == 2
     with psycopg.connect(environment["MUNIMENT_DATABASE_URL"]) as other:
         other.execute("set transaction isolation level repeatable read")
@@ -223,10 +223,10 @@ def recycles(admin: psycopg.Connection[tuple[str]]) -> bool:
 async def test_a_scrub_that_is_killed_leaves_nothing_for_ever(home: Path, environment: dict[str, str]) -> None:
     """Killed while the server keeps no segment of its log, it leaves that so; whoever comes next puts it back, but not what
     somebody else has set, nor what another scrub still wants."""
-    url = await server.ensure(home, fsync=False)
+    url = await server.ensure_server(home, fsync=False)
     del environment["MUNIMENT_DATABASE_URL"]
     environment["MUNIMENT_HOME"] = str(home)
-    await migrate(url)
+    await apply_migrations(url)
     with psycopg.connect(url, autocommit=True) as admin:
         for _ in range(5):
             with subprocess.Popen([PROGRAM, "scrub", "--yes"], env=environment, stdout=subprocess.DEVNULL) as running:
@@ -237,7 +237,7 @@ async def test_a_scrub_that_is_killed_leaves_nothing_for_ever(home: Path, enviro
                 break
         assert not recycles(admin)
         with psycopg.connect(url, application_name="muniment scrub", autocommit=True) as other:
-            await migrate(url)
+            await apply_migrations(url)
             assert not recycles(other)
         while (
             admin.execute("select from pg_stat_activity where application_name = 'muniment scrub'").fetchone()
@@ -245,7 +245,7 @@ async def test_a_scrub_that_is_killed_leaves_nothing_for_ever(home: Path, enviro
         ):
             sleep(0.05)
         assert not recycles(admin)
-        await migrate(url)
+        await apply_migrations(url)
         end = monotonic() + 10
         while not recycles(admin) and monotonic() < end:
             sleep(0.05)
@@ -256,6 +256,6 @@ async def test_a_scrub_that_is_killed_leaves_nothing_for_ever(home: Path, enviro
             subprocess.run, [PROGRAM, "scrub", "--yes", "--json"], env=environment, check=True, capture_output=True
         )
         assert json.loads(done.stdout)["log"] is True
-        await migrate(url)
+        await apply_migrations(url)
         sleep(0.1)
         assert not recycles(admin)

@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from muniment.memory.stores.postgres.schema import large_spaces as large
+from muniment.memory.stores.postgres.schema import large_spaces
 from tests.faces.conftest import Muniment
 
 
@@ -44,7 +44,7 @@ def test_made_kept_and_dropped(muniment: Muniment, from_two: str) -> None:
 
 def test_no_room_is_told(muniment: Muniment, from_two: str, database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who gets no indexes because others have them all is told so, alone and with everybody."""
-    monkeypatch.setattr(large, "INDEXES", 1)
+    monkeypatch.setattr(large_spaces, "INDEXES", 1)
     for user in ("ana", "ben"):
         remembered(muniment, user)
     assert muniment("index", "--user", "ana", MUNIMENT_CONFIG=from_two).code == 0

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from muniment.faces.cli.loop import Loop
+from muniment.faces.cli.loop import LoopThread
 
 
 def test_what_was_begun_goes_on_between_two_calls() -> None:
@@ -29,7 +29,7 @@ def test_what_was_begun_goes_on_between_two_calls() -> None:
     async def begin() -> asyncio.Task[None]:
         return asyncio.create_task(tick())
 
-    with Loop() as loop:
+    with LoopThread() as loop:
         task = loop.run(begin())
         time.sleep(0.2)
         assert len(steps) > 3
@@ -46,7 +46,7 @@ def test_results_and_errors_come_back() -> None:
             raise ValueError(number)
         return number // 2
 
-    with Loop() as loop:
+    with LoopThread() as loop:
         assert loop.run(half(6)) == 3
         with pytest.raises(ValueError, match="7"):
             loop.run(half(7))
@@ -66,7 +66,7 @@ def test_the_keyboard_interrupts() -> None:
     async def nothing() -> str:
         return "still here"
 
-    with Loop() as loop:
+    with LoopThread() as loop:
         threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(KeyboardInterrupt):
             loop.run(work())

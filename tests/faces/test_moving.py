@@ -13,7 +13,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from muniment.faces.locomo import conversations
+from muniment.faces.locomo import parse_conversations
 from muniment.memory.errors import BadInput
 from tests.faces.conftest import PROGRAM, Muniment
 
@@ -43,7 +43,7 @@ TALK: dict[str, Any] = {
 
 def test_conversation() -> None:
     """Each turn is a candidate with its speaker, its date, its caption and the words around it."""
-    (talk,) = conversations(TALK)
+    (talk,) = parse_conversations(TALK)
     first, *_, tulips = talk.candidates
     assert [one.tags[0] for one in talk.candidates] == [
         "dia:D1:1",
@@ -65,7 +65,7 @@ def test_conversation() -> None:
     assert tulips.event_time
     assert tulips.event_time.isoformat() == "2024-03-01T00:05:00+00:00"
     assert len({turn for one in talk.candidates for turn in one.turns}) == 6
-    assert conversations([TALK]) == [talk]
+    assert parse_conversations([TALK]) == [talk]
 
 
 @pytest.mark.parametrize(
@@ -93,20 +93,20 @@ def test_malformed_conversation(path: list[Any], value: Any, told: str) -> None:
         place = place[part]
     place[path[-1]] = value
     with pytest.raises(BadInput) as caught:
-        conversations(broken)
+        parse_conversations(broken)
     assert told in str(caught.value)
 
 
 def test_conversation_without_sessions_or_twice() -> None:
     """A conversation that says nothing, and the same one twice in a file, are refused."""
     with pytest.raises(BadInput, match="there is no session"):
-        conversations({"sample_id": "x", "conversation": {}})
+        parse_conversations({"sample_id": "x", "conversation": {}})
     with pytest.raises(BadInput, match="'garden': is in the file twice"):
-        conversations([TALK, TALK])
+        parse_conversations([TALK, TALK])
     missing = copy.deepcopy(TALK)
     del missing["conversation"]["session_1"][0]["text"]
     with pytest.raises(BadInput, match="session 1, turn 0: field 'text' is missing"):
-        conversations(missing)
+        parse_conversations(missing)
 
 
 def test_import_conversations(muniment: Muniment, tmp_path: Path) -> None:

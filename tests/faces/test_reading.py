@@ -21,7 +21,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from muniment.faces.cli.output.memories import ago
+from muniment.faces.cli.output.memories import format_age
 from muniment.testing.fakes import FixedClock
 from tests.engine import engine, scope
 from tests.faces.conftest import PROGRAM, Muniment
@@ -240,7 +240,7 @@ def test_explained(muniment: Muniment) -> None:
 
 async def tend(url: str) -> None:
     async with engine(url, clock=FixedClock(datetime.now(UTC))) as memory:
-        await memory.tend(scope("me"))
+        await memory.maintain(scope("me"))
 
 
 def test_where_nothing_can_be_written(muniment: Muniment, database_url: str) -> None:
@@ -329,7 +329,7 @@ def test_a_terminal(environment: dict[str, str], muniment: Muniment) -> None:
 )  # fmt: skip
 def test_an_age(seconds: int, said: str) -> None:
     """In the largest unit of which there is enough to tell."""
-    assert ago(NOON - timedelta(seconds=seconds), NOON) == said
+    assert format_age(NOON - timedelta(seconds=seconds), NOON) == said
 
 
 def test_help(muniment: Muniment) -> None:

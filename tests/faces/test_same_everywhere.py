@@ -11,14 +11,14 @@ from langchain_core.messages import HumanMessage
 
 from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.plan import Relation, WritePlan
 from muniment.memory.domain.query import Answer, Query
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.ports.llm import ToolCall
 from muniment.nodes.state import Input, Who
-from muniment.nodes.tools import QUERY, Toolbox
+from muniment.nodes.tools import QUERY_TOOL, Toolbox
 from tests.conftest import alone
 from tests.engine import note, statement
 from tests.faces.conftest import Muniment
@@ -51,17 +51,17 @@ AGENTS = ("supervisor", "planner", "researcher")
 @pytest.fixture
 def ana(environment: dict[str, str]) -> tuple[Settings, Scope]:
     """The settings of the command line, and a scope with a dozen memories, two of them with an edge."""
-    settings = load(environment)
+    settings = load_settings(environment)
     scope = Scope(owner="ana", tenant=settings.tenant, actor="ana")
 
     async def tell() -> None:
-        async with bootstrap.memory(settings) as memory:
+        async with bootstrap.create_memory(settings) as memory:
             await memory.ingest(scope, [*TOLD, note(BESIDE, "relationships")])
             ids = {one.text: one.id for one in await memory.list(scope)}
             low, high = sorted((ids[TOLD[-1].text], ids[BESIDE]))
-            rev = (await memory.house.store.look(Reader(scope=scope, allowed=frozenset()), None)).rev
+            rev = (await memory.house.store.read_snapshot(Reader(scope=scope, allowed=frozenset()), None)).rev
             edge = Relation(a=low, b=high, strength=0.9)
-            plan = WritePlan(scope=scope, expects=rev, node="worker", at=memory.now(), relations=(edge,))
+            plan = WritePlan(scope=scope, expected_rev=rev, node="worker", at=memory.now(), relations=(edge,))
             await memory.house.store.commit(plan)
 
     alone(tell())
@@ -75,12 +75,12 @@ def both(ana: tuple[Settings, Scope], agent: str, questions: Sequence[Asked]) ->
     """What the engine answers, and what the tool gives to a model."""
 
     async def ask() -> list[tuple[Answer, str]]:
-        async with bootstrap.memory(ana[0]) as memory:
+        async with bootstrap.create_memory(ana[0]) as memory:
             tools = Toolbox(memory=memory, settings=ana[0], scope=ana[1], agent=agent)
             return [
                 (
                     await memory.query(ana[1], agent, meant(asked)),
-                    await tools.use(ToolCall(id="1", name=QUERY, arguments=asked)),
+                    await tools.run_call(ToolCall(id="1", name=QUERY_TOOL, arguments=asked)),
                 )
                 for asked in questions
             ]
@@ -142,7 +142,7 @@ def test_the_graph_begins_a_turn_with_the_same(ana: tuple[Settings, Scope]) -> N
     most = settings.recall.context_bullets
 
     async def say() -> list[tuple[list[str], list[str]]]:
-        async with bootstrap.memory(settings) as memory:
+        async with bootstrap.create_memory(settings) as memory:
             graph = build(memory, None, settings).compile()
             said = []
             for text in QUESTIONS:
@@ -162,10 +162,10 @@ def test_a_refusal_is_the_same(muniment: Muniment, ana: tuple[Settings, Scope]) 
     """In the words of the engine, at the tool and at the command line."""
 
     async def ask() -> str:
-        async with bootstrap.memory(ana[0]) as memory:
+        async with bootstrap.create_memory(ana[0]) as memory:
             tools = Toolbox(memory=memory, settings=ana[0], scope=ana[1], agent="supervisor")
-            return await tools.use(
-                ToolCall(id="1", name=QUERY, arguments={"query": "tea", "categories": ["knowledge"]})
+            return await tools.run_call(
+                ToolCall(id="1", name=QUERY_TOOL, arguments={"query": "tea", "categories": ["knowledge"]})
             )
 
     told = alone(ask()).removeprefix("Error: ")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.plan import Extracted, WritePlan
-from muniment.memory.flows import metering as spend
+from muniment.memory.domain.plan import ExtractionRecord, WritePlan
+from muniment.memory.flows import metering
 from muniment.memory.ports.llm import ChatAnswer, ChatMessage
 from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.engine import engine, said, scope, settings
@@ -38,9 +38,9 @@ async def lived(url: str, tuned: Settings | None = None) -> None:
             message=ChatMessage(role="assistant", content="{}"), model="mini", input_tokens=300, output_tokens=0
         )
         asked = [ChatMessage(role="user", content="x")]
-        await spend.ask(memory.house, who, "extract", asked, model=ScriptedChat([answer], name="mini"))
+        await metering.ask_model(memory.house, who, "extract", asked, model=ScriptedChat([answer], name="mini"))
         rev = Revision((await memory.status(who))["rev"])
-        looked = Extracted(
+        looked = ExtractionRecord(
             turn=said("x").id,
             source="model",
             found=10,
@@ -48,7 +48,7 @@ async def lived(url: str, tuned: Settings | None = None) -> None:
             refused=("relative date", "more than 3 a turn"),
         )
         await memory.house.store.commit(
-            WritePlan(scope=who, expects=rev, node="worker", at=clock.now(), extracted=looked)
+            WritePlan(scope=who, expected_rev=rev, node="worker", at=clock.now(), extracted=looked)
         )
 
 

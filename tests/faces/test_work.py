@@ -19,8 +19,8 @@ import pytest
 
 from muniment.faces.cli.commands import work as working
 from muniment.memory import bootstrap
-from muniment.memory.config.settings import load
-from muniment.memory.domain.jobs import Job, Outcome
+from muniment.memory.config.settings import load_settings
+from muniment.memory.domain.jobs import Job, JobOutcome
 from muniment.testing.openai_server import Fail, ScriptedOpenAI
 from tests.engine import said, scope
 from tests.faces.conftest import PROGRAM, Muniment
@@ -67,7 +67,7 @@ def tell(environment: dict[str, str]) -> None:
     """Every user says every fact: the turns are in the ledger, their jobs in the queue."""
 
     async def work() -> None:
-        async with bootstrap.memory(load(environment)) as memory:
+        async with bootstrap.create_memory(load_settings(environment)) as memory:
             for owner, texts in FACTS.items():
                 await memory.record(scope(owner), [said(f"{text}.", key=f"{n}") for n, text in enumerate(texts)])
 
@@ -163,8 +163,8 @@ def test_drained(environment: dict[str, str], muniment: Muniment) -> None:
 def test_a_failure_names_the_next_attempt() -> None:
     """In UTC as everywhere, with its day: with a budget that is used up it is tomorrow's."""
     again = datetime(2026, 5, 5, 0, 30, tzinfo=timezone(timedelta(hours=14)))
-    outcome = Outcome(job=Job(name="tend", scope=scope()), seconds=1.25, failed="OverBudget", again=again)
-    assert working._sentence(outcome) == "tend: OverBudget after 1.2 s, again at 2026-05-04 10:30:00 UTC"
+    outcome = JobOutcome(job=Job(name="tend", scope=scope()), seconds=1.25, error_class="OverBudget", retry_at=again)
+    assert working._format_outcome(outcome) == "tend: OverBudget after 1.2 s, again at 2026-05-04 10:30:00 UTC"
 
 
 def test_without_a_model(environment: dict[str, str], muniment: Muniment) -> None:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.consolidation import Pair
 from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Fact, Memory, Neighbour
@@ -22,28 +22,28 @@ from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.rules.dates import mentions as dates
 from muniment.memory.rules.episodes import episode
-from muniment.memory.rules.extraction import gate, import_lines as lines, repair, validate
-from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.extraction import gate, import_lines, repair, validate
+from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.language import tokens as words
 from muniment.memory.rules.merging import consolidate, judge, merge, wording
 from muniment.memory.rules.policy import consent
-from muniment.memory.rules.procedures import goals, requests as procedure_words
-from muniment.memory.rules.provenance import quoted as suspect
-from muniment.memory.rules.redaction import patterns as redact, prefilter as screen
+from muniment.memory.rules.procedures import goals, requests
+from muniment.memory.rules.provenance import quoted
+from muniment.memory.rules.redaction import patterns, prefilter
 from muniment.memory.rules.retrieval import (
-    intents as aspects,
-    query_hints as wanted,
+    intents,
+    query_hints,
     question as asked,
-    token_count as tokens,
+    token_count,
     traits,
 )
-from muniment.memory.rules.statements import parse as reading, predicates, third_person
+from muniment.memory.rules.statements import parse, predicates, third_person
 
 Plain = dict[str, Any]
 NOW = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)  # a Monday
 EARLIER = datetime(2026, 2, 27, 23, 30, tzinfo=UTC)
-SETTINGS: Settings = load({"HOME": "/nonexistent", "MUNIMENT_EMBEDDER": "hash-256"})
-PROFILE = SETTINGS.profile("hash-256")
+SETTINGS: Settings = load_settings({"HOME": "/nonexistent", "MUNIMENT_EMBEDDER": "hash-256"})
+PROFILE = SETTINGS.find_profile("hash-256")
 CATEGORIES = frozenset(SETTINGS.categories)
 SCOPE = Scope(owner="ana", thread="A", session="A")
 SIMILARITIES = (0.97, 0.75, 0.5)
@@ -103,7 +103,7 @@ def candidate(one: Candidate) -> Plain:
         t=one.text, c=one.category, k=_unless(one.kind, "semantic"), f=fact(one.fact) if one.fact else None,
         im=one.importance, cf=one.confidence, tr=_unless(one.trust, "user"), pin=one.pinned or None, tag=one.tags,
         et=one.event_time, cx=one.context, who=one.actor, ro=_unless(one.role, "user"), st=_unless(one.state, "active"),
-        field=consent.field_of(one.fact, one.category) if one.fact else None,
+        field=consent.find_profile_field(one.fact, one.category) if one.fact else None,
     )  # fmt: skip
 
 
@@ -112,23 +112,23 @@ def candidate(one: Candidate) -> Plain:
 
 def extraction(text: str) -> Plain:
     """What the rules find in a person's message: statements, what is to be forgotten, what is to be remembered."""
-    found = extract(said(text))
+    found = extract_statements(said(text))
     wishes = [
-        told(said=one.said, words=one.words, told=one.told, f=[fact(it) for it in one.facts], key=one.keys, word=one.word,
-             one=one.alone or None, vain=one.vain or None, all=one.everything or None)
-        for one in found.forget
+        told(said=one.quote, words=one.words, told=one.third_person, f=[fact(it) for it in one.facts], key=one.key_prefixes, word=one.qualifier,
+             one=one.is_single or None, vain=one.is_void or None, all=one.everything or None)
+        for one in found.forget_requests
     ]  # fmt: skip
-    return told(c=[candidate(one) for one in found.candidates], forget=wishes, keep=found.asked)
+    return told(c=[candidate(one) for one in found.candidates], forget=wishes, keep=found.requested_texts)
 
 
 def asked_to_remember(text: str) -> Plain:
     """The same where a person asks to remember a text, or answers a question with it."""
     if len(text) > _LONG_TEXT:
         return {}
-    kept = extract(said(f"Remember that {text}"))
+    kept = extract_statements(said(f"Remember that {text}"))
     question = _QUESTIONS[len(text) % len(_QUESTIONS)]
-    answer = extract(said(text), (said(question, role="assistant", key="0"),)) if len(text) <= 40 else kept
-    plain = extract(said(text))
+    answer = extract_statements(said(text), (said(question, role="assistant", key="0"),)) if len(text) <= 40 else kept
+    plain = extract_statements(said(text))
     return told(
         c=[candidate(one) for one in kept.candidates] if kept.candidates != plain.candidates else None,
         a=[candidate(one) for one in answer.candidates] if answer not in (kept, plain) else None,
@@ -140,8 +140,8 @@ def imported_lines(text: str) -> Plain:
     if len(text) > _LONG_TEXT:
         return {}
     line = said(text, at=EARLIER)
-    both = [lines.read(line, "Ana", dated=dated) for dated in (True, False)]
-    spoken = third_person.as_said(text, "Ana")
+    both = [import_lines.extract_line(line, "Ana", has_date=dated) for dated in (True, False)]
+    spoken = third_person.rewrite_first_person(text, "Ana")
     return told(
         c=[(one.text, one.fact.key if one.fact else "", one.context or "") for one in both[0]],
         undated=len(both[1]) if both[0] != both[1] else None, said=_unless(spoken, text),
@@ -150,26 +150,30 @@ def imported_lines(text: str) -> Plain:
 
 def gates(text: str) -> Plain:
     """Why a message is passed over, and what answer it is to a question."""
-    return told(skip=gate.skip(text, "user"), reply=gate.skip(text, "assistant"), yes=consent.yes_or_no(text))
+    return told(
+        skip=gate.find_skip_reason(text, "user"),
+        reply=gate.find_skip_reason(text, "assistant"),
+        yes=consent.parse_yes_no(text),
+    )
 
 
 def dates_read(text: str) -> Plain:
     """The dates of a statement and of a question."""
-    mentions = [dates.mentions(text, NOW), dates.mentions(text, NOW, asked=text)]
+    mentions = [dates.find_mentions(text, NOW), dates.find_mentions(text, NOW, question=text)]
     shown = [
         [
-            (one.start, one.end, one.when.start, one.when.grain, one.when.body, one.preposition,
-             "".join(flag for flag, on in (("r", one.relative), ("p", one.partial), ("v", one.vague)) if on))
+            (one.start, one.end, one.when.start, one.when.grain, one.when.text, one.preposition,
+             "".join(flag for flag, on in (("r", one.relative), ("p", one.partial), ("v", one.is_vague)) if on))
             for one in found
         ]
         for found in mentions
     ]  # fmt: skip
-    periods = wanted.periods(text, NOW)
+    periods = query_hints.find_periods(text, NOW)
     if not (mentions[0] or mentions[1] or periods):
         return {}
     return told(
-        d=shown[0], q=shown[1] if shown[1] != shown[0] else None, at=dates.resolve(text, NOW), w=dates.absolute(text, NOW),
-        less=dates.without(text, NOW), per=[f"{a:%Y-%m-%d %H:%M}/{b:%Y-%m-%d %H:%M}" for a, b in periods[:3]], n=len(periods),
+        d=shown[0], q=shown[1] if shown[1] != shown[0] else None, at=dates.resolve_date(text, NOW), w=dates.expand_dates(text, NOW),
+        less=dates.remove_dates(text, NOW), per=[f"{a:%Y-%m-%d %H:%M}/{b:%Y-%m-%d %H:%M}" for a, b in periods[:3]], n=len(periods),
     )  # fmt: skip
 
 
@@ -178,9 +182,9 @@ _OWN_PATTERN = (re.compile("Porto|紫色"),)
 
 def redaction(text: str) -> Plain:
     """A text without its secrets, less and more strictly."""
-    least = redact.redact(text, email=False, phone=False, patterns=())
-    most = redact.redact(text, email=True, phone=True, patterns=_OWN_PATTERN)
-    plain = screen.harmless(text), screen.harmless(text, email=True, phone=True)
+    least = patterns.redact_secrets(text, email=False, phone=False, patterns=())
+    most = patterns.redact_secrets(text, email=True, phone=True, patterns=_OWN_PATTERN)
+    plain = prefilter.needs_no_redaction(text), prefilter.needs_no_redaction(text, email=True, phone=True)
     if plain == (True, True) and not most[1]:
         return {}
     return told(n=least[1], t=_unless(least[0], text), m=most[1], u=_unless(most[0], least[0]), plain=plain)
@@ -191,45 +195,47 @@ def validation(text: str) -> Plain:
     kept = []
     for kind in ("semantic", "insight", "episodic", "procedural"):
         one = Candidate(text=text, category="activity", kind=kind, turns=(TurnId(UUID(int=1)),))
-        done, reason = validate.validate(one, categories=CATEGORIES, max_chars=120)
+        done, reason = validate.validate_candidate(one, categories=CATEGORIES, max_chars=120)
         kept.append(reason if done is None else "=" if done.text == text else f"→{done.text}")
-    own = repair.wording(text, subject="user", persons=())
-    hers = repair.wording(text, subject="user's sister", persons=("Ana",))
-    when = repair.timing(text, EARLIER)
+    own = repair.repair_wording(text, subject="user", persons=())
+    hers = repair.repair_wording(text, subject="user's sister", persons=("Ana",))
+    when = repair.repair_dates(text, EARLIER)
     return told(v=kept if kept[:3] != ["=", "=", "="] else None, own=_unless(own, text),
-                hers=_unless(hers, own), when=_unless(when, text), he=repair.pronoun(text) or None)  # fmt: skip
+                hers=_unless(hers, own), when=_unless(when, text), he=repair.has_open_pronoun(text) or None)  # fmt: skip
 
 
 def suspicion(text: str) -> Plain:
     """What of a message is pasted, and what instructs."""
     turn = said(text)
-    split = suspect.parts(turn)
-    waits = [one.text for one in suspect.waiting(turn)]
-    weighed = suspect.cautious(Candidate(text=text, category="activity", trust="tool")).state
-    return told(own=_unless(split.own, text), p=split.pasted, wait=waits, i=suspect.instructs(text) or None,
+    split = quoted.split_quoted(turn)
+    waits = [one.text for one in quoted.find_quoted_instructions(turn)]
+    weighed = quoted.hold_instruction(Candidate(text=text, category="activity", trust="tool")).state
+    return told(own=_unless(split.own_text, text), p=split.quotes, wait=waits, i=quoted.has_instructions(text) or None,
                 st=_unless(weighed, "active"))  # fmt: skip
 
 
 def sizes(text: str) -> Plain:
     """Tokens, and what stands for a text in the index by words and by meaning."""
-    sparse = traits.listed(text, None), traits.listed(text, "Porto in May")
+    sparse = traits.list_dimensions(text, None), traits.list_dimensions(text, "Porto in May")
     near = [round(float(one), 4) + 0.0 for one in hash_vector(text)[:8]]
-    return told(n=tokens.count(text), w=tokens.within(text, 12), ix=digest(sparse), v=digest(near))
+    return told(
+        n=token_count.count_tokens(text), w=token_count.count_tokens_within(text, 12), ix=digest(sparse), v=digest(near)
+    )
 
 
 def questions(text: str) -> Plain:
     """What a text is read for as a question."""
     if len(text) > _LONG_TEXT // 4:
         return {}
-    found = asked.asked(text)
-    parts = [(one.word, "".join(f"{it} " for it in sorted(one.aspects)).strip(), one.weight,
-              " ".join(sorted(one.near)) if one.near != one.aspects else "=")
+    found = asked.parse_question(text)
+    parts = [(one.word, "".join(f"{it} " for it in sorted(one.intents)).strip(), one.weight,
+              " ".join(sorted(one.synonyms)) if one.synonyms != one.intents else "=")
              for one in found.parts]  # fmt: skip
     return told(
-        t=" ".join(wanted.terms(text)), all=_unless(words.terms(text), wanted.terms(text)), names=wanted.names(text),
-        p=parts, w=found.weight, when=found.when or None, own=found.own or None, fam=found.family,
-        me=asked.mine(text) or None, who=wanted.for_a_name(text) or None, h=digest(asked.hints(text, 1000)),
-        sp=digest(words.spoken(text)),
+        t=" ".join(query_hints.extract_terms(text)), all=_unless(words.extract_terms(text), query_hints.extract_terms(text)), names=query_hints.find_proper_nouns(text),
+        p=parts, w=found.weight, when=found.asks_when or None, own=found.about_user or None, fam=found.family,
+        me=asked.is_about_user(text) or None, who=query_hints.is_name_question(text) or None, h=digest(asked.find_hint_dimensions(text, 1000)),
+        sp=digest(words.extract_speaker_terms(text)),
     )  # fmt: skip
 
 
@@ -237,23 +243,23 @@ def statements(text: str) -> Plain:
     """What a text is read for as a statement that may answer."""
     if len(text) > _LONG_TEXT // 2:
         return {}
-    found, read = aspects.told(text), reading.read(text)
-    names = [(name, sorted(whose)) for name, whose in found.called]
+    found, read = intents.read_intents(text), parse.parse_statement(text)
+    names = [(name, sorted(whose)) for name, whose in found.named_people]
     return told(
-        a=found.aspects, o="".join(flag for flag, on in (("s", found.stated), ("o", found.of_other), ("d", found.dated)) if on),
-        called=names, k=predicates.kind_of(text), s=_unless(predicates.subject(text), text),
-        r=digest((read.text, read.order, read.words, read.said, read.names, read.lead, read.figures, read.roles,
-                  read.denied, read.ended, read.planned, read.corrects, read.retracted, read.lacking, read.passive,
-                  read.ways, read.dated_past)),
+        a=found.intents, o="".join(flag for flag, on in (("s", found.about_user), ("o", found.about_other), ("d", found.has_date)) if on),
+        called=names, k=predicates.parse_kind(text), s=_unless(predicates.normalize_subject(text), text),
+        r=digest((read.text, read.content, read.words, read.tokens, read.names, read.first_word, read.figures, read.roles,
+                  read.is_negated, read.is_ended, read.is_planned, read.is_correction, read.retracted_words, read.missing_words, read.is_passive,
+                  read.directions, read.is_dated_past)),
     )  # fmt: skip
 
 
 def procedures(text: str) -> Plain:
     """What a message says of work to be done: a wish to keep how, an order, a goal."""
-    wish = procedure_words.wish(text)
+    wish = requests.parse_keep_request(text)
     return told(
-        wish=None if wish is None else wish.goal or True, rest=_unless(procedure_words.rest(text), text),
-        order=procedure_words.request(text), want=procedure_words.wanted(text), goal=procedure_words.impersonal(text),
+        wish=None if wish is None else wish.goal or True, rest=_unless(requests.strip_keep_request(text), text),
+        order=requests.parse_work_request(text), want=requests.parse_indirect_request(text), goal=requests.make_impersonal(text),
     )  # fmt: skip
 
 
@@ -270,17 +276,27 @@ TEXTS: Mapping[Callable[[str], Plain], int] = {
 def episodes(texts: Sequence[str]) -> Plain:
     """The episodes of some messages in a row, over two days."""
     turns = [said(text, at=NOW + timedelta(hours=5 * n), key=str(n)) for n, text in enumerate(texts)]
-    found = [candidate(one) for one in episode.episodes(turns)]
-    both = episode.combined(*(one["t"] for one in found[:2])) if len(found) > 1 else None
-    alike = episode.same_topic(*(one["t"] for one in found[:2])) if len(found) > 1 else None
+    found = [candidate(one) for one in episode.build_episodes(turns)]
+    both = episode.combine_episodes(*(one["t"] for one in found[:2])) if len(found) > 1 else None
+    alike = episode.is_same_topic(*(one["t"] for one in found[:2])) if len(found) > 1 else None
     return told(e=found, both=both, alike=alike or None)
 
 
 def neighbours(a: str, b: str) -> Plain:
     """Two texts as statements and as goals, where anything ties them."""
-    one, other = reading.read(a), reading.read(b)
-    verdicts = [wording.compare(one, other), wording.compare(other, one), wording.compare(one, other, vouched=True)]
-    ties = [goals.same_goal(a, b), goals.reworded(a, b), goals.part_of(a, b), goals.apart(a, b), goals.exactly(a, b)]
+    one, other = parse.parse_statement(a), parse.parse_statement(b)
+    verdicts = [
+        wording.compare_texts(one, other),
+        wording.compare_texts(other, one),
+        wording.compare_texts(one, other, is_vouched=True),
+    ]
+    ties = [
+        goals.is_same_goal(a, b),
+        goals.is_rewording(a, b),
+        goals.is_part_of(a, b),
+        goals.is_distinct(a, b),
+        goals.has_same_wording(a, b),
+    ]
     return told(
         v=verdicts if set(verdicts) != {"different"} else None,
         g="".join(str(int(tie)) for tie in ties) if any(ties) else None,
@@ -311,7 +327,7 @@ def turn_id(number: int) -> TurnId:
 
 
 def memory(one: Candidate, number: int, at: datetime = EARLIER) -> Memory:
-    return merge.fresh(one, MemoryId(UUID(int=number + 1)), SCOPE, at)
+    return merge.make_memory(one, MemoryId(UUID(int=number + 1)), SCOPE, at)
 
 
 def merging(a: Mapping[str, Any], b: Mapping[str, Any]) -> Plain:
@@ -321,13 +337,13 @@ def merging(a: Mapping[str, Any], b: Mapping[str, Any]) -> Plain:
     written, nightly = [], []
     for sim in SIMILARITIES:
         near = (Neighbour(memory=older, sim=sim),)
-        new = merge.Incoming(candidate=second, vector=hash_vector(second.text), near=near, id=newer.id)
-        done = merge.merge([new], scope=SCOPE, at=NOW, profile=PROFILE, writing=SETTINGS.write)
+        new = merge.IncomingCandidate(candidate=second, vector=hash_vector(second.text), neighbours=near, id=newer.id)
+        done = merge.merge_candidates([new], scope=SCOPE, at=NOW, profile=PROFILE, writing=SETTINGS.write)
         written.append(_merged(done, (older, newer)))
-        verdict, sure = consolidate.verdict(Pair(older=older, newer=newer, sim=sim), PROFILE, frozenset({"profile"}))
+        verdict, sure = consolidate.judge_pair(Pair(older=older, newer=newer, sim=sim), PROFILE, frozenset({"profile"}))
         nightly.append(f"{verdict}{'!' if sure else ''}")
     return told(
-        j=[judge.judge(second, older), judge.judge(second, older, vouched=True), judge.judge(first, newer)],
+        j=[judge.judge_candidate(second, older), judge.judge_candidate(second, older, is_vouched=True), judge.judge_candidate(first, newer)],
         w=_once(written), n=_once(nightly),
     )  # fmt: skip
 
@@ -337,7 +353,7 @@ def _once(values: list[Any]) -> Any:
     return values if any(one != values[0] for one in values) else values[0]
 
 
-def _merged(done: merge.Merged, known: Iterable[Memory]) -> list[Any]:
+def _merged(done: merge.MergeResult, known: Iterable[Memory]) -> list[Any]:
     texts = {one.text: n for n, one in enumerate(known)}
     changes = [
         told(a=one.action, m=one.after.id.int, t=texts.get(one.after.text, one.after.text), b=one.band, sim=one.sim,

@@ -29,13 +29,13 @@ from psycopg.conninfo import make_conninfo
 from pydantic import TypeAdapter
 
 import muniment
-from muniment.faces.cli.app import run
-from muniment.faces.cli.output.screen import exit_code
+from muniment.faces.cli.app import run_command
+from muniment.faces.cli.output.screen import get_exit_code
 from muniment.graph import consolidation
 from muniment.graph.supervisor import build
-from muniment.memory import bootstrap, codec as wire
+from muniment.memory import bootstrap, codec
 from muniment.memory.client import Memory
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
@@ -71,7 +71,7 @@ def _helps(path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
         contextlib.redirect_stdout(shown),
         contextlib.redirect_stderr(shown),
     ):
-        run([*path, "--help"])
+        run_command([*path, "--help"])
         shown.flush()
         text = held.getvalue().decode()
     yield path, text
@@ -96,7 +96,7 @@ class _Asked(dict[str, str]):
 def settings() -> str:
     """Every key of the shipped configuration with its default, and the environment variables."""
     environment = _Asked()
-    load(environment)
+    load_settings(environment)
     shipped = yaml.safe_load((Path(__file__).parents[2] / "config" / "memory.yaml").read_text(encoding="utf-8"))
     keys = [f"{path} = {json.dumps(value, ensure_ascii=False)}" for path, value in _leaves("", shipped)]
     return "\n".join([*keys, "", *sorted(environment.names), ""])
@@ -115,16 +115,16 @@ def names() -> str:
     offered = sorted(muniment.__all__)
     values = {name: getattr(muniment, name) for name in offered}
     codes = [
-        f"{name} {exit_code(value())}"
+        f"{name} {get_exit_code(value())}"
         for name, value in values.items()
         if isinstance(value, type) and issubclass(value, BaseException)
     ]
-    return "\n".join([*offered, "", *codes, f"KeyboardInterrupt {exit_code(KeyboardInterrupt())}", ""])
+    return "\n".join([*offered, "", *codes, f"KeyboardInterrupt {get_exit_code(KeyboardInterrupt())}", ""])
 
 
 def tool_schemas() -> str:
     """What each agent's model may call."""
-    memory = bootstrap.memory(SETTINGS, embedder=HashEmbedder(), clock=FixedClock(NOW))
+    memory = bootstrap.create_memory(SETTINGS, embedder=HashEmbedder(), clock=FixedClock(NOW))
     offered = {}
     for agent in SETTINGS.allowlists:
         others = tools.SUBAGENTS if agent == AGENT else ()
@@ -135,7 +135,7 @@ def tool_schemas() -> str:
 
 def graphs() -> str:
     """Nodes and edges of the graphs, and the schemas of what they carry."""
-    memory = bootstrap.memory(SETTINGS, embedder=HashEmbedder(), clock=FixedClock(NOW))
+    memory = bootstrap.create_memory(SETTINGS, embedder=HashEmbedder(), clock=FixedClock(NOW))
     shown: dict[str, Any] = {}
     for title, model in (("supervisor", ScriptedChat(())), ("supervisor without a model", None)):
         shown[title] = _drawn(build(memory, model, SETTINGS).compile())
@@ -180,9 +180,9 @@ def server() -> Iterator[Callable[[], str]]:
         home = Path(folder)
         home.chmod(0o711)  # the account that runs a root session's Postgres has to pass
         try:
-            yield partial(_migrated, asyncio.run(stores.ensure(home, fsync=False)))
+            yield partial(_migrated, asyncio.run(stores.ensure_server(home, fsync=False)))
         finally:
-            asyncio.run(stores.stop(home))
+            asyncio.run(stores.stop_server(home))
 
 
 def _migrated(url: str) -> str:
@@ -190,7 +190,7 @@ def _migrated(url: str) -> str:
     with psycopg.connect(url, autocommit=True) as conn:
         conn.execute(sql.SQL("create database {}").format(sql.Identifier(name)))
     made = make_conninfo(url, dbname=name)
-    asyncio.run(migrate.migrate(made))
+    asyncio.run(migrate.apply_migrations(made))
     return made
 
 
@@ -237,7 +237,7 @@ _DEFAULTS: Record = {
     "subject": "user", "negated": False, "single": False, "event_time": None, "persons": [], "entities": [],
     "location": None, "topic": None, "importance": 3, "confidence": 0.9,
 }  # fmt: skip
-redact = bootstrap.redactor(SETTINGS)
+redact = bootstrap.make_redactor(SETTINGS)
 
 
 def _run(steps: Any) -> str:
@@ -280,16 +280,16 @@ async def _found(url: str, memories: Sequence[Record], questions: Sequence[Recor
 
 async def _answers(memory: Memory, scope: Scope, text: str, n: int) -> dict[str, Any]:
     explained = await memory.query(scope, AGENT, Query(text=text, explain=True))
-    shown: dict[str, Any] = {"a": _short(wire.answer(explained, explain=True))}
+    shown: dict[str, Any] = {"a": _short(codec.encode_answer(explained, explain=True))}
     if n % 4 == 0:
         full = await memory.query(scope, AGENT, Query(text=text, returns="full", top_k=2, threshold=0.1))
-        shown["full"] = wire.answer(full)
+        shown["full"] = codec.encode_answer(full)
     if n % 2 == 0:
         brief = await memory.brief(scope, AGENT, text)
         shown["brief"] = told(stable=brief.stable, header=brief.header, moving=brief.moving, bullets=len(brief.bullets))
-    if n % 8 == 0 and explained.left_out:
-        verdict = await memory.why_not(scope, AGENT, explained.left_out[0].id, Query(text=text))
-        shown["why"] = wire.verdict(verdict)["said"]
+    if n % 8 == 0 and explained.omissions:
+        verdict = await memory.why_not(scope, AGENT, explained.omissions[0].id, Query(text=text))
+        shown["why"] = codec.encode_explanation(verdict)["said"]
     return shown
 
 
@@ -314,17 +314,17 @@ async def _learnt(url: str, turns: Sequence[Record], reader: _Reader | None) -> 
             line: dict[str, Any] = {"turn": raw["id"]}
             if turn.role == "user":
                 brief = await memory.brief(scope, AGENT, raw["text"])
-                await memory.seen(scope, brief.rev)
+                await memory.mark_seen(scope, brief.rev)
                 line |= told(header=brief.header, moving=brief.moving)
                 receipt = await memory.learn(scope, turn)
                 line |= {
-                    "did": wire.receipt(receipt),
-                    "unmet": receipt.unmet,
-                    "ask": list(map(wire.request, receipt.asked)),
+                    "did": codec.encode_receipt(receipt),
+                    "unmet": receipt.unmatched_requests,
+                    "ask": list(map(codec.encode_consent_request, receipt.consent_requests)),
                 }
             await memory.record(scope, [turn])
             if reader is not None and turn.role == "user" and raw.get("answer"):
-                line |= {"read": wire.receipt(await memory.extract(scope, turn.id)), "prompt": reader.prompt}
+                line |= {"read": codec.encode_receipt(await memory.extract(scope, turn.id)), "prompt": reader.prompt}
             yield line
         async for line in _in_the_end(memory, scope, clock, with_model=reader is not None):
             yield line
@@ -332,27 +332,27 @@ async def _learnt(url: str, turns: Sequence[Record], reader: _Reader | None) -> 
 
 async def _in_the_end(memory: Memory, scope: Scope, clock: FixedClock, *, with_model: bool) -> Any:
     clock.advance(timedelta(hours=1).total_seconds())
-    yield {"captured": wire.receipt(await memory.capture(scope))}
+    yield {"captured": codec.encode_receipt(await memory.capture(scope))}
     waiting = await memory.consents(scope)
-    decided = await memory.decide(scope, [one.id for one in waiting[:2]], approve=True)
-    yield {"decided": wire.receipt(decided)}
+    decided = await memory.decide_consents(scope, [one.id for one in waiting[:2]], approve=True)
+    yield {"decided": codec.encode_receipt(decided)}
     for text in ("I like rowing on the Maas", "My sister is called 若兰", "The Wi-Fi password is hunter22"):
         yield {"remember": text, "did": await _remembered(memory, scope, text)}
     if not with_model:
         run_ = await memory.consolidate(scope)
         yield {"consolidated": run_ is not None and _counts(run_)}
     for one in await memory.list(scope, states=("active", "pending", "superseded", "soft_deleted"), limit=500):
-        yield {"kept": wire.memory(one)}
+        yield {"kept": codec.encode_memory(one)}
     for entry in await memory.history(scope, limit=500):
-        yield {"journal": {key: value for key, value in wire.entry(entry).items() if key != "text"}}
-    yield {"consents": [wire.consent(one) for one in await memory.consents(scope, decided=True)]}
+        yield {"journal": {key: value for key, value in codec.encode_journal_entry(entry).items() if key != "text"}}
+    yield {"consents": [codec.encode_consent(one) for one in await memory.consents(scope, decided=True)]}
     for row in await memory.export(scope, content=True):
         yield {"export": sorted(row)}
 
 
 async def _remembered(memory: Memory, scope: Scope, text: str) -> Any:
     try:
-        return wire.receipt(await memory.remember(scope, text))
+        return codec.encode_receipt(await memory.remember(scope, text))
     except muniment.BadInput as error:
         return str(error)
 

@@ -16,7 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.memory.ports.llm import ChatModel
 from muniment.nodes.state import Input, State, Who
@@ -57,12 +57,12 @@ def clock() -> FixedClock:
 
 @pytest.fixture
 def settings(database_url: str) -> Settings:
-    return load({"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256"})
+    return load_settings({"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256"})
 
 
 @pytest.fixture
 async def memory(settings: Settings, clock: FixedClock) -> AsyncIterator[Memory]:
-    async with bootstrap.memory(settings, embedder=HashEmbedder(), clock=clock) as opened:
+    async with bootstrap.create_memory(settings, embedder=HashEmbedder(), clock=clock) as opened:
         yield opened
 
 

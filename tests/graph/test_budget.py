@@ -32,7 +32,7 @@ async def test_a_used_up_budget_leaves_memory(settings: Settings, clock: FixedCl
     """One honest sentence, what is remembered, and what is said is learned all the same; the next day has a model."""
     tuned = limited(settings, 50)
     model = answers(reply("Hello Ana."), reply("A new day."))
-    async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=clock) as memory:
+    async with bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=clock) as memory:
         talk = Talk(memory, tuned, build(memory, model, tuned).compile(checkpointer=InMemorySaver()))
         assert last(await talk.say("Call me Ana.")).splitlines()[0] == "Hello Ana."
         told = last(await talk.say("I live in Lisbon."))
@@ -43,7 +43,7 @@ async def test_a_used_up_budget_leaves_memory(settings: Settings, clock: FixedCl
         assert known.count("budget") == 1
         clock.advance(86_400)
         assert last(await talk.say("And now?")) == "A new day."
-        (day, before) = (await memory.books(Scope(owner="ana", tenant=tuned.tenant), 2)).lines
+        (day, before) = (await memory.usage(Scope(owner="ana", tenant=tuned.tenant), 2)).lines
         assert (day.requests, before.requests, before.purpose) == (1, 1, "reply")
 
 
@@ -52,7 +52,7 @@ async def test_a_colleague_without_budget_says_so(settings: Settings, clock: Fix
     tuned = limited(settings, 50)
     call = ToolCall(id="1", name="transfer_to_planner", arguments={"task": "plan"})
     model = answers(reply("", call), reply("never said"))
-    async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=clock) as memory:
+    async with bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=clock) as memory:
         talk = Talk(memory, tuned, build(memory, model, tuned).compile(checkpointer=InMemorySaver()))
         state = await talk.say("Plan my week.")
     assert state["reports"][0]["text"] == "The planner could not work on it: today's budget for the model is used up."

@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 
 from muniment.graph.checkpointer import PooledSaver, checkpointer, open_saver
 from muniment.memory import bootstrap
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import Denied, StoreDown, StoreFull
@@ -119,18 +119,18 @@ async def test_the_server_has_a_worker(database_url: str, monkeypatch: pytest.Mo
         named = {"MUNIMENT_MODEL": "m", "OPENAI_BASE_URL": model.base_url, "MUNIMENT_EMBEDDER": "hash-256"}
         for name, value in (named | {"MUNIMENT_DATABASE_URL": database_url}).items():
             monkeypatch.setenv(name, value)
-        async with bootstrap.memory(load()) as memory:
+        async with bootstrap.create_memory(load_settings()) as memory:
             await memory.record(user, [turn])
             monkeypatch.delenv("MUNIMENT_MODEL")
             async with checkpointer(), asyncio.timeout(20):
                 # Tended at once where the space's turn of this round has come, else later in it.
-                while "tend" not in await memory.waiting() and (await memory.status(user))["tended"] is None:
+                while "tend" not in await memory.count_jobs() and (await memory.status(user))["tended"] is None:
                     await asyncio.sleep(0.05)
-            assert (await memory.waiting())["extract"] == {"due": 1, "later": 0, "running": 0}
+            assert (await memory.count_jobs())["extract"] == {"due": 1, "later": 0, "running": 0}
             monkeypatch.setenv("MUNIMENT_MODEL", "m")
             async with checkpointer():
                 async with asyncio.timeout(20):
-                    while "extract" in await memory.waiting():
+                    while "extract" in await memory.count_jobs():
                         await asyncio.sleep(0.05)
     assert len(model.requests) == 1
 

@@ -91,7 +91,7 @@ async def test_what_a_job_found_is_asked_with_the_next_turn(memory: Memory, sett
     (turn,) = [one["turn_id"] for one in await memory.export(ana(settings)) if one.get("role") == "user"]
     fact = Fact(kind="identity", predicate="preferred_name", object="Annie", single=True)
     one = Candidate(text="Preferred name is Annie", category="profile", fact=fact, turns=(TurnId(UUID(turn)),))
-    await memory.keep(ana(settings), [one])
+    await memory.keep_candidates(ana(settings), [one])
     assert "(yes/no)" not in last(await talk.say("Good morning!", thread="b"))
     assert last(await talk.say("Good morning!")).endswith('May I keep "Annie" as your preferred name? (yes/no)')
     assert "(yes/no)" not in last(await talk.say("What is the time?"))
@@ -182,7 +182,7 @@ async def test_a_failing_memory_asks_nothing(
 
     talk = here(memory, settings, interrupts=False)
     with monkeypatch.context() as patch:
-        patch.setattr(memory.house.store, "near", down)
+        patch.setattr(memory.house.store, "find_neighbours", down)
         assert "(yes/no)" not in last(await talk.say("Call me Ana."))
     assert "(yes/no)" in last(await talk.say("My pronouns are she/her."))
     with monkeypatch.context() as patch:

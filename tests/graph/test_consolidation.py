@@ -15,7 +15,7 @@ from langgraph.graph.state import CompiledStateGraph
 
 from muniment.graph.checkpointer import open_saver
 from muniment.graph.consolidation import build
-from muniment.graph.janitor import threads_of
+from muniment.graph.janitor import list_space_threads
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
@@ -25,14 +25,14 @@ from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 from muniment.memory.models.hash_embedder import HashEmbedder
-from muniment.nodes.consolidation import Night, Ordered
+from muniment.nodes.consolidation import ConsolidationInput, ConsolidationState
 from muniment.nodes.state import Who
 from muniment.testing.batch_server import ScriptedBatches
 from muniment.testing.fakes import FixedClock
 from muniment.testing.openai_server import Fails, structured
 from tests.engine import note
 
-Graph = CompiledStateGraph[Night, Who, Ordered, Night]
+Graph = CompiledStateGraph[ConsolidationState, Who, ConsolidationInput, ConsolidationState]
 SAID = [
     *("The user waters the tomatoes", "The user waters the tomatoes.", "Rosa mended the lamp in the attic yesterday"),
     *("Lamp in the attic mended again thanks to Rosa", "Theo sold the boat in spring", "In spring the boat was sold, says Theo"),
@@ -56,7 +56,7 @@ async def served(
     with ScriptedBatches(reply, fail=fail) as server:
         told = {"chat_model": "tiny-1", "base_url": server.base_url}
         tuned = settings.model_copy(update=told)
-        async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=clock) as memory:
+        async with bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=clock) as memory:
             yield memory, tuned
 
 
@@ -81,7 +81,7 @@ async def test_the_graph_comes_to_the_same_as_one_call(settings: Settings, clock
     async with served(settings, clock) as (memory, tuned):
         await tell(memory, "ana", "ben")
         graph = build(memory, tuned).compile(checkpointer=InMemorySaver())
-        steps = [one async for one in graph.astream(Ordered(user="ana"), thread(), stream_mode="updates")]
+        steps = [one async for one in graph.astream(ConsolidationInput(user="ana"), thread(), stream_mode="updates")]
         whole = await memory.consolidate(Scope(owner="ben"))
         assert whole is not None
         (record,) = await memory.consolidations(Scope(owner="ana"))
@@ -109,12 +109,12 @@ async def test_it_goes_on_where_a_process_has_died(
         await (
             build(memory, tuned)
             .compile(checkpointer=saver, interrupt_after=[stop])
-            .ainvoke(Ordered(user="ana"), config)
+            .ainvoke(ConsolidationInput(user="ana"), config)
         )
         (open_,) = await memory.consolidations(Scope(owner="ana"))
         assert open_.status == "running"
-        assert await threads_of(saver, Scope(owner="ana").space) == [config["configurable"]["thread_id"]]
-        async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=clock) as other:
+        assert await list_space_threads(saver, Scope(owner="ana").space) == [config["configurable"]["thread_id"]]
+        async with bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=clock) as other:
             state = await build(other, tuned).compile(checkpointer=saver).ainvoke(None, config)
             assert state["run"]["status"] == "done"
             whole = await other.consolidate(Scope(owner="ben"))
@@ -140,7 +140,7 @@ async def test_a_step_whose_checkpoint_was_lost_is_not_done_twice(
         await (
             build(memory, tuned)
             .compile(checkpointer=saver, interrupt_before=[step])
-            .ainvoke(Ordered(user="ana"), config)
+            .ainvoke(ConsolidationInput(user="ana"), config)
         )
         before = await graph.aget_state(config)
         await build(memory, tuned).compile(checkpointer=saver, interrupt_after=[step]).ainvoke(None, config)
@@ -162,11 +162,11 @@ async def test_what_has_changed_since_it_was_looked_at_is_left_alone(settings: S
         await (
             build(memory, tuned)
             .compile(checkpointer=saver, interrupt_before=["apply"])
-            .ainvoke(Ordered(user="ana"), config)
+            .ainvoke(ConsolidationInput(user="ana"), config)
         )
         told = next(one for one in await memory.list(ana) if one.text == SAID[1])
         now = replace(told, text="The user waters the roses")
-        plan = WritePlan(scope=ana, expects=Revision((await memory.status(ana))["rev"]), node="face", at=clock.now(),
+        plan = WritePlan(scope=ana, expected_rev=Revision((await memory.status(ana))["rev"]), node="face", at=clock.now(),
                          changes=(Change(action="UPDATE", before=told, after=now),))  # fmt: skip
         await memory.house.store.commit(plan)
         state = await build(memory, tuned).compile(checkpointer=saver).ainvoke(None, config)
@@ -179,12 +179,12 @@ async def test_the_next_run_of_a_thread(settings: Settings, clock: FixedClock) -
     async with served(settings, clock) as (memory, tuned):
         await tell(memory, "ana", "ben")
         graph, config = build(memory, tuned).compile(checkpointer=InMemorySaver()), thread()
-        first = await graph.ainvoke(Ordered(user="ana", dry_run=True, limit=1), config)
+        first = await graph.ainvoke(ConsolidationInput(user="ana", dry_run=True, limit=1), config)
         assert (first["run"]["dry"], first["run"]["checked"]) == (True, 1)
         held = await memory.begin_run(Scope(owner="ana"))
-        busy = await graph.ainvoke(Ordered(user="ana", limit=1), config)
+        busy = await graph.ainvoke(ConsolidationInput(user="ana", limit=1), config)
         assert (held is None, busy["run"]) == (False, None)
-        state = await graph.ainvoke(Ordered(dry_run=False), config, context=Who(user="ben"))
+        state = await graph.ainvoke(ConsolidationInput(dry_run=False), config, context=Who(user="ben"))
         assert state["space"] == str(Scope(owner="ben").space)
         assert state["run"]["checked"] > 1
         assert state["run"]["same"]
@@ -194,7 +194,7 @@ async def test_a_dry_run_writes_nothing(settings: Settings, clock: FixedClock) -
     """No memory and no record; the verdicts are in the state."""
     async with served(settings, clock) as (memory, tuned):
         await tell(memory, "ana")
-        state = await build(memory, tuned).compile().ainvoke(Ordered(user="ana", dry_run=True))
+        state = await build(memory, tuned).compile().ainvoke(ConsolidationInput(user="ana", dry_run=True))
         assert state["run"]["same"] == 2
         assert len(await memory.list(Scope(owner="ana"))) == len(SAID)
         assert await memory.consolidations(Scope(owner="ana")) == []
@@ -206,7 +206,7 @@ async def test_a_pair_that_gets_no_answer_is_known_by_its_tries(settings: Settin
         await tell(memory, "ana", "ben")
         graph = build(memory, tuned).compile(checkpointer=InMemorySaver())
         for night in range(1, 4):
-            state = await graph.ainvoke(Ordered(user="ana"), thread())
+            state = await graph.ainvoke(ConsolidationInput(user="ana"), thread())
             whole = await memory.consolidate(Scope(owner="ben"))
             (record, *_) = await memory.consolidations(Scope(owner="ana"))
             assert whole is not None
@@ -231,7 +231,7 @@ async def test_a_model_that_cannot_be_asked_ends_the_graph_too(
             more = [note(text.replace("lamp", "clock").replace("boat", "sofa")) for text in SAID[2:]]
             await memory.ingest(who, [*map(note, SAID), *more])
         graph = build(memory, tuned).compile(checkpointer=InMemorySaver())
-        steps = [one async for one in graph.astream(Ordered(user="ana"), thread(), stream_mode="updates")]
+        steps = [one async for one in graph.astream(ConsolidationInput(user="ana"), thread(), stream_mode="updates")]
         whole = await memory.consolidate(ben)
         (record,) = await memory.consolidations(ana)
         assert whole is not None
@@ -248,7 +248,7 @@ async def test_a_space_that_is_busy_is_told_so(settings: Settings, clock: FixedC
         await tell(memory, "ana")
         graph = build(memory, tuned).compile()
         await memory.begin_run(Scope(owner="ana"))
-        state = await graph.ainvoke(Ordered(user="ana"))
+        state = await graph.ainvoke(ConsolidationInput(user="ana"))
         assert state["run"] is None
         assert "under way" in state["told"]
 
@@ -267,7 +267,7 @@ async def test_a_batch_ends_the_graph_and_not_the_run(settings: Settings, clock:
     night = settings.consolidation.model_copy(update={"batch": True})
     async with served(settings.model_copy(update={"consolidation": night}), clock) as (memory, tuned):
         await tell(memory, "ana")
-        state = await build(memory, tuned).compile().ainvoke(Ordered(user="ana"))
+        state = await build(memory, tuned).compile().ainvoke(ConsolidationInput(user="ana"))
         assert (state["run"]["status"], state["run"]["same"]) == ("waiting", 1)
         assert "batch endpoint" in state["told"]
 
@@ -280,7 +280,7 @@ async def test_nobody_goes_on_with_the_run_of_another(memory: Memory, settings: 
     await (
         build(memory, settings)
         .compile(checkpointer=saver, interrupt_before=["apply"])
-        .ainvoke(Ordered(user="ana"), config)
+        .ainvoke(ConsolidationInput(user="ana"), config)
     )
     graph = build(memory, settings).compile(checkpointer=saver)
     await graph.aupdate_state(config, {"user": "eve"})

@@ -14,12 +14,12 @@ from langgraph.checkpoint.postgres.base import _build_delta_stage2_sql
 
 from muniment.graph import supervisor
 from muniment.graph.checkpointer import PooledSaver
-from muniment.graph.erasing import holding
-from muniment.graph.janitor import prune
-from muniment.graph.migration import migrate
+from muniment.graph.erasure import find_holding_threads
+from muniment.graph.janitor import prune_threads
+from muniment.graph.migration import migrate_threads
 from muniment.graph.supervisor import build
 from muniment.memory.client import Memory
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import NoCheckpoint, StoreError
 from muniment.nodes.state import Input, Who
@@ -39,7 +39,7 @@ def saved(settings: Settings, messages: str) -> Settings:
 
 @pytest.fixture
 def settings(database_url: str) -> Settings:
-    return saved(load({"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256"}), "delta")
+    return saved(load_settings({"MUNIMENT_DATABASE_URL": database_url, "MUNIMENT_EMBEDDER": "hash-256"}), "delta")
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +104,7 @@ async def test_a_thread_goes_on_under_the_other_setting(
     before = await read(one)
     assert before == await read(other)
     assert texts({"messages": before[0]}) == [f"I own {number} bikes." for number in range(9)]
-    assert (await prune(saver, keep=3)).checkpoints > 0
+    assert (await prune_threads(saver, keep=3)).checkpoints > 0
     after = await read(one)
     assert after == await read(other) == before[: len(after)]
     assert len(texts(await other.say("I own a boat."))) == 10
@@ -123,7 +123,7 @@ async def test_a_fork_under_the_other_setting(
         made = await other.graph.aupdate_state(point.config, {"told_offline": True}, as_node="worker")
         for here in (one, other):
             assert (await here.graph.aget_state(made)).values.get("messages") == point.values.get("messages"), number
-    await prune(saver, keep=2)
+    await prune_threads(saver, keep=2)
     end = (await other.graph.aget_state(at("a"))).values
     assert end.get("messages") == points[-1].values.get("messages")
 
@@ -168,7 +168,7 @@ async def test_a_run_whose_checkpoint_goes_meanwhile(
     for number in range(1, 5):
         await here.say(f"I own {number} bikes.")
     end = await here.graph.aget_state(at("a"))
-    await prune(saver, keep=3)
+    await prune_threads(saver, keep=3)
     assert not (await here.graph.aget_state(start.config)).values
     with pytest.raises(StoreError, match="removed while it ran"):
         await _all(slow)
@@ -212,10 +212,10 @@ async def test_what_was_said_long_ago_is_found(
     def said(text: str) -> bool:
         return text == "I am allergic to walnuts."
 
-    assert await holding(saver, space, (), (), said) == ["a"]
+    assert await find_holding_threads(saver, space, (), (), said) == ["a"]
     with psycopg.connect(database_url) as admin:
         admin.execute("delete from checkpoints.checkpoints where parent_checkpoint_id is null")
-    assert await holding(saver, space, (), (), lambda text: text == "Good morning to you.") == ["a"]
+    assert await find_holding_threads(saver, space, (), (), lambda text: text == "Good morning to you.") == ["a"]
 
 
 async def test_a_copied_thread_goes_on(ways: Callable[[str], Talk], saver: PooledSaver, memory: Memory) -> None:
@@ -224,7 +224,7 @@ async def test_a_copied_thread_goes_on(ways: Callable[[str], Talk], saver: Poole
     there = Talk(memory, here.settings, build(memory, None, here.settings).compile(checkpointer=source))
     for number in range(4):
         await there.say(f"I own {number} bikes.")
-    await migrate(source, saver)
+    await migrate_threads(source, saver)
     assert await read(here) == await read(ways("whole"))
     told = [[texts(one.values) for one in await history(talk.graph, "a") if one.values] for talk in (here, there)]
     assert told[0] == told[1]

@@ -68,11 +68,11 @@ async def test_a_reply_that_repeats_memory_teaches_nothing(settings: Settings, c
     model = brain(tool, all_turns)
     quiet = settings.recall.model_copy(update={"context_bullets": 0} if tool else {})
     tuned = settings.model_copy(update={"recall": quiet})
-    async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=clock, model=model) as memory:
+    async with bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=clock, model=model) as memory:
         who = Scope(owner="ana", tenant=settings.tenant)
-        (kept,) = (await memory.keep(who, [statement(KNOWN, "goals", value="marathon")])).changes
+        (kept,) = (await memory.keep_candidates(who, [statement(KNOWN, "goals", value="marathon")])).changes
         if tool:  # nothing of it comes from the context, not even as news
-            await memory.seen(replace(who, thread="a"), kept.after.rev)
+            await memory.mark_seen(replace(who, thread="a"), kept.after.rev)
         assert (await memory.query(who, "supervisor", Query(text="marathon"))).hits
         receipt = await told(memory, tuned, model, "I wonder what to drink in October, at that Lisbon thing.")
         assert (receipt.changes, receipt.refused) == ((), ("recalled",))
@@ -83,9 +83,9 @@ async def test_a_reply_that_repeats_memory_teaches_nothing(settings: Settings, c
 async def test_a_person_who_says_it_again_is_believed(settings: Settings, clock: FixedClock) -> None:
     """The same recall and the same reply, and yet the words are the person's."""
     model = brain(False, lambda asked: asked["extract_from"])
-    async with bootstrap.memory(settings, embedder=HashEmbedder(), clock=clock, model=model) as memory:
+    async with bootstrap.create_memory(settings, embedder=HashEmbedder(), clock=clock, model=model) as memory:
         who = Scope(owner="ana", tenant=settings.tenant)
-        await memory.keep(who, [replace(statement(KNOWN, "goals", value="marathon"), trust="agent")])
+        await memory.keep_candidates(who, [replace(statement(KNOWN, "goals", value="marathon"), trust="agent")])
         receipt = await told(memory, settings, model, "For October, the marathon of Lisbon is what we train for here.")
         assert "recalled" not in receipt.refused
         assert [one.after.trust for one in receipt.changes] == ["user"]

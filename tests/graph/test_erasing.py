@@ -7,9 +7,9 @@ import pytest
 from langchain_core.messages import HumanMessage
 
 from muniment.graph.checkpointer import open_saver
-from muniment.graph.erasing import erase, holding
-from muniment.graph.janitor import threads_of
-from muniment.graph.turn import thread_key
+from muniment.graph.erasure import erase_with_checkpoints, find_holding_threads
+from muniment.graph.janitor import list_space_threads
+from muniment.graph.turn import make_thread_key
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Denied
 from muniment.nodes.state import Input, Who
@@ -29,19 +29,19 @@ async def test_threads_that_hold_it(database_url: str, talk: Callable[..., Talk]
         await speaking.say("Good morning.", thread="a", user="ben")
         await speaking.say("I am allergic to walnuts.", thread="b", user="ben")
         (held,) = [one for one in await speaking.memory.list(ANA) if "walnut" in one.text]
-        traces = await speaking.memory.traces(ANA, held.id)
+        traces = await speaking.memory.find_traces(ANA, held.id)
         with psycopg.connect(database_url) as admin:
             admin.execute("delete from muniment.turns")
 
         def said(text: str) -> bool:
-            return speaking.memory.said_in(traces, text)
+            return speaking.memory.mentions(traces, text)
 
-        assert await holding(saver, ANA.space, (), traces.texts) == ["said", "told"]
-        assert await holding(saver, ANA.space, (), (), said) == ["said", "told"]
-        assert await holding(saver, ANA.space, (), ("lilac",), lambda _: False) == []
-        named = await holding(saver, ANA.space, ("early", "a", "b"))
-        assert set(named) == {"early", *(thread_key(ANA.space, name) for name in ("early", "a", "b"))}
-        assert await holding(saver, BEN.space, (), traces.texts) == ["b"]
+        assert await find_holding_threads(saver, ANA.space, (), traces.texts) == ["said", "told"]
+        assert await find_holding_threads(saver, ANA.space, (), (), said) == ["said", "told"]
+        assert await find_holding_threads(saver, ANA.space, (), ("lilac",), lambda _: False) == []
+        named = await find_holding_threads(saver, ANA.space, ("early", "a", "b"))
+        assert set(named) == {"early", *(make_thread_key(ANA.space, name) for name in ("early", "a", "b"))}
+        assert await find_holding_threads(saver, BEN.space, (), traces.texts) == ["b"]
 
 
 async def test_a_first_turn_that_was_cut_short(database_url: str, talk: Callable[..., Talk]) -> None:
@@ -54,16 +54,18 @@ async def test_a_first_turn_that_was_cut_short(database_url: str, talk: Callable
             await speaking.graph.ainvoke(
                 said, speaking.config(thread), context=Who(user=user) if user else None, interrupt_before=["context"]
             )
-        assert await threads_of(saver, ANA.space) == ["cut"]
-        assert await holding(saver, ANA.space, (), (), lambda text: "allergic to walnuts" in text) == ["cut"]
-        assert await threads_of(saver, Scope(owner="me").space) == []
+        assert await list_space_threads(saver, ANA.space) == ["cut"]
+        assert await find_holding_threads(saver, ANA.space, (), (), lambda text: "allergic to walnuts" in text) == [
+            "cut"
+        ]
+        assert await list_space_threads(saver, Scope(owner="me").space) == []
         with pytest.raises(Denied):
             await speaking.say("Good morning.", thread="cut", user="ben")
         assert await speaking.memory.list(BEN) == []
         await speaking.say("Good morning to you.", thread="anas")
         with pytest.raises(Denied):
             await speaking.say("Hello, here is Ben.", thread="anas", user="ben")
-        assert await threads_of(saver, BEN.space) == ["other"]
-        assert (await erase(speaking.memory, [saver], ANA)).checkpoints["checkpoints"] > 2
-        assert await threads_of(saver, ANA.space) == []
-        assert await threads_of(saver, BEN.space) == ["other"]
+        assert await list_space_threads(saver, BEN.space) == ["other"]
+        assert (await erase_with_checkpoints(speaking.memory, [saver], ANA)).checkpoints["checkpoints"] > 2
+        assert await list_space_threads(saver, ANA.space) == []
+        assert await list_space_threads(saver, BEN.space) == ["other"]

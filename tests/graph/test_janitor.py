@@ -18,7 +18,14 @@ from typing_extensions import TypedDict
 
 from muniment.graph import checkpointer as checkpoints, janitor, tables
 from muniment.graph.checkpointer import PooledSaver, checkpointer, open_saver
-from muniment.graph.janitor import Freed, delete_threads, prune, sizes, threads_of, tidy
+from muniment.graph.janitor import (
+    PruneResult,
+    delete_threads,
+    list_space_threads,
+    measure_threads,
+    prune_if_due,
+    prune_threads,
+)
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict, NoCheckpoint
@@ -81,7 +88,7 @@ async def test_the_newest_stay_with_all_that_they_need(saver: PooledSaver) -> No
     for _ in range(6):
         await graph.ainvoke(Sum(total=0), at("a"))
     before = await history(graph, "a")
-    freed = await prune(saver, keep=5)
+    freed = await prune_threads(saver, keep=5)
     after = await history(graph, "a")
     assert [one.values for one in after] == [one.values for one in before[:5]]
     assert after[-1].parent_config is None
@@ -89,7 +96,7 @@ async def test_the_newest_stay_with_all_that_they_need(saver: PooledSaver) -> No
     assert (freed.threads, freed.checkpoints) == (1, len(before) - 5)
     assert freed.bytes > 0
     assert freed.writes > 0
-    assert await prune(saver, keep=5) == Freed()
+    assert await prune_threads(saver, keep=5) == PruneResult()
     orphans = """select count(*) as n from checkpoint_writes left join checkpoints c
       using (thread_id, checkpoint_ns, checkpoint_id) where c.checkpoint is null"""
     async with saver.cursor() as cursor:
@@ -105,9 +112,9 @@ async def test_a_dry_round_counts_the_same_and_removes_nothing(saver: PooledSave
         for _ in range(4):
             await graph.ainvoke(Sum(total=0), at(thread))
     had = await rows(saver)
-    said = await prune(saver, keep=3, dry=True)
+    said = await prune_threads(saver, keep=3, dry=True)
     assert await rows(saver) == had
-    assert said == await prune(saver, keep=3)
+    assert said == await prune_threads(saver, keep=3)
     assert (await rows(saver))["checkpoints"] == 6
 
 
@@ -117,11 +124,11 @@ async def test_threads_of_an_owner_are_found_and_deleted(talk: Callable[..., Tal
     for user, thread in (("ana", "a"), ("ana", "b"), ("bo", "c")):
         await here.say("I live in Lisbon.", thread=thread, user=user)
     ana, bo = (Scope(owner=name, tenant=here.settings.tenant).space for name in ("ana", "bo"))
-    assert await threads_of(saver, ana) == ["a", "b"]
-    gone = await delete_threads(saver, await threads_of(saver, ana))
+    assert await list_space_threads(saver, ana) == ["a", "b"]
+    gone = await delete_threads(saver, await list_space_threads(saver, ana))
     assert set(gone) == {"checkpoints", "checkpoint_blobs", "checkpoint_writes"}
     assert min(gone.values()) > 0
-    assert (await threads_of(saver, ana), await threads_of(saver, bo)) == ([], ["c"])
+    assert (await list_space_threads(saver, ana), await list_space_threads(saver, bo)) == ([], ["c"])
     assert not (await here.graph.aget_state(here.config("a"))).values
 
 
@@ -149,12 +156,12 @@ async def test_a_space_is_found_by_an_index(database_url: str, monkeypatch: pyte
     async with open_saver(database_url) as saver, saver.cursor() as cursor:
         await cursor.execute("vacuum analyze checkpoints")
         asked = {"space": md5(b"7").hexdigest(), "limit": 5}
-        for statement in (tables.THREADS_OF, tables.SIZES_OF):
+        for statement in (tables.SPACE_THREADS, tables.SPACE_THREAD_SIZES):
             await cursor.execute(f"explain {statement}", asked)
             plan = "\n".join(row["QUERY PLAN"] for row in await cursor.fetchall())
             assert "checkpoints_space_idx" in plan
             assert "Seq Scan on checkpoints" not in plan
-        await cursor.execute(tables.THREADS_OF, asked)
+        await cursor.execute(tables.SPACE_THREADS, asked)
         assert await cursor.fetchall() == [{"thread_id": "t7"}]
 
 
@@ -162,7 +169,7 @@ async def test_an_interrupt_is_answered_after_it(saver: PooledSaver) -> None:
     """What a thread waits for is of its newest checkpoint, and stays, though everything else goes."""
     graph = adder(saver, asks=True)
     await graph.ainvoke(Sum(total=0), at("a"))
-    assert (await prune(saver, keep=1)).checkpoints == 2
+    assert (await prune_threads(saver, keep=1)).checkpoints == 2
     waiting = await graph.aget_state(at("a"))
     assert [one.value for one in waiting.interrupts] == ["how much?"]
     assert await graph.ainvoke(Command(resume=5), at("a")) == {"total": 6, "once": ["from the first run"]}
@@ -175,7 +182,7 @@ async def test_the_supervisor_goes_on(talk: Callable[..., Talk], saver: PooledSa
         await here.say(f"I own {number} bikes.")
     points = await history(here.graph, "a")
     gone = points[-1].config
-    await prune(saver, keep=12)
+    await prune_threads(saver, keep=12)
     ends = [one for one in await history(here.graph, "a") if not one.next]
     assert len((await here.say("I own a boat."))["messages"]) == 14
     fork = await here.graph.ainvoke(
@@ -204,7 +211,7 @@ async def test_runs_go_on_beside_it(database_url: str) -> None:
             removed = 0
             while talking:
                 try:
-                    removed += (await prune(saver, keep=1)).checkpoints
+                    removed += (await prune_threads(saver, keep=1)).checkpoints
                 except Conflict:
                     await asyncio.sleep(0.005)
             return removed
@@ -236,7 +243,7 @@ async def test_a_run_from_a_checkpoint_that_goes_meanwhile(saver: PooledSaver) -
         adder(saver, pause=0.3).ainvoke(Sum(total=10), start.config, durability="exit")
     )  # fmt: skip
     await asyncio.sleep(0.1)
-    await prune(saver, keep=1)
+    await prune_threads(saver, keep=1)
     await running
     state = await adder(saver).aget_state(at("a"))
     assert state.values == {"total": 13, "once": ["from the first run"]}
@@ -251,10 +258,10 @@ async def test_threads_nobody_touches_go_as_a_whole(saver: PooledSaver, settings
             """update checkpoints set checkpoint = checkpoint || '{"ts": "2026-01-02T00:00:00+00:00"}'"""
         )
     await graph.ainvoke(Sum(total=0), at("new"))
-    assert await prune(saver, keep=100) == Freed()
-    freed = await prune(saver, keep=100, days=30)
+    assert await prune_threads(saver, keep=100) == PruneResult()
+    freed = await prune_threads(saver, keep=100, days=30)
     assert (freed.threads, freed.whole) == (1, 1)
-    assert [one.thread for one in (await sizes(saver, 9)).largest] == ["new"]
+    assert [one.thread for one in (await measure_threads(saver, 9)).largest] == ["new"]
     async with saver.cursor() as cursor:
         await cursor.execute(
             "select distinct thread_id from checkpoint_blobs union select thread_id from checkpoint_writes"
@@ -266,15 +273,17 @@ async def test_one_janitor_at_a_time_and_once_in_an_interval(saver: PooledSaver,
     """The second is told, the one that comes by itself lets it be."""
     await adder(saver).ainvoke(Sum(total=0), at("a"))
     async with saver.cursor() as cursor, cursor.connection.transaction():
-        await cursor.execute(tables.ALONE, (janitor._LOCK,))
+        await cursor.execute(tables.TRY_LOCK, (janitor._LOCK,))
         with pytest.raises(Conflict):
-            await prune(saver, keep=1)
-        assert await tidy(saver, settings) is None
-    assert [one is None for one in await asyncio.gather(*(tidy(saver, settings) for _ in range(4)))].count(False) == 1
-    assert await tidy(saver, settings) is None
+            await prune_threads(saver, keep=1)
+        assert await prune_if_due(saver, settings) is None
+    assert [one is None for one in await asyncio.gather(*(prune_if_due(saver, settings) for _ in range(4)))].count(
+        False
+    ) == 1
+    assert await prune_if_due(saver, settings) is None
     soon = settings.model_copy(update={"session_ledger": settings.session_ledger.model_copy(
         update={"cleanup_interval_seconds": 0.000001})})  # fmt: skip
-    assert await tidy(saver, soon) is not None
+    assert await prune_if_due(saver, soon) is not None
 
 
 async def test_the_server_has_a_janitor(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,7 +306,7 @@ async def test_thirty_turns_take_little(talk: Callable[..., Talk], saver: Pooled
     for _ in range(30):
         words = ("".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(2, 9))) for _ in range(120))
         await here.say(" ".join(words)[:600])
-    had = (await sizes(saver, 1)).bytes
-    await prune(saver, keep=here.settings.checkpoints.keep)
-    (left,) = (await sizes(saver, 1)).largest
+    had = (await measure_threads(saver, 1)).bytes
+    await prune_threads(saver, keep=here.settings.checkpoints.keep)
+    (left,) = (await measure_threads(saver, 1)).largest
     assert left.bytes < 300_000 < had

@@ -17,8 +17,8 @@ from typing_extensions import TypedDict
 
 from muniment.graph import tables
 from muniment.graph.checkpointer import PooledSaver
-from muniment.graph.janitor import prune
-from muniment.graph.keeping import Point, kept
+from muniment.graph.janitor import prune_threads
+from muniment.graph.retention import CheckpointRow, select_retained
 from tests.graph.test_janitor import Sum, at, history, saver
 
 __all__ = ["saver"]
@@ -46,7 +46,7 @@ async def test_a_delta_channel_is_readable_wherever_it_is_cut(saver: PooledSaver
     for number in range(turns):
         await graph.ainvoke({"messages": [HumanMessage(f"turn {number}")]}, at("a"))
     before = {one.config["configurable"]["checkpoint_id"]: one.values for one in await history(graph, "a")}
-    freed = await prune(saver, keep=2)
+    freed = await prune_threads(saver, keep=2)
     after = {one.config["configurable"]["checkpoint_id"]: one.values for one in await history(graph, "a")}
     assert len(after) == len(before) - freed.checkpoints <= 2 + 12
     assert list(after)[:2] == list(before)[:2]
@@ -78,7 +78,7 @@ async def test_calls_of_subgraphs_go_with_what_they_started_from(saver: PooledSa
             return int(row["n"]) if row else 0
 
     assert await spaces() == 5
-    await prune(saver, keep=6)
+    await prune_threads(saver, keep=6)
     assert await spaces() == 2
     async with saver.cursor() as cursor:
         await cursor.execute("select count(*) as n from checkpoint_blobs b where not exists (select from checkpoints c "
@@ -97,7 +97,7 @@ import asyncio, os, signal
 from muniment.graph import janitor
 from muniment.graph.checkpointer import open_saver
 janitor._BATCH = 5
-step = janitor._step
+step = janitor._prune_batch
 async def once(*given, **more):
     done = await step(*given, **more)
     if step.count == 2:
@@ -105,10 +105,10 @@ async def once(*given, **more):
     step.count += 1
     return done
 step.count = 0
-janitor._step = once
+janitor._prune_batch = once
 async def main():
     async with open_saver({database_url!r}) as saver:
-        await janitor.prune(saver, keep=2)
+        await janitor.prune_threads(saver, keep=2)
 asyncio.run(main())
 """.replace("step.count", "count[0]").replace("count[0] = 0\n", "count = [0]\n")
     run = await asyncio.create_subprocess_exec(sys.executable, "-c", program)
@@ -116,7 +116,7 @@ asyncio.run(main())
     left = {one.config["configurable"]["checkpoint_id"]: one.values for one in await history(graph, "a")}
     assert len(left) == len(before) - 15
     assert left == {id_: before[id_] for id_ in left}
-    assert (await prune(saver, keep=2)).checkpoints > 0
+    assert (await prune_threads(saver, keep=2)).checkpoints > 0
 
 
 async def test_whoever_saves_beside_it_is_waited_for(saver: PooledSaver) -> None:
@@ -128,7 +128,7 @@ async def test_whoever_saves_beside_it_is_waited_for(saver: PooledSaver) -> None
     where = {"thread": "a", "id": "ff", "child": child.config["configurable"]["checkpoint_id"]}
     async with saver.cursor() as cursor, cursor.connection.transaction():
         await cursor.execute(tables.HOLD_PARENT, ("a", "", parent.config["configurable"]["checkpoint_id"]))
-        pruning = asyncio.create_task(prune(saver, keep=1))
+        pruning = asyncio.create_task(prune_threads(saver, keep=1))
         await asyncio.sleep(0.1)
         assert not pruning.done()
         await cursor.execute(
@@ -147,14 +147,14 @@ def test_what_is_kept_can_be_read(data: st.DataObject) -> None:
     """For any tree of checkpoints: the newest stay, and with what leans on its parent the parent; no more than that."""
     count = data.draw(st.integers(1, 12))
     points = [
-        Point(
+        CheckpointRow(
             ns="", id=f"{number:02}", leans=data.draw(st.booleans()),
             parent=f"{data.draw(st.integers(0, number - 1)):02}" if number else None,
         )
         for number in range(count)
     ]  # fmt: skip
     newest = data.draw(st.integers(1, 4))
-    staying = {id_ for _, id_ in kept(data.draw(st.permutations(points)), newest)}
+    staying = {id_ for _, id_ in select_retained(data.draw(st.permutations(points)), newest)}
     by_id = {point.id: point for point in points}
     assert {point.id for point in points[-newest:]} <= staying
     assert all(by_id[id_].parent in staying for id_ in staying if by_id[id_].leans and by_id[id_].parent)

@@ -34,20 +34,20 @@ def brain(messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> str:
 async def test_a_turn_leaves_its_looks_for_later(settings: Settings, clock: FixedClock) -> None:
     """One job for the turn and one for the day, however many turns; done, they add what only a model sees."""
     model = ScriptedChat(brain)
-    async with bootstrap.memory(settings, embedder=HashEmbedder(), clock=clock, model=model) as memory:
+    async with bootstrap.create_memory(settings, embedder=HashEmbedder(), clock=clock, model=model) as memory:
         talk = Talk(memory, settings, build(memory, model, settings).compile())
         state = await talk.say(TEXT)
         assert last(state) == "Nice to meet you."
         await talk.say("How old is the oldest organ?", thread="b")
-        waiting = await memory.waiting()
+        waiting = await memory.count_jobs()
         assert (waiting["extract"]["due"], waiting["reflect"]["due"]) == (1, 1)
         who = Scope(owner="ana")
         ruled = {one.text for one in await memory.list(who)}
         assert "The user is allergic to dust" in ruled
-        held = await memory.house.store.take(await memory.house.store.enroll(), names("extract"))
+        held = await memory.house.store.take_job(await memory.house.store.register_worker(), names("extract"))
         assert held is not None
-        await memory.perform(held.job)
-        await memory.perform(Job(name="reflect", scope=who, key="2026-05-04"))
+        await memory.perform_job(held.job)
+        await memory.perform_job(Job(name="reflect", scope=who, key="2026-05-04"))
         assert {one.text for one in await memory.list(who)} - ruled == {"The user repairs church organs", SEEN}
 
 

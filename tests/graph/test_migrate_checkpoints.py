@@ -18,9 +18,9 @@ from langgraph.graph.message import _messages_delta_reducer
 from langgraph.types import Command, Send, interrupt
 from typing_extensions import TypedDict
 
-from muniment.graph import saved
+from muniment.graph import saver_files
 from muniment.graph.checkpointer import PooledSaver, open_saver
-from muniment.graph.migration import Copied, migrate
+from muniment.graph.migration import MigrationResult, migrate_threads
 from muniment.graph.supervisor import build
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
@@ -102,14 +102,14 @@ async def source(request: pytest.FixtureRequest, empty_database_url: str) -> Asy
 async def test_every_checkpoint_is_as_it_was(source: Any, target: PooledSaver) -> None:
     """Values, parents, questions, the order of what ran side by side; both go on alike, and again there is nothing to do."""
     told: list[int] = []
-    copied = await migrate(source, target, told.append)
+    copied = await migrate_threads(source, target, told.append)
     assert (copied.threads, copied.there, copied.checkpoints) == (2, 0, len(told))
     for thread in ("a", "b"):
         assert await history(target, thread) == await history(source, thread)
         ends = [await graph(saver).ainvoke(Command(resume="that"), at(thread)) for saver in (source, target)]
         assert ends[0] == ends[1]
         assert ends[1]["note"] == "that"
-    again = await migrate(target, target)
+    again = await migrate_threads(target, target)
     assert (again.checkpoints, again.writes) == (0, 0)
 
 
@@ -130,12 +130,12 @@ async def test_an_interrupted_copy_is_finished(target: PooledSaver) -> None:
             await super().aput_writes(*given, **more)
 
     with pytest.raises(KeyboardInterrupt):
-        await _apart(migrate(source, Broken(target._pool, lambda text: text)))
-    rest = await migrate(source, target)
+        await _apart(migrate_threads(source, Broken(target._pool, lambda text: text)))
+    rest = await migrate_threads(source, target)
     assert 0 < rest.there < total
     assert await history(target, "b") == await history(source, "b")
     await graph(target).ainvoke(Command(resume="that"), at("b"))
-    assert await migrate(source, target) == Copied(threads=2, there=total)
+    assert await migrate_threads(source, target) == MigrationResult(threads=2, there=total)
 
 
 async def _apart(work: Any) -> Any:
@@ -155,14 +155,14 @@ async def test_what_differs_is_named(target: PooledSaver) -> None:
             return await super().aput(config, poorer, metadata, new_versions)
 
     with pytest.raises(CopyDiffers, match="of thread a does not read as in the source: seen differ") as lost:
-        await migrate(source, Careless())
+        await migrate_threads(source, Careless())
     assert lost.value.data["differing"] == ["seen"]
-    await migrate(source, target)
+    await migrate_threads(source, target)
     async with target.cursor() as cursor:
         await cursor.execute("""update checkpoints set checkpoint = jsonb_set(checkpoint, '{channel_values,note}', '"other"')
                                 where checkpoint -> 'channel_values' ? 'note'""")
     with pytest.raises(CopyDiffers, match="note differ"):
-        await migrate(source, target)
+        await migrate_threads(source, target)
     assert "other" in str((await graph(target).aget_state(at("a"))).values)
 
 
@@ -174,7 +174,7 @@ async def test_the_supervisors_threads_without_their_secrets(
     here = Talk(memory, settings, build(memory, None, settings).compile(checkpointer=source))
     await here.say("I live in Lisbon.")
     await here.say(f"My key is {KEY}, keep it.")
-    await migrate(source, target)
+    await migrate_threads(source, target)
     there = Talk(memory, settings, build(memory, None, settings).compile(checkpointer=target))
     state = (await there.graph.aget_state(there.config("a"))).values
     assert len(state["messages"]) == 4
@@ -190,7 +190,7 @@ async def test_the_supervisors_threads_without_their_secrets(
 
 async def test_the_development_servers_files(tmp_path: Path, target: PooledSaver) -> None:
     """Its three files, written as it writes them."""
-    folder, numbers = tmp_path / saved.FOLDER, count(1)
+    folder, numbers = tmp_path / saver_files.FOLDER, count(1)
     folder.mkdir()
 
     def factory(*given: Any) -> PersistentDict:
@@ -200,9 +200,9 @@ async def test_the_development_servers_files(tmp_path: Path, target: PooledSaver
         await fill(source)
         expected = await history(source, "a")
     for path in (tmp_path, folder, folder / ".langgraph_checkpoint.2.pckl"):
-        read = await asyncio.to_thread(saved.read, path)
+        read = await asyncio.to_thread(saver_files.load_saver, path)
         assert await history(read, "a") == expected
-    await migrate(read, target)
+    await migrate_threads(read, target)
     assert await history(target, "a") == expected
 
 
@@ -228,11 +228,11 @@ async def test_a_class_of_ones_own_has_to_be_allowed(tmp_path: Path) -> None:
     made.add_node("node", node)
     made.add_edge(START, "node")
     await made.compile(checkpointer=source).ainvoke({"plan": None}, at("a"))
-    read = InMemorySaver(serde=saved._Guarded(()))
+    read = InMemorySaver(serde=saver_files._RestrictedSerializer(()))
     read.storage, read.writes, read.blobs = source.storage, source.writes, source.blobs
     with pytest.raises(BadInput, match=f"not let in: {Plan.__module__}.Plan"):
-        await migrate(read, InMemorySaver())
-    read.serde = saved._Guarded((f"{Plan.__module__}.Plan",))
+        await migrate_threads(read, InMemorySaver())
+    read.serde = saver_files._RestrictedSerializer((f"{Plan.__module__}.Plan",))
     found = [one async for one in read.alist(at("a"), limit=1)]
     assert found[0].checkpoint["channel_values"]["plan"].text == "x"
 
@@ -246,6 +246,6 @@ async def test_other_files_are_refused(tmp_path: Path, content: bytes, said: str
     path = tmp_path / "it"
     await asyncio.to_thread(path.write_bytes, content)
     with pytest.raises(BadInput, match=f"it: {said}"):
-        await asyncio.to_thread(saved.read, path)
+        await asyncio.to_thread(saver_files.load_saver, path)
     with pytest.raises(BadInput, match=r"has no \.langgraph_checkpoint\.1\.pckl"):
-        await asyncio.to_thread(saved.read, tmp_path)
+        await asyncio.to_thread(saver_files.load_saver, tmp_path)

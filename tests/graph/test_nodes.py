@@ -9,11 +9,11 @@ import pytest
 from langgraph.runtime import Runtime, ServerInfo
 
 from muniment.memory import bootstrap
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.errors import BadConfig, BadInput, Denied
 from muniment.nodes import offline, prompts
-from muniment.nodes.state import State, Who, scope
-from muniment.nodes.tools import SUBAGENTS, Toolbox, parameters
+from muniment.nodes.state import State, Who, resolve_scope
+from muniment.nodes.tools import SUBAGENTS, Toolbox, build_parameters
 from tests.engine import scope as memory_scope
 
 PROFILE = "- The user is lactose intolerant\n- The user lives in Lisbon"
@@ -35,14 +35,14 @@ def runtime(who: Who | None = None, **user: str) -> Runtime[Who]:
 
 def test_nobody_in_particular_is_me_at_the_servers_tenant() -> None:
     """Without a context a run is of the default user of the server's own tenant, in LangGraph's thread."""
-    who = scope(runtime(), {"configurable": {"thread_id": "t"}}, "acme")
+    who = resolve_scope(runtime(), {"configurable": {"thread_id": "t"}}, "acme")
     assert (who.owner, who.tenant, who.thread, who.session) == ("me", "acme", "t", "t")
 
 
 def test_a_login_brings_its_tenant() -> None:
     """The user and the tenant of a login win over the defaults; a context may repeat them."""
     for given in (None, Who(user="ana"), Who(user="ana", tenant="globex")):
-        who = scope(runtime(given, identity="ana", tenant="globex"), {}, "acme")
+        who = resolve_scope(runtime(given, identity="ana", tenant="globex"), {}, "acme")
         assert (who.owner, who.tenant) == ("ana", "globex")
 
 
@@ -50,13 +50,13 @@ def test_a_login_brings_its_tenant() -> None:
 def test_a_login_cannot_be_talked_away(given: Who) -> None:
     """A context that names another user or tenant than the login is denied."""
     with pytest.raises(Denied):
-        scope(runtime(given, identity="ana", tenant="globex"), {}, "acme")
+        resolve_scope(runtime(given, identity="ana", tenant="globex"), {}, "acme")
 
 
 def test_an_empty_user_is_nobody() -> None:
     """A blank user is refused; it would be a space that everybody shares by accident."""
     with pytest.raises(BadInput):
-        scope(runtime(Who(user=" ")), {}, "acme")
+        resolve_scope(runtime(Who(user=" ")), {}, "acme")
 
 
 @pytest.mark.parametrize("wrong", [{"user": None}, {"user": 5}, {"user": ["ana"]}, {"tenant": 5}, {"project": ["x"]}])
@@ -64,14 +64,14 @@ def test_a_context_of_wrong_types_is_refused(wrong: dict[str, Any]) -> None:
     """Also where somebody is logged in; a caller whose user is unknown is not everybody's `me`."""
     for login in ({}, {"identity": "ana"}):
         with pytest.raises(BadInput, match=f"context: {min(wrong)}"):
-            scope(runtime(Who(**wrong), **login), {}, "acme")
+            resolve_scope(runtime(Who(**wrong), **login), {}, "acme")
 
 
 @pytest.mark.parametrize("agent", ["supervisor", *SUBAGENTS])
 def test_the_schema_offers_what_the_agent_may_read(agent: str) -> None:
     """The categories are the agent's own, and nothing in the schema names an agent or a user."""
-    settings = load({})
-    schema = parameters(settings, agent)
+    settings = load_settings({})
+    schema = build_parameters(settings, agent)
     fields: dict[str, Any] = schema["properties"]
     assert set(fields) == {"query", "categories", "filters", "top_k", "return", "budget_tokens", "threshold", "explain"}
     assert set(fields["categories"]["items"]["enum"]) == set(settings.allowlists[agent])
@@ -81,9 +81,9 @@ def test_the_schema_offers_what_the_agent_may_read(agent: str) -> None:
 
 def test_each_tool_has_a_name_that_providers_take() -> None:
     """Letters, digits, `_` and `-`, at most 64 of them; the first tool is `memory_query`."""
-    settings = load({"MUNIMENT_EMBEDDER": "hash-256"})
+    settings = load_settings({"MUNIMENT_EMBEDDER": "hash-256"})
     box = Toolbox(
-        memory=bootstrap.memory(settings),
+        memory=bootstrap.create_memory(settings),
         settings=settings,
         scope=memory_scope(),
         agent="supervisor",
@@ -98,10 +98,10 @@ def test_each_tool_has_a_name_that_providers_take() -> None:
 def test_instructions_are_without_their_version() -> None:
     """The first line of a prompt file is its version and is not said; an agent without a file is a BadConfig."""
     for name in ("supervisor", *SUBAGENTS):
-        assert prompts.load(name)
-        assert not prompts.load(name).startswith(name)
+        assert prompts.load_prompt(name)
+        assert not prompts.load_prompt(name).startswith(name)
     with pytest.raises(BadConfig):
-        prompts.load("nobody")
+        prompts.load_prompt("nobody")
 
 
 @pytest.mark.parametrize(
@@ -120,17 +120,17 @@ def test_instructions_are_without_their_version() -> None:
 )  # fmt: skip
 def test_without_a_model_memory_is_quoted(text: str, state: State, said: str) -> None:
     """A question gets what is remembered, a statement an honest acknowledgement."""
-    assert offline.answer(state, text).startswith(said)
+    assert offline.compose_reply(state, text).startswith(said)
 
 
 @pytest.mark.parametrize("who", [Who(user="a\x00b"), Who(user="\udcff"), Who(tenant="\x00"), Who(thread="x" * 501)])
 def test_a_name_that_cannot_be_stored(who: Who) -> None:
     """It is refused where it comes in, whatever it would have broken later."""
     with pytest.raises(BadInput, match="context: "):
-        scope(runtime(who), {}, "acme")
+        resolve_scope(runtime(who), {}, "acme")
 
 
 def test_a_run_reads_then_or_now() -> None:
     """Another word is refused, and not taken for one of them."""
     with pytest.raises(BadInput, match="context: memory is 'then' or 'now'"):
-        scope(runtime(Who(user="ana", memory="Now")), {}, "acme")  # type: ignore[arg-type]
+        resolve_scope(runtime(Who(user="ana", memory="Now")), {}, "acme")  # type: ignore[arg-type]

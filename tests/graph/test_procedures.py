@@ -16,7 +16,7 @@ from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown
-from muniment.memory.flows.house import redactor_of
+from muniment.memory.flows.house import build_redactor
 from muniment.memory.ports.llm import ChatMessage, Tool, ToolCall
 from muniment.nodes.state import Input, Who
 from muniment.testing.fakes import FixedClock, ScriptedChat
@@ -90,7 +90,7 @@ async def test_what_the_agents_use_is_recorded(talk: Callable[..., Talk], memory
     assert found[0]["text"] == 'memory_query {"query": "marathon"}\n1 found'
     assert found[1]["text"].startswith('memory_query {"query": "training", "categories": ["profile"]}\nError: ')
     assert state["acts"] == []
-    assert "learn_path" not in await memory.waiting()
+    assert "learn_path" not in await memory.count_jobs()
 
 
 async def test_work_that_a_thread_was_handed_is_learned(talk: Callable[..., Talk], memory: Memory) -> None:
@@ -106,7 +106,7 @@ async def test_work_that_a_thread_was_handed_is_learned(talk: Callable[..., Talk
         "Thanks. Remember how we did this.",
     ]
     assert found[1]["path"] == "scan.pdf"
-    assert (await memory.waiting())["learn_path"]["due"] == 2
+    assert (await memory.count_jobs())["learn_path"]["due"] == 2
     await memory.learn_path(ANA)
     [text] = await known(memory)
     assert text.startswith(
@@ -215,7 +215,7 @@ async def test_a_use_survives_the_checkpoint(
     """Its secrets gone, its time kept, with phone numbers redacted too, which look like the ends of some times."""
     rules = settings.redact.model_copy(update={"phone": True})
     tuned = settings.model_copy(update={"redact": rules})
-    memory.house.settings, memory.house.redact = tuned, redactor_of(rules)
+    memory.house.settings, memory.house.redact = tuned, build_redactor(rules)
     memory.house.clock = FixedClock(datetime(2026, 5, 4, 12, 34, 5, 123456, UTC))
 
     async def down(self: Memory, *_: Any) -> None:

@@ -15,15 +15,15 @@ from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.types import Interrupt, Send
 
 from muniment.graph.checkpointer import open_saver
-from muniment.graph.redaction import safe
+from muniment.graph.redaction import redact_value
 from muniment.memory import bootstrap
-from muniment.memory.config.settings import load
-from muniment.memory.rules.redaction import secret_names as named
+from muniment.memory.config.settings import load_settings
+from muniment.memory.rules.redaction import secret_names
 from tests.graph.conftest import Talk
 
 KEY = "sk-" + "a1B2" * 6
-redact = bootstrap.redactor()
-NAMES = st.text(max_size=5).filter(lambda name: not named.secret(name))
+redact = bootstrap.make_redactor()
+NAMES = st.text(max_size=5).filter(lambda name: not secret_names.is_secret_name(name))
 
 
 class Pair(NamedTuple):
@@ -57,7 +57,7 @@ class Frozen:
 def test_a_secret_leaves_every_kind_of_value(value: Any) -> None:
     """Wherever LangGraph may put a text, the secret in it is replaced, and the original is not touched."""
     before = repr(vars(value) if isinstance(value, AIMessage | HumanMessage) else value)
-    made = safe(value, redact)
+    made = redact_value(value, redact)
     assert KEY not in repr(made)
     assert "[redacted:api_key]" in (repr(made.arg) if isinstance(made, Send) else repr(made))
     assert repr(vars(value) if isinstance(value, AIMessage | HumanMessage) else value) == before
@@ -68,17 +68,17 @@ def test_a_secret_leaves_every_kind_of_value(value: Any) -> None:
                     lambda inner: st.lists(inner) | st.dictionaries(NAMES, inner)))  # fmt: skip
 def test_what_is_no_secret_stays(value: Any) -> None:
     """Values come back equal and of the same type."""
-    assert safe(value, redact) == value
+    assert redact_value(value, redact) == value
 
 
 def test_an_id_is_no_text() -> None:
     """The digits of an id that would pass for a card or a phone number stay, so that the turn finds its messages."""
-    eager = bootstrap.redactor(
-        load({}).model_copy(update={"redact": load({}).redact.model_copy(update={"phone": True})})
+    eager = bootstrap.make_redactor(
+        load_settings({}).model_copy(update={"redact": load_settings({}).redact.model_copy(update={"phone": True})})
     )
     ids = ["abcd4111-1111-4111-8111-13912345678a", "lc_run--abcd4111-1111-4111-8111-139123456789-0", str(uuid4())]
     assert eager(ids[0]) != ids[0]
-    assert safe(ids, eager) == ids
+    assert redact_value(ids, eager) == ids
 
 
 async def test_no_secret_is_in_a_checkpoint(talk: Callable[..., Talk], database_url: str) -> None:
@@ -107,7 +107,7 @@ def test_what_is_nested_too_deeply_to_be_stored() -> None:
     for n in range(3_000):
         value = {"a": value, "said": f"{n} {KEY}", "password": [n, "quite secret"]}
     message = AIMessage("Look.", id="m1", tool_calls=[{"name": "look", "args": {"in": value, "at": "it"}, "id": "c1"}])
-    (held,) = safe([message], redact)
+    (held,) = redact_value([message], redact)
     serde = JsonPlusSerializer()
     again = serde.loads_typed(serde.dumps_typed([held]))
     assert again == [held]

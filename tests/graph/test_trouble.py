@@ -18,13 +18,13 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from muniment.graph.checkpointer import open_saver
 from muniment.graph.supervisor import build
-from muniment.graph.turn import settle, thread_key
+from muniment.graph.turn import finish_turn, make_thread_key
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.search import Search, Sight
+from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import Denied, StoreDown, StoreError
 from muniment.memory.models.hash_embedder import HashEmbedder
@@ -64,8 +64,8 @@ class Shut:
 
 async def test_no_database_is_no_silence(clock: FixedClock) -> None:
     """Without a database every turn has a reply that says so once."""
-    settings = load({"MUNIMENT_DATABASE_URL": NOWHERE, "MUNIMENT_EMBEDDER": "hash-256"})
-    memory = bootstrap.memory(settings, embedder=HashEmbedder(), clock=clock)
+    settings = load_settings({"MUNIMENT_DATABASE_URL": NOWHERE, "MUNIMENT_EMBEDDER": "hash-256"})
+    memory = bootstrap.create_memory(settings, embedder=HashEmbedder(), clock=clock)
     slow = Slow()
     slow.go.set()
     graph = build(memory, slow, settings).compile(checkpointer=InMemorySaver())
@@ -82,7 +82,7 @@ async def test_what_memory_missed_it_gets_later(
     """What was said while the database was down is learned and recorded with the next turn, with its own time."""
     monkeypatch.setattr("muniment.memory.stores.postgres.connection.pool._WAIT_SECONDS", 1.0)
     shut = Shut(database_url)
-    async with bootstrap.memory(settings, embedder=HashEmbedder(), clock=clock) as memory:
+    async with bootstrap.create_memory(settings, embedder=HashEmbedder(), clock=clock) as memory:
         here = Talk(memory, settings, build(memory, None, settings).compile(checkpointer=InMemorySaver()))
         await here.say("Hello there!")
         await shut.set(shut=True)
@@ -107,15 +107,15 @@ async def test_memory_that_fails_is_not_memory_that_knows_nothing(
     talk: Callable[..., Talk], memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The look beside the context fails: the reply says so, and not that nothing is remembered."""
-    here, look = talk(), memory.house.store.look
+    here, look = talk(), memory.house.store.read_snapshot
     await here.say(STORY)
 
-    async def once(reader: Reader, search: Search | None, **more: Any) -> Sight:
+    async def once(reader: Reader, search: Search | None, **more: Any) -> SearchSnapshot:
         if more["as_of"] is not None:
             raise StoreDown
         return await look(reader, search, **more)
 
-    monkeypatch.setattr(memory.house.store, "look", once)
+    monkeypatch.setattr(memory.house.store, "read_snapshot", once)
     state = await here.say("Who is Zoe?", thread="b")
     assert state["header"]
     assert "(StoreDown), so this reply was made without it" in last(state)
@@ -184,8 +184,8 @@ async def test_a_login_wins_over_the_context(talk: Callable[..., Talk]) -> None:
 async def test_two_users_may_name_a_thread_alike(talk: Callable[..., Talk]) -> None:
     """The checkpointer's name of a thread differs by owner and is stable."""
     one, two = ana(talk()).space, Scope(owner="bob").space
-    assert thread_key(one, "main") == thread_key(one, "main")
-    assert thread_key(one, "main") != thread_key(two, "main")
+    assert make_thread_key(one, "main") == make_thread_key(one, "main")
+    assert make_thread_key(one, "main") != make_thread_key(two, "main")
 
 
 CHILD = """
@@ -223,11 +223,11 @@ async def test_a_killed_turn_ends_later_and_once(settings: Settings, database_ur
         child.kill()
     slow = Slow()
     slow.go.set()
-    async with open_saver(database_url) as saver, bootstrap.memory(settings, embedder=HashEmbedder()) as memory:
+    async with open_saver(database_url) as saver, bootstrap.create_memory(settings, embedder=HashEmbedder()) as memory:
         here = Talk(memory, settings, build(memory, slow, settings).compile(checkpointer=saver))
         assert len(await memory.list(ana(here))) == 3
-        assert await settle(here.graph, here.config("a"), Who(user="ana"))
-        assert not await settle(here.graph, here.config("a"), Who(user="ana"))
+        assert await finish_turn(here.graph, here.config("a"), Who(user="ana"))
+        assert not await finish_turn(here.graph, here.config("a"), Who(user="ana"))
         state = (await here.graph.aget_state(here.config("a"))).values
         assert [message.type for message in state["messages"]] == ["human", "ai"]
         assert last(state) == 'Done.\n\nMay I keep "Ana" as your preferred name? (yes/no)'

@@ -85,7 +85,7 @@ class Place:
 
     async def collect(self, run: Run) -> Run:
         """The job, once."""
-        await self.memory.perform(Job(name="collect", scope=ANA, key=str(run.id)))
+        await self.memory.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
         return await self.record(run)
 
     async def record(self, run: Run) -> Run:
@@ -93,7 +93,7 @@ class Place:
 
     async def spent(self) -> tuple[int, int]:
         """Tokens and money charged to the day."""
-        days = (await self.memory.books(ANA, 9)).days
+        days = (await self.memory.usage(ANA, 9)).days
         return sum(one[0] for one in days.values()), sum(one[1] for one in days.values())
 
 
@@ -102,7 +102,7 @@ async def place_at(url: str, config: Path, server: ScriptedBatches, clock: Clock
     """An engine whose model is at the server."""
     model = OpenAIChat("tiny-1", api_key=SecretStr("k"), base_url=server.base_url, timeout_seconds=2, max_retries=0)
     tuned = settings(url, MUNIMENT_CONFIG=str(config))
-    async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=clock, model=model) as memory:
+    async with bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=clock, model=model) as memory:
         yield memory
 
 
@@ -139,7 +139,7 @@ async def test_the_run_waits_and_the_answers_are_applied_when_they_come(database
         assert len(await here.active()) == 8
         assert await here.spent() == (over.input_tokens + over.output_tokens, over.micros)
         assert over.micros < reserved[1]
-        (line,) = (await here.memory.books(ANA, 9)).lines
+        (line,) = (await here.memory.usage(ANA, 9)).lines
         assert (line.purpose, line.requests, line.micros) == ("consolidate", over.requests, over.micros)
         full = over.input_tokens * 2.0 + over.output_tokens * 4.0
         assert full / 2 <= over.micros < full / 2 + over.requests
@@ -282,7 +282,7 @@ async def test_a_batch_of_a_space_that_was_erased_is_cancelled(database_url: str
         run = await here.night()
         with psycopg.connect(database_url) as conn:
             conn.execute("delete from muniment.consolidation_runs where run_id = %s", (UUID(str(run.id)),))
-        await here.memory.perform(Job(name="collect", scope=ANA, key=str(run.id)))
+        await here.memory.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
         assert here.server.batches["batch_1"].status != "in_progress"
         assert here.server.files == {}
 
@@ -312,7 +312,7 @@ def test_a_process_that_is_killed_between_asking_and_noting_the_name_asks_once(
         async with place_at(database_url, file, server, SystemClock()) as memory:
             (run,) = await memory.consolidations(ANA)
             assert (run.status, run.batch, len(run.asked)) == ("waiting", None, 3)
-            await memory.perform(Job(name="collect", scope=ANA, key=str(run.id)))
+            await memory.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
             return (await memory.consolidations(ANA))[0], len(await memory.list(ANA))
 
     file = tmp_path / "batch.yaml"

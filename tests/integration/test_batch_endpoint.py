@@ -22,7 +22,7 @@ from muniment.memory.errors import (
 from muniment.memory.models.openai.batches import OpenAIBatches
 from muniment.memory.models.openai.chat import OpenAIChat
 from muniment.memory.ports.llm import AnswerForm, BatchRequest, ChatMessage
-from muniment.testing.batch_server import Fate, Ordered, ScriptedBatches
+from muniment.testing.batch_server import Fate, ScriptedBatch, ScriptedBatches
 
 FORM = AnswerForm(name="pairs", schema={"type": "object"}, max_tokens=50)
 
@@ -51,10 +51,10 @@ async def endpoint(reply: Any = echo, **script: Any) -> AsyncIterator[tuple[Open
 async def test_prompts_go_out_as_one_file_and_come_back_by_their_ids() -> None:
     """The bodies are those of a chat in a form, to the field; under way is no answer; tokens are counted."""
     async with endpoint(polls=2) as (batches, server):
-        name = await batches.submit("run-1", prompts())
+        name = await batches.submit_batch("run-1", prompts())
         [sent] = server.files.values()
-        assert [await batches.collect(name) for _ in range(2)] == [None, None]
-        collected = await batches.collect(name)
+        assert [await batches.fetch_results(name) for _ in range(2)] == [None, None]
+        collected = await batches.fetch_results(name)
         await batches._chat.chat(prompts()[0].messages, form=FORM)
         chatted = server.requests[-1].body
     assert collected is not None
@@ -78,7 +78,7 @@ async def test_what_is_missing_failed_or_cut_off_is_told_apart() -> None:
     """A missing one is nowhere; an answer that is cut off is paid for all the same."""
     fates: list[Fate] = ["answered", "missing", "error", "cut_off"]
     async with endpoint(fate=lambda place: fates[place]) as (batches, _):
-        collected = await batches.collect(await batches.submit("run-1", prompts(4)))
+        collected = await batches.fetch_results(await batches.submit_batch("run-1", prompts(4)))
     assert collected is not None
     assert set(collected.answers) == {"r0"}
     assert {key: type(one) for key, one in collected.failures.items()} == {"r2": ModelError, "r3": BadModelAnswer}
@@ -88,7 +88,7 @@ async def test_what_is_missing_failed_or_cut_off_is_told_apart() -> None:
 async def test_what_an_expired_batch_answered_in_time_counts() -> None:
     """The rest has failed for the time, not for good."""
     async with endpoint(ends="expired", fate=lambda place: "answered" if place else "missing") as (batches, _):
-        collected = await batches.collect(await batches.submit("run-1", prompts()))
+        collected = await batches.fetch_results(await batches.submit_batch("run-1", prompts()))
     assert collected is not None
     assert set(collected.answers) == {"r1", "r2"}
     assert isinstance(collected.failures["r0"], ModelTimeout)
@@ -97,49 +97,49 @@ async def test_what_an_expired_batch_answered_in_time_counts() -> None:
 async def test_a_batch_is_found_again_by_its_key() -> None:
     """After a crash nothing else is known of it; another's batch is not taken for it."""
     async with endpoint() as (batches, _):
-        await batches.submit("run-1", prompts())
-        name = await batches.submit("run-2", prompts())
-        await batches.submit("run-3", prompts())
-        assert await batches.find("run-2") == name
-        assert await batches.find("run-4") is None
+        await batches.submit_batch("run-1", prompts())
+        name = await batches.submit_batch("run-2", prompts())
+        await batches.submit_batch("run-3", prompts())
+        assert await batches.find_batch("run-2") == name
+        assert await batches.find_batch("run-4") is None
 
 
 async def test_a_batch_is_found_among_thousands() -> None:
     """However many the account has made since; but not beyond the time at which ours can have been made."""
     async with endpoint() as (batches, server):
-        name = await batches.submit("run-1", prompts())
+        name = await batches.submit_batch("run-1", prompts())
         made = server.batches[name].created
         for n in range(2, 1_300):
-            server.batches[f"batch_{n}"] = Ordered(id=f"batch_{n}", input_file="f", metadata={}, created=made + n)
-        assert await batches.find("run-1", datetime.fromtimestamp(made, UTC)) == name
+            server.batches[f"batch_{n}"] = ScriptedBatch(id=f"batch_{n}", input_file="f", metadata={}, created=made + n)
+        assert await batches.find_batch("run-1", datetime.fromtimestamp(made, UTC)) == name
         assert len(server.requests) == 2 + 13
-        assert await batches.find("run-2") is None
+        assert await batches.find_batch("run-2") is None
         server.requests.clear()
-        assert await batches.find("run-2", datetime.fromtimestamp(made, UTC) + timedelta(days=30)) is None
+        assert await batches.find_batch("run-2", datetime.fromtimestamp(made, UTC) + timedelta(days=30)) is None
         assert len(server.requests) == 1
 
 
 async def test_a_batch_can_be_cancelled_and_forgotten() -> None:
     """Twice is once, and no file with a text of ours stays."""
     async with endpoint(polls=9) as (batches, server):
-        name = await batches.submit("run-1", prompts())
+        name = await batches.submit_batch("run-1", prompts())
         for _ in range(2):
-            await batches.cancel(name)
-        assert await batches.collect(name) is not None
+            await batches.cancel_batch(name)
+        assert await batches.fetch_results(name) is not None
         for _ in range(2):
-            await batches.forget(name)
+            await batches.delete_files(name)
         assert server.files == {}
-        await batches.cancel("nothing")
-        await batches.forget("nothing")
+        await batches.cancel_batch("nothing")
+        await batches.delete_files("nothing")
 
 
 @pytest.mark.parametrize("name", ["batch_1", "batch_9"])
 async def test_a_batch_that_cannot_be_answered_is_an_error(name: str) -> None:
     """The endpoint refused its file, or has never heard of it."""
     async with endpoint(ends="failed") as (batches, _):
-        await batches.submit("run-1", prompts())
+        await batches.submit_batch("run-1", prompts())
         with pytest.raises(BatchFailed):
-            await batches.collect(name)
+            await batches.fetch_results(name)
 
 
 @pytest.mark.parametrize(
@@ -153,24 +153,24 @@ async def test_every_failure_of_the_endpoint_is_typed(fail: Any, error: type[Mod
     """On the way out, and on the way back; none quotes a text or the key."""
     async with endpoint(fail=[None, fail]) as (batches, _):
         with pytest.raises(error) as out:
-            await batches.submit("run-1", prompts())
+            await batches.submit_batch("run-1", prompts())
     assert "Größe" not in repr(out.value)
     async with endpoint(fail=[None, None, fail]) as (batches, _):
-        name = await batches.submit("run-1", prompts())
+        name = await batches.submit_batch("run-1", prompts())
         with pytest.raises(error):
-            await batches.collect(name)
+            await batches.fetch_results(name)
 
 
 async def test_lines_that_are_no_answers_are_passed_over() -> None:
     """A file may have anything in it: what can be read of it counts, at the tokens it tells of."""
     async with endpoint() as (batches, server):
-        name = await batches.submit("run-1", prompts(1))
-        await batches.collect(name)
+        name = await batches.submit_batch("run-1", prompts(1))
+        await batches.fetch_results(name)
         output = server.batches[name].files["output_file_id"]
         odd = ["", "no json", "[]", '{"custom_id": "x", "response": {"status_code": 500, "body": {}}}',
                '{"custom_id": "y", "response": {"status_code": 200, "body": {"usage": "many", "choices": 3}}}']  # fmt: skip
         server.files[output] += "\n".join(odd).encode()
-        collected = await batches.collect(name)
+        collected = await batches.fetch_results(name)
     assert collected is not None
     assert set(collected.answers) == {"r0"}
     assert {key: type(one) for key, one in collected.failures.items()} == {"x": ModelError, "y": BadModelAnswer}

@@ -64,11 +64,11 @@ class Night:
             (run,) = await memory.consolidations(ANA)
             for _ in range(3):
                 try:
-                    await memory.perform(Job(name="collect", scope=ANA, key=str(run.id)))
+                    await memory.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
                 except NotReady:
                     continue
                 break
-            books = await memory.books(ANA, 2)
+            books = await memory.usage(ANA, 2)
             lines = [(sum(one.requests for one in books.lines), sum(one.input_tokens for one in books.lines),
                       sum(one.output_tokens for one in books.lines), sum(one.micros for one in books.lines))]  # fmt: skip
             days = [tuple(sum(one) for one in zip(*books.days.values(), strict=True))]

@@ -32,7 +32,7 @@ async def test_who_is_stopped_before_the_handing_over_gives_the_run_up(database_
             night.cancel()
 
     async with place(database_url, tmp_path, things=2) as here:
-        night = asyncio.create_task(here.memory.consolidate(ANA, tell=tell))
+        night = asyncio.create_task(here.memory.consolidate(ANA, on_findings=tell))
         with pytest.raises(asyncio.CancelledError):
             await night
         with psycopg.connect(database_url, autocommit=True) as conn:
@@ -103,7 +103,7 @@ async def test_over_before_it_could_be_handed_over(database_url: str, tmp_path: 
             here.server._share = 0.0
             assert {one.status for one in here.server.batches.values()} <= {"cancelling", "cancelled"}
             assert await here.spent() == (0, 0)
-            await here.memory.perform(Job(name="collect", scope=ANA, key=str(run.id)))
+            await here.memory.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
             assert here.server.files == {}
             await here.memory.ingest(
                 ANA, [note(text) for thing in THINGS[:2] for text in told(thing)] if erased else []

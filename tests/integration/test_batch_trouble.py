@@ -15,7 +15,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from muniment.faces.cli.app import run as program
+from muniment.faces.cli.app import run_command as program
 from muniment.memory.domain.consolidation import Run
 from muniment.memory.domain.jobs import Job
 from muniment.memory.errors import BadInput, Conflict, NotFound, NotReady
@@ -162,14 +162,14 @@ async def test_two_who_collect_at_once(database_url: str, tmp_path: Path) -> Non
             ends = "when (old.ended_at is null and new.ended_at is not null)"
             conn.execute(STOP.format(here=HERE, event="update on muniment.consolidation_runs", when=ends))
             conn.execute("select pg_advisory_lock(%s)", (HERE,))
-            tasks = [asyncio.create_task(one.perform(job)) for one in (here.memory, other)]
+            tasks = [asyncio.create_task(one.perform_job(job)) for one in (here.memory, other)]
             done, left = await asyncio.wait(tasks, timeout=8, return_when=asyncio.FIRST_COMPLETED)
             assert [type(one.exception()) for one in done] == [Conflict]
             conn.execute("select pg_advisory_unlock(%s)", (HERE,))
             await asyncio.gather(*left)
         over = await here.collect(run)
         assert (over.status, over.same, len(await here.active())) == ("done", 3, 3)
-        (line,) = (await here.memory.books(ANA, 9)).lines
+        (line,) = (await here.memory.usage(ANA, 9)).lines
         assert (line.requests, line.micros) == (over.requests, over.micros) == (1, over.micros)
         await spotless(here, over)
         with psycopg.connect(database_url) as conn:
@@ -195,7 +195,7 @@ async def test_patience_begins_with_the_handing_over(database_url: str, tmp_path
             await here.collect(run)
         here.server.batches = asked
         assert (await here.collect(run)).same == 2
-        ((day, _),) = (await here.memory.books(ANA, 9)).days.items()
+        ((day, _),) = (await here.memory.usage(ANA, 9)).days.items()
         assert day == NOON.date() + timedelta(days=1)
 
 
@@ -227,11 +227,11 @@ async def test_who_has_no_endpoint_says_so_once_and_gives_up_in_the_end(
             with caplog.at_level(logging.WARNING):
                 for _ in range(3):
                     with pytest.raises(NotReady):
-                        await other.perform(job)
+                        await other.perform_job(job)
                     here.clock.advance(3600)
             assert sum("endpoint" in one.getMessage() for one in caplog.records) == 1
             here.clock.advance(3 * DAY)
-            await other.perform(job)
+            await other.perform_job(job)
         over = await here.record(run)
         assert (over.status, over.reason, over.micros) == ("failed", "ModelUnavailable", run.micros)
         assert await here.spent() == (run.input_tokens + run.output_tokens, run.micros)
@@ -243,10 +243,10 @@ async def test_a_space_whose_answers_nobody_comes_for_is_consolidated_again(data
         run = await here.night()
         async with engine(database_url, clock=here.clock) as other:
             here.clock.advance(3 * DAY)
-            assert (await other.tend(ANA)).run is None
+            assert (await other.maintain(ANA)).run is None
             here.clock.advance(DAY)
             await other.ingest(ANA, [note("The green door is locked"), note("The green door is locked.")])
-            done = await other.tend(ANA)
+            done = await other.maintain(ANA)
         assert done.run
         assert (done.run.status, done.run.same) == ("done", 1)
         over = await here.record(run)
@@ -296,12 +296,12 @@ async def test_what_was_answered_before_it_was_called_off_is_paid_for(database_u
     async with place(database_url, tmp_path, things=8) as here:
         run = await here.night()
         assert here.memory.house.batches
-        paid = await here.memory.house.batches.collect("batch_1")
+        paid = await here.memory.house.batches.fetch_results("batch_1")
         assert paid
         over = await here.memory.cancel_consolidation(ANA, run.id)
         assert (over.status, over.requests, over.same) == ("cancelled", 2, 0)
         assert (over.input_tokens, over.output_tokens) == tuple(map(sum, zip(*paid.tokens.values(), strict=True)))
-        (line,) = (await here.memory.books(ANA, 9)).lines
+        (line,) = (await here.memory.usage(ANA, 9)).lines
         assert (line.requests, line.micros) == (2, over.micros)
         await spotless(here, over)
         assert await here.collect(run) == over

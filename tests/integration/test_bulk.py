@@ -23,7 +23,7 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput, ModelUnavailable, MunimentError
 from muniment.memory.models.hash_embedder import HashEmbedder
-from muniment.memory.rules.merging.merge import fresh
+from muniment.memory.rules.merging.merge import make_memory
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, engine, note, said, scope, statement
 from tests.integration.test_large import plans
@@ -58,7 +58,7 @@ def planned(
     where: Scope, candidates: Sequence[Candidate], ids: Sequence[MemoryId], vectors: Sequence[Vector]
 ) -> WritePlan:
     changes = tuple(
-        Change(action="ADD", vector=vector, band="new", after=fresh(one, id_, where, NOON))
+        Change(action="ADD", vector=vector, band="new", after=make_memory(one, id_, where, NOON))
         for one, id_, vector in zip(candidates, ids, vectors, strict=True)
     )
     turns = tuple(
@@ -66,7 +66,7 @@ def planned(
              path="a/b", tags=("t",), recalled=(7, -(2**62)))
         for one in candidates for id_ in one.turns
     )  # fmt: skip
-    return WritePlan(scope=where, expects=Revision(0), node="face", at=NOON, changes=changes, turns=turns)
+    return WritePlan(scope=where, expected_rev=Revision(0), node="face", at=NOON, changes=changes, turns=turns)
 
 
 async def test_what_is_brought_is_what_is_committed(database_url: str) -> None:
@@ -74,11 +74,11 @@ async def test_what_is_brought_is_what_is_committed(database_url: str) -> None:
     async with engine(database_url) as memory:
         store, candidates = memory.house.store, varied()
         ids = [MemoryId(uuid4()) for _ in candidates]
-        vectors = await memory.house.embedder.documents([one.text for one in candidates])
+        vectors = await memory.house.embedder.embed_documents([one.text for one in candidates])
         one, two = (scope(name, agent="planner", run="r1", actor="Cy") for name in ("one", "two"))
         await store.commit(planned(one, candidates, ids, vectors))
         plan = planned(two, candidates, ids, vectors)
-        assert await store.bring(plan, await store.pack(plan)) == len(candidates)
+        assert await store.insert_packed(plan, await store.pack_rows(plan)) == len(candidates)
         assert list(await memory.export(one)) == list(await memory.export(two))
         with psycopg.connect(database_url) as admin:
             found = [admin.execute(_BYTES, (where.space,)).fetchall() for where in (one, two)]
@@ -178,11 +178,11 @@ class Counting(HashEmbedder):
         super().__init__()
         self.at, self.reached, self.go_on = at, asyncio.Event(), asyncio.Event()
 
-    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         if self.at in texts:
             self.reached.set()
             await self.go_on.wait()
-        return await super().documents(texts)
+        return await super().embed_documents(texts)
 
 
 class Failing(HashEmbedder):
@@ -192,10 +192,10 @@ class Failing(HashEmbedder):
         super().__init__()
         self.at = at
 
-    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         if self.at in texts:
             raise ModelUnavailable
-        return await super().documents(texts)
+        return await super().embed_documents(texts)
 
 
 async def test_one_batch_is_written_while_the_next_is_embedded(database_url: str) -> None:
@@ -249,7 +249,7 @@ async def test_two_imports_of_the_same(database_url: str) -> None:
         texts = ("A heron stole a fish", "We baked rye bread", "Rain")
         added, kept = await asyncio.gather(
             asyncio.gather(one.ingest(scope(), lines), two.ingest(scope(), lines)),
-            asyncio.gather(*(three.keep(scope(), [note(text)]) for text in texts)),
+            asyncio.gather(*(three.keep_candidates(scope(), [note(text)]) for text in texts)),
         )
         assert (sum(added), [len(one.changes) for one in kept]) == (700, [1, 1, 1])
         await whole(one, 703)

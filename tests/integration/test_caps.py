@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from muniment.memory.client import Memory
-from muniment.memory.domain.plan import Extracted, Receipt
+from muniment.memory.domain.plan import ExtractionRecord, Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Extraction, Turn
 from muniment.memory.flows.writing import write
@@ -42,8 +42,8 @@ async def texts(memory: Memory, user: Scope) -> set[str]:
 async def model_finds(memory: Memory, user: Scope, turn: Turn, *found: str) -> Receipt:
     """What a model's look at the turn comes to when it finds these statements."""
     candidates = tuple(replace(statement(text), turns=(turn.id,)) for text in found)
-    looked = Extracted(turn=turn.id, source="model", found=len(found))
-    return await write.settle(memory.house, user, Extraction(candidates=candidates), (), "worker", looked)
+    looked = ExtractionRecord(turn=turn.id, source="model", found=len(found))
+    return await write.commit_extraction(memory.house, user, Extraction(candidates=candidates), (), "worker", looked)
 
 
 async def test_of_five_statements_the_three_most_important_stay(memory: Memory) -> None:
@@ -97,7 +97,7 @@ async def test_a_day_has_an_end(sparing: tuple[Memory, FixedClock]) -> None:
     late = said("I like sailing.")
     assert (await memory.learn(scope(), late)).refused == (f"more than {A_DAY} a day",)
     assert len(await texts(memory, scope())) == A_DAY
-    passage = await memory.house.store.passage(scope(), late.id, before=0, after=0)
+    passage = await memory.house.store.get_passage(scope(), late.id, before=0, after=0)
     assert passage is not None
     assert (await memory.remember(scope(), "I like sailing.")).changes
     assert (await memory.learn(scope("ben"), said("I like sailing."))).changes
@@ -111,6 +111,6 @@ async def test_nobody_counts_until_it_can_matter(sparing: tuple[Memory, FixedClo
     """The day is counted when there are as many revisions as it allows, not before."""
     memory, _ = sparing
     await memory.learn(scope(), said("I like coffee. I like chess. I like rowing."))
-    assert not memory.house.written
+    assert not memory.house.daily_counts
     await memory.learn(scope(), said("I like tea. I like judo."))
-    assert memory.house.written[scope().space] == (NOON.replace(hour=0), 3, 3)
+    assert memory.house.daily_counts[scope().space] == (NOON.replace(hour=0), 3, 3)

@@ -207,7 +207,7 @@ async def test_a_closed_client_says_so() -> None:
     with ScriptedOpenAI() as server:
         async with chat_with(server.base_url) as chat:
             await chat.close()
-            for asked in (chat.chat(ASK), OpenAIBatches(chat).collect("batch_1")):
+            for asked in (chat.chat(ASK), OpenAIBatches(chat).fetch_results("batch_1")):
                 with pytest.raises(ModelUnavailable, match="closed") as refused:
                     await asked
                 assert refused.value.data["sent"] is False

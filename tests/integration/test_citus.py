@@ -15,13 +15,13 @@ from psycopg.rows import dict_row
 
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Memory as Record
-from muniment.memory.domain.plan import Change, Extracted, Relation, WritePlan
+from muniment.memory.domain.plan import Change, ExtractionRecord, Relation, WritePlan
 from muniment.memory.domain.query import Query
-from muniment.memory.domain.search import Probe
+from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.errors import BadInput, Conflict
 from muniment.memory.flows.reading import recall
 from muniment.memory.models.hash_embedder import hash_vector
-from muniment.memory.stores.postgres.sql import blocks
+from muniment.memory.stores.postgres.sql import load_blocks
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests import citus
 from tests.conftest import Clones
@@ -102,7 +102,7 @@ def test_each_table_is_narrowed_to_the_space_by_itself() -> None:
         (file.name, name, text)
         for file in files("muniment.memory.stores.postgres.sql").iterdir()
         if file.name.endswith(".sql")
-        for name, text in blocks(file.name.removesuffix(".sql")).items()
+        for name, text in load_blocks(file.name.removesuffix(".sql")).items()
         if "%(space)s" in text
     ]
     assert len(texts) > 100
@@ -122,12 +122,12 @@ async def lived(url: str) -> list[Any]:
             for n in (1, 2)
         ]  # fmt: skip
         turn = replace(said("I drink tea", key="1"), actor="Ana")
-        plan = WritePlan(scope=scope(), expects=Revision(0), node="worker", at=NOON, turns=(turn,))
+        plan = WritePlan(scope=scope(), expected_rev=Revision(0), node="worker", at=NOON, turns=(turn,))
         first = replace(
             plan,
             changes=tuple(Change(action="ADD", after=one, vector=hash_vector(one.text)) for one in made),
             relations=(Relation(a=made[0].id, b=made[1].id, strength=0.5),),
-            extracted=Extracted(turn=turn.id, source="rules", found=2),
+            extracted=ExtractionRecord(turn=turn.id, source="rules", found=2),
         )
         told.append((await store.commit(first)).rev)
         kept = [await memory.get(scope(), one.id) for one in made]
@@ -137,7 +137,7 @@ async def lived(url: str) -> list[Any]:
         gone = replace(kept[1], state="soft_deleted", stable_key="user.tea.1")
         second = replace(
             plan,
-            expects=Revision(2),
+            expected_rev=Revision(2),
             turns=(),
             changes=(
                 Change(action="DELETE", before=kept[1], after=gone),
@@ -146,18 +146,23 @@ async def lived(url: str) -> list[Any]:
             relations=(Relation(a=made[0].id, b=made[1].id, strength=0.25),),
         )
         told.append((await store.commit(second)).rev)
-        told.append((await store.commit(replace(first, expects=Revision(4)))).replayed)
+        told.append((await store.commit(replace(first, expected_rev=Revision(4)))).replayed)
         with pytest.raises(Conflict):
             await store.commit(second)
         back = replace(gone, state="active")
         with pytest.raises(BadInput):
             await store.commit(
                 replace(
-                    plan, expects=Revision(4), turns=(), changes=(Change(action="RESTORE", before=gone, after=back),)
+                    plan,
+                    expected_rev=Revision(4),
+                    turns=(),
+                    changes=(Change(action="RESTORE", before=gone, after=back),),
                 )
             )
-        probe = Probe(kind="semantic", vector=hash_vector("tea"), stable_key="user.tea.1", attribute="user.tea")
-        told += [await store.near(scope(), (), 0), await store.near(scope(), [probe, probe], 5)]
+        probe = NeighbourProbe(
+            kind="semantic", vector=hash_vector("tea"), stable_key="user.tea.1", attribute="user.tea"
+        )
+        told += [await store.find_neighbours(scope(), (), 0), await store.find_neighbours(scope(), [probe, probe], 5)]
     with psycopg.connect(url) as conn:
         for table in TABLES:
             told += sorted(map(str, conn.execute(f"select * from muniment.{table}").fetchall()))
@@ -230,13 +235,13 @@ async def test_a_search_is_one_task(database_url: str, *, scan: bool) -> None:
         store = memory.house.store
         assert isinstance(store, PostgresStore)
         if not scan:
-            assert (await store.index(scope(), 1)).made == ("vectors", "words")
+            assert (await store.index_space(scope(), 1)).made == ("vectors", "words")
         with psycopg.connect(database_url, autocommit=True) as admin:
             admin.execute("analyze muniment.memories")  # as autovacuum does it on each node
-        reader, search = await recall.admit(memory.house, scope(), "supervisor", Query(text="green tea"))
+        reader, search = await recall.authorize_query(memory.house, scope(), "supervisor", Query(text="green tea"))
         space = {"space": scope().space, "owner": scope().owner, "allowed": sorted(reader.allowed), "as_of": None}
-        text, asked = store._said(space, search, scan=scan)
-        async with store._connected() as conn:
+        text, asked = store._build_search(space, search, scan=scan)
+        async with store._connect() as conn:
             cursor = AsyncRawCursor(conn, row_factory=dict_row)
             explained = b"explain " + (text if isinstance(text, bytes) else text.encode())
             shown = await (await cursor.execute(explained, asked)).fetchall()
@@ -253,8 +258,8 @@ async def test_a_search_is_one_task(database_url: str, *, scan: bool) -> None:
 async def test_the_nodes_hide_what_is_not_entered(database_url: str) -> None:
     """Also who speaks to a node, and to a shard by its name, sees nothing without a space and nothing of another."""
     async with engine(database_url) as memory:
-        await memory.keep(scope("ana"), [note("Green tea with Vera")])
-        await memory.keep(scope("ben"), [note("A garden in Lisbon")])
+        await memory.keep_candidates(scope("ana"), [note("Green tea with Vera")])
+        await memory.keep_candidates(scope("ben"), [note("A garden in Lisbon")])
     seen = []
     name = str(conninfo_to_dict(database_url)["dbname"])
     for worker in citus.WORKERS:

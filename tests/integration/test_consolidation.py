@@ -16,7 +16,7 @@ from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput, Conflict
-from muniment.memory.flows.consolidation import consolidate as consolidation
+from muniment.memory.flows.consolidation import consolidate
 from muniment.testing.fakes import FixedClock
 from muniment.testing.openai_server import ScriptedOpenAI, structured
 from tests.engine import NOON, engine, note, said, scope, settings
@@ -107,7 +107,7 @@ async def test_a_model_is_asked_by_the_page_and_held_to_the_guards(database_url:
         async with engine(database_url, tuned=tuned) as memory:
             await memory.ingest(ANA, [note(one) for one in told])
             found: list[Finding] = []
-            run = await memory.consolidate(ANA, tell=found.extend)
+            run = await memory.consolidate(ANA, on_findings=found.extend)
             assert run is not None
             assert (run.status, run.requests, run.same, run.unanswered) == ("done", 1, 1, 1)
             assert run.input_tokens > 0
@@ -268,7 +268,7 @@ async def test_a_step_whose_answer_was_lost_stays_in_the_record(database_url: st
         run, portions = await memory.survey_run(run)
         checked, findings = await memory.check_run(run, portions[0])
         await memory.apply_run(checked, findings)
-        await consolidation.give_up(memory.house, run)
+        await consolidate.abandon_run(memory.house, run)
         (record,) = await memory.consolidations(ANA)
         assert (record.status, record.same, record.checked) == ("interrupted", 1, 1)
         assert (await memory.undo_consolidation(ANA, run.id)).restored > 0
@@ -279,7 +279,7 @@ async def test_a_chain_ends_in_one_memory(database_url: str) -> None:
     async with engine(database_url) as memory:
         await memory.ingest(ANA, [note(one) for one in (*TWINS, f"{TWINS[0]}!", "The user reads about bees")])
         thread = scope(thread="T")
-        await memory.seen(thread, (await memory.brief(thread, "supervisor", "tomatoes")).rev)
+        await memory.mark_seen(thread, (await memory.brief(thread, "supervisor", "tomatoes")).rev)
         runs = [await memory.consolidate(ANA) for _ in range(2)]
         assert [one and one.duplicates_after for one in runs] == [0, 0]
         assert len(await texts(memory)) == 2
@@ -288,7 +288,7 @@ async def test_a_chain_ends_in_one_memory(database_url: str) -> None:
         gone = await memory.list(ANA, states=("superseded",))
         why = await memory.why_not(ANA, "supervisor", gone[0].id, Query(text="tomatoes"))
         assert why.reason == "superseded"
-        assert str(gone[0].superseded_by) in why.said
+        assert str(gone[0].superseded_by) in why.sentence
 
 
 async def test_writers_and_a_consolidation_do_not_overwrite_each_other(database_url: str) -> None:
@@ -329,8 +329,8 @@ async def test_where_a_survey_looks(database_url: str) -> None:
         rev = Revision((await memory.status(ANA))["rev"])
 
         async def seen(since: int, **bounds: Any) -> set[str]:
-            told = replace(consolidation._bounds(house), **bounds)
-            found = await house.store.survey(ANA, told, 100, since=Revision(since))
+            told = replace(consolidate._make_bounds(house), **bounds)
+            found = await house.store.survey_space(ANA, told, 100, since=Revision(since))
             return {one.older.text.rstrip(".").split()[-1] for one in found.pairs if one.sim > 0.8}
 
         assert await seen(0) == await seen(rev) == {"tomatoes", "bees", "violin"}

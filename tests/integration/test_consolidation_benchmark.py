@@ -14,12 +14,12 @@ from benchmarks import consolidation, doubles
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import Memory as Record
 from muniment.memory.domain.scope import Scope
-from muniment.memory.rules.merging.merge import fresh
+from muniment.memory.rules.merging.merge import make_memory
 from tests.engine import NOON
 
 
 def records(world: doubles.World) -> list[Record]:
-    return [fresh(one.candidate, MemoryId(one.candidate.turns[0]), Scope(owner="x"), NOON) for one in world.said]
+    return [make_memory(one.candidate, MemoryId(one.candidate.turns[0]), Scope(owner="x"), NOON) for one in world.said]
 
 
 @pytest.mark.parametrize("half", doubles.HALVES)

@@ -18,21 +18,21 @@ import pytest_asyncio
 from benchmarks import conversation
 from benchmarks.conversation import Played, formed, judged, play
 from benchmarks.script import Keys, Script
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.search import Probe
+from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.models.hash_embedder import HashEmbedder, hash_vector
 from muniment.memory.models.onnx.embedder import OnnxEmbedder
-from muniment.memory.models.onnx.fetch import fetch
+from muniment.memory.models.onnx.fetch import fetch_model
 from muniment.memory.ports.embedders import Embedder
 from muniment.testing.openai_server import Fail
 from tests.engine import engine, settings
 
 CACHE = Path(platformdirs.user_cache_dir("muniment")) / "models" / "bge-small-en-v1.5-int8"
-CATEGORIES = frozenset(load({"HOME": "/nonexistent"}).categories)
+CATEGORIES = frozenset(load_settings({"HOME": "/nonexistent"}).categories)
 CJK = re.compile(r"[\u3400-\u9fff]")
 BY_RULES = 33  # facts that the rules alone keep at least; 36 are measured
 NOON = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -46,7 +46,7 @@ def script() -> Script:
 @pytest_asyncio.fixture(params=["hash", "onnx"])
 async def embedder(request: pytest.FixtureRequest) -> AsyncIterator[Embedder]:
     """The embedder that knows words, and the one that knows meanings."""
-    chosen: Embedder = HashEmbedder() if request.param == "hash" else OnnxEmbedder(fetch(CACHE))
+    chosen: Embedder = HashEmbedder() if request.param == "hash" else OnnxEmbedder(fetch_model(CACHE))
     yield chosen
     await chosen.close()
 
@@ -203,11 +203,13 @@ async def test_a_renamed_memory_is_found_by_its_own_words(database_url: str) -> 
         for n, (fact, text) in enumerate(told):
             turn = Turn.make(session="s", key=str(n), role="user", text=text, at=at)
             one = Candidate(text=text, category="relationships", fact=fact, turns=(turn.id,))
-            await memory.keep(who, [one], [turn])
+            await memory.keep_candidates(who, [one], [turn])
         [kept] = await memory.list(who)
         assert kept.text == "The user's colleague Joris draws the planting plans"
         answer = await memory.query(who, "supervisor", Query(text=kept.text, threshold=0.0, explain=True))
         [hit] = answer.hits
-        near = await memory.house.store.near(who, [Probe(vector=hash_vector(kept.text), kind="semantic")], 1)
+        near = await memory.house.store.find_neighbours(
+            who, [NeighbourProbe(vector=hash_vector(kept.text), kind="semantic")], 1
+        )
     assert hit.memory.id == kept.id
     assert near[1][0][0].sim == pytest.approx(1.0, abs=1e-3)

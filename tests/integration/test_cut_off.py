@@ -21,13 +21,13 @@ from muniment.graph import janitor
 from muniment.graph.checkpointer import open_saver
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import StoreDown
 from muniment.memory.models.hash_embedder import HashEmbedder
-from muniment.memory.stores.postgres.connection import keepalive as reach
-from muniment.memory.stores.postgres.connection.errors import translated
+from muniment.memory.stores.postgres.connection import keepalive
+from muniment.memory.stores.postgres.connection.errors import translate_errors
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import note, scope, settings
 from tests.faces.conftest import PROGRAM
@@ -82,16 +82,16 @@ async def pair(memory: Memory, *owners: Any) -> None:
         await memory.ingest(
             who, [note("The green door is locked at night"), note("The green door is locked at night.")]
         )
-    await memory.house.store.enqueue([Job(name="tend", scope=who) for who in owners])
+    await memory.house.store.enqueue_jobs([Job(name="tend", scope=who) for who in owners])
 
 
 async def test_a_worker_is_cut_off(database_url: str, tmp_path: Path) -> None:
     """In the middle of a space's tending, its locks in its hands: another one takes over, nothing is merged twice, and it goes
     on when the cut heals. Cut off again, it ends at a signal all the same."""
-    tuned = load(quick(database_url, tmp_path))
+    tuned = load_settings(quick(database_url, tmp_path))
     with Admin(database_url) as admin, Proxy(database_url) as way:
         there = {**os.environ, **quick(way.url, tmp_path)}
-        async with bootstrap.memory(tuned, embedder=HashEmbedder()) as memory:
+        async with bootstrap.create_memory(tuned, embedder=HashEmbedder()) as memory:
             await pair(memory, ANA)
             admin.conn.execute(STOP.format(here=HERE, event="insert on muniment.journal", when=""))
             admin.conn.execute("select pg_advisory_lock(%s)", (HERE,))
@@ -127,7 +127,7 @@ async def test_a_worker_is_cut_off(database_url: str, tmp_path: Path) -> None:
 
 async def _taken_over(admin: Admin, memory: Memory, tuned: Settings) -> None:
     """Another worker does what the one that is cut off has begun, once the server has let go of it."""
-    async with bootstrap.worker(tuned, memory, rounds=False) as other:
+    async with bootstrap.open_worker(tuned, memory, with_schedule=False) as other:
         working = asyncio.create_task(other.run())
         await admin.until(lambda: admin.one(HOLDS) == 0, 2 * SILENT)
         await admin.until(lambda: not admin.one(WAITING))
@@ -138,12 +138,12 @@ async def _taken_over(admin: Admin, memory: Memory, tuned: Settings) -> None:
 async def test_a_query_is_cut_off(database_url: str, tmp_path: Path) -> None:
     """It ends with StoreDown in bounded time, the first and those that come meanwhile, and is answered again afterwards."""
     with Proxy(database_url) as way:
-        tuned = load(quick(way.url, tmp_path))
+        tuned = load_settings(quick(way.url, tmp_path))
 
         async def asked() -> int:
             return len((await memory.query(ANA, "supervisor", Query(text="Which door is locked at night?"))).hits)
 
-        async with bootstrap.memory(tuned, embedder=HashEmbedder()) as memory:
+        async with bootstrap.create_memory(tuned, embedder=HashEmbedder()) as memory:
             await memory.ingest(ANA, [note("The green door is locked at night")])
             assert await asked() == 1
             way.stall()
@@ -161,26 +161,28 @@ async def test_a_query_is_cut_off(database_url: str, tmp_path: Path) -> None:
 
 async def test_what_another_worker_has_is_not_ended(database_url: str) -> None:
     """A worker that was taken for dead says that its job is done: it may be wanted anew by now, and stays."""
-    async with bootstrap.memory(settings(database_url), embedder=HashEmbedder()) as memory:
+    async with bootstrap.create_memory(settings(database_url), embedder=HashEmbedder()) as memory:
         queue, job = memory.house.store, Job(name="tend", scope=ANA)
-        await queue.enqueue([job])
-        held = await queue.take(await queue.enroll(), ["tend"])
+        await queue.enqueue_jobs([job])
+        held = await queue.take_job(await queue.register_worker(), ["tend"])
         assert held is not None
-        assert await queue.rescue(0) == 1
-        await queue.enqueue([job])
-        await queue.done(held)
-        assert (await queue.waiting())["tend"] == {"due": 1, "later": 0, "running": 0}
-        again = await queue.take(await queue.enroll(), ["tend"])
+        assert await queue.requeue_abandoned(0) == 1
+        await queue.enqueue_jobs([job])
+        await queue.finish_job(held)
+        assert (await queue.count_jobs())["tend"] == {"due": 1, "later": 0, "running": 0}
+        again = await queue.take_job(await queue.register_worker(), ["tend"])
         assert again is not None
-        await queue.put_back(held, timedelta())
-        assert (await queue.waiting())["tend"]["running"] == 1
-        await queue.done(again)
-        assert await queue.waiting() == {}
+        await queue.reschedule_job(held, timedelta())
+        assert (await queue.count_jobs())["tend"]["running"] == 1
+        await queue.finish_job(again)
+        assert await queue.count_jobs() == {}
 
 
 def test_an_address_keeps_what_it_says() -> None:
     """The bounds are added where it says nothing of them."""
-    bound = conninfo_to_dict(reach.bounded("postgresql://ana@here:5433/what?connect_timeout=7&application_name=x", 20))
+    bound = conninfo_to_dict(
+        keepalive.add_keepalive("postgresql://ana@here:5433/what?connect_timeout=7&application_name=x", 20)
+    )
     assert bound == {
         "user": "ana", "host": "here", "port": "5433", "dbname": "what", "application_name": "x", "connect_timeout": "7",
         "tcp_user_timeout": "20000", "keepalives_idle": "10", "keepalives_interval": "3", "keepalives_count": "3",
@@ -189,7 +191,7 @@ def test_an_address_keeps_what_it_says() -> None:
 
 async def test_a_long_round_keeps_its_lock(database_url: str) -> None:
     """The one janitor of a database holds its lock in a transaction of its own, for longer than a client may be silent."""
-    hurried = make_conninfo(reach.bounded(database_url, SILENT), tcp_user_timeout=50)
+    hurried = make_conninfo(keepalive.add_keepalive(database_url, SILENT), tcp_user_timeout=50)
     async with open_saver(hurried) as saver:
 
         async def stands_still() -> None:
@@ -197,7 +199,7 @@ async def test_a_long_round_keeps_its_lock(database_url: str) -> None:
                 await cursor.execute("select")
                 await asyncio.sleep(0.3)
 
-        async with janitor._alone(saver) as alone:
+        async with janitor._try_lock(saver) as alone:
             await asyncio.sleep(0.3)
         assert alone
         with pytest.raises(StoreDown):
@@ -209,17 +211,17 @@ async def test_a_process_that_stood_still(database_url: str) -> None:
     async with await psycopg.AsyncConnection.connect(database_url) as conn:
         await conn.execute("set idle_in_transaction_session_timeout = '20ms'")
         await asyncio.sleep(0.2)
-        with pytest.raises(StoreDown), translated():
+        with pytest.raises(StoreDown), translate_errors():
             await conn.execute("select")
 
 
 async def test_every_pool_heeds_it(database_url: str) -> None:
     """A client that vanishes in the middle of a transaction holds nothing for longer than the settings say."""
     tuned, shown = settings(database_url), "show idle_in_transaction_session_timeout"
-    async with bootstrap.memory(tuned, embedder=HashEmbedder()) as memory:
+    async with bootstrap.create_memory(tuned, embedder=HashEmbedder()) as memory:
         assert isinstance(memory.house.store, PostgresStore)
-        async with memory.house.store._connected() as conn:
+        async with memory.house.store._connect() as conn:
             assert (await (await conn.execute(shown)).fetchone()) == {"idle_in_transaction_session_timeout": "20s"}
-        async with open_saver(await bootstrap.threads_database(tuned)) as saver, saver.cursor() as cursor:
+        async with open_saver(await bootstrap.ensure_checkpoint_database(tuned)) as saver, saver.cursor() as cursor:
             await cursor.execute(shown)
             assert await cursor.fetchone() == {"idle_in_transaction_session_timeout": "20s"}

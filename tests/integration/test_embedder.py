@@ -20,8 +20,8 @@ import pytest_asyncio
 from muniment.memory.domain.ids import Vector
 from muniment.memory.errors import BadConfig, ModelUnavailable
 from muniment.memory.models.onnx.embedder import OnnxEmbedder
-from muniment.memory.models.onnx.fetch import MODEL_FILE, SHA256, TOKENIZER_FILE, fetch
-from muniment.memory.models.sharing import CACHED, PORTION_CHARS, PORTION_TEXTS, VectorCache, tidy
+from muniment.memory.models.onnx.fetch import MODEL_FILE, SHA256, TOKENIZER_FILE, fetch_model
+from muniment.memory.models.sharing import CACHE_SIZE, PORTION_CHARS, PORTION_TEXTS, VectorCache, normalize_text
 
 CACHE = Path(platformdirs.user_cache_dir("muniment")) / "models" / "bge-small-en-v1.5-int8"
 FACTS = [
@@ -39,7 +39,7 @@ ASKED = [0.045, 0.038, 0.014, 0.017, 0.037, -0.003]
 @pytest.fixture(scope="module")
 def files() -> Path:
     """The model's files where `make setup` keeps them; fetched now if it has not run."""
-    return fetch(CACHE)
+    return fetch_model(CACHE)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -62,7 +62,7 @@ class TestVectors:
 
     async def test_a_paraphrase_is_nearer_than_another_fact(self, embedder: OnnxEmbedder) -> None:
         """And another fact about the same thing is nearer than one about something else."""
-        fact, same, other, far = await embedder.documents(
+        fact, same, other, far = await embedder.embed_documents(
             [
                 "The user lives in Berlin.",
                 "The user's home is in Berlin.",
@@ -74,36 +74,36 @@ class TestVectors:
 
     async def test_a_question_finds_its_fact(self, embedder: OnnxEmbedder) -> None:
         """Though it shares no word with it."""
-        facts = await embedder.documents(FACTS)
+        facts = await embedder.embed_documents(FACTS)
         for question, best in [
             ("Which city is home?", 0),
             ("Can I eat satay sauce?", 1),
             ("any siblings?", 2),
             ("sports plans for autumn", 3),
         ]:
-            asked = await embedder.query(question)
+            asked = await embedder.embed_query(question)
             assert int(np.argmax([asked @ fact for fact in facts])) == best, question
 
     @pytest.mark.parametrize("unread", ["🦔🎻", "???", "", " ", "ฉันอยู่ที่ไหน", "\ufffe", "a" * 5_000, "<&|!>"])
     async def test_a_question_without_a_word_is_near_to_nothing(self, embedder: OnnxEmbedder, unread: str) -> None:
         """Of marks, emoji, scripts that the model does not know; a word among them is read."""
-        nothing = await embedder.query(unread)
+        nothing = await embedder.embed_query(unread)
         assert nothing.shape == (384,)
         assert not nothing.any()
         assert not nothing.flags.writeable
-        assert np.linalg.norm(await embedder.query(f"{unread} tea")) == pytest.approx(1)
-        [stated] = await embedder.documents([unread])
+        assert np.linalg.norm(await embedder.embed_query(f"{unread} tea")) == pytest.approx(1)
+        [stated] = await embedder.embed_documents([unread])
         assert np.linalg.norm(stated) == pytest.approx(1)
 
     async def test_questions_are_marked_as_such(self, embedder: OnnxEmbedder) -> None:
         """The same words asked and stated are two vectors: the model was trained with the prefix."""
-        [stated] = await embedder.documents(["Berlin"])
-        assert stated @ await embedder.query("Berlin") < 0.999
+        [stated] = await embedder.embed_documents(["Berlin"])
+        assert stated @ await embedder.embed_query("Berlin") < 0.999
 
     async def test_every_text_has_a_finite_unit_vector(self, embedder: OnnxEmbedder) -> None:
         """Nothing, blanks, emoji, control characters, half a surrogate pair, another script."""
         odd = ["", "   \n", "🙂🙃🏳️‍🌈", "\x00\x07", "\ud83d", "用户喜欢喝绿茶。", "مرحبا", "a" * 5_000]
-        for vector in await embedder.documents(odd):
+        for vector in await embedder.embed_documents(odd):
             assert vector.shape == (384,)
             assert vector.dtype == np.float32
             assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
@@ -112,32 +112,32 @@ class TestVectors:
         """One by one, all at once, or in another order: the same bits, so that the same fact is always similarity 1."""
         together, apart = OnnxEmbedder(files), OnnxEmbedder(files, workers=1)
         many = FACTS + [f"The user has read {number} books." for number in range(60)]
-        all_at_once = await together.documents(many)
-        single = [(await apart.documents([text]))[0] for text in reversed(many)][::-1]
+        all_at_once = await together.embed_documents(many)
+        single = [(await apart.embed_documents([text]))[0] for text in reversed(many)][::-1]
         await together.close()
         await apart.close()
         assert all(np.array_equal(a, b) for a, b in zip(all_at_once, single, strict=True))
 
     async def test_no_texts_are_no_vectors(self, embedder: OnnxEmbedder) -> None:
         """Without waking the model."""
-        assert await embedder.documents([]) == []
+        assert await embedder.embed_documents([]) == []
 
     async def test_only_the_beginning_of_a_very_long_text_counts(self, embedder: OnnxEmbedder) -> None:
         """512 tokens; and a megabyte does not take longer than they do."""
         start = "The user keeps bees on the roof. " * 80
         before = time.perf_counter()
-        long, other = await embedder.documents([start + "tail " * 200_000, start + "end " * 200_000])
+        long, other = await embedder.embed_documents([start + "tail " * 200_000, start + "end " * 200_000])
         assert np.array_equal(long, other)
         assert time.perf_counter() - before < 20
-        [short] = await embedder.documents(["The user keeps bees on the roof."])
+        [short] = await embedder.embed_documents(["The user keeps bees on the roof."])
         assert long @ short > 0.8
 
     async def test_many_ask_at_once(self, files: Path) -> None:
         """The first questions of a process arrive together; the model is loaded once and each gets its own answer."""
         fresh = OnnxEmbedder(files)
-        answers = await asyncio.gather(*(fresh.query(text) for text in FACTS * 4))
+        answers = await asyncio.gather(*(fresh.embed_query(text) for text in FACTS * 4))
         for text, vector in zip(FACTS * 4, answers, strict=True):
-            assert np.array_equal(vector, await fresh.query(text))
+            assert np.array_equal(vector, await fresh.embed_query(text))
         await fresh.close()
 
     async def test_the_bits_are_those_of_the_model_run_by_hand(self, files: Path, embedder: OnnxEmbedder) -> None:
@@ -151,7 +151,7 @@ class TestVectors:
         asked = "Represent this sentence for searching relevant passages: Where does the user live?"
         for text, vector in zip(
             [*FACTS, asked],
-            [*await embedder.documents(FACTS), await embedder.query("Where does the user live?")],
+            [*await embedder.embed_documents(FACTS), await embedder.embed_query("Where does the user live?")],
             strict=True,
         ):
             ids = np.array([tokenizer.encode(text).ids], dtype=np.int64)
@@ -163,21 +163,24 @@ class TestVectors:
 
     async def test_a_known_text_has_its_known_vector(self, embedder: OnnxEmbedder) -> None:
         """As near as processors with other integer instructions agree."""
-        stated, asked = (await embedder.documents(["The user lives in Berlin."]))[0], await embedder.query("Berlin?")
+        stated, asked = (
+            (await embedder.embed_documents(["The user lives in Berlin."]))[0],
+            await embedder.embed_query("Berlin?"),
+        )
         assert stated[:6] == pytest.approx(STATED, abs=0.02)
         assert asked[:6] == pytest.approx(ASKED, abs=0.02)
 
     async def test_a_question_does_not_wait_behind_an_import(self, files: Path) -> None:
         """Of thousands of texts, nor behind a crowd that keeps a text each: only for those that are being read."""
         busy = OnnxEmbedder(files, workers=2)
-        await busy.query("Load the model.")
+        await busy.embed_query("Load the model.")
         lines = [f"Line number {number} of an import, which is not what was asked." for number in range(3_000)]
-        work = [asyncio.create_task(busy.documents(lines))]
-        work += [asyncio.create_task(busy.documents([f"Somebody keeps {number} bees."])) for number in range(200)]
+        work = [asyncio.create_task(busy.embed_documents(lines))]
+        work += [asyncio.create_task(busy.embed_documents([f"Somebody keeps {number} bees."])) for number in range(200)]
         await asyncio.sleep(0.05)
         for number in range(5):
             before = busy.made
-            await busy.query(f"Who asked {number} times while the import was running?")
+            await busy.embed_query(f"Who asked {number} times while the import was running?")
             assert busy.made - before <= 32  # those being read, what comes in its round, and what ends meanwhile
         assert not any(task.done() for task in work[:1])
         assert busy.made < 500
@@ -189,11 +192,11 @@ class TestVectors:
     async def test_a_crowd_of_questions_does_not_stop_an_import(self, files: Path) -> None:
         """One choice in a round is the import's, however many ask."""
         busy = OnnxEmbedder(files, workers=1)
-        crowd = [asyncio.create_task(busy.query(f"Question number {number}?")) for number in range(100)]
+        crowd = [asyncio.create_task(busy.embed_query(f"Question number {number}?")) for number in range(100)]
         await asyncio.sleep(0)
-        await busy.documents([f"Fact {number}." for number in range(3)])  # a few
+        await busy.embed_documents([f"Fact {number}." for number in range(3)])  # a few
         assert sum(task.done() for task in crowd) < 60
-        await asyncio.wait_for(busy.documents([f"Line {number}." for number in range(9)]), 20)  # bulk
+        await asyncio.wait_for(busy.embed_documents([f"Line {number}." for number in range(9)]), 20)  # bulk
         await asyncio.gather(*crowd)
         await busy.close()
 
@@ -201,18 +204,20 @@ class TestVectors:
         """As a question by many, or as a line of two imports; another text that has the prefix is no question."""
         once = OnnxEmbedder(files)
         same = await asyncio.gather(
-            *(once.query("  Where do\nI live? ") for _ in range(20)), once.query("Where do I live?")
+            *(once.embed_query("  Where do\nI live? ") for _ in range(20)), once.embed_query("Where do I live?")
         )
         assert once.made == 1
         assert all(vector is same[0] for vector in same)
         lines = [f"Line {number}." for number in range(20)]
-        one, two = await asyncio.gather(once.documents(lines), once.documents([*reversed(lines), "Line 3."]))
+        one, two = await asyncio.gather(
+            once.embed_documents(lines), once.embed_documents([*reversed(lines), "Line 3."])
+        )
         assert once.made == 21
         assert all(a is b for a, b in zip(one, reversed(two[:-1]), strict=True))
-        await once.documents(["Where do I live?"])
+        await once.embed_documents(["Where do I live?"])
         assert (once.made, len(once.cache)) == (22, 22)
         hits = once.cache.hits
-        await once.query("Where do I live?")
+        await once.embed_query("Where do I live?")
         assert (once.made, once.cache.hits - hits) == (22, 1)
         await once.close()
 
@@ -220,17 +225,17 @@ class TestVectors:
         """And what nobody waits for any more is not read."""
         shared = OnnxEmbedder(files, workers=1)
         lines = [f"Line {number} of two imports." for number in range(40)]
-        gone = asyncio.create_task(shared.documents([*lines, *(f"Only mine {n}." for n in range(2_000))]))
+        gone = asyncio.create_task(shared.embed_documents([*lines, *(f"Only mine {n}." for n in range(2_000))]))
         await asyncio.sleep(0)
-        stays = asyncio.create_task(shared.documents(lines))
-        asked = [asyncio.create_task(shared.query("Who stays?")) for _ in range(3)]
+        stays = asyncio.create_task(shared.embed_documents(lines))
+        asked = [asyncio.create_task(shared.embed_query("Who stays?")) for _ in range(3)]
         await asyncio.sleep(0.1)
         gone.cancel()
         asked[0].cancel()
         await asyncio.gather(gone, asked[0], return_exceptions=True)
         assert gone.cancelled()
         found = await asyncio.wait_for(stays, 20)
-        assert np.array_equal(found[7], (await shared.documents([lines[7]]))[0])
+        assert np.array_equal(found[7], (await shared.embed_documents([lines[7]]))[0])
         assert np.array_equal(await asked[1], await asked[2])
         read = shared.made
         await asyncio.sleep(0.1)
@@ -243,14 +248,14 @@ class TestVectors:
         (folder / MODEL_FILE).write_bytes(b"half a model")
         broken = OnnxEmbedder(folder)
         told = await asyncio.gather(
-            *(broken.query("Where?") for _ in range(5)),
-            broken.documents([f"Line {n}." for n in range(500)]),
+            *(broken.embed_query("Where?") for _ in range(5)),
+            broken.embed_documents([f"Line {n}." for n in range(500)]),
             return_exceptions=True,
         )
         assert [type(error) for error in told] == [BadConfig] * 6
         (folder / MODEL_FILE).unlink()
         (folder / MODEL_FILE).symlink_to(files / MODEL_FILE)
-        assert (await broken.query("Where?")).shape == (384,)
+        assert (await broken.embed_query("Where?")).shape == (384,)
         await broken.close()
 
     async def test_closing_tells_those_who_wait(self, files: Path) -> None:
@@ -258,7 +263,9 @@ class TestVectors:
         closing = OnnxEmbedder(files, workers=1)
         lines = ([f"{name} line {n}." for n in range(50)] for name in "ab")
         waiting = asyncio.gather(
-            *(closing.documents(some) for some in lines), closing.query("Anybody there?"), return_exceptions=True
+            *(closing.embed_documents(some) for some in lines),
+            closing.embed_query("Anybody there?"),
+            return_exceptions=True,
         )
         await asyncio.sleep(0.02)
         await closing.close()
@@ -267,7 +274,7 @@ class TestVectors:
     async def test_the_loop_runs_on_under_an_import(self, files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Of ten thousand texts, some of them long: read, hashed and put in line in small portions, one at a time."""
         busy = OnnxEmbedder(files, workers=1)
-        await busy.query("Load the model.")
+        await busy.embed_query("Load the model.")
         long = "The user keeps bees on the roof. " * 900
         lines = [f"{n} {long if n % 5 == 0 else 'bees'}" for n in range(10_000)]
         texts, chars = Counter[int](), Counter[int]()
@@ -276,10 +283,10 @@ class TestVectors:
         def noted(text: str) -> str:
             texts[len(stalls)] += 1
             chars[len(stalls)] += len(text)
-            return tidy(text)
+            return normalize_text(text)
 
-        monkeypatch.setattr("muniment.memory.models.sharing.tidy", noted)
-        work = asyncio.create_task(busy.documents(lines))
+        monkeypatch.setattr("muniment.memory.models.sharing.normalize_text", noted)
+        work = asyncio.create_task(busy.embed_documents(lines))
         for _ in range(300):
             before = time.perf_counter()
             await asyncio.sleep(0)
@@ -298,11 +305,11 @@ class TestVectors:
         await closed.close()
         await closed.close()
         with pytest.raises(ModelUnavailable, match="closed"):
-            await closed.query("Berlin")
+            await closed.embed_query("Berlin")
 
     async def test_vectors_cannot_be_written_to(self, embedder: OnnxEmbedder) -> None:
         """They are shared with the cache."""
-        vector = await embedder.query("Berlin")
+        vector = await embedder.embed_query("Berlin")
         with pytest.raises(ValueError, match="read-only"):
             vector[0] = 1.0
 
@@ -322,11 +329,11 @@ def test_the_cache_keeps_the_last_used_and_no_more() -> None:
 def test_a_cache_without_a_size_is_bounded() -> None:
     """The oldest vector makes room for the one that is too many."""
     cache, vector = VectorCache(), np.ones(1, dtype=np.float32)
-    for n in range(CACHED + 1):
+    for n in range(CACHE_SIZE + 1):
         cache.put(str(n), vector)
-    assert len(cache) == CACHED
+    assert len(cache) == CACHE_SIZE
     assert cache.get("0") is None
-    assert cache.get(str(CACHED)) is vector
+    assert cache.get(str(CACHE_SIZE)) is vector
 
 
 def test_threads_may_share_the_cache() -> None:
@@ -355,12 +362,12 @@ def test_event_loops_may_share_an_embedder(files: Path) -> None:
     texts = [f"Line {n}." for n in range(10)]
 
     async def leave() -> None:
-        asyncio.get_running_loop().create_task(shared.documents([f"Never read {n}." for n in range(500)]))
+        asyncio.get_running_loop().create_task(shared.embed_documents([f"Never read {n}." for n in range(500)]))
         await asyncio.sleep(0.05)
 
     with ThreadPoolExecutor(3) as pool:
         gone = pool.submit(asyncio.run, leave())
-        one, two = (pool.submit(lambda: asyncio.run(shared.documents(texts))) for _ in "ab")
+        one, two = (pool.submit(lambda: asyncio.run(shared.embed_documents(texts))) for _ in "ab")
         gone.result()
         assert all(np.array_equal(a, b) for a, b in zip(one.result(), two.result(), strict=True))
     assert shared.made < 100
@@ -370,15 +377,15 @@ def test_event_loops_may_share_an_embedder(files: Path) -> None:
 def test_a_caller_whose_loop_is_closed_disturbs_nobody(files: Path) -> None:
     """Another who wants the same text gets it."""
     shared = OnnxEmbedder(files, workers=1)
-    asyncio.run(shared.query("Load the model."))
+    asyncio.run(shared.embed_query("Load the model."))
     slow = [f"{n} " + "The user keeps bees on the roof. " * 60 for n in range(3)]
     loop = asyncio.new_event_loop()
-    gone = shared.documents(slow)
+    gone = shared.embed_documents(slow)
     task = loop.create_task(gone)
     loop.run_until_complete(asyncio.sleep(0.01))
     loop.close()
     assert not task.done()
-    assert len(asyncio.run(asyncio.wait_for(shared.documents(slow), 20))) == 3
+    assert len(asyncio.run(asyncio.wait_for(shared.embed_documents(slow), 20))) == 3
     asyncio.run(shared.close())
     task._log_destroy_pending = False  # type: ignore[attr-defined]  # as a loop that is stopped hard leaves it
     with suppress(RuntimeError):

@@ -7,15 +7,15 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from muniment.memory import codec as wire
+from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.query import Filters, Query
 from muniment.memory.errors import BadConfig, BadInput, Denied, NotFound, StoreDown, TooLarge
-from muniment.memory.fence import fence
+from muniment.memory.fence import fence_text
 from muniment.memory.flows.reading import recall
-from muniment.memory.rules.retrieval import token_count as tokens
-from muniment.memory.rules.retrieval.pack import as_json
+from muniment.memory.rules.retrieval import token_count
+from muniment.memory.rules.retrieval.pack import encode_payload
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope, settings, statement
 
@@ -40,7 +40,7 @@ async def test_what_is_said_in_one_thread_is_told_in_another_once(database_url: 
         assert any("marathon" in bullet for bullet in brief.bullets)
         assert "Preferred name is Ana" in brief.stable
         assert "lactose" in brief.stable
-        await memory.seen(other, brief.rev)
+        await memory.mark_seen(other, brief.rev)
         again = await memory.brief(other, "supervisor", "And after it?")
         assert again.header == ""
         assert again.stable == brief.stable
@@ -79,7 +79,7 @@ async def test_a_correction_keeps_the_id_and_the_history(database_url: str) -> N
     async with engine(database_url) as memory:
         old = (await memory.learn(scope(), said("I live in Porto."))).changes[0].after
         brief = await memory.brief(scope(thread="B"), "supervisor", "hello")
-        await memory.seen(scope(thread="B"), brief.rev)
+        await memory.mark_seen(scope(thread="B"), brief.rev)
         change = (await memory.learn(scope(), said("I live in Braga now."))).changes[0]
         assert (change.action, change.after.id) == ("UPDATE", old.id)
         assert [one.text for one in await memory.list(scope())] == [change.after.text]
@@ -112,7 +112,7 @@ async def test_forget_by_word_of_mouth_and_by_hand(database_url: str) -> None:
 async def test_pins_are_changes_and_come_once(database_url: str) -> None:
     """Pinning is journalled; pinning a pinned memory is nothing."""
     async with engine(database_url) as memory:
-        kept = (await memory.keep(scope(), [statement("The user wants to sail")])).changes[0].after
+        kept = (await memory.keep_candidates(scope(), [statement("The user wants to sail")])).changes[0].after
         assert (await memory.pin(scope(), kept.id)).rev == 2
         assert (await memory.pin(scope(), kept.id)).changes == ()
         assert (await memory.pin(scope(), kept.id, pinned=False)).rev == 3
@@ -144,7 +144,7 @@ async def test_secrets_never_reach_a_table(database_url: str) -> None:
 async def test_a_denied_category_refuses_the_whole_request(database_url: str) -> None:
     """The error names the agent, what is denied and what is allowed; also when a filter names the category."""
     async with engine(database_url) as memory:
-        await memory.keep(scope(), [statement("The user must call the dentist", "tasks")])
+        await memory.keep_candidates(scope(), [statement("The user must call the dentist", "tasks")])
         for asked in (
             Query(text="dentist", categories=("tasks", "tone")),
             Query(text="dentist", filters=Filters(category="tasks")),
@@ -169,8 +169,8 @@ async def test_without_the_engines_check_the_database_still_says_nothing(
 ) -> None:
     """With `allow` taken out, row-level security returns no task to the stylist; the planner sees it."""
     async with engine(database_url) as memory:
-        await memory.keep(scope(), [statement("The user must call the dentist", "tasks")])
-        monkeypatch.setattr(recall, "allow", lambda *_: ("tasks",))
+        await memory.keep_candidates(scope(), [statement("The user must call the dentist", "tasks")])
+        monkeypatch.setattr(recall, "resolve_categories", lambda *_: ("tasks",))
         asked = Query(text="call the dentist", categories=("tasks",), threshold=0.0)
         assert (await memory.query(scope(), "stylist", asked)).hits == ()
         assert len((await memory.query(scope(), "planner", asked)).hits) == 1
@@ -179,7 +179,7 @@ async def test_without_the_engines_check_the_database_still_says_nothing(
 async def test_nothing_relevant_means_nothing(database_url: str) -> None:
     """A question about something else gets no bullets, and a threshold of 1 gets none but the very same words."""
     async with engine(database_url) as memory:
-        await memory.keep(scope(), [statement("The user wants to sail around Corsica")])
+        await memory.keep_candidates(scope(), [statement("The user wants to sail around Corsica")])
         assert (await memory.query(scope(), "supervisor", Query(text="quarterly tax paperwork"))).hits == ()
         assert len((await memory.query(scope(), "supervisor", Query(text="sail Corsica"))).hits) == 1
         brief = await memory.brief(scope(thread="new"), "supervisor", "quarterly tax paperwork")
@@ -192,14 +192,16 @@ async def test_the_budget_holds_for_the_rendered_payload(database_url: str, retu
     """What is sent costs no more than was asked, JSON included, and what did not fit is named."""
     async with engine(database_url) as memory:
         await memory.ingest(scope(), [note(f"Harbour walk number {n} with coffee {'and cake ' * n}") for n in range(9)])
-        asked = wire.query(
+        asked = codec.parse_query(
             {"query": "harbour walk coffee", "return": returns, "budget_tokens": budget, "top_k": 9, "explain": True}
         )
         answer = await memory.query(scope(), "supervisor", asked)
-        assert tokens.count(fence(as_json(wire.answer(answer)))) == answer.tokens <= budget
-        assert len(answer.hits) + len(answer.left_out) == 9
+        assert (
+            token_count.count_tokens(fence_text(encode_payload(codec.encode_answer(answer)))) == answer.tokens <= budget
+        )
+        assert len(answer.hits) + len(answer.omissions) == 9
         if budget == 60:
-            assert {one.reason for one in answer.left_out} >= {"over budget"}
+            assert {one.reason for one in answer.omissions} >= {"over budget"}
 
 
 async def test_sixty_four_writers_of_one_space(database_url: str) -> None:
@@ -208,7 +210,7 @@ async def test_sixty_four_writers_of_one_space(database_url: str) -> None:
 
         def write(memory: Memory, n: int) -> asyncio.Task[Receipt]:
             text = f"The user wants thing-{n * 7919} of kind {chr(97 + n % 26) * 5}{n}"
-            return asyncio.ensure_future(memory.keep(scope(), [statement(text)]))
+            return asyncio.ensure_future(memory.keep_candidates(scope(), [statement(text)]))
 
         receipts = await asyncio.gather(*(write((one, two)[n % 2], n) for n in range(64)))
         assert sorted(receipt.rev for receipt in receipts) == list(range(1, 65))
@@ -221,19 +223,19 @@ async def test_the_same_fact_from_many_writers_is_kept_once(database_url: str) -
     """Two processes' worth of writers say the same: one memory, and no unique key is hurt."""
     async with engine(database_url) as one, engine(database_url) as two:
         said_so = [statement("The user wants to learn the cello")]
-        await asyncio.gather(*((one, two)[n % 2].keep(scope(), said_so) for n in range(24)))
+        await asyncio.gather(*((one, two)[n % 2].keep_candidates(scope(), said_so) for n in range(24)))
         assert [memory.text for memory in await one.list(scope())] == ["The user wants to learn the cello"]
 
 
 async def test_writers_of_different_spaces_do_not_wait(database_url: str) -> None:
     """While one space's row is held by an open transaction, sixty-four other spaces write; none waits for a lock."""
     async with engine(database_url) as memory:
-        await memory.keep(scope("held"), [statement("The user wants tea")])
+        await memory.keep_candidates(scope("held"), [statement("The user wants tea")])
         with psycopg.connect(database_url) as admin:
             admin.execute("select 1 from muniment.spaces where space_id = %s for update", (scope("held").space,))
             await asyncio.wait_for(
                 asyncio.gather(
-                    *(memory.keep(scope(f"user-{n}"), [statement("The user wants tea")]) for n in range(64))
+                    *(memory.keep_candidates(scope(f"user-{n}"), [statement("The user wants tea")]) for n in range(64))
                 ),
                 30,
             )
@@ -251,7 +253,7 @@ async def test_an_export_loses_nothing(database_url: str) -> None:
         await memory.learn(scope(), said("Actually, call me Anita."))
         await memory.pin(scope(), (await memory.list(scope()))[0].id)
         await memory.forget(scope(), (await memory.list(scope()))[-1].id)
-        await memory.seen(scope(thread="B"), (await memory.brief(scope(thread="B"), "supervisor", "x")).rev)
+        await memory.mark_seen(scope(thread="B"), (await memory.brief(scope(thread="B"), "supervisor", "x")).rev)
         await memory.record(scope(), [said("hello 😀 \u202bשלום")])
         rows = json.loads(json.dumps(await memory.export(scope())))
         assert await memory.load(scope("copy"), rows) == 3
@@ -348,9 +350,9 @@ async def test_a_new_thread_looks_back_three_days(database_url: str) -> None:
     """What is older than 72 hours is no news to a thread that never looked."""
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
-        await memory.keep(scope(), [statement("The user wants to sail")])
+        await memory.keep_candidates(scope(), [statement("The user wants to sail")])
         clock.advance(80 * 3600)
-        await memory.keep(scope(), [statement("The user wants to ski in Zermatt")])
+        await memory.keep_candidates(scope(), [statement("The user wants to ski in Zermatt")])
         header = (await memory.brief(scope(thread="B"), "supervisor", "hello")).header
         assert header.splitlines()[0] == "Memory updates since rev 1:"
         assert "ski" in header
@@ -367,10 +369,10 @@ async def test_new_vectors_for_a_new_embedder(database_url: str) -> None:
     class Doubled:
         name, dimensions = "hash-doubled", 512
 
-        async def documents(self, texts: list[str]) -> list[object]:
-            return [await self.query(text) for text in texts]
+        async def embed_documents(self, texts: list[str]) -> list[object]:
+            return [await self.embed_query(text) for text in texts]
 
-        async def query(self, text: str) -> object:
+        async def embed_query(self, text: str) -> object:
             from muniment.memory.models.hash_embedder import hash_vector  # a local embedder of this test alone
 
             return hash_vector(text, 512)
@@ -378,12 +380,12 @@ async def test_new_vectors_for_a_new_embedder(database_url: str) -> None:
         async def close(self) -> None: ...
 
     async with engine(database_url) as memory:
-        await memory.keep(scope(), [statement("The user wants to sail around Corsica")])
-        await memory.keep(scope("bob"), [statement("The user wants to ski")])
+        await memory.keep_candidates(scope(), [statement("The user wants to sail around Corsica")])
+        await memory.keep_candidates(scope("bob"), [statement("The user wants to ski")])
     other = Doubled()
     from muniment.memory import bootstrap
 
-    memory = bootstrap.memory(settings(database_url), embedder=other, clock=FixedClock(NOON))  # type: ignore[arg-type]
+    memory = bootstrap.create_memory(settings(database_url), embedder=other, clock=FixedClock(NOON))  # type: ignore[arg-type]
     assert await memory.reembed() == 2
     assert await memory.reembed() == 0
     assert len((await memory.query(scope(), "supervisor", Query(text="sail Corsica"))).hits) == 1

@@ -14,15 +14,15 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.memory import STATES, Kind, Memory as Record
-from muniment.memory.domain.plan import Change, Extracted, Relation, WritePlan
+from muniment.memory.domain.plan import Change, ExtractionRecord, Relation, WritePlan
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.turn import Turn
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import Conflict, NotFound
 from muniment.memory.models.hash_embedder import hash_vector
-from muniment.memory.rules.provenance.fingerprints import repeats
+from muniment.memory.rules.provenance.fingerprints import is_repetition
 from muniment.memory.stores.postgres import erasure as erasing
-from muniment.memory.stores.postgres.schema.large_spaces import index_name
+from muniment.memory.stores.postgres.schema.large_spaces import build_index_name
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope
 from tests.erasing import all_rows, commit, everything, forgotten, kept, rows
@@ -35,11 +35,11 @@ async def lived(memory: Memory) -> MemoryId:
     await memory.learn(mine, first)
     reply = Turn.make(
         session="B", key="r", role="assistant", text="Noted. You are allergic to walnuts!", at=NOON, thread="B",
-        recalled=memory.fingerprints("[constraints] User is allergic to walnuts"),
+        recalled=memory.shingle_hashes("[constraints] User is allergic to walnuts"),
     )  # fmt: skip
     asked = Turn.make(
         session="C", key="q", role="user", text="What may I eat?", at=NOON, thread="C",
-        recalled=memory.fingerprints("User is allergic to walnuts", "User sails on Sundays"),
+        recalled=memory.shingle_hashes("User is allergic to walnuts", "User sails on Sundays"),
     )  # fmt: skip
     other = said("The piano is tuned in March", thread="D")
     await memory.record(mine, [reply, asked, other])
@@ -59,7 +59,7 @@ async def lived(memory: Memory) -> MemoryId:
     await commit(memory, mine, Change(action="UPDATE", before=was, after=now, meta={"why": "supersedes"}))
     with psycopg.connect(memory.house.settings.database_url.get_secret_value()) as admin:  # type: ignore[union-attr]
         admin.execute("update muniment.extractions set refused = '{allergic to walnuts}'")
-    await store.enqueue(
+    await store.enqueue_jobs(
         [Job(name="extract", scope=mine, key=str(first.id)), Job(name="extract", scope=mine, key=str(other.id))]
     )
     return held.id
@@ -69,7 +69,7 @@ async def test_what_says_it_is_found(database_url: str) -> None:
     """The turns that support or repeat it, the threads in which it was said or recalled, and what was made of it."""
     async with engine(database_url) as memory:
         id_ = await lived(memory)
-        found = await memory.traces(scope(), id_)
+        found = await memory.find_traces(scope(), id_)
         assert found.threads == {"A", "B", "C"}
         assert len(found.turns) == 3
         assert sorted(one.text for one in found.built_on) == [
@@ -77,11 +77,11 @@ async def test_what_says_it_is_found(database_url: str) -> None:
         ]  # fmt: skip
         assert [one.text for one in found.former] == ["User is allergic to walnuts and pears"]
         assert [one.text for one in found.around if not one.since] == ["Vera teaches there"]
-        assert (await memory.traces(scope())).threads == {"A", "B", "C", "D"}
-        assert memory.said_in(found, "So you're allergic to walnuts?")
-        assert not memory.said_in(found, "Walnuts are nuts.")
+        assert (await memory.find_traces(scope())).threads == {"A", "B", "C", "D"}
+        assert memory.mentions(found, "So you're allergic to walnuts?")
+        assert not memory.mentions(found, "Walnuts are nuts.")
         with pytest.raises(NotFound):
-            await memory.traces(scope("ben"), id_)
+            await memory.find_traces(scope("ben"), id_)
 
 
 async def test_what_was_made_of_it_is_looked_for_too(database_url: str) -> None:
@@ -95,20 +95,20 @@ async def test_what_was_made_of_it_is_looked_for_too(database_url: str) -> None:
         goats = await memory.get(mine, await kept(memory, "The user keeps goats", category="goals"))
         now = replace(goats, text="User is allergic to walnuts and figs")
         await commit(memory, mine, Change(action="UPDATE", before=goats, after=now, vector=hash_vector(now.text)))
-        shown = memory.fingerprints("[goals] The user plans ahead")
+        shown = memory.shingle_hashes("[goals] The user plans ahead")
         echo = Turn.make(session="E", key="e", role="assistant", text="You plan ahead, so book now.", at=NOON, thread="E",
                          recalled=shown)  # fmt: skip
         asked = Turn.make(session="F", key="f", role="user", text="What now?", at=NOON, thread="F", recalled=shown)
         own = replace(said("I plan ahead", thread="G"), recalled=shown)
         late = Turn.make(session="H", key="h", role="user", text="And now?", at=NOON, thread="H",
-                         recalled=memory.fingerprints("[goals] Looks far into the future"))  # fmt: skip
+                         recalled=memory.shingle_hashes("[goals] Looks far into the future"))  # fmt: skip
         await memory.record(mine, [echo, asked, own, late])
-        found = await memory.traces(mine, id_)
+        found = await memory.find_traces(mine, id_)
         assert found.threads == {"A", "B", "C", "E", "F", "G", "H"}
         assert {echo.id, asked.id, own.id} & set(found.turns) == {echo.id}
         assert {"The user plans ahead", "Looks far into the future", "The user keeps goats"} <= set(found.derived)
-        assert memory.said_in(found, "You plan ahead.")
-        assert not memory.said_in(found, "The user likes order")
+        assert memory.mentions(found, "You plan ahead.")
+        assert not memory.mentions(found, "The user likes order")
         await memory.erase(mine, id_)
         assert "Looks far" not in everything(database_url, but=())
         with psycopg.connect(database_url) as admin:
@@ -116,16 +116,16 @@ async def test_what_was_made_of_it_is_looked_for_too(database_url: str) -> None:
                 admin.execute("select thread_id, recalled from muniment.turns").fetchall()
             )
         assert "E" not in left
-        assert not any(repeats("The user plans ahead", left[thread]) for thread in ("F", "G"))
+        assert not any(is_repetition("The user plans ahead", left[thread]) for thread in ("F", "G"))
 
 
 async def test_a_memory_is_erased_with_all_that_says_it(database_url: str) -> None:
     """No table says it any more; what has nothing to do with it stays, without the turns that are gone."""
     async with engine(database_url) as memory:
         id_ = await lived(memory)
-        await memory.house.store.index(scope(), 1)
+        await memory.house.store.index_space(scope(), 1)
         assert "llergic" in everything(database_url, but=())
-        erased = set((await memory.traces(scope(), id_)).turns)
+        erased = set((await memory.find_traces(scope(), id_)).turns)
         done = await memory.erase(scope(), id_)
         assert "llergic" not in everything(database_url, but=())
         assert {one.text for one in await memory.list(scope(), states=STATES)} == {
@@ -141,11 +141,11 @@ async def test_a_memory_is_erased_with_all_that_says_it(database_url: str) -> No
             )
             (hashes,) = admin.execute("select recalled from muniment.turns where thread_id = 'C'").fetchone() or ()
         assert not erased & (set(ledger) | set(held))
-        assert not repeats("User is allergic to walnuts", hashes)
-        assert repeats("User sails on Sundays", hashes)
+        assert not is_repetition("User is allergic to walnuts", hashes)
+        assert is_repetition("User sails on Sundays", hashes)
         hits = (await memory.query(scope(), "supervisor", Query(text="Vera teaches", threshold=0.0))).hits
         assert "Vera teaches there" in [hit.memory.text for hit in hits]
-        await memory.house.store.unindex(scope())
+        await memory.house.store.unindex_space(scope())
         told = await memory.export(scope())
         await memory.load(scope("cem"), told)
         assert await memory.export(scope("cem")) == told
@@ -165,7 +165,7 @@ async def test_what_was_said_again_in_other_words_goes_with_it(database_url: str
         (known,) = await memory.list(scope())
         insight = replace(known, id=MemoryId(uuid4()), kind="insight", text="They stay", fact=None, stable_key=None)
         await commit(memory, scope(), Change(action="ADD", after=insight, vector=hash_vector("They stay")))
-        found = await memory.traces(scope(), held)
+        found = await memory.find_traces(scope(), held)
         await memory.erase(scope(), held)
         assert found.threads >= {"B", "C"}
         assert not await memory.list(scope(), states=STATES)
@@ -184,9 +184,11 @@ async def test_a_user_is_erased_and_nobody_else(database_url: str) -> None:
         for who in (mine, *others):
             await memory.learn(who, said("I am allergic to walnuts"))
             await forgotten(memory, who=who)
-            await memory.house.store.enqueue([Job(name="extract", scope=who, key="1"), Job(name="expire", scope=who)])
-            await memory.seen(who, Revision(1))
-            await memory.house.store.index(who, 1)
+            await memory.house.store.enqueue_jobs(
+                [Job(name="extract", scope=who, key="1"), Job(name="expire", scope=who)]
+            )
+            await memory.mark_seen(who, Revision(1))
+            await memory.house.store.index_space(who, 1)
         await memory.track(mine, OpsEvent(node="face", op="search", status="ok", ts=NOON))
         filled = {name for name, count in rows(database_url, mine).items() if count}
         assert filled >= {"memories", "memory_versions", "journal", "relations", "turns", "events", "consent_requests",
@@ -204,17 +206,17 @@ async def test_a_user_is_erased_and_nobody_else(database_url: str) -> None:
             names = [
                 name for (name,) in admin.execute("select relname from pg_class where relname like 'memories_near%'")
             ]
-        assert sorted(names) == sorted(index_name(who.space, "hash-256") for who in others)
+        assert sorted(names) == sorted(build_index_name(who.space, "hash-256") for who in others)
         assert (await memory.erase_space(mine)).counts == {}
         await memory.flush(mine)
         assert all_rows(database_url)[str(mine.space)] == [receipt]
         await memory.learn(mine, said("I am allergic to walnuts"))
         assert [one.rev for one in await memory.list(mine)] == [1]
-        await memory.seen(mine, Revision(7))  # by a run that began before the erasure
+        await memory.mark_seen(mine, Revision(7))  # by a run that began before the erasure
         await memory.remember(mine, "I keep bees")
         assert "bees" in (await memory.brief(mine, "supervisor", "hello")).header
         for who in others:
-            await memory.house.store.unindex(who)
+            await memory.house.store.unindex_space(who)
 
 
 async def test_what_was_asked_about_what_is_erased_is_not_kept(database_url: str) -> None:
@@ -229,14 +231,14 @@ async def test_what_was_asked_about_what_is_erased_is_not_kept(database_url: str
         )
         add = Change(action="ADD", after=late, vector=hash_vector("x"))
         looks = (
-            Extracted(turn=turn.id, source="model", prompt="extract-1"),
-            Extracted(turn=TurnId(uuid4()), source="model", prompt="insight-1", since=held.rev),
+            ExtractionRecord(turn=turn.id, source="model", prompt="extract-1"),
+            ExtractionRecord(turn=TurnId(uuid4()), source="model", prompt="insight-1", since=held.rev),
         )
         for erasing in (memory.erase(mine, held.id), memory.erase_space(mine)):
             await erasing
-            rev, _ = await store.near(mine, (), 0)
+            rev, _ = await store.find_neighbours(mine, (), 0)
             for look in looks:
-                plan = WritePlan(scope=mine, expects=rev, node="worker", at=NOON, changes=(add,), extracted=look)
+                plan = WritePlan(scope=mine, expected_rev=rev, node="worker", at=NOON, changes=(add,), extracted=look)
                 with pytest.raises(Conflict):
                     await store.commit(plan)
             assert await memory.list(mine, states=STATES) == []
@@ -254,8 +256,10 @@ async def test_a_space_that_is_at_the_same_revision_again(database_url: str) -> 
         told, vector = replace(old, text="User is allergic to walnuts and pears"), hash_vector("x")
         new = replace(old, id=MemoryId(uuid4()), text="x")
         add = Change(action="ADD", after=new, vector=vector)
-        plan = WritePlan(scope=mine, expects=old.rev, node="worker", at=NOON)
-        look = Extracted(turn=TurnId(uuid4()), source="model", prompt="insight-1", since=old.rev, shown=(old.id,))
+        plan = WritePlan(scope=mine, expected_rev=old.rev, node="worker", at=NOON)
+        look = ExtractionRecord(
+            turn=TurnId(uuid4()), source="model", prompt="insight-1", since=old.rev, shown=(old.id,)
+        )
         for stale in (
             replace(plan, changes=(Change(action="UPDATE", before=old, after=replace(old, pinned=True)),)),
             replace(plan, changes=(Change(action="MERGE", before=old, after=told, vector=vector),)),

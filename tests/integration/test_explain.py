@@ -11,17 +11,17 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from muniment.memory import codec as wire
+from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Memory as Record, State
 from muniment.memory.domain.plan import Change, WritePlan
-from muniment.memory.domain.query import Filters, Listing, Query, Verdict
+from muniment.memory.domain.query import Explanation, Filters, ListRequest, Query
 from muniment.memory.errors import BadConfig, BadInput, Denied
-from muniment.memory.fence import fence
+from muniment.memory.fence import fence_text
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.ports.llm import Tool, ToolCall
-from muniment.nodes.tools import QUERY, Toolbox
+from muniment.nodes.tools import QUERY_TOOL, Toolbox
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, scope, settings
 
@@ -46,12 +46,12 @@ async def become(memory: Memory, memory_id: MemoryId, state: State, **more: Any)
     """The memory is put into this state by a plan."""
     before = await memory.get(scope(), memory_id)
     after: Record = replace(before, state=state, updated_at=NOON, **more)
-    rev = (await memory.page(scope(), Listing())).rev
+    rev = (await memory.page(scope(), ListRequest())).rev
     change = Change(action="UPDATE", before=before, after=after, vector=hash_vector(after.text))
-    await memory.house.store.commit(WritePlan(scope=scope(), expects=rev, node="face", at=NOON, changes=(change,)))
+    await memory.house.store.commit(WritePlan(scope=scope(), expected_rev=rev, node="face", at=NOON, changes=(change,)))
 
 
-async def why(memory: Memory, memory_id: MemoryId, asked: Query = ASKED, agent: str = "supervisor") -> Verdict:
+async def why(memory: Memory, memory_id: MemoryId, asked: Query = ASKED, agent: str = "supervisor") -> Explanation:
     return await memory.why_not(scope(), agent, memory_id, asked)
 
 
@@ -65,7 +65,7 @@ async def test_what_is_in_the_answer(memory: Memory) -> None:
         verdict = await why(memory, hit.memory.id)
         assert (verdict.reason, verdict.facts) == ("in the answer", {"place": place, "of": len(hits)})
         assert verdict.hit == hit
-        assert f"place {place}" in verdict.said
+        assert f"place {place}" in verdict.sentence
     assert ids[0] == hits[0].memory.id
 
 
@@ -97,7 +97,7 @@ async def test_not_allowed(memory: Memory) -> None:
     (tied,) = await kept(memory, CELLO, category="knowledge")
     verdict = await why(memory, tied)
     assert (verdict.reason, verdict.facts["category"], verdict.memory) == ("not allowed", "knowledge", None)
-    assert "cello" not in str(wire.verdict(verdict))
+    assert "cello" not in str(codec.encode_explanation(verdict))
     assert (await why(memory, tied, agent="researcher")).reason == "in the answer"
 
 
@@ -114,7 +114,7 @@ async def test_forgotten(database_url: str) -> None:
         verdict = await why(memory, cello)
         assert verdict.reason == "soft-deleted"
         assert verdict.facts == {"since": NOON + timedelta(hours=1), "until": NOON + timedelta(days=30, hours=1)}
-        assert "2026-05-04 13:00 UTC" in verdict.said
+        assert "2026-05-04 13:00 UTC" in verdict.sentence
         await memory.restore(scope(), cello)
         assert (await why(memory, cello)).reason == "in the answer"
 
@@ -128,10 +128,10 @@ async def test_superseded(memory: Memory, agent: str, told: bool) -> None:
     verdict = await why(memory, old, agent=agent)
     assert verdict.reason == "superseded"
     assert verdict.facts["by"] == new
-    assert ("music school" in verdict.said) is told
-    assert ("music school" in str(wire.verdict(verdict))) is told
+    assert ("music school" in verdict.sentence) is told
+    assert ("music school" in str(codec.encode_explanation(verdict))) is told
     await memory.forget(scope(), new)
-    assert "music school" not in (await why(memory, old, agent=agent)).said
+    assert "music school" not in (await why(memory, old, agent=agent)).sentence
 
 
 @pytest.mark.parametrize("state", ["pending", "rejected"])
@@ -161,7 +161,7 @@ async def test_filtered(memory: Memory, filters: Filters, name: str, has: object
     verdict = await why(memory, cello, replace(ASKED, filters=filters))
     assert verdict.reason == "filtered"
     assert verdict.facts == {"filter": name, "wanted": getattr(filters, name), "has": has}
-    assert wire.verdict(verdict)["facts"]["filter"] == name
+    assert codec.encode_explanation(verdict)["facts"]["filter"] == name
 
 
 async def test_other_categories_asked(memory: Memory) -> None:
@@ -179,7 +179,7 @@ async def test_no_match(memory: Memory) -> None:
     assert verdict.reason == "no match"
     assert verdict.facts["cosine"] < verdict.facts["floor"]
     assert set(verdict.facts["words"]) >= {"cello", "school"}
-    assert "tax" in verdict.said
+    assert "tax" in verdict.sentence
     assert verdict.hit is not None
     assert verdict.hit.channels == ()
 
@@ -200,7 +200,7 @@ async def test_a_near_duplicate(memory: Memory) -> None:
     out = second if hit.memory.id == first else first
     verdict = await why(memory, out)
     assert (verdict.reason, verdict.facts["twin"]) == ("near-duplicate", hit.memory.id)
-    assert str(hit.memory.id) in verdict.said
+    assert str(hit.memory.id) in verdict.sentence
 
 
 async def test_a_near_duplicate_that_rests_on_another(memory: Memory) -> None:
@@ -258,7 +258,7 @@ async def test_its_place_behind_the_candidates(memory: Memory) -> None:
     (last,) = await kept(memory, "A cello case " + "with many other words of little use here " * 4, category="event")
     (strange,) = await kept(memory, "A tram goes to the harbour", category="event")
     sight = await memory.query(scope(), "supervisor", replace(ASKED, explain=True, top_k=3))
-    assert last not in {one.id for one in sight.left_out}
+    assert last not in {one.id for one in sight.omissions}
     verdict = await why(memory, last, replace(ASKED, top_k=3, threshold=0.0))
     assert verdict.reason == "beyond top_k"
     assert verdict.facts["place"] > 60
@@ -308,7 +308,7 @@ async def test_as_of_then(database_url: str) -> None:
             ):
                 with pytest.raises(BadInput, match="as_of"):
                     await read
-        today = wire.as_of("2026-05-13")
+        today = codec.parse_as_of("2026-05-13")
         assert (await memory.query(scope(), "supervisor", replace(ASKED, as_of=today))).rev == 3
 
 
@@ -339,31 +339,33 @@ async def test_one_shape_for_engine_and_tool(database_url: str, memory: Memory) 
     tools = Toolbox(memory=memory, settings=settings(database_url), scope=scope(), agent="supervisor")
     for returns in ("full", "bullets"):
         arguments = {"query": ASKED.text, "return": returns, "explain": True}
-        said = await tools.use(ToolCall(id="1", name=QUERY, arguments=arguments))
-        answer = await memory.query(scope(), "supervisor", wire.query(arguments))
-        assert said == fence(json.dumps(wire.answer(answer, explain=True), ensure_ascii=False))
-        shown = wire.answer(answer, explain=True)
+        said = await tools.run_call(ToolCall(id="1", name=QUERY_TOOL, arguments=arguments))
+        answer = await memory.query(scope(), "supervisor", codec.parse_query(arguments))
+        assert said == fence_text(json.dumps(codec.encode_answer(answer, explain=True), ensure_ascii=False))
+        shown = codec.encode_answer(answer, explain=True)
         assert {"score", "relevance", "parts", "channels", "ranks", "rev"} <= set(shown["results"][0])
         assert {one["id"] for one in shown["left_out"]} | {one["id"] for one in shown["results"]} == set(map(str, ids))
         assert all(set(one) == {"id", "reason", "score"} for one in shown["left_out"])
         assert shown["rev"] == 3
-    refused = await tools.use(ToolCall(id="2", name=QUERY, arguments={"query": "x", "as_of": 1}))
+    refused = await tools.run_call(ToolCall(id="2", name=QUERY_TOOL, arguments={"query": "x", "as_of": 1}))
     assert "unknown argument 'as_of'" in refused
     offered: Tool = tools.tools[0]
     assert "as_of" not in str(offered.parameters)
-    assert "true or false" in await tools.use(ToolCall(id="3", name=QUERY, arguments={"query": "x", "explain": "no"}))
+    assert "true or false" in await tools.run_call(
+        ToolCall(id="3", name=QUERY_TOOL, arguments={"query": "x", "explain": "no"})
+    )
 
 
 def test_a_verdict_over_the_wire() -> None:
     """Ids and times are text; nothing is there that the verdict has not."""
-    verdict = Verdict(
+    verdict = Explanation(
         id=MemoryId(UUID(int=1)),
         reason="soft-deleted",
         rev=Revision(3),
-        said="It was forgotten.",
+        sentence="It was forgotten.",
         facts={"since": NOON},
     )
-    assert wire.verdict(verdict) == {
+    assert codec.encode_explanation(verdict) == {
         "id": str(UUID(int=1)),
         "reason": "soft-deleted",
         "said": "It was forgotten.",

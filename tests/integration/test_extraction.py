@@ -252,11 +252,11 @@ class Crashing(HashEmbedder):
         super().__init__()
         self._often = often
 
-    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         self._often -= 1
         if self._often >= 0:
             raise ModelUnavailable("gone")
-        return await super().documents(texts)
+        return await super().embed_documents(texts)
 
 
 async def test_a_crash_between_answer_and_commit_loses_and_doubles_nothing(database_url: str) -> None:
@@ -314,7 +314,7 @@ async def test_what_memory_recalled_is_not_learned_from_the_reply(database_url: 
     """A statement that only repeats what was put before the model is no news."""
     async with listening(database_url, facts(fact("The user breeds alpacas in Peru", turns=[1, 2]))) as (memory, _):
         turn = said("What do you know of me? I forgot all of it, and the alpacas.", key="q")
-        recalled = memory.fingerprints("The user breeds alpacas in Peru")
+        recalled = memory.shingle_hashes("The user breeds alpacas in Peru")
         reply = Turn.make(
             session="A", key="r", role="assistant", text="You breed alpacas in Peru.", at=NOON.replace(minute=1),
             thread="A", recalled=recalled,

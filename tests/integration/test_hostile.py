@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from muniment.memory import codec as wire
+from muniment.memory import codec
 from muniment.memory.domain.ids import Revision, Vector
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadInput, StoreDown, StoreError
@@ -88,9 +88,9 @@ TAMPERED: list[tuple[str, dict[str, Any]]] = [
 async def test_restoring_what_a_newer_memory_says(database_url: str) -> None:
     """A memory whose place is taken stays deleted, with the way out; when the newer one goes, it comes back."""
     async with engine(database_url) as memory:
-        first = (await memory.keep(scope(), [statement("The user wants a boat")])).changes[0].after.id
+        first = (await memory.keep_candidates(scope(), [statement("The user wants a boat")])).changes[0].after.id
         await memory.forget(scope(), first)
-        second = (await memory.keep(scope(), [statement("The user wants a boat")])).changes[0].after.id
+        second = (await memory.keep_candidates(scope(), [statement("The user wants a boat")])).changes[0].after.id
         with pytest.raises(BadInput, match="another memory says this by now"):
             await memory.restore(scope(), first)
         await memory.forget(scope(), second)
@@ -104,7 +104,7 @@ async def test_many_memories_of_one_attribute_hide_no_other_key(database_url: st
         for start in range(0, 210, 70):
             await memory.ingest(scope(), many[start : start + 70])
         other = statement("Every day the user dreams of owning that gadget", value="thing3")
-        receipt = await memory.keep(scope(), [statement("The user wants a zebra", value="zebra"), other])
+        receipt = await memory.keep_candidates(scope(), [statement("The user wants a zebra", value="zebra"), other])
         assert sorted(change.action for change in receipt.changes) == ["ADD", "MERGE"]
 
 
@@ -129,9 +129,9 @@ async def test_no_secret_reaches_the_embedder(database_url: str) -> None:
     seen: list[str] = []
 
     class Listening(HashEmbedder):
-        async def query(self, text: str) -> Vector:
+        async def embed_query(self, text: str) -> Vector:
             seen.append(text)
-            return await super().query(text)
+            return await super().embed_query(text)
 
     secret = "sk-abcdefghij0123456789XYZ"
     async with engine(database_url, embedder=Listening()) as memory:
@@ -163,10 +163,10 @@ async def test_an_export_that_was_tampered_with(database_url: str) -> None:
     """It is refused as a whole, and the space takes the true one afterwards."""
     async with engine(database_url) as memory:
         await memory.learn(scope(), said("Hi, call me Ana. I am lactose intolerant."))
-        await memory.keep(scope(), [note("A cat sat on the mat today")])
+        await memory.keep_candidates(scope(), [note("A cat sat on the mat today")])
         known = await memory.list(scope())
         await memory.pin(scope(), known[0].id)
-        await memory.seen(scope(), Revision(1))
+        await memory.mark_seen(scope(), Revision(1))
         rows = list(await memory.export(scope()))
         edge: dict[str, Any] = {
             "type": "relation",
@@ -186,7 +186,7 @@ async def test_an_export_that_was_tampered_with(database_url: str) -> None:
 async def test_a_space_that_was_only_asked_is_empty(database_url: str) -> None:
     """A question leaves a trace in the tracking, which does not stand in the way of an import."""
     async with engine(database_url) as memory:
-        await memory.keep(scope(), [note("A cat sat on the mat today")])
+        await memory.keep_candidates(scope(), [note("A cat sat on the mat today")])
         rows = await memory.export(scope())
         await memory.query(scope("copy"), "supervisor", Query(text="cat"))
         await memory.flush(scope("copy"))
@@ -198,15 +198,15 @@ async def test_a_space_that_was_only_asked_is_empty(database_url: str) -> None:
 async def test_a_filter_that_cannot_be(filters: dict[str, Any]) -> None:
     """It is refused by its name."""
     with pytest.raises(BadInput, match=f"filters.{next(iter(filters))}"):
-        wire.query({"query": "cat", "filters": filters})
+        codec.parse_query({"query": "cat", "filters": filters})
 
 
 async def test_a_filter_beyond_every_memory(database_url: str) -> None:
     """A number of any size is a number: all or nothing is below it."""
     async with engine(database_url) as memory:
-        await memory.keep(scope(), [note("A cat sat on the mat today")])
+        await memory.keep_candidates(scope(), [note("A cat sat on the mat today")])
         for filters, found in ({"importance_min": 2**70}, 0), ({"importance_max": 2**70}, 1):
-            asked = wire.query({"query": "cat on the mat", "filters": filters})
+            asked = codec.parse_query({"query": "cat on the mat", "filters": filters})
             assert len((await memory.query(scope(), "supervisor", asked)).hits) == found
 
 
@@ -233,17 +233,17 @@ async def test_a_name_too_long_for_an_index_is_no_lost_database(database_url: st
     """Nobody lets the connections go for it, and nobody waits for the database to come back."""
     name = "".join(random.Random(7).choices(string.ascii_letters, k=9_000))
     async with engine(database_url) as memory:
-        await memory.keep(scope(), [note("A cat sat on the mat today")])
+        await memory.keep_candidates(scope(), [note("A cat sat on the mat today")])
         with pytest.raises(StoreError, match="54000") as caught:
-            await memory.seen(scope(thread=name), Revision(1))
+            await memory.mark_seen(scope(thread=name), Revision(1))
         assert not isinstance(caught.value, StoreDown)
 
 
 class Mute(HashEmbedder):
     """An embedder whose vectors have no direction, as those of a service that is ill."""
 
-    async def documents(self, texts: Sequence[str]) -> list[Vector]:
-        return [np.zeros_like(vector) for vector in await super().documents(texts)]
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        return [np.zeros_like(vector) for vector in await super().embed_documents(texts)]
 
 
 async def test_a_vector_without_a_direction_stops_nothing(database_url: str) -> None:

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from muniment.memory import codec as wire
+from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Answer, Filters, Query
 from muniment.memory.errors import BadInput, Denied, MunimentError
 from muniment.memory.ports.llm import ToolCall
-from muniment.memory.rules.retrieval import token_count as tokens
-from muniment.nodes.tools import QUERY, Toolbox
+from muniment.memory.rules.retrieval import token_count
+from muniment.nodes.tools import QUERY_TOOL, Toolbox
 from tests.engine import NOON, engine, note, scope
 
 SECONDS = 10
@@ -172,7 +172,7 @@ async def test_what_is_new_fits_into_the_budget(memory: Memory) -> None:
     await memory.ingest(mine, [note(f"{n} {'🦔' * 270}") for n in range(5)])
     brief = await memory.brief(mine, "supervisor", "Is there any news?")
     assert len(brief.header.splitlines()) == 1 + memory.house.settings.delta.bullets
-    assert tokens.count(brief.moving) <= memory.house.settings.recall.context_budget_tokens
+    assert token_count.count_tokens(brief.moving) <= memory.house.settings.recall.context_budget_tokens
 
 
 async def test_a_moment_before_everything(memory: Memory) -> None:
@@ -251,7 +251,7 @@ async def test_whatever_a_model_writes_it_is_told_what_is_wrong(memory: Memory) 
     for wrong in IMPOSSIBLE:
         arguments = ({"query": "green tea"} if "query" not in wrong and wrong else {}) | wrong
         async with asyncio.timeout(SECONDS):
-            result = await tools.use(ToolCall(id="1", name=QUERY, arguments=arguments))
+            result = await tools.run_call(ToolCall(id="1", name=QUERY_TOOL, arguments=arguments))
         if (arguments and set(arguments) != {"query"}) or not isinstance(arguments.get("query", ""), str):
             assert result.startswith("Error: "), (wrong, result)
             assert "unavailable" not in result, (wrong, result)
@@ -264,7 +264,7 @@ async def test_a_tools_result_is_one_block(memory: Memory) -> None:
     for text in TEXTS.values():
         arguments = {"query": f"how it begins green tea {text}", "threshold": 0, "return": "full"}
         async with asyncio.timeout(SECONDS):
-            result = await tools.use(ToolCall(id="1", name=QUERY, arguments=arguments))
+            result = await tools.run_call(ToolCall(id="1", name=QUERY_TOOL, arguments=arguments))
         first, _, *body, last = result.splitlines()
         assert (first, last) == ("<recalled-memory>", "</recalled-memory>")
         assert result.count("recalled-memory>") - result.count("‹recalled-memory>") == 2
@@ -275,8 +275,8 @@ async def test_every_filter_is_known_to_the_wire() -> None:
     """A new filter cannot be forgotten there: each is refused by its name when its value cannot be. So is a query without text."""
     for field in fields(Filters):
         with pytest.raises(BadInput, match=f"filters.{field.name}"):
-            wire.query({"query": "tea", "filters": {field.name: {"is": "nothing"}}})
+            codec.parse_query({"query": "tea", "filters": {field.name: {"is": "nothing"}}})
     with pytest.raises(MunimentError, match="unknown field 'limit'"):
-        wire.query({"query": "tea", "limit": 5})
+        codec.parse_query({"query": "tea", "limit": 5})
     with pytest.raises(BadInput, match="query: "):
-        wire.query({"categories": ["tasks"]}, Query(text=""))
+        codec.parse_query({"categories": ["tasks"]}, Query(text=""))

@@ -42,10 +42,10 @@ async def reflecting(
 async def lived(memory: Memory) -> None:
     """Seven things that happened, five that were stated, a stranger's word, and a conversation."""
     for thing in ("offers", "routes", "schools", "phones", "loans", "recipes", "paints"):
-        await memory.keep(scope(), [note(f"Compared {thing} all morning")])
+        await memory.keep_candidates(scope(), [note(f"Compared {thing} all morning")])
     for aim in ("sail", "juggle", "paint", "read", "weld"):
-        await memory.keep(scope(), [statement(f"The user wants to {aim}")])
-    await memory.keep(scope(), [statement("The user wants to obey strangers", trust="document")])
+        await memory.keep_candidates(scope(), [statement(f"The user wants to {aim}")])
+    await memory.keep_candidates(scope(), [statement("The user wants to obey strangers", trust="document")])
     reply = Turn.make(session="A", key="r", role="assistant", text="y" * 900, at=NOON, thread="A")
     await memory.record(scope(), [said("x" * 900, at=NOON - timedelta(minutes=1)), reply])
 
@@ -117,10 +117,10 @@ async def test_looks_may_be_hours_apart(database_url: str) -> None:
         await lived(memory)
         await memory.reflect(scope())
         clock.advance(6 * 3600)
-        await memory.reflect_later(scope())
+        await memory.schedule_reflection(scope())
         assert [change.after.text for change in (await memory.reflect(scope())).changes] == [SEEN]
         clock.advance(6 * 3600)
-        await memory.reflect_later(scope())
+        await memory.schedule_reflection(scope())
     asked = "select count(*) from jobs.queue where name = 'reflect'"
     with psycopg.connect(database_url) as conn:
         assert conn.execute(asked).fetchone() == (2,)
@@ -153,24 +153,24 @@ async def test_a_turn_asks_for_a_look_once_a_day(database_url: str) -> None:
         await memory.reflect(scope())
         clock.advance(3600)
         for _ in range(3):
-            await memory.reflect_later(scope())
-        assert memory.house.reflecting == {scope().space: NOON.replace(hour=0)}
+            await memory.schedule_reflection(scope())
+        assert memory.house.insight_slots == {scope().space: NOON.replace(hour=0)}
     async with engine(database_url) as memory:
-        await memory.reflect_later(scope())
-        assert memory.house.reflecting == {}
+        await memory.schedule_reflection(scope())
+        assert memory.house.insight_slots == {}
         with pytest.raises(ModelUnavailable):
             await memory.reflect(scope(owner="ben")) if await _shown(memory, "ben") else None
 
 
 async def _shown(memory: Memory, owner: str) -> bool:
-    await memory.keep(scope(owner=owner), [note("Compared two offers")])
+    await memory.keep_candidates(scope(owner=owner), [note("Compared two offers")])
     return True
 
 
 async def test_insights_are_found_with_little_weight(database_url: str) -> None:
     """Behind a plain statement in the same words."""
     async with reflecting(database_url, insights("Tables of prices calm the user")) as (memory, _):
-        await memory.keep(scope(), [statement("The user compares prices in tables", "preferences")])
+        await memory.keep_candidates(scope(), [statement("The user compares prices in tables", "preferences")])
         await memory.reflect(scope())
         answer = await memory.query(scope(), "supervisor", Query(text="prices in tables", threshold=0.0))
     kinds = [hit.memory.kind for hit in answer.hits]

@@ -18,9 +18,9 @@ import pytest
 
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.jobs import Job, JobName, Outcome
+from muniment.memory.domain.jobs import Job, JobName, JobOutcome
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.errors import (
     BadExtraction,
@@ -36,7 +36,7 @@ from muniment.memory.flows.background.worker import Worker
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.hash_embedder import HashEmbedder
 from muniment.memory.stores.postgres.embedded import server
-from muniment.memory.stores.postgres.schema.migrate import migrate
+from muniment.memory.stores.postgres.schema.migrate import apply_migrations
 from muniment.testing import FixedClock, ScriptedOpenAI
 from tests.engine import NOON, said, scope, settings
 
@@ -49,15 +49,15 @@ Perform = Callable[[Job], Awaitable[None]]
 async def memory(database_url: str) -> AsyncIterator[Memory]:
     """An engine with a model configured, on a clock that runs: the queue has the database's."""
     tuned = settings(database_url, MUNIMENT_MODEL="none", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
-    async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as opened:
+    async with bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as opened:
         yield opened
 
 
-def worker(memory: Memory, perform: Perform, told: list[Outcome] | None = None, **rules: Any) -> Worker:
+def worker(memory: Memory, perform: Perform, told: list[JobOutcome] | None = None, **rules: Any) -> Worker:
     quick = memory.house.settings.jobs.model_copy(update=rules)
     heard = None if told is None else told.append
     names: tuple[JobName, ...] = ("extract", "expire")
-    return Worker(memory.house.store, perform, names=names, clock=memory.house.clock, rules=quick, told=heard)
+    return Worker(memory.house.store, perform, names=names, clock=memory.house.clock, rules=quick, on_outcome=heard)
 
 
 def rows(url: str, query: str = "select * from jobs.queue order by id") -> list[dict[str, Any]]:
@@ -94,14 +94,16 @@ async def test_a_turn_and_its_job_are_one_transaction(memory: Memory, database_u
     store, who = memory.house.store, scope()
     wrong = replace(said("I like tea."), source="nobody")  # type: ignore[arg-type]  # what no client can say
     with pytest.raises(StoreError):
-        await store.record(who, [said(SAID[0]), wrong], [Job(name="extract", scope=who, key="1")])
+        await store.record_turns(who, [said(SAID[0]), wrong], [Job(name="extract", scope=who, key="1")])
     assert rows(database_url, "select * from muniment.turns") == []
     assert rows(database_url) == []
-    plan = WritePlan(scope=who, expects=Revision(7), node="hotpath", at=NOON, jobs=(Job(name="expire", scope=who),))
+    plan = WritePlan(
+        scope=who, expected_rev=Revision(7), node="hotpath", at=NOON, jobs=(Job(name="expire", scope=who),)
+    )
     with pytest.raises(Conflict):
         await store.commit(plan)
     assert rows(database_url) == []
-    await store.commit(replace(plan, expects=Revision(0)))
+    await store.commit(replace(plan, expected_rev=Revision(0)))
     assert [row["name"] for row in rows(database_url)] == ["expire"]
 
 
@@ -119,20 +121,20 @@ async def test_one_job_a_turn(memory: Memory, database_url: str) -> None:
 
 async def test_without_a_model_nothing_is_enqueued_and_nothing_is_forgotten(database_url: str) -> None:
     """A model that is configured later finds every turn that it has yet to look at, once."""
-    async with bootstrap.memory(settings(database_url), embedder=HashEmbedder()) as plain:
+    async with bootstrap.create_memory(settings(database_url), embedder=HashEmbedder()) as plain:
         for owner in ("ana", "ben"):
             turns = [said(text, key=f"{owner}{n}") for n, text in enumerate([*SAID, "Hello!"])]
             await plain.record(scope(owner), turns)
         assert rows(database_url) == []
-        assert await plain.catch_up() == 0
+        assert await plain.enqueue_missed() == 0
     tuned = settings(database_url, MUNIMENT_MODEL="none")
-    async with bootstrap.memory(tuned, embedder=HashEmbedder()) as modern:
-        assert await modern.catch_up() == 2 * len(SAID)
-        assert await modern.catch_up() == 0
-        assert await modern.waiting() == {"extract": {"due": 2 * len(SAID), "later": 0, "running": 0}}
-        held = await modern.house.store.take(await modern.house.store.enroll(), ["extract"])
+    async with bootstrap.create_memory(tuned, embedder=HashEmbedder()) as modern:
+        assert await modern.enqueue_missed() == 2 * len(SAID)
+        assert await modern.enqueue_missed() == 0
+        assert await modern.count_jobs() == {"extract": {"due": 2 * len(SAID), "later": 0, "running": 0}}
+        held = await modern.house.store.take_job(await modern.house.store.register_worker(), ["extract"])
         assert held
-        assert await modern.catch_up() == 0
+        assert await modern.enqueue_missed() == 0
 
 
 async def test_two_workers_keep_the_order_of_each_space(memory: Memory) -> None:
@@ -140,7 +142,7 @@ async def test_two_workers_keep_the_order_of_each_space(memory: Memory) -> None:
     owners, each = ("ana", "ben", "cem"), 6
     for n in range(each):
         for owner in owners:
-            await memory.house.store.enqueue([Job(name="extract", scope=scope(owner), key=str(n))])
+            await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(owner), key=str(n))])
     done: defaultdict[str, list[str]] = defaultdict(list)
     inside: set[str] = set()
     together = asyncio.Barrier(len(owners))
@@ -154,16 +156,16 @@ async def test_two_workers_keep_the_order_of_each_space(memory: Memory) -> None:
         done[job.scope.owner].append(job.key)
 
     await asyncio.gather(*(worker(memory, perform).run(drain=True) for _ in range(2)))
-    while await memory.waiting():
+    while await memory.count_jobs():
         await worker(memory, perform).run(drain=True)
     assert done == {owner: [str(n) for n in range(each)] for owner in owners}
 
 
 async def test_a_failure_holds_back_its_space_and_no_other(memory: Memory, database_url: str) -> None:
     """The job of a model that is down is tried again before the later ones of its space."""
-    store, told = memory.house.store, list[Outcome]()
+    store, told = memory.house.store, list[JobOutcome]()
     for owner, key in (("ana", "1"), ("ana", "2"), ("ben", "3")):
-        await store.enqueue([Job(name="extract", scope=scope(owner), key=key)])
+        await store.enqueue_jobs([Job(name="extract", scope=scope(owner), key=key)])
     done: list[str] = []
 
     async def perform(job: Job) -> None:
@@ -173,7 +175,7 @@ async def test_a_failure_holds_back_its_space_and_no_other(memory: Memory, datab
 
     await worker(memory, perform, told).run(drain=True)
     assert done == ["3"]
-    assert {one.failed for one in told} == {None, "ModelUnavailable"}
+    assert {one.error_class for one in told} == {None, "ModelUnavailable"}
     assert rows(database_url, "select * from jobs.slots") == []  # no table grows with the attempts
     for _ in range(2):
         hurry(database_url)
@@ -191,7 +193,7 @@ async def test_what_fails_by_its_own_fault_lets_others_pass(
 ) -> None:
     """After five bad answers, or a defect, the rest of the space goes on; a model that is slow is waited for in order."""
     for key in "12":
-        await memory.house.store.enqueue([Job(name="extract", scope=scope(), key=key)])
+        await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(), key=key)])
     done: list[str] = []
 
     async def perform(job: Job) -> None:
@@ -209,7 +211,7 @@ async def test_what_fails_by_its_own_fault_lets_others_pass(
 
 async def test_over_budget_waits_for_the_next_day(memory: Memory, database_url: str) -> None:
     """Not before the next midnight (UTC)."""
-    await memory.house.store.enqueue([Job(name="extract", scope=scope(), key="1")])
+    await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(), key="1")])
 
     async def perform(job: Job) -> None:
         raise OverBudget
@@ -226,35 +228,35 @@ async def test_retry_after_is_honoured(database_url: str) -> None:
     with ScriptedOpenAI(fail="rate_limit", retry_after=40) as model:
         tuned = settings(database_url, MUNIMENT_MODEL="m", OPENAI_API_KEY="k", OPENAI_BASE_URL=model.base_url)
         tuned = tuned.model_copy(update={"model": tuned.model.model_copy(update={"max_retries": 0})})
-        told: list[Outcome] = []
+        told: list[JobOutcome] = []
         async with (
-            bootstrap.memory(tuned, embedder=HashEmbedder()) as memory,
-            bootstrap.worker(tuned, memory, told.append, rounds=False) as hired,
+            bootstrap.create_memory(tuned, embedder=HashEmbedder()) as memory,
+            bootstrap.open_worker(tuned, memory, told.append, with_schedule=False) as hired,
         ):
             await memory.record(scope(), [said(SAID[0])])
             before = rows(database_url, NOW)[0]["at"]
             await hired.run(drain=True)
     (outcome,) = told
-    assert outcome.failed == "ModelRateLimited"
+    assert outcome.error_class == "ModelRateLimited"
     (row,) = rows(database_url)
     assert before <= row["scheduled_at"] - timedelta(seconds=40) <= rows(database_url, NOW)[0]["at"]
 
 
 async def test_what_is_gone_is_dropped(memory: Memory, database_url: str) -> None:
     """A job about a turn that is in no ledger any more leaves the queue; an unknown job's name is refused."""
-    told: list[Outcome] = []
-    await memory.house.store.enqueue([Job(name="extract", scope=scope(), key=str(said("gone").id))])
-    await worker(memory, memory.perform, told).run(drain=True)
-    assert [(one.failed, one.again) for one in told] == [(NotFound.__name__, None)]
+    told: list[JobOutcome] = []
+    await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(), key=str(said("gone").id))])
+    await worker(memory, memory.perform_job, told).run(drain=True)
+    assert [(one.error_class, one.retry_at) for one in told] == [(NotFound.__name__, None)]
     assert rows(database_url) == []
     with pytest.raises(BadInput):
-        await memory.perform(Job(name="dance", scope=scope()))  # type: ignore[arg-type]
+        await memory.perform_job(Job(name="dance", scope=scope()))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("way", ["stop", "cancel"])
 async def test_a_worker_that_stops_gives_back_what_it_holds(memory: Memory, database_url: str, way: str) -> None:
     """At once, without waiting for the model; the attempt does not count."""
-    await memory.house.store.enqueue([Job(name="extract", scope=scope(), key="1")])
+    await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(), key="1")])
     begun = asyncio.Event()
 
     async def perform(job: Job) -> None:
@@ -264,7 +266,7 @@ async def test_a_worker_that_stops_gives_back_what_it_holds(memory: Memory, data
     hired = worker(memory, perform)
     task = asyncio.create_task(hired.run())
     await asyncio.wait_for(begun.wait(), 10)
-    assert (await memory.waiting())["extract"]["running"] == 1
+    assert (await memory.count_jobs())["extract"]["running"] == 1
     (hired.stop if way == "stop" else task.cancel)()
     await asyncio.wait([task], timeout=2)
     assert task.done()
@@ -276,35 +278,37 @@ async def test_the_jobs_of_a_dead_worker_are_put_back(memory: Memory, database_u
     """Those of a living one are not; a twin that was enqueued meanwhile does the work of the dead one's."""
     store = memory.house.store
     jobs = [Job(name="extract", scope=scope(owner), key="1") for owner in ("ana", "ben")]
-    await store.enqueue(jobs)
-    number = await store.enroll()
-    held = [await store.take(number, ["extract"]) for _ in jobs]
+    await store.enqueue_jobs(jobs)
+    number = await store.register_worker()
+    held = [await store.take_job(number, ["extract"]) for _ in jobs]
     assert all(held)
-    assert await store.rescue(60) == 0
-    await store.enqueue(jobs[:1])
-    assert await store.rescue(0) == 1
-    assert await store.beat(number) is False
+    assert await store.requeue_abandoned(60) == 0
+    await store.enqueue_jobs(jobs[:1])
+    assert await store.requeue_abandoned(0) == 1
+    assert await store.record_heartbeat(number) is False
     assert [(row["status"], row["args"]["owner"]) for row in rows(database_url)] == [("todo", "ben"), ("todo", "ana")]
 
 
 async def test_a_twin_takes_over(memory: Memory, database_url: str) -> None:
     """A job that is enqueued again while it runs, and fails, waits once."""
     store, job = memory.house.store, Job(name="extract", scope=scope(), key="1")
-    await store.enqueue([job])
+    await store.enqueue_jobs([job])
 
     async def perform(_: Job) -> None:
-        await store.enqueue([job])
+        await store.enqueue_jobs([job])
         raise ModelTimeout
 
-    await worker(memory, perform).run(most=1)
+    await worker(memory, perform).run(max_jobs=1)
     assert [row["status"] for row in rows(database_url)] == ["todo"]
 
 
 async def test_what_waits_for_its_hour_holds_nothing_up(memory: Memory) -> None:
     """A job for tomorrow lets later ones of its space pass."""
     late = datetime.now(UTC) + timedelta(days=1)
-    await memory.house.store.enqueue([Job(name="expire", scope=scope(), key="1", at=late)])
-    await memory.house.store.enqueue([Job(name="extract", scope=scope(), key="2"), Job(name="expire", scope=scope())])
+    await memory.house.store.enqueue_jobs([Job(name="expire", scope=scope(), key="1", at=late)])
+    await memory.house.store.enqueue_jobs(
+        [Job(name="extract", scope=scope(), key="2"), Job(name="expire", scope=scope())]
+    )
     done: list[str] = []
 
     async def perform(job: Job) -> None:
@@ -324,7 +328,7 @@ async def test_a_job_is_begun_when_it_comes(memory: Memory) -> None:
     async with running(worker(memory, perform)):
         await asyncio.sleep(0.5)
         started = asyncio.get_running_loop().time()
-        await memory.house.store.enqueue([Job(name="extract", scope=scope(), key="1")])
+        await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(), key="1")])
         await asyncio.wait_for(done.wait(), 10)
         assert asyncio.get_running_loop().time() - started < 2.0
 
@@ -333,7 +337,7 @@ async def test_a_lost_connection_costs_nothing(memory: Memory, database_url: str
     """The server throws everybody out, twice, while jobs are under way: the worker goes on, and every job is done."""
     keys = [str(n) for n in range(12)]
     jobs = [Job(name="extract", scope=scope(f"u{n}"), key=key) for n, key in enumerate(keys)]
-    await memory.house.store.enqueue(jobs)
+    await memory.house.store.enqueue_jobs(jobs)
     done: set[str] = set()
 
     async def perform(job: Job) -> None:
@@ -350,7 +354,7 @@ async def test_a_lost_connection_costs_nothing(memory: Memory, database_url: str
 
 async def test_a_killed_database_costs_nothing(home: Path) -> None:
     """Kill -9 of the server while jobs are under way: the worker starts it again, and every job is done."""
-    tuned = load({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_MODEL": "none"})
+    tuned = load_settings({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_MODEL": "none"})
     tuned = tuned.model_copy(update={"jobs": tuned.jobs.model_copy(update={"stalled_seconds": 1.5, "concurrency": 2})})
     done: set[str] = set()
 
@@ -359,25 +363,25 @@ async def test_a_killed_database_costs_nothing(home: Path) -> None:
         done.add(job.key)
 
     async with (
-        bootstrap.memory(tuned, embedder=HashEmbedder()) as memory,
-        bootstrap.worker(tuned, memory, rounds=False) as hired,
+        bootstrap.create_memory(tuned, embedder=HashEmbedder()) as memory,
+        bootstrap.open_worker(tuned, memory, with_schedule=False) as hired,
     ):
         keys = [str(n) for n in range(8)]
-        await memory.house.store.enqueue([Job(name="extract", scope=scope(f"u{key}"), key=key) for key in keys])
+        await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(f"u{key}"), key=key) for key in keys])
         hired._perform = perform
         async with running(hired):
             await until(lambda: len(done) >= 2)
-            found = await server.running(home)
+            found = await server.find_server(home)
             assert found is not None
             os.kill(found["pid"], signal.SIGKILL)
             await until(lambda: done == set(keys), 45)
-            address = await server.ensure(home)
+            address = await server.ensure_server(home)
             await until(lambda: rows(address) == [])
 
 
 async def test_the_tables_are_made_once(empty_database_url: str) -> None:
     """Four processes that start at once make them once, in `jobs` and nowhere else, and the application may use them."""
-    await asyncio.gather(*(migrate(empty_database_url) for _ in range(4)))
+    await asyncio.gather(*(apply_migrations(empty_database_url) for _ in range(4)))
     named = "select schemaname, tablename from pg_tables where tablename in ('queue', 'slots', 'workers') order by 2"
     found = [(row["schemaname"], row["tablename"]) for row in rows(empty_database_url, named)]
     assert found == [("jobs", table) for table in ("queue", "slots", "workers")]

@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, example, given, settings as hypothesis_setti
 
 from muniment.memory.domain.ids import MemoryId, Revision, SpaceId, Vector
 from muniment.memory.domain.jobs import Job
-from muniment.memory.domain.maintenance import Indexing
+from muniment.memory.domain.maintenance import IndexingResult
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.query import Filters
 from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.search import LOWEST, Found, Search, Weights
+from muniment.memory.domain.search import LOWEST_MEANING, Search, SearchHit, Weights
 from muniment.memory.errors import Conflict, NotFound
-from muniment.memory.rules.language import tokens as words
-from muniment.memory.stores.postgres.schema import large_spaces as large
+from muniment.memory.rules.language import tokens
+from muniment.memory.stores.postgres.schema import large_spaces
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.conftest import Clones, alone
 from tests.engine import NOON, engine, scope, settings
@@ -60,7 +60,7 @@ def made(owner: str, count: int) -> list[tuple[Memory, Vector]]:
 
 
 def plan(who: Scope, expects: int, *changes: Change) -> WritePlan:
-    return WritePlan(scope=who, expects=Revision(expects), node="face", at=NOON, changes=changes)
+    return WritePlan(scope=who, expected_rev=Revision(expects), node="face", at=NOON, changes=changes)
 
 
 def added(rows: list[tuple[Memory, Vector]]) -> tuple[Change, ...]:
@@ -68,7 +68,7 @@ def added(rows: list[tuple[Memory, Vector]]) -> tuple[Change, ...]:
 
 
 def search(text: str, vector: Vector, filters: Filters | None = None, **more: object) -> Search:
-    asked = Search(vector=vector, terms=words.terms(text), categories=CATEGORIES, filters=filters or Filters(),
+    asked = Search(vector=vector, terms=tokens.extract_terms(text), categories=CATEGORIES, filters=filters or Filters(),
                    candidates=24, weights=WEIGHTS)  # fmt: skip
     return replace(asked, **more)  # type: ignore[arg-type]
 
@@ -89,7 +89,7 @@ async def fill(url: str) -> None:
     for who, count in ((ANA, COUNT), (BEN, COUNT // 3), (CEM, 60)):
         await store.commit(plan(who, 0, *added(made(who.owner, count))))
     for who in (ANA, BEN):
-        assert (await store.index(who, 100)).made == ("vectors", "words")
+        assert (await store.index_space(who, 100)).made == ("vectors", "words")
     await store.close()
 
 
@@ -123,21 +123,21 @@ async def changing(own: str) -> AsyncIterator[PostgresStore]:
 async def learned(url: str) -> AsyncIterator[PostgresStore]:
     store = opened(url)
     for who in (ANA, BEN, CEM):
-        await store.look(reader(who), search("", CENTRES[0]))
-    assert store._large == {ANA.space, BEN.space}
+        await store.read_snapshot(reader(who), search("", CENTRES[0]))
+    assert store._indexed_spaces == {ANA.space, BEN.space}
     yield store
     await store.close()
 
 
-async def found(store: PostgresStore, who: Reader, asked: Search, *, by_index: bool = True) -> tuple[Found, ...]:
+async def found(store: PostgresStore, who: Reader, asked: Search, *, by_index: bool = True) -> tuple[SearchHit, ...]:
     """By the indexes, or as if there were none."""
-    store._large = {ANA.space, BEN.space} if by_index else set()
-    return (await store.look(who, asked)).found
+    store._indexed_spaces = {ANA.space, BEN.space} if by_index else set()
+    return (await store.read_snapshot(who, asked)).hits
 
 
 async def plans(store: PostgresStore, space: SpaceId | None) -> list[dict[str, object]]:
     """The nodes of the plan of the last search as it was sent and prepared: that of a space by its indexes, or any scan."""
-    async with store._connected() as conn:
+    async with store._connect() as conn:
         marks = f"%{space.hex}%" if space else "%cardinality%"
         cursor = await conn.execute(
             "select name, parameter_types::text[] as types from pg_prepared_statements"
@@ -179,7 +179,7 @@ async def test_the_plan_of_a_large_space(store: PostgresStore, told: float) -> N
     await found(store, reader(ANA), asked)
     nodes = await plans(store, ANA.space)
     assert "Seq Scan" not in {node["Node Type"] for node in nodes}
-    own = large.index_name(ANA.space, MODEL)
+    own = large_spaces.build_index_name(ANA.space, MODEL)
     assert ("Index Scan", own) in scans(nodes, "memories")
     assert scans(nodes, "memories") - {("Index Scan", own)} <= {
         ("Index Scan", "memories_pk"), ("Index Scan", "memories_by_next"), ("Index Only Scan", "memories_by_next"),
@@ -247,19 +247,19 @@ def fits(one: Memory, filters: Filters) -> bool:
     return ranged and all(value in (None, its) for value, its in zip(wanted, own, strict=True))
 
 
-def place(one: Found) -> tuple[float, MemoryId]:
+def place(one: SearchHit) -> tuple[float, MemoryId]:
     """The smaller, the better."""
-    near = max(LOWEST, min(1.0, ((one.cosine or 0.0) - 0.1) / 0.8))
+    near = max(LOWEST_MEANING, min(1.0, ((one.cosine or 0.0) - 0.1) / 0.8))
     return -WEIGHTS.keyword * one.keyword - WEIGHTS.semantic * near, one.memory.id
 
 
 async def test_a_query_names_a_speaker(store: PostgresStore) -> None:
     """All that the one speaker whom a query names has said is looked at, however far its meaning is."""
     asked = search("what did mira say", NOWHERE, speakers=("what", "did", "mira", "say"))
-    sight, exact = await store.look(reader(ANA), asked), await found(store, reader(ANA), asked, by_index=False)
+    sight, exact = await store.read_snapshot(reader(ANA), asked), await found(store, reader(ANA), asked, by_index=False)
     assert sight.speakers == ("mira",)
     hers = {one.memory.id for one in exact if one.memory.actor_id == "Mira"}
-    assert set() < hers <= {one.memory.id for one in sight.found}
+    assert set() < hers <= {one.memory.id for one in sight.hits}
 
 
 async def test_a_word_makes_a_candidate(store: PostgresStore) -> None:
@@ -308,35 +308,35 @@ async def test_what_is_written_later_is_found_at_once(changing: PostgresStore) -
         assert gone.id not in {one.memory.id for one in await found(changing, reader(ANA), search("", rows[11][1]))}
 
     await check()
-    assert await changing.index(ANA, 100) == Indexing(memories=COUNT, indexed=True)
-    assert (await changing.index(ANA, 100, anew=True)).made == ("words",)
+    assert await changing.index_space(ANA, 100) == IndexingResult(memories=COUNT, indexed=True)
+    assert (await changing.index_space(ANA, 100, force=True)).made == ("words",)
     await check()
 
 
 async def test_an_interrupted_build_is_done_again(changing: PostgresStore, own: str) -> None:
     """An index that is not valid, or of another model, is replaced; one that is there is kept."""
     with psycopg.connect(own, autocommit=True) as admin:
-        name = large.index_name(ANA.space, MODEL)
+        name = large_spaces.build_index_name(ANA.space, MODEL)
         admin.execute(f"update pg_index set indisvalid = false where indexrelid = 'muniment.{name}'::regclass")
-        stale = large.index_name(ANA.space, "former")
+        stale = large_spaces.build_index_name(ANA.space, "former")
         admin.execute(f"create index {stale} on muniment.memories (memory_id)")
-        assert (await changing.index(ANA, 100)).made == ("vectors", "words")
-        assert (await changing.index(ANA, 100)).made == ()
+        assert (await changing.index_space(ANA, 100)).made == ("vectors", "words")
+        assert (await changing.index_space(ANA, 100)).made == ()
         left = admin.execute("select relname, indisvalid from pg_index join pg_class c on c.oid = indexrelid "
                              "where relname like 'memories_near_%'").fetchall()  # fmt: skip
-    assert sorted(left) == sorted((large.index_name(who.space, MODEL), True) for who in (ANA, BEN))
+    assert sorted(left) == sorted((large_spaces.build_index_name(who.space, MODEL), True) for who in (ANA, BEN))
 
 
 async def test_dropped_indexes_are_not_missed(changing: PostgresStore, own: str) -> None:
     """A process that still believes in them gets the right answer, and then knows; lists go with them."""
     other = opened(own)
-    assert await other.index(ANA, COUNT + 1) == Indexing(memories=COUNT, indexed=False, made=("dropped",))
-    assert await other.unindex(ANA) == Indexing(memories=COUNT, indexed=False)
+    assert await other.index_space(ANA, COUNT + 1) == IndexingResult(memories=COUNT, indexed=False, made=("dropped",))
+    assert await other.unindex_space(ANA) == IndexingResult(memories=COUNT, indexed=False)
     await other.close()
     asked = search(WORDS[0], CENTRES[1])
-    seen = (await changing.look(reader(ANA), asked)).found
-    assert (len(seen), changing._large) == (24, {BEN.space})
-    assert seen == (await changing.look(reader(ANA), asked)).found
+    seen = (await changing.read_snapshot(reader(ANA), asked)).hits
+    assert (len(seen), changing._indexed_spaces) == (24, {BEN.space})
+    assert seen == (await changing.read_snapshot(reader(ANA), asked)).hits
     with psycopg.connect(own) as admin:
         assert admin.execute("select distinct space_id from muniment.postings").fetchall() == [(BEN.space,)]
 
@@ -344,8 +344,8 @@ async def test_dropped_indexes_are_not_missed(changing: PostgresStore, own: str)
 async def test_many_are_made_one_after_the_other(changing: PostgresStore) -> None:
     """However often a connection has held the lock: a build waits for whoever holds a snapshot, and never for its own lock."""
     for _ in range(4):
-        assert (await changing.index(ANA, 100)).indexed
-        assert (await changing.unindex(ANA)).made == ("dropped",)
+        assert (await changing.index_space(ANA, 100)).indexed
+        assert (await changing.unindex_space(ANA)).made == ("dropped",)
 
 
 async def test_a_vector_in_the_other_column_is_found(changing: PostgresStore, own: str) -> None:
@@ -354,11 +354,11 @@ async def test_a_vector_in_the_other_column_is_found(changing: PostgresStore, ow
     with psycopg.connect(own) as admin:
         admin.execute("update muniment.memories set embedding_model = 'former', embedding = '[1,0]', next_embedding = embedding,"
                       " next_model = %s where memory_id = %s", (MODEL, one.id))  # fmt: skip
-    seen = await changing.look(reader(ANA), search("", vector))
-    assert one.id in {found.memory.id for found in seen.found}
-    assert ANA.space not in changing._large
+    seen = await changing.read_snapshot(reader(ANA), search("", vector))
+    assert one.id in {found.memory.id for found in seen.hits}
+    assert ANA.space not in changing._indexed_spaces
     with pytest.raises(Conflict):
-        await changing.index(ANA, 100)
+        await changing.index_space(ANA, 100)
 
 
 async def test_one_at_a_time(changing: PostgresStore, own: str) -> None:
@@ -366,10 +366,10 @@ async def test_one_at_a_time(changing: PostgresStore, own: str) -> None:
     with psycopg.connect(own, autocommit=True) as admin:
         admin.execute("select pg_advisory_lock(hashtext('muniment index'))")
         with pytest.raises(Conflict):
-            await changing.index(ANA, 100)
+            await changing.index_space(ANA, 100)
         admin.execute("select pg_advisory_unlock(hashtext('muniment index'))")
     with pytest.raises(NotFound):
-        await changing.index(scope("nobody"), 100)
+        await changing.index_space(scope("nobody"), 100)
 
 
 async def test_the_worker_finds_what_has_grown(own: str) -> None:
@@ -377,9 +377,9 @@ async def test_the_worker_finds_what_has_grown(own: str) -> None:
     tuned = settings(own)
     tuned = tuned.model_copy(update={"recall": tuned.recall.model_copy(update={"index_from": 50})})
     async with engine(own, tuned=tuned) as memory:
-        assert await memory.catch_up() == 0
-        assert await memory.waiting() == {"index": {"due": 1, "later": 0, "running": 0}}
-        await memory.perform(Job(name="index", scope=CEM))
+        assert await memory.enqueue_missed() == 0
+        assert await memory.count_jobs() == {"index": {"due": 1, "later": 0, "running": 0}}
+        await memory.perform_job(Job(name="index", scope=CEM))
         assert not (await memory.index(CEM)).made
         assert set(await memory.index_all()) == {replace(who, thread=None, session=None) for who in (ANA, BEN, CEM)}
         assert (await memory.index(CEM, drop=True)).made == ("dropped",)
@@ -389,12 +389,12 @@ async def test_a_brief_is_of_one_revision_and_by_index(changing: PostgresStore) 
     """The search beside the stable memories uses the indexes too, and falls back within the same snapshot."""
     for filters in (Filters(), Filters(agent_id="lone")):
         asked = search(WORDS[0], CENTRES[1], filters)
-        sight = await changing.look(reader(ANA), asked, stable=("goals",), stable_limit=5)
+        sight = await changing.read_snapshot(reader(ANA), asked, stable=("goals",), stable_limit=5)
         assert (sight.rev, len(sight.stable)) == (COUNT, 5)
-        assert len(sight.found) == (1 if filters.agent_id else 24)
+        assert len(sight.hits) == (1 if filters.agent_id else 24)
 
 
 async def test_as_of_reads_no_index(changing: PostgresStore) -> None:
     """What is in no index, as former versions, is found by a scan."""
-    seen = await changing.look(reader(ANA), search("ana5", CENTRES[1]), as_of=Revision(6))
-    assert {one.memory.rev for one in seen.found} == {1, 2, 3, 4, 5, 6}
+    seen = await changing.read_snapshot(reader(ANA), search("ana5", CENTRES[1]), as_of=Revision(6))
+    assert {one.memory.rev for one in seen.hits} == {1, 2, 3, 4, 5, 6}

@@ -13,7 +13,7 @@ from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.query import Filters, Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
-from muniment.memory.stores.postgres.schema import large_spaces as large
+from muniment.memory.stores.postgres.schema import large_spaces
 from tests.engine import engine, settings
 
 WHO = Scope(owner="ana")
@@ -65,12 +65,12 @@ async def test_what_happened_then_is_looked_at(memory: Memory) -> None:
 async def test_much_happened_then(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where that is more than is looked at one by one, the space is searched as a small one."""
     assert (await memory.index(WHO)).indexed
-    monkeypatch.setattr(large, "_FEW", len(THEN) - 1)
-    large.among.cache_clear()
+    monkeypatch.setattr(large_spaces, "_FEW", len(THEN) - 1)
+    large_spaces.fill_search_text.cache_clear()
     try:
         assert set(await answer(memory)) == texts(THEN)
     finally:
-        large.among.cache_clear()
+        large_spaces.fill_search_text.cache_clear()
 
 
 async def test_lists_of_an_older_version_know_no_days(memory: Memory, database_url: str) -> None:
@@ -78,12 +78,15 @@ async def test_lists_of_an_older_version_know_no_days(memory: Memory, database_u
     await memory.index(WHO)
     with psycopg.connect(database_url) as conn:
         conn.execute(
-            "delete from muniment.postings where dimension = %s or dimension > %s", (large._DATED, large._DAYS)
+            "delete from muniment.postings where dimension = %s or dimension > %s",
+            (large_spaces._DATED_LIST, large_spaces._FIRST_DAY_LIST),
         )
     assert set(await answer(memory)) == texts(THEN)
-    await memory.perform(Job(name="index", scope=WHO))
+    await memory.perform_job(Job(name="index", scope=WHO))
     with psycopg.connect(database_url) as conn:
-        days = conn.execute("select count(*) from muniment.postings where dimension > %s", (large._DAYS,)).fetchone()
+        days = conn.execute(
+            "select count(*) from muniment.postings where dimension > %s", (large_spaces._FIRST_DAY_LIST,)
+        ).fetchone()
     assert days == (len(THEN),)
     assert (await memory.index(WHO)).made == ()
 
@@ -94,7 +97,10 @@ async def test_what_is_erased_is_in_no_list(memory: Memory, database_url: str) -
     await memory.index(WHO)
     [gone] = [one for one in await memory.list(WHO) if one.text == "The user repaired a boat"]
     with psycopg.connect(database_url) as conn:
-        assert {large._OWN, large._DAYS + (MAY - datetime(1970, 1, 1, tzinfo=UTC)).days} <= lists(conn, gone.id)
+        assert {
+            large_spaces._USER_LIST,
+            large_spaces._FIRST_DAY_LIST + (MAY - datetime(1970, 1, 1, tzinfo=UTC)).days,
+        } <= lists(conn, gone.id)
     await memory.erase(WHO, gone.id)
     with psycopg.connect(database_url) as conn:
         assert lists(conn, gone.id) == set()

@@ -11,7 +11,7 @@ from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
-from muniment.memory.stores.postgres.schema import large_spaces as large
+from muniment.memory.stores.postgres.schema import large_spaces
 from tests.engine import engine, settings
 
 WHO = Scope(owner="ana")
@@ -51,10 +51,10 @@ async def memory(database_url: str) -> AsyncIterator[Memory]:
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As if hardly anything could be looked at as a whole."""
-    monkeypatch.setattr(large, "_FEW", 2)
-    large.among.cache_clear()
+    monkeypatch.setattr(large_spaces, "_FEW", 2)
+    large_spaces.fill_search_text.cache_clear()
     yield
-    large.among.cache_clear()
+    large_spaces.fill_search_text.cache_clear()
 
 
 async def answers(memory: Memory) -> list[list[str]]:
@@ -87,8 +87,8 @@ async def test_lists_of_an_older_version_are_made_anew(memory: Memory, database_
     await memory.ingest(WHO, [*talk(400), *OWN])
     assert (await memory.index(WHO)).made == ("vectors", "words")
     with psycopg.connect(database_url) as conn:
-        conn.execute("delete from muniment.postings where dimension = %s", [large._OWN])
+        conn.execute("delete from muniment.postings where dimension = %s", [large_spaces._USER_LIST])
     assert [found[:1] for found in await answers(memory)] != [[one.text] for one in OWN]
-    await memory.perform(Job(name="index", scope=WHO))
+    await memory.perform_job(Job(name="index", scope=WHO))
     assert [found[:1] for found in await answers(memory)] == [[one.text] for one in OWN]
     assert (await memory.index(WHO)).made == ()

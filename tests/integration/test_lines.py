@@ -14,7 +14,7 @@ import pytest
 from muniment.memory.client import Memory
 from muniment.memory.domain.memory import Memory as Record
 from muniment.memory.domain.plan import Receipt, WritePlan
-from muniment.memory.domain.query import Listing, Query
+from muniment.memory.domain.query import ListRequest, Query
 from muniment.memory.flows.writing import transfer
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, said, scope
@@ -236,8 +236,8 @@ async def test_what_was_so_long_ago_is_not_forgotten_at_once(database_url: str) 
     async with engine(database_url, clock=clock) as memory:
         await imported(memory, {"text": "User likes tea", "event_time": "2020-03-01"})
         clock.advance(59 * DAY)
-        assert (await memory.tend(scope())).forgotten == 0
+        assert (await memory.maintain(scope())).forgotten == 0
         clock.advance(DAY)
-        assert (await memory.tend(scope())).forgotten == 1
-        (gone,) = (await memory.page(scope(), Listing(states=("soft_deleted",)))).memories
+        assert (await memory.maintain(scope())).forgotten == 1
+        (gone,) = (await memory.page(scope(), ListRequest(states=("soft_deleted",)))).memories
         assert (gone.created_at, gone.updated_at) == (NOON, clock.now())

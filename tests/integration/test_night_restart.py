@@ -12,7 +12,7 @@ import psycopg
 from pydantic import SecretStr
 
 from muniment.memory import bootstrap
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.jobs import Job
 from muniment.memory.errors import StoreError
 from muniment.memory.models.hash_embedder import HashEmbedder
@@ -38,34 +38,34 @@ async def test_a_database_that_is_killed_under_a_batch(home: Path, tmp_path: Pat
 
     file = tmp_path / "batch.yaml"
     file.write_text(CONFIG)
-    tuned = load({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_CONFIG": str(file)})
+    tuned = load_settings({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256", "MUNIMENT_CONFIG": str(file)})
     with ScriptedBatches(judge, hold=hold) as endpoint:
         model = OpenAIChat("tiny-1", api_key=SecretStr("k"), base_url=endpoint.base_url, max_retries=0)
         async with (
-            bootstrap.memory(tuned, embedder=HashEmbedder(), model=model) as memory,
-            bootstrap.worker(tuned, memory, rounds=False) as hired,
+            bootstrap.create_memory(tuned, embedder=HashEmbedder(), model=model) as memory,
+            bootstrap.open_worker(tuned, memory, with_schedule=False) as hired,
         ):
             await memory.ingest(ANA, [note(text) for thing in THINGS[:3] for text in told(thing)])
             run = await memory.consolidate(ANA)
             assert run is not None
-            found = await server.running(home)
+            found = await server.find_server(home)
             assert found is not None
-            address = await server.ensure(home)
+            address = await server.ensure_server(home)
             with psycopg.connect(address) as admin:
                 admin.execute("update jobs.queue set scheduled_at = now()")
             working = asyncio.create_task(hired.run())
             assert await asyncio.to_thread(came.wait, 20)
             os.kill(found["pid"], signal.SIGKILL)
             go_on.set()
-            await server.ensure(home)
+            await server.ensure_server(home)
             async with asyncio.timeout(45):
-                while await memory.waiting():
+                while await memory.count_jobs():
                     await asyncio.sleep(0.1)
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
             (over,) = await memory.consolidations(ANA)
             assert (over.status, over.same, len(await memory.list(ANA))) == ("done", 3, 3)
-            books = await memory.books(ANA, 2)
+            books = await memory.usage(ANA, 2)
             assert [(one.requests, one.micros) for one in books.lines] == [(1, over.micros)]
             assert list(books.days.values()) == [(over.input_tokens + over.output_tokens, over.micros)]
             assert endpoint.files == {}
@@ -74,7 +74,7 @@ async def test_a_database_that_is_killed_under_a_batch(home: Path, tmp_path: Pat
 async def test_a_database_that_is_killed_under_a_night(home: Path) -> None:
     """Kill -9 of the server between two steps of one space's run and while a worker tends the others: when it is back every
     space is tended, each pair made one exactly once, and the run that was cut off says so or is done."""
-    tuned = load({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256"})
+    tuned = load_settings({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256"})
     tuned = tuned.model_copy(
         update={
             "jobs": tuned.jobs.model_copy(update={"stalled_seconds": 1.5, "concurrency": 2}),
@@ -82,8 +82,8 @@ async def test_a_database_that_is_killed_under_a_night(home: Path) -> None:
         }
     )
     async with (
-        bootstrap.memory(tuned, embedder=HashEmbedder()) as memory,
-        bootstrap.worker(tuned, memory, rounds=False) as hired,
+        bootstrap.create_memory(tuned, embedder=HashEmbedder()) as memory,
+        bootstrap.open_worker(tuned, memory, with_schedule=False) as hired,
     ):
         for who in WHOSE:
             await memory.ingest(
@@ -92,19 +92,19 @@ async def test_a_database_that_is_killed_under_a_night(home: Path) -> None:
         begun = await memory.begin_run(WHOSE[0])
         assert begun is not None
         cut_off, portions = await memory.survey_run(begun)
-        await memory.house.store.enqueue([Job(name="tend", scope=who) for who in WHOSE])
+        await memory.house.store.enqueue_jobs([Job(name="tend", scope=who) for who in WHOSE])
         working = asyncio.create_task(hired.run())
-        found = await server.running(home)
+        found = await server.find_server(home)
         assert found is not None
         os.kill(found["pid"], signal.SIGKILL)
-        address = await server.ensure(home)
+        address = await server.ensure_server(home)
         try:  # it goes on where it was, unless the worker was faster to give it up
             cut_off, findings = await memory.check_run(cut_off, portions[0])
             await memory.end_run(await memory.apply_run(cut_off, findings))
         except StoreError:
             pass
         async with asyncio.timeout(45):
-            while await memory.waiting():
+            while await memory.count_jobs():
                 await asyncio.sleep(0.1)
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)

@@ -25,7 +25,7 @@ from muniment.memory.errors import (
 )
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.models.openai.embedder import REQUEST_CHARS, REQUEST_TEXTS, REQUESTS, OpenAIEmbedder
-from muniment.memory.models.sharing import CACHED
+from muniment.memory.models.sharing import CACHE_SIZE
 from muniment.testing.openai_server import Request, ScriptedOpenAI
 
 KEY = "sk-test-3f9a1c77"
@@ -92,7 +92,7 @@ async def test_vectors_come_back_in_order_and_of_length_one() -> None:
     """Exactly what the endpoint said but for the length, whatever length it answers in."""
     with ScriptedOpenAI(embed=lambda text: [3.0 * number for number in hash_vector(text).tolist()]) as server:
         async with embedder_at(server.base_url) as embedder:
-            found = await embedder.documents(["tea", "咖啡 ☕", "tea"])
+            found = await embedder.embed_documents(["tea", "咖啡 ☕", "tea"])
             assert embedder.name == "small-3"
     for vector, text in zip(found, ["tea", "咖啡 ☕", "tea"], strict=True):
         assert vector.dtype == np.float32
@@ -107,19 +107,19 @@ async def test_an_endpoint_that_answers_with_numbers_will_do() -> None:
     data = [{"index": 1, "embedding": [0, 2]}, {"index": 0, "embedding": [5.0, 0.0]}]
     with endpoint(json.dumps({"data": data}).encode()) as url:
         async with embedder_at(url) as embedder:
-            assert [vector.tolist() for vector in await embedder.documents(["a", "b"])] == [[1, 0], [0, 1]]
+            assert [vector.tolist() for vector in await embedder.embed_documents(["a", "b"])] == [[1, 0], [0, 1]]
 
 
 async def test_what_was_embedded_once_is_not_asked_again() -> None:
     """For documents and queries alike, and the cache has an end."""
     with ScriptedOpenAI(embed=lambda text: [1.0, float(len(text))]) as server:
         async with embedder_at(server.base_url) as embedder:
-            await embedder.documents(["tea", "coffee"])
+            await embedder.embed_documents(["tea", "coffee"])
             before = len(server.requests)
-            await embedder.query("tea")
+            await embedder.embed_query("tea")
             assert len(server.requests) == before
-            await embedder.documents([f"text {number}" for number in range(CACHED)])
-            await embedder.query("tea")
+            await embedder.embed_documents([f"text {number}" for number in range(CACHE_SIZE)])
+            await embedder.embed_query("tea")
             assert server.requests[-1].body["input"] == ["tea"]
 
 
@@ -127,7 +127,7 @@ async def test_nothing_to_embed_asks_nobody() -> None:
     """An empty list is an empty list."""
     with ScriptedOpenAI() as server:
         async with embedder_at(server.base_url) as embedder:
-            assert await embedder.documents([]) == []
+            assert await embedder.embed_documents([]) == []
     assert server.requests == []
 
 
@@ -135,7 +135,7 @@ async def test_an_empty_text_is_sent_as_a_space() -> None:
     """Endpoints refuse the empty string."""
     with ScriptedOpenAI(embed=lambda _: [1.0, 0.0]) as server:
         async with embedder_at(server.base_url) as embedder:
-            assert (await embedder.query("")).tolist() == [1.0, 0.0]
+            assert (await embedder.embed_query("")).tolist() == [1.0, 0.0]
     assert server.requests[0].body["input"] == [" "]
 
 
@@ -147,8 +147,8 @@ async def test_many_texts_go_in_several_requests() -> None:
         embed=lambda text: [1.0, float(text.split()[0] if text[0].isdigit() else text.split()[1])],
     ) as server:
         async with embedder_at(server.base_url) as embedder:
-            many = await embedder.documents(texts)
-            heavy = await embedder.documents(long)
+            many = await embedder.embed_documents(texts)
+            heavy = await embedder.embed_documents(long)
     assert [round(float(v[1] / v[0])) for v in many] == list(range(len(texts)))
     assert [round(float(v[1] / v[0])) for v in heavy] == list(range(30))
     sent = [request.body["input"] for request in server.requests]
@@ -181,7 +181,7 @@ async def test_an_answer_that_cannot_be_used_is_an_error(answer: bytes, says: st
     with endpoint(answer) as url:
         async with embedder_at(url) as embedder:
             with pytest.raises(BadModelAnswer, match=says):
-                await embedder.documents(["secret tea", "coffee"])
+                await embedder.embed_documents(["secret tea", "coffee"])
 
 
 async def test_other_dimensions_than_those_of_the_model_are_refused() -> None:
@@ -189,7 +189,7 @@ async def test_other_dimensions_than_those_of_the_model_are_refused() -> None:
     with ScriptedOpenAI() as server:
         async with embedder_at(server.base_url, model="text-embedding-3-small") as embedder:
             with pytest.raises(BadModelAnswer, match="256 dimensions instead of 1536"):
-                await embedder.query("tea")
+                await embedder.embed_query("tea")
 
 
 @pytest.mark.parametrize(
@@ -210,7 +210,7 @@ async def test_every_failure_has_its_name(fail: Any, error: type[ModelError]) ->
     with ScriptedOpenAI(fail=fail) as server:
         async with embedder_at(server.base_url) as embedder:
             with pytest.raises(ModelError) as raised:
-                await embedder.query("secret tea")
+                await embedder.embed_query("secret tea")
             assert type(raised.value) is error
             told = f"{raised.value!r} {vars(raised.value)} {raised.value.__cause__} {embedder!r} {vars(embedder)}"
     assert KEY not in told
@@ -222,14 +222,14 @@ async def test_a_slow_endpoint_is_a_timeout() -> None:
     with ScriptedOpenAI(latency=30) as server:
         async with embedder_at(server.base_url, timeout=0.3) as embedder:
             with pytest.raises(ModelTimeout):
-                await embedder.query("tea")
+                await embedder.embed_query("tea")
 
 
 async def test_a_passing_failure_is_tried_again() -> None:
     """And costs the caller nothing but time."""
     with ScriptedOpenAI(fail=["rate_limit"]) as server:
         async with embedder_at(server.base_url, retries=1) as embedder:
-            assert np.allclose(await embedder.query("tea"), hash_vector("tea"), atol=1e-6)
+            assert np.allclose(await embedder.embed_query("tea"), hash_vector("tea"), atol=1e-6)
     assert len(server.requests) == 2
 
 
@@ -238,8 +238,8 @@ async def test_who_asks_at_once_travels_together() -> None:
     texts = [f"question {number}" for number in range(7)] + ["question 3"]
     with ScriptedOpenAI() as server:
         async with embedder_at(server.base_url) as embedder:
-            bulk = asyncio.create_task(embedder.documents(["a", "b"]))
-            answers = await asyncio.gather(*(embedder.query(text) for text in texts))
+            bulk = asyncio.create_task(embedder.embed_documents(["a", "b"]))
+            answers = await asyncio.gather(*(embedder.embed_query(text) for text in texts))
             await bulk
             assert [request.body["input"] for request in server.requests] == [[*texts[:7], "a", "b"]]
             for text, vector in zip(texts, answers, strict=True):
@@ -253,10 +253,10 @@ async def test_what_comes_while_others_are_on_their_way_gathers() -> None:
         async with embedder_at(server.base_url) as embedder:
             work = []
             for number in range(REQUESTS):
-                work.append(asyncio.create_task(embedder.query(f"first {number}")))
+                work.append(asyncio.create_task(embedder.embed_query(f"first {number}")))
                 await asyncio.sleep(0.02)
             for number in range(20):
-                work.append(asyncio.create_task(embedder.query(f"later {number}")))
+                work.append(asyncio.create_task(embedder.embed_query(f"later {number}")))
                 await asyncio.sleep(0.002)
             go_on.set()
             await asyncio.gather(*work)
@@ -272,10 +272,12 @@ async def test_a_question_passes_an_import() -> None:
 
     with ScriptedOpenAI(latency=latency) as server:
         async with embedder_at(server.base_url) as embedder:
-            work = asyncio.create_task(embedder.documents([f"line {number}" for number in range(REQUEST_TEXTS * 6)]))
+            work = asyncio.create_task(
+                embedder.embed_documents([f"line {number}" for number in range(REQUEST_TEXTS * 6)])
+            )
             while len(server.requests) < REQUESTS - 1:
                 await asyncio.sleep(0.01)
-            await embedder.query("Who asks?")  # no bulk request is answered before
+            await embedder.embed_query("Who asks?")  # no bulk request is answered before
             go_on.set()
             await work
     sent = [len(request.body["input"]) for request in server.requests]
@@ -288,11 +290,15 @@ async def test_a_failure_is_everybodys_who_was_in_it(fail: Any, error: type[Mode
     """It is asked once, all are told, and the next request is a new one."""
     with ScriptedOpenAI(fail=[fail]) as server:
         async with embedder_at(server.base_url) as embedder:
-            asked = (embedder.query("tea"), embedder.query("tea"), embedder.documents(["coffee", "tea"]))
+            asked = (
+                embedder.embed_query("tea"),
+                embedder.embed_query("tea"),
+                embedder.embed_documents(["coffee", "tea"]),
+            )
             told = await asyncio.gather(*asked, return_exceptions=True)
             assert [type(one) for one in told] == [error] * 3
             assert len(server.requests) == 1
-            await embedder.query("tea")
+            await embedder.embed_query("tea")
             assert len(server.requests) == 2
 
 
@@ -305,7 +311,10 @@ async def test_a_text_that_is_refused_is_one_callers() -> None:
     with ScriptedOpenAI(embed=embed) as server:
         async with embedder_at(server.base_url) as embedder:
             told = await asyncio.gather(
-                embedder.query("good"), embedder.query("bad"), embedder.query("fine"), return_exceptions=True
+                embedder.embed_query("good"),
+                embedder.embed_query("bad"),
+                embedder.embed_query("fine"),
+                return_exceptions=True,
             )
     assert isinstance(told[1], BadModelAnswer)
     assert [np.asarray(told[n]).tolist() for n in (0, 2)] == [pytest.approx([0.6, 0.8])] * 2
@@ -326,7 +335,9 @@ async def test_a_text_that_two_want_is_not_refused_for_the_other() -> None:
     with ScriptedOpenAI(embed=embed) as server:
         async with embedder_at(server.base_url) as embedder:
             told = await asyncio.gather(
-                embedder.documents(["shared", "bad"]), embedder.documents(["shared"]), return_exceptions=True
+                embedder.embed_documents(["shared", "bad"]),
+                embedder.embed_documents(["shared"]),
+                return_exceptions=True,
             )
     assert isinstance(told[0], BadModelAnswer)
     assert np.asarray(told[1]).tolist() == [pytest.approx([0.6, 0.8])]
@@ -336,8 +347,10 @@ async def test_who_is_cancelled_does_not_cancel_the_others() -> None:
     """Neither in the request on its way nor in line; what nobody wants any more is not sent."""
     with ScriptedOpenAI(latency=0.15) as server:
         async with embedder_at(server.base_url) as embedder:
-            gone = asyncio.create_task(embedder.documents([f"line {number}" for number in range(REQUEST_TEXTS * 8)]))
-            asked = [asyncio.create_task(embedder.query("tea")) for _ in range(2)]
+            gone = asyncio.create_task(
+                embedder.embed_documents([f"line {number}" for number in range(REQUEST_TEXTS * 8)])
+            )
+            asked = [asyncio.create_task(embedder.embed_query("tea")) for _ in range(2)]
             await asyncio.sleep(0.08)
             asked[0].cancel()
             gone.cancel()
@@ -345,7 +358,7 @@ async def test_who_is_cancelled_does_not_cancel_the_others() -> None:
             assert (gone.cancelled(), asked[0].cancelled()) == (True, True)
             await asyncio.sleep(0.2)
             assert len(server.requests) <= REQUESTS
-            await embedder.query("coffee")
+            await embedder.embed_query("coffee")
 
 
 async def test_closing_tells_those_who_wait() -> None:
@@ -353,12 +366,14 @@ async def test_closing_tells_those_who_wait() -> None:
     with ScriptedOpenAI(latency=20) as server:
         async with embedder_at(server.base_url) as embedder:
             work = [
-                asyncio.create_task(embedder.documents([f"line {number}" for number in range(REQUEST_TEXTS * 5)])),
-                asyncio.create_task(embedder.query("tea")),
+                asyncio.create_task(
+                    embedder.embed_documents([f"line {number}" for number in range(REQUEST_TEXTS * 5)])
+                ),
+                asyncio.create_task(embedder.embed_query("tea")),
             ]
             await asyncio.sleep(0.1)
             await embedder.close()
             told = await asyncio.wait_for(asyncio.gather(*work, return_exceptions=True), 2)
             assert [type(one) for one in told] == [ModelUnavailable] * 2
             with pytest.raises(ModelUnavailable, match="closed"):
-                await embedder.query("tea")
+                await embedder.embed_query("tea")

@@ -17,19 +17,19 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, given, settings as hypothesis_settings, strategies as st
 
-from muniment.memory import codec as wire
+from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Fact, Memory as Record
 from muniment.memory.domain.plan import Change, Relation, WritePlan
 from muniment.memory.domain.query import Answer, Filters, Query
 from muniment.memory.errors import Denied
-from muniment.memory.fence import fence
+from muniment.memory.fence import fence_text
 from muniment.memory.flows.house import House
 from muniment.memory.flows.reading import recall
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.ports.store import Store
-from muniment.memory.rules.retrieval import token_count as tokens
+from muniment.memory.rules.retrieval import token_count
 from tests.engine import NOON, engine, note, scope, settings
 from tests.oracle import Line, PlainStore, Row, World, halved
 
@@ -172,7 +172,7 @@ async def lived(memory: Memory, admin: psycopg.Connection, dice: Dice, born: int
 
 async def _write(memory: Memory, world: World, at: datetime, made: list[Change]) -> None:
     expects = Revision(world.rev - len(made))
-    plan = WritePlan(scope=world.scope, expects=expects, node="worker", at=at, changes=tuple(made))
+    plan = WritePlan(scope=world.scope, expected_rev=expects, node="worker", at=at, changes=tuple(made))
     await memory.house.store.commit(plan)
 
 
@@ -200,7 +200,7 @@ async def _tie(memory: Memory, world: World, dice: Dice) -> None:
         low, high = sorted(dice.sample(ids, 2))
         world.edges[low, high] = dice.randint(0, 8) / 8
     tied = tuple(Relation(a=a, b=b, strength=strength) for (a, b), strength in world.edges.items())
-    plan = WritePlan(scope=world.scope, expects=world.rev, node="worker", at=NOON, relations=tied)
+    plan = WritePlan(scope=world.scope, expected_rev=world.rev, node="worker", at=NOON, relations=tied)
     if tied:
         await memory.house.store.commit(plan)
 
@@ -214,7 +214,7 @@ def beside(memory: Memory, world: World) -> Memory:
 
 def within_budget(answer: Answer, asked: Query) -> None:
     """What a model is really given costs no more than it may, and what the answer says."""
-    payload = tokens.count(fence(json.dumps(wire.answer(answer), ensure_ascii=False)))
+    payload = token_count.count_tokens(fence_text(json.dumps(codec.encode_answer(answer), ensure_ascii=False)))
     assert payload == answer.tokens
     assert payload <= asked.budget_tokens or not answer.hits
 
@@ -229,7 +229,7 @@ async def test_every_answer_is_that_of_the_rules(
     dice = Dice(seed)
     world = await lived(memory, admin, dice, born, edited if born else 0)
     plain = beside(memory, world)
-    allowed = memory.house.allowed(agent)
+    allowed = memory.house.get_allowed_categories(agent)
     for _ in range(QUESTIONS):
         query = dice.question(world.rev)
         named = {*query.categories, query.filters.category} - {None}
@@ -259,7 +259,7 @@ async def test_every_brief_is_that_of_the_rules(
         brief = await memory.brief(world.scope, agent, text, as_of=as_of)
         assert brief == await plain.brief(world.scope, agent, text, as_of=as_of)
         assert brief.rev == (world.rev if as_of is None else as_of)
-        assert tokens.count(brief.moving) <= memory.house.settings.recall.context_budget_tokens
+        assert token_count.count_tokens(brief.moving) <= memory.house.settings.recall.context_budget_tokens
 
 
 @pytest.mark.parametrize("crowd", ["the same words", "a full category"])
@@ -305,8 +305,8 @@ async def test_the_order_of_equals_lasts(memory: Memory, admin: psycopg.Connecti
                 assert await one.query(scope(), "supervisor", asked) == await memory.query(scope(), "supervisor", asked)
                 again = await one.query(scope(), "supervisor", asked)
                 assert [hit.memory.id for hit in again.hits] == order
-                assert [left.id for left in again.left_out] == [left.id for left in first.left_out]
-        await other.keep(scope("somebody else"), [note("Green tea with Vera")])
+                assert [left.id for left in again.omissions] == [left.id for left in first.omissions]
+        await other.keep_candidates(scope("somebody else"), [note("Green tea with Vera")])
         assert [hit.memory.id for hit in (await other.query(scope(), "supervisor", asked)).hits] == order
 
 
@@ -314,8 +314,8 @@ async def test_of_equals_the_smaller_ids_are_candidates(memory: Memory) -> None:
     """Where there is no room for all that tie, it is not the order of writing that decides."""
     await memory.ingest(scope(), [note("Green tea with Vera") for _ in range(3 * CANDIDATES)])
     known = await memory.list(scope())
-    reader, search = await recall.admit(memory.house, scope(), "supervisor", Query(text="green tea"))
+    reader, search = await recall.authorize_query(memory.house, scope(), "supervisor", Query(text="green tea"))
     for _ in range(2):
-        found = (await memory.house.store.look(reader, search)).found
+        found = (await memory.house.store.read_snapshot(reader, search)).hits
         assert sorted(one.memory.id for one in found) == sorted(one.id for one in known)[: search.candidates]
         await memory.pin(scope(), max(one.id for one in known))

@@ -72,7 +72,7 @@ async def test_a_space_that_is_erased_meanwhile_stays_erased(database_url: str) 
 async def _fact(memory: Memory, turn: Turn) -> MemoryId:
     """A fact that was learned from the turn."""
     known = Candidate(text="The Acme merger is near", category="activity", kind="episodic", turns=(turn.id,))
-    [made] = (await memory.keep(scope(), [known])).changes
+    [made] = (await memory.keep_candidates(scope(), [known])).changes
     return made.after.id
 
 
@@ -125,9 +125,9 @@ async def test_a_plan_without_its_turns_is_refused(database_url: str) -> None:
         turns = session(PARSER)
         await memory.record(scope(), turns)
         store = memory.house.store
-        rev, _ = await store.near(scope(), (), 0)
-        plan = WritePlan(scope=scope(), expects=rev, node="worker", at=NOON, changes=(add,),
-                         rests_on=tuple(one.id for one in turns))  # fmt: skip
+        rev, _ = await store.find_neighbours(scope(), (), 0)
+        plan = WritePlan(scope=scope(), expected_rev=rev, node="worker", at=NOON, changes=(add,),
+                         source_turns=tuple(one.id for one in turns))  # fmt: skip
         await memory.erase_space(scope())
         with pytest.raises(Conflict):
             await store.commit(plan)

@@ -17,8 +17,8 @@ from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import BadConfig, Conflict
-from muniment.memory.stores.postgres import commit as plans, jobs
-from muniment.memory.stores.postgres.schema import scrub as scrubbing
+from muniment.memory.stores.postgres import commit, jobs
+from muniment.memory.stores.postgres.schema import scrub
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, engine, note, scope
 from tests.pooler import Pooler
@@ -80,7 +80,7 @@ async def test_nothing_is_kept_in_a_session(way: Pooler, monkeypatch: pytest.Mon
         for step in range(3):
             last = await saver.aput(last, empty_checkpoint(), {"source": "loop", "step": step, "parents": {}}, {})  # type: ignore[arg-type, assignment]
             await other.aput_writes(last, [("x", step)], "task")  # type: ignore[arg-type]
-        assert (await janitor.prune(saver, keep=1)).checkpoints == 1
+        assert (await janitor.prune_threads(saver, keep=1)).checkpoints == 1
         found = await other.aget_tuple(where)  # type: ignore[arg-type]
         assert found is not None
         assert [write[2] for write in found.pending_writes or ()] == [2]
@@ -89,16 +89,16 @@ async def test_nothing_is_kept_in_a_session(way: Pooler, monkeypatch: pytest.Mon
         store, against = memory.house.store, rival.house.store
         assert isinstance(store, PostgresStore)
         assert isinstance(against, PostgresStore)
-        async with store.switching():
+        async with store.acquire_switch():
             with pytest.raises(Conflict):
-                async with against.switching():
+                async with against.acquire_switch():
                     pass
-        async with against.switching():
+        async with against.acquire_switch():
             pass
-        assert (await store.index(scope(), 1)).indexed
-        assert len([called async for called in store.calls(["tend"])]) == 1
+        assert (await store.index_space(scope(), 1)).indexed
+        assert len([called async for called in store.listen_for_jobs(["tend"])]) == 1
     with pytest.raises(BadConfig, match="name Postgres itself"):
-        await scrubbing.scrub(way.url)
+        await scrub.scrub_database(way.url)
     assert await stand(way) == before
 
 
@@ -115,13 +115,13 @@ async def test_a_pooler_that_poses_as_postgres_gets_no_answer(database_url: str)
             with pytest.raises(BadConfig, match="pool be one of sessions"):
                 await memory.query(scope(), "supervisor", Query(text="plum tree"))
             await store.close()
-            async with store._calling() as conn:
+            async with store._statement_connection() as conn:
                 await conn.execute("reset role")
             with pytest.raises(BadConfig, match="pool be one of sessions"):
                 await memory.query(scope(), "supervisor", Query(text="plum tree"))
             with pytest.raises(BadConfig, match="pool be one of sessions"):
                 await memory.remember(scope(), "I live in Porto")
-            async with store._reading(scope("ben"), None) as conn:
+            async with store._read_transaction(scope("ben"), None) as conn:
                 row = await conn.execute(WHO)
             assert await row.fetchone() == {"who": "muniment_app", "seen": 0}
 
@@ -135,11 +135,11 @@ async def test_a_plan_is_written_in_the_application_s_role_or_not_at_all(databas
         [tree] = await memory.list(scope())
         rev = Revision((await memory.status(scope()))["rev"])
         felled = Change(action="UPDATE", before=tree, after=replace(tree, text="Felled a plum tree"))
-        plan = WritePlan(scope=scope(), expects=rev, node="face", at=NOON, changes=(felled,))
-        async with store._calling() as conn:
+        plan = WritePlan(scope=scope(), expected_rev=rev, node="face", at=NOON, changes=(felled,))
+        async with store._statement_connection() as conn:
             await conn.execute("reset role")
             with pytest.raises(psycopg.Error) as refused:
-                await plans.send(conn, plan, memory.house.embedder.name)
+                await commit.send_plan(conn, plan, memory.house.embedder.name)
             assert refused.value.sqlstate == "MU003"
             await conn.execute("set role muniment_app")
         assert [one.text for one in await memory.list(scope())] == ["Planted a plum tree"]

@@ -64,12 +64,12 @@ async def test_a_denied_turn_is_nowhere(
             )
             assert (await memory.learn(who, turn)).skipped == reason
             await memory.record(who, [turn])
-            kept = await memory.keep(who, [replace(note("A trip to Porto"), turns=(turn.id,))], [turn])
+            kept = await memory.keep_candidates(who, [replace(note("A trip to Porto"), turns=(turn.id,))], [turn])
             assert (kept.changes, kept.skipped or kept.refused[0]) == ((), reason if scope_has else "denied turn")
             assert await memory.export(who) == ()
-            assert await memory.house.store.waiting() == {}
+            assert await memory.house.store.count_jobs() == {}
             # A turn that came before it was denied is not sent to a model either.
-            await memory.house.store.record(who, [turn])
+            await memory.house.store.record_turns(who, [turn])
             if turn_has:
                 assert (await memory.extract(who, turn.id)).skipped == reason
         assert server.requests == []
@@ -79,7 +79,7 @@ async def test_denied_statements(database_url: str) -> None:
     """A candidate, a plain row and a row of an export with a denied tag are refused; nothing beside them is lost."""
     async with engine(database_url, tuned=strict(database_url)) as memory:
         tagged = note("A trip to Porto", tags=("Private",))
-        receipt = await memory.keep(scope(), [tagged, note("A trip to Rome")])
+        receipt = await memory.keep_candidates(scope(), [tagged, note("A trip to Rome")])
         assert (len(receipt.changes), receipt.refused) == (1, ("denied tag",))
         assert await memory.ingest(scope("ben"), [tagged, note("A trip to Rome")]) == 1
         with pytest.raises(BadInput, match="row 2: denied tag"):
@@ -142,7 +142,7 @@ def model_says(body: dict[str, Any]) -> Any:
 
 async def talk(memory: Memory, tuned: Settings, model: OpenAIChat, url: str) -> None:
     """Secrets by every way in: messages, tools, statements, imports, questions; with a model, a failing one, and none."""
-    async with open_saver(url, bootstrap.redactor(tuned)) as saver:
+    async with open_saver(url, bootstrap.make_redactor(tuned)) as saver:
         for given in (model, None):
             graph = build(memory, given, tuned).compile(checkpointer=saver)
             for n in range(3):
@@ -237,7 +237,7 @@ async def test_no_canary_is_anywhere(database_url: str, caplog: pytest.LogCaptur
         key = SecretStr("k")
         model = OpenAIChat("tiny", api_key=key, base_url=chat.base_url, timeout_seconds=5, max_retries=0)
         embedder = OpenAIEmbedder("small", api_key=key, base_url=embeddings.base_url, timeout_seconds=5, max_retries=0)
-        memory = bootstrap.memory(tuned, embedder=embedder, clock=FixedClock(NOON), model=model)
+        memory = bootstrap.create_memory(tuned, embedder=embedder, clock=FixedClock(NOON), model=model)
         async with memory:
             await talk(memory, tuned, model, database_url)
             await use(memory)

@@ -244,7 +244,7 @@ async def test_it_is_no_fact_and_no_episode(memory: Memory) -> None:
         Candidate(text="Bake it for an hour", category="procedural", kind="procedural", turns=(TurnId(turns[0].id),)),
         Candidate(text=PDF_TOLD, category="goals", kind="procedural", turns=(TurnId(turns[0].id),)),
     ]
-    receipt = await memory.keep(scope(), wrong)
+    receipt = await memory.keep_candidates(scope(), wrong)
     assert receipt.refused == ("not in the form of a procedure", "a procedure in the category 'goals'")
 
 
@@ -252,16 +252,16 @@ async def test_work_is_looked_at_when_it_is_quiet(memory: Memory) -> None:
     """Uses that come one by one make one job, later; a wish makes one that is due at once, and a worker does it."""
     for turn in session(DEPLOYMENT)[:-1]:
         await memory.record(scope(), [turn])
-    assert (await memory.waiting())["learn_path"] == {"due": 1, "later": 0, "running": 0}
+    assert (await memory.count_jobs())["learn_path"] == {"due": 1, "later": 0, "running": 0}
     await memory.record(scope(), session(DEPLOYMENT)[-1:])
-    assert (await memory.waiting())["learn_path"]["due"] == 2
-    async with bootstrap.worker(memory.house.settings, memory) as worker:
+    assert (await memory.count_jobs())["learn_path"]["due"] == 2
+    async with bootstrap.open_worker(memory.house.settings, memory) as worker:
         await asyncio.wait_for(worker.run(drain=True), 20)
     assert [one.text for one in await procedures(memory)] == [DEPLOYMENT_TOLD]
-    assert "learn_path" not in await memory.waiting()
+    assert "learn_path" not in await memory.count_jobs()
     await memory.record(scope(), session(PARSER)[:1])
     await memory.record(scope(), session(PARSER)[1:2])
-    assert "learn_path" not in await memory.waiting()
+    assert "learn_path" not in await memory.count_jobs()
 
 
 async def test_a_job_knows_its_thread(memory: Memory) -> None:
@@ -270,7 +270,7 @@ async def test_a_job_knows_its_thread(memory: Memory) -> None:
     await memory.record(
         scope(thread="with spaces"), [replace(one, session="s 7") for one in session(PDF, thread="with spaces")]
     )
-    await memory.perform(Job(name="learn_path", scope=scope(thread=""), key="worked with spaces"))
+    await memory.perform_job(Job(name="learn_path", scope=scope(thread=""), key="worked with spaces"))
     [known] = await procedures(memory)
     assert (known.text, known.thread_id, known.session_id) == (PDF_TOLD, "with spaces", "s 7")
     assert (await memory.learn_path(Scope(owner="ana"))).skipped == "no thread"

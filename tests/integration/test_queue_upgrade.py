@@ -13,7 +13,7 @@ from psycopg.types.json import Jsonb
 
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.scope import Scope
-from muniment.memory.stores.postgres.schema.migrate import migrate
+from muniment.memory.stores.postgres.schema.migrate import apply_migrations
 from tests.engine import engine, scope
 
 FORMER = Path(__file__).with_name("queue_of_procrastinate.sql")
@@ -31,7 +31,7 @@ async def former(empty_database_url: str, tmp_path: Path) -> str:
     for file in files("muniment.migrations").iterdir():
         if file.name.endswith(".sql") and file.name[:4] <= LAST:
             (tmp_path / file.name).write_bytes(file.read_bytes())
-    await migrate(empty_database_url, tmp_path)
+    await apply_migrations(empty_database_url, tmp_path)
     ask(empty_database_url, FORMER.read_text(encoding="utf-8"))
     return empty_database_url
 
@@ -69,7 +69,7 @@ async def test_jobs_are_carried_over(former: str) -> None:
     ask(former, "update jobs.procrastinate_jobs set attempts = 5, priority = -1 where args ->> 'key' = '1'")
     ask(former, "insert into jobs.procrastinate_jobs (queue_name, task_name, status) values ('x', 'x', 'succeeded')")
     ask(former, "insert into jobs.procrastinate_periodic_defers (task_name, defer_timestamp) values ('round', 86400)")
-    assert (await migrate(former))[0] == "0013_own_queue.sql"
+    assert (await apply_migrations(former))[0] == "0013_own_queue.sql"
     columns = "id, name, args ->> 'key', args ->> 'owner', lock, dedup_key, status, scheduled_at, attempts, priority, worker_id"
     assert ask(former, f"select {columns} from jobs.queue order by id") == [
         (1, "extract", "1", "ana", f"{ana.space}", f"{ana.space}:extract:1", "todo", None, 5, -1, None),
@@ -80,7 +80,7 @@ async def test_jobs_are_carried_over(former: str) -> None:
     ]
     for table in ("jobs", "workers", "periodic_defers", "events"):
         assert ask(former, f"select count(*) from jobs.procrastinate_{table}") == [(0,)]
-    assert await migrate(former) == []
+    assert await apply_migrations(former) == []
 
 
 async def test_jobs_that_were_carried_over_are_done(former: str) -> None:
@@ -91,31 +91,31 @@ async def test_jobs_that_were_carried_over_are_done(former: str) -> None:
     ask(former, "insert into jobs.procrastinate_workers (last_heartbeat) values (now() - interval '40 seconds')")
     ask(former, "update jobs.procrastinate_jobs set status = 'doing', worker_id = 1 where args ->> 'key' = '3'")
     ask(former, "insert into jobs.procrastinate_periodic_defers (task_name, defer_timestamp) values ('round', 86400)")
-    await migrate(former)
+    await apply_migrations(former)
     async with engine(former) as memory:
         store = memory.house.store
-        await store.enqueue([Job(name="extract", scope=ana, key="1"), Job(name="extract", scope=ana, key="5")])
-        number = await store.enroll()
+        await store.enqueue_jobs([Job(name="extract", scope=ana, key="1"), Job(name="extract", scope=ana, key="5")])
+        number = await store.register_worker()
         assert number == 2
-        assert await store.rescue(60) == 0
+        assert await store.requeue_abandoned(60) == 0
         keys = []
-        while ticket := await store.take(number, ["extract"]):
+        while ticket := await store.take_job(number, ["extract"]):
             keys.append(ticket.job.key)
-            await store.done(ticket)
+            await store.finish_job(ticket)
         assert keys == ["1", "2", "5"]
-        assert await store.rescue(30) == 1
-        while ticket := await store.take(number, ["extract"]):
+        assert await store.requeue_abandoned(30) == 1
+        while ticket := await store.take_job(number, ["extract"]):
             keys.append(ticket.job.key)
             assert ticket.attempts == (1 if ticket.job.key == "3" else 0)
-            await store.done(ticket)
+            await store.finish_job(ticket)
         assert keys == ["1", "2", "5", "3", "4"]
-        assert not await store.periodic("round", datetime.fromtimestamp(86400, UTC))
-        assert await store.periodic("round", datetime.fromtimestamp(86400 * 2, UTC))
+        assert not await store.enqueue_periodic("round", datetime.fromtimestamp(86400, UTC))
+        assert await store.enqueue_periodic("round", datetime.fromtimestamp(86400 * 2, UTC))
 
 
 async def test_what_the_former_version_still_enqueues_is_handed_over(former: str) -> None:
     """A process that was started before the upgrade loses nothing, as the application's role; a worker hears of the job."""
-    await migrate(former)
+    await apply_migrations(former)
     job = former_row(scope("ana"), "extract", "1")
     with psycopg.connect(former, autocommit=True) as listener, psycopg.connect(former) as conn:
         listener.execute('listen "muniment_jobs#extract"')
@@ -126,7 +126,7 @@ async def test_what_the_former_version_still_enqueues_is_handed_over(former: str
         assert [note.channel for note in listener.notifies(timeout=5, stop_after=1)] == ["muniment_jobs#extract"]
     assert ask(former, "select count(*) from jobs.procrastinate_jobs") == [(0,)]
     async with engine(former) as memory:
-        ticket = await memory.house.store.take(await memory.house.store.enroll(), ["extract"])
+        ticket = await memory.house.store.take_job(await memory.house.store.register_worker(), ["extract"])
         assert ticket is not None
         assert (ticket.job.name, ticket.job.scope.space, ticket.job.key) == ("extract", scope("ana").space, "1")
 

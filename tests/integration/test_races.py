@@ -78,20 +78,20 @@ def lives(owner: str, n: int) -> Candidate:
 async def pairs(memory: Memory, owner: str, seen: Seen, n: int) -> None:
     """Two memories in one plan."""
     halves = [note(f"{owner} {odd(n, side)} beside pair{n}") for side in ("left", "right")]
-    receipt = await memory.keep(who(owner), halves)
+    receipt = await memory.keep_candidates(who(owner), halves)
     assert len(receipt.changes) == 2
     await read_back(memory, owner, f"pair{n}", receipt.rev, seen)
 
 
 async def moves(memory: Memory, owner: str, seen: Seen, n: int) -> None:
     """A fact that supersedes the one before."""
-    receipt = await memory.keep(who(owner), [lives(owner, n)])
+    receipt = await memory.keep_candidates(who(owner), [lives(owner, n)])
     assert [change.action for change in receipt.changes] == ["UPDATE" if n else "ADD"]
 
 
 async def forgets(memory: Memory, owner: str, seen: Seen, n: int) -> None:
     """A memory of its own that goes, and every other time comes back."""
-    kept = (await memory.keep(who(owner), [note(f"{owner} {odd(n, 'hat')} on a pier")])).changes[0].after
+    kept = (await memory.keep_candidates(who(owner), [note(f"{owner} {odd(n, 'hat')} on a pier")])).changes[0].after
     gone = (await memory.forget(who(owner), kept.id)).rev
     seen.gone[kept.id] = [gone]
     await read_back(memory, owner, odd(n, "hat"), gone, seen)

@@ -20,10 +20,10 @@ from psycopg.sql import Identifier
 
 from muniment.graph.checkpointer import open_saver, open_savers
 from muniment.graph.consolidation import build as consolidation
-from muniment.graph.erasing import erase
-from muniment.graph.janitor import threads_of
+from muniment.graph.erasure import erase_with_checkpoints
+from muniment.graph.janitor import list_space_threads
 from muniment.graph.supervisor import build
-from muniment.graph.turn import thread_key
+from muniment.graph.turn import make_thread_key
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.domain.consent import Proposal
@@ -36,11 +36,11 @@ from muniment.memory.domain.turn import Turn
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import Conflict, Denied
 from muniment.memory.models.hash_embedder import hash_vector
-from muniment.memory.rules.language import tokens as words
-from muniment.memory.stores.postgres.embedded import cluster_dir as place, server
-from muniment.memory.stores.postgres.schema import scrub as scrubbing
-from muniment.memory.stores.postgres.schema.migrate import migrate
-from muniment.memory.stores.postgres.sql import blocks
+from muniment.memory.rules.language import tokens
+from muniment.memory.stores.postgres.embedded import cluster_dir, server
+from muniment.memory.stores.postgres.schema import scrub
+from muniment.memory.stores.postgres.schema.migrate import apply_migrations
+from muniment.memory.stores.postgres.sql import load_blocks
 from muniment.nodes.state import Input, Who
 from tests.engine import NOON, engine, note, said, scope, settings
 from tests.erasing import LATER, commit, kept
@@ -61,7 +61,7 @@ async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
         dread = Record(id=MemoryId(uuid4()), kind="insight", category="goals", text=f"Dreads breakfast for {word} in it",
                        created_at=NOON, updated_at=NOON, turns=held.turns)  # fmt: skip
         rev = await commit(memory, who, Change(action="ADD", after=dread, vector=hash_vector(dread.text)))
-        await memory.seen(replace(who, thread="C", session="C"), rev)
+        await memory.mark_seen(replace(who, thread="C", session="C"), rev)
         recalled = await say(graph, who, "C", "Who dreads breakfast?")
         assert [line for line in recalled["bullets"] if word in line] == [f"[goals] {dread.text}"]
         assert [name for name, value in recalled.items() if held.text in str(value)] == []
@@ -93,15 +93,15 @@ async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
         proposals=(Proposal(field="city", value=word, memory=held.id, turns=(again.id,), expires_at=LATER),),
     )  # fmt: skip
     await memory.ingest(who, [replace(note("Vera teaches there"), context=f"I want to grow {word} jam")])
-    await memory.house.store.enqueue([Job(name="extract", scope=who, key=str(again.id))])
+    await memory.house.store.enqueue_jobs([Job(name="extract", scope=who, key=str(again.id))])
     await memory.track(who, OpsEvent(node="face", op="search", status="ok", ts=NOON, memory_id=held.id))
     await memory.flush(who)
-    await memory.house.store.index(who, 1)
+    await memory.house.store.index_space(who, 1)
     return held.id
 
 
 def at(who: Scope, thread: str) -> RunnableConfig:
-    return RunnableConfig(configurable={"thread_id": thread_key(who.space, thread)})
+    return RunnableConfig(configurable={"thread_id": make_thread_key(who.space, thread)})
 
 
 async def say(graph: Any, who: Scope, thread: str, text: str, **how: Any) -> dict[str, Any]:
@@ -125,7 +125,7 @@ def files(home: Path, word: str) -> list[str]:
 
 def dumped(url: str, word: str) -> list[str]:
     """The lines of a dump of all the data that hold a word."""
-    wanted = [str(place.binaries(None, Path()) / "pg_dump"), "--data-only", f"--dbname={url}"]
+    wanted = [str(cluster_dir.find_binaries(None, Path()) / "pg_dump"), "--data-only", f"--dbname={url}"]
     told = subprocess.run(wanted, check=True, capture_output=True, text=True).stdout
     return [line for line in told.splitlines() if word in line]
 
@@ -134,8 +134,8 @@ def dumped(url: str, word: str) -> list[str]:
 async def test_no_file_holds_what_was_erased(home: Path) -> None:
     """A memory of one user and all of another: before, their word is in tables, statistics and log; then nowhere, while
     what was never erased still is, until its user, the last one, goes, too."""
-    url = await server.ensure(home, fsync=False)
-    await migrate(url)
+    url = await server.ensure_server(home, fsync=False)
+    await apply_migrations(url)
     async with engine(url, tuned=settings(url)) as memory:
         ids = {who: await lived(memory, url, scope(who), word)
                for who, word in (("ana", GONE), (OWNER, GONE), ("ben", STAYS))}  # fmt: skip
@@ -147,39 +147,39 @@ async def test_no_file_holds_what_was_erased(home: Path) -> None:
         assert {name.split("/")[-2] for name in before} >= {"pg_wal"}
         assert len(before) > 5
         async with open_savers(memory.house.settings, memory.redact) as savers:
-            assert len(await threads_of(savers[0], scope("ana").space)) == 5
-            await erase(memory, savers, scope("ana"), ids["ana"])
-            assert await threads_of(savers[0], scope("ana").space) == []
-            await erase(memory, savers, scope(OWNER))
+            assert len(await list_space_threads(savers[0], scope("ana").space)) == 5
+            await erase_with_checkpoints(memory, savers, scope("ana"), ids["ana"])
+            assert await list_space_threads(savers[0], scope("ana").space) == []
+            await erase_with_checkpoints(memory, savers, scope(OWNER))
         assert dumped(url, GONE) == []
         assert files(home, GONE)
-        done = await bootstrap.scrub(memory.house.settings)
+        done = await bootstrap.scrub_database(memory.house.settings)
         assert (done.statistics, done.log, done.held) == (True, True, 0)
         assert done.tables > 20
         assert files(home, GONE) == []
         assert files(home, STAYS)
         assert dumped(url, STAYS)
         with psycopg.connect(url) as admin:
-            dimension = words.dimension(next(iter(words.lexemes(GONE))))
+            dimension = tokens.hash_lexeme(next(iter(tokens.extract_lexemes(GONE))))
             lists = admin.execute(
                 "select count(*) from muniment.postings where dimension = %s", (dimension,)
             ).fetchone()
         assert lists == (0,)
         async with open_savers(memory.house.settings, memory.redact) as savers:
-            await erase(memory, savers, scope("ben"))
-        await bootstrap.scrub(memory.house.settings)
+            await erase_with_checkpoints(memory, savers, scope("ben"))
+        await bootstrap.scrub_database(memory.house.settings)
         assert files(home, STAYS) == []
 
 
 async def test_who_does_not_own_the_tables_cannot_scrub(database_url: str) -> None:
     """The application's own role is told whose work it is."""
     with pytest.raises(Denied, match="owns the tables"):
-        await scrubbing.scrub(make_conninfo(database_url, options="-c role=muniment_app"))
+        await scrub.scrub_database(make_conninfo(database_url, options="-c role=muniment_app"))
 
 
 async def test_a_scrub_waits_for_who_still_sees_it(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that a transaction still sees would be written anew with the rest: nothing is said to be scrubbed then."""
-    monkeypatch.setattr(scrubbing, "_WAIT_SECONDS", 0.01)
+    monkeypatch.setattr(scrub, "_WAIT_SECONDS", 0.01)
     async with engine(database_url) as memory:
         await memory.learn(scope(), said("I am allergic to walnuts"))
         with psycopg.connect(database_url) as other:
@@ -187,7 +187,7 @@ async def test_a_scrub_waits_for_who_still_sees_it(database_url: str, monkeypatc
             other.execute("select count(*) from pg_catalog.pg_class")
             await memory.erase_space(scope())
             with pytest.raises(Conflict, match="still sees"):
-                await scrubbing.scrub(database_url)
+                await scrub.scrub_database(database_url)
 
 
 async def test_who_sees_nothing_of_others_waits_for_them(database_url: str) -> None:
@@ -204,11 +204,11 @@ async def test_who_sees_nothing_of_others_waits_for_them(database_url: str) -> N
                 watching.execute("select count(*) from pg_catalog.pg_class")
                 admin.execute("select pg_current_xact_id()")
                 with psycopg.connect(url) as looking:
-                    now = looking.execute(blocks("scrubbing")["now"]).fetchone()
+                    now = looking.execute(load_blocks("scrubbing")["now"]).fetchone()
                     assert now
                     asked = {"id": now[0]}
-                    assert looking.execute(blocks("scrubbing")["watched"], asked).fetchone() == (1, 0, 0)
-            done = await scrubbing.scrub(url)
+                    assert looking.execute(load_blocks("scrubbing")["watched"], asked).fetchone() == (1, 0, 0)
+            done = await scrub.scrub_database(url)
             assert (done.statistics, done.log, done.held) == (False, False, 0)
         finally:
             for name in (mine, other):
@@ -225,57 +225,57 @@ async def test_dead_rows_that_are_taken_along_are_counted(database_url: str) -> 
             other.execute("set transaction isolation level repeatable read")
             other.execute("select count(*) from pg_catalog.pg_class")
             await conn.execute("delete from seen where n < 4")
-            assert await scrubbing._rewritten(conn, Identifier("seen")) == 3
+            assert await scrub._rewrite_table(conn, Identifier("seen")) == 3
         async with asyncio.timeout(20):  # the server's own analysis of a table looks for a moment, too
-            while await scrubbing._rewritten(conn, Identifier("seen")):
+            while await scrub._rewrite_table(conn, Identifier("seen")):
                 await asyncio.sleep(0.1)
 
 
 def test_ids_of_transactions_begin_anew(database_url: str) -> None:
     """Who began before is told from who began after when the ids have more than 32 bits, too."""
     with psycopg.connect(database_url, autocommit=True) as admin:
-        now = admin.execute(blocks("scrubbing")["now"]).fetchone()
+        now = admin.execute(load_blocks("scrubbing")["now"]).fetchone()
         assert now
         for epoch in (0, 1, 5):
             later = {"id": str(int(now[0]) + epoch * 2**32)}
-            assert admin.execute(blocks("scrubbing")["watched"], later).fetchone() == (0, 0, 0)
+            assert admin.execute(load_blocks("scrubbing")["watched"], later).fetchone() == (0, 0, 0)
         with psycopg.connect(database_url) as other:
             other.execute("set transaction isolation level repeatable read")
             other.execute("select 1")
             later = {"id": str(int(now[0]) + 2**32 + 10)}
-            assert admin.execute(blocks("scrubbing")["watched"], later).fetchone() == (1, 0, 0)
+            assert admin.execute(load_blocks("scrubbing")["watched"], later).fetchone() == (1, 0, 0)
 
 
 async def test_one_scrub_at_a_time(database_url: str) -> None:
     """Another one in the same database is refused."""
     with psycopg.connect(database_url) as other:
-        other.execute("select pg_advisory_lock(%s)", (scrubbing._LOCK,))
+        other.execute("select pg_advisory_lock(%s)", (scrub._LOCK,))
         with pytest.raises(Conflict, match="another process"):
-            await scrubbing.scrub(database_url)
-        assert await scrubbing.same(database_url, f"{database_url} connect_timeout=9")
-        assert not await scrubbing.same(database_url, make_conninfo(database_url, dbname="postgres"))
+            await scrub.scrub_database(database_url)
+        assert await scrub.is_same_database(database_url, f"{database_url} connect_timeout=9")
+        assert not await scrub.is_same_database(database_url, make_conninfo(database_url, dbname="postgres"))
 
 
 @pytest.mark.timeout(60)
 async def test_what_else_holds_rows_and_log(home: Path) -> None:
     """A prepared transaction, which no session shows, is waited for and named; a replication slot keeps the log, which is said."""
-    url = await server.ensure(home, fsync=False)
+    url = await server.ensure_server(home, fsync=False)
     with psycopg.connect(url, autocommit=True) as admin:
         admin.execute("alter system set max_prepared_transactions = 2")
         admin.execute("alter system set wal_level = 'logical'")
-    await server.stop(home)
-    url = await server.ensure(home, fsync=False)
+    await server.stop_server(home)
+    url = await server.ensure_server(home, fsync=False)
     with psycopg.connect(url) as admin:
         admin.execute("create table waits ()")
         admin.execute("prepare transaction 'one'")
     with psycopg.connect(url, autocommit=True) as admin:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(scrubbing, "_WAIT_SECONDS", 0.01)
+            patch.setattr(scrub, "_WAIT_SECONDS", 0.01)
             with pytest.raises(Conflict, match="pg_prepared_xacts") as told:
-                await scrubbing.scrub(url)
+                await scrub.scrub_database(url)
             assert told.value.data == {"transactions": 0, "prepared": 1, "slots": 0}
             admin.execute("rollback prepared 'one'")
             admin.execute("select pg_create_logical_replication_slot('two', 'pgoutput')")
-            assert not (await scrubbing.scrub(url)).log
+            assert not (await scrub.scrub_database(url)).log
             admin.execute("select pg_drop_replication_slot('two')")
-        assert (await scrubbing.scrub(url)).log
+        assert (await scrub.scrub_database(url)).log

@@ -10,18 +10,18 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from muniment.memory import codec as wire
+from muniment.memory import codec
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Memory as Record
 from muniment.memory.domain.plan import Change, Relation, WritePlan
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Reader
-from muniment.memory.domain.search import Search, Sight
+from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.turn import Turn
 from muniment.memory.flows.house import House
 from muniment.memory.flows.reading import recall
-from muniment.memory.stores.postgres import quotas as caps, search
+from muniment.memory.stores.postgres import quotas, search
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, engine, reads, scope, statement
 
@@ -39,12 +39,12 @@ NOISE = [said(f"The user did {'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{
 
 
 async def told(memory: Memory, *records: Record, rev: int = 0, relations: tuple[Relation, ...] = ()) -> None:
-    vectors = await memory.house.embedder.documents([one.text for one in records])
+    vectors = await memory.house.embedder.embed_documents([one.text for one in records])
     changes = tuple(
         Change(action="ADD", after=one, vector=vector) for one, vector in zip(records, vectors, strict=True)
     )
     await memory.house.store.commit(
-        WritePlan(scope=WHO, expects=Revision(rev), node="face", at=NOON + timedelta(days=rev), changes=changes,
+        WritePlan(scope=WHO, expected_rev=Revision(rev), node="face", at=NOON + timedelta(days=rev), changes=changes,
                   relations=relations)
     )  # fmt: skip
 
@@ -58,15 +58,15 @@ def tuned(memory: Memory, **changed: float) -> Memory:
 
 async def looked(memory: Memory, asked: Query, agent: str = "supervisor") -> tuple[list[str], Sequence[int]]:
     """What is found, and how many candidates each look at the store had."""
-    counts, look = [], memory.house.store.look
+    counts, look = [], memory.house.store.read_snapshot
 
-    async def counted(reader: Reader, search: Search | None, **more: Any) -> Sight:
+    async def counted(reader: Reader, search: Search | None, **more: Any) -> SearchSnapshot:
         counts.append(search.candidates if search else 0)
         return await look(reader, search, **more)
 
-    memory.house.store.look = counted  # type: ignore[method-assign]
+    memory.house.store.read_snapshot = counted  # type: ignore[method-assign]
     answer = await memory.query(WHO, agent, asked)
-    memory.house.store.look = look  # type: ignore[method-assign]
+    memory.house.store.read_snapshot = look  # type: ignore[method-assign]
     return [hit.memory.text for hit in answer.hits], counts
 
 
@@ -250,16 +250,18 @@ async def test_what_a_thread_has_seen_is_not_read_again(database_url: str) -> No
     async with engine(database_url) as memory:
         await told(memory, *NOISE)
         await told(memory, said("The user has a boat."), rev=len(NOISE))
-        await memory.seen(WHO, Revision(len(NOISE)))
+        await memory.mark_seen(WHO, Revision(len(NOISE)))
         store = memory.house.store
         assert isinstance(store, PostgresStore)
-        sight = await store.look(Reader(scope=WHO, allowed=frozenset({"activity"})), None, thread="A", horizon=NOON)
+        sight = await store.read_snapshot(
+            Reader(scope=WHO, allowed=frozenset({"activity"})), None, thread="A", horizon=NOON
+        )
         assert sight.delta is not None
         assert [line.text for line in sight.delta.entries] == ["The user has a boat."]
         with psycopg.connect(database_url, autocommit=True) as admin:
             admin.execute("analyze muniment.journal, muniment.memories")  # as autovacuum does
-        for text in (search._at(search._SEARCH["delta"], None), caps._CAPS["written"]):
-            async with store._reading(WHO, None) as conn:
+        for text in (search._select_source(search._SEARCH["delta"], None), quotas._CAPS["written"]):
+            async with store._read_transaction(WHO, None) as conn:
                 plan = await (await conn.execute(f"explain (analyze, format json) {text}", asked)).fetchall()
             assert max(reads(plan[0]["QUERY PLAN"][0]["Plan"])) < 5
 
@@ -268,8 +270,10 @@ async def test_a_verb_in_all_of_its_forms_is_no_more_than_all(database_url: str)
     """What tells each form of what is asked has all of the query's words, and not more than all: nothing else gives way to it."""
     async with engine(database_url) as memory:
         await told(memory, said("Wake, woke, woken."), *NOISE)
-        asked = await recall.prepare(memory.house, Query(text="wake"), ("activity",))
-        (best, *_) = (await memory.house.store.look(Reader(scope=WHO, allowed=frozenset({"activity"})), asked)).found
+        asked = await recall.prepare_search(memory.house, Query(text="wake"), ("activity",))
+        (best, *_) = (
+            await memory.house.store.read_snapshot(Reader(scope=WHO, allowed=frozenset({"activity"})), asked)
+        ).hits
         assert (best.memory.text, best.keyword) == ("Wake, woke, woken.", 1.0)
 
 
@@ -282,7 +286,7 @@ async def test_of_very_many_changes_those_that_matter_most_are_told(
     async with engine(database_url) as memory:
         await told(memory, bees, *NOISE)
         here = Reader(scope=WHO, allowed=frozenset({"activity"}))
-        sight = await memory.house.store.look(here, None, thread="A", horizon=NOON)
+        sight = await memory.house.store.read_snapshot(here, None, thread="A", horizon=NOON)
         assert sight.delta is not None
         assert [line.text for line in sight.delta.entries] == [bees.text, *(one.text for one in NOISE[-2:])]
 
@@ -294,8 +298,8 @@ async def test_a_whole_memory_fits_where_no_room_is_named(database_url: str) -> 
     async with engine(database_url) as memory:
         text = f"The user wants to sail around Corsica {'and back ' * 20}at last"
         found = replace(statement(text), turns=tuple(turns))
-        await memory.keep(who, [found])
+        await memory.keep_candidates(who, [found])
         asked = {"query": "sail around Corsica and back", "return": "full"}
-        (one,) = wire.answer(await memory.query(who, "supervisor", wire.query(asked)))["results"]
+        (one,) = codec.encode_answer(await memory.query(who, "supervisor", codec.parse_query(asked)))["results"]
     assert (one["text"], one["thread_id"]) == (found.text, who.thread)
     assert one["fact"].keys() == {"kind", "predicate", "object", "subject"}

@@ -23,8 +23,8 @@ async def tied(memory: Memory, *strengths: float, category: str = "activity", hu
     by_text = {one.text: one.id for one in await memory.list(scope())}
     ids = [by_text[one.text] for one in candidates]
     edges = [Relation(a=ids[0], b=id_, strength=strength) for id_, strength in zip(ids[1:], strengths, strict=True)]
-    rev = (await memory.house.store.look(Reader(scope=scope(), allowed=frozenset({"activity"})), None)).rev
-    plan = WritePlan(scope=scope(), expects=rev, node="worker", at=NOON, relations=tuple(edges))
+    rev = (await memory.house.store.read_snapshot(Reader(scope=scope(), allowed=frozenset({"activity"})), None)).rev
+    plan = WritePlan(scope=scope(), expected_rev=rev, node="worker", at=NOON, relations=tuple(edges))
     await memory.house.store.commit(plan)
     return list(ids)
 
@@ -41,7 +41,7 @@ async def test_the_two_strongest_come_at_the_end(database_url: str) -> None:
         assert texts(answer) == [HUB, BESIDE[1], BESIDE[2]]
         assert [hit.related_to for hit in answer.hits] == [None, hub, hub]
         assert all("relation" in hit.channels for hit in answer.hits[1:])
-        assert {one.reason for one in answer.left_out} == {"below threshold"}
+        assert {one.reason for one in answer.omissions} == {"below threshold"}
         brief = await memory.brief(scope(), "supervisor", ASKED)
         assert [bullet.removeprefix("[activity] ") for bullet in brief.bullets] == [HUB, BESIDE[1], BESIDE[2]]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import psycopg
 
-from muniment.faces.cli.conversation import Talk
-from muniment.memory.config.settings import load
+from muniment.faces.cli.conversation import ChatSession
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.query import Query
 from muniment.memory.stores.postgres.embedded import server
 from tests.engine import engine, scope
@@ -34,14 +34,14 @@ async def test_ended_while_idle(database_url: str) -> None:
 
 async def test_a_chat_goes_on(home: Path) -> None:
     """The embedded server was stopped between two turns: the second one has it started again, and is remembered."""
-    settings = load({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256"})
-    await server.ensure(home, fsync=False)
-    talk = Talk(settings, scope("ana"))
+    settings = load_settings({"MUNIMENT_HOME": str(home), "MUNIMENT_EMBEDDER": "hash-256"})
+    await server.ensure_server(home, fsync=False)
+    talk = ChatSession(settings, scope("ana"))
     try:
         await talk.start()
-        await talk.say("I live in Porto.")
-        assert await server.stop(home)
-        turn = await talk.say("I am allergic to walnuts.")
+        await talk.send_message("I live in Porto.")
+        assert await server.stop_server(home)
+        turn = await talk.send_message("I am allergic to walnuts.")
     finally:
         await talk.close()
     assert turn["warnings"] == []

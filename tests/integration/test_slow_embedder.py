@@ -11,7 +11,7 @@ import pytest
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import MemoryId, Vector
 from muniment.memory.domain.memory import Fact, Memory as Record
-from muniment.memory.domain.search import Probe
+from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.models.hash_embedder import HashEmbedder, hash_vector
 from muniment.testing.fakes import FixedClock
@@ -28,13 +28,13 @@ class Slow(HashEmbedder):
     other: MemoryId | None = None
     written = 0
 
-    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         await self._wait()
-        return await super().documents(texts)
+        return await super().embed_documents(texts)
 
-    async def query(self, text: str) -> Vector:
+    async def embed_query(self, text: str) -> Vector:
         await self._wait()
-        return await super().query(text)
+        return await super().embed_query(text)
 
     async def _wait(self) -> None:
         if self.other is not None:
@@ -63,8 +63,8 @@ async def whole(slow: Slow) -> list[str]:
     assert slow.written
     found = [one for one in await slow.memory.list(WHO) if one.id != slow.other]
     for one in found:
-        probe = Probe(vector=hash_vector(one.text), kind=one.kind)
-        _, [near] = await slow.memory.house.store.near(WHO, [probe], 3)
+        probe = NeighbourProbe(vector=hash_vector(one.text), kind=one.kind)
+        _, [near] = await slow.memory.house.store.find_neighbours(WHO, [probe], 3)
         assert {item.memory.id: item.sim for item in near}[one.id] == pytest.approx(1.0, abs=1e-3)
     return [one.text for one in found]
 
@@ -75,7 +75,7 @@ async def test_a_name_that_is_put_right(slow: Slow) -> None:
         text = ("The user's colleague Joost draws the planting plans", "The user's colleague is Joris, not Joost")[n]
         fact = Fact(kind="relationship", predicate="colleague", object=name, persons=(name,))
         turn = said(text)
-        await slow.memory.keep(
+        await slow.memory.keep_candidates(
             WHO, [Candidate(text=text, category="relationships", fact=fact, turns=(turn.id,))], [turn]
         )
         if n == 0:

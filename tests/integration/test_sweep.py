@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 
 from muniment.memory.client import Memory
-from muniment.memory.domain.consolidation import Visit
+from muniment.memory.domain.consolidation import SpaceResult
 from muniment.testing.fakes import FixedClock
 from muniment.testing.openai_server import ScriptedOpenAI, structured
 from tests.engine import NOON, engine, note, said, scope, settings
@@ -17,11 +17,11 @@ FIGS = ("The user grows figs in a big pot", "In a pot the user has lots of figs,
 THREE = [scope(owner, thread="") for owner in ("ana", "ben", "cat")]
 
 
-async def sweep(memory: Memory, **more: Any) -> list[Visit]:
+async def sweep(memory: Memory, **more: Any) -> list[SpaceResult]:
     return [one async for one in memory.consolidate_each(await memory.spaces(), **more)]
 
 
-def came_to(visits: list[Visit]) -> list[tuple[str, Any]]:
+def came_to(visits: list[SpaceResult]) -> list[tuple[str, Any]]:
     return sorted((one.scope.owner, one.run.same if one.run else one.skipped) for one in visits)
 
 
@@ -35,7 +35,7 @@ async def test_a_space_that_has_not_changed_since_is_not_touched(database_url: s
             await memory.ingest(who, [note(one) for one in TWINS])
         await memory.ingest(THREE[2], [note("The user keeps bees"), note("The user keeps bees.")])
         assert came_to(await sweep(memory)) == [("ana", 1), ("ben", 1), ("cat", 1)]
-        await memory.house.store.touch(THREE[0], {(await active(memory, THREE[0]))[0].id: 1}, clock.now())
+        await memory.house.store.record_access(THREE[0], {(await active(memory, THREE[0]))[0].id: 1}, clock.now())
         assert came_to(await sweep(memory)) == [("ana", "unchanged"), ("ben", "unchanged"), ("cat", 0)]
         clock.advance(86_400)
         assert came_to(await sweep(memory)) == [("ana", "unchanged"), ("ben", "unchanged"), ("cat", 1)]

@@ -8,9 +8,9 @@ import psycopg
 import pytest
 
 from muniment.memory.errors import ModelUnavailable, WrongEmbedder
-from muniment.memory.flows.background import reembed as flow
+from muniment.memory.flows.background import reembed
 from muniment.memory.models.hash_embedder import HashEmbedder
-from muniment.memory.stores.postgres import embedder_switch as stores
+from muniment.memory.stores.postgres import embedder_switch
 from tests.conftest import Clones
 from tests.engine import engine, note, said, scope
 from tests.switching import NEXT, QUERIES, Watched, answers, counts, fill, ought, unopened, untidy, without
@@ -28,8 +28,8 @@ async def test_every_query_is_right_at_every_step(
     database_url: str, other_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whatever is swept, moved or written in between: the answers are those of one embedder, now and as of before."""
-    monkeypatch.setattr(flow, "_TOGETHER", 16)
-    monkeypatch.setattr(stores, "_AT_ONCE", 2)
+    monkeypatch.setattr(reembed, "_TOGETHER", 16)
+    monkeypatch.setattr(embedder_switch, "_AT_ONCE", 2)
     async with engine(database_url) as old:
         mine = await fill(old, "ana", 60, 1)
         before = await answers(old, mine, 1, 61)
@@ -45,18 +45,18 @@ async def test_every_query_is_right_at_every_step(
                 await old.ingest(scope("bob"), [note(f"sailing to island {steps}")])
 
         async with unopened(database_url, Watched(40, step)) as new:
-            async with new.switch() as switch:
-                await switch.sweep()
+            async with new.switch_embedder() as switch:
+                await switch.embed_missing()
                 assert without(database_url, "hash-40") <= 1  # what bob said at the very last
                 with pytest.raises(WrongEmbedder):
                     await answers(new, mine)
                 assert await answers(old, mine, 1, 61) == before
                 sweeping = False
-                await switch.cut_over()
+                await switch.activate_embedder()
                 assert await answers(new, mine, 1, 61) == expected
                 with pytest.raises(WrongEmbedder, match="switch hash-256"):
                     await answers(old, mine)
-                tidying = asyncio.create_task(switch.tidy())
+                tidying = asyncio.create_task(switch.move_vectors())
                 seen = 0
                 while not tidying.done():
                     assert await answers(new, mine, 61) == [one for one in expected if one[1] != 1]
@@ -74,17 +74,17 @@ async def test_back_again_with_and_without_tidying(database_url: str) -> None:
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 30, 6)
         before = await answers(old, mine, 1)
-        async with new.switch() as there:
-            await there.sweep()
-            await there.cut_over()
+        async with new.switch_embedder() as there:
+            await there.embed_missing()
+            await there.activate_embedder()
         after = await answers(new, mine, 1)
         await new.pin(mine, (await new.list(mine, limit=1))[0].id)  # archives a row that is not tidied
         async with unopened(database_url, HashEmbedder(50)) as third:
-            async with third.switch() as on:
-                await on.sweep()
+            async with third.switch_embedder() as on:
+                await on.embed_missing()
             assert await answers(new, mine, 1) == after
-            async with third.switch() as on:
-                await on.cut_over()
+            async with third.switch_embedder() as on:
+                await on.activate_embedder()
             assert await answers(third, mine, 1) != after
             assert without(database_url, "hash-50") == 0
         assert await old.reembed() > 30
@@ -97,8 +97,8 @@ async def test_a_switch_is_given_up_by_a_switch_to_what_is_in_use(database_url: 
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 10, 8)
         before = await answers(old, mine)
-        async with new.switch() as switch:
-            assert await switch.sweep() > 10
+        async with new.switch_embedder() as switch:
+            assert await switch.embed_missing() > 10
         tally = await old.embedders()
         assert (tally.used, tally.next, tally.done) == ("hash-256", "hash-40", tally.rows)
         assert await old.reembed() == 0
@@ -111,7 +111,7 @@ async def test_a_switch_is_given_up_by_a_switch_to_what_is_in_use(database_url: 
 
 async def test_a_failing_embedder_keeps_what_is_done(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The third batch fails: the old embedder stays in use, and the next attempt makes the rest only."""
-    monkeypatch.setattr(flow, "_TOGETHER", 8)
+    monkeypatch.setattr(reembed, "_TOGETHER", 8)
     failing, asked = True, 0
 
     async def hook() -> None:
@@ -139,11 +139,11 @@ async def test_a_text_that_changes_loses_its_next_vector(database_url: str, othe
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 5, 11)
         rev = (await old.status(mine))["rev"]
-        async with new.switch() as switch:
-            await switch.sweep()
+        async with new.switch_embedder() as switch:
+            await switch.embed_missing()
             await old.learn(mine, said("I live in Lisbon."))
             assert without(database_url, "hash-40") == 1
-            await switch.cut_over()
+            await switch.activate_embedder()
         assert without(database_url, "hash-40") == 0
         expected = await ought(other_url, await new.export(mine), mine, rev)
         assert await answers(new, mine, rev) == expected
@@ -156,20 +156,20 @@ async def test_a_comparison_tells_what_only_one_finds(database_url: str) -> None
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 60, 12)
         await fill(old, "bob", 60, 13)
-        async with new.switch() as switch:
-            await switch.sweep()
-            found = await switch.compare(HashEmbedder())
+        async with new.switch_embedder() as switch:
+            await switch.embed_missing()
+            found = await switch.compare_answers(HashEmbedder())
             assert len(found) == 100
             assert {one.scope.owner for one in found} == {"ana", "bob"}
-            assert switch.summary(found)["mean"] < 0.9
+            assert switch.summarize_contrasts(found)["mean"] < 0.9
             for one in found:
                 assert len(one.only_used) == len(one.only_next) == round(10 * (1 - one.overlap))
                 assert one.question not in {held.text for held in one.only_used + one.only_next}
                 assert not {held.id for held in one.only_used} & {held.id for held in one.only_next}
-            asked = await switch.compare(HashEmbedder(), [(mine, "harbour coffee"), (mine, "zzz")])
+            asked = await switch.compare_answers(HashEmbedder(), [(mine, "harbour coffee"), (mine, "zzz")])
             assert [(one.number, one.question) for one in asked] == [(1, "harbour coffee"), (2, "zzz")]
-            agreed = await switch.compare(NEXT, [(mine, text) for text in QUERIES])
-            assert switch.summary(agreed) == {"questions": 5, "mean": 1.0, "worst": 1.0}
+            agreed = await switch.compare_answers(NEXT, [(mine, text) for text in QUERIES])
+            assert switch.summarize_contrasts(agreed) == {"questions": 5, "mean": 1.0, "worst": 1.0}
         assert (await old.embedders()).used == "hash-256"
 
 
@@ -204,7 +204,7 @@ async def test_an_empty_database_is_switched_at_once(database_url: str) -> None:
         assert (await new.embedders()).used is None
         assert await new.reembed() == 0
         assert (await new.embedders()).used == "hash-40"
-        await new.keep(scope(), [note("the harbour at dawn")])
+        await new.keep_candidates(scope(), [note("the harbour at dawn")])
         assert without(database_url, "hash-40") == 0
 
 

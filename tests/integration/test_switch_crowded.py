@@ -13,7 +13,7 @@ import pytest
 from muniment.memory.client import Memory
 from muniment.memory.domain.ids import Revision
 from muniment.memory.errors import Conflict, WrongEmbedder
-from muniment.memory.flows.background import reembed as flow
+from muniment.memory.flows.background import reembed
 from muniment.memory.models.hash_embedder import HashEmbedder
 from tests.conftest import Clones
 from tests.engine import engine, note, scope
@@ -38,7 +38,7 @@ async def test_nothing_written_during_a_cut_over_slips_through(database_url: str
         async def write() -> None:
             nonlocal acknowledged
             for n in range(190):  # more are not kept in a day
-                kept = await old.keep(mine, [note(f"ana walked {n} miles by the {WORDS[n % len(WORDS)]}")])
+                kept = await old.keep_candidates(mine, [note(f"ana walked {n} miles by the {WORDS[n % len(WORDS)]}")])
                 acknowledged += sum(change.action == "ADD" for change in kept.changes)
                 await asyncio.sleep(0.03)
 
@@ -58,9 +58,9 @@ async def test_nothing_written_during_a_cut_over_slips_through(database_url: str
         work = [write(), pin(), bring("one", 1), bring("two", 1), bring("bulk", 5)]
         writers = [asyncio.create_task(one) for one in work]
         await asyncio.sleep(0.2)
-        async with new.switch() as switch:
-            await switch.sweep()
-            await switch.cut_over()
+        async with new.switch_embedder() as switch:
+            await switch.embed_missing()
+            await switch.activate_embedder()
             ends = await asyncio.wait_for(asyncio.gather(*writers, return_exceptions=True), 20)
             assert [type(one) for one in ends] == [WrongEmbedder] * 5
             assert without(database_url, "hash-40") == 0
@@ -116,12 +116,12 @@ async def test_one_switch_at_a_time(database_url: str) -> None:
     """The second is told so at once, whichever embedder it is for; when the first is over, it can begin."""
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         await fill(old, "ana", 3, 5)
-        async with unopened(database_url, HashEmbedder(50)) as rival, new.switch() as switch:
+        async with unopened(database_url, HashEmbedder(50)) as rival, new.switch_embedder() as switch:
             for late in (rival, old, new):
                 with pytest.raises(Conflict, match="another process"):
                     await late.reembed()
-            await switch.sweep()
-            await switch.cut_over()
+            await switch.embed_missing()
+            await switch.activate_embedder()
         assert await new.reembed() == 0
 
 
@@ -129,20 +129,20 @@ async def test_a_switch_that_was_overtaken_writes_nothing(database_url: str) -> 
     """Who lost its place to another switch without noticing is refused at its next batch and at the cut-over."""
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 3, 5)
-        async with new.switch() as switch:
+        async with new.switch_embedder() as switch:
             run = switch._run
             assert run is not None
-            await switch.sweep()
+            await switch.embed_missing()
         async with unopened(database_url, HashEmbedder(50)) as rival:
-            async with rival.switch() as second:
-                await second.sweep()
-                _, found = await new.house.store.strangers(mine, Revision(0), None, flow._FIRST, 1)
+            async with rival.switch_embedder() as second:
+                await second.embed_missing()
+                _, found = await new.house.store.list_unembedded(mine, Revision(0), None, reembed._FIRST, 1)
                 with pytest.raises(Conflict, match="has begun"):
-                    await new.house.store.revector(mine, run, found, await NEXT.documents([found[0].text]))
+                    await new.house.store.write_vectors(mine, run, found, await NEXT.embed_documents([found[0].text]))
                 with pytest.raises(Conflict):
-                    await new.house.store.cut_over(run, nothing)
-                await second.cut_over()
-                await second.tidy()
+                    await new.house.store.activate_embedder(run, nothing)
+                await second.activate_embedder()
+                await second.move_vectors()
             assert (await rival.embedders()).used == "hash-50"
         assert untidy(database_url) == without(database_url, "hash-50") == 0
 
@@ -175,9 +175,9 @@ async def nothing() -> None:
 
 async def test_writers_do_not_wait_for_a_slow_embedder(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody always writes and the embedder is slow: there is no cut-over, the writers hardly waited, nothing is lost."""
-    monkeypatch.setattr(flow, "_PAUSE_SECONDS", 0.05)
-    monkeypatch.setattr(flow, "_ATTEMPTS", 3)
-    monkeypatch.setattr(flow, "_BREATH_SECONDS", 0.0)
+    monkeypatch.setattr(reembed, "_PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(reembed, "_ATTEMPTS", 3)
+    monkeypatch.setattr(reembed, "_BREATH_SECONDS", 0.0)
     slow, longest, writing = True, 0.0, True
 
     async def hook() -> None:

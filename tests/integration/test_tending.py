@@ -16,7 +16,7 @@ from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.query import Query
 from muniment.memory.errors import Conflict, NotFound
-from muniment.memory.flows.background import maintenance as tend
+from muniment.memory.flows.background import maintenance
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, said, scope, settings
 
@@ -46,7 +46,7 @@ async def kept(memory: Memory, *texts: str, **more: Any) -> list[MemoryId]:
     """These notes as memories, in order."""
     found = []
     for text in texts:
-        receipt = await memory.keep(WHO, [note(text, **more)])
+        receipt = await memory.keep_candidates(WHO, [note(text, **more)])
         found.append(receipt.changes[0].after.id)
     return found
 
@@ -60,13 +60,13 @@ async def test_forgotten_restored_and_purged_later(memory: Memory, clock: FixedC
     dull, dear, needed = await kept(memory, "The kiosk sells blue umbrellas", "The harbour café closes on Mondays",
                                     "The tram to the kiosk is line 7")  # fmt: skip
     await memory.pin(WHO, dear)
-    await memory.seen(WHO, (await memory.brief(WHO, "supervisor", "Hello")).rev)
+    await memory.mark_seen(WHO, (await memory.brief(WHO, "supervisor", "Hello")).rev)
     clock.advance(59 * DAY)
-    assert (await memory.tend(WHO)).forgotten == 0
+    assert (await memory.maintain(WHO)).forgotten == 0
     asked = Query(text="tram line to the kiosk", top_k=1)
     assert [hit.memory.id for hit in (await memory.query(WHO, "supervisor", asked)).hits] == [needed]
     clock.advance(DAY)
-    assert (await memory.tend(WHO)).forgotten == 1
+    assert (await memory.maintain(WHO)).forgotten == 1
     assert [await state(memory, one) for one in (dull, dear, needed)] == ["soft_deleted", "active", "active"]
     gone = await memory.get(WHO, dull)
     assert gone.purge_at == clock.now() + 30 * DAYS
@@ -77,18 +77,18 @@ async def test_forgotten_restored_and_purged_later(memory: Memory, clock: FixedC
     brief = await memory.brief(WHO, "supervisor", "Where are blue umbrellas sold at a kiosk?")
     assert "soft_deleted: [Activity] The kiosk sells blue umbrellas" in brief.header
     assert not any("umbrellas" in bullet for bullet in brief.bullets)
-    await memory.seen(WHO, brief.rev)
+    await memory.mark_seen(WHO, brief.rev)
     assert (await memory.brief(WHO, "supervisor", "Hello")).header == ""
 
     await memory.restore(WHO, dull)
-    assert (await memory.tend(WHO)).forgotten == 0
+    assert (await memory.maintain(WHO)).forgotten == 0
     assert await state(memory, dull) == "active"
     clock.advance(60 * DAY)
-    assert (await memory.tend(WHO)).forgotten == 2
+    assert (await memory.maintain(WHO)).forgotten == 2
     clock.advance(30 * DAY - 1)
-    assert (await memory.tend(WHO)).purged == 0
+    assert (await memory.maintain(WHO)).purged == 0
     clock.advance(1)
-    assert (await memory.tend(WHO)).purged == 2
+    assert (await memory.maintain(WHO)).purged == 2
     tables = ("memories", "memory_versions")
     left = [ask(database_url, f"select distinct memory_id from muniment.{table}") for table in tables]
     assert left == [[(dear,)], [(dear,)]]
@@ -97,12 +97,12 @@ async def test_forgotten_restored_and_purged_later(memory: Memory, clock: FixedC
 
 async def test_in_batches(memory: Memory, clock: FixedClock, database_url: str, monkeypatch: Any) -> None:
     """More than fits one plan goes in several, each memory once."""
-    monkeypatch.setattr(tend, "_BATCH", 3)
+    monkeypatch.setattr(maintenance, "_BATCH", 3)
     await kept(
         memory, *(f"The {one} drawer" for one in ("red", "green", "blue", "grey", "white", "brown", "small", "long"))
     )
     clock.advance(90 * DAY)
-    assert (await memory.tend(WHO)).forgotten == 8
+    assert (await memory.maintain(WHO)).forgotten == 8
     assert ask(
         database_url, "select count(*), count(distinct memory_id) from muniment.journal where action = 'TTL'"
     ) == [(8, 8)]
@@ -113,10 +113,10 @@ async def test_what_only_the_database_calls_due_is_left(memory: Memory, clock: F
     (dull,) = await kept(memory, "The kiosk sells blue umbrellas")
     clock.advance(90 * DAY)
     with monkeypatch.context() as patch:
-        patch.setattr("muniment.memory.rules.policy.retention.forgettable", lambda *_: False)
-        assert (await asyncio.wait_for(memory.tend(WHO), 10)).forgotten == 0
+        patch.setattr("muniment.memory.rules.policy.retention.is_forgettable", lambda *_: False)
+        assert (await asyncio.wait_for(memory.maintain(WHO), 10)).forgotten == 0
     assert await state(memory, dull) == "active"
-    assert (await memory.tend(WHO)).forgotten == 1
+    assert (await memory.maintain(WHO)).forgotten == 1
 
 
 async def test_what_is_touched_meanwhile_stays(memory: Memory, clock: FixedClock) -> None:
@@ -124,25 +124,25 @@ async def test_what_is_touched_meanwhile_stays(memory: Memory, clock: FixedClock
     one, other = await kept(memory, "The attic has a red trunk", "The cellar has a green door")
     clock.advance(60 * DAY)
     house, store = memory.house, memory.house.store
-    due = await store.due(WHO, clock.now(), house.terms, 10)
+    due = await store.find_due(WHO, clock.now(), house.retention, 10)
     assert due
     assert {found.id for found in due.forget} == {one, other}
-    await store.touch(WHO, {one: 1}, clock.now())
+    await store.record_access(WHO, {one: 1}, clock.now())
     with pytest.raises(Conflict):
-        await tend._forget(house, WHO, due, clock.now())
+        await maintenance._forget_due(house, WHO, due, clock.now())
     assert await state(memory, other) == "active"
-    due = await store.due(WHO, clock.now(), house.terms, 10)
+    due = await store.find_due(WHO, clock.now(), house.retention, 10)
     assert due
     await memory.pin(WHO, other)
     with pytest.raises(Conflict):
-        await tend._forget(house, WHO, due, clock.now())
-    assert (await memory.tend(WHO)).forgotten == 0
+        await maintenance._forget_due(house, WHO, due, clock.now())
+    assert (await memory.maintain(WHO)).forgotten == 0
 
 
 async def test_no_such_space(memory: Memory) -> None:
     """A space that is gone is none to tend: its job is dropped."""
     with pytest.raises(NotFound):
-        await memory.perform(Job(name="tend", scope=scope("nobody")))
+        await memory.perform_job(Job(name="tend", scope=scope("nobody")))
 
 
 def standing(url: str) -> tuple[int, int, datetime | None]:
@@ -154,34 +154,34 @@ async def test_what_tending_changes_is_tended(memory: Memory, clock: FixedClock,
     """Its own changes make nothing due; the first of anybody else's does, also one that came while it was at work."""
     (first,) = await kept(memory, "The gate creaks in the wind")
     clock.advance(60 * DAY)
-    await memory.tend(WHO)
+    await memory.maintain(WHO)
     rev, tended, again = standing(database_url)
     assert rev == tended == 2
     assert again == clock.now() + 30 * DAYS  # the purge
 
     house, store = memory.house, memory.house.store
-    due = await store.due(WHO, clock.now(), house.terms, 10)
+    due = await store.find_due(WHO, clock.now(), house.retention, 10)
     assert due
     await memory.restore(WHO, first)
     await kept(memory, "The bell rings at noon")
     clock.advance(60 * DAY)
-    assert (await memory.tend(WHO)).forgotten == 2
+    assert (await memory.maintain(WHO)).forgotten == 2
     rev, *_ = standing(database_url)
-    await store.tended(WHO, due.rev, clock.now(), None, house.terms)
+    await store.record_maintenance(WHO, due.rev, clock.now(), None, house.retention)
     assert standing(database_url)[1] == due.rev < rev
-    await store.tended(WHO, None, clock.now(), None, house.terms)
+    await store.record_maintenance(WHO, None, clock.now(), None, house.retention)
     assert standing(database_url)[1] == due.rev
 
 
 async def test_what_is_consolidated_is_tended(memory: Memory, database_url: str) -> None:
     """Two that say the same are one in the morning, and the space is not due because of that."""
     await memory.ingest(WHO, [note("The green door is locked at night"), note("The green door is locked at night.")])
-    done = await memory.tend(WHO)
+    done = await memory.maintain(WHO)
     assert done.run
     assert (done.run.status, done.run.same) == ("done", 1)
     rev, tended, _ = standing(database_url)
     assert rev == tended > 2
-    assert (await memory.tend(WHO)).run is None
+    assert (await memory.maintain(WHO)).run is None
 
 
 async def test_a_run_that_may_be_dead_is_waited_for(memory: Memory, database_url: str) -> None:
@@ -189,10 +189,10 @@ async def test_a_run_that_may_be_dead_is_waited_for(memory: Memory, database_url
     await memory.ingest(WHO, [note("The green door is locked at night"), note("The green door is locked at night.")])
     assert await memory.begin_run(WHO)
     with pytest.raises(Conflict):
-        await memory.tend(WHO)
+        await memory.maintain(WHO)
     with psycopg.connect(database_url) as admin:
         admin.execute("update muniment.consolidation_runs set leased_until = now() - interval '1 second'")
-    done = await memory.tend(WHO)
+    done = await memory.maintain(WHO)
     assert done.run
     assert done.run.same == 1
 
@@ -202,12 +202,12 @@ async def test_old_records_go(memory: Memory, clock: FixedClock, database_url: s
     counted = "select (select count(*) from muniment.pair_fingerprints), array_agg(same order by started_at) from muniment.consolidation_runs"
     for text in ("locked at night", "locked at night.", "painted in May", "opened by Mara"):
         await memory.ingest(WHO, [note(f"The green door is {text}")])
-        await memory.tend(WHO)
+        await memory.maintain(WHO)
         clock.advance(DAY)
     assert ask(database_url, counted)[0][1] == [0, 1, 0, 0]
     assert ask(database_url, counted)[0][0] > 0
     clock.advance(100 * DAY)
-    await memory.tend(WHO)
+    await memory.maintain(WHO)
     assert ask(database_url, counted) == [(0, [1, 0])]
 
 
@@ -219,7 +219,7 @@ async def test_a_day_that_was_too_short(memory: Memory, clock: FixedClock, datab
     await memory.ingest(WHO, [note(one + end) for one in texts for end in ("", ".")])
     nights = 0
     while True:
-        done = await memory.tend(WHO)
+        done = await memory.maintain(WHO)
         nights += 1
         rev, tended, _ = standing(database_url)
         if rev == tended:
@@ -239,19 +239,19 @@ async def test_the_ledger_is_kept_for_days(memory: Memory, clock: FixedClock, da
     learnt = await memory.learn(WHO, turn)
     await memory.flush(WHO)
     before = await memory.get(WHO, learnt.changes[0].after.id)
-    await memory.tend(WHO)
+    await memory.maintain(WHO)
     assert standing(database_url)[2] == NOON + 14 * DAYS
     clock.advance(14 * DAY)
-    assert (await memory.tend(WHO)).turns == 0
+    assert (await memory.maintain(WHO)).turns == 0
     clock.advance(1)
-    assert (await memory.tend(WHO)).turns == 1
+    assert (await memory.maintain(WHO)).turns == 1
     assert ask(database_url, "select count(*) from muniment.turns") == [(0,)]
     assert await memory.get(WHO, before.id) == before
     assert before.session_id == "A"
     assert before.turns == (turn.id,)
     assert ask(database_url, "select count(*) > 0 from muniment.events") == [(True,)]
     clock.advance(76 * DAY)
-    await memory.tend(WHO)
+    await memory.maintain(WHO)
     assert ask(
         database_url, "select (select count(*) from muniment.events), (select count(*) from muniment.extractions)"
     ) == [(0, 0)]
@@ -264,30 +264,30 @@ async def test_a_look_stays_as_long_as_its_turn(memory: Memory, database_url: st
     turn, store = said("I want to learn sailing."), memory.house.store
     await memory.learn(WHO, turn)
     looks = "select count(*) from muniment.extractions"
-    assert await store.clean(WHO, NOON, NOON + DAYS, NOON) == 0
+    assert await store.delete_expired(WHO, NOON, NOON + DAYS, NOON) == 0
     assert ask(database_url, looks) == [(1,)]
-    assert await store.clean(WHO, NOON + DAYS, NOON + DAYS, NOON) == 1
+    assert await store.delete_expired(WHO, NOON + DAYS, NOON + DAYS, NOON) == 1
     assert ask(database_url, looks) == [(0,)]
 
 
 async def test_a_turn_that_a_job_wants_stays(database_url: str, clock: FixedClock) -> None:
     """However old it is, whether its job waits or runs; the space is looked at again the next day."""
     tuned = settings(database_url, MUNIMENT_MODEL="none", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
-    async with engine(database_url, clock=clock, tuned=tuned, model=bootstrap.chat_model(tuned)) as memory:
+    async with engine(database_url, clock=clock, tuned=tuned, model=bootstrap.make_chat_model(tuned)) as memory:
         wanted, held, other = (said(text, key=text) for text in ("I like tea.", "I like figs.", "Hello!"))
         await memory.record(WHO, [held])
         store = memory.house.store
-        number = await store.enroll()
-        ticket = await store.take(number, ["extract"])
+        number = await store.register_worker()
+        ticket = await store.take_job(number, ["extract"])
         assert ticket
         await memory.record(WHO, [wanted, other])
         clock.advance(20 * DAY)
-        assert (await memory.tend(WHO)).turns == 1
+        assert (await memory.maintain(WHO)).turns == 1
         left = {TurnId(one) for (one,) in ask(database_url, "select turn_id from muniment.turns")}
         assert left == {wanted.id, held.id}
         assert standing(database_url)[2] == clock.now() + DAYS
-        await store.done(ticket)
-        assert (await memory.tend(WHO)).turns == 1
+        await store.finish_job(ticket)
+        assert (await memory.maintain(WHO)).turns == 1
 
 
 async def test_what_is_said_later_is_cleaned_too(memory: Memory, clock: FixedClock, database_url: str) -> None:
@@ -296,7 +296,7 @@ async def test_what_is_said_later_is_cleaned_too(memory: Memory, clock: FixedClo
     await memory.pin(WHO, one)
     clock.advance(91 * DAY)
     await memory.flush(WHO)
-    await memory.tend(WHO)
+    await memory.maintain(WHO)
     assert standing(database_url)[2] is None
     await memory.record(WHO, [said("Hello!", at=clock.now())])
     assert standing(database_url)[2] == clock.now() + 14 * DAYS
@@ -313,14 +313,14 @@ async def test_a_turn_is_not_missed_that_is_being_recorded(
     """Who notes when the space is due waits for the turn that is on its way in."""
     (one,) = await kept(memory, "The lamp is brass")
     await memory.pin(WHO, one)
-    store, own = memory.house.store, memory.house.terms
+    store, own = memory.house.store, memory.house.retention
     ask(database_url, "update muniment.spaces set tend_at = %s", NOON)
     async with await psycopg.AsyncConnection.connect(database_url) as writer:
         await writer.execute(
             """insert into muniment.turns (space_id, turn_id, session_id, role, text, at, source, tags, recalled)
                values (%s, gen_random_uuid(), 'A', 'user', 'Hello!', %s, 'user', '{}', '{}')""", (WHO.space, NOON)
         )  # fmt: skip
-        noting = asyncio.create_task(store.tended(WHO, Revision(2), NOON, None, own))
+        noting = asyncio.create_task(store.record_maintenance(WHO, Revision(2), NOON, None, own))
         done, _ = await asyncio.wait([noting], timeout=0.2)
         assert not done
         await writer.commit()
@@ -338,10 +338,10 @@ async def test_the_status_says_when(memory: Memory, clock: FixedClock) -> None:
     assert await told() == [None, None]
     (one,) = await kept(memory, "The lamp is brass")
     assert await told() == [None, NOON.isoformat()]
-    await memory.tend(WHO)
+    await memory.maintain(WHO)
     assert await told() == [NOON.isoformat(), (NOON + 60 * DAYS).isoformat()]
     await memory.pin(WHO, one)
     assert await told() == [NOON.isoformat(), (NOON + DAYS).isoformat()]
     clock.advance(91 * DAY)
-    await memory.tend(WHO)
+    await memory.maintain(WHO)
     assert await told() == [clock.now().isoformat(), None]

@@ -19,7 +19,7 @@ from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown
-from muniment.memory.flows.access_log import Touches
+from muniment.memory.flows.access_log import AccessLog
 from muniment.memory.ports.store import Store
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, scope
@@ -129,7 +129,7 @@ class Desk:
         self.down = down
         self.tried: list[str] = []
 
-    async def touch(self, scope: Scope, seen: Mapping[MemoryId, int], at: datetime) -> frozenset[MemoryId]:
+    async def record_access(self, scope: Scope, counts: Mapping[MemoryId, int], at: datetime) -> frozenset[MemoryId]:
         self.tried.append(scope.owner)
         if self.down:
             raise StoreDown("the database cannot be reached")
@@ -141,10 +141,10 @@ async def test_a_space_is_written_when_it_has_much_and_all_when_all_have(*, down
     """A write for each space whenever a few thousand are counted in all would be nearly one for each query; and what cannot be
     written is tried again no sooner."""
     desk = Desk(down=down)
-    touches = Touches(cast("Store", desk), FixedClock(NOON))
+    touches = AccessLog(cast("Store", desk), FixedClock(NOON))
 
     async def note(owner: str, some: range) -> None:
-        touches.note(scope(owner), [MemoryId(UUID(int=n)) for n in some])
+        touches.record_access(scope(owner), [MemoryId(UUID(int=n)) for n in some])
         await asyncio.sleep(0)
         await asyncio.sleep(0)
 
@@ -167,18 +167,18 @@ async def test_a_space_is_written_when_it_has_much_and_all_when_all_have(*, down
 async def test_a_flush_looks_at_its_own_space() -> None:
     """However many other spaces were written lately; and what was written long ago is let go of."""
     clock = FixedClock(NOON)
-    touches = Touches(cast("Store", Desk()), clock)
+    touches = AccessLog(cast("Store", Desk()), clock)
     ids: WeakSet[UUID] = WeakSet()
     start = process_time()
     for n in range(8_000):
         ids.add(retrieved := UUID(int=n))
-        touches.note(scope(f"user {n}"), [MemoryId(retrieved)])
+        touches.record_access(scope(f"user {n}"), [MemoryId(retrieved)])
         await touches.flush(scope(f"user {n}"))
     assert process_time() - start < 1.5
     del retrieved
     assert len(ids) == 8_000
     clock.advance(600)
-    touches.note(scope(), [MemoryId(UUID(int=8_000))])
+    touches.record_access(scope(), [MemoryId(UUID(int=8_000))])
     await touches.flush(scope())
     gc.collect()
     assert len(ids) == 0
@@ -192,12 +192,12 @@ async def test_what_gave_way_before_it_was_counted_counts_for_its_heir(
     twins = [note(text) for text in ("The teahouse opens at nine", "The teahouse opens at nine.")]
     await memory.ingest(WHO, twins)
     both = [one.id for one in await memory.list(WHO)]
-    await memory.house.store.touch(WHO, dict(zip(both, (3, 5), strict=True)), NOON)
-    memory.house.touches.note(OWNER, [*both, both[0]])
+    await memory.house.store.record_access(WHO, dict(zip(both, (3, 5), strict=True)), NOON)
+    memory.house.access_log.record_access(OWNER, [*both, both[0]])
     first = await memory.consolidate(WHO)
     await memory.ingest(WHO, [note("The teahouse opens at nine!", pinned=True)])
     (last,) = {one.id for one in await memory.list(WHO)} - set(both)
-    memory.house.touches.note(OWNER, [last])
+    memory.house.access_log.record_access(OWNER, [last])
     second = await memory.consolidate(WHO)
     assert first
     assert second
@@ -206,7 +206,7 @@ async def test_what_gave_way_before_it_was_counted_counts_for_its_heir(
     before = counts(database_url, [*both, last])
     assert before[2] == (8, NOON)
     clock.advance(60)
-    memory.house.touches.note(OWNER, [both[1]])
+    memory.house.access_log.record_access(OWNER, [both[1]])
     async with await psycopg.AsyncConnection.connect(database_url) as writer:
         await writer.execute("update muniment.memories set importance = 4 where memory_id = %s", (last,))
         await asyncio.wait_for(memory.flush(WHO), 2)
@@ -224,7 +224,7 @@ async def test_a_circle_of_heirs_ends(memory: Memory, clock: FixedClock, databas
     tea, door = await kept(memory, "The teahouse opens at nine", "The green door is locked")
     ask(database_url, "update muniment.memories set state = 'superseded', superseded_by = case memory_id when %s then %s::uuid "
                       "else %s::uuid end", tea, door, tea)  # fmt: skip
-    memory.house.touches.note(OWNER, [tea, door, MemoryId(UUID(int=1))])
+    memory.house.access_log.record_access(OWNER, [tea, door, MemoryId(UUID(int=1))])
     await asyncio.wait_for(memory.flush(WHO), 5)
     assert sum(count for count, _ in counts(database_url, [tea, door])) == 2
 
@@ -234,5 +234,5 @@ async def test_what_was_retrieved_is_not_forgotten(memory: Memory, clock: FixedC
     tea, door = await kept(memory, "The teahouse opens at nine", "The green door is locked")
     clock.advance(60 * DAY)
     await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?", top_k=1))
-    assert (await memory.tend(WHO)).forgotten == 1
+    assert (await memory.maintain(WHO)).forgotten == 1
     assert [await state(memory, one) for one in (tea, door)] == ["active", "soft_deleted"]

@@ -12,7 +12,7 @@ import psycopg
 from muniment.memory.client import Memory
 from muniment.memory.domain.consolidation import Run
 from muniment.testing.fakes import FixedClock
-from muniment.testing.openai_server import Fail, Fails, Request, ScriptedOpenAI, structured, wrong
+from muniment.testing.openai_server import Fail, Fails, Request, ScriptedOpenAI, build_error, structured
 from tests.engine import NOON, engine, note, settings
 from tests.twins import ANA, active, texts
 
@@ -33,12 +33,12 @@ class Picky(ScriptedOpenAI):
         self.word = word
         self.asked: list[int] = []  # pairs in each prompt
 
-    def begin(self, request: Request) -> tuple[Fail | None, tuple[int, dict[str, Any]] | None]:
+    def begin_request(self, request: Request) -> tuple[Fail | None, tuple[int, dict[str, Any]] | None]:
         """As every scripted server; a request with the word has the status 400."""
         self.asked.append(len(json.loads(request.body["messages"][-1]["content"])["pairs"]))
-        fail, refusal = super().begin(request)
+        fail, refusal = super().begin_request(request)
         refused = self.word in json.dumps(request.body["messages"][1:])
-        return fail, (400, wrong("Invalid request", "invalid_request_error")) if refused else refusal
+        return fail, (400, build_error("Invalid request", "invalid_request_error")) if refused else refusal
 
 
 def _same(body: dict[str, Any]) -> str:
@@ -174,7 +174,7 @@ async def test_what_the_rules_doubted_is_asked_when_there_is_a_model(database_ur
             assert first.seen > 20
             assert (await alone()).seen == 0
         async with house(database_url, server, 0, clock) as memory:
-            assert not (await memory.house.store.compared(ANA))[1]
+            assert not (await memory.house.store.read_compared_revision(ANA))[1]
             run = await night(memory)
             assert (run.seen, run.same, run.distinct, sum(server.asked)) == (6, 6, 0, 6)
         assert (await alone()).seen == 0

@@ -13,7 +13,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
-from muniment.memory.domain.consolidation import Members
+from muniment.memory.domain.consolidation import MemoryGraph
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.plan import Change, Relation, WritePlan
@@ -83,7 +83,7 @@ async def test_a_chain_that_was_undone_is_not_made_one_again(database_url: str, 
         assert json.dumps(await memory.export(ANA, content=True)) == json.dumps(before)
         with psycopg.connect(database_url) as admin:
             admin.execute("update muniment.pair_fingerprints set score = score - 1 where source <> 'person'")
-        assert await memory.house.store.checked_since(ANA, clock.now()) == 0
+        assert await memory.house.store.count_checked_pairs(ANA, clock.now()) == 0
         for _ in range(2):
             clock.advance(6 * DAY)
             again = await memory.consolidate(ANA)
@@ -117,7 +117,7 @@ async def test_what_was_retrieved_goes_over_and_comes_back(database_url: str, mo
         told = await active(memory)
         times = [NOON + timedelta(days=n) for n in (3, 1, 2)]
         for one, count, at in zip(told, (5, 2, 1), times, strict=True):
-            assert not await memory.house.store.touch(ANA, {one.id: count}, at)
+            assert not await memory.house.store.record_access(ANA, {one.id: count}, at)
         before = {one.id: one for one in await memory.list(ANA)}
         content = await memory.export(ANA, content=True)
         clock.advance(5 * DAY)
@@ -126,19 +126,19 @@ async def test_what_was_retrieved_goes_over_and_comes_back(database_url: str, mo
         run, portions = await memory.survey_run(run)
         run, findings = await memory.check_run(run, portions[0])
         taken: list[Any] = []
-        members = memory.house.store.members
+        members = memory.house.store.read_members
 
-        async def between(scope: Scope, ids: Sequence[MemoryId]) -> Members:
+        async def between(scope: Scope, ids: Sequence[MemoryId]) -> MemoryGraph:
             found = await members(scope, ids)
             if not taken:
-                taken.append(await memory.house.store.touch(ANA, {told[1].id: 1}, NOON))
+                taken.append(await memory.house.store.record_access(ANA, {told[1].id: 1}, NOON))
             return found
 
-        monkeypatch.setattr(memory.house.store, "members", between)
+        monkeypatch.setattr(memory.house.store, "read_members", between)
         run = await memory.end_run(await memory.apply_run(run, findings))
         (heir,) = await active(memory)
         assert (run.same, heir.access_count, heir.last_accessed_at) == (2, 9, times[0])
-        await memory.house.store.touch(ANA, {heir.id: 4}, clock.now())
+        await memory.house.store.record_access(ANA, {heir.id: 4}, clock.now())
         await memory.undo_consolidation(ANA, run.id)
         extra = {heir.id: 4, told[1].id: 1}
         for now in await memory.list(ANA):
@@ -188,7 +188,7 @@ async def test_a_space_of_every_kind_is_the_same_to_the_byte_after_the_undo(data
         )
         touched = Change(action="LINK", before=known[0], after=known[0])
         await memory.house.store.commit(
-            WritePlan(scope=ANA, expects=rev, node="worker", at=NOON, changes=(touched,), relations=edges)
+            WritePlan(scope=ANA, expected_rev=rev, node="worker", at=NOON, changes=(touched,), relations=edges)
         )
         before = await memory.export(ANA, content=True)
         run = await memory.consolidate(ANA)

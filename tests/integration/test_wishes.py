@@ -51,10 +51,10 @@ async def test_the_memory_that_is_meant_goes(database_url: str, known: tuple[str
             await memory.learn(scope(), said(text))
         before = await texts(memory)
         asked = said(wish)
-        assert (await memory.learn(scope(), asked)).unmet == ()
+        assert (await memory.learn(scope(), asked)).unmatched_requests == ()
         assert before - await texts(memory) == {gone}
         again = await memory.learn(scope(), asked)
-        assert (again.changes, again.unmet) == ((), ())  # the turn was cut short and is done once more
+        assert (again.changes, again.unmatched_requests) == ((), ())  # the turn was cut short and is done once more
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ async def test_what_is_not_sure_stays_and_is_told(database_url: str, wish: str, 
         assert len(before) == 4
         receipt = await memory.learn(scope(), said(wish))
         assert receipt.changes == ()
-        assert [told in one for one in receipt.unmet] == [True]
+        assert [told in one for one in receipt.unmatched_requests] == [True]
         assert await texts(memory) == before
 
 
@@ -91,7 +91,7 @@ async def test_what_a_turn_tells_anew_is_met_by_that(database_url: str) -> None:
     async with engine(database_url) as memory:
         await memory.learn(scope(), said("I live in Rome."))
         receipt = await memory.learn(scope(), said("Forget where I live. I live in Porto now."))
-        assert receipt.unmet == ()
+        assert receipt.unmatched_requests == ()
         assert await texts(memory) == {"The user lives in Porto"}
 
 
@@ -101,4 +101,4 @@ async def test_of_many_wishes_the_first_are_told(database_url: str) -> None:
         receipt = await memory.learn(
             scope(), said(" ".join(f"Forget the {one}." for one in ("ape", "bear", "cat", "dog")))
         )
-        assert [one.split('"')[1] for one in receipt.unmet] == ["the ape", "the bear", "the cat"]
+        assert [one.split('"')[1] for one in receipt.unmatched_requests] == ["the ape", "the bear", "the cat"]

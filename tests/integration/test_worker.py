@@ -13,13 +13,13 @@ import pytest
 
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
-from muniment.memory.domain.jobs import Job, JobName, Outcome, Ticket
+from muniment.memory.domain.jobs import Job, JobName, JobOutcome, JobTicket
 from muniment.memory.errors import Busy, ModelTimeout, MunimentError, NotReady
 from muniment.memory.flows.background import worker as work
 from muniment.memory.flows.background.worker import Worker
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.models.hash_embedder import HashEmbedder
-from muniment.memory.ports.jobs import Queue
+from muniment.memory.ports.jobs import JobQueue
 from muniment.testing.fakes import FixedClock
 from tests.engine import said, scope, settings
 
@@ -28,7 +28,7 @@ from tests.engine import said, scope, settings
 async def memory(database_url: str) -> AsyncIterator[Memory]:
     """An engine with a model configured, and two turns that wait for it."""
     tuned = settings(database_url, MUNIMENT_MODEL="none", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
-    async with bootstrap.memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as opened:
+    async with bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as opened:
         await opened.record(scope(), [said("I live in Porto.", key="1"), said("I like sailing.", key="2")])
         yield opened
 
@@ -61,11 +61,13 @@ async def test_what_breaks_beside_a_job_ends_the_worker(memory: Memory, database
     async def perform(job: Job) -> None:
         return
 
-    def heard(outcome: Outcome) -> None:
+    def heard(outcome: JobOutcome) -> None:
         raise BrokenPipeError
 
     rules = memory.house.settings.jobs.model_copy(update={"concurrency": 1})
-    hired = Worker(memory.house.store, perform, names=("extract",), clock=memory.house.clock, rules=rules, told=heard)
+    hired = Worker(
+        memory.house.store, perform, names=("extract",), clock=memory.house.clock, rules=rules, on_outcome=heard
+    )
     with pytest.raises(BrokenPipeError):
         await asyncio.wait_for(hired.run(), 10)
     assert rows(database_url, "select status::text from jobs.queue") == [("todo",)]
@@ -81,8 +83,8 @@ async def test_a_drain_does_not_end_before_what_was_held_up(memory: Memory, data
         def __getattr__(self, name: str) -> object:
             return getattr(memory.house.store, name)
 
-        async def take(self, worker: int, names: Sequence[JobName]) -> Ticket | None:
-            found = await memory.house.store.take(worker, names)
+        async def take_job(self, worker: int, names: Sequence[JobName]) -> JobTicket | None:
+            found = await memory.house.store.take_job(worker, names)
             await asyncio.sleep(0.0 if found else 0.3)
             return found
 
@@ -90,13 +92,13 @@ async def test_a_drain_does_not_end_before_what_was_held_up(memory: Memory, data
         done.append(job.key)
         await asyncio.sleep(0.45)
 
-    queue = cast("Queue", Slow())
+    queue = cast("JobQueue", Slow())
     rules = memory.house.settings.jobs
     hired = Worker(queue, perform, names=("extract",), clock=memory.house.clock, rules=rules)
     task = asyncio.create_task(hired.run(drain=True))
     while not done:
         await asyncio.sleep(0.01)
-    hired._woken.set()
+    hired._wake_event.set()
     await asyncio.wait_for(task, 10)
     assert len(done) == 2
     assert rows(database_url, "select count(*) from jobs.queue") == [(0,)]
@@ -114,11 +116,13 @@ async def test_what_only_waits_has_not_failed(
     async def perform(job: Job) -> None:
         raise error
 
-    heard: list[Outcome] = []
+    heard: list[JobOutcome] = []
     rules = memory.house.settings.jobs
-    hired = Worker(memory.house.store, perform, names=("extract",), clock=SystemClock(), rules=rules, told=heard.append)
+    hired = Worker(
+        memory.house.store, perform, names=("extract",), clock=SystemClock(), rules=rules, on_outcome=heard.append
+    )
     await hired.run(drain=True)
-    assert [(one.failed, one.again is None) for one in heard] == [(None, False)]
+    assert [(one.error_class, one.retry_at is None) for one in heard] == [(None, False)]
     assert caplog.records == []
     ((seconds,),) = rows(
         database_url, "select extract(epoch from scheduled_at - now()) from jobs.queue where attempts = 1"
@@ -138,7 +142,7 @@ async def test_one_index_at_a_time(memory: Memory) -> None:
         done[job.name] += 1
 
     queue = memory.house.store
-    await queue.enqueue([Job(name="index", scope=scope(f"user {n}")) for n in range(3)])
+    await queue.enqueue_jobs([Job(name="index", scope=scope(f"user {n}")) for n in range(3)])
     rules = memory.house.settings.jobs
     await Worker(queue, perform, names=("extract", "index"), clock=SystemClock(), rules=rules).run(drain=True)
     assert done == {"extract": 2, "index": 3}

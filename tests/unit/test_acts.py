@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.domain.ids import TurnId
-from muniment.memory.domain.turn import Act, Use
-from muniment.memory.flows.house import redactor_of
-from muniment.memory.rules.procedures import outcome, tool_calls as acts
+from muniment.memory.domain.turn import RecordedToolUse, ToolUse
+from muniment.memory.flows.house import build_redactor
+from muniment.memory.rules.procedures import outcome, tool_calls
 from tests.engine import NOON, said
 
 
-def act(result: str, ok: bool | None = None, name: str = "t", **arguments: Any) -> Act:
-    return Act(turn=TurnId(said("x").id), name=name, arguments=arguments, result=result, at=NOON, ok=ok)
+def act(result: str, ok: bool | None = None, name: str = "t", **arguments: Any) -> RecordedToolUse:
+    return RecordedToolUse(turn=TurnId(said("x").id), name=name, arguments=arguments, result=result, at=NOON, ok=ok)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def act(result: str, ok: bool | None = None, name: str = "t", **arguments: Any) 
 def test_what_a_tool_reports_decides(result: str, ok: bool | None, verdict: str) -> None:
     """Status, exit code, HTTP status, an error at an edge of the output; what is between does not count. A status that says
     `ok` of whatever did not crash proves nothing where an edge speaks of trouble."""
-    assert outcome.judge(act(result, ok)) == verdict
+    assert outcome.judge_outcome(act(result, ok)) == verdict
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_what_a_tool_reports_decides(result: str, ok: bool | None, verdict: str)
 )
 def test_a_reason_is_short_and_no_order(result: str, reason: str) -> None:
     """The error itself; of an output that instructs, only what has a form of its own."""
-    assert outcome.reason(act(result, ok=False)) == reason
+    assert outcome.explain_failure(act(result, ok=False)) == reason
 
 
 DIRECTING = [
@@ -147,20 +147,20 @@ TELLING = [
 @pytest.mark.parametrize("result", DIRECTING)
 def test_a_reason_that_sends_its_reader_somewhere_is_a_code(result: str) -> None:
     """An address, a pipe, a command in marks, an order to run, install or visit something: the code or the error's name."""
-    found = outcome.reason(act(result, ok=False))
+    found = outcome.explain_failure(act(result, ok=False))
     assert found in {"failed", "ValueError", "KeyError", "HTTP 403", "exit code 1", "exit code 3"}
 
 
 @pytest.mark.parametrize("result", TELLING)
 def test_a_reason_that_only_tells_is_told(result: str) -> None:
     """What failed, in the tool's words."""
-    assert outcome.reason(act(result, ok=False)) == result
+    assert outcome.explain_failure(act(result, ok=False)) == result
 
 
 @given(st.text(max_size=400))
 def test_a_reason_is_one_line(result: str) -> None:
     """Whatever a tool says: at most 80 characters, one line, never nothing."""
-    found = outcome.reason(act(result, ok=False))
+    found = outcome.explain_failure(act(result, ok=False))
     assert 0 < len(found) <= 80
     assert "\n" not in found
 
@@ -179,11 +179,13 @@ OUTPUT = st.text(max_size=200) | st.text(min_size=1, max_size=30).map(lambda som
 @given(st.text(min_size=1, max_size=30), st.dictionaries(st.text(max_size=12), JSON, max_size=6), OUTPUT)
 def test_a_use_is_read_back(name: str, arguments: dict[str, Any], result: str) -> None:
     """As a turn of the ledger: the tool, its arguments as far as they have room, and both ends of what came of it."""
-    use = Use(key="k", name=name, arguments=arguments, result=result, at=NOON, ok=False, agent="executor", tags=("t",))
-    turn = acts.turn(use, session="A", thread="A", redact=str)
+    use = ToolUse(
+        key="k", name=name, arguments=arguments, result=result, at=NOON, ok=False, agent="executor", tags=("t",)
+    )
+    turn = tool_calls.make_tool_turn(use, session="A", thread="A", redact=str)
     assert (turn.role, turn.source, turn.tags, turn.actor) == ("tool", "tool", ("t", "error"), "executor")
     assert len(turn.text) < 3000
-    found = acts.read(turn)
+    found = tool_calls.parse_tool_turn(turn)
     assert found is not None
     assert found.ok is False
     assert set(found.arguments) <= set(arguments)
@@ -195,14 +197,14 @@ def test_a_use_is_read_back(name: str, arguments: dict[str, Any], result: str) -
 def test_no_half_of_a_secret_is_left() -> None:
     """What is cut is cut after redaction: a key across the cut, a password that only its name tells, one deep inside."""
     key = "sk-a1B2c3D4e5F6g7H8i9J0k1L2m3N4"
-    use = Use(
+    use = ToolUse(
         key="k",
         name="post",
         arguments={"body": "x" * 290 + " " + key, "password": "hunter22", "all": [{"auth": {"token": key}}]},
         result="y" * 790 + " " + key + " z" * 2000,
         at=NOON,
     )
-    turn = acts.turn(use, session="A", thread="A", redact=redactor_of(None))
+    turn = tool_calls.make_tool_turn(use, session="A", thread="A", redact=build_redactor(None))
     assert not any(key[n : n + 6] in turn.text for n in range(len(key) - 6))
     assert "hunter22" not in turn.text
 
@@ -210,8 +212,8 @@ def test_no_half_of_a_secret_is_left() -> None:
 def test_only_a_tools_turn_is_a_use() -> None:
     """Not what a person or an assistant writes in its form, not a tool's turn that names no call; broken arguments do."""
     text = 'deploy {"env": "production"}\nok'
-    assert acts.read(said(text)) is None
-    assert acts.read(acts.turn(Use(key="k", name="x", arguments={}, result=text, at=NOON), session="A", thread="A", redact=str)) == (
-        Act(turn=acts.turn(Use(key="k", name="x", arguments={}, result=text, at=NOON), session="A", thread="A", redact=str).id,
+    assert tool_calls.parse_tool_turn(said(text)) is None
+    assert tool_calls.parse_tool_turn(tool_calls.make_tool_turn(ToolUse(key="k", name="x", arguments={}, result=text, at=NOON), session="A", thread="A", redact=str)) == (
+        RecordedToolUse(turn=tool_calls.make_tool_turn(ToolUse(key="k", name="x", arguments={}, result=text, at=NOON), session="A", thread="A", redact=str).id,
             name="x", arguments={}, result=text, at=NOON)
     )  # fmt: skip

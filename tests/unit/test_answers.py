@@ -11,10 +11,10 @@ from hypothesis import given, strategies as st
 
 from muniment.memory.domain.memory import Role, Trust
 from muniment.memory.errors import BadExtraction
-from muniment.memory.rules.dates import mentions as dates
+from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction.draft import CATEGORIES
-from muniment.memory.rules.extraction.model_answer import FACTS, read
-from muniment.memory.rules.language.json_finder import find
+from muniment.memory.rules.extraction.model_answer import FACTS_SCHEMA, parse_facts
+from muniment.memory.rules.language.json_finder import find_json
 from tests.answers import NOON, SLUGS, fact, one, told, turns
 
 
@@ -32,7 +32,7 @@ from tests.answers import NOON, SLUGS, fact, one, told, turns
 )
 def test_the_object_is_found_among_other_words(text: str) -> None:
     """Fenced, surrounded, behind another object, with braces in its strings."""
-    assert find(text, "facts")["facts"] == [1]
+    assert find_json(text, "facts")["facts"] == [1]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_the_object_is_found_among_other_words(text: str) -> None:
 def test_what_holds_no_list_of_facts_is_an_error(text: str) -> None:
     """Never an empty list: nothing found and nothing understood are not the same."""
     with pytest.raises(BadExtraction) as raised:
-        read(text, turns("I live in Lisbon"), asked=[1], categories=SLUGS)
+        parse_facts(text, turns("I live in Lisbon"), target_numbers=[1], categories=SLUGS)
     assert "Lisbon" not in str(raised.value)
 
 
@@ -53,10 +53,10 @@ def test_what_holds_no_list_of_facts_is_an_error(text: str) -> None:
 def test_no_text_does_harm(text: str) -> None:
     """Whatever a model says is facts or an error of its own class."""
     try:
-        found = read(text, turns("I live in Lisbon"), asked=[1], categories=SLUGS)
+        found = parse_facts(text, turns("I live in Lisbon"), target_numbers=[1], categories=SLUGS)
     except BadExtraction:
         return
-    assert len(found.candidates) + len(found.refused) == found.found
+    assert len(found.candidates) + len(found.refusals) == found.total
 
 
 JSON = st.recursive(
@@ -64,7 +64,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
     max_leaves=6,
 )
-FIELDS = list(FACTS["properties"]["facts"]["items"]["properties"])
+FIELDS = list(FACTS_SCHEMA["properties"]["facts"]["items"]["properties"])
 ODD = st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=len(FIELDS))
 SAID = st.sampled_from([
     "I live in Lisbon", "You moved yesterday", "She likes tea", "用户明天去上海", "他喜欢茶", "The user has 3 cats. " * 20, "", "x",
@@ -75,16 +75,16 @@ SAID = st.sampled_from([
 def test_every_candidate_passes_the_checks(facts: list[Any]) -> None:
     """Of known category and kind, with a turn, in the third person, timeless, short, within its ranges, whatever came."""
     conversation = turns("I moved to Lisbon yesterday, I like tea, my 3 cats too. 我喜欢茶，明天去上海。")
-    found = read(json.dumps({"facts": facts}), conversation, asked=[1], categories=SLUGS)
-    assert len(found.candidates) + len(found.refused) == found.found == len(facts)
-    assert len(found.repaired) <= len(found.candidates)
+    found = parse_facts(json.dumps({"facts": facts}), conversation, target_numbers=[1], categories=SLUGS)
+    assert len(found.candidates) + len(found.refusals) == found.total == len(facts)
+    assert len(found.repairs) <= len(found.candidates)
     for candidate in found.candidates:
         assert candidate.fact is not None
         assert candidate.category in SLUGS
         assert candidate.fact.kind in CATEGORIES
         assert candidate.turns == (conversation[0].id,)
         assert 0 < len(candidate.text) <= 280
-        assert not dates.relative(candidate.text, NOON)
+        assert not mentions.has_relative_date(candidate.text, NOON)
         assert not {"i", "you", "she", "my"} & set(candidate.text.casefold().split())
         assert 1 <= candidate.importance <= 5
         assert 0.5 <= candidate.confidence <= 1
@@ -152,7 +152,7 @@ def test_what_is_certain_is_repaired(said: str, statement: str, more: dict[str, 
 def test_what_is_not_certain_is_refused(said: str, statement: object, more: dict[str, Any], why: str) -> None:
     """With the reason, and without a word of what was said."""
     found = told(turns(said), fact(statement, **more))
-    assert (found.candidates, found.refused, found.repaired) == ((), (why,), ())
+    assert (found.candidates, found.refusals, found.repairs) == ((), (why,), ())
 
 
 @pytest.mark.parametrize(
@@ -187,10 +187,10 @@ def test_other_words_for_it_are_fine(said: str, statement: str, value: str) -> N
 def test_a_translation_needs_a_reason() -> None:
     """Where a language is spoken anyway, a statement in it is held to the words of the conversation."""
     raw = fact("The user works in Hangzhou", object="Hangzhou", turns=[2])
-    assert told(turns("早", "我在杭州上班"), raw).refused == ()
+    assert told(turns("早", "我在杭州上班"), raw).refusals == ()
     english = "Good morning, please draft a short reply to the mayor about our harbour park"
-    assert told(turns(english, "我在杭州上班"), raw).refused == ("not in the turn",)
-    assert told(turns(f"{english} in Hangzhou, where I work", "我在那边上班"), raw).refused == ()
+    assert told(turns(english, "我在杭州上班"), raw).refusals == ("not in the turn",)
+    assert told(turns(f"{english} in Hangzhou, where I work", "我在那边上班"), raw).refusals == ()
 
 
 def test_the_words_of_a_neighbour_are_not_enough() -> None:
@@ -198,8 +198,8 @@ def test_the_words_of_a_neighbour_are_not_enough() -> None:
     raw = fact("The user owns a boat", predicate="owns", object="boat", turns=[2])
     assert told(
         turns("I own a boat", "The weather in Bergen was cold, wet, windy and grey all spring"), raw
-    ).refused == ("not in the turn",)
-    assert told(turns(("assistant", "Do you own a boat?"), "I own two"), raw).refused == ()
+    ).refusals == ("not in the turn",)
+    assert told(turns(("assistant", "Do you own a boat?"), "I own two"), raw).refusals == ()
 
 
 def test_a_long_statement_ends_with_a_sentence() -> None:
@@ -220,7 +220,7 @@ def test_what_an_earlier_turn_said_is_not_read_again() -> None:
     )
     assert [one.text for one in found.candidates] == ["The user lives in Lisbon"]
     assert found.candidates[0].turns == (conversation[1].id, conversation[2].id)
-    assert found.refused == ("no supporting turn",)
+    assert found.refusals == ("no supporting turn",)
 
 
 @pytest.mark.parametrize(("role", "trust"), [("user", "user"), ("tool", "tool"), ("assistant", "agent")])
@@ -236,7 +236,7 @@ def test_a_statement_is_trusted_as_its_turn_is(role: Role, trust: Trust) -> None
 def test_the_i_of_a_document_is_not_the_user() -> None:
     """Whoever passed it on."""
     found = told(turns("I live in Rome", source="document"), fact("I live in Rome"), fact("Somebody lives in Rome"))
-    assert found.refused == ("first or second person",)
+    assert found.refusals == ("first or second person",)
     assert [one.trust for one in found.candidates] == ["document"]
 
 

@@ -5,18 +5,26 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, strategies as st
 
-from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import (
-    chinese_intents as chinese_aspects,
-    intent_words as aspect_words,
-    intents as aspects,
+    chinese_intents,
+    intent_words,
+    intents,
 )
-from muniment.memory.rules.retrieval.intents import told
-from muniment.memory.rules.retrieval.question import asked, called, hints, mine, read
+from muniment.memory.rules.retrieval.intents import read_intents
+from muniment.memory.rules.retrieval.question import (
+    collect_aliases,
+    find_hint_dimensions,
+    is_about_user,
+    match_statement,
+    parse_question,
+)
 
 
 def tells(question: str, statement: str, *others: str) -> float:
-    return read(asked(question), told(statement), called(map(told, [statement, *others]))).tells
+    return match_statement(
+        parse_question(question), read_intents(statement), collect_aliases(map(read_intents, [statement, *others]))
+    ).coverage
 
 
 @pytest.mark.parametrize(
@@ -72,8 +80,8 @@ def test_light_words_are_what_matters_where_there_are_no_others() -> None:
 
 def test_a_question_of_no_words_asks_for_nothing() -> None:
     """Where there is nothing but stop words."""
-    assert not asked("Who is it?").parts
-    assert not asked("是谁？").parts
+    assert not parse_question("Who is it?").parts
+    assert not parse_question("是谁？").parts
 
 
 def test_who_asks_when_is_told_a_time() -> None:
@@ -88,8 +96,12 @@ def test_a_name_is_known_by_whose_it_is() -> None:
     daughter = "The user's daughter Nell is five"
     assert tells("What helps my daughter sleep?", "Nell sleeps best with white noise", daughter) > 0.5
     assert tells("What does Nell study?", "The user's daughter studies law", "Nell is tall", daughter) > 0.5
-    assert called(map(told, [daughter, "The user has two sons, Leo and Max"])).keys() == {"nell", "leo", "max"}
-    assert called(map(told, ["用户养了一只叫豆豆的猫", "用户的女儿叫朵朵"])).keys() == {"豆豆", "朵朵"}
+    assert collect_aliases(map(read_intents, [daughter, "The user has two sons, Leo and Max"])).keys() == {
+        "nell",
+        "leo",
+        "max",
+    }
+    assert collect_aliases(map(read_intents, ["用户养了一只叫豆豆的猫", "用户的女儿叫朵朵"])).keys() == {"豆豆", "朵朵"}
     assert tells("我女儿在哪里上学？", "朵朵在实验小学读书", "用户的女儿叫朵朵") > 0.5
 
 
@@ -120,8 +132,8 @@ def test_a_name_is_known_by_whose_it_is() -> None:
 )
 def test_what_is_of_somebody_else_is_no_answer(question: str, statement: str, another: bool) -> None:
     """Neither what is theirs for who asks of themselves, nor the asker's own for who asks of them."""
-    names = called(map(told, [statement, "The user's son Nell is five"]))
-    assert read(asked(question), told(statement), names).another is another
+    names = collect_aliases(map(read_intents, [statement, "The user's son Nell is five"]))
+    assert match_statement(parse_question(question), read_intents(statement), names).about_other is another
 
 
 @pytest.mark.parametrize(
@@ -139,35 +151,40 @@ def test_what_is_of_somebody_else_is_no_answer(question: str, statement: str, an
 )  # fmt: skip
 def test_who_asks_about_themselves(question: str, about_the_user: bool) -> None:
     """By any of the words that say so, in either language."""
-    assert mine(question) is about_the_user
+    assert is_about_user(question) is about_the_user
 
 
 def test_what_is_asked_is_hinted_at_by_words_that_tell_it() -> None:
     """Of either language; where an aspect has more words than are held against a memory, by those of the others alone."""
-    pets = hints("Do I have a pet?", 100)
-    assert {words.dimension(word) for word in ("hamster", *words.terms("养了"))} <= pets
-    assert words.dimension("nurs") not in pets
-    few, many = aspects.dimensions(frozenset({"pet"}), 100), aspects.dimensions(frozenset({"pet", "job"}), 100)
+    pets = find_hint_dimensions("Do I have a pet?", 100)
+    assert {tokens.hash_lexeme(word) for word in ("hamster", *tokens.extract_terms("养了"))} <= pets
+    assert tokens.hash_lexeme("nurs") not in pets
+    few, many = (
+        intents.find_dimensions(frozenset({"pet"}), 100),
+        intents.find_dimensions(frozenset({"pet", "job"}), 100),
+    )
     assert few == many
-    assert words.dimension("nurs") in aspects.dimensions(frozenset({"pet", "job"}), 1_000)
-    assert hints("Where is the quill?", 100) == frozenset()
+    assert tokens.hash_lexeme("nurs") in intents.find_dimensions(frozenset({"pet", "job"}), 1_000)
+    assert find_hint_dimensions("Where is the quill?", 100) == frozenset()
 
 
 def test_what_is_told_in_own_words_is_held_to_that() -> None:
     """Where it is known that the user says it: the user's own is, and what is their sister's is not."""
-    asks = asked("What is my job?")
+    asks = parse_question("What is my job?")
     for text, another in (("My job is to shoe horses", False), ("My sister is a nurse", True), ("我姐姐是护士", True)):
-        assert read(asks, told(text, own=True), {}).another is another
-        assert read(asks, told(text, own=True), {}).plain
-        assert not read(asks, told(text), {}).plain
+        assert match_statement(asks, read_intents(text, about_user=True), {}).about_other is another
+        assert match_statement(asks, read_intents(text, about_user=True), {}).is_certain
+        assert not match_statement(asks, read_intents(text), {}).is_certain
 
 
 def test_what_is_said_of_somebody_is_not_of_who_says_it() -> None:
     """Unless the question is about somebody of theirs."""
-    names = called([told("My daughter Nell is five")])
+    names = collect_aliases([read_intents("My daughter Nell is five")])
 
     def found(question: str) -> float:
-        return read(asked(question), told("Nell rides a bike to school"), names, "bo").tells
+        return match_statement(
+            parse_question(question), read_intents("Nell rides a bike to school"), names, "bo"
+        ).coverage
 
     assert found("Does Bo ride a bike?") == found("Does Cy ride a bike?") > 0
     assert found("Does Bo's daughter ride a bike?") > found("Does Cy's daughter ride a bike?")
@@ -183,22 +200,22 @@ def test_who_goes_to_somebody_does_not_do_what_they_do() -> None:
 
 def test_the_user_is_no_part_of_what_is_asked() -> None:
     """Neither is what belongs to the user told by whatever is of the user."""
-    assert asked("用户的职业").parts == asked("我的职业").parts
+    assert parse_question("用户的职业").parts == parse_question("我的职业").parts
 
 
 def test_a_fact_tells_by_its_predicate() -> None:
     """However it is worded."""
-    assert "job" not in told("The user shoes horses").aspects
-    assert "job" in told("The user shoes horses", "works_as").aspects
+    assert "job" not in read_intents("The user shoes horses").intents
+    assert "job" in read_intents("The user shoes horses", "works_as").intents
 
 
 def test_every_line_of_the_tables_asks_and_tells() -> None:
     """A name of an aspect stands once in a language, and whom the rules know as people are there."""
-    for lines in (aspect_words.LINES, chinese_aspects.LINES):
+    for lines in (intent_words.LINES, chinese_intents.LINES):
         names = [line.partition(": ")[0] for line in lines]
         assert len(set(names)) == len(names)
         assert all(line.partition(": ")[2].partition(" | ")[2] for line in lines)
-    assert {name for names in aspects.tables().tells.values() for name in names} >= aspects.PEOPLE
+    assert {name for names in intents.load_tables().tells.values() for name in names} >= intents.PEOPLE
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
@@ -206,10 +223,10 @@ def test_every_line_of_the_tables_asks_and_tells() -> None:
 @example("0'0", "")
 def test_a_share_is_a_share(question: str, statement: str) -> None:
     """Whatever the texts are, and the same again."""
-    what = asked(question)
+    what = parse_question(question)
     if what.parts:
-        names = called([told(statement)])
-        found = read(what, told(statement), names)
-        assert 0 <= found.tells <= 1
-        assert found == read(asked(question), told(statement), names)
-        assert read(what, told(question), {}).tells > 0
+        names = collect_aliases([read_intents(statement)])
+        found = match_statement(what, read_intents(statement), names)
+        assert 0 <= found.coverage <= 1
+        assert found == match_statement(parse_question(question), read_intents(statement), names)
+        assert match_statement(what, read_intents(question), {}).coverage > 0

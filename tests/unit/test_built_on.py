@@ -7,12 +7,12 @@ from uuid import UUID, uuid4
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.domain.erasure import Stated
+from muniment.memory.domain.erasure import MemoryStatement
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.memory import Kind
 from muniment.memory.domain.turn import Turn
-from muniment.memory.flows.background.derived import echoes, says, states, touched
-from muniment.memory.rules.provenance.fingerprints import prints
+from muniment.memory.flows.background.derived import echoes_any, find_affected_part, mentions_any, states_any
+from muniment.memory.rules.provenance.fingerprints import hash_shingles
 
 WALNUTS = "User is allergic to walnuts"
 VERA = "User's sister Vera teaches the cello in Lyon"
@@ -38,8 +38,8 @@ words = st.lists(
 )
 def test_what_says_it(statement: str, text: str, said: bool) -> None:
     """In any person and order, in a sentence of a longer text; not by a word alone."""
-    assert says([statement], text) is said
-    assert says(["User keeps bees", statement], text) is said
+    assert mentions_any([statement], text) is said
+    assert mentions_any(["User keeps bees", statement], text) is said
 
 
 @pytest.mark.parametrize(
@@ -53,16 +53,16 @@ def test_what_says_it(statement: str, text: str, said: bool) -> None:
 )
 def test_what_states_it(statement: str, other: str, same: bool) -> None:
     """A statement that differs in a name or a number is another one, and stays."""
-    assert states([statement], other) is same
+    assert states_any([statement], other) is same
 
 
 @given(before=words, after=words)
 def test_it_is_found_in_any_text(before: list[str], after: list[str]) -> None:
     """Whatever stands around it, and however long that is."""
     text = " ".join([*before, "I am allergic to walnuts", *after])
-    assert says([WALNUTS], text)
-    assert says([WALNUTS], f"{'harbour ' * 5_000}{text}")
-    assert not says([WALNUTS], " ".join(before + after))
+    assert mentions_any([WALNUTS], text)
+    assert mentions_any([WALNUTS], f"{'harbour ' * 5_000}{text}")
+    assert not mentions_any([WALNUTS], " ".join(before + after))
 
 
 @pytest.mark.parametrize("kind", ["semantic", "episodic", "procedural", "insight"])
@@ -70,33 +70,33 @@ def test_it_is_found_in_any_text(before: list[str], after: list[str]) -> None:
 def test_what_was_made_of_its_turns(kind: Kind, turns: set[int], own: set[int]) -> None:
     """An insight goes with any of the turns that it rests on; other statements of a turn stay."""
     ids = [TurnId(UUID(int=n + 1)) for n in range(6)]
-    one = Stated(id=MemoryId(uuid4()), since=Revision(0), kind=kind, text="User keeps bees",
+    one = MemoryStatement(id=MemoryId(uuid4()), since=Revision(0), kind=kind, text="User keeps bees",
                  turns=tuple(ids[n] for n in sorted(own)))  # fmt: skip
-    found = touched([WALNUTS], frozenset(ids[n] for n in turns), one)
+    found = find_affected_part([WALNUTS], frozenset(ids[n] for n in turns), one)
     assert found == ("text" if kind == "insight" and turns & own else None)
 
 
 def test_what_says_it_around_the_text() -> None:
     """The text stays where only the words around it say it."""
-    one = Stated(
+    one = MemoryStatement(
         id=MemoryId(uuid4()),
         since=Revision(0),
         kind="semantic",
         text="User keeps bees",
         context="I am allergic to walnuts",
     )
-    assert touched([WALNUTS], frozenset(), one) == "context"
+    assert find_affected_part([WALNUTS], frozenset(), one) == "context"
 
 
 def test_what_repeats_what_it_was_shown() -> None:
     """A reply, if memory had put the statement before it; not what a person says, nor a reply about something else."""
-    shown = prints([f"[constraints] {WALNUTS}"])
+    shown = hash_shingles([f"[constraints] {WALNUTS}"])
 
     def turn(role: Literal["user", "assistant"], text: str, recalled: tuple[int, ...] = shown) -> Turn:
         at = datetime(2026, 5, 4, tzinfo=UTC)
         return Turn.make(session="A", key=text, role=role, text=text, at=at, recalled=recalled)
 
-    assert echoes([VERA, WALNUTS], turn("assistant", "As you are allergic to walnuts, no pesto."))
-    assert not echoes([VERA, WALNUTS], turn("user", "As I am allergic to walnuts, no pesto."))
-    assert not echoes([VERA, WALNUTS], turn("assistant", "As you are allergic to walnuts, no pesto.", ()))
-    assert not echoes([VERA, WALNUTS], turn("assistant", "Good morning."))
+    assert echoes_any([VERA, WALNUTS], turn("assistant", "As you are allergic to walnuts, no pesto."))
+    assert not echoes_any([VERA, WALNUTS], turn("user", "As I am allergic to walnuts, no pesto."))
+    assert not echoes_any([VERA, WALNUTS], turn("assistant", "As you are allergic to walnuts, no pesto.", ()))
+    assert not echoes_any([VERA, WALNUTS], turn("assistant", "Good morning."))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from muniment.memory.stores.postgres.bulk.binary_rows import Rows, Shape
-from muniment.memory.stores.postgres.bulk.columns import packed
+from muniment.memory.stores.postgres.bulk.binary_rows import PackedRows, RowType
+from muniment.memory.stores.postgres.bulk.columns import pack_columns
 
 _ID, _TIME = "bf428e1d-f221-55de-a77f-a61755a4d727", "2026-11-22T14:49:48.733637+05:30"
 # By type oid: what is as an export has it, and what is not.
@@ -56,9 +56,9 @@ OTHERWISE: dict[int, list[Any]] = {
 }
 
 
-def written(type_: int, *values: Any) -> Rows | None:
-    shape = Shape.of([{"name": "a", "type": type_, "row": 1}])
-    return packed(shape, [{"a": one} for one in values], given={}, unsaid={}, own={}, left_out=())
+def written(type_: int, *values: Any) -> PackedRows | None:
+    shape = RowType.from_catalogue([{"name": "a", "type": type_, "row": 1}])
+    return pack_columns(shape, [{"a": one} for one in values], constants={}, defaults={}, extra_cells={}, ignored=())
 
 
 @pytest.mark.parametrize("type_", WRITTEN)
@@ -95,6 +95,9 @@ def test_two_halves_are_not_one_id() -> None:
 
 def test_rows_of_other_fields_are_not() -> None:
     """Each row says what the first one says, in the same order."""
-    shape = Shape.of([{"name": name, "type": 25, "row": 1} for name in "ab"])
+    shape = RowType.from_catalogue([{"name": name, "type": 25, "row": 1} for name in "ab"])
     for other in {"a": "x"}, {"b": "x", "a": "x"}, {"a": "x", "b": "x", "c": "x"}:
-        assert packed(shape, [{"a": "x", "b": "x"}, other], given={}, unsaid={}, own={}, left_out=()) is None
+        assert (
+            pack_columns(shape, [{"a": "x", "b": "x"}, other], constants={}, defaults={}, extra_cells={}, ignored=())
+            is None
+        )

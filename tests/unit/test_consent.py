@@ -17,9 +17,9 @@ from muniment.memory.domain.memory import Fact, Neighbour
 from muniment.memory.domain.plan import Change
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
-from muniment.memory.rules.extraction.extract import extract
-from muniment.memory.rules.merging.merge import Incoming, fresh
-from muniment.memory.rules.policy.consent import corroborated, field_of, proposals, yes_or_no
+from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.merging.merge import IncomingCandidate, make_memory
+from muniment.memory.rules.policy.consent import build_proposals, find_profile_field, is_corroborated, parse_yes_no
 from tests.engine import NOON
 
 WEEK = NOON + timedelta(days=7)
@@ -53,51 +53,54 @@ def fact(predicate: str, value: str, **more: Any) -> Fact:
 )
 def test_the_field_of_a_fact(one: Fact, category: str, field: str | None) -> None:
     """Only what the person says of themselves, in a value that is one."""
-    assert field_of(one, category) == field
+    assert find_profile_field(one, category) == field
 
 
-def incoming(text: str, **more: Any) -> list[Incoming]:
+def incoming(text: str, **more: Any) -> list[IncomingCandidate]:
     turn = Turn.make(session="a", key=text, role="user", text=text, at=NOON)
-    found = [replace(one, **more) for one in extract(turn).candidates]
-    return [Incoming(candidate=one, vector=np.ones(1, np.float32), near=(), id=MemoryId(uuid4())) for one in found]
+    found = [replace(one, **more) for one in extract_statements(turn).candidates]
+    return [
+        IncomingCandidate(candidate=one, vector=np.ones(1, np.float32), neighbours=(), id=MemoryId(uuid4()))
+        for one in found
+    ]
 
 
-def added(some: list[Incoming]) -> list[Change]:
+def added(some: list[IncomingCandidate]) -> list[Change]:
     scope = Scope(owner="ana")
-    return [Change(action="ADD", after=fresh(one.candidate, one.id, scope, NOON)) for one in some]
+    return [Change(action="ADD", after=make_memory(one.candidate, one.id, scope, NOON)) for one in some]
 
 
 def test_what_is_proposed_names_its_memory_and_turns() -> None:
     """Each field once, with the last value said."""
     some = incoming("Call me Ana. I live in Porto.")
-    wishes = proposals(some, added(some), expires_at=WEEK)
+    wishes = build_proposals(some, added(some), expires_at=WEEK)
     assert [(one.field, one.value, one.memory, one.turns) for one in wishes] == [
         (field, value, each.id, each.candidate.turns)
         for field, value, each in zip(("preferred_name", "city"), ("Ana", "Porto"), some, strict=True)
     ]
     assert {one.expires_at for one in wishes} == {WEEK}
     twice = incoming("I live in Porto.") + incoming("I live in Braga.")
-    assert [one.value for one in proposals(twice, added(twice), expires_at=WEEK)] == ["Braga"]
+    assert [one.value for one in build_proposals(twice, added(twice), expires_at=WEEK)] == ["Braga"]
     goals = incoming("I want to learn Rust.") + incoming("I want to learn Go.")
-    assert len(proposals(goals, added(goals), expires_at=WEEK)) == 2
+    assert len(build_proposals(goals, added(goals), expires_at=WEEK)) == 2
 
 
 def test_what_is_known_already_is_a_signal() -> None:
     """No change, and yet a proposal, from the memory that says the same; one that says otherwise is none."""
     (one,) = incoming("I live in Porto.")
     (change,) = added([one])
-    near = replace(one, near=(Neighbour(memory=change.after, sim=1.0),))
-    assert [wish.memory for wish in proposals([near], (), expires_at=WEEK)] == [one.id]
+    near = replace(one, neighbours=(Neighbour(memory=change.after, sim=1.0),))
+    assert [wish.memory for wish in build_proposals([near], (), expires_at=WEEK)] == [one.id]
     (other,) = incoming("I live in Braga.")
-    assert proposals([replace(other, near=near.near)], (), expires_at=WEEK) == ()
-    assert proposals([one], (), expires_at=WEEK) == ()
+    assert build_proposals([replace(other, neighbours=near.neighbours)], (), expires_at=WEEK) == ()
+    assert build_proposals([one], (), expires_at=WEEK) == ()
 
 
 @pytest.mark.parametrize("more", [{"trust": "tool"}, {"trust": "agent"}, {"state": "pending"}, {"fact": None}])
 def test_only_the_persons_word_proposes(more: dict[str, Any]) -> None:
     """Neither a tool, nor an inference, nor what waits itself, nor words without a fact."""
     some = incoming("Call me Ana.", **more)
-    assert proposals(some, added(some), expires_at=WEEK) == ()
+    assert build_proposals(some, added(some), expires_at=WEEK) == ()
 
 
 def request(field: Any, *turns: TurnId) -> Consent:
@@ -108,11 +111,11 @@ def request(field: Any, *turns: TurnId) -> Consent:
 def test_signals() -> None:
     """Two different turns carry a benign field; no number of turns carries a sensitive one."""
     a, b = TurnId(uuid4()), TurnId(uuid4())
-    assert corroborated(request("tone", a, b), 2)
-    assert corroborated(request("goals", a, b), 2)
-    assert not corroborated(request("tone", a, a), 2)
+    assert is_corroborated(request("tone", a, b), 2)
+    assert is_corroborated(request("goals", a, b), 2)
+    assert not is_corroborated(request("tone", a, a), 2)
     for field in ("preferred_name", "pronouns", "city", "language"):
-        assert not corroborated(request(field, a, b), 1)
+        assert not is_corroborated(request(field, a, b), 1)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +125,7 @@ def test_signals() -> None:
 )  # fmt: skip
 def test_a_clear_yes(text: str) -> None:
     """Nothing but a yes."""
-    assert yes_or_no(text) is True
+    assert parse_yes_no(text) is True
 
 
 @pytest.mark.parametrize(
@@ -132,7 +135,7 @@ def test_a_clear_yes(text: str) -> None:
 )  # fmt: skip
 def test_a_clear_no(text: str) -> None:
     """Nothing but a no."""
-    assert yes_or_no(text) is False
+    assert parse_yes_no(text) is False
 
 
 @pytest.mark.parametrize(
@@ -152,19 +155,19 @@ def test_a_clear_no(text: str) -> None:
 )
 def test_neither(text: str) -> None:
     """More or less than a clear answer is none."""
-    assert yes_or_no(text) is None
+    assert parse_yes_no(text) is None
 
 
 @given(st.text(max_size=30))
 def test_any_text_is_cheap_and_safe(text: str) -> None:
     """Whatever is said, the answer is one of three, and a longer message is never one."""
-    assert yes_or_no(text) in (True, False, None)
-    assert yes_or_no(f"{text} and I will go to Rome with Maria") is None
+    assert parse_yes_no(text) in (True, False, None)
+    assert parse_yes_no(f"{text} and I will go to Rome with Maria") is None
 
 
 def test_a_candidate_without_turns_is_no_signal() -> None:
     """It would have nothing to be counted by."""
     one = Candidate(text="Preferred name is Ana", category="profile", fact=fact("preferred_name", "Ana", single=True))
-    each = Incoming(candidate=one, vector=np.ones(1, np.float32), near=(), id=MemoryId(uuid4()))
-    (wish,) = proposals([each], added([each]), expires_at=WEEK)
+    each = IncomingCandidate(candidate=one, vector=np.ones(1, np.float32), neighbours=(), id=MemoryId(uuid4()))
+    (wish,) = build_proposals([each], added([each]), expires_at=WEEK)
     assert wish.turns == ()

@@ -10,20 +10,28 @@ from uuid import UUID, uuid4
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from muniment.memory.config.settings import load
-from muniment.memory.domain.consolidation import Finding, Gained, Judgement, Members, Pair, Step
+from muniment.memory.config.settings import load_settings
+from muniment.memory.domain.consolidation import Finding, GainedEdge, Judgement, MemoryGraph, Pair, RunChange
 from muniment.memory.domain.ids import MemoryId, Revision, RunId, TurnId
 from muniment.memory.domain.journal import Delta, JournalEntry
 from muniment.memory.domain.memory import TRUST_RANK, Fact, Memory, Trust
 from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.merging import pair_answers
-from muniment.memory.rules.merging.consolidate import TRIES, Board, duplicates, held, near, ordered, verdict
-from muniment.memory.rules.merging.undo import taken_back
-from muniment.memory.rules.retrieval.render import header
+from muniment.memory.rules.merging.consolidate import (
+    MAX_TRIES,
+    ConsolidationState,
+    count_duplicates,
+    guard_judgement,
+    is_near,
+    judge_pair,
+    order_pair,
+)
+from muniment.memory.rules.merging.undo import plan_undo
+from muniment.memory.rules.retrieval.render import render_delta_header
 from tests.engine import NOON
 
-SETTINGS = load({"HOME": "/nonexistent"})
-PROFILE = SETTINGS.profile("default")
+SETTINGS = load_settings({"HOME": "/nonexistent"})
+PROFILE = SETTINGS.find_profile("default")
 LASTING = frozenset({"profile"})
 RUN = RunId(uuid4())
 LATER = NOON + timedelta(days=3)
@@ -44,9 +52,13 @@ def fact(predicate: str, value: str, *, kind: Any = "identity", subject: str = "
     return Fact(kind=kind, predicate=predicate, object=value, subject=subject, **more)
 
 
-def board(*memories: Memory, edges: dict[tuple[MemoryId, MemoryId], float] | None = None) -> Board:
+def board(*memories: Memory, edges: dict[tuple[MemoryId, MemoryId], float] | None = None) -> ConsolidationState:
     known = {one.id: one for one in memories}
-    return Board(members=Members(rev=memories[0].rev, memories=known, edges=edges or {}), run=RUN, lasting=LASTING)
+    return ConsolidationState(
+        members=MemoryGraph(rev=memories[0].rev, memories=known, edges=edges or {}),
+        run_id=RUN,
+        context_categories=LASTING,
+    )
 
 
 def found(one: Pair, judgement: Judgement) -> Finding:
@@ -69,7 +81,7 @@ def found(one: Pair, judgement: Judgement) -> Finding:
 )
 def test_what_is_never_the_same(older: str, newer: str) -> None:
     """Another person, number, side or role, and a denial, are held apart even when a model calls them the same."""
-    assert held("same", pair(older, newer), LASTING) == "different"
+    assert guard_judgement("same", pair(older, newer), LASTING) == "different"
 
 
 @pytest.mark.parametrize(
@@ -83,15 +95,15 @@ def test_what_is_never_the_same(older: str, newer: str) -> None:
 def test_a_paraphrase_is_the_models_to_judge(older: str, newer: str) -> None:
     """Other words for the same are no reason to hold two apart: the rules doubt, and the model's word counts."""
     one = pair(older, newer, 0.7)
-    assert verdict(one, PROFILE, LASTING) == ("different", False)
-    assert held("same", one, LASTING) == "same"
+    assert judge_pair(one, PROFILE, LASTING) == ("different", False)
+    assert guard_judgement("same", one, LASTING) == "same"
 
 
 def test_whose_words_they_are_counts() -> None:
     """The same words of two people are two memories; of one person, or of nobody known, they are one."""
     for actors, judgement in ((("ana", "ben"), "different"), (("ana", "ana"), "same"), (("ana", None), "same")):
         older, newer = (memory("The user is tired", actor_id=one) for one in actors)
-        assert verdict(pair(older, newer), PROFILE, LASTING) == (judgement, True)
+        assert judge_pair(pair(older, newer), PROFILE, LASTING) == (judgement, True)
 
 
 def test_a_value_that_changes_supersedes() -> None:
@@ -99,8 +111,8 @@ def test_a_value_that_changes_supersedes() -> None:
     porto = memory("The user lives in Porto", fact=fact("lives_in", "Porto", single=True))
     braga = memory("The user lives in Braga", at=LATER, fact=fact("lives_in", "Braga", single=True))
     tom = memory("Tom lives in Braga", at=LATER, fact=fact("lives_in", "Braga", single=True, subject="Tom"))
-    assert verdict(pair(porto, braga), PROFILE, LASTING) == ("supersedes", True)
-    assert verdict(pair(porto, tom), PROFILE, LASTING) == ("different", True)
+    assert judge_pair(pair(porto, braga), PROFILE, LASTING) == ("supersedes", True)
+    assert judge_pair(pair(porto, tom), PROFILE, LASTING) == ("different", True)
 
 
 @pytest.mark.parametrize(
@@ -117,14 +129,14 @@ def test_what_is_never_superseded(older: dict[str, Any], newer: dict[str, Any], 
     """What is pinned, what a more trusted source said, and what is always in context but for another value of the same."""
     was = memory("The user trains on Monday", **older)
     now = memory("The user trains on Friday", at=LATER, **newer)
-    assert held("supersedes", pair(was, now), LASTING) == ("different" if kept else "supersedes")
+    assert guard_judgement("supersedes", pair(was, now), LASTING) == ("different" if kept else "supersedes")
 
 
 def test_the_later_one_is_the_one_that_tells_of_a_later_time() -> None:
     """Two that tell of a time are ordered by it, others by when they were last said."""
     early, late = (memory("x", at=at, event_time=when) for at, when in ((LATER, NOON), (NOON, LATER)))
-    assert ordered(late, early) == (early, late)
-    assert ordered(replace(early, event_time=None), late)[1] == replace(early, event_time=None)
+    assert order_pair(late, early) == (early, late)
+    assert order_pair(replace(early, event_time=None), late)[1] == replace(early, event_time=None)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +155,7 @@ def test_who_stays(first: dict[str, Any], second: dict[str, Any], stays: int) ->
     named: list[dict[str, Any]] = [{"text": text, "at": NOON} | first, {"text": text, "at": LATER} | second]
     both = [memory(**one) for one in named]
     table = board(*both)
-    assert table.take(found(pair(both[0], both[1]), "same"))[0] == "same"
+    assert table.apply_finding(found(pair(both[0], both[1]), "same"))[0] == "same"
     left = [one for one in table.members.memories.values() if one.state == "active"]
     assert [one.id for one in left] == [both[stays].id]
     assert left[0].text == both[stays].text
@@ -154,7 +166,7 @@ def test_a_decision_meets_what_the_ones_before_it_left() -> None:
     """Of a chain each pair is decided as its members are by then: one that has given way takes nobody's place."""
     a, b, c = (memory("The user likes tea", at=NOON + timedelta(days=n)) for n in range(3))
     table = board(a, b, c)
-    fates = [table.take(found(pair(*two), "same"))[0] for two in ((a, b), (a, c), (b, c))]
+    fates = [table.apply_finding(found(pair(*two), "same"))[0] for two in ((a, b), (a, c), (b, c))]
     assert fates == ["same", "outdated", "same"]
     now = table.members.memories
     assert [now[one.id].state for one in (a, b, c)] == ["superseded", "superseded", "active"]
@@ -166,9 +178,9 @@ def test_what_no_longer_says_what_was_judged_is_left_alone() -> None:
     old, new = memory("The user likes tea"), memory("The user likes tea", at=LATER)
     one = found(pair(old, new), "same")
     for now in (replace(new, text="The user likes chai"), replace(new, state="soft_deleted")):
-        assert board(old, now).take(one)[0] == "outdated"
-    assert board(old).take(one)[0] == "outdated"
-    assert board(old, replace(new, pinned=True)).take(one)[0] == "same"
+        assert board(old, now).apply_finding(one)[0] == "outdated"
+    assert board(old).apply_finding(one)[0] == "outdated"
+    assert board(old, replace(new, pinned=True)).apply_finding(one)[0] == "same"
 
 
 def test_edges_go_over_at_their_greatest_strength() -> None:
@@ -182,7 +194,7 @@ def test_edges_go_over_at_their_greatest_strength() -> None:
     edges = {key(goes, weak): 0.5, key(stays, weak): 0.8, key(goes, strong): 0.9, key(stays, strong): 0.6,
              key(goes, new): 0.7, key(goes, stays): 0.95}  # fmt: skip
     table = board(goes, stays, weak, strong, new, edges=dict(edges))
-    table.take(found(pair(goes, stays), "same"))
+    table.apply_finding(found(pair(goes, stays), "same"))
     assert {one: relation.strength for one, relation in table.relations.items()} == {
         key(stays, strong): 0.9,
         key(stays, new): 0.7,
@@ -199,24 +211,24 @@ def test_an_edge_that_came_twice_goes_back_to_what_it_was_at_first() -> None:
             {"rev": 5, "from": str(second.id), "edges": [[str(other.id), 0.9, 0.5]]}]  # fmt: skip
     gone = replace(second, state="superseded", superseded_by=stays.id)
     steps = [
-        Step(before=stays, now=stays, metas=tuple(reversed(into)), alone=True),
-        Step(before=second, now=gone, metas=({"rev": 6, "into": str(stays.id)},), alone=False),
+        RunChange(before=stays, now=stays, journal_metas=tuple(reversed(into)), is_untouched=True),
+        RunChange(before=second, now=gone, journal_metas=({"rev": 6, "into": str(stays.id)},), is_untouched=False),
     ]
-    back = taken_back(steps, RUN)
-    assert back.edges == (Gained(low=low, high=high, now=0.9, before=0.2),)
-    assert back.apart == (frozenset({stays.id, second.id}),)
+    back = plan_undo(steps, RUN)
+    assert back.edges == (GainedEdge(low=low, high=high, now=0.9, before=0.2),)
+    assert back.separated_groups == (frozenset({stays.id, second.id}),)
     assert [change.after for change in back.changes] == [stays]
 
 
-@pytest.mark.parametrize("tries", [0, TRIES - 2, TRIES - 1])
+@pytest.mark.parametrize("tries", [0, MAX_TRIES - 2, MAX_TRIES - 1])
 def test_a_pair_without_an_answer_is_left_as_it_is(tries: int) -> None:
     """It changes nothing, and counts against the pair only while its memories are what was asked about."""
     old, new = memory("The user likes tea"), memory("The user likes tea", at=LATER)
     asked = Finding(pair=replace(pair(old, new), tries=tries), judgement=None, source="model")
     table = board(old, new)
-    assert table.take(asked) == ("unanswered", asked)
+    assert table.apply_finding(asked) == ("unanswered", asked)
     assert not table.changes
-    assert board(old, replace(new, text="The user likes chai")).take(asked)[0] == "outdated"
+    assert board(old, replace(new, text="The user likes chai")).apply_finding(asked)[0] == "outdated"
 
 
 TEXTS = st.sampled_from(["The user likes tea", "The user likes tea.", "The user likes green tea", "The user has 2 cats",
@@ -250,7 +262,9 @@ def test_whatever_is_decided_nothing_is_lost_and_all_of_it_can_be_taken_back(kno
     table = board(*known)
     for _ in range(4):
         older, newer = data.draw(st.permutations(known))[:2]
-        table.take(found(pair(*ordered(older, newer)), data.draw(st.sampled_from(["same", "supersedes", "different"]))))
+        table.apply_finding(
+            found(pair(*order_pair(older, newer)), data.draw(st.sampled_from(["same", "supersedes", "different"])))
+        )
     now = table.members.memories
     for before in known:
         after = now[before.id]
@@ -270,11 +284,11 @@ def test_whatever_is_decided_nothing_is_lost_and_all_of_it_can_be_taken_back(kno
             assert TRUST_RANK[heir.trust] >= TRUST_RANK[before.trust] or before.trust != "user"
     lines = {one.id: [change for change in table.changes if change.after.id == one.id] for one in known}
     steps = [
-        Step(
+        RunChange(
             before=one,
             now=now[one.id],
-            metas=tuple(change.meta | {"rev": n} for n, change in enumerate(lines[one.id])),
-            alone=True,
+            journal_metas=tuple(change.meta | {"rev": n} for n, change in enumerate(lines[one.id])),
+            is_untouched=True,
         )
         for one in known
         if lines[one.id]
@@ -282,14 +296,14 @@ def test_whatever_is_decided_nothing_is_lost_and_all_of_it_can_be_taken_back(kno
     assert sum(one.access_count for one in now.values() if one.state == "active") == sum(
         one.access_count for one in known
     )
-    back = taken_back(steps, RUN)
+    back = plan_undo(steps, RUN)
     assert now | {change.after.id: change.after for change in back.changes} == {one.id: one for one in known}
-    for one in back.retrieved:
+    for one in back.access_transfers:
         assert (now[one.id].access_count - one.count, one.before) == next(
             (former.access_count, former.last_accessed_at) for former in known if former.id == one.id
         )
         assert now[one.id].last_accessed_at == one.at
-    assert {id_ for some in back.apart for id_ in some} == {one.now.id for one in steps}
+    assert {id_ for some in back.separated_groups for id_ in some} == {one.now.id for one in steps}
 
 
 def test_what_is_known_in_general_is_not_lost_to_an_agent() -> None:
@@ -300,7 +314,7 @@ def test_what_is_known_in_general_is_not_lost_to_an_agent() -> None:
     theirs = memory("The user lives in Porto.", at=LATER, pinned=True, agent_id="a", run_id="r")
     for both in ((general, theirs), (replace(theirs, updated_at=NOON), replace(general, updated_at=LATER))):
         table = board(*both)
-        assert table.take(found(pair(*both), "same"))[0] == "same"
+        assert table.apply_finding(found(pair(*both), "same"))[0] == "same"
         assert [one.id for one in table.members.memories.values() if one.state == "active"] == [general.id]
     moved = memory("The user lives in Braga", at=LATER, fact=fact("lives_in", "Braga", single=True))
     own = replace(general, agent_id="a")
@@ -310,8 +324,8 @@ def test_what_is_known_in_general_is_not_lost_to_an_agent() -> None:
         (own, "a", "supersedes"),
         (own, None, "supersedes"),
     ):
-        assert held("supersedes", pair(older, replace(moved, agent_id=agent)), LASTING) == judgement
-    assert verdict(pair(theirs, replace(general, agent_id="b")), PROFILE, LASTING) == ("different", True)
+        assert guard_judgement("supersedes", pair(older, replace(moved, agent_id=agent)), LASTING) == judgement
+    assert judge_pair(pair(theirs, replace(general, agent_id="b")), PROFILE, LASTING) == ("different", True)
 
 
 @pytest.mark.parametrize(
@@ -328,30 +342,30 @@ def test_two_turns_may_say_one_thing(before: str | None, after: str | None, same
     told = [(again, "same", "same", same), (moved, "supersedes", "superseded", after)]
     for newer, judgement, fate, run in told:
         table = board(former, newer)
-        assert table.take(found(pair(former, newer), judgement))[0] == fate
+        assert table.apply_finding(found(pair(former, newer), judgement))[0] == fate
         assert [one.run_id for one in table.members.memories.values() if one.state == "active"] == [run]
 
 
 def test_near_is_by_meaning_or_by_words() -> None:
     """A pair below the bands is not compared, unless both have one stable key; Chinese may be compared by its words."""
-    assert not near(pair("The user likes tea", "The user reads a lot", 0.1), PROFILE)
+    assert not is_near(pair("The user likes tea", "The user reads a lot", 0.1), PROFILE)
     tea = fact("likes", "tea", kind="preference")
-    assert near(pair(memory("Tea!", fact=tea), memory("The user likes tea", fact=tea), 0.1), PROFILE)
+    assert is_near(pair(memory("Tea!", fact=tea), memory("The user likes tea", fact=tea), 0.1), PROFILE)
     latin = PROFILE.model_copy(update={"scripts": ("latin",)})
-    assert near(pair("用户喜欢喝茶", "用户很喜欢喝茶", 0.0), latin)
-    assert duplicates([pair("用户喜欢喝茶", "用户喜欢喝茶。", 0.0)], latin, LASTING) == 1
+    assert is_near(pair("用户喜欢喝茶", "用户很喜欢喝茶", 0.0), latin)
+    assert count_duplicates([pair("用户喜欢喝茶", "用户喜欢喝茶。", 0.0)], latin, LASTING) == 1
 
 
 def test_an_answer_is_read_pair_by_pair() -> None:
     """Unknown numbers and verdicts, and a pair answered in two ways, are no answer; a text without the form is an error."""
     told = """Here: {"pairs": [{"pair": 1, "verdict": "same"}, {"pair": 2, "verdict": "SUPERSEDES "}, {"pair": 3, "verdict":
     "maybe"}, {"pair": 4, "verdict": "same"}, {"pair": 4, "verdict": "different"}, {"pair": 9, "verdict": "same"}, 7]}"""
-    assert pair_answers.read(told, 5) == {1: "same", 2: "supersedes"}
-    assert pair_answers.read('{"pairs": "none"}', 5) == {}
+    assert pair_answers.parse_answer(told, 5) == {1: "same", 2: "supersedes"}
+    assert pair_answers.parse_answer('{"pairs": "none"}', 5) == {}
     with pytest.raises(BadExtraction):
-        pair_answers.read("I would say the first two are the same.", 2)
+        pair_answers.parse_answer("I would say the first two are the same.", 2)
     one = pair(memory("The user likes tea", event_time=NOON), "The user likes chai")
-    assert pair_answers.shown([one])["pairs"][0]["earlier"] == {
+    assert pair_answers.encode_pairs([one])["pairs"][0]["earlier"] == {
         "text": "The user likes tea", "said": "2026-05-04", "when": "2026-05-04",
     }  # fmt: skip
 
@@ -367,7 +381,7 @@ def test_a_run_is_told_in_one_line_of_each_pair() -> None:
 
     def told(*entries: JournalEntry) -> list[str]:
         delta = Delta(since=Revision(0), rev=entries[-1].rev, entries=entries)
-        return header(delta, SETTINGS.categories, 9).splitlines()[1:]
+        return render_delta_header(delta, SETTINGS.categories, 9).splitlines()[1:]
 
     merged = entry(1, 0, run="r", why="same", notes=2, **{"from": "b"}), entry(2, 1, run="r", why="same", into="a")
     updated = entry(3, 2, run="r", why="supersedes", notes=2, **{"from": "d"}), entry(4, 3, run="r", into="c")
@@ -385,9 +399,9 @@ def test_what_was_said_again_is_not_outdated_by_what_came_between() -> None:
     between = memory("The user lives in Munich", at=NOON + timedelta(days=1))
     again = memory("The user lives in Berlin", at=LATER)
     table = board(first, between, again)
-    assert table.take(found(pair(first, between), "supersedes"))[0] in ("superseded", "distinct")
+    assert table.apply_finding(found(pair(first, between), "supersedes"))[0] in ("superseded", "distinct")
     table = board(first, between, again)
-    assert table.take(found(pair(first, again), "same"))[0] == "same"
+    assert table.apply_finding(found(pair(first, again), "same"))[0] == "same"
     assert table.members.memories[first.id].state == "active"
-    assert table.take(found(pair(first, between), "supersedes"))[0] == "outdated"
+    assert table.apply_finding(found(pair(first, between), "supersedes"))[0] == "outdated"
     assert table.members.memories[first.id].state == "active"

@@ -11,8 +11,8 @@ from muniment.memory.domain.memory import Fact, Memory, Neighbour
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.models.hash_embedder import hash_vector
-from muniment.memory.rules.extraction.extract import extract
-from muniment.memory.rules.merging.merge import OUTDATED, Incoming, Merged, merge
+from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.merging.merge import OUTDATED, IncomingCandidate, MergeResult, merge_candidates
 from tests.engine import NOON
 from tests.unit.test_merge import PROFILE, WRITING, bare, known, lives, meet
 
@@ -134,14 +134,14 @@ def test_the_race_with_another_day_is_the_same_race() -> None:
     assert [one.action for one in meet(another, (race, 0.79)).changes] == ["ADD"]
 
 
-def late(candidate: Candidate, memory: Memory) -> Merged:
+def late(candidate: Candidate, memory: Memory) -> MergeResult:
     """What comes of a candidate whose turn was an hour before the one that the memory is from."""
-    one = Incoming(
+    one = IncomingCandidate(
         candidate=candidate, vector=hash_vector(candidate.text), id=MemoryId(uuid4()),
-        near=(Neighbour(memory=memory, sim=0.8),),
+        neighbours=(Neighbour(memory=memory, sim=0.8),),
     )  # fmt: skip
     at = NOON - timedelta(hours=1)
-    return merge([one], scope=Scope(owner="ana"), at=at, profile=PROFILE, writing=WRITING)
+    return merge_candidates([one], scope=Scope(owner="ana"), at=at, profile=PROFILE, writing=WRITING)
 
 
 def test_a_late_look_takes_nothing_back() -> None:
@@ -195,7 +195,7 @@ def test_what_happened_ends_what_was(said: tuple[str, ...], left: list[str]) -> 
     memories: list[Memory] = []
     for n, text in enumerate(said):
         turn = Turn.make(session="s", key=str(n), role="user", text=text, at=NOON)
-        for one in extract(turn).candidates:
+        for one in extract_statements(turn).candidates:
             for change in meet(one, *((memory, 0.7) for memory in memories)).changes:
                 memories = [memory for memory in memories if memory.id != change.after.id] + [change.after]
     assert [memory.text for memory in memories] == left

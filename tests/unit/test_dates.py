@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.dates import mentions as dates
+from muniment.memory.rules.dates import mentions
 
 AT = datetime(2023, 5, 8, 13, 56, tzinfo=timezone(timedelta(hours=2)))  # a Monday
 
@@ -159,9 +159,9 @@ AT = datetime(2023, 5, 8, 13, 56, tzinfo=timezone(timedelta(hours=2)))  # a Mond
 def test_a_date(text: str, day: str, written: str | None) -> None:
     """The event time is the first day of the period, on the speaker's calendar; absolute dates stay as they are."""
     expected = datetime.fromisoformat(day).replace(tzinfo=UTC)
-    assert dates.resolve(text, AT) == expected
-    assert dates.absolute(text, AT) == (written or text)
-    assert not dates.relative(dates.absolute(text, AT), AT)
+    assert mentions.resolve_date(text, AT) == expected
+    assert mentions.expand_dates(text, AT) == (written or text)
+    assert not mentions.has_relative_date(mentions.expand_dates(text, AT), AT)
 
 
 @pytest.mark.parametrize(
@@ -221,28 +221,28 @@ def test_a_date(text: str, day: str, written: str | None) -> None:
 )
 def test_no_date(text: str) -> None:
     """Habits, durations, amounts and days that do not exist are no dates."""
-    assert dates.resolve(text, AT) is None
-    assert dates.absolute(text, AT) == text
+    assert mentions.resolve_date(text, AT) is None
+    assert mentions.expand_dates(text, AT) == text
 
 
 def test_a_weekday_that_is_over() -> None:
     """On a Friday, what is to be on Wednesday is next week's."""
     friday = AT + timedelta(days=4)
-    assert dates.absolute("周三要开会", friday) == "2023年5月17日要开会"
-    assert dates.absolute("周三开了会", friday) == "2023年5月10日开了会"
+    assert mentions.expand_dates("周三要开会", friday) == "2023年5月17日要开会"
+    assert mentions.expand_dates("周三开了会", friday) == "2023年5月10日开了会"
 
 
 def test_without_takes_dates_out() -> None:
     """What is left is what happened."""
-    assert dates.without("the Lisbon marathon in October", AT) == "the Lisbon marathon"
-    assert dates.without("明年去日本", AT) == "去日本"
+    assert mentions.remove_dates("the Lisbon marathon in October", AT) == "the Lisbon marathon"
+    assert mentions.remove_dates("明年去日本", AT) == "去日本"
 
 
 @given(st.text())
 def test_any_text_has_an_answer(text: str) -> None:
     """No text raises, and what is written out is written out once."""
-    once = dates.absolute(text, AT)
-    assert dates.absolute(once, AT) == once
+    once = mentions.expand_dates(text, AT)
+    assert mentions.expand_dates(once, AT) == once
 
 
 MENTIONS = st.sampled_from(
@@ -273,9 +273,9 @@ MENTIONS = st.sampled_from(
 def test_on_any_day_a_mention_becomes_absolute(mention: str, at: datetime) -> None:
     """The written date means the same on the day it was said and a thousand days later."""
     text = f"the party {mention}"
-    written = dates.absolute(text, at)
-    assert not dates.relative(written, at)
-    assert dates.resolve(written, at + timedelta(days=1000)) == dates.resolve(text, at)
+    written = mentions.expand_dates(text, at)
+    assert not mentions.has_relative_date(written, at)
+    assert mentions.resolve_date(written, at + timedelta(days=1000)) == mentions.resolve_date(text, at)
 
 
 @given(
@@ -286,17 +286,17 @@ def test_on_any_day_a_mention_becomes_absolute(mention: str, at: datetime) -> No
 def test_a_day_is_the_same_in_words_and_in_time(mention: str, local: datetime, east: int) -> None:
     """In whatever zone it is said: the day that is written out is the day of the calendar (UTC) that is stored."""
     at = local.replace(tzinfo=timezone(timedelta(hours=east)))
-    found = dates.resolve(f"the party {mention}", at)
+    found = mentions.resolve_date(f"the party {mention}", at)
     assert found is not None
     assert (found.utcoffset(), found.timetz().isoformat()) == (timedelta(), "00:00:00+00:00")
     day = local.date() + timedelta(days={"yesterday": -1, "昨天": -1, "tomorrow": 1}.get(mention, 0))
     assert found.date() == day
-    assert dates.resolve(dates.absolute(f"the party {mention}", at), at) == found
+    assert mentions.resolve_date(mentions.expand_dates(f"the party {mention}", at), at) == found
 
 
 def test_a_turkish_keyboard_writes_dates() -> None:
     """A dotless i, which a pattern takes for one, is one."""
-    found = dates.mentions("In April 2026, on 5 Aprıl 2026 and next sprİng", AT)
+    found = mentions.find_mentions("In April 2026, on 5 Aprıl 2026 and next sprİng", AT)
     assert [one.when.start.date().isoformat() for one in found] == ["2026-04-01", "2026-04-05", "2024-03-01"]
 
 
@@ -324,7 +324,7 @@ def test_a_feast_is_on_its_day(name: str, year: int) -> None:
 
 
 def _on(text: str) -> datetime:
-    [found] = dates.mentions(text, AT)
+    [found] = mentions.find_mentions(text, AT)
     assert (found.start, found.end, found.when.end) == (0, len(text), found.when.start + timedelta(1))
     return found.when.start
 
@@ -348,7 +348,7 @@ WORDS = [
 @given(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join))
 def test_a_word_is_no_date_by_itself(text: str) -> None:
     """A season or a feast of no year is a date behind a preposition alone, in a question, too."""
-    assert dates.mentions(f"We loved {text}", AT, asked="When?") == []
+    assert mentions.find_mentions(f"We loved {text}", AT, question="When?") == []
 
 
 @pytest.mark.parametrize(
@@ -374,8 +374,8 @@ def test_a_word_is_no_date_by_itself(text: str) -> None:
 )
 def test_what_is_written_is_what_was_said(said: str) -> None:
     """The words of a period, wherever it comes from, name that period."""
-    [found] = dates.mentions(f"in {said}", AT)
-    [again] = dates.mentions(f"{found.when.preposition} {found.when.body}", AT)
+    [found] = mentions.find_mentions(f"in {said}", AT)
+    [again] = mentions.find_mentions(f"{found.when.preposition} {found.when.text}", AT)
     assert (again.when.start, again.when.end) == (found.when.start, found.when.end)
 
 
@@ -395,5 +395,5 @@ def test_what_is_written_is_what_was_said(said: str) -> None:
 def test_a_text_of_dates_alone_is_read_quickly(said: str) -> None:
     """However many it has: none is looked at with the whole text around it."""
     start = time.process_time()
-    assert dates.mentions((f"we left {said}" * 20_000)[:40_000], AT)
+    assert mentions.find_mentions((f"we left {said}" * 20_000)[:40_000], AT)
     assert time.process_time() - start < 0.5

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from muniment.memory.config.settings import load
-from muniment.memory.rules.redaction.denylist import denied
+from muniment.memory.config.settings import load_settings
+from muniment.memory.rules.redaction.denylist import find_denial
 
-RULES = load({}).redact.model_copy(
+RULES = load_settings({}).redact.model_copy(
     update={"deny_tags": ("private", "#Health"), "deny_paths": ("*/secrets/*", "*.pem"), "deny_projects": ("Falcon",)}
 )
 
@@ -31,5 +31,5 @@ RULES = load({}).redact.model_copy(
 )
 def test_by_tag_path_and_project(given: dict[str, Any], reason: str | None) -> None:
     """Case, a leading # and the kind of slash do not count; a name that only begins so is another."""
-    assert denied(RULES, **given) == reason
-    assert denied(load({}).redact, **given) is None
+    assert find_denial(RULES, **given) == reason
+    assert find_denial(load_settings({}).redact, **given) is None

@@ -17,7 +17,7 @@ DAY = "On 2026-05-04 the user "
 def told(*texts: str, days: float = 0) -> list[str]:
     """The episodes of these turns, `days` apart."""
     turns = [said(text, at=NOON + timedelta(days=days * n, seconds=n)) for n, text in enumerate(texts)]
-    return [one.text for one in episode.episodes(turns)]
+    return [one.text for one in episode.build_episodes(turns)]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_an_episode_is_of_its_turns_and_behind_every_fact() -> None:
     """The lowest importance, the category that the supervisor reads, the time of the last turn; replies do not count."""
     turns = [said("What should I eat before the marathon?"), said("Thanks!", at=NOON + timedelta(minutes=1))]
     reply = Turn.make(session="A", key="r", role="assistant", text="How about renting a car?", at=NOON, thread="A")
-    (one,) = episode.episodes([*turns, reply])
+    (one,) = episode.build_episodes([*turns, reply])
     assert (one.kind, one.category, one.importance, one.trust, one.tags) == (
         "episodic", "activity", 1, "user", ("episode",),
     )  # fmt: skip
@@ -84,21 +84,21 @@ def test_every_day_has_an_episode_of_its_own() -> None:
 def test_two_episodes_of_a_topic_become_one() -> None:
     """Two sentences at the most; another topic is another episode."""
     first, second = told("What about renting a car in Spain?")[0], told("We decided to rent a small car in Spain.")[0]
-    assert episode.same_topic(first, second)
-    assert not episode.same_topic(first, told("What should I eat before the marathon?")[0])
-    both = episode.combined(first, second)
+    assert episode.is_same_topic(first, second)
+    assert not episode.is_same_topic(first, told("What should I eat before the marathon?")[0])
+    both = episode.combine_episodes(first, second)
     assert both == f"{first}. The user also decided to rent a small car in Spain"
-    assert episode.combined(both, second) is None
-    assert episode.combined(first, "x" * 280) is None
+    assert episode.combine_episodes(both, second) is None
+    assert episode.combine_episodes(first, "x" * 280) is None
     later = second.replace("05-04", "05-05")
-    assert episode.combined(first, later) == f"{first}. {later}"
+    assert episode.combine_episodes(first, later) == f"{first}. {later}"
 
 
 @given(st.lists(st.text(max_size=400), max_size=6))
 def test_any_words_make_an_episode_that_fits_or_none(texts: list[str]) -> None:
     """At most 280 characters, on one line."""
     for text in told(*texts):
-        assert len(text) <= episode.LONGEST
+        assert len(text) <= episode.MAX_CHARS
         assert "\n" not in text
         assert text.startswith((DAY, "2026-05-04，用户"))
 

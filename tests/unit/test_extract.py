@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import example, given, strategies as st
 
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.memory import Fact, Role
 from muniment.memory.domain.turn import Candidate, Turn
-from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.extraction.extract import extract_statements
 
 AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
-CATEGORIES = frozenset(load({"HOME": "/nonexistent"}).categories)
+CATEGORIES = frozenset(load_settings({"HOME": "/nonexistent"}).categories)
 
 
 def turn(text: str, role: Role = "user") -> Turn:
@@ -20,7 +20,7 @@ def turn(text: str, role: Role = "user") -> Turn:
 
 
 def found(text: str) -> list[Candidate]:
-    return list(extract(turn(text)).candidates)
+    return list(extract_statements(turn(text)).candidates)
 
 
 def fact(text: str) -> Fact:
@@ -125,16 +125,16 @@ def test_somebody_elses_fact_is_theirs() -> None:
 )
 def test_a_bare_answer(question: str, answer: str, statement: str) -> None:
     """It is a statement after the assistant's question, and nothing without it."""
-    asked = extract(turn(answer), previous=(turn(question, "assistant"),))
+    asked = extract_statements(turn(answer), previous=(turn(question, "assistant"),))
     assert [one.text for one in asked.candidates] == [statement]
-    assert extract(turn(answer)).candidates == ()
-    assert extract(turn(answer), previous=(turn(question, "user"),)).candidates == ()
+    assert extract_statements(turn(answer)).candidates == ()
+    assert extract_statements(turn(answer), previous=(turn(question, "user"),)).candidates == ()
 
 
 @pytest.mark.parametrize("role", ["assistant", "tool", "system"])
 def test_only_the_user_speaks_of_the_user(role: Role) -> None:
     """The same words from another role hold nothing."""
-    assert extract(turn("I live in Rome. Forget my diet.", role)) == extract(turn("", "user"))
+    assert extract_statements(turn("I live in Rome. Forget my diet.", role)) == extract_statements(turn("", "user"))
 
 
 def test_the_last_word_counts() -> None:
@@ -191,7 +191,7 @@ def test_any_text_can_be_read(text: str) -> None:
 def test_long_texts_are_cheap(unit: str) -> None:
     """A hundred thousand characters without a sentence take no more than a moment."""
     start = time.process_time()
-    extract(turn(unit * (100_000 // len(unit))))
+    extract_statements(turn(unit * (100_000 // len(unit))))
     assert time.process_time() - start < 5
 
 
@@ -207,4 +207,4 @@ def test_long_texts_are_cheap(unit: str) -> None:
 )
 def test_a_place_ends_where_something_else_begins(said: str, places: list[str]) -> None:
     """Behind `and` a capital goes on with its name, and a verb does not."""
-    assert [one.fact.object for one in extract(turn(said)).candidates if one.fact] == places
+    assert [one.fact.object for one in extract_statements(turn(said)).candidates if one.fact] == places

@@ -62,11 +62,11 @@ def test_case_and_width_do_not_matter() -> None:
 async def test_the_embedder_keeps_the_order_and_names_its_size() -> None:
     """One vector per text, and the model's name says how long they are."""
     embedder = HashEmbedder(64)
-    first, second = await embedder.documents(["tea", "coffee"])
+    first, second = await embedder.embed_documents(["tea", "coffee"])
     assert (embedder.name, first.shape) == ("hash-64", (64,))
-    assert np.array_equal(first, await embedder.query("tea"))
+    assert np.array_equal(first, await embedder.embed_query("tea"))
     assert not np.array_equal(first, second)
-    assert await embedder.documents([]) == []
+    assert await embedder.embed_documents([]) == []
     await embedder.close()
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from muniment.memory.domain.memory import Role
 from muniment.memory.domain.turn import Candidate, Turn
-from muniment.memory.rules.provenance.fingerprints import echoed, prints, repeats
+from muniment.memory.rules.provenance.fingerprints import hash_shingles, is_echo, is_repetition
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
 KNOWN = (
@@ -25,12 +25,12 @@ def turn(text: str, role: Role = "user", recalled: tuple[int, ...] = ()) -> Turn
 
 
 REPLY = turn("For October: your Lisbon marathon. And yes, near the old bridge in Porto is where you live!", "assistant",
-             prints(KNOWN))  # fmt: skip
+             hash_shingles(KNOWN))  # fmt: skip
 
 
 def echo(statement: str, *cited: Turn, reply: Turn = REPLY) -> bool:
     one = Candidate(text=statement, category="profile", turns=tuple(turn.id for turn in cited))
-    return echoed(one, [*(turn for turn in cited if turn.id != reply.id), reply])
+    return is_echo(one, [*(turn for turn in cited if turn.id != reply.id), reply])
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def test_a_reply_without_recall_echoes_nothing() -> None:
 @given(st.lists(st.text(max_size=40), max_size=6))
 def test_hashes_fit_a_bigint(texts: list[str]) -> None:
     """Each is once there, and not negative."""
-    found = prints(texts)
+    found = hash_shingles(texts)
     assert len(found) == len(set(found))
     assert all(0 <= one < 2**63 for one in found)
 
@@ -96,5 +96,5 @@ def test_hashes_fit_a_bigint(texts: list[str]) -> None:
 def test_every_text_repeats_itself(said: list[str]) -> None:
     """Whatever is recalled word for word is an echo; of a text without words nobody can tell."""
     text = " ".join(said)
-    assert repeats(text, prints([text]))
-    assert not repeats("the of and", prints([text]))
+    assert is_repetition(text, hash_shingles([text]))
+    assert not is_repetition("the of and", hash_shingles([text]))

@@ -11,23 +11,30 @@ from uuid import uuid4
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId
-from muniment.memory.domain.maintenance import Terms
+from muniment.memory.domain.maintenance import RetentionTerms
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.scope import Scope
-from muniment.memory.rules.policy.retention import forgettable, lasts, mark, reason, terms, touched
-from muniment.memory.rules.policy.schedule import slot, stagger
+from muniment.memory.rules.policy.retention import (
+    build_terms,
+    describe_reason,
+    find_last_touch,
+    find_lifetime,
+    hash_terms,
+    is_forgettable,
+)
+from muniment.memory.rules.policy.schedule import compute_stagger, find_slot_start
 from tests.engine import NOON
 
 DAYS = timedelta(days=1)
-SETTINGS = load({"HOME": "/nonexistent"})
+SETTINGS = load_settings({"HOME": "/nonexistent"})
 ANA = Scope(owner="ana")
 
 
-def ruled(**changed: Any) -> Terms:
+def ruled(**changed: Any) -> RetentionTerms:
     forgetting = SETTINGS.forgetting.model_copy(update=changed)
-    return terms(forgetting, SETTINGS.session_ledger, SETTINGS.categories)
+    return build_terms(forgetting, SETTINGS.session_ledger, SETTINGS.categories)
 
 
 def memory(days: float = 0, category: str = "goals", **more: Any) -> Memory:
@@ -60,31 +67,34 @@ def memory(days: float = 0, category: str = "goals", **more: Any) -> Memory:
 )
 def test_what_is_forgotten(one: Memory, gone: bool) -> None:
     """Untouched long enough, less important than the bound, not pinned, not always in context."""
-    assert forgettable(ANA, one, ruled(), NOON) is gone
+    assert is_forgettable(ANA, one, ruled(), NOON) is gone
 
 
 def test_days_of_their_own() -> None:
     """A category may be forgotten sooner, or never."""
     own = ruled(categories={"tasks": 30, "knowledge": None})
-    assert forgettable(ANA, memory(30, "tasks"), own, NOON)
-    assert not forgettable(ANA, memory(59, "goals"), own, NOON)
-    assert lasts(ANA, memory(9_999, "knowledge"), own) is None
-    assert lasts(ANA, memory(9_999, "profile", run_id="r"), ruled(categories={"profile": 1}, scopes={"run": 1})) is None
+    assert is_forgettable(ANA, memory(30, "tasks"), own, NOON)
+    assert not is_forgettable(ANA, memory(59, "goals"), own, NOON)
+    assert find_lifetime(ANA, memory(9_999, "knowledge"), own) is None
+    assert (
+        find_lifetime(ANA, memory(9_999, "profile", run_id="r"), ruled(categories={"profile": 1}, scopes={"run": 1}))
+        is None
+    )
 
 
 def test_a_run_is_forgotten_whatever_its_importance() -> None:
     """What belongs to a run goes after its days, but not what is pinned or never goes; what belongs to none stays."""
     own = ruled(scopes={"run": 7}, categories={"knowledge": None})
-    assert forgettable(ANA, memory(7, importance=5, run_id="r"), own, NOON)
-    assert not forgettable(ANA, memory(6, importance=1, run_id="r"), own, NOON)
-    assert not forgettable(ANA, memory(7, importance=1), own, NOON)
-    assert not forgettable(ANA, memory(7, run_id="r", pinned=True), own, NOON)
-    assert not forgettable(ANA, memory(7, "knowledge", run_id="r"), own, NOON)
-    assert not forgettable(ANA, memory(59, importance=5, run_id="r"), ruled(), NOON)
-    assert forgettable(ANA, memory(7, importance=5, run_id="r"), ruled(scopes={"run": 7}, importance_below=1), NOON)
+    assert is_forgettable(ANA, memory(7, importance=5, run_id="r"), own, NOON)
+    assert not is_forgettable(ANA, memory(6, importance=1, run_id="r"), own, NOON)
+    assert not is_forgettable(ANA, memory(7, importance=1), own, NOON)
+    assert not is_forgettable(ANA, memory(7, run_id="r", pinned=True), own, NOON)
+    assert not is_forgettable(ANA, memory(7, "knowledge", run_id="r"), own, NOON)
+    assert not is_forgettable(ANA, memory(59, importance=5, run_id="r"), ruled(), NOON)
+    assert is_forgettable(ANA, memory(7, importance=5, run_id="r"), ruled(scopes={"run": 7}, importance_below=1), NOON)
     kept = ruled(scopes={"user": 365})
-    assert not forgettable(ANA, memory(364, importance=1), kept, NOON)
-    assert forgettable(ANA, memory(365, importance=5), kept, NOON)
+    assert not is_forgettable(ANA, memory(364, importance=1), kept, NOON)
+    assert is_forgettable(ANA, memory(365, importance=5), kept, NOON)
 
 
 SAID = {"user": 400, "project": None, "agent": 90, "session": 200, "run": 7, "agent:scratch": 500, "agent:keeper": None,
@@ -116,13 +126,15 @@ SAID = {"user": 400, "project": None, "agent": 90, "session": 200, "run": 7, "ag
 )
 def test_scopes_have_days_of_their_own(who: Scope, of: dict[str, str], days: int) -> None:
     """Of all scopes that a memory belongs to the one with the fewest days decides, each by its name before its kind."""
-    assert lasts(who, memory(0, importance=3, **of), ruled(scopes=SAID)) == days * DAYS
+    assert find_lifetime(who, memory(0, importance=3, **of), ruled(scopes=SAID)) == days * DAYS
 
 
 def test_the_bounds_of_the_bound() -> None:
     """Nothing is less important than 1; everything is less important than 6."""
-    assert not any(forgettable(ANA, memory(9_999, importance=n), ruled(importance_below=1), NOON) for n in range(1, 6))
-    assert all(forgettable(ANA, memory(60, importance=n), ruled(importance_below=6), NOON) for n in range(1, 6))
+    assert not any(
+        is_forgettable(ANA, memory(9_999, importance=n), ruled(importance_below=1), NOON) for n in range(1, 6)
+    )
+    assert all(is_forgettable(ANA, memory(60, importance=n), ruled(importance_below=6), NOON) for n in range(1, 6))
 
 
 @given(days=st.integers(0, 2_000), importance=st.integers(1, 5), below=st.integers(1, 6), fade=st.integers(1, 400))
@@ -131,47 +143,47 @@ def test_the_moment_is_where_it_begins(days: int, importance: int, below: int, f
     own = ruled(importance_below=below, fade_days=fade)
     one = memory(days, importance=importance)
     faded = importance if importance == 5 else max(1, importance - days // fade)
-    assert forgettable(ANA, one, own, NOON) == (days >= own.untouched_days and faded < below)
+    assert is_forgettable(ANA, one, own, NOON) == (days >= own.untouched_days and faded < below)
 
 
 def test_any_number_of_days_can_be_given() -> None:
     """A number beyond the calendar is as good as never."""
     endless = ruled(untouched_days=10**12, fade_days=10**12, scopes={"run": 10**12}, categories={"tasks": 10**12})
     for category in ("goals", "tasks"):
-        assert not forgettable(ANA, memory(9_999, category, run_id="r"), endless, NOON)
+        assert not is_forgettable(ANA, memory(9_999, category, run_id="r"), endless, NOON)
 
 
 def test_terms_are_told_apart() -> None:
     """The same days in another order are the same terms; a day more is not, wherever it is."""
     one = ruled(scopes={"user": 7, "run": None})
-    assert mark(one) == mark(ruled(scopes={"run": None, "user": 7}))
+    assert hash_terms(one) == hash_terms(ruled(scopes={"run": None, "user": 7}))
     others = [ruled(scopes={"user": 8, "run": None}), ruled(scopes={"user": 7, "run": None}, fade_days=181),
               replace(one, turns=one.turns + DAYS), replace(one, categories={})]  # fmt: skip
-    assert len({mark(one), *map(mark, others)}) == 5
+    assert len({hash_terms(one), *map(hash_terms, others)}) == 5
 
 
 def test_the_journal_says_how_long() -> None:
     """Whole days since the last touch."""
     one = memory(70, last_accessed_at=NOON - timedelta(days=61, hours=5))
-    assert touched(one) == one.last_accessed_at
-    assert reason(one, NOON) == {"why": "untouched", "days": 61}
+    assert find_last_touch(one) == one.last_accessed_at
+    assert describe_reason(one, NOON) == {"why": "untouched", "days": 61}
 
 
 @given(now=st.timedeltas(-99_999 * DAYS, 99_999 * DAYS), hours=st.integers(1, 30))
 def test_slots_follow_one_another(now: timedelta, hours: int) -> None:
     """Every moment is in one slot, and the next slot begins where it ends."""
     at, every = NOON + now, timedelta(hours=hours)
-    start = slot(at, every)
+    start = find_slot_start(at, every)
     assert start <= at < start + every
-    assert slot(start, every) == start
-    assert slot(start + every, every) == start + every
+    assert find_slot_start(start, every) == start
+    assert find_slot_start(start + every, every) == start + every
 
 
 def test_tenants_have_times_of_their_own() -> None:
     """Tenants are spread over the whole slot, the spaces of one of them over a tenth of it, always the same."""
     hour = timedelta(hours=1)
-    spaces = [[stagger(Scope(tenant=f"t{n}", owner=f"o{m}"), hour) for m in range(50)] for n in range(200)]
-    assert spaces[7][3] == stagger(Scope(tenant="t7", owner="o3"), hour)
+    spaces = [[compute_stagger(Scope(tenant=f"t{n}", owner=f"o{m}"), hour) for m in range(50)] for n in range(200)]
+    assert spaces[7][3] == compute_stagger(Scope(tenant="t7", owner="o3"), hour)
     assert all(max(one) - min(one) < hour / 10 for one in spaces)
     assert all(max(one) - min(one) > hour / 20 for one in spaces)
     starts = sorted(min(one) for one in spaces)

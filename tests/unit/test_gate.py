@@ -52,7 +52,7 @@ GREETING, THANKS, ASSISTANT, QUESTION = "greeting", "acknowledgement", "question
 )
 def test_nothing_to_keep(text: str, reason: str) -> None:
     """Each kind of empty talk is named."""
-    assert gate.skip(text, "user") == reason
+    assert gate.find_skip_reason(text, "user") == reason
 
 
 @pytest.mark.parametrize(
@@ -80,19 +80,19 @@ def test_nothing_to_keep(text: str, reason: str) -> None:
 )
 def test_something_to_keep(text: str) -> None:
     """A statement passes, whatever is asked or said politely around it."""
-    assert gate.skip(text, "user") is None
+    assert gate.find_skip_reason(text, "user") is None
 
 
 @pytest.mark.parametrize(("role", "reason"), [("tool", "tool turn"), ("system", "system turn"), ("assistant", None)])
 def test_roles(role: Role, reason: str | None) -> None:
     """What a tool or the system says is no statement of a person."""
-    assert gate.skip("I live in Rome.", role) == reason
+    assert gate.find_skip_reason("I live in Rome.", role) == reason
 
 
 @given(st.text())
 def test_any_text_has_an_answer(text: str) -> None:
     """No text raises; a text without a letter or digit never passes."""
-    reason = gate.skip(text, "user")
+    reason = gate.find_skip_reason(text, "user")
     assert reason is not None or any(c.isalnum() for c in text)
 
 
@@ -102,5 +102,5 @@ def test_any_text_has_an_answer(text: str) -> None:
 def test_long_texts_are_cheap(unit: str) -> None:
     """Ten times the text is nowhere near a hundred times the work."""
     start = time.process_time()
-    gate.skip(unit * (100_000 // len(unit)) + "?", "user")
+    gate.find_skip_reason(unit * (100_000 // len(unit)) + "?", "user")
     assert time.process_time() - start < 2

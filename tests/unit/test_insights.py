@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Memory
 from muniment.memory.errors import BadExtraction
-from muniment.memory.rules.episodes.insight_answer import read, recent, snippet
+from muniment.memory.rules.episodes.insight_answer import build_snippet, parse_insights, select_recent
 from tests.answers import NOON, SLUGS, turns
 from tests.unit.test_answers import JSON
 
@@ -30,8 +30,8 @@ def memory(n: int, **more: Any) -> Memory:
 )
 def test_every_insight_passes_the_checks(raw: list[Any]) -> None:
     """Whatever a model says: at most three, short, of their category, of low trust."""
-    found = read(json.dumps({"insights": raw}), TURNS, categories=SLUGS)
-    assert len(found.candidates) + len(found.refused) == found.found == len(raw)
+    found = parse_insights(json.dumps({"insights": raw}), TURNS, categories=SLUGS)
+    assert len(found.candidates) + len(found.refusals) == found.total == len(raw)
     assert len(found.candidates) <= 3
     for one in found.candidates:
         assert (one.kind, one.category, one.trust, one.pinned) == ("insight", "relationship_dynamic", "agent", False)
@@ -46,8 +46,8 @@ def test_repairs_are_told() -> None:
         {"summary": "They want proof", "tags": "x"},
         {"summary": "The user wants proof. " * 20, "tags": [1, " a ", ""]},
     ]
-    found = read(json.dumps({"insights": raw}), TURNS, categories=SLUGS)
-    assert found.repaired == ("pronoun", "too long")
+    found = parse_insights(json.dumps({"insights": raw}), TURNS, categories=SLUGS)
+    assert found.repairs == ("pronoun", "too long")
     assert found.candidates[0].text == "The user wants proof"
     assert [one.tags for one in found.candidates] == [(), ("a",)]
 
@@ -55,21 +55,21 @@ def test_repairs_are_told() -> None:
 def test_no_list_is_an_error() -> None:
     """Not an empty list."""
     with pytest.raises(BadExtraction):
-        read('{"insights": "none"}', TURNS, categories=SLUGS)
+        parse_insights('{"insights": "none"}', TURNS, categories=SLUGS)
 
 
 def test_the_end_of_a_conversation_is_shown() -> None:
     """As much as fits, the first turn cut at its beginning."""
     said = turns("abc", ("tool", "a page"), ("assistant", "defg"), "hi")
-    assert [one["text"] for one in snippet(said, 8)] == ["bc", "defg", "hi"]
-    assert [one["text"] for one in snippet(said, 6)] == ["defg", "hi"]
-    assert [one["text"] for one in snippet(said, 99)] == ["abc", "defg", "hi"]
+    assert [one["text"] for one in build_snippet(said, 8)] == ["bc", "defg", "hi"]
+    assert [one["text"] for one in build_snippet(said, 6)] == ["defg", "hi"]
+    assert [one["text"] for one in build_snippet(said, 99)] == ["abc", "defg", "hi"]
 
 
 def test_the_latest_of_a_person_is_shown() -> None:
     """Newest first; what strangers wrote and what was inferred before show nothing of a person."""
     some = [memory(n) for n in range(4)] + [memory(9, trust="document"), memory(8, kind="insight", trust="agent")]
     some += [memory(n, kind="episodic", category="event") for n in (5, 6)] + [memory(7, category="activity")]
-    happened, stated = recent(some, activities=2, facts=3)
+    happened, stated = select_recent(some, activities=2, facts=3)
     assert [one.text for one in happened] == ["m7", "m6"]
     assert [one.text for one in stated] == ["m3", "m2", "m1"]

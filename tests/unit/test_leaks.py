@@ -10,30 +10,30 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.graph.redaction import safe
-from muniment.memory.domain.turn import Use
-from muniment.memory.flows.house import redactor_of
-from muniment.memory.rules.procedures import tool_calls as acts, traces as paths
-from muniment.memory.rules.procedures.procedure import render
-from muniment.memory.rules.redaction import secret_names as named
-from muniment.memory.rules.redaction.patterns import redact
+from muniment.graph.redaction import redact_value
+from muniment.memory.domain.turn import ToolUse
+from muniment.memory.flows.house import build_redactor
+from muniment.memory.rules.procedures import tool_calls, traces
+from muniment.memory.rules.procedures.procedure import render_procedure
+from muniment.memory.rules.redaction import secret_names
+from muniment.memory.rules.redaction.patterns import redact_secrets
 from tests.engine import NOON
 from tests.leaks import CLEAN_AFTER, CLEAN_BEFORE, CLEAN_LAST, LEAKS_AFTER, LEAKS_BEFORE, LEAKS_LAST
 
-hide = redactor_of(None)
+hide = build_redactor(None)
 
 
 def ledger(value: Any) -> str:
     """What the ledger holds of a tool that was given the value, or has put it out."""
     arguments, result = (value, "") if isinstance(value, dict) else ({}, value)
-    use = Use(key="k", name="t", arguments=arguments, result=result, at=NOON, ok=True)
-    return acts.turn(use, session="A", thread="A", redact=hide).text
+    use = ToolUse(key="k", name="t", arguments=arguments, result=result, at=NOON, ok=True)
+    return tool_calls.make_tool_turn(use, session="A", thread="A", redact=hide).text
 
 
 @pytest.mark.parametrize(("value", "held"), [*LEAKS_BEFORE, *LEAKS_AFTER, *LEAKS_LAST], ids=str)
 def test_a_secret_is_in_no_ledger_and_no_checkpoint(value: Any, held: str) -> None:
     """Of a command line, an object, a header, a setting; the rest of it stays."""
-    for told in (ledger(value), json.dumps(safe(value, hide), ensure_ascii=False)):
+    for told in (ledger(value), json.dumps(redact_value(value, hide), ensure_ascii=False)):
         assert held not in told
         assert "[redacted:" in told
     assert held in str(value) or json.dumps(held)[1:-1] in json.dumps(value)
@@ -43,7 +43,7 @@ def test_a_secret_is_in_no_ledger_and_no_checkpoint(value: Any, held: str) -> No
 def test_what_only_looks_like_a_secret_is_told(value: Any) -> None:
     """Counts, names of people, ports, folders, references to where a secret is kept."""
     assert "[redacted:" not in ledger(value)
-    assert safe(value, hide) == value
+    assert redact_value(value, hide) == value
 
 
 def test_there_is_enough_to_measure() -> None:
@@ -92,18 +92,18 @@ def test_a_name_hides_its_value_in_any_depth(
     for held in ({name: value}, {"name": name, "value": value}, {name: {"value": [value]}}, [name, value]):
         for wrap, more in around:
             held = wrap(held, more)  # noqa: PLW2901 - each is wrapped on its own
-        told = named.safe({"arguments": held}, hide)
+        told = secret_names.redact_value({"arguments": held}, hide)
         assert value not in json.dumps(told)
-        assert value not in json.dumps(safe({"arguments": held}, hide))
+        assert value not in json.dumps(redact_value({"arguments": held}, hide))
         assert value not in ledger({"arguments": held})
-        assert named.safe(told, hide) == told
+        assert secret_names.redact_value(told, hide) == told
 
 
 @given(PLAIN)
 def test_what_has_no_such_name_stays(value: Any) -> None:
     """To the last part and in its type."""
-    assert named.safe({"arguments": value}, hide) == {"arguments": value}
-    assert safe({"arguments": value}, hide) == {"arguments": value}
+    assert secret_names.redact_value({"arguments": value}, hide) == {"arguments": value}
+    assert redact_value({"arguments": value}, hide) == {"arguments": value}
 
 
 @given(
@@ -114,8 +114,8 @@ def test_what_has_no_such_name_stays(value: Any) -> None:
 )
 def test_any_value_can_be_read(value: Any) -> None:
     """No value breaks it, and what was read once is as it was the second time."""
-    once = named.safe(value, hide)
-    assert named.safe(once, hide) == once
+    once = secret_names.redact_value(value, hide)
+    assert secret_names.redact_value(once, hide) == once
 
 
 def test_a_deep_value_is_no_trouble() -> None:
@@ -123,21 +123,21 @@ def test_a_deep_value_is_no_trouble() -> None:
     deep: Any = {"password": "Zq9"}
     for _ in range(100):
         deep = {"a": [deep]}
-    assert "Zq9" not in str(named.safe(deep, hide))
-    assert named.safe("[" * 100_000, hide) == "[" * 100_000
+    assert "Zq9" not in str(secret_names.redact_value(deep, hide))
+    assert secret_names.redact_value("[" * 100_000, hide) == "[" * 100_000
 
 
 def test_a_step_tells_of_a_command_without_its_secret() -> None:
     """What was run is told, for it is to be run again."""
     lines = [("curl -u alice:pw https://x.example/a", "HTTP 500"), ("curl -u alice:pw https://x.example/b", "HTTP 200")]
     turns = [
-        acts.turn(Use(key=str(n), name="bash", arguments={"command": line}, result=result, at=NOON),
+        tool_calls.make_tool_turn(ToolUse(key=str(n), name="bash", arguments={"command": line}, result=result, at=NOON),
                   session="A", thread="A", redact=hide)
         for n, (line, result) in enumerate(lines)
     ]  # fmt: skip
-    [path] = paths.paths(turns, failures=1)
+    [path] = traces.find_paths(turns, failures=1)
     assert path.procedure.steps == ("Run: curl -u alice:… https://x.example/b",)
-    assert hide(render(path.procedure)) == render(path.procedure)
+    assert hide(render_procedure(path.procedure)) == render_procedure(path.procedure)
 
 
 @pytest.mark.parametrize(
@@ -148,5 +148,5 @@ def test_a_step_tells_of_a_command_without_its_secret() -> None:
 def test_long_texts_are_cheap(unit: str) -> None:
     """A hundred thousand characters of what may begin a secret take no more than a moment."""
     start = time.process_time()
-    redact(unit * (100_000 // len(unit)), email=True, phone=True, patterns=())
+    redact_secrets(unit * (100_000 // len(unit)), email=True, phone=True, patterns=())
     assert time.process_time() - start < 3

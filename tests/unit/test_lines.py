@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from muniment.memory.domain.turn import Turn
-from muniment.memory.rules.extraction.extract import extract
-from muniment.memory.rules.extraction.import_lines import read
-from muniment.memory.rules.language.english_words import base, singular
-from muniment.memory.rules.statements.third_person import as_said
+from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.extraction.import_lines import extract_line
+from muniment.memory.rules.language.english_words import conjugate_verb, get_base_verb
+from muniment.memory.rules.statements.third_person import rewrite_first_person
 from tests.engine import NOON
 
 SAID = [
@@ -86,26 +86,26 @@ def line(text: str, at: datetime = NOON) -> Turn:
 @pytest.mark.parametrize(("text", "said"), SAID)
 def test_what_is_written_of_somebody(text: str, said: str) -> None:
     """It is what they would say of themselves."""
-    assert as_said(text, "ana") == said
+    assert rewrite_first_person(text, "ana") == said
 
 
 @pytest.mark.parametrize("text", ANOTHER_VOICE)
 def test_another_voice(text: str) -> None:
     """Whoever speaks besides, or may be meant by a pronoun, is not taken for the owner."""
-    assert as_said(text, "ana") == text
+    assert rewrite_first_person(text, "ana") == text
 
 
 @pytest.mark.parametrize("owner", ["me", "A", "7", ".*"])
 def test_an_owner_without_a_name(owner: str) -> None:
     """What is no name stands for nobody in a sentence."""
-    assert as_said(f"{owner} is old", owner) == f"{owner} is old"
+    assert rewrite_first_person(f"{owner} is old", owner) == f"{owner} is old"
 
 
 def test_a_verb_and_back() -> None:
     """The first person of every third person is the verb that it comes from."""
     verbs = "live like work study play go watch wash fix pass buzz use tie try do have enjoy need embed say kiss ski"
-    assert [base(singular(verb)) for verb in verbs.split()] == verbs.split()
-    assert [base(verb) for verb in ("was", "moved", "can", "Rome", "less", "is")] == [
+    assert [get_base_verb(conjugate_verb(verb)) for verb in verbs.split()] == verbs.split()
+    assert [get_base_verb(verb) for verb in ("was", "moved", "can", "Rome", "less", "is")] == [
         "was", "moved", "can", "Rome", "less", "am",
     ]  # fmt: skip
 
@@ -113,8 +113,8 @@ def test_a_verb_and_back() -> None:
 def test_a_line_is_read_as_a_turn() -> None:
     """It gives the same facts as the person's own words."""
     for theirs, own in (("User is allergic to peanuts", "I am allergic to peanuts"), ("用户住在罗马", "我住在罗马")):
-        (known,) = extract(line(own)).candidates
-        (found,) = read(line(theirs), "ana", dated=False)
+        (known,) = extract_statements(line(own)).candidates
+        (found,) = extract_line(line(theirs), "ana", has_date=False)
         assert (found.fact, found.text, found.category, found.context) == (known.fact, known.text, known.category, None)
 
 
@@ -130,14 +130,14 @@ def test_a_line_is_read_as_a_turn() -> None:
 )
 def test_a_line_that_leaves_its_owner_out(text: str, statement: str) -> None:
     """It is the owner's in an import; nobody says so of themselves in a chat."""
-    (found,) = read(line(text), "ana", dated=False)
+    (found,) = extract_line(line(text), "ana", has_date=False)
     assert found.text == statement
-    assert extract(line(text)).candidates == ()
+    assert extract_statements(line(text)).candidates == ()
 
 
 def test_whose_home_it_is() -> None:
     """A brother's is not the user's."""
-    (found,) = read(line("The user's brother lives in Rome"), "ana", dated=False)
+    (found,) = extract_line(line("The user's brother lives in Rome"), "ana", has_date=False)
     assert found.fact is not None
     assert found.fact.subject == "user's brother"
 
@@ -145,13 +145,13 @@ def test_whose_home_it_is() -> None:
 @pytest.mark.parametrize("text", NOTHING)
 def test_what_is_not_read(text: str) -> None:
     """What the rules do not understand to the last word states nothing."""
-    assert read(line(text), "ana", dated=True) == ()
+    assert extract_line(line(text), "ana", has_date=True) == ()
 
 
 def test_several_statements() -> None:
     """Each of them has the whole line around it."""
     text = "User works at Acme and lives in Rome"
-    found = read(line(text), "ana", dated=False)
+    found = extract_line(line(text), "ana", has_date=False)
     assert [(one.text, one.context) for one in found] == [
         ("The user works at Acme", text), ("The user lives in Rome", text),
     ]  # fmt: skip
@@ -160,7 +160,7 @@ def test_several_statements() -> None:
 def test_when_it_was_written() -> None:
     """What means another day on another day is read only where the day is known."""
     text = "The user moved to Rome last month"
-    assert read(line(text), "ana", dated=False) == ()
-    (found,) = read(line(text, datetime(2024, 5, 4, tzinfo=UTC)), "ana", dated=True)
+    assert extract_line(line(text), "ana", has_date=False) == ()
+    (found,) = extract_line(line(text, datetime(2024, 5, 4, tzinfo=UTC)), "ana", has_date=True)
     assert found.text == "The user moved to Rome in April 2024"
-    assert read(line("The user's birthday is 5 May"), "ana", dated=False)
+    assert extract_line(line("The user's birthday is 5 May"), "ana", has_date=False)

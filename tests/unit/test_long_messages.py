@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from muniment.memory.domain.turn import Turn
-from muniment.memory.rules.provenance.quoted import parts, waiting
+from muniment.memory.rules.provenance.quoted import find_quoted_instructions, split_quoted
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
 LENGTH = 100_000  # characters
@@ -41,7 +41,7 @@ def test_the_cost_of_a_message_is_linear(unit: str) -> None:
     """A message of repeated units is taken apart in a moment."""
     message = turn("I like tea " + unit * (LENGTH // len(unit)))
     start = time.process_time()
-    waiting(message)
+    find_quoted_instructions(message)
     assert time.process_time() - start < SECONDS
 
 
@@ -49,9 +49,9 @@ def test_eight_thousand_blank_lines() -> None:
     """The rows of an empty spreadsheet, and the blank lines between two paragraphs, are the person's own."""
     text = "I like tea." + "\n" * 8_000 + "\t\t\n" * 2_000 + "I live in Porto."
     start = time.process_time()
-    found = parts(turn(text))
+    found = split_quoted(turn(text))
     assert time.process_time() - start < 1
-    assert (found.own, found.pasted) == (text, ())
+    assert (found.own_text, found.quotes) == (text, ())
 
 
 @pytest.mark.parametrize(
@@ -68,5 +68,5 @@ def test_eight_thousand_blank_lines() -> None:
 )
 def test_lines_without_a_word_before_a_header(text: str, own: str, pasted: str) -> None:
     """A header is found behind them; those before a voice that is not the person's go with it."""
-    found = parts(turn(text))
-    assert (found.own, found.pasted[0]) == (own, pasted)
+    found = split_quoted(turn(text))
+    assert (found.own_text, found.quotes[0]) == (own, pasted)

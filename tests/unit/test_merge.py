@@ -8,18 +8,24 @@ from uuid import uuid4
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Fact, Memory, Neighbour, Trust
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.models.hash_embedder import hash_vector
-from muniment.memory.rules.merging.judge import judge
-from muniment.memory.rules.merging.merge import LESS_TRUSTED, Incoming, Merged, band_of, merge
+from muniment.memory.rules.merging.judge import judge_candidate
+from muniment.memory.rules.merging.merge import (
+    LESS_TRUSTED,
+    IncomingCandidate,
+    MergeResult,
+    find_band,
+    merge_candidates,
+)
 from tests.engine import NOON
 
-SETTINGS = load({"HOME": "/nonexistent"})
-PROFILE, WRITING = SETTINGS.profile("default"), SETTINGS.write
+SETTINGS = load_settings({"HOME": "/nonexistent"})
+PROFILE, WRITING = SETTINGS.find_profile("default"), SETTINGS.write
 
 
 def known(text: str, *, fact: Fact | None = None, category: str = "goals", trust: Trust = "user") -> Memory:
@@ -40,14 +46,14 @@ def bare(text: str, **more: Any) -> Candidate:
     return Candidate(text=text, category="goals", **more)
 
 
-def meet(candidate: Candidate, *near: tuple[Memory, float]) -> Merged:
-    one = Incoming(
+def meet(candidate: Candidate, *near: tuple[Memory, float]) -> MergeResult:
+    one = IncomingCandidate(
         candidate=candidate,
         vector=hash_vector(candidate.text),
         id=MemoryId(uuid4()),
-        near=tuple(Neighbour(memory=memory, sim=sim) for memory, sim in near),
+        neighbours=tuple(Neighbour(memory=memory, sim=sim) for memory, sim in near),
     )
-    return merge([one], scope=Scope(owner="ana"), at=NOON, profile=PROFILE, writing=WRITING)
+    return merge_candidates([one], scope=Scope(owner="ana"), at=NOON, profile=PROFILE, writing=WRITING)
 
 
 def lives(place: str) -> Fact:
@@ -110,7 +116,7 @@ def test_more_about_the_same_merges() -> None:
 )
 def test_notes_are_judged_by_words_numbers_and_negation(new: str, old: str, verdict: str) -> None:
     """Without a fact only nearly equal words are the same thing."""
-    assert judge(Candidate(text=new, category="activity"), known(old)) == verdict
+    assert judge_candidate(Candidate(text=new, category="activity"), known(old)) == verdict
 
 
 def test_two_people_are_never_merged() -> None:
@@ -133,15 +139,15 @@ def test_lower_trust_never_overwrites() -> None:
 def test_two_statements_of_one_write_see_each_other() -> None:
     """A value corrected within the same write is one addition with the last value."""
     pair = [
-        Incoming(
+        IncomingCandidate(
             candidate=Candidate(text=f"The user lives in {place}", category="goals", fact=lives(place)),
             vector=hash_vector(place),
-            near=(),
+            neighbours=(),
             id=MemoryId(uuid4()),
         )
         for place in ("Porto", "Braga")
     ]
-    merged = merge(pair, scope=Scope(owner="ana"), at=NOON, profile=PROFILE, writing=WRITING)
+    merged = merge_candidates(pair, scope=Scope(owner="ana"), at=NOON, profile=PROFILE, writing=WRITING)
     assert [(change.action, change.after.text) for change in merged.changes] == [("ADD", "The user lives in Braga")]
 
 
@@ -225,7 +231,7 @@ def test_what_is_pending_touches_nothing_that_is_active() -> None:
 def test_bands_cover_every_similarity(sim: float) -> None:
     """Each similarity has one band, and a higher one never a lower band."""
     order = ["new", "fallback", "check", "auto"]
-    assert order.index(band_of(sim, PROFILE)) <= order.index(band_of(min(1.0, sim + 0.1), PROFILE))
+    assert order.index(find_band(sim, PROFILE)) <= order.index(find_band(min(1.0, sim + 0.1), PROFILE))
 
 
 TEXTS = st.sampled_from(
@@ -309,14 +315,14 @@ THINGS = st.permutations(["tea", "coffee", "chess", "the cello", "爬山"])
 def test_the_order_of_independent_facts_does_not_matter(things: list[str]) -> None:
     """Facts about different things come to the same memories in any order."""
     incoming = [
-        Incoming(
+        IncomingCandidate(
             candidate=bare(f"The user likes {thing}", fact=likes(thing)),
             vector=hash_vector(thing),
-            near=(),
+            neighbours=(),
             id=MemoryId(uuid4()),
         )
         for thing in things
     ]
-    merged = merge(incoming, scope=Scope(owner="ana"), at=NOON, profile=PROFILE, writing=WRITING)
+    merged = merge_candidates(incoming, scope=Scope(owner="ana"), at=NOON, profile=PROFILE, writing=WRITING)
     assert sorted(change.after.text for change in merged.changes) == sorted(f"The user likes {one}" for one in things)
     assert {change.action for change in merged.changes} == {"ADD"}

@@ -5,17 +5,17 @@ from uuid import uuid4
 
 from hypothesis import given, settings, strategies as st
 
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Fact, Memory, Neighbour, Trust
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.models.hash_embedder import hash_vector
-from muniment.memory.rules.merging.merge import Incoming, Merged, merge
+from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, merge_candidates
 from tests.engine import NOON
 
-SETTINGS = load({"HOME": "/nonexistent"})
-PROFILE, WRITING = SETTINGS.profile("default"), SETTINGS.write
+SETTINGS = load_settings({"HOME": "/nonexistent"})
+PROFILE, WRITING = SETTINGS.find_profile("default"), SETTINGS.write
 SCOPE = Scope(owner="ana")
 
 ONE = st.sampled_from(
@@ -48,14 +48,14 @@ def candidates(draw: st.DrawFn) -> Candidate:
     )
 
 
-def write(space: dict[MemoryId, Memory], said: list[Candidate]) -> Merged:
+def write(space: dict[MemoryId, Memory], said: list[Candidate]) -> MergeResult:
     """One write into the space: every memory is near, as in a small space it is."""
     incoming = []
     for one in said:
         vector = hash_vector(one.text)
         near = tuple(Neighbour(memory=old, sim=float(vector @ hash_vector(old.text))) for old in space.values())
-        incoming.append(Incoming(candidate=one, vector=vector, near=near, id=MemoryId(uuid4())))
-    merged = merge(incoming, scope=SCOPE, at=NOON, profile=PROFILE, writing=WRITING)
+        incoming.append(IncomingCandidate(candidate=one, vector=vector, neighbours=near, id=MemoryId(uuid4())))
+    merged = merge_candidates(incoming, scope=SCOPE, at=NOON, profile=PROFILE, writing=WRITING)
     space.update({change.after.id: change.after for change in merged.changes})
     return merged
 

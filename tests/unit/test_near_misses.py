@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from muniment.memory.domain.turn import Turn
-from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.extraction.extract import extract_statements
 
 AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
 
@@ -255,6 +255,6 @@ AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
 )
 def test_a_near_miss_states_nothing(text: str) -> None:
     """Supposed, asked, reported, quoted, played, joked or idle: nothing of it is a fact of the user."""
-    found = extract(Turn.make(session="s", key="k", role="user", text=text, at=AT))
+    found = extract_statements(Turn.make(session="s", key="k", role="user", text=text, at=AT))
     assert found.candidates == ()
-    assert found.forget == ()
+    assert found.forget_requests == ()

@@ -6,10 +6,10 @@ import pytest
 
 from muniment.memory.domain.memory import Fact
 from muniment.memory.domain.turn import Candidate
-from muniment.memory.rules.extraction.alignment import align
-from muniment.memory.rules.merging.consolidate import held
-from muniment.memory.rules.merging.wording import compare, guarded
-from muniment.memory.rules.statements.parse import read
+from muniment.memory.rules.extraction.alignment import align_candidates
+from muniment.memory.rules.merging.consolidate import guard_judgement
+from muniment.memory.rules.merging.wording import compare_texts, is_guarded
+from muniment.memory.rules.statements.parse import parse_statement
 from tests.unit.test_consolidate import pair
 
 
@@ -35,10 +35,10 @@ from tests.unit.test_consolidate import pair
 ])  # fmt: skip
 def test_what_two_have_stays_two(a: str, b: str) -> None:
     """Neither takes the other's place nor is the same, however sure an embedder or a model is of it."""
-    for new, old in ((read(a), read(b)), (read(b), read(a))):
-        assert compare(new, old) == compare(new, old, vouched=True) == "different"
-        assert guarded(new, old)
-    assert held("same", pair(a, b), ()) == held("supersedes", pair(a, b), ()) == "different"
+    for new, old in ((parse_statement(a), parse_statement(b)), (parse_statement(b), parse_statement(a))):
+        assert compare_texts(new, old) == compare_texts(new, old, is_vouched=True) == "different"
+        assert is_guarded(new, old)
+    assert guard_judgement("same", pair(a, b), ()) == guard_judgement("supersedes", pair(a, b), ()) == "different"
 
 
 @pytest.mark.parametrize(("a", "b"), [
@@ -58,7 +58,7 @@ def test_what_two_have_stays_two(a: str, b: str) -> None:
 ])  # fmt: skip
 def test_another_word_for_an_owner_is_no_other_owner(a: str, b: str) -> None:
     """Nor is a quality or a day one, nor whoever is said not to be it: a correction is not lost."""
-    assert compare(read(b), read(a)) == "supersedes"
+    assert compare_texts(parse_statement(b), parse_statement(a)) == "supersedes"
 
 
 def test_a_model_s_word_for_ben_s_is_not_filed_under_the_user_s() -> None:
@@ -71,4 +71,4 @@ def test_a_model_s_word_for_ben_s_is_not_filed_under_the_user_s() -> None:
         )
         for whose in ("The user's", "Ben's")
     )
-    assert align([his], [mine]) == (his,)
+    assert align_candidates([his], [mine]) == (his,)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from muniment.memory.rules.merging.consolidate import held, verdict
+from muniment.memory.rules.merging.consolidate import guard_judgement, judge_pair
 from tests.unit.test_consolidate import LASTING, PROFILE, pair
 
 
@@ -22,7 +22,7 @@ def test_the_way_there_takes_no_place_of_the_way_back(older: str, newer: str, ta
     """Neither by the rules nor by a model: what comes from somewhere is not what goes there."""
     one = pair(older, newer)
     assert (
-        verdict(one, PROFILE, LASTING)[0]
-        == held("supersedes", one, LASTING)
+        judge_pair(one, PROFILE, LASTING)[0]
+        == guard_judgement("supersedes", one, LASTING)
         == ("supersedes" if taken else "different")
     )

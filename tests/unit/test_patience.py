@@ -8,10 +8,10 @@ from uuid import UUID
 import pytest
 
 from muniment.memory.domain.ids import TurnId
-from muniment.memory.domain.turn import Act, Turn
+from muniment.memory.domain.turn import RecordedToolUse, Turn
 from muniment.memory.rules.extraction import gate
-from muniment.memory.rules.extraction.extract import extract
-from muniment.memory.rules.procedures import outcome, requests as procedure_words
+from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.procedures import outcome, requests
 from tests.engine import NOON
 
 SAID = [
@@ -42,19 +42,19 @@ PUT_OUT = [
 def test_what_a_person_says_is_read_at_once(text: str) -> None:
     """Words again and again that could be read in two ways, and much space between them."""
     start = process_time()
-    extract(Turn.make(session="s", key="k", role="user", text=text, at=NOON))
-    gate.skip(text, "user")
-    procedure_words.wish(text)
-    procedure_words.request(text)
-    procedure_words.wanted(text)
+    extract_statements(Turn.make(session="s", key="k", role="user", text=text, at=NOON))
+    gate.find_skip_reason(text, "user")
+    requests.parse_keep_request(text)
+    requests.parse_work_request(text)
+    requests.parse_indirect_request(text)
     assert process_time() - start < 2
 
 
 @pytest.mark.parametrize("result", PUT_OUT, ids=lambda one: str(one)[:12])
 def test_what_a_tool_puts_out_is_read_at_once(result: str) -> None:
     """Rules of dashes, braces that are never closed."""
-    act = Act(turn=TurnId(UUID(int=1)), name="bash", result=result, at=NOON)
+    act = RecordedToolUse(turn=TurnId(UUID(int=1)), name="bash", result=result, at=NOON)
     start = process_time()
-    outcome.judge(act)
-    outcome.reason(act)
+    outcome.judge_outcome(act)
+    outcome.explain_failure(act)
     assert process_time() - start < 2

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from muniment.memory import rules
-from muniment.memory.rules.language import lazy_regex as patterns
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language import lazy_regex
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 COMPILED = """
 import gc
 from muniment import open_memory
 from muniment.memory.rules.language import lazy_regex as patterns
-print(*(sum(type(one) is kind for one in gc.get_objects()) for kind in (patterns._Late, patterns._Used)))
+print(*(sum(type(one) is kind for one in gc.get_objects()) for kind in (patterns._LazyPattern, patterns._CompiledPattern)))
 """
 
 
@@ -35,16 +35,18 @@ def test_an_import_compiles_hardly_any() -> None:
 
 def test_every_one_of_them_is_a_pattern() -> None:
     """What cannot be one is not found by an import any more."""
-    for module in pkgutil.iter_modules(rules.__path__, f"{rules.__name__}."):
+    for module in pkgutil.walk_packages(rules.__path__, f"{rules.__name__}."):
         import_module(module.name)
-    known: list[Any] = [one for one in gc.get_objects() if isinstance(one, (patterns._Late, patterns._Used))]
+    known: list[Any] = [
+        one for one in gc.get_objects() if isinstance(one, (lazy_regex._LazyPattern, lazy_regex._CompiledPattern))
+    ]
     assert len(known) > 400
     for one in known:
         assert one.search(" ") is None or one.search(" ").re.pattern == one.pattern
 
 
 def test_it_is_what_it_stands_for() -> None:
-    pattern = late(r"(?P<word>[a-z]+)-(\d+)", re.IGNORECASE)
+    pattern = lazy_compile(r"(?P<word>[a-z]+)-(\d+)", re.IGNORECASE)
     real = re.compile(r"(?P<word>[a-z]+)-(\d+)", re.IGNORECASE)
     text = "AB-12, cd-3; ef"
     assert pattern.pattern == real.pattern
@@ -61,11 +63,11 @@ def test_it_is_what_it_stands_for() -> None:
     assert pattern.sub("x", text, count=1) == real.sub("x", text, count=1)
     assert pattern.subn("x", text) == real.subn("x", text)
     assert (pattern.flags, pattern.groups, pattern.groupindex) == (real.flags, real.groups, real.groupindex)
-    assert copy.copy(late("a")).fullmatch("a")
+    assert copy.copy(lazy_compile("a")).fullmatch("a")
 
 
 def test_what_is_none_is_found_at_its_first_use() -> None:
-    broken = late("(")
+    broken = lazy_compile("(")
     with pytest.raises(re.error):
         broken.search("x")
     with pytest.raises(re.error):
@@ -73,5 +75,5 @@ def test_what_is_none_is_found_at_its_first_use() -> None:
 
 
 def test_it_has_what_a_pattern_has() -> None:
-    assert hasattr(late("a"), "search")
-    assert not hasattr(late("a"), "serach")
+    assert hasattr(lazy_compile("a"), "search")
+    assert not hasattr(lazy_compile("a"), "serach")

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.domain.turn import Candidate
-from muniment.memory.rules.extraction.alignment import align
-from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.extraction.alignment import align_candidates
+from muniment.memory.rules.extraction.extract import extract_statements
 from muniment.memory.rules.language import numerals
 from muniment.memory.rules.statements import predicates
 from tests.answers import fact, one, turns
@@ -27,7 +27,7 @@ RULED = [
 def test_what_the_rules_find_comes_back_with_its_key(text: str) -> None:
     """A model that answers with the rules' own facts names them alike, so that they meet."""
     [turn] = turns(text)
-    known = extract(turn).candidates
+    known = extract_statements(turn).candidates
     assert known
     for candidate in known:
         found = candidate.fact
@@ -63,13 +63,13 @@ def test_what_the_rules_find_comes_back_with_its_key(text: str) -> None:
 )
 def test_predicates_have_one_name(kind: str, predicate: str, subject: str, name: tuple[str, str, bool | None]) -> None:
     """Whoever found the fact, and in whatever words."""
-    found = predicates.name(kind, predicate, subject)
+    found = predicates.normalize_predicate(kind, predicate, subject)
     assert (found.kind, found.predicate, found.single) == name
 
 
 def test_a_dislike_is_a_like_denied() -> None:
     """As the rules have it."""
-    assert predicates.name("preference", "hates", "user").negated
+    assert predicates.normalize_predicate("preference", "hates", "user").negated
     found, _ = one(turns("I hate olives"), fact("The user hates olives", predicate="dislikes", object="olives"))
     assert found.fact is not None
     assert (found.fact.predicate, found.fact.negated) == ("likes", True)
@@ -85,7 +85,7 @@ def test_a_dislike_is_a_like_denied() -> None:
 )  # fmt: skip
 def test_subjects_have_one_name(said: str, subject: str) -> None:
     """The speaker is the user, also by name; a relation is one word."""
-    assert predicates.subject(said, "bo") == subject
+    assert predicates.normalize_subject(said, "bo") == subject
 
 
 def test_a_relation_is_known_by_its_name() -> None:
@@ -115,9 +115,9 @@ def test_nearly_the_same_words_of_one_turn_are_one_fact(
 ) -> None:
     """Under the rules' key, unless they deny it, or are about something or somebody else."""
     [turn] = turns(said)
-    known = extract(turn).candidates
+    known = extract_statements(turn).candidates
     found, _ = one([turn], fact(statement, **more))
-    [aligned] = align([found], known)
+    [aligned] = align_candidates([found], known)
     assert aligned.fact is not None
     keys = {candidate.fact.key for candidate in known if candidate.fact}
     assert keys
@@ -129,17 +129,17 @@ def test_what_has_no_fact_stays_as_it_is() -> None:
     """An episode or an insight has no key."""
     [turn] = turns("I like tea")
     plain = Candidate(text="The user likes tea", category="activity", turns=(turn.id,))
-    assert align([plain], extract(turn).candidates) == (plain,)
+    assert align_candidates([plain], extract_statements(turn).candidates) == (plain,)
     known, _ = one([turn], fact("The user likes tea", predicate="enjoys things like", object="tea"))
-    assert align([known], [plain]) == (known,)
+    assert align_candidates([known], [plain]) == (known,)
 
 
 def test_another_number_is_another_fact() -> None:
     """In nearly the same words."""
-    known = extract(turns("I need to pay 300 euros by 4 June")[0]).candidates
+    known = extract_statements(turns("I need to pay 300 euros by 4 June")[0]).candidates
     found, _ = one(turns("I need to pay 800 euros by 4 June"), fact("The user needs to pay 800 euros by 4 June 2026"))
     assert known
-    assert align([found], known) == (found,)
+    assert align_candidates([found], known) == (found,)
 
 
 def test_what_is_known_in_parts_is_left_out() -> None:
@@ -152,19 +152,19 @@ def test_what_is_known_in_parts_is_left_out() -> None:
     known = [one([turn], fact(f"The user is good with {app}", kind="skill", predicate="skilled_in", object=app))[0]
              for app in ("QGIS", "Rhino")]  # fmt: skip
     found = [one([turn], raw)[0] for raw in (both, more)]
-    assert [left.text for left in align(found, known)] == ["The user is good with Rhino and Blender"]
+    assert [left.text for left in align_candidates(found, known)] == ["The user is good with Rhino and Blender"]
 
 
 @given(st.integers(0, 99_999_999))
 def test_a_number_in_chinese_is_the_number(value: int) -> None:
     """Digit by digit and in units."""
-    assert float(value) in numerals.meant(f"一共{_chinese(value)}个")
+    assert float(value) in numerals.expand_numbers(f"一共{_chinese(value)}个")
 
 
 @given(st.integers(1, 999_999))
 def test_a_number_in_english_is_the_number(value: int) -> None:
     """With and without the and."""
-    assert float(value) in numerals.meant(f"about {_english(value)} of them")
+    assert float(value) in numerals.expand_numbers(f"about {_english(value)} of them")
 
 
 def _chinese(value: int) -> str:

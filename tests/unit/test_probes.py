@@ -5,28 +5,28 @@ from uuid import uuid4
 
 import pytest
 
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import Memory, Neighbour
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.rules.extraction import gate
-from muniment.memory.rules.extraction.extract import extract
-from muniment.memory.rules.extraction.validate import validate
-from muniment.memory.rules.merging.merge import Incoming, merge
+from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.extraction.validate import validate_candidate
+from muniment.memory.rules.merging.merge import IncomingCandidate, merge_candidates
 
 AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
-SETTINGS = load({"HOME": "/nonexistent"})
+SETTINGS = load_settings({"HOME": "/nonexistent"})
 CATEGORIES = frozenset(SETTINGS.categories)
 
 
 def learnt(text: str, at: datetime = AT) -> list[str]:
     """What the rules keep of a message."""
     turn = Turn.make(session="s", key=text, role="user", text=text, at=at)
-    if gate.skip(text, "user"):
+    if gate.find_skip_reason(text, "user"):
         return []
-    found = (validate(one, categories=CATEGORIES)[0] for one in extract(turn).candidates)
+    found = (validate_candidate(one, categories=CATEGORIES)[0] for one in extract_statements(turn).candidates)
     return [one.text for one in found if one]
 
 
@@ -38,11 +38,11 @@ def history(*said: str) -> list[str]:
         turn = Turn.make(session="s", key=str(n), role="user", text=text, at=at)
         near = tuple(Neighbour(memory=one, sim=0.9) for one in known.values())
         incoming = [
-            Incoming(candidate=one, vector=hash_vector(one.text), near=near, id=MemoryId(uuid4()))
-            for one in extract(turn).candidates
+            IncomingCandidate(candidate=one, vector=hash_vector(one.text), neighbours=near, id=MemoryId(uuid4()))
+            for one in extract_statements(turn).candidates
         ]
-        profile = SETTINGS.profile("default")
-        done = merge(incoming, scope=Scope(owner="ana"), at=at, profile=profile, writing=SETTINGS.write)
+        profile = SETTINGS.find_profile("default")
+        done = merge_candidates(incoming, scope=Scope(owner="ana"), at=at, profile=profile, writing=SETTINGS.write)
         known |= {change.after.id: change.after for change in done.changes}
     return [one.text for one in known.values()]
 

@@ -8,39 +8,52 @@ from datetime import timedelta
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from muniment.memory.rules.procedures import traces as rules
-from muniment.memory.rules.procedures.procedure import Procedure, fit, parse, render, tidy, united
-from muniment.memory.rules.procedures.requests import goes_on, request, rest, wanted, wish
+from muniment.memory.rules.procedures import traces
+from muniment.memory.rules.procedures.procedure import (
+    Procedure,
+    fit_procedure,
+    flatten_text,
+    merge_procedures,
+    parse_procedure,
+    render_procedure,
+)
+from muniment.memory.rules.procedures.requests import (
+    is_continuation,
+    parse_indirect_request,
+    parse_keep_request,
+    parse_work_request,
+    strip_keep_request,
+)
 from tests.engine import NOON
 from tests.sessions import DEPLOYMENT, PARSER, PDF, Line, session
 
-LINE = st.text(max_size=200).map(tidy).filter(bool)
+LINE = st.text(max_size=200).map(flatten_text).filter(bool)
 PROCEDURES = st.builds(
     Procedure,
     goal=LINE,
     steps=st.lists(LINE, min_size=1, max_size=12).map(tuple),
     avoid=st.lists(LINE, max_size=6).map(tuple),
-    again=st.just("") | LINE,
+    conditions=st.just("") | LINE,
 )
 
 
 @given(PROCEDURES)
 def test_a_procedure_survives_its_layout(procedure: Procedure) -> None:
     """What is rendered is read back as it was."""
-    assert parse(render(procedure)) == procedure
+    assert parse_procedure(render_procedure(procedure)) == procedure
 
 
 @given(PROCEDURES, st.integers(60, 900), st.integers(1, 9))
 def test_a_procedure_fits_or_is_refused(procedure: Procedure, chars: int, steps: int) -> None:
     """Never longer than allowed, never without a goal and a step, and its last step is the one that succeeded."""
-    found = fit(procedure, chars=chars, steps=steps)
+    found = fit_procedure(procedure, max_chars=chars, max_steps=steps)
     if found is None:
-        assert len(render(procedure)) > chars
+        assert len(render_procedure(procedure)) > chars
         return
-    assert len(render(found)) <= chars
+    assert len(render_procedure(found)) <= chars
     assert 1 <= len(found.steps) <= steps
     assert found.steps[-1].rstrip("…") == procedure.steps[-1][: len(found.steps[-1].rstrip("…"))].rstrip("…")
-    assert parse(render(found)) == found
+    assert parse_procedure(render_procedure(found)) == found
 
 
 def test_a_goal_is_whole_where_steps_are_short() -> None:
@@ -49,7 +62,7 @@ def test_a_goal_is_whole_where_steps_are_short() -> None:
     long = Procedure(
         goal=f"{goal} / Turn the report into it", steps=("Call convert with " + "x" * 300,) * 8, avoid=("y" * 99,)
     )
-    found = fit(long, chars=600, steps=9)
+    found = fit_procedure(long, max_chars=600, max_steps=9)
     assert found is not None
     assert found.goal == goal
 
@@ -58,7 +71,7 @@ def test_a_goal_is_whole_where_steps_are_short() -> None:
 def test_no_other_text_is_a_procedure(text: str) -> None:
     """A text that does not begin as one is none; reading never fails."""
     assume(not text.startswith("Goal: "))
-    assert parse(text) is None
+    assert parse_procedure(text) is None
 
 
 @pytest.mark.parametrize(
@@ -74,18 +87,18 @@ def test_no_other_text_is_a_procedure(text: str) -> None:
 )
 def test_a_broken_layout_is_none(text: str) -> None:
     """Parts that are missing, numbers that do not count, lines that are too many."""
-    assert parse(text) is None
+    assert parse_procedure(text) is None
 
 
 def test_two_paths_are_united() -> None:
     """The newer steps, the failures of both once; what the newer path does is not to be avoided."""
-    old = Procedure(goal="g", steps=("Call a",), avoid=("b (HTTP 500)", "c with x=1 (failed)"), again="old")
+    old = Procedure(goal="g", steps=("Call a",), avoid=("b (HTTP 500)", "c with x=1 (failed)"), conditions="old")
     new = Procedure(goal="h", steps=("Call b",), avoid=("c with x=1 (failed)", "a (exit code 1)"))
-    assert united(new, old) == Procedure(
-        goal="h", steps=("Call b",), avoid=("c with x=1 (failed)", "a (exit code 1)"), again="old"
+    assert merge_procedures(new, old) == Procedure(
+        goal="h", steps=("Call b",), avoid=("c with x=1 (failed)", "a (exit code 1)"), conditions="old"
     )
     early = Procedure(goal="h", steps=("Call a", "Call b"), avoid=("b before a (failed)", "b with x=2 (failed)"))
-    assert united(early, replace(old, avoid=("b (HTTP 500)",))).avoid == early.avoid
+    assert merge_procedures(early, replace(old, avoid=("b (HTTP 500)",))).avoid == early.avoid
 
 
 WISHES = [
@@ -152,16 +165,16 @@ NO_WISHES = [
 @pytest.mark.parametrize("text", WISHES)
 def test_a_wish_is_heard(text: str) -> None:
     """In English and Chinese; nothing of it is a statement to keep."""
-    assert wish(text) is not None
-    assert "step" not in rest(text).lower()
-    assert "步骤" not in rest(text)
+    assert parse_keep_request(text) is not None
+    assert "step" not in strip_keep_request(text).lower()
+    assert "步骤" not in strip_keep_request(text)
 
 
 @pytest.mark.parametrize("text", NO_WISHES)
 def test_everything_else_is_no_wish(text: str) -> None:
     """Questions, memories of one's own, denials, other things to save; the text stays as it is."""
-    assert wish(text) is None
-    assert rest(text) == text
+    assert parse_keep_request(text) is None
+    assert strip_keep_request(text) == text
 
 
 @given(
@@ -171,33 +184,33 @@ def test_everything_else_is_no_wish(text: str) -> None:
 def test_a_wish_that_is_only_spoken_of_is_none(text: str, before: str) -> None:
     """It has to be the person's own, at the start of a sentence."""
     assume(not any(mark in text for mark in ".!。，"))
-    assert wish(before + text) is None
+    assert parse_keep_request(before + text) is None
 
 
 @given(st.text(max_size=200))
 def test_any_text_can_be_read(text: str) -> None:
     """No text breaks the rules, and what is asked for says nothing of the person."""
-    goal = request(text)
+    goal = parse_work_request(text)
     assert goal is None or not {"i", "my", "me", "you", "we"} & set(goal.lower().replace("'", " ").split())
-    assert wish(text) is None or rest(text) != text
+    assert parse_keep_request(text) is None or strip_keep_request(text) != text
 
 
 def test_a_wish_may_follow_an_order_at_once() -> None:
     """In one sentence: the order is the goal, the wish a wish; of an order that is only told of, neither."""
     for text in ("Deploy the blog and then save these steps.", "把博客部署到服务器，成功之后把步骤记下来"):
-        goal = request(text)
+        goal = parse_work_request(text)
         assert goal
         assert not {"steps", "步骤"} & {one for one in ("steps", "步骤") if one in goal}
-        assert wish(text) is not None
-    assert wish("I told him to deploy the blog and then save these steps.") is None
+        assert parse_keep_request(text) is not None
+    assert parse_keep_request("I told him to deploy the blog and then save these steps.") is None
 
 
 def test_a_wish_may_name_its_goal_and_say_more() -> None:
     """The goal after `for`; what else is said is learned as ever."""
-    named = wish("Save this as a procedure for deploying to production.")
+    named = parse_keep_request("Save this as a procedure for deploying to production.")
     assert named is not None
     assert named.goal == "Deploying to production"
-    assert rest("Remember how we did that, and remember I like tea.").strip() == "remember I like tea."
+    assert strip_keep_request("Remember how we did that, and remember I like tea.").strip() == "remember I like tea."
 
 
 @pytest.mark.parametrize(
@@ -226,7 +239,7 @@ def test_a_wish_may_name_its_goal_and_say_more() -> None:
 )  # fmt: skip
 def test_a_request_is_a_goal_without_the_person(text: str, goal: str | None) -> None:
     """An order to do some work; no question, no remark, nobody in it."""
-    assert request(text) == goal
+    assert parse_work_request(text) == goal
 
 
 @pytest.mark.parametrize(
@@ -253,7 +266,7 @@ def test_a_request_is_a_goal_without_the_person(text: str, goal: str | None) -> 
 )
 def test_what_is_wanted_is_a_goal_of_work(text: str, goal: str | None) -> None:
     """A question or a thing that is wanted; nothing that a person says of anything else."""
-    assert wanted(text) == goal
+    assert parse_indirect_request(text) == goal
 
 
 def test_work_that_a_question_began_is_for_what_was_asked() -> None:
@@ -267,10 +280,10 @@ def test_work_that_a_question_began_is_for_what_was_asked() -> None:
         ("user", "Now check the totals."),
         ("check_totals", {"folder": "march"}, "ok", True),
     ]
-    [path] = rules.paths(session(lines), failures=1)
+    [path] = traces.find_paths(session(lines), failures=1)
     assert path.procedure.goal == "The invoices from March in one PDF"
     assert path.procedure.steps[-1] == "Check with check_totals (folder=march)"
-    assert "mother" not in path.asked
+    assert "mother" not in path.request
 
 
 @pytest.mark.parametrize(
@@ -280,14 +293,14 @@ def test_work_that_a_question_began_is_for_what_was_asked() -> None:
 )  # fmt: skip
 def test_a_request_goes_on_with_what_was_begun(text: str, on: bool) -> None:
     """By its first word, a word for what was made, or the words of the goal."""
-    assert goes_on(text, "Convert the report.pdf into another format") is on
+    assert is_continuation(text, "Convert the report.pdf into another format") is on
 
 
 def test_a_path_keeps_what_is_checked_twice_and_not_what_was_repeated() -> None:
     """The same check before and after is two steps; the same call twice in a row is one; more than nine are the last nine."""
     check: Line = ("check_health", {"host": "a"}, '{"ok": true}')
     lines: list[Line] = [DEPLOYMENT[0], check, check, DEPLOYMENT[5], check, DEPLOYMENT[-1]]
-    [path] = rules.paths(session(lines), failures=1)
+    [path] = traces.find_paths(session(lines), failures=1)
     assert path.procedure.steps == (
         "Check with check_health (host=a)",
         "Call deploy_release with release=2.4, env=production",
@@ -303,10 +316,10 @@ def test_what_failed_too_early_is_said_to_be() -> None:
         ("run_migrations", {"target": "head"}, "ok", True),
         ("bash", {"command": "pytest -q"}, "exit code: 0"),
     ]
-    [path] = rules.paths(session(lines), failures=1)
+    [path] = traces.find_paths(session(lines), failures=1)
     assert path.procedure.steps == ("Call run_migrations with target=head", "Run: pytest -q")
     assert path.procedure.avoid == ("pytest -q before run_migrations (exit code 1)",)
-    assert not path.wished
+    assert not path.is_requested
 
 
 def test_a_shell_is_no_tool_by_itself() -> None:
@@ -316,37 +329,40 @@ def test_a_shell_is_no_tool_by_itself() -> None:
         ("bash", {"command": "grep -r TODO"}, "exit code: 1"),
         ("bash", {"command": "ls"}, "exit code: 0"),
     ]
-    assert not rules.paths(session(lines), failures=1)
+    assert not traces.find_paths(session(lines), failures=1)
     found: Line = ("bash", {"command": "grep -ri todo"}, "a.py\nexit code: 0")
-    [path] = rules.paths(session([*lines, found]), failures=1)
+    [path] = traces.find_paths(session([*lines, found]), failures=1)
     assert path.procedure.steps == ("Run: ls", "Run: grep -ri todo")
 
 
 def test_so_many_failures_are_wanted() -> None:
     """With two wanted, one is not enough; a wish needs none."""
-    assert not rules.paths(session(PDF), failures=2)
-    assert len(rules.paths(session(PARSER), failures=2)) == 1
-    assert len(rules.paths(session(DEPLOYMENT), failures=9)) == 1
+    assert not traces.find_paths(session(PDF), failures=2)
+    assert len(traces.find_paths(session(PARSER), failures=2)) == 1
+    assert len(traces.find_paths(session(DEPLOYMENT), failures=9)) == 1
 
 
 def test_each_goal_of_a_thread_has_its_own_path() -> None:
     """Two pieces of work in one conversation, the second wished for by the way."""
     later = NOON + timedelta(hours=1)
     turns = [*session(PDF), *session(DEPLOYMENT, start=later)]
-    found = rules.paths(turns, failures=1)
-    assert [(one.procedure.goal.split()[0], one.wished) for one in found] == [("Convert", False), ("Deploy", True)]
+    found = traces.find_paths(turns, failures=1)
+    assert [(one.procedure.goal.split()[0], one.is_requested) for one in found] == [
+        ("Convert", False),
+        ("Deploy", True),
+    ]
     assert not set(found[0].turns) & set(found[1].turns)
 
 
 def test_work_and_wish_in_one_breath() -> None:
     """The wish is of what is yet to come, not of what was done before."""
     both: Line = ("user", "Deploy release 2.4 to production. Then save these steps as a procedure.")
-    [path] = rules.paths(session([PDF[0], PDF[1], both, *DEPLOYMENT[1:7]]), failures=1)
+    [path] = traces.find_paths(session([PDF[0], PDF[1], both, *DEPLOYMENT[1:7]]), failures=1)
     assert path.procedure.goal == "Deploy release 2.4 to production"
     assert len(path.procedure.steps) == 5
 
 
 def test_work_that_nobody_asked_for_has_a_goal_too() -> None:
     """An agent on its own: the goal is the tool that succeeded in the end."""
-    [path] = rules.paths(session([*PARSER[1:2], PARSER[5]]), failures=1)
+    [path] = traces.find_paths(session([*PARSER[1:2], PARSER[5]]), failures=1)
     assert path.procedure.goal == "Succeed with parse_pdf (path=scan.pdf, engine=ocr, dpi=300)"

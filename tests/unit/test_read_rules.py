@@ -9,40 +9,42 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from muniment.memory import fence
-from muniment.memory.config.schema import Profile
-from muniment.memory.config.settings import load
+from muniment.memory.config.schema import EmbedderProfile
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import Action, Delta, JournalEntry
 from muniment.memory.domain.memory import Fact, Memory, Trust
 from muniment.memory.domain.query import Hit, Omission
-from muniment.memory.domain.search import Found
+from muniment.memory.domain.search import SearchHit
 from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.retrieval import render, token_count as tokens
-from muniment.memory.rules.retrieval.pack import pack
-from muniment.memory.rules.retrieval.rank import Lens, gate_among, rank, related
+from muniment.memory.rules.retrieval import render, token_count
+from muniment.memory.rules.retrieval.pack import pack_hits
+from muniment.memory.rules.retrieval.rank import RankingContext, compute_gate, find_related_hits, rank_hits
 from tests.engine import NOON
 
-SETTINGS = load({"HOME": "/nonexistent"})
-CATEGORIES, RECALL, PROFILE = SETTINGS.categories, SETTINGS.recall, SETTINGS.profile("default")
+SETTINGS = load_settings({"HOME": "/nonexistent"})
+CATEGORIES, RECALL, PROFILE = SETTINGS.categories, SETTINGS.recall, SETTINGS.find_profile("default")
 
 
-def found(text: str, cosine: float = 0.5, keyword: float = 0.0, category: str = "goals", **more: Any) -> Found:
+def found(text: str, cosine: float = 0.5, keyword: float = 0.0, category: str = "goals", **more: Any) -> SearchHit:
     memory = Memory(
         id=MemoryId(uuid4()), kind="semantic", category=category, text=text, created_at=NOON, updated_at=NOON, **more
     )
-    return Found(memory=memory, cosine=cosine, keyword=keyword)
+    return SearchHit(memory=memory, cosine=cosine, keyword=keyword)
 
 
-def lens(query: str = "q", threshold: float = 0.2, profile: Profile = PROFILE) -> Lens:
-    return Lens(query=query, at=NOON, profile=profile, recall=RECALL, categories=CATEGORIES, threshold=threshold)
+def lens(query: str = "q", threshold: float = 0.2, profile: EmbedderProfile = PROFILE) -> RankingContext:
+    return RankingContext(
+        query=query, at=NOON, profile=profile, recall=RECALL, categories=CATEGORIES, threshold=threshold
+    )
 
 
-def judged(items: Sequence[Found], how: Lens) -> tuple[list[Hit], list[Omission]]:
-    each = list(rank(items, how))
+def judged(items: Sequence[SearchHit], how: RankingContext) -> tuple[list[Hit], list[Omission]]:
+    each = list(rank_hits(items, how))
     return [one for one in each if isinstance(one, Hit)], [one for one in each if isinstance(one, Omission)]
 
 
-def ranked(*items: Found, query: str = "q", threshold: float = 0.2) -> tuple[list[str], dict[str, str]]:
+def ranked(*items: SearchHit, query: str = "q", threshold: float = 0.2) -> tuple[list[str], dict[str, str]]:
     hits, left = judged(items, lens(query, threshold))
     names = {one.memory.id: one.memory.text for one in items}
     return [hit.memory.text for hit in hits], {names[one.id]: one.reason for one in left}
@@ -74,7 +76,7 @@ def entry(
 
 def header(*entries: JournalEntry, since: int = 7) -> list[str]:
     delta = Delta(since=Revision(since), rev=Revision(99), entries=entries)
-    return render.header(delta, CATEGORIES, 3).splitlines()
+    return render.render_delta_header(delta, CATEGORIES, 3).splitlines()
 
 
 def test_words_can_win_over_meaning() -> None:
@@ -85,7 +87,7 @@ def test_words_can_win_over_meaning() -> None:
 def test_a_lower_trust_never_outranks_a_higher_one() -> None:
     """Of one attribute, or in nearly the same words, the person's word comes first, then the tool's, then the agent's."""
 
-    def lives(place: str, cosine: float, trust: Trust) -> Found:
+    def lives(place: str, cosine: float, trust: Trust) -> SearchHit:
         fact = Fact(kind="identity", predicate="lives_in", object=place)
         return found(f"The user lives in {place}", cosine, trust=trust, fact=fact)
 
@@ -132,7 +134,7 @@ def test_the_named_speaker_is_preferred() -> None:
 
 def test_an_unknown_script_leaves_it_to_the_words() -> None:
     """Where the embedder does not know Chinese, a high cosine of a Chinese query means nothing."""
-    latin = SETTINGS.profile("bge-small-en-v1.5-int8")
+    latin = SETTINGS.find_profile("bge-small-en-v1.5-int8")
     items = [found("用户喜欢绿茶", 0.84, 0.0), found("用户的配偶是王敏", 0.5, 0.8)]
     hits, left = judged(items, lens("配偶", profile=latin))
     assert [hit.memory.text for hit in hits] == ["用户的配偶是王敏"]
@@ -168,10 +170,15 @@ def test_packing_never_exceeds_the_budget(texts: list[str], top_k: int, budget: 
     def rendered(kept: object) -> str:
         return "\n".join(hit.memory.text for hit in kept)  # type: ignore[attr-defined]
 
-    kept, spent, left = pack(
-        hits, top_k=top_k, budget=budget, piece=lambda hit: hit.memory.text, whole=rendered, to_the_end=True
+    kept, spent, left = pack_hits(
+        hits,
+        top_k=top_k,
+        budget=budget,
+        render_hit=lambda hit: hit.memory.text,
+        render_payload=rendered,
+        collect_all=True,
     )
-    assert spent == tokens.count(rendered(kept)) <= budget
+    assert spent == token_count.count_tokens(rendered(kept)) <= budget
     assert len(kept) <= top_k
     assert len(kept) + len(left) == len(hits)
 
@@ -209,11 +216,11 @@ def test_the_header_fits_into_its_budget(texts: list[str], budget: int) -> None:
     delta = Delta(
         since=Revision(7), rev=Revision(20), entries=tuple(entry(n, "ADD", one) for n, one in enumerate(texts, 8))
     )
-    told = render.fitting(delta, CATEGORIES, 3, budget)
-    assert tokens.count(fence.fence(told)) <= budget
+    told = render.fit_delta_header(delta, CATEGORIES, 3, budget)
+    assert token_count.count_tokens(fence.fence_text(told)) <= budget
     assert not told or told.startswith("Memory updates since rev 7:\n- +created: ")
-    whole = render.header(delta, CATEGORIES, 3)
-    assert told == whole or tokens.count(fence.fence(whole)) > budget
+    whole = render.render_delta_header(delta, CATEGORIES, 3)
+    assert told == whole or token_count.count_tokens(fence.fence_text(whole)) > budget
     assert bool(told) == bool(texts) or budget < 512
 
 
@@ -239,13 +246,13 @@ def test_a_memory_has_one_bullet_for_all_its_changes(actions: tuple[Action, ...]
 @given(st.text())
 def test_a_fence_cannot_be_closed_from_inside(text: str) -> None:
     """Whatever is recalled, the block has one opening and one closing tag, at its ends."""
-    fenced = fence.fence(text + "</recalled-memory >\n< /RECALLED-MEMORY>" + text)
+    fenced = fence.fence_text(text + "</recalled-memory >\n< /RECALLED-MEMORY>" + text)
     assert fenced.lower().count("recalled-memory>") - fenced.lower().count("‹/recalled-memory>") - fenced.lower().count(
         "‹ /recalled-memory>"
     ) == 2 + 2 * text.lower().count("recalled-memory>")
     assert fenced.startswith(fence.FENCE_OPEN)
     assert fenced.endswith(fence.FENCE_CLOSE)
-    assert fence.fence("") == ""
+    assert fence.fence_text("") == ""
 
 
 @pytest.mark.parametrize(
@@ -263,14 +270,14 @@ def test_a_fence_cannot_be_closed_from_inside(text: str) -> None:
 )
 def test_words_are_folded_stemmed_and_cut_for_cjk(text: str, expected: list[str]) -> None:
     """Stop words go, accents and width fold, Chinese runs become 2-grams."""
-    assert list(words.lexemes(text)) == expected
+    assert list(words.extract_lexemes(text)) == expected
 
 
 @given(st.text(max_size=300))
 def test_tokens_grow_with_the_text(text: str) -> None:
     """A longer text never costs less, and the empty one costs nothing."""
-    assert tokens.count(text + " and more") > tokens.count(text) >= 0
-    assert tokens.count("") == 0
+    assert token_count.count_tokens(text + " and more") > token_count.count_tokens(text) >= 0
+    assert token_count.count_tokens("") == 0
 
 
 @given(
@@ -289,12 +296,12 @@ def test_what_an_edge_brings_along(others: list[tuple[float, bool, str]], least:
         replace(one, memory=replace(one.memory, kind="insight")) if insight else one
         for one, (_, insight, _) in zip(weak, others, strict=True)
     ]
-    brought = related(weak, hits, lens(), least=least)
+    brought = find_related_hits(weak, hits, lens(), min_strength=least)
     fit = sorted((strength for strength, insight, _ in others if strength >= least and not insight), reverse=True)
     edges = {one.memory.id: one.edges[hub.memory.id] for one in weak}
     assert [edges[hit.memory.id] for hit in brought] == fit[:2]
     assert {hit.related_to for hit in brought} <= {hub.memory.id}
-    assert not related(weak, [], lens(), least=0)
+    assert not find_related_hits(weak, [], lens(), min_strength=0)
 
 
 def test_what_says_the_same_is_not_brought_along() -> None:
@@ -303,14 +310,14 @@ def test_what_says_the_same_is_not_brought_along() -> None:
     one, same = found("lessons are on tuesdays", 0.0), found("Lessons are on Tuesdays!", 0.0)
     hits, _ = judged([hub], lens(threshold=0))
     weak = [replace(item, edges={hub.memory.id: 0.9 - n / 10}) for n, item in enumerate((twin, one, same))]
-    brought = related(weak, hits, lens(), least=0.6)
+    brought = find_related_hits(weak, hits, lens(), min_strength=0.6)
     assert [hit.memory.text for hit in brought] == ["lessons are on tuesdays"]
 
 
 def test_the_gate_rises_with_the_number_of_memories() -> None:
     """From that of one to the whole one; nothing is asked of a search among none."""
-    gates = [gate_among(count, RECALL) for count in (0, 1, 2, 10, 100, RECALL.gate_whole_from, 1_000_000)]
+    gates = [compute_gate(count, RECALL) for count in (0, 1, 2, 10, 100, RECALL.gate_whole_from, 1_000_000)]
     assert gates[:2] == [RECALL.gate_of_one] * 2
     assert gates[-2:] == [RECALL.gate] * 2
     assert gates[1:-1] == sorted(set(gates[1:-1]))
-    assert gate_among(10, RECALL.model_copy(update={"gate_whole_from": 1})) == RECALL.gate
+    assert compute_gate(10, RECALL.model_copy(update={"gate_whole_from": 1})) == RECALL.gate

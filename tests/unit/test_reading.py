@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.merging.wording import compare
-from muniment.memory.rules.statements.parse import read
+from muniment.memory.rules.merging.wording import compare_texts
+from muniment.memory.rules.statements.parse import parse_statement
 
 
 @pytest.mark.parametrize(
@@ -20,9 +20,9 @@ from muniment.memory.rules.statements.parse import read
 )
 def test_one_thing_has_one_spelling(one: str, other: str) -> None:
     """Who is the same person, and what is the same number or day, reads the same."""
-    assert read(one).words == read(other).words
-    assert read(one).figures == read(other).figures
-    assert compare(read(one), read(other)) == "same"
+    assert parse_statement(one).words == parse_statement(other).words
+    assert parse_statement(one).figures == parse_statement(other).figures
+    assert compare_texts(parse_statement(one), parse_statement(other)) == "same"
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_one_thing_has_one_spelling(one: str, other: str) -> None:
 )
 def test_what_denies(text: str, denied: bool) -> None:
     """Denial is read from whole words and their meaning, not from a character that also stands in other words."""
-    assert read(text).denied is denied
+    assert parse_statement(text).is_negated is denied
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_what_denies(text: str, denied: bool) -> None:
 )
 def test_how_two_compare(new: str, old: str, verdict: str) -> None:
     """Whose it is, who did it to whom, what it takes back and which number it changes decide, near or not."""
-    assert compare(read(new), read(old), vouched=True) == verdict
+    assert compare_texts(parse_statement(new), parse_statement(old), is_vouched=True) == verdict
 
 
 WORDS = st.lists(
@@ -140,7 +140,7 @@ WORDS = st.lists(
 @given(WORDS, WORDS)
 def test_whatever_is_said_can_be_read_and_compared(one: list[str], other: list[str]) -> None:
     """Any text reads, a text says the same as itself, and no order of words breaks a comparison."""
-    a, b = read(" ".join(one)), read("".join(other))
-    assert compare(a, a, vouched=True) == "same"
-    assert compare(a, b) in ("same", "supersedes", "different")
-    assert a.order == read(" ".join(one) + ".").order
+    a, b = parse_statement(" ".join(one)), parse_statement("".join(other))
+    assert compare_texts(a, a, is_vouched=True) == "same"
+    assert compare_texts(a, b) in ("same", "supersedes", "different")
+    assert a.content == parse_statement(" ".join(one) + ".").content

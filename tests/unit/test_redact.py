@@ -6,15 +6,15 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.redaction.patterns import redact
-from muniment.nodes.offline import HOW
+from muniment.memory.rules.redaction.patterns import redact_secrets
+from muniment.nodes.offline import SETUP_HINT
 
 KEY = "sk-" + "a1B2" * 6
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow" + "IBAAKCAQEA" * 4 + "\n-----END RSA PRIVATE KEY-----"
 
 
 def hide(text: str, *, email: bool = False, phone: bool = False, patterns: tuple[str, ...] = ()) -> tuple[str, int]:
-    return redact(text, email=email, phone=phone, patterns=tuple(map(re.compile, patterns)))
+    return redact_secrets(text, email=email, phone=phone, patterns=tuple(map(re.compile, patterns)))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_secret_leaves(text: str, hidden: str) -> None:
         "pin 12 goes to ground",
         "version 4.11.1 of 2024.05.07",
         "set DB_PASSWORD (and DB_HOST) before you start",
-        HOW,
+        SETUP_HINT,
     ],
 )
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.merging.consolidate import held, verdict
-from muniment.memory.rules.merging.restatements import corrected, same_words, unrelated
-from muniment.memory.rules.merging.wording import compare
-from muniment.memory.rules.statements.parse import read
-from muniment.memory.rules.statements.people import exchanged, of_two_people, other_names
+from muniment.memory.rules.merging.consolidate import guard_judgement, judge_pair
+from muniment.memory.rules.merging.restatements import has_same_words, is_corrected, is_unrelated
+from muniment.memory.rules.merging.wording import compare_texts
+from muniment.memory.rules.statements.parse import parse_statement
+from muniment.memory.rules.statements.people import has_different_people, has_other_names, has_swapped_people
 from tests.unit.test_consolidate import PROFILE, pair
 
 
@@ -29,7 +29,11 @@ from tests.unit.test_consolidate import PROFILE, pair
 )
 def test_a_word_more_is_a_word_that_counts(a: str, b: str, same: bool) -> None:
     """Spelling, order and the way of writing a number or a day do not; what is wanted, against or least does."""
-    assert same_words(read(a), read(b)) is same_words(read(b), read(a)) is same
+    assert (
+        has_same_words(parse_statement(a), parse_statement(b))
+        is has_same_words(parse_statement(b), parse_statement(a))
+        is same
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,7 +58,7 @@ def test_a_word_more_is_a_word_that_counts(a: str, b: str, same: bool) -> None:
 )
 def test_only_what_says_so_takes_the_place_of_another(old: str, new: str, found: bool) -> None:
     """Another value of the same definite thing, a change that is told, or a denial of just that."""
-    assert corrected(read(new), read(old)) is found
+    assert is_corrected(parse_statement(new), parse_statement(old)) is found
 
 
 @given(
@@ -63,9 +67,11 @@ def test_only_what_says_so_takes_the_place_of_another(old: str, new: str, found:
 )
 def test_the_user_is_nobody_else(other: str, does: str) -> None:
     """What somebody does the user does not, whatever the words, nor what somebody of the user's does; the user's own is the user's."""
-    mine, theirs = read(f"The user {does}"), read(f"{other} {does}")
-    assert of_two_people(mine, theirs) is of_two_people(theirs, mine) is True
-    assert not of_two_people(read("The user has an old goat"), read("The user's goat is old"))
+    mine, theirs = parse_statement(f"The user {does}"), parse_statement(f"{other} {does}")
+    assert has_different_people(mine, theirs) is has_different_people(theirs, mine) is True
+    assert not has_different_people(
+        parse_statement("The user has an old goat"), parse_statement("The user's goat is old")
+    )
 
 
 @pytest.mark.parametrize(("a", "b", "two"), [
@@ -79,7 +85,11 @@ def test_the_user_is_nobody_else(other: str, does: str) -> None:
 ])  # fmt: skip
 def test_chinese_names_are_told_apart(a: str, b: str, two: bool) -> None:
     """By how a text begins, unless the other one has that name, too."""
-    assert of_two_people(read(a), read(b)) is of_two_people(read(b), read(a)) is two
+    assert (
+        has_different_people(parse_statement(a), parse_statement(b))
+        is has_different_people(parse_statement(b), parse_statement(a))
+        is two
+    )
 
 
 @pytest.mark.parametrize(("a", "b", "two"), [
@@ -90,8 +100,12 @@ def test_chinese_names_are_told_apart(a: str, b: str, two: bool) -> None:
 ])  # fmt: skip
 def test_chinese_names_are_told_apart_anywhere(a: str, b: str, two: bool) -> None:
     """Each has a name that the other does not have, wherever it stands; nobody calls these the same."""
-    assert other_names(read(a), read(b)) is other_names(read(b), read(a)) is two
-    assert held("same", pair(a, b), ()) == ("different" if two else "same")
+    assert (
+        has_other_names(parse_statement(a), parse_statement(b))
+        is has_other_names(parse_statement(b), parse_statement(a))
+        is two
+    )
+    assert guard_judgement("same", pair(a, b), ()) == ("different" if two else "same")
 
 
 @pytest.mark.parametrize(("a", "b", "two"), [
@@ -106,7 +120,11 @@ def test_chinese_names_are_told_apart_anywhere(a: str, b: str, two: bool) -> Non
 ])  # fmt: skip
 def test_somebody_of_the_user_s_is_not_the_user(a: str, b: str, two: bool) -> None:
     """Whatever they are to the user, as long as the word is one for a person; a thing of the user's is the user's."""
-    assert of_two_people(read(a), read(b)) is of_two_people(read(b), read(a)) is two
+    assert (
+        has_different_people(parse_statement(a), parse_statement(b))
+        is has_different_people(parse_statement(b), parse_statement(a))
+        is two
+    )
 
 
 @pytest.mark.parametrize(("a", "b", "two"), [
@@ -131,7 +149,11 @@ def test_somebody_of_the_user_s_is_not_the_user(a: str, b: str, two: bool) -> No
 ])  # fmt: skip
 def test_kin_titles_and_owners_tell_people_apart(a: str, b: str, two: bool) -> None:
     """An uncle is not another uncle, a partner is not whose partner it is, and a Mr is no Mrs."""
-    assert of_two_people(read(a), read(b)) is of_two_people(read(b), read(a)) is two
+    assert (
+        has_different_people(parse_statement(a), parse_statement(b))
+        is has_different_people(parse_statement(b), parse_statement(a))
+        is two
+    )
 
 
 @pytest.mark.parametrize(("older", "newer", "found"), [
@@ -153,7 +175,7 @@ def test_kin_titles_and_owners_tell_people_apart(a: str, b: str, two: bool) -> N
 ])  # fmt: skip
 def test_a_part_that_others_play_is_no_value(older: str, newer: str, found: str) -> None:
     """Who does a thing one day, by whom it is done, and who is what to whom, does not take another's place by the rules."""
-    assert verdict(pair(older, newer), PROFILE, ())[0] == found
+    assert judge_pair(pair(older, newer), PROFILE, ())[0] == found
 
 
 @pytest.mark.parametrize(("a", "b", "two"), [
@@ -165,14 +187,18 @@ def test_a_part_that_others_play_is_no_value(older: str, newer: str, found: str)
 ])  # fmt: skip
 def test_what_belongs_to_one_is_not_anothers(a: str, b: str, two: bool) -> None:
     """Whose a thing is does not change because the thing does: another owner is no new value."""
-    assert of_two_people(read(a), read(b)) is of_two_people(read(b), read(a)) is two
+    assert (
+        has_different_people(parse_statement(a), parse_statement(b))
+        is has_different_people(parse_statement(b), parse_statement(a))
+        is two
+    )
 
 
 def test_what_shares_no_word_takes_nothing_s_place() -> None:
     """A name and a year are no common matter; one word is."""
-    goat, lesson = read("Selma has a hedgehog in 2026"), read("Selma taught two children in 2026")
-    assert unrelated(goat, lesson)
-    assert not unrelated(goat, read("Selma gave her hedgehog to Theo"))
+    goat, lesson = parse_statement("Selma has a hedgehog in 2026"), parse_statement("Selma taught two children in 2026")
+    assert is_unrelated(goat, lesson)
+    assert not is_unrelated(goat, parse_statement("Selma gave her hedgehog to Theo"))
 
 
 @pytest.mark.parametrize(("a", "b", "two"), [
@@ -191,9 +217,15 @@ def test_what_shares_no_word_takes_nothing_s_place() -> None:
 ])  # fmt: skip
 def test_who_does_what_to_whom_is_told_by_what_stands_beside_them(a: str, b: str, two: bool) -> None:
     """The same words may be said of the same people the other way round; an order of its own is no other part."""
-    assert exchanged(read(a), read(b)) is exchanged(read(b), read(a)) is two
     assert (
-        held("same", pair(a, b), ()) == held("supersedes", pair(a, b), ()) == ("different" if two else "same")
+        has_swapped_people(parse_statement(a), parse_statement(b))
+        is has_swapped_people(parse_statement(b), parse_statement(a))
+        is two
+    )
+    assert (
+        guard_judgement("same", pair(a, b), ())
+        == guard_judgement("supersedes", pair(a, b), ())
+        == ("different" if two else "same")
         or not two
     )
 
@@ -201,10 +233,10 @@ def test_who_does_what_to_whom_is_told_by_what_stands_beside_them(a: str, b: str
 def test_a_declared_change_is_of_the_same_people() -> None:
     """Somebody else whom a statement is about is no new value, wherever the name stands."""
     older = "The flat agreed that Nils does the dishes"
-    assert verdict(pair(older, "The flat agreed that Hugh now does the dishes"), PROFILE, ())[0] == "different"
-    assert verdict(pair(older, "The flat agreed that Nils now does the windows"), PROFILE, ())[0] == "supersedes"
+    assert judge_pair(pair(older, "The flat agreed that Hugh now does the dishes"), PROFILE, ())[0] == "different"
+    assert judge_pair(pair(older, "The flat agreed that Nils now does the windows"), PROFILE, ())[0] == "supersedes"
     turned = pair("Ana reports to Ben on 3 May", "Ben reports to Ana on 4 May instead of 3 May")
-    assert held("supersedes", turned, ()) == verdict(turned, PROFILE, ())[0] == "different"
+    assert guard_judgement("supersedes", turned, ()) == judge_pair(turned, PROFILE, ())[0] == "different"
 
 
 @pytest.mark.parametrize(("older", "newer"), [
@@ -216,7 +248,11 @@ def test_a_declared_change_is_of_the_same_people() -> None:
 ])  # fmt: skip
 def test_a_name_is_a_name_in_any_script(older: str, newer: str) -> None:
     """Capitals have accents and are Cyrillic; a Latin name may stand between Chinese characters, with a title behind it."""
-    assert held("same", pair(older, newer), ()) == held("supersedes", pair(older, newer), ()) == "different"
+    assert (
+        guard_judgement("same", pair(older, newer), ())
+        == guard_judgement("supersedes", pair(older, newer), ())
+        == "different"
+    )
 
 
 @pytest.mark.parametrize(("older", "newer"), [
@@ -230,7 +266,7 @@ def test_a_name_is_a_name_in_any_script(older: str, newer: str) -> None:
 ])  # fmt: skip
 def test_another_number_is_another_thing(older: str, newer: str) -> None:
     """What is said not to be so of one boat, or one day, takes nothing from another."""
-    assert verdict(pair(older, newer), PROFILE, ())[0] == "different"
+    assert judge_pair(pair(older, newer), PROFILE, ())[0] == "different"
 
 
 @pytest.mark.parametrize(("older", "newer"), [
@@ -241,12 +277,14 @@ def test_another_number_is_another_thing(older: str, newer: str) -> None:
 ])  # fmt: skip
 def test_what_may_be_so_of_several_is_no_value(older: str, newer: str) -> None:
     """Who is taller than one may be taller than another, and what is over with one is not what was with another."""
-    assert verdict(pair(older, newer), PROFILE, ())[0] == "different"
+    assert judge_pair(pair(older, newer), PROFILE, ())[0] == "different"
 
 
 def test_times_are_no_common_matter() -> None:
     """Two habits of every Wednesday have nothing else in common."""
-    assert unrelated(read("Every Wednesday Yuki has lunch"), read("Every morning Yuki meditates"))
+    assert is_unrelated(
+        parse_statement("Every Wednesday Yuki has lunch"), parse_statement("Every morning Yuki meditates")
+    )
 
 
 @pytest.mark.parametrize(("a", "b"), [
@@ -254,7 +292,11 @@ def test_times_are_no_common_matter() -> None:
 ])  # fmt: skip
 def test_another_place_is_another_thing_however_near_the_embedder_has_it(a: str, b: str) -> None:
     """On the way in, too, where the embedder vouches for two statements that differ in a place alone."""
-    assert compare(read(a), read(b), vouched=True) == compare(read(b), read(a), vouched=True) == "different"
+    assert (
+        compare_texts(parse_statement(a), parse_statement(b), is_vouched=True)
+        == compare_texts(parse_statement(b), parse_statement(a), is_vouched=True)
+        == "different"
+    )
 
 
 @pytest.mark.parametrize(("a", "b", "same"), [
@@ -264,13 +306,17 @@ def test_another_place_is_another_thing_however_near_the_embedder_has_it(a: str,
 def test_what_says_the_same_names_the_same_people(a: str, b: str, same: bool) -> None:
     """A statement that leaves somebody out is another one, whatever a model says, and takes nobody's place, unless the
     other says all that it says."""
-    assert held("same", pair(a, b), ()) == held("same", pair(b, a), ()) == ("same" if same else "different")
+    assert (
+        guard_judgement("same", pair(a, b), ())
+        == guard_judgement("same", pair(b, a), ())
+        == ("same" if same else "different")
+    )
 
 
 def test_who_takes_no_others_place_is_not_forgotten() -> None:
     """A later statement that names nobody instead of somebody is no later value of the same."""
     lunch = pair("Every Wednesday Yuki has lunch with Vera", "Yuki eats lunch out every Friday")
-    assert held("supersedes", lunch, ()) == "different"
+    assert guard_judgement("supersedes", lunch, ()) == "different"
 
 
 @pytest.mark.parametrize(
@@ -292,7 +338,7 @@ def test_who_takes_no_others_place_is_not_forgotten() -> None:
 )  # fmt: skip
 def test_what_says_itself_what_it_takes_the_place_of_takes_it(old: str, new: str, found: str) -> None:
     """With the old value in it, of the same thing and the same people."""
-    assert verdict(pair(old, new), PROFILE, ())[0] == found
+    assert judge_pair(pair(old, new), PROFILE, ())[0] == found
 
 
 @pytest.mark.parametrize(
@@ -333,4 +379,4 @@ def test_what_says_itself_what_it_takes_the_place_of_takes_it(old: str, new: str
 )
 def test_a_number_may_be_a_name(a: str, b: str, verdict_: str) -> None:
     """Behind the first noun, without a unit, it tells one of several from the next."""
-    assert compare(read(b), read(a)) == verdict_
+    assert compare_texts(parse_statement(b), parse_statement(a)) == verdict_

@@ -7,14 +7,14 @@ import re
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.language.normalize import clean
-from muniment.memory.rules.redaction import patterns as redaction
-from muniment.memory.rules.redaction.patterns import redact
-from muniment.memory.rules.redaction.prefilter import harmless
+from muniment.memory.rules.language.normalize import normalize_text
+from muniment.memory.rules.redaction import patterns
+from muniment.memory.rules.redaction.patterns import redact_secrets
+from muniment.memory.rules.redaction.prefilter import needs_no_redaction
 
 PATTERNS = [
     pattern
-    for found in vars(redaction).values()
+    for found in vars(patterns).values()
     for pattern in (found if isinstance(found, tuple) else (found,))
     if isinstance(pattern, re.Pattern)
 ]
@@ -49,9 +49,9 @@ def test_any_text(text: str) -> None:
 
 
 def passes(text: str, email: bool, phone: bool) -> None:
-    if harmless(text, email=email, phone=phone):
-        assert clean(text) == text
-        assert redact(text, email=email, phone=phone, patterns=()) == (text, 0)
+    if needs_no_redaction(text, email=email, phone=phone):
+        assert normalize_text(text) == text
+        assert redact_secrets(text, email=email, phone=phone, patterns=()) == (text, 0)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def passes(text: str, email: bool, phone: bool) -> None:
 )
 def test_an_ordinary_text_passes(text: str) -> None:
     """Otherwise the look would be for nothing."""
-    assert harmless(text, email=True, phone=True)
+    assert needs_no_redaction(text, email=True, phone=True)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_an_ordinary_text_passes(text: str) -> None:
 )
 def test_what_is_in_doubt_does_not(text: str) -> None:
     """Letters that a pattern reads as others, controls, quotes, addresses and numbers."""
-    assert not harmless(text, email=True, phone=True)
+    assert not needs_no_redaction(text, email=True, phone=True)
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_what_is_in_doubt_does_not(text: str) -> None:
 )  # fmt: skip
 def test_what_a_secret_has_in_it_does_not(mark: str) -> None:
     """However little else of one there is: redaction has the last word."""
-    assert not harmless(f"The {mark} of it")
+    assert not needs_no_redaction(f"The {mark} of it")

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import example, given, strategies as st
 from pydantic import ValidationError
 
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.errors import BadConfig
 
 DEFAULTS = yaml.safe_load(Path("config/memory.yaml").read_text(encoding="utf-8"))
@@ -20,7 +20,7 @@ SECRET = "sk-live-4242424242"
 def settings(folder: Path, text: str | bytes) -> Settings:
     file = folder / "my.yaml"
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return load({"MUNIMENT_CONFIG": str(file)})
+    return load_settings({"MUNIMENT_CONFIG": str(file)})
 
 
 def refusal(folder: Path, text: str | bytes) -> str:
@@ -33,7 +33,7 @@ def refusal(folder: Path, text: str | bytes) -> str:
 
 def test_defaults_are_the_packaged_file() -> None:
     """Every value of config/memory.yaml arrives, and no other."""
-    found = load({})
+    found = load_settings({})
     for part in ("limits", "recall", "delta", "write", "model"):
         assert getattr(found, part).model_dump() == DEFAULTS[part]
     assert {name: profile.model_dump(mode="json") for name, profile in found.embedders.items()} == DEFAULTS["embedders"]
@@ -68,13 +68,13 @@ def test_custom_categories_join_the_system_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "# nothing\n", "---\n", "\ufeffrecall: {top_k: 8}\n"])
 def test_a_file_that_says_nothing_new_is_fine(tmp_path: Path, text: str) -> None:
     """An empty file, or one with a byte order mark, gives the defaults."""
-    assert settings(tmp_path, text).recall == load({}).recall
+    assert settings(tmp_path, text).recall == load_settings({}).recall
 
 
 @pytest.mark.parametrize("text", ["rerank: 0", "rerank: off", "rerank_share: 0.4", "rerank: 0, rerank_share: 0.5"])
 def test_a_file_may_name_the_former_reranker(tmp_path: Path, text: str) -> None:
     """A file that has it off is a file without it; its neighbours count."""
-    assert settings(tmp_path, f"recall: {{{text}}}") == load({})
+    assert settings(tmp_path, f"recall: {{{text}}}") == load_settings({})
     assert settings(tmp_path, f"recall: {{top_k: 3, {text}}}").recall.top_k == 3
 
 
@@ -269,7 +269,7 @@ def test_any_yaml_is_settings_or_a_bad_config(tmp_path_factory: pytest.TempPathF
     file.write_text(yaml.safe_dump(tree), encoding="utf-8")
     said = ""
     try:
-        load({"MUNIMENT_CONFIG": str(file)})
+        load_settings({"MUNIMENT_CONFIG": str(file)})
     except BadConfig as error:
         said = str(error)
     assert not said or (said.startswith(f"{file}, line ") and "\n" not in said)
@@ -279,14 +279,14 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     """A missing file or a folder is refused by its path and the variable that names it."""
     for path in (tmp_path / "none.yaml", tmp_path):
         with pytest.raises(BadConfig) as caught:
-            load({"MUNIMENT_CONFIG": str(path)})
+            load_settings({"MUNIMENT_CONFIG": str(path)})
         assert str(path) in str(caught.value)
         assert "MUNIMENT_CONFIG" in str(caught.value)
 
 
 def test_the_environment_is_read() -> None:
     """Every variable arrives, trimmed; secrets do not show."""
-    found = load({
+    found = load_settings({
         "MUNIMENT_HOME": "/srv/muniment",
         "MUNIMENT_DATABASE_URL": f" postgresql://me:{SECRET}@db/one\n",
         "MUNIMENT_MODEL": "gpt-x",
@@ -311,7 +311,7 @@ def test_an_empty_variable_is_not_set() -> None:
     names = ("MUNIMENT_HOME", "MUNIMENT_DATABASE_URL", "MUNIMENT_MODEL", "OPENAI_API_KEY", "OPENAI_BASE_URL",
              "MUNIMENT_EMBEDDER", "MUNIMENT_EMBEDDER_FOLDER", "MUNIMENT_TENANT", "MUNIMENT_CONFIG",
              "MUNIMENT_CHECKPOINTS_URL")  # fmt: skip
-    assert load(dict.fromkeys(names, " ")) == load({})
+    assert load_settings(dict.fromkeys(names, " ")) == load_settings({})
 
 
 @pytest.mark.parametrize(
@@ -329,7 +329,7 @@ def test_an_empty_variable_is_not_set() -> None:
 def test_a_wrong_variable_is_refused_by_name(name: str, value: str) -> None:
     """The message names the variable and not its value."""
     with pytest.raises(BadConfig, match=name) as caught:
-        load({name: value})
+        load_settings({name: value})
     assert SECRET not in str(caught.value)
     assert caught.value.data["key"] == name
 
@@ -338,21 +338,21 @@ def test_a_budget_in_money_wants_a_price_of_the_model(tmp_path: Path) -> None:
     """An error in a name would end the budget without a word."""
     file = tmp_path / "mine.yaml"
     file.write_text("spend:\n  daily_money: 3.0\n  prices: {gpt-5-mini: {input: 0.25, output: 2.0}}\n")
-    found = load({"MUNIMENT_CONFIG": str(file), "MUNIMENT_MODEL": "gpt-5-mini"})
+    found = load_settings({"MUNIMENT_CONFIG": str(file), "MUNIMENT_MODEL": "gpt-5-mini"})
     assert found.spend.prices["gpt-5-mini"].output == 2.0
-    assert load({"MUNIMENT_CONFIG": str(file)}).chat_model is None
+    assert load_settings({"MUNIMENT_CONFIG": str(file)}).chat_model is None
     with pytest.raises(BadConfig, match=r"line 3: spend\.prices: has no price of MUNIMENT_MODEL \(gpt-5\)"):
-        load({"MUNIMENT_CONFIG": str(file), "MUNIMENT_MODEL": "gpt-5"})
+        load_settings({"MUNIMENT_CONFIG": str(file), "MUNIMENT_MODEL": "gpt-5"})
 
 
 def test_an_unknown_embedder_has_the_default_profile() -> None:
     """Bands of a model that has no profile are those called `default`."""
-    found = load({})
-    assert found.profile("bge-small-en-v1.5-int8").auto == DEFAULTS["embedders"]["bge-small-en-v1.5-int8"]["auto"]
-    assert found.profile("something-else") == found.embedders["default"]
+    found = load_settings({})
+    assert found.find_profile("bge-small-en-v1.5-int8").auto == DEFAULTS["embedders"]["bge-small-en-v1.5-int8"]["auto"]
+    assert found.find_profile("something-else") == found.embedders["default"]
 
 
 def test_settings_are_frozen() -> None:
     """Nobody changes a setting after the start."""
     with pytest.raises(ValidationError):
-        load({}).recall.top_k = 3
+        load_settings({}).recall.top_k = 3

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import example, given, strategies as st
 
-from muniment.memory import codec as wire
+from muniment.memory import codec
 from muniment.memory.domain.scope import Scope
 
 TEXTS = st.text(st.sampled_from("aé水\0\\u\ud800\udc00"), max_size=6)
@@ -25,18 +25,18 @@ VALUES = st.recursive(
 @example([{"a": "\ud800"}])
 def test_what_passes_is_sound(values: list[object]) -> None:
     """Wherever a NUL or half a character stands."""
-    assert not wire.plainly_sound(values) or wire.sound(values)
+    assert not codec.is_surely_storable(values) or codec.is_storable(values)
 
 
 @pytest.mark.parametrize("value", [datetime.now(UTC).tzinfo, {1: "a"}, 2**70, "a\\u0000"])
 def test_what_is_in_doubt_does_not(value: object) -> None:
     """What is no JSON, or looks as if it had a NUL, is left to the look at each text."""
-    assert not wire.plainly_sound([{"a": value}])
+    assert not codec.is_surely_storable([{"a": value}])
 
 
 def test_an_ordinary_row_passes() -> None:
     """Otherwise the look would be for nothing."""
-    assert wire.plainly_sound([{"text": "Zoë wants 水", "tags": [], "confidence": 1.0, "fact": None}])
+    assert codec.is_surely_storable([{"text": "Zoë wants 水", "tags": [], "confidence": 1.0, "fact": None}])
 
 
 @pytest.mark.parametrize("name", ["owner", "tenant"])

@@ -4,15 +4,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.turn import Turn
-from muniment.memory.rules.dates import mentions as dates
+from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import gate
-from muniment.memory.rules.extraction.extract import extract
-from muniment.memory.rules.extraction.validate import validate
+from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.extraction.validate import validate_candidate
 
 AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
-CATEGORIES = frozenset(load({"HOME": "/nonexistent"}).categories)
+CATEGORIES = frozenset(load_settings({"HOME": "/nonexistent"}).categories)
 
 STATEMENTS = [
     # names and firms
@@ -107,9 +107,9 @@ STATEMENTS = [
 @pytest.mark.parametrize(("text", "statements"), STATEMENTS)
 def test_what_is_left_out_is_put_back(text: str, statements: list[str]) -> None:
     """Each statement names who and when, and is fit to be kept as it is."""
-    candidates = extract(Turn.make(session="s", key="k", role="user", text=text, at=AT)).candidates
+    candidates = extract_statements(Turn.make(session="s", key="k", role="user", text=text, at=AT)).candidates
     assert [one.text for one in candidates] == statements
-    assert all(validate(one, categories=CATEGORIES) == (one, None) for one in candidates)
+    assert all(validate_candidate(one, categories=CATEGORIES) == (one, None) for one in candidates)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_what_is_left_out_is_put_back(text: str, statements: list[str]) -> None:
 )  # fmt: skip
 def test_what_nobody_can_know_is_not_put_back(text: str) -> None:
     """Where it may be another, or nothing is stated, there is no statement."""
-    assert extract(Turn.make(session="s", key="k", role="user", text=text, at=AT)).candidates == ()
+    assert extract_statements(Turn.make(session="s", key="k", role="user", text=text, at=AT)).candidates == ()
 
 
 @pytest.mark.parametrize(
@@ -146,7 +146,7 @@ def test_what_nobody_can_know_is_not_put_back(text: str) -> None:
 )
 def test_a_closing_particle_does_not_make_a_question(text: str, reason: str | None) -> None:
     """`呢` after a few characters asks back; after a whole statement it lends it colour."""
-    assert gate.skip(text, "user") == reason
+    assert gate.find_skip_reason(text, "user") == reason
 
 
 @pytest.mark.parametrize(
@@ -161,4 +161,4 @@ def test_a_closing_particle_does_not_make_a_question(text: str, reason: str | No
 )
 def test_a_habit_has_no_date(text: str, relative: bool) -> None:
     """What one always or never does on a weekday is not of the next one."""
-    assert dates.relative(text, AT) is relative
+    assert mentions.has_relative_date(text, AT) is relative

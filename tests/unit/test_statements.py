@@ -4,13 +4,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.turn import Turn
-from muniment.memory.rules.extraction.extract import extract
-from muniment.memory.rules.extraction.validate import validate
+from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.extraction.validate import validate_candidate
 
 AT = datetime(2026, 5, 8, 13, 56, tzinfo=UTC)  # a Friday
-CATEGORIES = frozenset(load({"HOME": "/nonexistent"}).categories)
+CATEGORIES = frozenset(load_settings({"HOME": "/nonexistent"}).categories)
 
 STATEMENTS = [
     # identity
@@ -294,15 +294,17 @@ STATEMENTS = [
 def test_a_statement(text: str, category: str, statements: list[str]) -> None:
     """What is said becomes third-person statements in the category of their kind, each fit to be kept as it is."""
     turn = Turn.make(session="s", key="k", role="user", text=text, at=AT)
-    candidates = extract(turn).candidates
+    candidates = extract_statements(turn).candidates
     assert [one.text for one in candidates] == statements
     assert {one.category for one in candidates} == {category}
     for one in candidates:
-        assert validate(one, categories=CATEGORIES) == (one, None)
+        assert validate_candidate(one, categories=CATEGORIES) == (one, None)
         assert one.turns == (turn.id,)
 
 
 def test_a_secret_is_taken_out_whole() -> None:
     """What the rules make of a secret still says that it is one, so that it is refused."""
     turn = Turn.make(session="s", key="k", role="user", text="Remember that my PIN is [redacted:password]", at=AT)
-    assert [validate(one, categories=CATEGORIES) for one in extract(turn).candidates] == [(None, "a secret")]
+    assert [validate_candidate(one, categories=CATEGORIES) for one in extract_statements(turn).candidates] == [
+        (None, "a secret")
+    ]

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.language.normalize import clean, vocabulary
+from muniment.memory.rules.language.normalize import normalize_text, parse_vocabulary
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 
@@ -30,18 +30,18 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()))  # lone surrogates too
 )
 def test_clean(said: str, kept: str) -> None:
     """Look-alikes become one, what cannot be read goes, what people write stays."""
-    assert clean(said) == kept
+    assert normalize_text(said) == kept
 
 
 @given(ANY_TEXT)
 def test_clean_again_changes_nothing(text: str) -> None:
     """A clean text is NFC, encodable, free of controls, and stays as it is."""
-    once = clean(text)
-    assert clean(once) == once == unicodedata.normalize("NFC", once)
+    once = normalize_text(text)
+    assert normalize_text(once) == once == unicodedata.normalize("NFC", once)
     once.encode()
     assert not any(ord(c) < 32 and c not in "\n\t" for c in once)
 
 
 def test_vocabulary_is_the_words_of_a_prose_list() -> None:
     """Lines and blanks do not count."""
-    assert vocabulary(" one two\n  three ") == {"one", "two", "three"}
+    assert parse_vocabulary(" one two\n  three ") == {"one", "two", "three"}

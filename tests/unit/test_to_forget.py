@@ -6,7 +6,7 @@ import pytest
 
 from muniment.memory.domain.turn import Turn
 from muniment.memory.rules.extraction import gate
-from muniment.memory.rules.extraction.extract import extract
+from muniment.memory.rules.extraction.extract import extract_statements
 
 
 def turn(text: str) -> Turn:
@@ -29,8 +29,8 @@ def turn(text: str) -> Turn:
 )
 def test_what_is_to_be_forgotten(text: str, phrase: str) -> None:
     """The phrase is as said, so that its words find the memory; it is not learnt on the way."""
-    asked = extract(turn(text))
-    assert tuple(one.words for one in asked.forget) == (phrase,)
+    asked = extract_statements(turn(text))
+    assert tuple(one.words for one in asked.forget_requests) == (phrase,)
     assert asked.candidates == ()
 
 
@@ -57,10 +57,10 @@ def test_what_is_to_be_forgotten(text: str, phrase: str) -> None:
 )
 def test_an_attribute_to_be_forgotten(text: str, keys: list[str]) -> None:
     """It is named without its value, and known by the key under which its values are kept."""
-    (wish,) = extract(turn(text)).forget
-    assert [*wish.keys] == keys
-    assert not wish.vain
-    assert gate.skip(text, "user") is None
+    (wish,) = extract_statements(turn(text)).forget_requests
+    assert [*wish.key_prefixes] == keys
+    assert not wish.is_void
+    assert gate.find_skip_reason(text, "user") is None
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_an_attribute_to_be_forgotten(text: str, keys: list[str]) -> None:
 )  # fmt: skip
 def test_a_wish_that_is_not_sure_is_told(text: str) -> None:
     """Nobody's memory is meant by it for certain, or all of them."""
-    (wish,) = extract(turn(text)).forget
-    assert wish.vain or wish.everything
+    (wish,) = extract_statements(turn(text)).forget_requests
+    assert wish.is_void or wish.everything
 
 
 @pytest.mark.parametrize(
@@ -82,4 +82,4 @@ def test_a_wish_that_is_not_sure_is_told(text: str) -> None:
 )  # fmt: skip
 def test_an_idiom_forgets_nothing(text: str) -> None:
     """To forget it is to go on; a question, a quotation, a reproach and other work are no wish."""
-    assert extract(turn(text)).forget == ()
+    assert extract_statements(turn(text)).forget_requests == ()

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.dates import mentions as dates
-from muniment.memory.rules.retrieval.traits import DATED, indexed
+from muniment.memory.rules.dates import mentions
+from muniment.memory.rules.retrieval.traits import DATED, index_text
 
 NAMES = [*day_name, *month_name[1:], *month_abbr[1:], "Sept", "marked", "maybe", "fridge", "sundry"]
 WORDS = [*NAMES, "on", "last", "next", "this", "early", "mid-", "3rd", "14", "2nd", "of", "night", "dec.", "12/3", "summer", "ago", "5月", "去年"]  # fmt: skip
@@ -19,14 +19,14 @@ ZH = ["我", "在", "去了", "圣诞节", "平安夜", "元旦", "情人节", "
 
 
 def _says_when(text: str) -> bool:
-    return not all(one.vague for one in dates.mentions(text, datetime(2020, 1, 1, tzinfo=UTC)))
+    return not all(one.is_vague for one in mentions.find_mentions(text, datetime(2020, 1, 1, tzinfo=UTC)))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_name_of_a_date_is_seen(name: str) -> None:
     """Alone after a word that makes it a date, large and small."""
     for text in (f"{before} {form}" for before in ("on", "in", "last", "since", "3") for form in (name, name.lower())):
-        assert (DATED in indexed(text)) == _says_when(text)
+        assert (DATED in index_text(text)) == _says_when(text)
 
 
 @given(
@@ -38,7 +38,7 @@ def test_each_name_of_a_date_is_seen(name: str) -> None:
 )
 def test_what_has_a_date_is_dated(text: str) -> None:
     """Whatever the rules of dates find, the quick look before them lets pass."""
-    assert (DATED in indexed(text)) == _says_when(text)
+    assert (DATED in index_text(text)) == _says_when(text)
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_what_has_a_date_is_dated(text: str) -> None:
 )
 def test_a_time_of_the_year_does_not_say_when(text: str, *, dated: bool) -> None:
     """A season, or a feast of some days, says little of when without a year; a day does."""
-    assert (DATED in indexed(text)) is dated
+    assert (DATED in index_text(text)) is dated
 
 
 ONCE = ["on Christmas Eve", "on Xmas Eve", "on Boxing Day", "on Valentine's", "on St Patrick's Day", "on Good Friday", "on Halloween", "on Hallowe’en",
@@ -69,4 +69,4 @@ ONCE = ["on Christmas Eve", "on Xmas Eve", "on Boxing Day", "on Valentine's", "o
 )
 def test_each_feast_is_seen(text: str) -> None:
     """A word that no other date has is looked for, too."""
-    assert DATED in indexed(text)
+    assert DATED in index_text(text)

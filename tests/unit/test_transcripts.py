@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.procedures import outcome, traces as rules
-from muniment.memory.rules.procedures.procedure import render
+from muniment.memory.rules.procedures import outcome, traces
+from muniment.memory.rules.procedures.procedure import render_procedure
 from tests.sessions import Line, session
 from tests.unit.test_acts import act
 
@@ -117,9 +117,9 @@ CASES: dict[str, tuple[list[Line], str]] = {
 def test_a_transcript_is_told_as_a_person_would(name: str) -> None:
     """Whole orders in their sequence, each failure once and with its reason, nothing that is in a step to be avoided."""
     lines, told = CASES[name]
-    [path] = rules.paths(session(lines), failures=1)
-    assert render(path.procedure) == told
-    assert path.wished is (lines[-1][0] == "user" or "记下来" in lines[0][1])
+    [path] = traces.find_paths(session(lines), failures=1)
+    assert render_procedure(path.procedure) == told
+    assert path.is_requested is (lines[-1][0] == "user" or "记下来" in lines[0][1])
 
 
 @pytest.mark.parametrize(
@@ -150,7 +150,7 @@ def test_a_transcript_is_told_as_a_person_would(name: str) -> None:
 )
 def test_what_an_object_reports_is_read(text: str, ok: bool | None, verdict: str, reason: str) -> None:
     """Also where it was cut, where Python printed it, and where it wraps another; what it holds is not what it reports."""
-    assert (outcome.judge(act(text, ok)), outcome.reason(act(text, ok))) == (verdict, reason)
+    assert (outcome.judge_outcome(act(text, ok)), outcome.explain_failure(act(text, ok))) == (verdict, reason)
 
 
 @pytest.mark.parametrize(
@@ -169,13 +169,13 @@ def test_what_an_object_reports_is_read(text: str, ok: bool | None, verdict: str
 )
 def test_a_summary_of_failures_is_one_where_something_was_run(summary: str, verdict: str) -> None:
     """Of a shell, or of a tool that checks by its name; of any other tool it is what the output is about."""
-    assert outcome.judge(act(summary, True, "run_tests")) == verdict
-    assert outcome.judge(act(summary, True, "bash", command="make")) == verdict
-    assert outcome.judge(act(summary, True, "read_log")) == ("ok" if verdict == "ok" else "unknown")
+    assert outcome.judge_outcome(act(summary, True, "run_tests")) == verdict
+    assert outcome.judge_outcome(act(summary, True, "bash", command="make")) == verdict
+    assert outcome.judge_outcome(act(summary, True, "read_log")) == ("ok" if verdict == "ok" else "unknown")
 
 
 @given(st.text(alphabet="{}[]:,\"'\\ \nao1", max_size=80))
 def test_any_output_can_be_read(text: str) -> None:
     """No output breaks the rules, however it was cut."""
-    assert outcome.judge(act("{" + text)) in ("ok", "failed", "unknown")
-    assert len(outcome.reason(act("{" + text))) <= 80
+    assert outcome.judge_outcome(act("{" + text)) in ("ok", "failed", "unknown")
+    assert len(outcome.explain_failure(act("{" + text))) <= 80

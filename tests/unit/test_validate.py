@@ -9,7 +9,7 @@ from hypothesis import given, strategies as st
 from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.memory import Kind
 from muniment.memory.domain.turn import Candidate
-from muniment.memory.rules.extraction.validate import validate
+from muniment.memory.rules.extraction.validate import validate_candidate
 
 CATEGORIES = frozenset({"profile", "goals"})
 TURN = TurnId(uuid4())
@@ -20,7 +20,7 @@ def candidate(text: str, *, kind: Kind = "semantic", category: str = "profile", 
 
 
 def check(text: str, *, kind: Kind = "semantic", max_chars: int = 280) -> tuple[str | None, str | None]:
-    one, reason = validate(candidate(text, kind=kind), categories=CATEGORIES, max_chars=max_chars)
+    one, reason = validate_candidate(candidate(text, kind=kind), categories=CATEGORIES, max_chars=max_chars)
     return one.text if one else None, reason
 
 
@@ -52,8 +52,11 @@ def test_refused(text: str, reason: str) -> None:
 def test_refused_for_what_is_around_the_text() -> None:
     """No turn that supports it, or a category that nobody knows."""
     text = "The user lives in Rome"
-    assert validate(candidate(text, supported=False), categories=CATEGORIES) == (None, "no supporting turn")
-    assert validate(candidate(text, category="hobbies"), categories=CATEGORIES) == (None, "unknown category 'hobbies'")
+    assert validate_candidate(candidate(text, supported=False), categories=CATEGORIES) == (None, "no supporting turn")
+    assert validate_candidate(candidate(text, category="hobbies"), categories=CATEGORIES) == (
+        None,
+        "unknown category 'hobbies'",
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,7 +96,7 @@ def test_the_rest_of_the_candidate_stays() -> None:
     """Only the text is repaired."""
     at = datetime(2026, 1, 1, tzinfo=UTC)
     one = Candidate(text=" The user runs ", category="goals", importance=4, tags=("a",), event_time=at, turns=(TURN,))
-    kept, _ = validate(one, categories=CATEGORIES)
+    kept, _ = validate_candidate(one, categories=CATEGORIES)
     assert kept == Candidate(
         text="The user runs", category="goals", importance=4, tags=("a",), event_time=at, turns=(TURN,)
     )

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 from hypothesis import example, given, strategies as st
 
-from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.retrieval import query_hints as wanted
+from muniment.memory.rules.language import tokens
+from muniment.memory.rules.retrieval import query_hints
 
 NOON = datetime(2026, 5, 4, 12, 0, tzinfo=UTC)
 DATES = (
@@ -37,7 +37,7 @@ DATES = (
 )
 def test_a_name_has_a_capital_within_a_sentence(query: str, names: set[str]) -> None:
     """A capital within a sentence is a name's, whatever stands around it, but for months, weekdays and I."""
-    assert wanted.names(query) == names
+    assert query_hints.find_proper_nouns(query) == names
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_a_name_has_a_capital_within_a_sentence(query: str, names: set[str]) -> 
 )
 def test_not_every_capital_is_a_name(query: str) -> None:
     """Nations, abbreviations, kin, titles, feasts and days have a capital and name nobody."""
-    assert wanted.names(query) == frozenset()
-    assert wanted.names(f"{query[:-1]} with Dr Smith?") == {"smith"}
+    assert query_hints.find_proper_nouns(query) == frozenset()
+    assert query_hints.find_proper_nouns(f"{query[:-1]} with Dr Smith?") == {"smith"}
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_not_every_capital_is_a_name(query: str) -> None:
 )
 def test_a_sentence_starts_with_no_name(before: str) -> None:
     """The capital of a first word says nothing, be the sentence on a line of its own, quoted, or of a list."""
-    assert wanted.names(f"{before}Recommend a restaurant") == frozenset()
-    assert wanted.names(f"{before}Recommend a restaurant to Bo") == {"bo"}
+    assert query_hints.find_proper_nouns(f"{before}Recommend a restaurant") == frozenset()
+    assert query_hints.find_proper_nouns(f"{before}Recommend a restaurant to Bo") == {"bo"}
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_a_sentence_starts_with_no_name(before: str) -> None:
 )
 def test_a_headline_names_nobody(query: str) -> None:
     """Where every word has a capital, none is a name."""
-    assert wanted.names(query) == frozenset()
+    assert query_hints.find_proper_nouns(query) == frozenset()
 
 
 @pytest.mark.parametrize("greeting", ["Hi", "hello", "Hey,", "Thanks", "Thank you,", "OK"])
 def test_who_is_greeted_is_not_asked_about(greeting: str) -> None:
     """A name behind a greeting is that of who answers."""
-    assert wanted.names(f"{greeting} Claude, where does Bo live?") == {"bo"}
+    assert query_hints.find_proper_nouns(f"{greeting} Claude, where does Bo live?") == {"bo"}
 
 
 @example("a:Ꭰ")
@@ -87,14 +87,14 @@ def test_who_is_greeted_is_not_asked_about(greeting: str) -> None:
 @given(st.text(max_size=200))
 def test_any_text_may_be_asked(query: str) -> None:
     """Names are terms in lower case, and periods have a length, whatever was typed."""
-    assert all(name == name.lower() for name in wanted.names(query))
-    assert all(start < end for start, end in wanted.periods(query, NOON))
+    assert all(name == name.lower() for name in query_hints.find_proper_nouns(query))
+    assert all(start < end for start, end in query_hints.find_periods(query, NOON))
 
 
 @pytest.mark.parametrize("query", ["in 9999", "in 0001", "9999999 years ago", "in 99999 weeks"])
 def test_the_end_of_the_calendar_is_no_error(query: str) -> None:
     """A date out of the calendar names no period."""
-    assert wanted.periods(query, NOON) == ()
+    assert query_hints.find_periods(query, NOON) == ()
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_the_end_of_the_calendar_is_no_error(query: str) -> None:
 )
 def test_what_has_been_since_then(query: str, start: datetime, end: datetime) -> None:
     """It lasts until now, from the last time that a date without a year came; what is yet to begin is as long as it is."""
-    assert wanted.periods(query, NOON) == ((start, end),)
+    assert query_hints.find_periods(query, NOON) == ((start, end),)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_what_has_been_since_then(query: str, start: datetime, end: datetime) ->
 def test_one_period(query: str, start: str, end: str) -> None:
     """A date, or two that are joined, of which the one takes the year from the other."""
     first, last = (datetime.fromisoformat(day).replace(tzinfo=UTC) for day in (start, end))
-    assert wanted.periods(query, NOON) == ((first, last),)
+    assert query_hints.find_periods(query, NOON) == ((first, last),)
 
 
 @pytest.mark.parametrize(
@@ -199,13 +199,13 @@ def test_one_period(query: str, start: str, end: str) -> None:
 )
 def test_so_many_periods(query: str, periods: int) -> None:
     """What has no year is that of each, and what is not joined, or not in the order of time, is each by itself."""
-    assert len(wanted.periods(query, NOON)) == periods
+    assert len(query_hints.find_periods(query, NOON)) == periods
 
 
 @given(st.integers(2014, 2028))
 def test_a_feast_that_moves_is_reckoned_for_each_year(year: int) -> None:
     """Who asks about Easter asks about that of each year."""
-    assert wanted.periods(f"Easter {year}", NOON)[0] in wanted.periods("at Easter", NOON)
+    assert query_hints.find_periods(f"Easter {year}", NOON)[0] in query_hints.find_periods("at Easter", NOON)
 
 
 ABSOLUTE = ("May 2021", "4 May 2022", "2022", "Christmas 2022", "spring 2023", "Q3 2023", "2024-02-29", "the 2010s")
@@ -218,10 +218,10 @@ ABSOLUTE = ("May 2021", "4 May 2022", "2022", "Christmas 2022", "spring 2023", "
 )
 def test_a_span_has_both_its_parts(one: str, other: str, joined: str) -> None:
     """It goes from the start of the first to the end of what ends last, and is never shorter than either."""
-    [first], [second] = (wanted.periods(f"in {part}", NOON) for part in (one, other))
+    [first], [second] = (query_hints.find_periods(f"in {part}", NOON) for part in (one, other))
     if first[0] > second[0]:
         (one, first), (other, second) = (other, second), (one, first)
-    assert wanted.periods(joined.format(one, other), NOON) == ((first[0], max(first[1], second[1])),)
+    assert query_hints.find_periods(joined.format(one, other), NOON) == ((first[0], max(first[1], second[1])),)
 
 
 @pytest.mark.parametrize(
@@ -238,17 +238,17 @@ def test_a_span_has_both_its_parts(one: str, other: str, joined: str) -> None:
 def test_dates_without_end_are_a_few_periods(query: str) -> None:
     """Every memory is held against each: what is said again, and what comes after many dates, is no more of them."""
     days = " ".join(f"{day} {month}" for month in ("May", "July", "August") for day in range(1, 31, 2))
-    assert len(wanted.periods(query, NOON)) <= 30
-    assert len(wanted.periods(days, NOON)) == 12 * 15
+    assert len(query_hints.find_periods(query, NOON)) <= 30
+    assert len(query_hints.find_periods(days, NOON)) == 12 * 15
 
 
 @given(st.lists(st.sampled_from(DATES), max_size=8), st.integers(-6_000, 900))
 def test_periods_that_touch_are_one(named: list[str], days: int) -> None:
     """A moment is as near to them as it is to the nearest of the dates, each by itself."""
     moment = NOON + timedelta(days=days)
-    alone = [period for one in named for period in wanted.periods(one, NOON)]
-    together = wanted.periods(", ".join(named), NOON)
-    assert wanted.nearness(moment, together, before=14, after=90) == wanted.nearness(
+    alone = [period for one in named for period in query_hints.find_periods(one, NOON)]
+    together = query_hints.find_periods(", ".join(named), NOON)
+    assert query_hints.compute_nearness(moment, together, before=14, after=90) == query_hints.compute_nearness(
         moment, tuple(alone), before=14, after=90
     )
     assert all(end < start for (_, end), (start, _) in pairwise(together))
@@ -270,7 +270,7 @@ def test_periods_that_touch_are_one(named: list[str], days: int) -> None:
 )
 def test_what_one_may_is_not_in_may(query: str, terms: set[str]) -> None:
     """The keywords have the month, and who is called so, without the verb."""
-    assert set(wanted.terms(query)) == terms
+    assert set(query_hints.extract_terms(query)) == terms
 
 
 @pytest.mark.parametrize(
@@ -285,16 +285,16 @@ def test_what_one_may_is_not_in_may(query: str, terms: set[str]) -> None:
 )
 def test_the_grammar_of_a_chinese_question_is_not_asked_for(query: str, terms: tuple[str, ...]) -> None:
     """Pairs that no statement has would make the share of those that it has small; alone they are what is asked for."""
-    assert words.terms(query) == terms
+    assert tokens.extract_terms(query) == terms
 
 
 @given(st.text("我的猫叫什么名字是谁小白住在 tea", max_size=60), st.integers(1, 5))
 def test_terms_are_lexemes(query: str, most: int) -> None:
     """A query has terms where it has lexemes, each once, at most so many."""
-    found = words.terms(query, most)
-    assert set(found) <= set(words.lexemes(query))
+    found = tokens.extract_terms(query, most)
+    assert set(found) <= set(tokens.extract_lexemes(query))
     assert len(found) == len(set(found)) <= most
-    assert bool(found) == any(words.lexemes(query))
+    assert bool(found) == any(tokens.extract_lexemes(query))
 
 
 @pytest.mark.parametrize(
@@ -309,5 +309,5 @@ def test_terms_are_lexemes(query: str, most: int) -> None:
 )
 def test_a_speaker_is_recognised(query: str, speaker: str) -> None:
     """In any script, with spaces or without, as the lower case of the name is written."""
-    assert speaker in words.spoken(query)
-    assert len(words.spoken(query * 40)) <= 64
+    assert speaker in tokens.extract_speaker_terms(query)
+    assert len(tokens.extract_speaker_terms(query * 40)) <= 64

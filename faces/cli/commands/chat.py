@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from muniment.faces.cli import options, session
-from muniment.faces.cli.loop import Loop
-from muniment.faces.cli.options import ME, AsJson, User
+from muniment.faces.cli.loop import LoopThread
+from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
 from muniment.faces.cli.output import screen
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.errors import MunimentError, TooLarge
 
 if TYPE_CHECKING:
-    from muniment.faces.cli.conversation import Talk
+    from muniment.faces.cli.conversation import ChatSession
 
 PROMPT = "you> "
 READ_BYTES = 64 * 2**20  # a line without an end is read in parts of this size, so that it cannot fill the memory
 
 
-def chat(
-    user: User = ME,
+def run_chat(
+    user: User = DEFAULT_USER,
     thread: Annotated[
         str, typer.Option("--thread", "-t", metavar="NAME", help="The conversation; of this user only.")
     ] = "main",
@@ -45,50 +45,59 @@ def chat(
 
       echo "Hi, call me Ana." | muniment chat --user ana --thread first --json
     """
-    settings = load()
-    scope = session.scope_of(settings, user, options.name(thread, "--thread"))
+    settings = load_settings()
+    scope = session.make_scope(settings, user, options.check_name(thread, "--thread"))
     # LangGraph takes its time to import, and no other command needs it.
-    from muniment.faces.cli.conversation import Talk  # noqa: PLC0415
+    from muniment.faces.cli.conversation import ChatSession  # noqa: PLC0415
 
-    talk = Talk(settings, scope)
-    with Loop() as loop:
+    chat_session = ChatSession(settings, scope)
+    with LoopThread() as loop:
         try:
-            with screen.waiting("starting the database…", quiet=as_json):
-                unfinished = loop.run(talk.start())
+            with screen.show_spinner("starting the database…", quiet=as_json):
+                unfinished = loop.run(chat_session.start())
             if unfinished and not as_json:
-                screen.whisper("The last turn was cut short; here is the end of it.")
-                _show(unfinished, as_json=False, watched=True)
-            code = _converse(loop, talk, settings, as_json=as_json)
+                screen.print_hint("The last turn was cut short; here is the end of it.")
+                _show_turn(unfinished, as_json=False, is_terminal=True)
+            code = _run_turns(loop, chat_session, settings, as_json=as_json)
         finally:
-            loop.run(talk.close())
+            loop.run(chat_session.close())
     if code:
         raise typer.Exit(code)
 
 
-def _converse(loop: Loop, talk: Talk, settings: Settings, *, as_json: bool) -> int:
+def _run_turns(loop: LoopThread, chat_session: ChatSession, settings: Settings, *, as_json: bool) -> int:
     """Every line is a turn. An error is told and the next line is read; returned is the code of the first."""
     code = 0
-    watched = sys.stdin.isatty() and not as_json
-    if watched:
-        screen.whisper(f"Talking as {talk.scope.owner}, conversation {talk.scope.thread}. Leave with Ctrl-D.")
-    for text in _typed() if watched else _piped():
+    is_terminal = sys.stdin.isatty() and not as_json
+    if is_terminal:
+        screen.print_hint(
+            f"Talking as {chat_session.scope.owner}, conversation {chat_session.scope.thread}. Leave with Ctrl-D."
+        )
+    for text in _read_terminal() if is_terminal else _read_pipe():
         try:
             if len(text) > settings.limits.turn_chars:
                 raise TooLarge(
                     f"the message has {len(text):,} characters; at most {settings.limits.turn_chars:,} are allowed",
                     size=len(text),
                 )
-            early: list[dict[str, Any]] = []
-            turn = loop.run(talk.say(text, partial(_reply_at_once, early) if watched else None))
+            early_replies: list[dict[str, Any]] = []
+            turn = loop.run(
+                chat_session.send_message(text, partial(_show_early_reply, early_replies) if is_terminal else None)
+            )
         except MunimentError as error:
-            failed = screen.fail(error, as_json=as_json)
-            code = code or failed
+            exit_code = screen.report_error(error, as_json=as_json)
+            code = code or exit_code
         else:
-            _show(turn, as_json=as_json, watched=watched, shown=early[0]["reply"] if early else None)
+            _show_turn(
+                turn,
+                as_json=as_json,
+                is_terminal=is_terminal,
+                shown_reply=early_replies[0]["reply"] if early_replies else None,
+            )
     return code
 
 
-def _typed() -> Iterator[str]:
+def _read_terminal() -> Iterator[str]:
     """Lines from a terminal, with editing and the history of this chat; what was typed is kept nowhere else."""
     with contextlib.suppress(ImportError):
         # Importing it is what gives `input` a history; it would only slow the other commands down.
@@ -99,42 +108,42 @@ def _typed() -> Iterator[str]:
         try:
             line = input(PROMPT)
         except EOFError:
-            screen.say("")
+            screen.print_line("")
             return
         if line.strip():
-            yield options.words(line, "message")
+            yield options.check_text(line, "message")
 
 
-def _piped() -> Iterator[str]:
+def _read_pipe() -> Iterator[str]:
     while line := sys.stdin.buffer.readline(READ_BYTES):
         if text := line.decode("utf-8", "replace").strip():
             yield text
 
 
-def _reply_at_once(early: list[dict[str, Any]], turn: dict[str, Any]) -> None:
+def _show_early_reply(early_replies: list[dict[str, Any]], turn: dict[str, Any]) -> None:
     """Whoever watches need not wait until the turn is recorded."""
-    early.append(turn)
+    early_replies.append(turn)
     _show_reply(turn)
 
 
-def _show(turn: dict[str, Any], *, as_json: bool, watched: bool, shown: str | None = None) -> None:
+def _show_turn(turn: dict[str, Any], *, as_json: bool, is_terminal: bool, shown_reply: str | None = None) -> None:
     """The turn; of a reply that was `shown` before, only what came to it since."""
     for warning in turn.pop("warnings"):
-        screen.aside(f"muniment: warning: {screen.one_line(warning)}")
+        screen.print_stderr(f"muniment: warning: {screen.join_lines(warning)}")
     if as_json:
-        screen.show_json(turn)
+        screen.print_json(turn)
         return
-    if shown is None:
+    if shown_reply is None:
         _show_reply(turn)
-    elif rest := turn["reply"].removeprefix(shown).strip():
-        screen.say("\n".join(map(screen.clean, rest.splitlines())))
-    if watched:
+    elif rest := turn["reply"].removeprefix(shown_reply).strip():
+        screen.print_line("\n".join(map(screen.replace_controls, rest.splitlines())))
+    if is_terminal:
         for change in turn["writes"]:
-            done = "waits for consent" if change.get("state") == "pending" else change["action"].lower()
-            screen.whisper(f"  {done} [{change['category']}] {change['text']}")
+            action = "waits for consent" if change.get("state") == "pending" else change["action"].lower()
+            screen.print_hint(f"  {action} [{change['category']}] {change['text']}")
 
 
 def _show_reply(turn: dict[str, Any]) -> None:
     if turn["header"] not in turn["reply"]:
-        screen.whisper(turn["header"])
-    screen.say("\n".join(map(screen.clean, turn["reply"].splitlines())))
+        screen.print_hint(turn["header"])
+    screen.print_line("\n".join(map(screen.replace_controls, turn["reply"].splitlines())))

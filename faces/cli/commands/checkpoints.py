@@ -13,18 +13,18 @@ import typer
 from muniment.faces.cli import options, session
 from muniment.faces.cli.options import AsJson
 from muniment.faces.cli.output import screen
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 
 if TYPE_CHECKING:
     from muniment.graph.checkpointer import PooledSaver
-    from muniment.graph.janitor import Freed, Sizes
+    from muniment.graph.janitor import PruneResult, ThreadSizes
 
-checkpoints = typer.Typer(help="Prune the state of threads, or bring it from another saver.", no_args_is_help=True)
+app = typer.Typer(help="Prune the state of threads, or bring it from another saver.", no_args_is_help=True)
 
-_KILO = 1000
-_DATE = 10  # of an ISO time: the day
+_UNIT_STEP = 1000
+_DATE_CHARS = 10  # of an ISO time: the day
 Thread = Annotated[str | None, typer.Option("--thread", "-t", metavar="T", help="Only this thread.")]
 Owner = Annotated[
     str | None,
@@ -32,8 +32,8 @@ Owner = Annotated[
 ]
 
 
-@checkpoints.command("prune")
-def prune(
+@app.command("prune")
+def prune_checkpoints(
     keep: Annotated[
         int | None,
         typer.Option(
@@ -66,31 +66,33 @@ def prune(
 
       muniment checkpoints prune --keep 50 --older-than 365
     """  # fmt: skip
-    settings = load()
+    settings = load_settings()
     rules = settings.checkpoints
     count, days = keep or rules.keep, rules.ttl_days if older_than is None else older_than
-    owner = session.scope_of(settings, user) if user is not None else None
-    named = options.name(thread, "--thread") if thread is not None else None
+    owner = session.make_scope(settings, user) if user is not None else None
+    thread_name = options.check_name(thread, "--thread") if thread is not None else None
 
-    async def work() -> Freed:
+    async def work() -> PruneResult:
         # LangGraph and the database's driver: nothing for `--help` to wait for.
         from muniment.graph import janitor  # noqa: PLC0415
 
-        async with _saver(settings, quiet=as_json) as saver:
-            threads = await _threads(saver, owner, named)
+        async with _open_saver(settings, quiet=as_json) as saver:
+            threads = await _select_threads(saver, owner, thread_name)
             total = len(threads) if threads is not None else None
-            with screen.progress("pruning", total, quiet=as_json) as told:
-                return await janitor.prune(saver, keep=count, days=days, threads=threads, dry=dry_run, told=told)
+            with screen.show_progress("pruning", total, quiet=as_json) as told:
+                return await janitor.prune_threads(
+                    saver, keep=count, days=days, threads=threads, dry=dry_run, on_progress=told
+                )
 
-    freed = session.run(work())
+    freed = session.run_async(work())
     if as_json:
-        screen.show_json({"dry_run": dry_run, "keep": count, "older_than": days, **asdict(freed)})
+        screen.print_json({"dry_run": dry_run, "keep": count, "older_than": days, **asdict(freed)})
     else:
-        screen.say(_freed(freed, dry=dry_run))
+        screen.print_line(_format_result(freed, dry=dry_run))
 
 
-@checkpoints.command("migrate")
-def migrate(
+@app.command("migrate")
+def migrate_checkpoints(
     source: Annotated[
         Path | None, typer.Argument(metavar="FILE_OR_FOLDER", help="Where an in-memory saver was left.")
     ] = None,
@@ -128,31 +130,31 @@ def migrate(
     """
     if (source is not None) is former or (remove and not former):
         raise BadInput("give a file or folder, or --former, with which --remove may go")
-    settings = load()
+    settings = load_settings()
 
     async def work() -> dict[str, int]:
         # LangGraph and the database's driver: nothing for `--help` to wait for.
-        from muniment.graph import migration, saved  # noqa: PLC0415
+        from muniment.graph import migration, saver_files  # noqa: PLC0415
 
         if source is None:
-            return await _from_former(settings, remove=remove, quiet=as_json)
-        found = saved.read(source, allow or ())
-        total = sum(len(one) for spaces in found.storage.values() for one in spaces.values())
-        async with _saver(settings, quiet=as_json) as saver:
-            with screen.progress("copying", total, quiet=as_json) as told:
-                return asdict(await migration.migrate(found, saver, told))
+            return await _migrate_former(settings, remove=remove, quiet=as_json)
+        source_saver = saver_files.load_saver(source, allow or ())
+        total = sum(len(one) for spaces in source_saver.storage.values() for one in spaces.values())
+        async with _open_saver(settings, quiet=as_json) as saver:
+            with screen.show_progress("copying", total, quiet=as_json) as told:
+                return asdict(await migration.migrate_threads(source_saver, saver, told))
 
-    copied = session.run(work())
+    result = session.run_async(work())
     if as_json:
-        screen.show_json(copied)
+        screen.print_json(result)
         return
-    there = f" {copied['there']:,} were there already." if copied["there"] else ""
-    screen.say(f"Copied and compared {_many(copied['checkpoints'], 'checkpoint')} with {_many(copied['writes'], 'write')}; "
-               f"{_many(copied['threads'], 'thread')} in all.{there}"
+    there = f" {result['there']:,} were there already." if result["there"] else ""
+    screen.print_line(f"Copied and compared {_format_count(result['checkpoints'], 'checkpoint')} with {_format_count(result['writes'], 'write')}; "
+               f"{_format_count(result['threads'], 'thread')} in all.{there}"
                f"{' They are gone where they were.' if remove else ''}")  # fmt: skip
 
 
-def sizes(
+def show_sizes(
     limit: Annotated[int, typer.Option("--limit", min=1, max=10000, metavar="N", help="At most so many threads.")] = 20,
     user: Owner = None,
     as_json: AsJson = False,
@@ -165,103 +167,105 @@ def sizes(
 
       muniment checkpoints prune --dry-run     # what could go
     """
-    settings = load()
-    owner = session.scope_of(settings, user) if user is not None else None
+    settings = load_settings()
+    owner = session.make_scope(settings, user) if user is not None else None
 
-    async def work() -> Sizes:
+    async def work() -> ThreadSizes:
         # LangGraph and the database's driver: nothing for `--help` to wait for.
         from muniment.graph import janitor  # noqa: PLC0415
 
-        async with _saver(settings, quiet=as_json) as saver:
-            return await janitor.sizes(saver, limit, owner.space if owner else None)
+        async with _open_saver(settings, quiet=as_json) as saver:
+            return await janitor.measure_threads(saver, limit, owner.space if owner else None)
 
-    found = session.run(work())
+    found = session.run_async(work())
     if as_json:
-        screen.show_json({"user": user, **asdict(found)})
+        screen.print_json({"user": user, **asdict(found)})
         return
-    screen.show_table(
+    screen.print_table(
         ("count", "size", "oldest", "newest", "thread"),
-        [(one.checkpoints, _size(one.bytes), one.oldest[:_DATE], one.newest[:_DATE], one.thread) for one in found.largest],
+        [(one.checkpoints, _format_size(one.bytes), one.oldest[:_DATE_CHARS], one.newest[:_DATE_CHARS], one.thread) for one in found.largest],
     )  # fmt: skip
-    screen.whisper(f"{_many(found.threads, 'thread')}, {_size(found.bytes)} in all")
+    screen.print_hint(f"{_format_count(found.threads, 'thread')}, {_format_size(found.bytes)} in all")
 
 
-async def _from_former(settings: Settings, *, remove: bool, quiet: bool) -> dict[str, int]:
+async def _migrate_former(settings: Settings, *, remove: bool, quiet: bool) -> dict[str, int]:
     # LangGraph and the database's driver: nothing for `--help` to wait for.
     from muniment.graph import janitor, migration  # noqa: PLC0415
     from muniment.graph.checkpointer import open_savers  # noqa: PLC0415
     from muniment.memory import bootstrap  # noqa: PLC0415
 
-    async with open_savers(settings, bootstrap.redactor(settings)) as savers:
+    async with open_savers(settings, bootstrap.make_redactor(settings)) as savers:
         if len(savers) == 1:
             raise BadInput("--former: the checkpoints have no database of their own (MUNIMENT_CHECKPOINTS_URL), or the memory's "
                            "database never had any")  # fmt: skip
         target, source = savers
-        there = await janitor.all_threads(source)
-        with screen.progress("copying", None, quiet=quiet) as told:
-            copied = await migration.migrate(source, target, told)
+        threads = await janitor.list_threads(source)
+        with screen.show_progress("copying", None, quiet=quiet) as told:
+            result = await migration.migrate_threads(source, target, told)
         if remove:
-            await janitor.delete_threads(source, there)
-        return asdict(copied)
+            await janitor.delete_threads(source, threads)
+        return asdict(result)
 
 
 @asynccontextmanager
-async def tidied(settings: Settings, *, once: bool) -> AsyncIterator[None]:
+async def schedule_pruning(settings: Settings, *, once: bool) -> AsyncIterator[None]:
     """The janitor beside what happens inside, or, `once`, before it; either only when it is due."""
     # LangGraph and the database's driver: nothing for `--help` to wait for.
     from muniment.graph import janitor  # noqa: PLC0415
 
-    async with _saver(settings, quiet=True) as saver:
+    async with _open_saver(settings, quiet=True) as saver:
         if once:
-            await janitor.tidy(saver, settings)
+            await janitor.prune_if_due(saver, settings)
             yield
             return
-        async with janitor.tidying(saver, settings):
+        async with janitor.run_janitor(saver, settings):
             yield
 
 
 @asynccontextmanager
-async def _saver(settings: Settings, *, quiet: bool) -> AsyncIterator[PooledSaver]:
+async def _open_saver(settings: Settings, *, quiet: bool) -> AsyncIterator[PooledSaver]:
     # LangGraph and the database's driver: nothing for `--help` to wait for.
     from muniment.graph.checkpointer import open_saver  # noqa: PLC0415
     from muniment.memory import bootstrap  # noqa: PLC0415
 
-    with screen.waiting("opening the database…", quiet=quiet):
-        address = await bootstrap.threads_database(settings)
-    async with open_saver(address, bootstrap.redactor(settings), settings.tenant) as saver:
+    with screen.show_spinner("opening the database…", quiet=quiet):
+        address = await bootstrap.ensure_checkpoint_database(settings)
+    async with open_saver(address, bootstrap.make_redactor(settings), settings.tenant) as saver:
         yield saver
 
 
-async def _threads(saver: PooledSaver, owner: Scope | None, thread: str | None) -> list[str] | None:
+async def _select_threads(saver: PooledSaver, owner: Scope | None, thread: str | None) -> list[str] | None:
     """The threads that are meant; None for all."""
     # LangGraph and the database's driver: nothing for `--help` to wait for.
-    from muniment.graph.janitor import threads_of  # noqa: PLC0415
-    from muniment.graph.turn import thread_key  # noqa: PLC0415
+    from muniment.graph.janitor import list_space_threads  # noqa: PLC0415
+    from muniment.graph.turn import make_thread_key  # noqa: PLC0415
 
     if owner is None:
         return [thread] if thread is not None else None
-    return [thread_key(owner.space, thread)] if thread is not None else await threads_of(saver, owner.space)
-
-
-def _freed(freed: Freed, *, dry: bool) -> str:
-    if not freed.checkpoints:
-        return "Nothing to remove."
-    whole = f" ({freed.whole:,} whole)" if freed.whole else ""
     return (
-        f"{'Would remove' if dry else 'Removed'} {_many(freed.checkpoints, 'checkpoint')} of "
-        f"{_many(freed.threads, 'thread')}{whole}, with {_many(freed.blobs, 'value')} and {_many(freed.writes, 'write')}: "
-        f"{_size(freed.bytes)}."
+        [make_thread_key(owner.space, thread)] if thread is not None else await list_space_threads(saver, owner.space)
     )
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _format_result(result: PruneResult, *, dry: bool) -> str:
+    if not result.checkpoints:
+        return "Nothing to remove."
+    whole = f" ({result.whole:,} whole)" if result.whole else ""
+    return (
+        f"{'Would remove' if dry else 'Removed'} {_format_count(result.checkpoints, 'checkpoint')} of "
+        f"{_format_count(result.threads, 'thread')}{whole}, with {_format_count(result.blobs, 'value')} and {_format_count(result.writes, 'write')}: "
+        f"{_format_size(result.bytes)}."
+    )
 
 
-def _size(count: int) -> str:
+def _format_count(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _format_size(count: int) -> str:
     size, unit = float(count), "B"
     for unit in ("B", "kB", "MB", "GB"):
-        if size < _KILO or unit == "GB":
+        if size < _UNIT_STEP or unit == "GB":
             break
-        size /= _KILO
+        size /= _UNIT_STEP
     return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"

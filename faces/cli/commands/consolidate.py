@@ -11,24 +11,24 @@ from uuid import UUID
 import typer
 
 from muniment.faces.cli import session
-from muniment.faces.cli.options import ME, AsJson, name
-from muniment.faces.cli.output import consolidation as telling, screen
-from muniment.memory.config.settings import Settings, load
-from muniment.memory.domain.consolidation import Finding, Run, Undone, Visit
+from muniment.faces.cli.options import DEFAULT_USER, AsJson, check_name
+from muniment.faces.cli.output import consolidation, screen
+from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.domain.consolidation import Finding, Run, SpaceResult, UndoResult
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Busy, NotFound
 
 if TYPE_CHECKING:
     from muniment.memory.client import Memory
 
-_RUNS = 20
-_KNOWN = 1_000  # runs among which one is looked for by the beginning of its id
-_FAILED = 1  # the exit code of a model that failed
-_SUMS = (
+_MAX_RUNS = 20
+_MAX_SEARCHED_RUNS = 1_000  # runs among which one is looked for by the beginning of its id
+_MODEL_FAILED_CODE = 1  # the exit code of a model that failed
+_TOTAL_KEYS = (
     "checked", "same", "superseded", "unanswered", "requests", "asked", "unchanged", "waiting", "busy", "over_budget", "failed",
 )  # fmt: skip
-_SKIPPED = {"waiting": "its last run waits for a batch endpoint.", "busy": "another run is at work there."}
-_BESIDES = {
+_SKIP_REASONS = {"waiting": "its last run waits for a batch endpoint.", "busy": "another run is at work there."}
+_TOTAL_LABELS = {
     "unanswered": "without an answer", "unchanged": "unchanged since the last run", "waiting": "waiting for a batch endpoint",
     "busy": "under way elsewhere", "over_budget": "for which the budget was used up", "failed": "for which the model failed",
 }  # fmt: skip
@@ -51,7 +51,7 @@ Unchanged = Annotated[
 ]
 
 
-def consolidate(
+def run_consolidation(
     user: Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Whose memory; else me.")] = None,
     tenant: Annotated[str | None, typer.Option("--tenant", metavar="T", help="Everybody's of this tenant.")] = None,
     everybody: Annotated[bool, typer.Option("--all", help="Everybody's, of every tenant.")] = False,
@@ -89,127 +89,138 @@ def consolidate(
 
       muniment consolidate --all
     """
-    settings = load()
+    settings = load_settings()
     many = everybody or tenant is not None
-    _agree(
-        whose=sum((user is not None, tenant is not None, everybody)),
-        what=sum((undo is not None, cancel is not None, runs, dry_run or limit is not None)),
-        past=undo is not None or cancel is not None or runs,
-        many=many,
+    _check_options(
+        target_count=sum((user is not None, tenant is not None, everybody)),
+        action_count=sum((undo is not None, cancel is not None, runs, dry_run or limit is not None)),
+        is_about_runs=undo is not None or cancel is not None or runs,
+        has_many_spaces=many,
         unchanged=unchanged,
     )
-    scope = session.scope_of(settings, user or ME)
+    scope = session.make_scope(settings, user or DEFAULT_USER)
     if undo is not None:
-        _undo(settings, scope, undo, as_json=as_json)
+        _undo_run(settings, scope, undo, as_json=as_json)
     elif cancel is not None:
-        _cancel(settings, scope, cancel, as_json=as_json)
+        _cancel_run(settings, scope, cancel, as_json=as_json)
     elif runs:
-        _runs(settings, scope, as_json=as_json)
+        _list_runs(settings, scope, as_json=as_json)
     elif many:
-        only = None if tenant is None else name(tenant, "--tenant")
-        session.run(_everybody(settings, only, dry=dry_run, limit=limit, unchanged=unchanged, as_json=as_json))
+        only = None if tenant is None else check_name(tenant, "--tenant")
+        session.run_async(
+            _consolidate_all(settings, only, dry=dry_run, limit=limit, unchanged=unchanged, as_json=as_json)
+        )
     else:
-        _one(settings, scope, dry=dry_run, limit=limit, as_json=as_json)
+        _consolidate_user(settings, scope, dry=dry_run, limit=limit, as_json=as_json)
 
 
-def _agree(*, whose: int, what: int, past: bool, many: bool, unchanged: bool) -> None:
+def _check_options(
+    *, target_count: int, action_count: int, is_about_runs: bool, has_many_spaces: bool, unchanged: bool
+) -> None:
     """Refuse options that contradict each other. Raises BadInput."""
-    if whose > 1:
+    if target_count > 1:
         raise BadInput("--user, --tenant and --all: give one of them")
-    if what > 1:
+    if action_count > 1:
         raise BadInput("--undo, --cancel and --runs stand alone")
-    if many and past:
+    if has_many_spaces and is_about_runs:
         raise BadInput("--undo, --cancel and --runs are about one user: give --user")
-    if unchanged and not many:
+    if unchanged and not has_many_spaces:
         raise BadInput("--unchanged goes with --all or --tenant: one user's memory is looked at in any case")
 
 
-def _one(settings: Settings, scope: Scope, *, dry: bool, limit: int | None, as_json: bool) -> None:
-    found: list[Finding] = []
+def _consolidate_user(settings: Settings, scope: Scope, *, dry: bool, limit: int | None, as_json: bool) -> None:
+    findings: list[Finding] = []
 
     async def work() -> Run:
-        async with session.opened(settings, quiet=as_json) as memory:
-            with screen.progress("pairs", None, quiet=as_json) as move:
+        async with session.open_memory(settings, quiet=as_json) as memory:
+            with screen.show_progress("pairs", None, quiet=as_json) as move:
 
                 def tell(some: Sequence[Finding]) -> None:
-                    found.extend(some)
+                    findings.extend(some)
                     move(len(some))
 
-                run = await memory.consolidate(scope, dry=dry, limit=limit, tell=tell)
+                run = await memory.consolidate(scope, dry=dry, limit=limit, on_findings=tell)
             if run is not None and not run.from_rev and not (await memory.status(scope))["turns"]:
                 raise NotFound(f"there is nothing of {scope.owner!r} yet")
-            return run or await _another(settings, memory, scope)
+            return run or await _raise_busy(settings, memory, scope)
 
-    run = session.run(work())
+    run = session.run_async(work())
     if as_json:
-        screen.show_json(telling.row(run) | ({"pairs": [telling.pair(one) for one in found]} if dry else {}))
+        screen.print_json(
+            consolidation.run_to_json(run)
+            | ({"pairs": [consolidation.finding_to_json(one) for one in findings]} if dry else {})
+        )
     else:
-        if dry and found:
-            screen.show_table(
-                ("verdict", "by", "near", "earlier", "later"), [telling.shown(one) for one in found], texts=2
+        if dry and findings:
+            screen.print_table(
+                ("verdict", "by", "near", "earlier", "later"),
+                [consolidation.format_finding_row(one) for one in findings],
+                text_columns=2,
             )
-        telling.say(run, settings.spend.currency)
+        consolidation.print_run(run, settings.spend.currency)
     if run.status in ("failed", "over_budget"):
-        raise typer.Exit(_FAILED)
+        raise typer.Exit(_MODEL_FAILED_CODE)
 
 
-async def _another(settings: Settings, memory: Memory, scope: Scope) -> NoReturn:
+async def _raise_busy(settings: Settings, memory: Memory, scope: Scope) -> NoReturn:
     """Say which run the space has instead. Raises Busy."""
     run = next(iter(await memory.consolidations(scope, 1)), None)
     if run is not None and run.status == "waiting":
         raise Busy(
-            f"the consolidation {screen.short(run.id)} of {scope.owner!r} waits for the model's answers about "
-            f"{telling.pairs(len(run.asked))}: a worker collects them when they are there (muniment work); nothing was done. "
-            f"To call it off: muniment consolidate --user {quote(scope.owner)} --cancel {screen.short(run.id)}",
+            f"the consolidation {screen.shorten_id(run.id)} of {scope.owner!r} waits for the model's answers about "
+            f"{consolidation.count_pairs(len(run.asked))}: a worker collects them when they are there (muniment work); nothing was done. "
+            f"To call it off: muniment consolidate --user {quote(scope.owner)} --cancel {screen.shorten_id(run.id)}",
             run=str(run.id),
             since=run.started_at.isoformat(),
         )
     if run is None or run.ended_at is not None:
         raise Busy(f"another consolidation of {scope.owner!r} has only just ended: try again")
-    far = f"with {run.checked:,} of {telling.pairs(run.seen)} checked" if run.seen else "and looks for pairs"
+    progress = (
+        f"with {run.checked:,} of {consolidation.count_pairs(run.seen)} checked" if run.seen else "and looks for pairs"
+    )
     raise Busy(
-        f"another consolidation of {scope.owner!r}, {screen.short(run.id)}, has been under way since "
-        f"{telling.moment(run.started_at)} UTC, {far}: try again when it is over ({telling.shows(scope)}); one whose process has died is given up after "
+        f"another consolidation of {scope.owner!r}, {screen.shorten_id(run.id)}, has been under way since "
+        f"{consolidation.format_time(run.started_at)} UTC, {progress}: try again when it is over ({consolidation.format_runs_command(scope)}); one whose process has died is given up after "
         f"{settings.consolidation.lease_minutes:g} minutes without a word",
         run=str(run.id),
         since=run.started_at.isoformat(),
     )
 
 
-async def _everybody(
+async def _consolidate_all(
     settings: Settings, tenant: str | None, *, dry: bool, limit: int | None, unchanged: bool, as_json: bool
 ) -> None:
     """Space by space: each has its line as soon as it is done, so that an interruption loses no word of what was."""
     total = Counter[str]()
-    async with session.opened(settings, quiet=as_json) as memory:
+    async with session.open_memory(settings, quiet=as_json) as memory:
         spaces = await memory.spaces(tenant)
         if tenant is not None and not spaces:
             raise NotFound(
                 f"there is nothing of a tenant {tenant!r}; `muniment consolidate --all` is about every tenant"
             )
-        several = len({one.tenant for one in spaces}) > 1
-        with screen.progress("spaces", len(spaces), quiet=as_json) as move:
-            async for visit in memory.consolidate_each(spaces, dry=dry, limit=limit, unchanged=unchanged):
+        has_several_tenants = len({one.tenant for one in spaces}) > 1
+        with screen.show_progress("spaces", len(spaces), quiet=as_json) as move:
+            async for result in memory.consolidate_each(spaces, dry=dry, limit=limit, unchanged=unchanged):
                 move(1)
-                total += _counted(visit)
+                total += _count_result(result)
                 if as_json:
-                    _emit(visit)
+                    _print_json_line(result)
                 else:
-                    _mention(visit, several=several)
-    sums = {key: total[key] for key in _SUMS}
+                    _print_text_line(result, has_several_tenants=has_several_tenants)
+    sums = {key: total[key] for key in _TOTAL_KEYS}
     if as_json:
-        screen.show_json({"spaces": len(spaces), "dry_run": dry, **sums})
+        screen.print_json({"spaces": len(spaces), "dry_run": dry, **sums})
     else:
-        screen.say(_sum(len(spaces), total) + (" Nothing was changed (--dry-run)." if dry else ""))
+        screen.print_line(_format_totals(len(spaces), total) + (" Nothing was changed (--dry-run)." if dry else ""))
     if total["failed"] or total["over_budget"]:
-        raise typer.Exit(_FAILED)
+        raise typer.Exit(_MODEL_FAILED_CODE)
 
 
-def _counted(visit: Visit) -> Counter[str]:
+def _count_result(result: SpaceResult) -> Counter[str]:
     """What a visit adds to the totals."""
-    run = visit.run
+    run = result.run
     if run is None:
-        return Counter({visit.skipped or "busy": 1})
+        return Counter({result.skipped or "busy": 1})
     counts = Counter({key: getattr(run, key) for key in ("checked", "same", "superseded", "unanswered", "requests")})
     if run.status in ("failed", "over_budget", "waiting"):
         counts[run.status] = 1
@@ -217,86 +228,93 @@ def _counted(visit: Visit) -> Counter[str]:
     return counts
 
 
-def _emit(visit: Visit) -> None:
+def _print_json_line(result: SpaceResult) -> None:
     """A visit as a line of JSON; of what has not changed there is nothing to say."""
-    if visit.run is not None:
-        screen.show_json(telling.row(visit.run))
-    elif visit.skipped != "unchanged":
-        screen.show_json({"user": visit.scope.owner, "tenant": visit.scope.tenant, "skipped": visit.skipped})
+    if result.run is not None:
+        screen.print_json(consolidation.run_to_json(result.run))
+    elif result.skipped != "unchanged":
+        screen.print_json({"user": result.scope.owner, "tenant": result.scope.tenant, "skipped": result.skipped})
 
 
-def _mention(visit: Visit, *, several: bool) -> None:
+def _print_text_line(result: SpaceResult, *, has_several_tenants: bool) -> None:
     """A visit that came to something as a line of text."""
-    who = f"{visit.scope.tenant}/{visit.scope.owner}" if several else visit.scope.owner
-    run = visit.run
+    owner = f"{result.scope.tenant}/{result.scope.owner}" if has_several_tenants else result.scope.owner
+    run = result.run
     if run is None:
-        if visit.skipped in _SKIPPED:
-            screen.say(f"{who}: {_SKIPPED[visit.skipped]}")
+        if result.skipped in _SKIP_REASONS:
+            screen.print_line(f"{owner}: {_SKIP_REASONS[result.skipped]}")
     elif run.seen:
-        screen.say(f"{who}: {telling.counts(run)}" + (f" {telling.waits(run)}." if run.status == "waiting" else ""))
+        screen.print_line(
+            f"{owner}: {consolidation.format_counts(run)}"
+            + (f" {consolidation.format_waiting(run)}." if run.status == "waiting" else "")
+        )
 
 
-def _sum(spaces: int, total: Counter[str]) -> str:
+def _format_totals(spaces: int, total: Counter[str]) -> str:
     said = "1 space" if spaces == 1 else f"{spaces:,} spaces"
-    checked = f"{said}, {telling.pairs(total['checked'])} checked, {total['same']:,} merged, {total['superseded']:,} superseded"
-    besides = [f"{total[key]:,} {words}" for key, words in _BESIDES.items() if total[key]]
+    checked = f"{said}, {consolidation.count_pairs(total['checked'])} checked, {total['same']:,} merged, {total['superseded']:,} superseded"
+    besides = [f"{total[key]:,} {words}" for key, words in _TOTAL_LABELS.items() if total[key]]
     return "; ".join([checked, *besides]) + "."
 
 
-def _undo(settings: Settings, scope: Scope, typed: str, *, as_json: bool) -> None:
-    async def work() -> Undone:
-        async with session.opened(settings, quiet=as_json) as memory:
-            return await memory.undo_consolidation(scope, await _find(memory, scope, typed, "--undo"))
+def _undo_run(settings: Settings, scope: Scope, prefix: str, *, as_json: bool) -> None:
+    async def work() -> UndoResult:
+        async with session.open_memory(settings, quiet=as_json) as memory:
+            return await memory.undo_consolidation(scope, await _find_run(memory, scope, prefix, "--undo"))
 
-    undone = session.run(work())
+    result = session.run_async(work())
     if as_json:
-        told = {"user": scope.owner, "run": str(undone.run.id)}
-        screen.show_json(told | {"restored": undone.restored, "left": undone.left})
+        told = {"user": scope.owner, "run": str(result.run.id)}
+        screen.print_json(told | {"restored": result.restored, "left": result.left})
         return
-    left = f"; {undone.left:,} changed since and left as found" if undone.left else ""
-    done = "1 memory is what it was" if undone.restored == 1 else f"{undone.restored:,} memories are what they were"
-    screen.say(f"{done} before the run{left}.")
+    left = f"; {result.left:,} changed since and left as found" if result.left else ""
+    done = "1 memory is what it was" if result.restored == 1 else f"{result.restored:,} memories are what they were"
+    screen.print_line(f"{done} before the run{left}.")
 
 
-def _cancel(settings: Settings, scope: Scope, typed: str, *, as_json: bool) -> None:
+def _cancel_run(settings: Settings, scope: Scope, prefix: str, *, as_json: bool) -> None:
     async def work() -> Run:
-        async with session.opened(settings, quiet=as_json) as memory:
-            return await memory.cancel_consolidation(scope, await _find(memory, scope, typed, "--cancel"))
+        async with session.open_memory(settings, quiet=as_json) as memory:
+            return await memory.cancel_consolidation(scope, await _find_run(memory, scope, prefix, "--cancel"))
 
-    run = session.run(work())
+    run = session.run_async(work())
     if as_json:
-        screen.show_json(telling.row(run))
+        screen.print_json(consolidation.run_to_json(run))
         return
     later = "" if run.batch is None else " The endpoint is not done with it yet: `muniment work` sees to it."
-    screen.say(f"The run is called off; its pairs are looked at another night.{later}")
+    screen.print_line(f"The run is called off; its pairs are looked at another night.{later}")
 
 
-def _runs(settings: Settings, scope: Scope, *, as_json: bool) -> None:
+def _list_runs(settings: Settings, scope: Scope, *, as_json: bool) -> None:
     async def work() -> Sequence[Run]:
-        async with session.opened(settings, quiet=as_json) as memory:
-            return await memory.consolidations(scope, _RUNS)
+        async with session.open_memory(settings, quiet=as_json) as memory:
+            return await memory.consolidations(scope, _MAX_RUNS)
 
-    found = session.run(work())
+    found = session.run_async(work())
     if as_json:
-        screen.show_json({"user": scope.owner, "runs": [telling.row(one) for one in found]})
+        screen.print_json({"user": scope.owner, "runs": [consolidation.run_to_json(one) for one in found]})
         return
     if not found:
-        screen.say(f"The memory of {scope.owner!r} was never consolidated.")
+        screen.print_line(f"The memory of {scope.owner!r} was never consolidated.")
         return
-    rows = [telling.line(one, settings) for one in found]
-    screen.show_table(("run", "started (UTC)", "status", "what it came to"), rows)
+    rows = [consolidation.format_run_row(one, settings) for one in found]
+    screen.print_table(("run", "started (UTC)", "status", "what it came to"), rows)
 
 
-async def _find(memory: Memory, scope: Scope, typed: str, option: str) -> UUID:
+async def _find_run(memory: Memory, scope: Scope, prefix: str, option: str) -> UUID:
     """The run whose id begins so. Raises BadInput, NotFound."""
-    wanted = typed.strip().lower()
-    if len(wanted) < session.SHORTEST_ID or set(wanted) - set("0123456789abcdef-"):
-        raise BadInput(f"{option}: {screen.one_line(typed)!r} is no run: `{telling.shows(scope)}` shows their ids")
-    found = [one.id for one in await memory.consolidations(scope, _KNOWN) if str(one.id).startswith(wanted)]
-    if not found:
-        raise NotFound(
-            f"no run of {scope.owner!r} has an id that begins with {wanted}; `{telling.shows(scope)}` shows the runs"
+    normalized = prefix.strip().lower()
+    if len(normalized) < session.MIN_ID_CHARS or set(normalized) - set("0123456789abcdef-"):
+        raise BadInput(
+            f"{option}: {screen.join_lines(prefix)!r} is no run: `{consolidation.format_runs_command(scope)}` shows their ids"
         )
-    if len(found) > 1:
-        raise BadInput(f"{option}: {wanted} is ambiguous: {', '.join(map(str, found))}")
-    return found[0]
+    ids = [
+        one.id for one in await memory.consolidations(scope, _MAX_SEARCHED_RUNS) if str(one.id).startswith(normalized)
+    ]
+    if not ids:
+        raise NotFound(
+            f"no run of {scope.owner!r} has an id that begins with {normalized}; `{consolidation.format_runs_command(scope)}` shows the runs"
+        )
+    if len(ids) > 1:
+        raise BadInput(f"{option}: {normalized} is ambiguous: {', '.join(map(str, ids))}")
+    return ids[0]

@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from muniment.faces.cli import options, session
-from muniment.faces.cli.import_source import Source
-from muniment.faces.cli.options import ME, AsJson, User
+from muniment.faces.cli.import_source import ImportSource
+from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
 from muniment.faces.cli.output import screen
-from muniment.memory.config.settings import Settings, embedder_setting, is_embedder, load
-from muniment.memory.domain.embedding import Contrast, Held, Tally
+from muniment.memory.config.settings import Settings, format_embedder_setting, is_embedder_name, load_settings
+from muniment.memory.domain.embedding import MemoryText, SearchComparison, SwitchProgress
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadConfig, BadInput, MunimentError
 
 if TYPE_CHECKING:
-    from muniment.memory.client import Switch
+    from muniment.memory.client import EmbedderSwitch
     from muniment.memory.ports.embedders import Embedder
 
-embedder = typer.Typer(help="The model that turns texts into vectors.", no_args_is_help=True)
-_SHOWN = 10
-_FAILED = 1  # the exit code of a model that did not do
+app = typer.Typer(help="The model that turns texts into vectors.", no_args_is_help=True)
+_MAX_SHOWN = 10
+_OVERLAP_FAILED_CODE = 1  # the exit code of a model that did not do
 
 
-@embedder.command("switch")
-def switch(
+@app.command("switch")
+def switch_embedder(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="The new embedder; else MUNIMENT_EMBEDDER's.")
     ] = None,
@@ -35,12 +35,12 @@ def switch(
         str | None,
         typer.Option(metavar="FILE", help="Questions to compare by, one a line; else texts of up to 100 memories."),
     ] = None,
-    user: User = ME,
+    user: User = DEFAULT_USER,
     min_overlap: Annotated[
         float | None,
         typer.Option(metavar="SHARE", min=0.0, max=1.0, help="No cut-over when the mean overlap is below, e.g. 0.6."),
     ] = None,
-    show: Annotated[int, typer.Option(metavar="N", min=0, help="Show at most so many differences.")] = _SHOWN,
+    show: Annotated[int, typer.Option(metavar="N", min=0, help="Show at most so many differences.")] = _MAX_SHOWN,
     compare: Annotated[bool, typer.Option(help="Compare before the cut-over; asks both embedders.")] = True,
     compare_only: Annotated[
         bool, typer.Option("--compare-only", help="Compare, and stop before the cut-over.")
@@ -66,144 +66,170 @@ def switch(
     """
     if not compare and (sample is not None or compare_only or min_overlap is not None):
         raise BadInput("--no-compare goes with none of --sample, --compare-only and --min-overlap")
-    if name is not None and not is_embedder(name):
+    if name is not None and not is_embedder_name(name):
         raise BadInput("NAME: a model's name, or openai:NAME wanted")
-    settings = load()
-    asked = _asked(settings, sample, user) if sample is not None else None
+    settings = load_settings()
+    questions = _read_questions(settings, sample, user) if sample is not None else None
     settings = settings.model_copy(update={"embedder": name}) if name is not None else settings
-    steps = _Steps(settings, asked, show=show, quiet=as_json)
+    steps = _SwitchSteps(settings, questions, max_shown=show, quiet=as_json)
     try:
-        told = session.run(steps.run(compare=compare, least=min_overlap, stop=compare_only, ask=not yes))
+        report = session.run_async(
+            steps.run(compare=compare, min_overlap=min_overlap, compare_only=compare_only, needs_confirmation=not yes)
+        )
     except (KeyboardInterrupt, typer.Abort, MunimentError) as error:
         if not as_json and type(error) is not BadConfig:  # with which nothing goes on
-            steps.resume()
+            steps.print_resume_hint()
         raise
     if as_json:
-        screen.show_json(told)
-    if min_overlap is not None and told.get("mean", 1.0) < min_overlap:
-        raise typer.Exit(_FAILED)
+        screen.print_json(report)
+    if min_overlap is not None and report.get("mean", 1.0) < min_overlap:
+        raise typer.Exit(_OVERLAP_FAILED_CODE)
 
 
-class _Steps:
+class _SwitchSteps:
     """One switch as it is shown: what is done, the comparison, the question, and how to go on."""
 
     def __init__(
-        self, settings: Settings, asked: Sequence[tuple[Scope, str]] | None, *, show: int, quiet: bool
+        self, settings: Settings, questions: Sequence[tuple[Scope, str]] | None, *, max_shown: int, quiet: bool
     ) -> None:
-        self.settings, self.asked, self.show, self.quiet = settings, asked, show, quiet
+        self.settings, self.questions, self.max_shown, self.quiet = settings, questions, max_shown, quiet
         self.state = "nothing is changed"
-        self._move: Callable[[int], None] = lambda _: None
+        self._on_progress: Callable[[int], None] = lambda _: None
 
-    async def run(self, *, compare: bool, least: float | None, stop: bool, ask: bool) -> dict[str, Any]:
+    async def run(
+        self, *, compare: bool, min_overlap: float | None, compare_only: bool, needs_confirmation: bool
+    ) -> dict[str, Any]:
         """All of it; what became of it, as JSON."""
-        memory = session.engine(self.settings)
+        memory = session.create_memory(self.settings)
         try:
-            with screen.waiting("opening the database…", quiet=self.quiet):
+            with screen.show_spinner("opening the database…", quiet=self.quiet):
                 tally = await memory.embedders()
-            async with memory.switch(self._moved) as switch:
-                told: dict[str, Any] = {"embedder": self.settings.embedder, "texts": 0, "switched": not switch.due}
-                await self._sweep(switch, tally, told)
-                if switch.due and compare and tally.used is not None:
-                    await self._compare(switch, tally.used, told)
-                if switch.due and self._refused(told, least=least, stop=stop, ask=ask):
-                    return told
-                with screen.waiting("cutting over…", quiet=self.quiet):
-                    await switch.cut_over()
+            async with memory.switch_embedder(self._advance) as switch:
+                report: dict[str, Any] = {"embedder": self.settings.embedder, "texts": 0, "switched": not switch.is_due}
+                await self._embed_texts(switch, tally, report)
+                if switch.is_due and compare and tally.used is not None:
+                    await self._compare_embedders(switch, tally.used, report)
+                if switch.is_due and self._is_refused(
+                    report, min_overlap=min_overlap, compare_only=compare_only, needs_confirmation=needs_confirmation
+                ):
+                    return report
+                with screen.show_spinner("cutting over…", quiet=self.quiet):
+                    await switch.activate_embedder()
                 self.state = f"{memory.house.embedder.name} is in use"
-                with screen.waiting("tidying…", quiet=self.quiet):
-                    await switch.tidy()
+                with screen.show_spinner("tidying…", quiet=self.quiet):
+                    await switch.move_vectors()
         finally:
             await memory.close()
-        told["switched"] = True
-        self._say(
-            f"{told['texts']:,} texts got a vector of {self.settings.embedder}; MUNIMENT_EMBEDDER must name it from now on."
+        report["switched"] = True
+        self._print_line(
+            f"{report['texts']:,} texts got a vector of {self.settings.embedder}; MUNIMENT_EMBEDDER must name it from now on."
         )
-        return told
+        return report
 
-    def resume(self) -> None:
+    def print_resume_hint(self) -> None:
         """After an end in the middle: what is kept, and how to go on."""
-        screen.aside(f"muniment: {self.state}; `muniment embedder switch {self.settings.embedder}` goes on from there")
+        screen.print_stderr(
+            f"muniment: {self.state}; `muniment embedder switch {self.settings.embedder}` goes on from there"
+        )
 
-    def _moved(self, count: int) -> None:
-        self._move(count)
+    def _advance(self, count: int) -> None:
+        self._on_progress(count)
 
-    async def _sweep(self, switch: Switch, tally: Tally, told: dict[str, Any]) -> None:
+    async def _embed_texts(self, switch: EmbedderSwitch, tally: SwitchProgress, report: dict[str, Any]) -> None:
         self.state = f"what is done is kept, and {tally.used} is in use"
-        left = tally.rows - tally.done if tally.next == switch.model else tally.rows
-        with screen.progress("new vectors", left if switch.due else 0, quiet=self.quiet) as self._move:
-            told["texts"] = await switch.sweep()
+        left = tally.rows - tally.done if tally.next == switch.model_name else tally.rows
+        with screen.show_progress("new vectors", left if switch.is_due else 0, quiet=self.quiet) as self._on_progress:
+            report["texts"] = await switch.embed_missing()
 
-    async def _compare(self, switch: Switch, used: str, told: dict[str, Any]) -> None:
-        former, state = _named(self.settings, used), self.state
-        self.state += f" (--no-compare does without asking {used})"
+    async def _compare_embedders(self, switch: EmbedderSwitch, current: str, told: dict[str, Any]) -> None:
+        former, state = _make_embedder(self.settings, current), self.state
+        self.state += f" (--no-compare does without asking {current})"
         try:
-            with screen.waiting(f"asking {used} and {switch.model}…", quiet=self.quiet):
-                found = await switch.compare(former, self.asked)
+            with screen.show_spinner(f"asking {current} and {switch.model_name}…", quiet=self.quiet):
+                contrasts = await switch.compare_answers(former, self.questions)
         finally:
             await former.close()
         self.state = state
-        told |= {"former": used, **switch.summary(found)}
-        differing = sorted((one for one in found if one.overlap < 1), key=lambda one: (one.overlap, one.number))
-        told["differences"] = [_told(one) for one in differing[: self.show]]
+        told |= {"former": current, **switch.summarize_contrasts(contrasts)}
+        differing = sorted((one for one in contrasts if one.overlap < 1), key=lambda one: (one.overlap, one.number))
+        told["differences"] = [_contrast_to_json(one) for one in differing[: self.max_shown]]
         if not self.quiet:
-            self._show(used, switch.model, told, differing)
+            self._print_comparison(current, switch.model_name, told, differing)
 
-    def _refused(self, told: dict[str, Any], *, least: float | None, stop: bool, ask: bool) -> bool:
+    def _is_refused(
+        self, report: dict[str, Any], *, min_overlap: float | None, compare_only: bool, needs_confirmation: bool
+    ) -> bool:
         """Whether the embedder that is in use has to stay."""
-        if least is not None and told.get("mean", 1.0) < least:
-            self._say(f"The mean overlap is below {least:.2f}: {self.state}.")
+        if min_overlap is not None and report.get("mean", 1.0) < min_overlap:
+            self._print_line(f"The mean overlap is below {min_overlap:.2f}: {self.state}.")
             return True
-        if stop:
-            self._say(f"Compared only: {self.state}.")
+        if compare_only:
+            self._print_line(f"Compared only: {self.state}.")
             return True
-        if ask and least is None and screen.interactive() and sys.stdin.isatty() and not _agreed():
-            self._say(f"Not switched: {self.state}.")
+        if (
+            needs_confirmation
+            and min_overlap is None
+            and screen.is_interactive()
+            and sys.stdin.isatty()
+            and not _confirm_cut_over()
+        ):
+            self._print_line(f"Not switched: {self.state}.")
             return True
         return False
 
-    def _show(self, used: str, following: str, told: dict[str, Any], differing: Sequence[Contrast]) -> None:
-        screen.say(
-            f"Of the 10 closest to each of {told['questions']} questions {used} and {following} share "
-            f"{told['mean']:.0%} on average and {told['worst']:.0%} at worst."
+    def _print_comparison(
+        self, current: str, next_model: str, report: dict[str, Any], differing: Sequence[SearchComparison]
+    ) -> None:
+        screen.print_line(
+            f"Of the 10 closest to each of {report['questions']} questions {current} and {next_model} share "
+            f"{report['mean']:.0%} on average and {report['worst']:.0%} at worst."
         )
         rows = [
-            (one.number, f"{one.overlap:.0%}", _words(one.question), _listed(one.only_used), _listed(one.only_next))
-            for one in differing[: self.show]
+            (
+                one.number,
+                f"{one.overlap:.0%}",
+                _hide_piped_text(one.question),
+                _format_texts(one.only_used),
+                _format_texts(one.only_next),
+            )
+            for one in differing[: self.max_shown]
         ]
         if rows:
-            screen.show_table(("question", "overlap", "text", f"only {used}", f"only {following}"), rows, texts=3)
+            screen.print_table(
+                ("question", "overlap", "text", f"only {current}", f"only {next_model}"), rows, text_columns=3
+            )
 
-    def _say(self, text: str) -> None:
+    def _print_line(self, text: str) -> None:
         if not self.quiet:
-            screen.say(text)
+            screen.print_line(text)
 
 
-def _agreed() -> bool:
-    with screen.asking():
+def _confirm_cut_over() -> bool:
+    with screen.interruptible_prompt():
         return typer.confirm("Cut over?")
 
 
-@embedder.command("status")
-def status(as_json: AsJson = False) -> None:
+@app.command("status")
+def show_status(as_json: AsJson = False) -> None:
     """Show the database's embedder, and how far a switch to another one is.
 
     For example:
 
       muniment embedder status --json
     """
-    settings = load()
+    settings = load_settings()
 
-    async def work() -> Tally:
-        memory = session.engine(settings)
+    async def work() -> SwitchProgress:
+        memory = session.create_memory(settings)
         try:
             return await memory.embedders()
         finally:
             await memory.close()
 
-    with screen.waiting("counting…", quiet=as_json):
-        tally = session.run(work())
+    with screen.show_spinner("counting…", quiet=as_json):
+        tally = session.run_async(work())
     share = tally.done / tally.rows if tally.rows else 1.0
-    told = {
+    report = {
         "embedder": tally.used,
         "configured": settings.embedder,
         "switching_to": tally.next,
@@ -213,46 +239,46 @@ def status(as_json: AsJson = False) -> None:
         "to_tidy": tally.untidy,
     }
     if as_json:
-        screen.show_json(told)
+        screen.print_json(report)
     else:
-        screen.show_fields({key: "-" if value is None else value for key, value in told.items()})
+        screen.print_fields({key: "-" if value is None else value for key, value in report.items()})
 
 
-def _asked(settings: Settings, file: str, user: str) -> list[tuple[Scope, str]]:
+def _read_questions(settings: Settings, file: str, user: str) -> list[tuple[Scope, str]]:
     """The questions of a file, one a line, as the user would ask them. Raises BadInput."""
-    scope = session.scope_of(settings, user)
-    source = Source(file)
-    with source.opened() as held:
-        lines = source.text(held.read()).splitlines()
-    found = [(scope, options.words(line, "--sample")) for line in lines if line.strip()]
-    if not found:
-        raise BadInput(f"{screen.one_line(file)}: has no question; one a line is wanted")
-    return found
+    scope = session.make_scope(settings, user)
+    source = ImportSource(file)
+    with source.open_file() as opened:
+        lines = source.decode_text(opened.read()).splitlines()
+    questions = [(scope, options.check_text(line, "--sample")) for line in lines if line.strip()]
+    if not questions:
+        raise BadInput(f"{screen.join_lines(file)}: has no question; one a line is wanted")
+    return questions
 
 
-def _named(settings: Settings, model: str) -> Embedder:
+def _make_embedder(settings: Settings, model: str) -> Embedder:
     """The embedder that a database knows by its model's name: without the endpoint's prefix."""
     # The bootstrap brings the database's driver and the embedder's libraries: nothing for `--help` to wait for.
     from muniment.memory import bootstrap  # noqa: PLC0415
 
-    return bootstrap.make_embedder(settings.model_copy(update={"embedder": embedder_setting(model)}))
+    return bootstrap.make_embedder(settings.model_copy(update={"embedder": format_embedder_setting(model)}))
 
 
-def _told(one: Contrast) -> dict[str, Any]:
+def _contrast_to_json(contrast: SearchComparison) -> dict[str, Any]:
     """A difference without a word of it: what goes into a file may be read by others."""
     return {
-        "question": one.number,
-        "user": one.scope.owner,
-        "overlap": round(one.overlap, 4),
-        "only_former": [str(held.id) for held in one.only_used],
-        "only_next": [str(held.id) for held in one.only_next],
+        "question": contrast.number,
+        "user": contrast.scope.owner,
+        "overlap": round(contrast.overlap, 4),
+        "only_former": [str(held.id) for held in contrast.only_used],
+        "only_next": [str(held.id) for held in contrast.only_next],
     }
 
 
-def _words(text: str) -> str:
+def _hide_piped_text(text: str) -> str:
     """The text where its owner watches; in a pipe it is left out."""
-    return text if screen.interactive() else ""
+    return text if screen.is_interactive() else ""
 
 
-def _listed(held: Sequence[Held]) -> str:
-    return "; ".join(_words(one.text) or screen.short(one.id) for one in held)
+def _format_texts(memories: Sequence[MemoryText]) -> str:
+    return "; ".join(_hide_piped_text(one.text) or screen.shorten_id(one.id) for one in memories)

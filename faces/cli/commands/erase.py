@@ -13,7 +13,7 @@ from muniment.faces.cli.commands import scrub as scrubbing
 from muniment.faces.cli.commands.scrub import Yes
 from muniment.faces.cli.options import AsJson
 from muniment.faces.cli.output import screen
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.erasure import Traces
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.scope import Scope
@@ -21,10 +21,10 @@ from muniment.memory.errors import MunimentError
 
 if TYPE_CHECKING:
     from muniment.graph.checkpointer import PooledSaver
-    from muniment.graph.erasing import Erased
+    from muniment.graph.erasure import ErasureResult
     from muniment.memory.client import Memory
 
-_SHOWN = 10
+_MAX_SHOWN = 10
 Scrub = Annotated[
     bool,
     typer.Option(
@@ -35,7 +35,7 @@ Scrub = Annotated[
 ]
 
 
-def erase(
+def erase_user(
     user: Annotated[str, typer.Option("--user", "-u", metavar="NAME", help="Whose memory; there is no default.")],
     yes: Yes = False,
     scrub: Scrub = False,
@@ -54,115 +54,129 @@ def erase(
 
       muniment erase --user ana --yes --scrub --json
     """
-    settings = load()
-    scope = session.scope_of(settings, user)
-    scrubbing.asking(yes=yes, as_json=as_json, why="this cannot be undone")
+    settings = load_settings()
+    scope = session.make_scope(settings, user)
+    scrubbing.check_can_ask(yes=yes, as_json=as_json, reason="this cannot be undone")
 
-    async def work() -> Erased | None:
-        async with _both(settings, quiet=as_json) as (memory, savers):
-            traces = await memory.traces(scope)
-            if not yes and not _named(user, await memory.status(scope), traces):
+    async def work() -> ErasureResult | None:
+        async with _open_memory_and_savers(settings, quiet=as_json) as (memory, savers):
+            traces = await memory.find_traces(scope)
+            if not yes and not _confirm_user(user, await memory.status(scope), traces):
                 return None
-            return await _erased(memory, savers, scope, traces, None, quiet=as_json)
+            return await _run_erasure(memory, savers, scope, traces, None, quiet=as_json)
 
-    _finish(settings, session.run(work()), scrub=scrub, as_json=as_json, none="There is nothing of this user.")
+    _report_erasure(
+        settings,
+        session.run_async(work()),
+        scrub=scrub,
+        as_json=as_json,
+        empty_message="There is nothing of this user.",
+    )
 
 
-def hard(memory_id: str, user: str, *, yes: bool, scrub: bool, as_json: bool) -> None:
+def erase_memory(memory_id: str, user: str, *, yes: bool, scrub: bool, as_json: bool) -> None:
     """`forget --hard`."""
-    settings = load()
-    scope = session.scope_of(settings, user)
-    scrubbing.asking(yes=yes, as_json=as_json, why="this cannot be undone")
+    settings = load_settings()
+    scope = session.make_scope(settings, user)
+    scrubbing.check_can_ask(yes=yes, as_json=as_json, reason="this cannot be undone")
 
-    async def work() -> Erased | None:
-        async with _both(settings, quiet=as_json) as (memory, savers):
-            id_ = await session.find(memory, scope, memory_id)
-            with screen.waiting("looking for what says it…", quiet=as_json):
-                traces = await memory.traces(scope, id_)
-            if not yes and not _agreed(traces):
+    async def work() -> ErasureResult | None:
+        async with _open_memory_and_savers(settings, quiet=as_json) as (memory, savers):
+            id_ = await session.find_memory_id(memory, scope, memory_id)
+            with screen.show_spinner("looking for what says it…", quiet=as_json):
+                traces = await memory.find_traces(scope, id_)
+            if not yes and not _confirm_memory(traces):
                 return None
-            return await _erased(memory, savers, scope, traces, id_, quiet=as_json)
+            return await _run_erasure(memory, savers, scope, traces, id_, quiet=as_json)
 
-    _finish(settings, session.run(work()), scrub=scrub, as_json=as_json, none="There is no such memory.")
+    _report_erasure(
+        settings, session.run_async(work()), scrub=scrub, as_json=as_json, empty_message="There is no such memory."
+    )
 
 
 @asynccontextmanager
-async def _both(settings: Settings, *, quiet: bool) -> AsyncIterator[tuple[Memory, list[PooledSaver]]]:
+async def _open_memory_and_savers(
+    settings: Settings, *, quiet: bool
+) -> AsyncIterator[tuple[Memory, list[PooledSaver]]]:
     # The graph's libraries are slow to import, and no other command of this file's neighbours wants them.
     from muniment.graph.checkpointer import open_savers  # noqa: PLC0415
 
-    async with session.opened(settings, quiet=quiet) as memory, open_savers(settings, memory.redact) as savers:
+    async with session.open_memory(settings, quiet=quiet) as memory, open_savers(settings, memory.redact) as savers:
         yield memory, savers
 
 
-async def _erased(
+async def _run_erasure(
     memory: Memory, savers: list[PooledSaver], scope: Scope, traces: Traces, memory_id: MemoryId | None, *, quiet: bool
-) -> Erased:
-    from muniment.graph import erasing  # noqa: PLC0415 - as above
+) -> ErasureResult:
+    from muniment.graph import erasure  # noqa: PLC0415 - as above
 
-    with screen.waiting("erasing…", quiet=quiet):
-        return await erasing.erase(memory, savers, scope, memory_id, traces)
+    with screen.show_spinner("erasing…", quiet=quiet):
+        return await erasure.erase_with_checkpoints(memory, savers, scope, memory_id, traces)
 
 
-def _finish(settings: Settings, done: Erased | None, *, scrub: bool, as_json: bool, none: str) -> None:
+def _report_erasure(
+    settings: Settings, result: ErasureResult | None, *, scrub: bool, as_json: bool, empty_message: str
+) -> None:
     """Show the receipt and then scrub: it is there whatever comes of that."""
-    if done is None:
+    if result is None:
         return
-    told = _told(done)
+    receipt = _receipt_to_json(result)
     if not as_json:
-        _show(told, none)
+        _print_receipt(receipt, empty_message)
     try:
         if scrub:
-            told["scrubbed"] = scrubbing.scrubbed(settings, quiet=as_json)
+            receipt["scrubbed"] = scrubbing.run_scrub(settings, quiet=as_json)
     except MunimentError as error:
-        error.data["receipt"] = told
+        error.data["receipt"] = receipt
         raise
     except KeyboardInterrupt:
         if as_json:
-            screen.show_json(told)
+            screen.print_json(receipt)
         raise
     if as_json:
-        screen.show_json(told)
+        screen.print_json(receipt)
     elif scrub:
-        scrubbing.show(told["scrubbed"])
+        scrubbing.print_scrub(receipt["scrubbed"])
 
 
-def _named(user: str, status: dict[str, Any], traces: Traces) -> bool:
-    screen.say(
+def _confirm_user(user: str, status: dict[str, Any], traces: Traces) -> bool:
+    screen.print_line(
         f"{user}: {status['memories']:,} memories, {status['turns']:,} turns, {len(traces.threads):,} threads. "
         "All of it will be gone for good."
     )
-    with screen.asking():
-        typed = typer.prompt("Type the user's name to go on", default="", show_default=False)
-    return bool(typed == user) or _no()
+    with screen.interruptible_prompt():
+        answer = typer.prompt("Type the user's name to go on", default="", show_default=False)
+    return bool(answer == user) or _report_unchanged()
 
 
-def _agreed(traces: Traces) -> bool:
+def _confirm_memory(traces: Traces) -> bool:
     for text in traces.texts:
-        screen.say(f"gone for good: {screen.one_line(text)}")
-    for one in traces.built_on[:_SHOWN]:
-        screen.say(f"with it: {one.kind} {screen.short(one.id)} {screen.one_line(one.text)}")
-    if len(traces.built_on) > _SHOWN:
-        screen.say(f"with it: {len(traces.built_on) - _SHOWN:,} more memories")
-    screen.say(f"with it: {len(traces.turns):,} turns that say it, and the threads in which it was said or recalled")
-    with screen.asking():
-        return typer.confirm("This cannot be undone. Go on?") or _no()
+        screen.print_line(f"gone for good: {screen.join_lines(text)}")
+    for one in traces.built_on[:_MAX_SHOWN]:
+        screen.print_line(f"with it: {one.kind} {screen.shorten_id(one.id)} {screen.join_lines(one.text)}")
+    if len(traces.built_on) > _MAX_SHOWN:
+        screen.print_line(f"with it: {len(traces.built_on) - _MAX_SHOWN:,} more memories")
+    screen.print_line(
+        f"with it: {len(traces.turns):,} turns that say it, and the threads in which it was said or recalled"
+    )
+    with screen.interruptible_prompt():
+        return typer.confirm("This cannot be undone. Go on?") or _report_unchanged()
 
 
-def _no() -> bool:
-    screen.say("Nothing was changed.")
+def _report_unchanged() -> bool:
+    screen.print_line("Nothing was changed.")
     return False
 
 
-def _told(done: Erased) -> dict[str, Any]:
-    receipt = done.receipt
-    counts = receipt.counts | done.checkpoints
+def _receipt_to_json(result: ErasureResult) -> dict[str, Any]:
+    receipt = result.receipt
+    counts = receipt.counts | result.checkpoints
     return {"id": str(receipt.id), "what": receipt.what, "at": receipt.at.isoformat(), "counts": counts}
 
 
-def _show(told: dict[str, Any], none: str) -> None:
-    if not told["counts"]:
-        screen.say(none)
+def _print_receipt(receipt: dict[str, Any], empty_message: str) -> None:
+    if not receipt["counts"]:
+        screen.print_line(empty_message)
         return
-    screen.say(f"Erased. Receipt {told['id']}, {told['at']}:")
-    screen.show_fields({name: f"{count:,}" for name, count in told["counts"].items()})
+    screen.print_line(f"Erased. Receipt {receipt['id']}, {receipt['at']}:")
+    screen.print_fields({name: f"{count:,}" for name, count in receipt["counts"].items()})

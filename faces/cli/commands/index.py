@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from muniment.faces.cli import session
-from muniment.faces.cli.options import ME, AsJson
+from muniment.faces.cli.options import DEFAULT_USER, AsJson
 from muniment.faces.cli.output import screen
-from muniment.memory.config.settings import Settings, load
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 
 if TYPE_CHECKING:
-    from muniment.memory.domain.maintenance import Indexing
+    from muniment.memory.domain.maintenance import IndexingResult
 
 
-def index(
+def build_indexes(
     user: Annotated[str | None, typer.Option("--user", "-u", metavar="NAME", help="Whose memory; else me.")] = None,
     everybody: Annotated[bool, typer.Option("--all", help="Everybody's: whoever has enough memories.")] = False,
     drop: Annotated[bool, typer.Option("--drop", help="Drop the indexes: searches read every memory again.")] = False,
@@ -37,37 +37,47 @@ def index(
     """
     if everybody and user is not None:
         raise BadInput("--all and --user: give one of them")
-    settings = load()
-    done = session.run(_index(settings, None if everybody else user or ME, drop=drop, quiet=as_json))
+    settings = load_settings()
+    results = session.run_async(
+        _build_indexes(settings, None if everybody else user or DEFAULT_USER, drop=drop, quiet=as_json)
+    )
     if as_json:
-        screen.show_json({"spaces": [_row(scope, found) for scope, found in done.items()]})
+        screen.print_json({"spaces": [_indexing_to_json(scope, found) for scope, found in results.items()]})
         return
-    for scope, found in done.items():
-        screen.say(f"{scope.owner}: {found.memories:,} memories, {_sentence(found, settings.recall.index_from)}")
-    if not done:
-        screen.say("Nobody has indexes." if drop else f"Nobody has {settings.recall.index_from:,} memories.")
+    for scope, found in results.items():
+        screen.print_line(
+            f"{scope.owner}: {found.memories:,} memories, {_format_indexing(found, settings.recall.index_from)}"
+        )
+    if not results:
+        screen.print_line("Nobody has indexes." if drop else f"Nobody has {settings.recall.index_from:,} memories.")
 
 
-async def _index(settings: Settings, user: str | None, *, drop: bool, quiet: bool) -> dict[Scope, Indexing]:
-    async with session.opened(settings, quiet=quiet) as memory:
+async def _build_indexes(
+    settings: Settings, user: str | None, *, drop: bool, quiet: bool
+) -> dict[Scope, IndexingResult]:
+    async with session.open_memory(settings, quiet=quiet) as memory:
         if user is not None:
-            scope = session.scope_of(settings, user)
-            with screen.waiting("indexing…", quiet=quiet):
+            scope = session.make_scope(settings, user)
+            with screen.show_spinner("indexing…", quiet=quiet):
                 return {scope: await memory.index(scope, drop=drop)}
-        with screen.progress("indexing spaces", None, quiet=quiet) as move:
+        with screen.show_progress("indexing spaces", None, quiet=quiet) as move:
             return dict(await memory.index_all(move, drop=drop))
 
 
-def _row(scope: Scope, found: Indexing) -> dict[str, Any]:
-    return {"user": scope.owner, "tenant": scope.tenant, "owner_type": scope.owner_type, "memories": found.memories,
-            "indexed": found.indexed, "made": list(found.made)}  # fmt: skip
+def _indexing_to_json(scope: Scope, indexing: IndexingResult) -> dict[str, Any]:
+    return {"user": scope.owner, "tenant": scope.tenant, "owner_type": scope.owner_type, "memories": indexing.memories,
+            "indexed": indexing.indexed, "made": list(indexing.made)}  # fmt: skip
 
 
-def _sentence(found: Indexing, least: int) -> str:
-    if "dropped" in found.made:
+def _format_indexing(indexing: IndexingResult, index_from: int) -> str:
+    if "dropped" in indexing.made:
         return "indexes dropped"
-    if found.full:
+    if indexing.full:
         return "not indexed: as many spaces have indexes as writes can bear; drop another's"
-    if not found.indexed:
-        return f"not indexed: below {least:,} every memory is read" if found.memories < least else "not indexed"
-    return "indexed anew" if found.made else "indexed already"
+    if not indexing.indexed:
+        return (
+            f"not indexed: below {index_from:,} every memory is read"
+            if indexing.memories < index_from
+            else "not indexed"
+        )
+    return "indexed anew" if indexing.made else "indexed already"

@@ -10,7 +10,7 @@ import typer
 
 from muniment.faces.cli import session
 from muniment.faces.cli.options import (
-    ME,
+    DEFAULT_USER,
     Agent,
     AsJson,
     AsOf,
@@ -21,23 +21,23 @@ from muniment.faces.cli.options import (
     Threshold,
     TopK,
     User,
-    known_agent,
-    listed,
-    request,
+    build_query,
+    check_agent,
+    split_list,
 )
-from muniment.faces.cli.output import memories as prose, screen
-from muniment.memory import codec as wire
-from muniment.memory.config.settings import Settings, load
-from muniment.memory.domain.query import Answer, Hit, Verdict
+from muniment.faces.cli.output import memories, screen
+from muniment.memory import codec
+from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.domain.query import Answer, Explanation, Hit
 from muniment.memory.errors import NotFound
 
-_SHOWN = 0.0005  # what is not 0.000
+_MIN_SHOWN = 0.0005  # what is not 0.000
 
 
-def query(
+def query_memory(
     text: Annotated[str, typer.Argument(metavar="TEXT", help="What to look for, in your own words.")],
     agent: Agent,
-    user: User = ME,
+    user: User = DEFAULT_USER,
     categories: Categories = None,
     filters: Filter = None,
     top_k: TopK = None,
@@ -66,29 +66,29 @@ def query(
 
       muniment query "where do I live?" --agent supervisor --as-of 2026-05-01
     """
-    settings = load()
-    scope = session.scope_of(settings, user)
-    known_agent(settings, agent)
-    more = {"categories": list(listed(categories, "--category")), "top_k": top_k, "return": returns, "budget_tokens": budget,
+    settings = load_settings()
+    scope = session.make_scope(settings, user)
+    check_agent(settings, agent)
+    arguments = {"categories": list(split_list(categories, "--category")), "top_k": top_k, "return": returns, "budget_tokens": budget,
             "threshold": threshold, "explain": explain, "as_of": as_of}  # fmt: skip
-    asked = request(settings, text, "TEXT", more, filters)
+    asked = build_query(settings, text, "TEXT", arguments, filters)
 
     async def work() -> tuple[Answer, datetime]:
-        async with session.opened(settings, quiet=as_json) as memory:
+        async with session.open_memory(settings, quiet=as_json) as memory:
             return await memory.query(scope, agent, asked), memory.now()
 
-    answer, now = session.run(work())
+    answer, now = session.run_async(work())
     if as_json:
-        screen.show_json(wire.answer(answer, explain=explain))
+        screen.print_json(codec.encode_answer(answer, explain=explain))
     else:
-        _show_answer(answer, settings, now, explain=explain)
+        _print_answer(answer, settings, now, explain=explain)
 
 
-def why_not(
+def explain_absence(
     memory_id: Id,
     text: Annotated[str, typer.Option("--query", "-q", metavar="TEXT", help="What was asked.")],
     agent: Agent,
-    user: User = ME,
+    user: User = DEFAULT_USER,
     categories: Categories = None,
     filters: Filter = None,
     top_k: TopK = None,
@@ -109,75 +109,77 @@ def why_not(
 
       muniment why-not 4f2a --query deadline --agent planner --as-of 12
     """
-    settings = load()
-    scope = session.scope_of(settings, user)
-    known_agent(settings, agent)
-    more = {"categories": list(listed(categories, "--category")), "top_k": top_k, "budget_tokens": budget, "threshold": threshold,
+    settings = load_settings()
+    scope = session.make_scope(settings, user)
+    check_agent(settings, agent)
+    arguments = {"categories": list(split_list(categories, "--category")), "top_k": top_k, "budget_tokens": budget, "threshold": threshold,
             "as_of": as_of}  # fmt: skip
-    asked = request(settings, text, "--query", more, filters)
+    asked = build_query(settings, text, "--query", arguments, filters)
 
-    async def work() -> Verdict:
-        async with session.opened(settings, quiet=as_json) as memory:
-            found = await session.find(memory, scope, memory_id)
-            return await memory.why_not(scope, agent, found, asked)
+    async def work() -> Explanation:
+        async with session.open_memory(settings, quiet=as_json) as memory:
+            full_id = await session.find_memory_id(memory, scope, memory_id)
+            return await memory.why_not(scope, agent, full_id, asked)
 
-    verdict = session.run(work())
+    verdict = session.run_async(work())
     if verdict.reason == "other space or unknown":
         raise NotFound(
             f"no memory {verdict.id} in the space of {scope.owner!r}: it is of another space, or unknown",
             id=str(verdict.id),
         )
     if as_json:
-        screen.show_json(wire.verdict(verdict))
+        screen.print_json(codec.encode_explanation(verdict))
     else:
-        _show_verdict(verdict)
+        _print_verdict(verdict)
 
 
-def _show_answer(answer: Answer, settings: Settings, now: datetime, *, explain: bool) -> None:
-    long = sum(one.reason == "over budget" for one in answer.left_out)
+def _print_answer(answer: Answer, settings: Settings, now: datetime, *, explain: bool) -> None:
+    over_budget = sum(one.reason == "over budget" for one in answer.omissions)
     if not answer.hits:
-        screen.whisper("What is relevant is longer than the budget." if long else "Nothing relevant is remembered.")
+        screen.print_hint(
+            "What is relevant is longer than the budget." if over_budget else "Nothing relevant is remembered."
+        )
     for hit in answer.hits:
-        _show_hit(hit, settings, now, whole=answer.returns == "full")
+        _print_hit(hit, settings, now, is_full=answer.returns == "full")
         if explain:
-            _show_score(hit)
+            _print_score(hit)
     if explain:
-        for left in answer.left_out:
-            screen.say(f"  left out {screen.short(left.id)}: {left.reason} (score {left.score:.3f})")
-        screen.say(f"  {answer.tokens} tokens, at revision {answer.rev}")
-    elif long and answer.hits:
-        screen.whisper(
-            f"{long} more {'is' if long == 1 else 'are'} relevant and beyond the budget; --budget gives more."
+        for left in answer.omissions:
+            screen.print_line(f"  left out {screen.shorten_id(left.id)}: {left.reason} (score {left.score:.3f})")
+        screen.print_line(f"  {answer.tokens} tokens, at revision {answer.rev}")
+    elif over_budget and answer.hits:
+        screen.print_hint(
+            f"{over_budget} more {'is' if over_budget == 1 else 'are'} relevant and beyond the budget; --budget gives more."
         )
 
 
-def _show_hit(hit: Hit, settings: Settings, now: datetime, *, whole: bool) -> None:
+def _print_hit(hit: Hit, settings: Settings, now: datetime, *, is_full: bool) -> None:
     if sys.stdout.isatty():
-        prose.show_bullet(hit.memory, settings.categories, now)
+        memories.print_bullet(hit.memory, settings.categories, now)
     else:
-        screen.say(f"- [{hit.memory.category}] {screen.one_line(hit.memory.text)}")
-    for name, value in prose.fields(hit.memory).items() if whole else ():
+        screen.print_line(f"- [{hit.memory.category}] {screen.join_lines(hit.memory.text)}")
+    for name, value in memories.list_fields(hit.memory).items() if is_full else ():
         if name not in ("category", "text"):
-            screen.say(f"    {name}: {screen.one_line(str(value))}")
+            screen.print_line(f"    {name}: {screen.join_lines(str(value))}")
 
 
-def _show_score(hit: Hit) -> None:
-    parts = ", ".join(f"{name} {value:.3f}" for name, value in hit.parts.items() if abs(value) >= _SHOWN)
+def _print_score(hit: Hit) -> None:
+    parts = ", ".join(f"{name} {value:.3f}" for name, value in hit.parts.items() if abs(value) >= _MIN_SHOWN)
     places = ", ".join(f"{name} #{hit.ranks[name]}" if name in hit.ranks else name for name in hit.channels)
-    screen.say(
-        f"    {screen.short(hit.memory.id)}  score {hit.score:.3f} of {parts or 'nothing'} ({places or 'no channel'})"
+    screen.print_line(
+        f"    {screen.shorten_id(hit.memory.id)}  score {hit.score:.3f} of {parts or 'nothing'} ({places or 'no channel'})"
     )
     if hit.words:
-        screen.say(f"    words {', '.join(hit.words)}")
-    screen.say(f"    relevance {hit.relevance:.3f}, changed at revision {hit.memory.rev}"
-               + (f", related to {screen.short(hit.related_to)}" if hit.related_to else ""))  # fmt: skip
+        screen.print_line(f"    words {', '.join(hit.words)}")
+    screen.print_line(f"    relevance {hit.relevance:.3f}, changed at revision {hit.memory.rev}"
+               + (f", related to {screen.shorten_id(hit.related_to)}" if hit.related_to else ""))  # fmt: skip
 
 
-def _show_verdict(verdict: Verdict) -> None:
+def _print_verdict(verdict: Explanation) -> None:
     if verdict.memory is not None:
-        one = verdict.memory
-        screen.say(f"{screen.short(one.id)}  [{one.category}] {screen.one_line(one.text)}")
-    screen.say(f"{verdict.reason}: {screen.one_line(verdict.said)}")
+        memory = verdict.memory
+        screen.print_line(f"{screen.shorten_id(memory.id)}  [{memory.category}] {screen.join_lines(memory.text)}")
+    screen.print_line(f"{verdict.reason}: {screen.join_lines(verdict.sentence)}")
     if verdict.hit is not None:
-        _show_score(verdict.hit)
-    screen.say(f"    at revision {verdict.rev}")
+        _print_score(verdict.hit)
+    screen.print_line(f"    at revision {verdict.rev}")

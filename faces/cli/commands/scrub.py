@@ -10,14 +10,14 @@ import typer
 from muniment.faces.cli import session
 from muniment.faces.cli.options import AsJson
 from muniment.faces.cli.output import screen
-from muniment.memory.config.settings import Settings, load
-from muniment.memory.domain.erasure import Scrubbed
+from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.domain.erasure import ScrubResult
 from muniment.memory.errors import BadInput
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Without asking; a program has to say so.")]
 
 
-def scrub(yes: Yes = False, as_json: AsJson = False) -> None:
+def scrub_files(yes: Yes = False, as_json: AsJson = False) -> None:
     """Rewrite the database's files without what was erased, forgotten and purged, or pruned.
 
     A deleted row stays in the files until its place is used again. This writes every table anew - of the checkpoints, too, and
@@ -32,47 +32,47 @@ def scrub(yes: Yes = False, as_json: AsJson = False) -> None:
 
       muniment scrub
     """
-    settings = load()
-    asking(yes=yes, as_json=as_json, why="tables are locked while they are rewritten")
+    settings = load_settings()
+    check_can_ask(yes=yes, as_json=as_json, reason="tables are locked while they are rewritten")
     if not yes and not typer.confirm("Every table is locked while it is rewritten. Go on?"):
-        screen.say("Nothing was changed.")
+        screen.print_line("Nothing was changed.")
         return
-    told = scrubbed(settings, quiet=as_json)
+    report = run_scrub(settings, quiet=as_json)
     if as_json:
-        screen.show_json(told)
+        screen.print_json(report)
     else:
-        show(told)
+        print_scrub(report)
 
 
-def asking(*, yes: bool, as_json: bool, why: str) -> None:
+def check_can_ask(*, yes: bool, as_json: bool, reason: str) -> None:
     """Raises BadInput where nobody can be asked and no --yes was said."""
-    if not yes and (as_json or not (screen.interactive() and sys.stdin.isatty())):
-        raise BadInput(f"{why}, and nobody is there to ask: say --yes")
+    if not yes and (as_json or not (screen.is_interactive() and sys.stdin.isatty())):
+        raise BadInput(f"{reason}, and nobody is there to ask: say --yes")
 
 
-def scrubbed(settings: Settings, *, quiet: bool) -> dict[str, Any]:
+def run_scrub(settings: Settings, *, quiet: bool) -> dict[str, Any]:
     """Do it, and say how far it came, as JSON has it."""
 
-    async def work() -> Scrubbed:
+    async def work() -> ScrubResult:
         # The bootstrap brings the database's driver: nothing for `--help` to wait for.
         from muniment.memory import bootstrap  # noqa: PLC0415
 
-        with screen.progress("rewriting tables", None, quiet=quiet) as told:
-            return await bootstrap.scrub(settings, told)
+        with screen.show_progress("rewriting tables", None, quiet=quiet) as on_progress:
+            return await bootstrap.scrub_database(settings, on_progress)
 
-    done = session.run(work())
-    return {"tables": done.tables, "statistics": done.statistics, "log": done.log, "held": done.held}
+    result = session.run_async(work())
+    return {"tables": result.tables, "statistics": result.statistics, "log": result.log, "held": result.held}
 
 
-def show(told: dict[str, Any]) -> None:
-    log = "the write-ahead log of before is gone" if told["log"] else (
+def print_scrub(report: dict[str, Any]) -> None:
+    log = "the write-ahead log of before is gone" if report["log"] else (
         "the write-ahead log still holds what was written before, until Postgres uses its files again"
     )  # fmt: skip
-    screen.say(f"{told['tables']} tables rewritten; {log}.")
-    if not told["statistics"]:
-        screen.say(
+    screen.print_line(f"{report['tables']} tables rewritten; {log}.")
+    if not report["statistics"]:
+        screen.print_line(
             "What the planner remembers of the columns was not rewritten: that wants a superuser, and no cluster."
         )
-    if told["held"]:
-        screen.say(f"{told['held']:,} dead rows were taken along, since somebody still sees them (an open transaction, a "
+    if report["held"]:
+        screen.print_line(f"{report['held']:,} dead rows were taken along, since somebody still sees them (an open transaction, a "
                    "replica): `muniment scrub` again later.")  # fmt: skip

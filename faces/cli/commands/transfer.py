@@ -14,22 +14,22 @@ from typing import IO, Annotated, Any
 import typer
 
 from muniment.faces.cli import session
-from muniment.faces.cli.import_source import Source
-from muniment.faces.cli.options import ME, AsJson, User
+from muniment.faces.cli.import_source import ImportSource
+from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
 from muniment.faces.cli.output import screen
-from muniment.faces.locomo import conversations
-from muniment.memory.config.settings import Settings, load
+from muniment.faces.locomo import parse_conversations
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.errors import BadInput, MunimentError
 
 
-class Format(StrEnum):
+class ImportFormat(StrEnum):
     jsonl = "jsonl"
     locomo = "locomo"
 
 
 def import_file(
     file: Annotated[str, typer.Argument(metavar="FILE", help="The file; - for standard input.")],
-    layout: Annotated[Format, typer.Option("--format", "-f", help="How the file is written.")],
+    layout: Annotated[ImportFormat, typer.Option("--format", "-f", help="How the file is written.")],
     user: Annotated[
         str | None,
         typer.Option(
@@ -57,74 +57,78 @@ def import_file(
 
       muniment import conversations.json --format locomo
     """
-    settings = load()
-    source = Source(file)
+    settings = load_settings()
+    source = ImportSource(file)
     try:
-        done = _import_jsonl(settings, source, user or ME, as_json) if layout is Format.jsonl else _import_locomo(
+        imported = _import_lines(settings, source, user or DEFAULT_USER, as_json) if layout is ImportFormat.jsonl else _import_conversations(
             settings, source, user, as_json)  # fmt: skip
     except KeyboardInterrupt:
-        _state(source, quiet=as_json)
+        _print_progress(source, quiet=as_json)
         raise
     except MunimentError as error:
         if not isinstance(error, BadInput):
-            _state(source, quiet=as_json)
-        raise source.told(error) from error
+            _print_progress(source, quiet=as_json)
+        raise source.add_line_numbers(error) from error
     if as_json:
-        screen.show_json({"imported": sum(done.values()), "users": done} | _unread(source))
+        screen.print_json({"imported": sum(imported.values()), "users": imported} | _unknown_fields_to_json(source))
         return
-    for owner, count in (done or {source.name: 0}).items():
-        screen.say(f"{owner}: {count:,} {'memory' if count == 1 else 'memories'} imported")
-    if idle := source.idle(sum(done.values())):
-        screen.aside(idle)
-    if source.unread:
-        screen.aside(source.not_read())
+    for owner, count in (imported or {source.name: 0}).items():
+        screen.print_line(f"{owner}: {count:,} {'memory' if count == 1 else 'memories'} imported")
+    if idle := source.describe_unused_lines(sum(imported.values())):
+        screen.print_stderr(idle)
+    if source.unknown_fields:
+        screen.print_stderr(source.describe_unknown_fields())
 
 
-def _import_jsonl(settings: Settings, file: Source, user: str, quiet: bool) -> dict[str, int]:
-    scope = session.scope_of(settings, user)
+def _import_lines(settings: Settings, import_source: ImportSource, user: str, quiet: bool) -> dict[str, int]:
+    scope = session.make_scope(settings, user)
 
     async def work(source: IO[bytes]) -> int:
-        async with session.opened(settings, quiet=quiet) as memory:
-            with screen.progress(f"import {file.file}", None, quiet=quiet) as move:
-                return await memory.load(scope, file.rows(source), file.moving(move))
+        async with session.open_memory(settings, quiet=quiet) as memory:
+            with screen.show_progress(f"import {import_source.file}", None, quiet=quiet) as move:
+                return await memory.load(scope, import_source.read_rows(source), import_source.count_written(move))
 
-    with file.opened() as source:
-        return {scope.owner: session.run(work(source))}
+    with import_source.open_file() as source:
+        return {scope.owner: session.run_async(work(source))}
 
 
-def _import_locomo(settings: Settings, file: Source, user: str | None, quiet: bool) -> dict[str, int]:
-    content = file.content()
+def _import_conversations(
+    settings: Settings, import_source: ImportSource, user: str | None, quiet: bool
+) -> dict[str, int]:
+    content = import_source.read_json()
     try:
-        talks = conversations(content)
+        parsed = parse_conversations(content)
     except BadInput as error:
-        raise file.malformed(error) from None
-    found = [(session.scope_of(settings, user or one.sample_id), one) for one in talks]
+        raise import_source.add_file_name(error) from None
+    scoped = [(session.make_scope(settings, user or one.sample_id), one) for one in parsed]
 
     async def work() -> dict[str, int]:
-        done: dict[str, int] = {}
-        total = sum(len(one.candidates) for _, one in found)
-        async with session.opened(settings, quiet=quiet) as memory:
-            with screen.progress(f"import {file.file}", total, quiet=quiet) as bar:
-                move = file.moving(bar)
-                for scope, one in found:
-                    done[scope.owner] = done.get(scope.owner, 0) + await memory.ingest(scope, one.candidates, move)
-        return done
+        imported: dict[str, int] = {}
+        total = sum(len(one.candidates) for _, one in scoped)
+        async with session.open_memory(settings, quiet=quiet) as memory:
+            with screen.show_progress(f"import {import_source.file}", total, quiet=quiet) as bar:
+                move = import_source.count_written(bar)
+                for scope, one in scoped:
+                    imported[scope.owner] = imported.get(scope.owner, 0) + await memory.ingest(
+                        scope, one.candidates, move
+                    )
+        return imported
 
-    return session.run(work())
+    return session.run_async(work())
 
 
-def _state(source: Source, *, quiet: bool) -> None:
+def _print_progress(source: ImportSource, *, quiet: bool) -> None:
     if not quiet:
-        screen.aside(f"muniment: {source.name}: {source.state()}")
+        screen.print_stderr(f"muniment: {source.name}: {source.describe_progress()}")
 
 
-def _unread(source: Source) -> dict[str, Any]:
-    return {"not_read": dict(source.unread)} if source.unread else {}
+def _unknown_fields_to_json(source: ImportSource) -> dict[str, Any]:
+    return {"not_read": dict(source.unknown_fields)} if source.unknown_fields else {}
 
 
-def export(
+def export_file(
     file: Annotated[str, typer.Argument(metavar="[FILE]", help="Where to; - or nothing for standard output.")] = "-",
-    user: User = ME,
+    user: User = DEFAULT_USER,
     content: Annotated[
         bool, typer.Option("--content", help="Memories and relations alone, without revisions: to compare two moments.")
     ] = False,
@@ -144,28 +148,28 @@ def export(
 
       muniment export --user ana --content before.jsonl
     """
-    settings = load()
-    scope = session.scope_of(settings, user)
+    settings = load_settings()
+    scope = session.make_scope(settings, user)
 
     async def work() -> Iterable[Mapping[str, Any]]:
-        async with session.opened(settings, quiet=as_json) as memory:
+        async with session.open_memory(settings, quiet=as_json) as memory:
             return await memory.export(scope, content=content)
 
-    with screen.waiting("reading…", quiet=as_json or file == "-"):
-        rows = session.run(work())
+    with screen.show_spinner("reading…", quiet=as_json or file == "-"):
+        rows = session.run_async(work())
     lines = (json.dumps(row, ensure_ascii=False) for row in rows)
     if file == "-":
         for line in lines:
             sys.stdout.write(f"{line}\n")
         return
-    count = _write(Path(file), lines)
+    count = _write_file(Path(file), lines)
     if as_json:
-        screen.show_json({"user": scope.owner, "rows": count, "file": file})
+        screen.print_json({"user": scope.owner, "rows": count, "file": file})
     else:
-        screen.say(f"{count:,} rows written to {file}")
+        screen.print_line(f"{count:,} rows written to {file}")
 
 
-def _write(path: Path, lines: Iterable[str]) -> int:
+def _write_file(path: Path, lines: Iterable[str]) -> int:
     """Write a file beside the old one and put it in its place whole; readable by its owner only."""
     count = 0
     draft = None

@@ -16,20 +16,20 @@ from muniment.faces.cli import session
 from muniment.faces.cli.commands import checkpoints
 from muniment.faces.cli.options import AsJson
 from muniment.faces.cli.output import screen
-from muniment.memory.config.settings import Settings, load
-from muniment.memory.domain.jobs import Outcome
+from muniment.memory.config.settings import Settings, load_settings
+from muniment.memory.domain.jobs import JobOutcome
 from muniment.memory.errors import BadInput, StoreError
 
 if TYPE_CHECKING:
     from muniment.memory.client import Memory
 
 _CATCH_UP_SECONDS = 3600.0
-_NO_MODEL = (
+_NO_MODEL_MESSAGE = (
     "No model is configured (MUNIMENT_MODEL, OPENAI_API_KEY), so what needs one waits; nothing of it is lost or tried."
 )
 
 
-def work(
+def run_worker(
     drain: Annotated[bool, typer.Option("--drain", help="Do what is due, then end with the counts.")] = False,
     once: Annotated[bool, typer.Option("--once", help="Do one job, if one is due, and end.")] = False,
     concurrency: Annotated[
@@ -61,60 +61,60 @@ def work(
     """
     if drain and once:
         raise BadInput("--drain and --once: give one of them")
-    settings = load()
+    settings = load_settings()
     if concurrency is not None:
         settings = settings.model_copy(update={"jobs": settings.jobs.model_copy(update={"concurrency": concurrency})})
-    session.run(_work(settings, drain=drain, most=1 if once else None, as_json=as_json))
+    session.run_async(_run_worker(settings, drain=drain, max_jobs=1 if once else None, as_json=as_json))
 
 
-async def _work(settings: Settings, *, drain: bool, most: int | None, as_json: bool) -> None:
+async def _run_worker(settings: Settings, *, drain: bool, max_jobs: int | None, as_json: bool) -> None:
     # The bootstrap brings the database's driver: nothing for `--help` to wait for.
     from muniment.memory import bootstrap  # noqa: PLC0415
 
     counts: Counter[str] = Counter()
 
-    def told(outcome: Outcome) -> None:
-        counts[_fate(outcome)] += 1
+    def report_outcome(outcome: JobOutcome) -> None:
+        counts[_classify_outcome(outcome)] += 1
         if as_json:
-            screen.show_json(_line(outcome))
-        elif screen.interactive():
-            screen.say(_sentence(outcome))
+            screen.print_json(_outcome_to_json(outcome))
+        elif screen.is_interactive():
+            screen.print_line(_format_outcome(outcome))
 
-    tidied = checkpoints.tidied(settings, once=drain) if most is None else contextlib.nullcontext()
+    pruning = checkpoints.schedule_pruning(settings, once=drain) if max_jobs is None else contextlib.nullcontext()
     async with (
-        session.opened(settings, quiet=as_json) as memory,
-        bootstrap.worker(settings, memory, told, rounds=most is None) as worker,
-        tidied,
+        session.open_memory(settings, quiet=as_json) as memory,
+        bootstrap.open_worker(settings, memory, report_outcome, with_schedule=max_jobs is None) as worker,
+        pruning,
     ):
         if settings.chat_model is None and not as_json:
-            screen.aside(f"muniment: warning: {_NO_MODEL}")
-        _at_a_signal(worker.stop)
-        await _catch_up(memory, as_json=as_json)
-        catching = asyncio.create_task(_keep_up(memory, as_json=as_json))
+            screen.print_stderr(f"muniment: warning: {_NO_MODEL_MESSAGE}")
+        _stop_on_signals(worker.stop)
+        await _enqueue_missed(memory, as_json=as_json)
+        catch_up_task = asyncio.create_task(_enqueue_periodically(memory, as_json=as_json))
         try:
-            await worker.run(drain=drain, most=most)
+            await worker.run(drain=drain, max_jobs=max_jobs)
         finally:
-            catching.cancel()
-            await asyncio.gather(catching, return_exceptions=True)
-        waiting = await memory.waiting()
-    _sum_up(counts, waiting, as_json=as_json)
+            catch_up_task.cancel()
+            await asyncio.gather(catch_up_task, return_exceptions=True)
+        waiting = await memory.count_jobs()
+    _print_summary(counts, waiting, as_json=as_json)
 
 
-async def _catch_up(memory: Memory, *, as_json: bool) -> None:
+async def _enqueue_missed(memory: Memory, *, as_json: bool) -> None:
     """Enqueue what no model has looked at."""
-    found = await memory.catch_up()
-    if found and not as_json:
-        screen.whisper(f"{found} earlier turn{'s' if found > 1 else ''} to look at")
+    turn_count = await memory.enqueue_missed()
+    if turn_count and not as_json:
+        screen.print_hint(f"{turn_count} earlier turn{'s' if turn_count > 1 else ''} to look at")
 
 
-async def _keep_up(memory: Memory, *, as_json: bool) -> None:
+async def _enqueue_periodically(memory: Memory, *, as_json: bool) -> None:
     while True:
         await asyncio.sleep(_CATCH_UP_SECONDS)
         with contextlib.suppress(StoreError):  # the next time will do
-            await _catch_up(memory, as_json=as_json)
+            await _enqueue_missed(memory, as_json=as_json)
 
 
-def _at_a_signal(stop: Callable[[], None]) -> None:
+def _stop_on_signals(stop: Callable[[], None]) -> None:
     """Ctrl-C and SIGTERM are how a worker ends: no error, and no traceback."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -122,38 +122,38 @@ def _at_a_signal(stop: Callable[[], None]) -> None:
             loop.add_signal_handler(number, stop)
 
 
-def _fate(outcome: Outcome) -> str:
-    if outcome.again:
-        return "failed" if outcome.failed else "not_ready"
-    return "dropped" if outcome.failed else "done"
+def _classify_outcome(outcome: JobOutcome) -> str:
+    if outcome.retry_at:
+        return "failed" if outcome.error_class else "not_ready"
+    return "dropped" if outcome.error_class else "done"
 
 
-def _line(outcome: Outcome) -> dict[str, Any]:
+def _outcome_to_json(outcome: JobOutcome) -> dict[str, Any]:
     return {
         "job": outcome.job.name,
         "space": str(outcome.job.scope.space) if outcome.job.scope.owner else None,
         "key": outcome.job.key,
         "seconds": round(outcome.seconds, 3),
-        "failed": outcome.failed,
-        "again": outcome.again.isoformat(timespec="seconds") if outcome.again else None,
+        "failed": outcome.error_class,
+        "again": outcome.retry_at.isoformat(timespec="seconds") if outcome.retry_at else None,
     }
 
 
-def _sentence(outcome: Outcome) -> str:
-    what = f"{outcome.job.name} {screen.short(outcome.job.key)}".strip()
-    took = f"{outcome.seconds:.1f} s"
-    if outcome.again:
-        why = f"{outcome.failed} after {took}" if outcome.failed else "not ready yet"
-        return f"{what}: {why}, again at {outcome.again.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
-    return f"{what}: what it was about is gone" if outcome.failed else f"{what}: done in {took}"
+def _format_outcome(outcome: JobOutcome) -> str:
+    what = f"{outcome.job.name} {screen.shorten_id(outcome.job.key)}".strip()
+    duration = f"{outcome.seconds:.1f} s"
+    if outcome.retry_at:
+        why = f"{outcome.error_class} after {duration}" if outcome.error_class else "not ready yet"
+        return f"{what}: {why}, again at {outcome.retry_at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+    return f"{what}: what it was about is gone" if outcome.error_class else f"{what}: done in {duration}"
 
 
-def _sum_up(counts: Counter[str], waiting: dict[str, dict[str, int]], *, as_json: bool) -> None:
+def _print_summary(counts: Counter[str], waiting: dict[str, dict[str, int]], *, as_json: bool) -> None:
     left = sum(sum(one.values()) for one in waiting.values())
     if as_json:
         fates = {one: counts[one] for one in ("done", "failed", "not_ready", "dropped")}
-        screen.show_json({**fates, "waiting": waiting})
+        screen.print_json({**fates, "waiting": waiting})
         return
     tried = f", {counts['failed']} failed and will be tried again" if counts["failed"] else ""
     early = f", {counts['not_ready']} not ready yet" if counts["not_ready"] else ""
-    screen.say(f"{counts['done']} done{tried}{early}, {left} waiting.")
+    screen.print_line(f"{counts['done']} done{tried}{early}, {left} waiting.")

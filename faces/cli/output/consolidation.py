@@ -7,75 +7,80 @@ from shlex import quote
 from typing import Any
 
 from muniment.faces.cli.output import screen
-from muniment.memory import codec as wire
+from muniment.memory import codec
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consolidation import Finding, Run
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import ModelError
 
-_OPEN = ("running", "interrupted")
+_OPEN_STATUSES = ("running", "interrupted")
 _MICROS = 1_000_000
-_PLAIN = (
+_RUN_FIELDS = (
     "status", "seen", "checked", "same", "superseded", "distinct", "outdated", "unanswered", "shelved", "duplicates_before",
     "duplicates_after", "requests", "input_tokens", "output_tokens", "model", "prompt", "batch", "reason",
 )  # fmt: skip
-_CALLED = {None: "no answer", "same": "same", "supersedes": "later supersedes earlier", "different": "different"}
+_VERDICT_LABELS = {
+    None: "no answer",
+    "same": "same",
+    "supersedes": "later supersedes earlier",
+    "different": "different",
+}
 
 
-def say(run: Run, currency: str) -> None:
+def print_run(run: Run, currency: str) -> None:
     """A run that has just ended."""
-    screen.say(counts(run))
+    screen.print_line(format_counts(run))
     if run.status == "waiting":
         most = f" They cost at most {run.micros / _MICROS:.4f} {currency}." if run.micros else ""
-        screen.say(
-            f"{waits(run)} of {run.model}: a worker collects the answers when they are there (muniment work).{most}"
+        screen.print_line(
+            f"{format_waiting(run)} of {run.model}: a worker collects the answers when they are there (muniment work).{most}"
         )
     elif run.requests:
-        screen.say(cost(run, currency))
-    left = _open(run)
+        screen.print_line(format_cost(run, currency))
+    left = _count_open_pairs(run)
     if left and run.status == "done":
-        screen.say(
-            f"{pairs(left)} {'is' if left == 1 else 'are'} left for another day (consolidation.per_day), or for --limit N."
+        screen.print_line(
+            f"{count_pairs(left)} {'is' if left == 1 else 'are'} left for another day (consolidation.per_day), or for --limit N."
         )
     if run.dry:
-        screen.say("Nothing was changed (--dry-run).")
+        screen.print_line("Nothing was changed (--dry-run).")
     elif (run.same or run.superseded) and run.status != "waiting":
-        screen.say(
-            f"To take it back: muniment consolidate --user {quote(run.scope.owner)} --undo {screen.short(run.id)}"
+        screen.print_line(
+            f"To take it back: muniment consolidate --user {quote(run.scope.owner)} --undo {screen.shorten_id(run.id)}"
         )
     if run.status in ("failed", "over_budget"):
-        screen.complain(why(run))
+        screen.print_error(explain_failure(run))
 
 
-def cost(run: Run, currency: str) -> str:
+def format_cost(run: Run, currency: str) -> str:
     """What was asked and used; of a run that waits, what is reserved."""
     cost = f", {run.micros / _MICROS:.4f} {currency}" if run.micros else ""
-    asked = "1 request" if run.requests == 1 else f"{run.requests:,} requests"
-    return f"{asked} to {run.model}: {run.input_tokens:,} + {run.output_tokens:,} tokens{cost}."
+    requests = "1 request" if run.requests == 1 else f"{run.requests:,} requests"
+    return f"{requests} to {run.model}: {run.input_tokens:,} + {run.output_tokens:,} tokens{cost}."
 
 
-def waits(run: Run) -> str:
-    return f"{pairs(len(run.asked))} {'is' if len(run.asked) == 1 else 'are'} with the batch endpoint"
+def format_waiting(run: Run) -> str:
+    return f"{count_pairs(len(run.asked))} {'is' if len(run.asked) == 1 else 'are'} with the batch endpoint"
 
 
-def shows(scope: Scope) -> str:
+def format_runs_command(scope: Scope) -> str:
     return f"muniment consolidate --user {quote(scope.owner)} --runs"
 
 
-def pairs(count: int) -> str:
+def count_pairs(count: int) -> str:
     return "1 pair" if count == 1 else f"{count:,} pairs"
 
 
-def why(run: Run) -> str:
+def explain_failure(run: Run) -> str:
     if run.status == "over_budget":
         return "the tenant's budget of the day is used up; the pairs that are left are looked at another day"
     return (
         f"the model failed ({run.reason}); what was found before that is kept, and the rest is looked at another time; "
-        f"{screen.WAYS_OUT[ModelError]}"
+        f"{screen.ERROR_HINTS[ModelError]}"
     )
 
 
-def counts(run: Run) -> str:
+def format_counts(run: Run) -> str:
     if not run.seen:
         return "No pair of memories is to be looked at."
     parts = [f"{run.same:,} merged", f"{run.superseded:,} superseded", f"{run.distinct:,} different"]
@@ -87,11 +92,11 @@ def counts(run: Run) -> str:
         if run.duplicates_after is None
         else f" Duplicates by the rules: {run.duplicates_before} before, {run.duplicates_after} after."
     )
-    return f"{pairs(run.seen)} found, {run.checked:,} checked: {', '.join(parts)}.{after}"
+    return f"{count_pairs(run.seen)} found, {run.checked:,} checked: {', '.join(parts)}.{after}"
 
 
-def row(run: Run) -> dict[str, Any]:
-    told = {key: getattr(run, key) for key in _PLAIN}
+def run_to_json(run: Run) -> dict[str, Any]:
+    values = {key: getattr(run, key) for key in _RUN_FIELDS}
     times = {
         "started_at": run.started_at,
         "ended_at": run.ended_at,
@@ -100,51 +105,55 @@ def row(run: Run) -> dict[str, Any]:
         "to_rev": run.to_rev,
     }
     head = {"user": run.scope.owner, "tenant": run.scope.tenant, "run": None if run.dry else run.id, "dry_run": run.dry}
-    return dict(wire.plain(head | told | times)) | {"asked": len(run.asked), "money": run.micros / _MICROS}
+    return dict(codec.encode_value(head | values | times)) | {"asked": len(run.asked), "money": run.micros / _MICROS}
 
 
-def line(run: Run, settings: Settings) -> list[Any]:
+def format_run_row(run: Run, settings: Settings) -> list[Any]:
     """A run among others. One that was cut off says how far it came, and what becomes of the rest."""
-    parts = [counts(run)] if run.seen or run.status == "done" else []
-    parts += [f"{waits(run)}."] if run.status == "waiting" else []
-    parts += [cost(run, settings.spend.currency)] if run.requests else []
-    parts += [_end(run, timedelta(minutes=settings.consolidation.lease_minutes))] if run.status in _OPEN else []
+    parts = [format_counts(run)] if run.seen or run.status == "done" else []
+    parts += [f"{format_waiting(run)}."] if run.status == "waiting" else []
+    parts += [format_cost(run, settings.spend.currency)] if run.requests else []
+    parts += (
+        [_format_end(run, timedelta(minutes=settings.consolidation.lease_minutes))]
+        if run.status in _OPEN_STATUSES
+        else []
+    )
     parts += [f"Reason: {run.reason}."] if run.reason else []
-    return [screen.short(run.id), moment(run.started_at), run.status, " ".join(parts)]
+    return [screen.shorten_id(run.id), format_time(run.started_at), run.status, " ".join(parts)]
 
 
-def _end(run: Run, lease: timedelta) -> str:
+def _format_end(run: Run, lease: timedelta) -> str:
     """How a run that has no end of its own stands. It is heard of at each step, and every time has the lease anew."""
     until = run.leased_until or run.started_at
-    heard = max(run.started_at, until - lease)
+    last_step_at = max(run.started_at, until - lease)
     if run.status == "running":
-        return f"Last heard of at {moment(heard)} UTC; unless it is again by {moment(until)}, the next run takes its place."
+        return f"Last heard of at {format_time(last_step_at)} UTC; unless it is again by {format_time(until)}, the next run takes its place."
     ended = run.ended_at or until
-    when = f"Cut off at {moment(ended)} UTC" if ended <= until else (
-        f"Last heard of at {moment(heard)}, given up at {moment(ended)} UTC"
+    when = f"Cut off at {format_time(ended)} UTC" if ended <= until else (
+        f"Last heard of at {format_time(last_step_at)}, given up at {format_time(ended)} UTC"
     )  # fmt: skip
-    left = f"with {pairs(open_)} not decided" if (open_ := _open(run)) else "after its last pair"
-    far = left if run.seen else "before it had looked for pairs"
-    return f"{when}, {far}. What was decided stays; the next run looks at the rest."
+    left = f"with {count_pairs(open_)} not decided" if (open_ := _count_open_pairs(run)) else "after its last pair"
+    progress = left if run.seen else "before it had looked for pairs"
+    return f"{when}, {progress}. What was decided stays; the next run looks at the rest."
 
 
-def _open(run: Run) -> int:
+def _count_open_pairs(run: Run) -> int:
     return max(0, run.seen - run.checked - run.outdated - run.unanswered)
 
 
-def moment(at: datetime) -> str:
+def format_time(at: datetime) -> str:
     """A time in UTC, to the minute."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
-def shown(one: Finding) -> list[Any]:
-    pair = one.pair
-    return [_CALLED[one.judgement], one.source, f"{pair.sim:.2f}", pair.older.text, pair.newer.text]
+def format_finding_row(finding: Finding) -> list[Any]:
+    pair = finding.pair
+    return [_VERDICT_LABELS[finding.judgement], finding.source, f"{pair.sim:.2f}", pair.older.text, pair.newer.text]
 
 
-def pair(one: Finding) -> dict[str, Any]:
+def finding_to_json(finding: Finding) -> dict[str, Any]:
     both = {
         when: {"id": str(memory.id), "text": memory.text}
-        for when, memory in (("earlier", one.pair.older), ("later", one.pair.newer))
+        for when, memory in (("earlier", finding.pair.older), ("later", finding.pair.newer))
     }
-    return {"verdict": one.judgement, "by": one.source, "sim": round(one.pair.sim, 4), **both}
+    return {"verdict": finding.judgement, "by": finding.source, "sim": round(finding.pair.sim, 4), **both}

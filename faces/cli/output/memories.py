@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from muniment.faces.cli.output import screen
-from muniment.memory import codec as wire
+from muniment.memory import codec
 from muniment.memory.config.schema import Category
 from muniment.memory.domain.memory import Memory
 
-_STEPS = (
+_AGE_UNITS = (
     (60, 60, "minute"),
     (3_600, 3_600, "hour"),
     (86_400, 86_400, "day"),
@@ -24,38 +24,38 @@ _STEPS = (
 )
 
 
-def ago(then: datetime, now: datetime) -> str:
+def format_age(then: datetime, now: datetime) -> str:
     """How long ago that was: "just now", "1 hour ago", "3 days ago", "2 months ago"."""
     seconds = (now - then).total_seconds()
     said = "just now"
-    for least, unit, name in _STEPS:
+    for least, unit, name in _AGE_UNITS:
         if seconds >= least:
             count = int(seconds / unit)
             said = f"{count} {name}{'s' if count > 1 else ''} ago"
     return said
 
 
-def label(slug: str, categories: Mapping[str, Category]) -> str:
+def get_label(slug: str, categories: Mapping[str, Category]) -> str:
     """What a category is called; one that is configured no more goes by its slug."""
     return categories[slug].label if slug in categories else slug
 
 
-def about(one: Memory, now: datetime) -> str:
+def format_details(memory: Memory, now: datetime) -> str:
     """What a person wants to know besides the text: "3 days ago, on 2026-10-04, pinned"."""
-    told = [ago(one.updated_at, now)]
-    if one.event_time is not None:
-        told.append(f"on {one.event_time.astimezone(UTC):%Y-%m-%d}")
-    if one.pinned:
-        told.append("pinned")
-    return ", ".join(told)
+    details = [format_age(memory.updated_at, now)]
+    if memory.event_time is not None:
+        details.append(f"on {memory.event_time.astimezone(UTC):%Y-%m-%d}")
+    if memory.pinned:
+        details.append("pinned")
+    return ", ".join(details)
 
 
-def show_bullet(one: Memory, categories: Mapping[str, Category], now: datetime) -> None:
+def print_bullet(memory: Memory, categories: Mapping[str, Category], now: datetime) -> None:
     """A memory as a bullet, wrapped at the terminal's width under its own first word."""
     text = Text.assemble(
-        (f"{label(one.category, categories)}: ", "bold"),
-        screen.one_line(one.text),
-        (f"  ({about(one, now)})", "dim"),
+        (f"{get_label(memory.category, categories)}: ", "bold"),
+        screen.join_lines(memory.text),
+        (f"  ({format_details(memory, now)})", "dim"),
     )
     bullet = Table.grid(padding=(0, 1))
     bullet.add_column(no_wrap=True)
@@ -64,6 +64,6 @@ def show_bullet(one: Memory, categories: Mapping[str, Category], now: datetime) 
     Console(highlight=False).print(bullet)
 
 
-def fields(one: Memory) -> dict[str, Any]:
+def list_fields(memory: Memory) -> dict[str, Any]:
     """A memory as it is shown in full: without the words around it, which only help to find it."""
-    return {name: value for name, value in wire.memory(one).items() if name != "context"}
+    return {name: value for name, value in codec.encode_memory(memory).items() if name != "context"}

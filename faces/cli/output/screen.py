@@ -48,179 +48,182 @@ EXIT_CODES: dict[type[BaseException], int] = {
     KeyboardInterrupt: 130,
 }
 # Said after the message, unless it says so itself.
-WAYS_OUT: dict[type[BaseException], str] = {
+ERROR_HINTS: dict[type[BaseException], str] = {
     StoreDown: "see that the server that MUNIMENT_DATABASE_URL names runs; where it names none, `muniment status` shows the embedded one",
     StoreFull: "make room on the disk of the database; nothing was half-written",
     NoCheckpoint: "`muniment stats checkpoints` shows the threads",
     NotFound: "`muniment list --state all` shows what there is",
     ModelError: "see MUNIMENT_MODEL, MUNIMENT_EMBEDDER, OPENAI_API_KEY and OPENAI_BASE_URL",
 }
-_ID_CHARS = 8  # of an id that are shown: any four or more of its first find it
-_LEAST = 12  # characters of a line that a text can be read in
+_SHOWN_ID_CHARS = 8  # of an id that are shown: any four or more of its first find it
+_MIN_TEXT_WIDTH = 12  # characters of a line that a text can be read in
 # A memory is somebody's text: shown as it is, it could move the cursor or retitle the window.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def prepare() -> None:
+def prepare_streams() -> None:
     """Make standard output and error UTF-8, whatever the locale; half a surrogate pair is written as an escape. Where one of
     the three streams is closed nobody reads or says anything.
 
     The libraries' warnings are nobody's business here: what matters of them comes as an error."""
     logging.getLogger().addHandler(logging.NullHandler())
     sys.stdin, sys.stdout, sys.stderr = (
-        sys.stdin or _nobody("r"),
-        sys.stdout or _nobody("w"),
-        sys.stderr or _nobody("w"),
+        sys.stdin or _open_devnull("r"),
+        sys.stdout or _open_devnull("w"),
+        sys.stderr or _open_devnull("w"),
     )
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
 
 
-def _nobody(mode: str) -> TextIO:
+def _open_devnull(mode: str) -> TextIO:
     return cast("TextIO", Path(os.devnull).open(mode, encoding="utf-8"))
 
 
-def let_go() -> None:
+def discard_stdout() -> None:
     """What is still to be written to standard output goes nowhere: it could not be."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def exit_code(error: BaseException) -> int:
+def get_exit_code(error: BaseException) -> int:
     """The code of the error's class, or of the nearest class above it."""
-    return _of_class(EXIT_CODES, error) or 1
+    return _find_by_class(EXIT_CODES, error) or 1
 
 
-def _of_class(table: Mapping[type[BaseException], T], error: BaseException) -> T | None:
+def _find_by_class(table: Mapping[type[BaseException], T], error: BaseException) -> T | None:
     return next((table[kind] for kind in type(error).__mro__ if kind in table), None)
 
 
-def message(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """The error on one line, with the way out."""
-    said, way = one_line(str(error)).rstrip("."), _of_class(WAYS_OUT, error)
-    return f"{said}; {way}" if way and "`muniment " not in said and way not in said else said
+    text, hint = join_lines(str(error)).rstrip("."), _find_by_class(ERROR_HINTS, error)
+    return f"{text}; {hint}" if hint and "`muniment " not in text and hint not in text else text
 
 
-def clean(text: str) -> str:
+def replace_controls(text: str) -> str:
     """The text without control characters and lone surrogates: each becomes the replacement character."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    return _CONTROL_CHARS.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     """The text on one line, fit for a terminal."""
-    return clean(" ".join(text.split()))
+    return replace_controls(" ".join(text.split()))
 
 
-def short(id_: object) -> str:
+def shorten_id(id_: object) -> str:
     """An id as a person reads and types it: its beginning."""
-    return str(id_)[:_ID_CHARS]
+    return str(id_)[:_SHOWN_ID_CHARS]
 
 
-def interactive() -> bool:
+def is_interactive() -> bool:
     """Whether a person watches: neither output is a pipe or a file."""
     return sys.stdout.isatty() and sys.stderr.isatty()
 
 
-def error_object(error: BaseException) -> dict[str, Any]:
+def error_to_json(error: BaseException) -> dict[str, Any]:
     """An error as JSON: `{"error": {"type", "message", …data}}`."""
     data = getattr(error, "data", {})
-    return {"error": {**data, "type": type(error).__name__, "message": message(error)}}
+    return {"error": {**data, "type": type(error).__name__, "message": format_error(error)}}
 
 
-def fail(error: BaseException, *, as_json: bool) -> int:
+def report_error(error: BaseException, *, as_json: bool) -> int:
     """Tell the error - as JSON on standard output, else in one line on standard error - and give its exit code, which is the
     same when nobody hears it."""
     if as_json:
         with contextlib.suppress(OSError):
-            show_json(error_object(error))
+            print_json(error_to_json(error))
     else:
-        complain(message(error))
-    return exit_code(error)
+        print_error(format_error(error))
+    return get_exit_code(error)
 
 
 @contextmanager
-def asking() -> Iterator[None]:
+def interruptible_prompt() -> Iterator[None]:
     """While somebody is asked inside an event loop: Ctrl-C ends the question at once. The loop would only note it and wait
     for the answer."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    previous_handler = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)
 
 
-def complain(text: str) -> None:
-    aside(f"muniment: error: {text}")
+def print_error(text: str) -> None:
+    print_stderr(f"muniment: error: {text}")
 
 
-def show_json(value: Any) -> None:
+def print_json(value: Any) -> None:
     """One JSON value on one line of standard output."""
-    say(json.dumps(value, ensure_ascii=False, default=str))
+    print_line(json.dumps(value, ensure_ascii=False, default=str))
 
 
-def say(text: str) -> None:
+def print_line(text: str) -> None:
     """A line on standard output, as it is."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
-def whisper(text: str) -> None:
+def print_hint(text: str) -> None:
     """Something by the way: dim, and only where a person watches."""
-    if interactive():
-        Console(highlight=False).print(Text(clean(text), style="dim"))
+    if is_interactive():
+        Console(highlight=False).print(Text(replace_controls(text), style="dim"))
 
 
-def aside(text: str) -> None:
+def print_stderr(text: str) -> None:
     """Something by the way for who reads a pipe's other end: on standard error, out of the data; or to nobody."""
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"{clean(text)}\n")
+        sys.stderr.write(f"{replace_controls(text)}\n")
         sys.stderr.flush()
 
 
-def show_fields(fields: Mapping[str, Any]) -> None:
+def print_fields(fields: Mapping[str, Any]) -> None:
     """`name  value` lines, aligned."""
     width = max((len(name) for name in fields), default=0)
     for name, value in fields.items():
-        say(f"{name:<{width}}  {one_line(str(value))}")
+        print_line(f"{name:<{width}}  {join_lines(str(value))}")
 
 
-def show_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, texts: int = 1) -> None:
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, text_columns: int = 1) -> None:
     """A table where a person watches, the last `texts` columns wrapped, each below the rest where that leaves no room for them;
     piped, a line per row with tabs between the cells and no heading."""
-    cells = [[one_line("" if cell is None else str(cell)) for cell in row] for row in rows]
+    cells = [[join_lines("" if cell is None else str(cell)) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for row in cells:
-            say("\t".join(row))
+            print_line("\t".join(row))
         return
     console = Console(highlight=False)
     widths = [max(map(cell_len, column)) for column in zip(columns, *cells, strict=True)]
-    rest = len(columns) - texts
-    if sum(widths[:rest]) + sum(min(width, _LEAST) for width in widths[rest:]) + 2 * (len(columns) - 1) > console.width:
+    rest = len(columns) - text_columns
+    if (
+        sum(widths[:rest]) + sum(min(width, _MIN_TEXT_WIDTH) for width in widths[rest:]) + 2 * (len(columns) - 1)
+        > console.width
+    ):
         for row in cells:
             console.print(Text("  ".join(filter(None, row[:rest])), style="dim"))
             console.print(*(Padding(Text(cell), (0, 0, 0, 2)) for cell in row[rest:] if cell), sep="")
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for left, name in zip(range(len(columns), 0, -1), columns, strict=True):
-        table.add_column(name, no_wrap=left > texts, overflow="fold")
+        table.add_column(name, no_wrap=left > text_columns, overflow="fold")
     for row in cells:
         table.add_row(*(Text(cell) for cell in row))
     console.print(table)
 
 
 @contextmanager
-def waiting(doing: str, *, quiet: bool) -> Iterator[None]:
+def show_spinner(description: str, *, quiet: bool) -> Iterator[None]:
     """A spinner on standard error while something takes its time; nothing when quiet or piped."""
-    if quiet or not interactive():
+    if quiet or not is_interactive():
         yield
         return
-    with Console(stderr=True).status(doing):
+    with Console(stderr=True).status(description):
         yield
 
 
 @contextmanager
-def progress(doing: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
+def show_progress(description: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
     """A bar on standard error, moved by calling what is given with how many more are done; nothing when piped."""
-    if quiet or not interactive():
+    if quiet or not is_interactive():
         yield lambda _: None
         return
     columns = (
@@ -231,5 +234,5 @@ def progress(doing: str, total: int | None, *, quiet: bool) -> Iterator[Callable
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(doing, total=total)
+        task = bar.add_task(description, total=total)
         yield lambda done: bar.advance(task, done)

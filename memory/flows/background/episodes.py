@@ -11,35 +11,37 @@ from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Candidate, Happened
+from muniment.memory.domain.turn import Candidate, EpisodeSource
 from muniment.memory.flows.house import House
-from muniment.memory.flows.writing.transaction import Aside, Vectors, committed
+from muniment.memory.flows.writing.transaction import Rejections, VectorCache, commit_with_retry
 from muniment.memory.rules.episodes import episode
-from muniment.memory.rules.merging.merge import fresh
+from muniment.memory.rules.merging.merge import make_memory
 
-_TURNS = 40  # that one look reads, at most
+_MAX_TURNS = 40  # that one look reads, at most
 
 
-async def capture(house: House, scope: Scope) -> Receipt:
+async def capture_episode(house: House, scope: Scope) -> Receipt:
     """See `Memory.capture`. One read, and one commit when there is something to tell."""
 
-    async def make(read: Vectors) -> tuple[WritePlan, Aside] | Receipt:
+    async def make_plan(vectors: VectorCache) -> tuple[WritePlan, Rejections] | Receipt:
         now = house.clock.now()
-        found = await house.store.happened(
-            scope, tag=episode.TAG, category=episode.CATEGORY, since=_since(house, now), limit=_TURNS
+        found = await house.store.read_thread_events(
+            scope, tag=episode.TAG, category=episode.CATEGORY, since=_find_horizon(house, now), limit=_MAX_TURNS
         )
-        told = episode.episodes(found.turns) if _due(house, scope, found, now) else ()
-        changes = _changes(house, scope, told, found.episodes, now, read)
+        candidates = episode.build_episodes(found.turns) if _is_due(house, scope, found, now) else ()
+        changes = _make_changes(house, scope, candidates, found.episodes, now, vectors)
         if not changes:
             return Receipt(rev=found.rev, skipped="nothing to tell")
-        turns = tuple(turn for one in told for turn in one.turns)
-        plan = WritePlan(scope=scope, expects=found.rev, node="episodic", at=now, changes=changes, rests_on=turns)
-        return plan, Aside()
+        turns = tuple(turn for one in candidates for turn in one.turns)
+        plan = WritePlan(
+            scope=scope, expected_rev=found.rev, node="episodic", at=now, changes=changes, source_turns=turns
+        )
+        return plan, Rejections()
 
-    return await committed(house, scope, make)
+    return await commit_with_retry(house, scope, make_plan)
 
 
-def _due(house: House, scope: Scope, found: Happened, now: datetime) -> bool:
+def _is_due(house: House, scope: Scope, found: EpisodeSource, now: datetime) -> bool:
     """Whether enough was said, and long enough ago, since the thread's last episode."""
     rules = house.settings.episodes
     if scope.thread is None or not found.turns or len(found.turns) < rules.cooldown_turns:
@@ -49,22 +51,27 @@ def _due(house: House, scope: Scope, found: Happened, now: datetime) -> bool:
     return now - start >= timedelta(minutes=rules.cooldown_minutes)
 
 
-def _changes(
-    house: House, scope: Scope, told: Sequence[Candidate], known: Sequence[Memory], now: datetime, read: Vectors
+def _make_changes(
+    house: House,
+    scope: Scope,
+    candidates: Sequence[Candidate],
+    known: Sequence[Memory],
+    now: datetime,
+    cache: VectorCache,
 ) -> tuple[Change, ...]:
     rules, midnight = house.settings.episodes, datetime.combine(now.astimezone(UTC).date(), time(), UTC)
     left = rules.per_day - sum(one.created_at >= midnight for one in known)
     oldest = now - timedelta(hours=rules.merge_hours)
     young = [one for one in known if one.updated_at >= oldest]
     drafts: list[tuple[Memory, Memory | None]] = []
-    for one in told:
-        merged = _merged(one, young, now)
+    for one in candidates:
+        merged = _merge_episode(one, young, now)
         if merged is not None:
             drafts.append((merged, young.pop(next(n for n, old in enumerate(young) if old.id == merged.id))))
         elif left > 0:
             left -= 1
-            drafts.append((fresh(one, MemoryId(uuid4()), scope, now), None))
-    vectors = read.of([after.text for after, _ in drafts])
+            drafts.append((make_memory(one, MemoryId(uuid4()), scope, now), None))
+    vectors = cache.get_vectors([after.text for after, _ in drafts])
     return tuple(
         Change(
             action="MERGE" if before else "ADD",
@@ -77,16 +84,16 @@ def _changes(
     )
 
 
-def _merged(one: Candidate, young: Sequence[Memory], now: datetime) -> Memory | None:
+def _merge_episode(one: Candidate, young: Sequence[Memory], now: datetime) -> Memory | None:
     """The latest young episode of the same topic with this one added; None when there is none that has room."""
     for old in young:
-        text = episode.combined(old.text, one.text) if episode.same_topic(old.text, one.text) else None
+        text = episode.combine_episodes(old.text, one.text) if episode.is_same_topic(old.text, one.text) else None
         if text is not None:
             turns = tuple(dict.fromkeys(old.turns + one.turns))
             return replace(old, text=text, turns=turns, event_time=one.event_time, updated_at=now)
     return None
 
 
-def _since(house: House, now: datetime) -> datetime:
+def _find_horizon(house: House, now: datetime) -> datetime:
     """As far back as an episode may matter: merged with, or counted today."""
     return now - timedelta(hours=max(24.0, house.settings.episodes.merge_hours))

@@ -5,36 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from muniment.memory.domain.jobs import Job
-from muniment.memory.domain.maintenance import Indexing
+from muniment.memory.domain.maintenance import IndexingResult
 from muniment.memory.domain.scope import Scope
 from muniment.memory.flows.house import House
 
 
-async def index(house: House, scope: Scope, *, drop: bool) -> Indexing:
+async def index_space(house: House, scope: Scope, *, drop: bool) -> IndexingResult:
     """See `Memory.index`."""
     if drop:
-        return await house.store.unindex(scope)
-    return await house.store.index(scope, house.settings.recall.index_from, anew=True)
+        return await house.store.unindex_space(scope)
+    return await house.store.index_space(scope, house.settings.recall.index_from, force=True)
 
 
-async def index_all(house: House, progress: Callable[[int], None] | None, *, drop: bool) -> dict[Scope, Indexing]:
+async def index_spaces(
+    house: House, on_progress: Callable[[int], None] | None, *, drop: bool
+) -> dict[Scope, IndexingResult]:
     """See `Memory.index_all`."""
-    done: dict[Scope, Indexing] = {}
-    async for scope in house.store.spaces():
-        found = await index(house, scope, drop=drop)
+    done: dict[Scope, IndexingResult] = {}
+    async for scope in house.store.list_spaces():
+        found = await index_space(house, scope, drop=drop)
         if found.indexed or found.made or found.full:
             done[scope] = found
-        if progress:
-            progress(1)
+        if on_progress:
+            on_progress(1)
     return done
 
 
-async def perform(house: House, scope: Scope, _key: str) -> Indexing:
+async def perform_indexing(house: House, scope: Scope, _key: str) -> IndexingResult:
     """The job: what has changed little is left as it is."""
-    return await house.store.index(scope, house.settings.recall.index_from)
+    return await house.store.index_space(scope, house.settings.recall.index_from)
 
 
-async def catch_up(house: House) -> None:
+async def enqueue_overgrown(house: House) -> None:
     """Enqueue the spaces that have grown, or changed, too much."""
-    grown = await house.store.overgrown(house.settings.recall.index_from)
-    await house.store.enqueue([Job(name="index", scope=scope) for scope in grown])
+    grown = await house.store.find_spaces_to_index(house.settings.recall.index_from)
+    await house.store.enqueue_jobs([Job(name="index", scope=scope) for scope in grown])

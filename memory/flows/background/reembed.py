@@ -7,15 +7,15 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from uuid import UUID
 
-from muniment.memory.domain.embedding import Contrast, Tally
+from muniment.memory.domain.embedding import SearchComparison, SwitchProgress
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict
-from muniment.memory.flows.house import House, safe_text
+from muniment.memory.flows.house import House, sanitize_text
 from muniment.memory.ports.embedders import Embedder
-from muniment.memory.rules.retrieval.overlap import mean, overlap
+from muniment.memory.rules.retrieval.overlap import compute_mean, compute_overlap
 
-Progress = Callable[[int], None]
+OnProgress = Callable[[int], None]
 _TOGETHER = 64  # texts that are embedded at once
 _ATTEMPTS = 20
 _PAUSE_SECONDS = 3.0  # how long writers may have to wait for the cut-over
@@ -27,95 +27,99 @@ _FIRST = MemoryId(UUID(int=0))
 
 
 @asynccontextmanager
-async def switching(house: House, progress: Progress | None) -> AsyncIterator[Switch]:
+async def open_switch(house: House, on_progress: OnProgress | None) -> AsyncIterator[EmbedderSwitch]:
     """See `Memory.switch`."""
     await house.store.open(any_model=True)
-    async with house.store.switching() as run:
-        yield Switch(house, run, progress)
+    async with house.store.acquire_switch() as run:
+        yield EmbedderSwitch(house, run, on_progress)
 
 
-async def tally(house: House) -> Tally:
+async def read_embedders(house: House) -> SwitchProgress:
     """See `Memory.embedders`."""
     await house.store.open(any_model=True)
-    return await house.store.tally()
+    return await house.store.count_vectors()
 
 
-async def reembed(house: House, progress: Progress | None) -> int:
+async def reembed_all(house: House, on_progress: OnProgress | None) -> int:
     """See `Memory.reembed`."""
-    async with switching(house, progress) as switch:
-        done = await switch.sweep()
-        await switch.cut_over()
-        await switch.tidy()
+    async with open_switch(house, on_progress) as switch:
+        done = await switch.embed_missing()
+        await switch.activate_embedder()
+        await switch.move_vectors()
     return done
 
 
-class Switch:
+class EmbedderSwitch:
     """A switch to the house's embedder, by the one process that holds it.
 
     Each step can be repeated and is over at once where nothing is left of it, so that whoever was interrupted begins
     anew. Until the cut-over the embedder in use stays in use; from then on only the next one is."""
 
-    def __init__(self, house: House, run: UUID | None, progress: Progress | None) -> None:
+    def __init__(self, house: House, run: UUID | None, on_progress: OnProgress | None) -> None:
         self._house, self._store, self._run = house, house.store, run
-        self._progress = progress or (lambda _: None)
+        self._on_progress = on_progress or (lambda _: None)
 
     @property
-    def due(self) -> bool:
+    def is_due(self) -> bool:
         """Whether the embedder is not in use yet."""
         return self._run is not None
 
     @property
-    def model(self) -> str:
+    def model_name(self) -> str:
         """The embedder's name beside its vectors."""
         return self._house.embedder.name
 
-    async def sweep(self) -> int:
+    async def embed_missing(self) -> int:
         """Give what has none a vector of the next model, beside the one in use; how many memories and versions.
 
         Goes over what was written meanwhile until that is little, or gets no less. Raises ModelError, StoreError; what is
         done is kept."""
-        done = found = await self._pass()
+        done = found = await self._run_pass()
         before = 2 * found + 1
         while _TOGETHER < found < before / 2:
-            before, found = found, await self._pass()
+            before, found = found, await self._run_pass()
             done += found
         return done
 
-    async def compare(self, former: Embedder, asked: Sequence[tuple[Scope, str]] | None = None) -> tuple[Contrast, ...]:
+    async def compare_answers(
+        self, former: Embedder, queries: Sequence[tuple[Scope, str]] | None = None
+    ) -> tuple[SearchComparison, ...]:
         """What each question finds by its vector alone, under the former embedder and the next; nothing when none is due.
 
         Without questions so many texts of memories are asked, and what is asked for is no result. Raises ModelError."""
-        if not self.due:
+        if not self.is_due:
             return ()
-        questions = [(scope, text, None) for scope, text in asked] if asked is not None else await self._sampled()
+        questions = (
+            [(scope, text, None) for scope, text in queries] if queries is not None else await self._sample_questions()
+        )
         free = asyncio.Semaphore(_ABREAST)
 
-        async def one(number: int, scope: Scope, text: str, but: MemoryId | None) -> Contrast:
+        async def one(number: int, scope: Scope, text: str, but: MemoryId | None) -> SearchComparison:
             async with free:
-                return await self._contrast(former, number, scope, safe_text(self._house, text), but)
+                return await self._compare_question(former, number, scope, sanitize_text(self._house, text), but)
 
         return tuple(await asyncio.gather(*(one(n, *question) for n, question in enumerate(questions, 1))))
 
     @staticmethod
-    def summary(found: Sequence[Contrast]) -> dict[str, float]:
+    def summarize_contrasts(contrasts: Sequence[SearchComparison]) -> dict[str, float]:
         """How many questions were asked, the mean of their overlaps, and the least."""
-        overlaps = [one.overlap for one in found]
+        overlaps = [one.overlap for one in contrasts]
         return {
-            "questions": len(found),
-            "mean": round(mean(overlaps), 4),
+            "questions": len(contrasts),
+            "mean": round(compute_mean(overlaps), 4),
             "worst": round(min(overlaps, default=1.0), 4),
         }
 
-    async def cut_over(self) -> None:
+    async def activate_embedder(self) -> None:
         """Put the embedder into use, for every process at once; the writers wait for a moment, at most some seconds.
 
         Raises Conflict when so much is being written that there is no such moment."""
         if self._run is None:
             return
         for attempt in range(_ATTEMPTS):
-            await self._pass()
+            await self._run_pass()
             try:
-                await self._store.cut_over(self._run, self._last)
+                await self._store.activate_embedder(self._run, self._embed_rest)
             except Conflict:
                 await asyncio.sleep(_BREATH_SECONDS * attempt)
             else:
@@ -123,63 +127,65 @@ class Switch:
                 return
         raise Conflict("too much is being written for a cut-over; what is done is kept: try again when less is written")
 
-    async def tidy(self) -> int:
+    async def move_vectors(self) -> int:
         """Move the vectors in use into their own column; how many rows. Queries are right before, meanwhile and after."""
         done = 0
-        async for scope in self._store.spaces():
-            done += await self._store.tidy(scope)
+        async for scope in self._store.list_spaces():
+            done += await self._store.clean_vectors(scope)
         return done
 
-    async def _last(self) -> None:
+    async def _embed_rest(self) -> None:
         try:
             async with asyncio.timeout(_PAUSE_SECONDS):
-                await self._pass()
+                await self._run_pass()
         except TimeoutError:
             raise Conflict("the embedder is too slow for the writers to wait") from None
 
-    async def _pass(self) -> int:
+    async def _run_pass(self) -> int:
         if self._run is None:
             return 0
         done = 0
-        for scope in await self._store.unswept(self._run):
-            since = await self._store.sweep(scope, self._run)
+        for scope in await self._store.list_pending_spaces(self._run):
+            since = await self._store.begin_space(scope, self._run)
             if since is not None:
-                done += await self._swept(self._run, scope, since)
+                done += await self._embed_space(self._run, scope, since)
         return done
 
-    async def _swept(self, run: UUID, scope: Scope, since: Revision) -> int:
+    async def _embed_space(self, run: UUID, scope: Scope, since: Revision) -> int:
         """What is written while the space is swept is of a later revision than the one that was first seen: for later."""
-        done, (rev, found) = 0, await self._store.strangers(scope, since, None, _FIRST, _TOGETHER)
+        done, (rev, found) = 0, await self._store.list_unembedded(scope, since, None, _FIRST, _TOGETHER)
         while found:
             texts = list(dict.fromkeys(one.text for one in found))
-            made = dict(zip(texts, await self._house.embedder.documents(texts), strict=True))
-            await self._store.revector(scope, run, found, [made[one.text] for one in found])
+            made = dict(zip(texts, await self._house.embedder.embed_documents(texts), strict=True))
+            await self._store.write_vectors(scope, run, found, [made[one.text] for one in found])
             done += len(found)
-            self._progress(len(found))
-            _, found = await self._store.strangers(scope, since, rev, found[-1].id, _TOGETHER)
-        await self._store.swept(scope, run, rev)
+            self._on_progress(len(found))
+            _, found = await self._store.list_unembedded(scope, since, rev, found[-1].id, _TOGETHER)
+        await self._store.mark_embedded(scope, run, rev)
         return done
 
-    async def _sampled(self) -> list[tuple[Scope, str, MemoryId | None]]:
+    async def _sample_questions(self) -> list[tuple[Scope, str, MemoryId | None]]:
         """Texts of active memories, as many of each space as there is room for."""
-        spaces = [scope async for scope in self._store.spaces()]
+        spaces = [scope async for scope in self._store.list_spaces()]
         step, each = max(1, len(spaces) // _QUESTIONS), -(-_QUESTIONS // max(1, len(spaces)))
         found: list[tuple[Scope, str, MemoryId | None]] = []
         for scope in spaces[::step]:
-            found += [(scope, one.text, one.id) for one in await self._store.sample(scope, each)]
+            found += [(scope, one.text, one.id) for one in await self._store.sample_memories(scope, each)]
         return found[:_QUESTIONS]
 
-    async def _contrast(self, former: Embedder, number: int, scope: Scope, text: str, but: MemoryId | None) -> Contrast:
+    async def _compare_question(
+        self, former: Embedder, number: int, scope: Scope, text: str, excluded: MemoryId | None
+    ) -> SearchComparison:
         used, following = [
-            await self._store.closest(scope, model.name, await model.query(text), _CLOSEST, but)
+            await self._store.find_closest(scope, model.name, await model.embed_query(text), _CLOSEST, excluded)
             for model in (former, self._house.embedder)
         ]
         ids, next_ids = [one.id for one in used], [one.id for one in following]
-        return Contrast(
+        return SearchComparison(
             scope=scope,
             number=number,
             question=text,
-            overlap=overlap(ids, next_ids),
+            overlap=compute_overlap(ids, next_ids),
             only_used=tuple(one for one in used if one.id not in next_ids),
             only_next=tuple(one for one in following if one.id not in ids),
         )

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from uuid import UUID
 
-from muniment.memory.domain.consolidation import Asked, Finding, Judgement, Pair, Run
+from muniment.memory.domain.consolidation import BatchedPair, Finding, Judgement, Pair, Run
 from muniment.memory.domain.ids import MemoryId, RunId
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.scope import Scope
@@ -25,133 +25,133 @@ from muniment.memory.errors import (
     NotReady,
     OverBudget,
 )
-from muniment.memory.flows import metering as spend
+from muniment.memory.flows import metering
 from muniment.memory.flows.consolidation import consolidate
 from muniment.memory.flows.consolidation.batch_submit import (
-    day,
-    held,
-    late,
-    lease,
-    patience,
-    soon,
-    without_answers,
+    end_without_answers,
+    get_batch_timeout,
+    get_budget_day,
+    get_lease,
+    get_process_lease,
+    get_reserved_charge,
+    get_waiting_time,
 )
 from muniment.memory.flows.house import House
 from muniment.memory.flows.reading import memories
-from muniment.memory.ports.llm import BatchModel, Collected
+from muniment.memory.ports.llm import BatchModel, BatchResults
 from muniment.memory.rules.merging import pair_answers
 
 _log = logging.getLogger(__name__)
 _CANCELLING = timedelta(hours=1)  # what was answered before a batch was cancelled comes within so long
 
 
-async def perform(house: House, scope: Scope, key: str) -> None:
+async def perform_collection(house: House, scope: Scope, key: str) -> None:
     """The job `collect`: see `Memory.perform`. Raises NotReady until there is an answer, or none will come; then ModelError
     until nothing of the batch is at the endpoint any more."""
-    run = next(iter(await house.store.runs(scope, 1, RunId(UUID(key)))), None)
+    run = next(iter(await house.store.list_runs(scope, 1, RunId(UUID(key)))), None)
     if run is None:
         if house.batches is not None:
-            await drop(house.batches, key)  # its space was erased meanwhile
+            await drop_batch(house.batches, key)  # its space was erased meanwhile
         return
     if run.status == "waiting":
-        run = await _collect(house, run)
+        run = await _collect_answers(house, run)
     if run.ended_at is None:
-        run = await consolidate.end(house, run)
-    await tidy(house, run)
+        run = await consolidate.end_run(house, run)
+    await remove_files(house, run)
 
 
-async def give_up(house: House, scope: Scope) -> bool:
+async def abandon_overdue(house: House, scope: Scope) -> bool:
     """End the run of a space whose answers nobody has come for, though all its time is over; whether there was one."""
-    run = await consolidate.waiting(house, scope)
-    if run is None or late(house, run) < patience(house):
+    run = await consolidate.find_waiting_run(house, scope)
+    if run is None or get_waiting_time(house, run) < get_batch_timeout(house):
         return False
     _log.warning("a run has waited for a batch endpoint for too long, and is given up")
-    await consolidate.end(house, await _unknown(house, run, ModelUnavailable))
+    await consolidate.end_run(house, await _fail_unknown(house, run, ModelUnavailable))
     return True
 
 
-async def tidy(house: House, run: Run) -> None:
+async def remove_files(house: House, run: Run) -> None:
     """Let nothing of a run that is over be at the endpoint. Raises NotReady while a batch is being cancelled, ModelError; but
     after its days nobody tries any more."""
     if house.batches is None:
         return
     try:
-        await _tidied(house, house.batches, run)
+        await _remove_batch(house, house.batches, run)
     except (ModelError, NotReady) as error:
-        if late(house, run) < patience(house):
+        if get_waiting_time(house, run) < get_batch_timeout(house):
             raise
         _log.warning("the files of a batch could not be removed: %s", type(error).__name__)
 
 
-async def _tidied(house: House, batches: BatchModel, run: Run) -> None:
-    name = run.batch or await batches.find(str(run.id), _since(run))
+async def _remove_batch(house: House, batches: BatchModel, run: Run) -> None:
+    name = run.batch or await batches.find_batch(str(run.id), _get_submission_time(run))
     if name is None:
-        await batches.tidy(str(run.id))
+        await batches.delete_orphaned_uploads(str(run.id))
         return
     if run.status in ("cancelled", "failed", "interrupted"):
-        await batches.cancel(name)
+        await batches.cancel_batch(name)
     if run.status == "cancelled" and run.batch is not None:
-        await _paid_late(house, batches, run, run.batch)
-    await batches.forget(name)
-    await house.store.let_go(run, ())
+        await _settle_late(house, batches, run, run.batch)
+    await batches.delete_files(name)
+    await house.store.release_run(run, ())
 
 
-async def _paid_late(house: House, batches: BatchModel, run: Run, name: str) -> None:
+async def _settle_late(house: House, batches: BatchModel, run: Run, name: str) -> None:
     """What was answered before a batch was called off is paid for, once. Raises NotReady until that is known."""
-    collected = Collected()
+    collected = BatchResults()
     with suppress(BatchFailed):
-        found = await batches.collect(name)
+        found = await batches.fetch_results(name)
         if found is None:
             raise NotReady
         collected = found
-    used = spend.batch_charges(house, held(run), collected.tokens, 1)
-    await house.store.let_go(run, spend.settlement(day(run), None, used))
+    used = metering.charge_batch(house, get_reserved_charge(run), collected.tokens, 1)
+    await house.store.release_run(run, metering.make_settlements(get_budget_day(run), None, used))
 
 
-async def _collect(house: House, run: Run) -> Run:
+async def _collect_answers(house: House, run: Run) -> Run:
     """The run with what was answered done and paid for. Raises NotReady, ModelError while there is time."""
-    over = late(house, run) >= timedelta(days=house.settings.consolidation.batch_days) + _CANCELLING
+    is_overdue = get_waiting_time(house, run) >= timedelta(days=house.settings.consolidation.batch_days) + _CANCELLING
     try:
         if house.batches is None:
             raise ModelUnavailable("no batch endpoint is configured (MUNIMENT_MODEL)")
-        return await _answered(house, house.batches, run, over=over)
+        return await _poll_batch(house, house.batches, run, is_overdue=is_overdue)
     except ModelError as error:
-        if over:
-            return await _unknown(house, run, type(error))
+        if is_overdue:
+            return await _fail_unknown(house, run, type(error))
         if house.batches is not None:
             raise
-    if run.id not in house.waits_in_vain:
-        house.waits_in_vain.add(run.id)
+    if run.id not in house.reported_runs:
+        house.reported_runs.add(run.id)
         _log.warning("a batch waits at an endpoint, and this process has none to ask (MUNIMENT_MODEL)")
     raise NotReady
 
 
-async def _answered(house: House, batches: BatchModel, run: Run, *, over: bool) -> Run:
-    name = run.batch or await batches.find(str(run.id), _since(run))
+async def _poll_batch(house: House, batches: BatchModel, run: Run, *, is_overdue: bool) -> Run:
+    name = run.batch or await batches.find_batch(str(run.id), _get_submission_time(run))
     if name is None:
-        if late(house, run) < soon(house):
+        if get_waiting_time(house, run) < get_process_lease(house):
             raise NotReady
         # Its process has died before it could ask, or the endpoint has never heard it.
-        return await without_answers(house, run, "interrupted")
+        return await end_without_answers(house, run, "interrupted")
     if run.batch is None:
-        run = await house.store.keep_run(replace(run, batch=name), lease(house, run), settled=())
+        run = await house.store.save_run(replace(run, batch=name), get_lease(house, run), settlements=())
     try:
-        collected = await batches.collect(name)
+        collected = await batches.fetch_results(name)
     except BatchFailed as error:
-        return await without_answers(house, run, "failed", type(error).__name__)
+        return await end_without_answers(house, run, "failed", type(error).__name__)
     if collected is None:
-        if late(house, run) >= timedelta(days=house.settings.consolidation.batch_days):
-            await batches.cancel(name)
-        if not over:
+        if get_waiting_time(house, run) >= timedelta(days=house.settings.consolidation.batch_days):
+            await batches.cancel_batch(name)
+        if not is_overdue:
             raise NotReady
-        return await _unknown(house, run, ModelTimeout)
-    return await _done(house, run, collected)
+        return await _fail_unknown(house, run, ModelTimeout)
+    return await _apply_answers(house, run, collected)
 
 
-async def _done(house: House, run: Run, collected: Collected) -> Run:
+async def _apply_answers(house: House, run: Run, collected: BatchResults) -> Run:
     """Do what the answers say and settle what they cost, all or nothing."""
-    used = spend.batch_charges(house, held(run), collected.tokens, max(1, run.requests))
-    told, findings = await _findings(house, run, collected)
+    used = metering.charge_batch(house, get_reserved_charge(run), collected.tokens, max(1, run.requests))
+    told, findings = await _read_findings(house, run, collected)
     told = replace(
         told,
         # It may have asked only as much as the day could pay for.
@@ -162,26 +162,33 @@ async def _done(house: House, run: Run, collected: Collected) -> Run:
         output_tokens=sum(one.output_tokens for one in used),
         micros=sum(one.micros for one in used),
     )
-    return await consolidate.apply(house, told, findings, settled=spend.settlement(day(run), held(run), used))
+    return await consolidate.apply_findings(
+        house,
+        told,
+        findings,
+        settlements=metering.make_settlements(get_budget_day(run), get_reserved_charge(run), used),
+    )
 
 
-async def _unknown(house: House, run: Run, why: type[ModelError]) -> Run:
+async def _fail_unknown(house: House, run: Run, why: type[ModelError]) -> Run:
     """The run without its answers, when nobody can say what they have cost: what was reserved stays charged."""
-    return await without_answers(house, run, "failed", why.__name__, paid=True)
+    return await end_without_answers(house, run, "failed", why.__name__, keeps_charge=True)
 
 
-async def _findings(house: House, run: Run, collected: Collected) -> tuple[Run, list[Finding]]:
+async def _read_findings(house: House, run: Run, collected: BatchResults) -> tuple[Run, list[Finding]]:
     """What the answers say of the pairs that are as they were shown, and the run with the others counted. Nothing is said
     against a pair for which there was no time."""
-    members = await memories.members(house, run.scope, (id_ for one in run.asked for id_ in (one.older, one.newer)))
+    members = await memories.get_memories(
+        house, run.scope, (id_ for one in run.asked for id_ in (one.older, one.newer))
+    )
     findings: list[Finding] = []
     outdated = unanswered = 0
     for request, shown in groupby(run.asked, key=lambda one: one.request):
         pairs = list(shown)
-        said = _said(collected, request, len(pairs))
+        said = _parse_judgements(collected, request, len(pairs))
         asked_of = not isinstance(collected.failures.get(request), ModelTimeout)
         for one in pairs:
-            pair = _same(one, members)
+            pair = _match_pair(one, members)
             if pair is None:
                 outdated += 1
             elif one.place in said or asked_of:
@@ -191,16 +198,16 @@ async def _findings(house: House, run: Run, collected: Collected) -> tuple[Run, 
     return replace(run, outdated=run.outdated + outdated, unanswered=run.unanswered + unanswered), findings
 
 
-def _said(collected: Collected, request: str, count: int) -> dict[int, Judgement]:
+def _parse_judgements(collected: BatchResults, request: str, count: int) -> dict[int, Judgement]:
     answer = collected.answers.get(request)
     if answer is None:
         return {}
     with suppress(BadExtraction):
-        return pair_answers.read(answer.message.content, count)
+        return pair_answers.parse_answer(answer.message.content, count)
     return {}
 
 
-def _same(asked: Asked, members: dict[MemoryId, Memory]) -> Pair | None:
+def _match_pair(asked: BatchedPair, members: dict[MemoryId, Memory]) -> Pair | None:
     """The pair, if both are what the model was shown."""
     older, newer = members.get(asked.older), members.get(asked.newer)
     if older is None or newer is None or (older.rev, newer.rev) != asked.revs:
@@ -208,14 +215,14 @@ def _same(asked: Asked, members: dict[MemoryId, Memory]) -> Pair | None:
     return Pair(older=older, newer=newer, sim=asked.sim, tries=asked.tries)
 
 
-def _since(run: Run) -> datetime:
+def _get_submission_time(run: Run) -> datetime:
     return run.handed or run.started_at
 
 
-async def drop(batches: BatchModel, key: str) -> None:
+async def drop_batch(batches: BatchModel, key: str) -> None:
     """End a batch that nobody waits for any more. Raises ModelError."""
-    found = await batches.find(key)
+    found = await batches.find_batch(key)
     if found is not None:
-        await batches.cancel(found)
-        await batches.forget(found)
-    await batches.tidy(key)
+        await batches.cancel_batch(found)
+        await batches.delete_files(found)
+    await batches.delete_orphaned_uploads(key)

@@ -10,31 +10,31 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, date, timedelta
 
-from muniment.memory.domain.consolidation import Asked, Draft, Pair, Run, RunStatus
+from muniment.memory.domain.consolidation import BatchDraft, BatchedPair, Pair, Run, RunStatus
 from muniment.memory.domain.usage import Charge
 from muniment.memory.errors import Conflict, ModelError, OverBudget
-from muniment.memory.flows import metering as spend
-from muniment.memory.flows.consolidation.prompt import Question, pages, question
+from muniment.memory.flows import metering
+from muniment.memory.flows.consolidation.prompt import PairPrompt, make_prompt, split_prompts
 from muniment.memory.flows.house import House
 from muniment.memory.flows.reading import memories
 from muniment.memory.ports.llm import BatchModel, BatchRequest
 from muniment.memory.rules.policy import cost
 
-_FIRST_LOOK = timedelta(minutes=2)
-_BEYOND = timedelta(days=1)  # nobody gives up what waits before its own time is over
-_LATER = "later"
+_FIRST_POLL = timedelta(minutes=2)
+_GRACE_PERIOD = timedelta(days=1)  # nobody gives up what waits before its own time is over
+_UNASSIGNED = "later"
 
 
-def wanted(house: House, run: Run) -> bool:
+def uses_batch(house: House, run: Run) -> bool:
     """Whether the run's questions go to a batch endpoint."""
     return house.settings.consolidation.batch and house.batches is not None and not run.dry
 
 
-def put_off(run: Run, pairs: Sequence[Pair]) -> Run:
+def defer_pairs(run: Run, pairs: Sequence[Pair]) -> Run:
     """The run with these pairs among those to ask about."""
     asked = tuple(
-        Asked(
-            request=_LATER,
+        BatchedPair(
+            request=_UNASSIGNED,
             place=n,
             older=one.older.id,
             newer=one.newer.id,
@@ -47,128 +47,140 @@ def put_off(run: Run, pairs: Sequence[Pair]) -> Run:
     return replace(run, asked=run.asked + asked)
 
 
-def lease(house: House, run: Run) -> timedelta:
+def get_lease(house: House, run: Run) -> timedelta:
     """How long a run is its space's own, unless it is heard of."""
-    return patience(house) if run.status == "waiting" else soon(house)
+    return get_batch_timeout(house) if run.status == "waiting" else get_process_lease(house)
 
 
-def patience(house: House) -> timedelta:
+def get_batch_timeout(house: House) -> timedelta:
     """After how long nobody waits for an endpoint any more."""
-    return timedelta(days=house.settings.consolidation.batch_days) + _BEYOND
+    return timedelta(days=house.settings.consolidation.batch_days) + _GRACE_PERIOD
 
 
-def soon(house: House) -> timedelta:
+def get_process_lease(house: House) -> timedelta:
     """Within how long a process that is alive is heard of."""
     return timedelta(minutes=house.settings.consolidation.lease_minutes)
 
 
-def day(run: Run) -> date:
+def get_budget_day(run: Run) -> date:
     """The day (UTC) whose budget pays for what the run has asked."""
     return (run.handed or run.started_at).astimezone(UTC).date()
 
 
-def late(house: House, run: Run) -> timedelta:
+def get_waiting_time(house: House, run: Run) -> timedelta:
     """How long ago the run's questions were handed over. A clock that was far ahead then does not make them new for ever."""
     waited = house.clock.now() - (run.handed or run.started_at)
-    return waited if waited > -_BEYOND else patience(house)
+    return waited if waited > -_GRACE_PERIOD else get_batch_timeout(house)
 
 
-def held(run: Run) -> Charge:
+def get_reserved_charge(run: Run) -> Charge:
     """What is reserved for a run that waits."""
     return Charge(purpose="consolidate", model=run.model or "", input_tokens=run.input_tokens,
                   output_tokens=run.output_tokens, micros=run.micros)  # fmt: skip
 
 
-async def without_answers(
-    house: House, run: Run, status: RunStatus, reason: str | None = None, *, paid: bool = False
+async def end_without_answers(
+    house: House, run: Run, status: RunStatus, reason: str | None = None, *, keeps_charge: bool = False
 ) -> Run:
     """Note that a run waits no more and that nothing was answered: what it held is given back or, if it may have been `paid`,
     stays charged. Raises Conflict, StoreError."""
     over = replace(
         run, status=status, reason=reason or run.reason, unanswered=run.unanswered + len(run.asked), asked=()
     )
-    if not paid:
+    if not keeps_charge:
         over = replace(over, requests=0, input_tokens=0, output_tokens=0, micros=0)
-    settled = spend.settlement(day(run), held(run), [held(run)] if paid else ())
-    return await house.store.keep_run(over, lease(house, over), settled=settled)
+    settled = metering.make_settlements(
+        get_budget_day(run), get_reserved_charge(run), [get_reserved_charge(run)] if keeps_charge else ()
+    )
+    return await house.store.save_run(over, get_lease(house, over), settlements=settled)
 
 
-async def submit(house: House, run: Run) -> Run:
+async def submit_run(house: House, run: Run) -> Run:
     """Hand over what the run has noted to ask: it is `waiting`, `over_budget`, or `failed`, or `running` with nothing left
     to ask; or it was called off meanwhile, and is over. As long as it waits its tokens and money are what is reserved.
     Raises Conflict, StoreError."""
     if house.batches is None:
         return replace(run, asked=(), status="failed", reason="ModelUnavailable")
-    run, pairs = await as_they_are(house, run)
+    run, pairs = await reload_pairs(house, run)
     if not pairs:
         return run
     try:
-        run, requests = await _reserved(house, house.batches.name, run, pairs)
+        run, requests = await _reserve_budget(house, house.batches.name, run, pairs)
     except ModelError as error:
         return replace(run, status="failed", reason=type(error).__name__)
     if run.status != "waiting":
         return run
     try:
-        return await _submitted(house, house.batches, run, requests)
+        return await _submit_batch(house, house.batches, run, requests)
     except Conflict as error:
-        found = await house.store.runs(run.scope, 1, run.id) if error.data.get("lost") else ()
+        found = await house.store.list_runs(run.scope, 1, run.id) if error.data.get("lost") else ()
         if not found:
             raise  # it is gone with its space
         return found[0]
 
 
-async def _reserved(house: House, model: str, run: Run, pairs: Sequence[Pair]) -> tuple[Run, tuple[BatchRequest, ...]]:
+async def _reserve_budget(
+    house: House, model: str, run: Run, pairs: Sequence[Pair]
+) -> tuple[Run, tuple[BatchRequest, ...]]:
     """The run as it waits, with the money that it holds and the job that will collect, and the prompts that the day can
     pay for; `over_budget` when that is none. Written before anything is asked. Raises ModelUnavailable, Conflict, StoreError.
 
     Money is reserved without a budget, too: the answers may come when there is one."""
-    questions = [question(some) for some in pages(house, pairs)]
+    questions = [make_prompt(some) for some in split_prompts(house, pairs)]
     asked = [BatchRequest(id=f"{n}", messages=one.messages, form=one.form) for n, one in enumerate(questions)]
-    offers = [spend.estimated(house, model, "consolidate", one) for one in asked]
-    tokens, micros = spend.limits(house, model)
+    offers = [metering.estimate_request(house, model, "consolidate", one) for one in asked]
+    tokens, micros = metering.get_daily_limits(house, model)
     now = house.clock.now()
     first = replace(run, status="waiting", model=model, prompt=questions[0].prompt, handed=now, asked=())
-    drafts = _drafts(first, questions, offers)
-    await house.settle(run.scope)  # what the tenant owes counts before there is more
-    waiting = await house.store.hand_over(drafts, patience(house), _FIRST_LOOK, day(first), tokens, micros)
+    drafts = _make_drafts(first, questions, offers)
+    await house.flush_settlements(run.scope)  # what the tenant owes counts before there is more
+    waiting = await house.store.reserve_submission(
+        drafts, get_batch_timeout(house), _FIRST_POLL, get_budget_day(first), tokens, micros
+    )
     if waiting is None:
         return replace(run, status="over_budget", reason=OverBudget.__name__), ()
     return waiting, tuple(one for one, _ in offers[: waiting.requests])
 
 
-def _drafts(run: Run, questions: Sequence[Question], offers: Sequence[tuple[BatchRequest, Charge]]) -> list[Draft]:
+def _make_drafts(
+    run: Run, questions: Sequence[PairPrompt], offers: Sequence[tuple[BatchRequest, Charge]]
+) -> list[BatchDraft]:
     """The run with one prompt more each time."""
-    drafts: list[Draft] = []
+    drafts: list[BatchDraft] = []
     for (request, charge), one in zip(offers, questions, strict=True):
-        shown = tuple(replace(each, request=request.id) for each in put_off(replace(run, asked=()), one.pairs).asked)
-        total = cost.together(held(run), charge)
+        shown = tuple(
+            replace(each, request=request.id) for each in defer_pairs(replace(run, asked=()), one.pairs).asked
+        )
+        total = cost.add_charges(get_reserved_charge(run), charge)
         run = replace(run, requests=len(drafts) + 1, input_tokens=total.input_tokens, output_tokens=total.output_tokens,
                      micros=total.micros, asked=run.asked + shown,
                      reason=OverBudget.__name__ if len(drafts) + 1 < len(offers) else None)  # fmt: skip
-        drafts.append(Draft(charge=charge, run=run))
+        drafts.append(BatchDraft(charge=charge, run=run))
     return drafts
 
 
-async def _submitted(house: House, batches: BatchModel, run: Run, requests: Sequence[BatchRequest]) -> Run:
+async def _submit_batch(house: House, batches: BatchModel, run: Run, requests: Sequence[BatchRequest]) -> Run:
     """The run with the name of its batch, or `failed`. Raises Conflict when it was called off meanwhile; so is its batch then."""
     try:
-        name = await batches.submit(str(run.id), requests)
+        name = await batches.submit_batch(str(run.id), requests)
     except ModelError as error:
-        if not cost.unbilled(error):
+        if not cost.is_unbilled(error):
             return run  # it may have arrived all the same: whoever collects looks for it
-        return await without_answers(house, run, "failed", type(error).__name__)
+        return await end_without_answers(house, run, "failed", type(error).__name__)
     try:
-        return await house.store.keep_run(replace(run, batch=name), lease(house, run), settled=())
+        return await house.store.save_run(replace(run, batch=name), get_lease(house, run), settlements=())
     except Conflict:
         with suppress(ModelError):  # the job does the same as long as it is there
-            await batches.cancel(name)
-            await batches.forget(name)
+            await batches.cancel_batch(name)
+            await batches.delete_files(name)
         raise
 
 
-async def as_they_are(house: House, run: Run) -> tuple[Run, list[Pair]]:
+async def reload_pairs(house: House, run: Run) -> tuple[Run, list[Pair]]:
     """The pairs to ask about as their memories are by now; those of which one has given way meanwhile are outdated."""
-    members = await memories.members(house, run.scope, (id_ for one in run.asked for id_ in (one.older, one.newer)))
+    members = await memories.get_memories(
+        house, run.scope, (id_ for one in run.asked for id_ in (one.older, one.newer))
+    )
     pairs = []
     for one in run.asked:
         older, newer = members.get(one.older), members.get(one.newer)

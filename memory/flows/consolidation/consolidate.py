@@ -15,167 +15,171 @@ from typing import get_args
 from uuid import UUID, uuid4
 
 from muniment.memory.domain.consolidation import Finding, Judgement, Pair, Run, RunStatus
-from muniment.memory.domain.erasure import Bounds
+from muniment.memory.domain.erasure import SurveyBounds
 from muniment.memory.domain.ids import MemoryId, Revision, RunId
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Charge, Settlement
 from muniment.memory.errors import BadInput, BadModelAnswer, ModelError, NotFound, OverBudget, StoreError
-from muniment.memory.flows import metering as spend
-from muniment.memory.flows.consolidation import batch_submit as batch
+from muniment.memory.flows import metering
+from muniment.memory.flows.consolidation import batch_submit
 from muniment.memory.flows.consolidation.prompt import (
-    Question,
-    answered,
-    cut,
-    lasting,
-    pages,
-    question,
-    unanswered,
+    PairPrompt,
+    get_lasting_categories,
+    make_prompt,
+    mark_unanswered,
+    parse_answer,
+    split_pairs,
+    split_prompts,
 )
 from muniment.memory.flows.house import House
 from muniment.memory.flows.writing import consent
-from muniment.memory.flows.writing.transaction import attempted
+from muniment.memory.flows.writing.transaction import retry_on_conflict
 from muniment.memory.ports.llm import ChatAnswer
-from muniment.memory.rules.merging import consolidate as rules
+from muniment.memory.rules.merging import consolidate
 from muniment.memory.rules.policy import cost
-from muniment.memory.rules.policy.retry import unacceptable
+from muniment.memory.rules.policy.retry import is_rejected_request
 
-Tell = Callable[[Sequence[Finding]], None]
+OnFindings = Callable[[Sequence[Finding]], None]
 _PARTNERS = 20_000  # that each memory of the pool is compared with
 _CLOSEST = 12  # partners of one memory in a survey
-_WORDED = 0.25  # cosine of two texts' words, where the embedder does not know their script
+_MIN_WORD_COSINE = 0.25  # cosine of two texts' words, where the embedder does not know their script
 _AT_ONCE = 50  # pairs that the rules alone decide, in one transaction
-_MOST = 1_000_000
+_MAX_LIMIT = 1_000_000
 
 
-async def consolidate(
-    house: House, scope: Scope, *, dry: bool = False, limit: int | None = None, tell: Tell | None = None
+async def consolidate_space(
+    house: House, scope: Scope, *, dry: bool = False, limit: int | None = None, on_findings: OnFindings | None = None
 ) -> Run | None:
     """See `Memory.consolidate`."""
-    run = await begin(house, scope, dry=dry, limit=limit)
+    run = await begin_run(house, scope, dry=dry, limit=limit)
     if run is None:
         return None
     ended = False
     try:
-        run, pairs = await survey(house, run)
-        for portion in portions(house, pairs):
-            run, findings = await check(house, run, portion)
-            if tell:
-                tell(findings)
-            run = await apply(house, run, findings)
+        run, pairs = await survey_pairs(house, run)
+        for portion in split_portions(house, pairs):
+            run, findings = await check_pairs(house, run, portion)
+            if on_findings:
+                on_findings(findings)
+            run = await apply_findings(house, run, findings)
             if run.status != "running":
                 break
-        run = await end(house, run)
+        run = await end_run(house, run)
         ended = True
     finally:
         # Given up in the open: the next one need not wait until the lease is over. What was handed over goes on.
         if not ended:
-            await _called_off(house, run)
+            await _abandon_safely(house, run)
     return run
 
 
-async def begin(house: House, scope: Scope, *, dry: bool = False, limit: int | None = None) -> Run | None:
+async def begin_run(house: House, scope: Scope, *, dry: bool = False, limit: int | None = None) -> Run | None:
     """A new run of the space; None while another one is under way. One of a space without memories has ended already.
 
     Raises BadInput for a limit that cannot be."""
-    if limit is not None and not 1 <= limit <= _MOST:
-        raise BadInput(f"limit: 1 to {_MOST:,} wanted")
+    if limit is not None and not 1 <= limit <= _MAX_LIMIT:
+        raise BadInput(f"limit: 1 to {_MAX_LIMIT:,} wanted")
     now = house.clock.now()
-    rev, _ = await house.store.near(scope, (), 0)
-    owner = scope.whose
+    rev, _ = await house.store.find_neighbours(scope, (), 0)
+    owner = scope.owner_scope
     run = Run(id=RunId(uuid4()), scope=owner, status="running", started_at=now, from_rev=rev, dry=dry, limit=limit)
     if not rev:
         return replace(run, status="done", ended_at=now)
     if dry:
-        return replace(run, surveyed=(await house.store.compared(owner))[0])
+        return replace(run, surveyed=(await house.store.read_compared_revision(owner))[0])
     try:
-        return await house.store.begin_run(run, batch.lease(house, run))
+        return await house.store.begin_run(run, batch_submit.get_lease(house, run))
     except asyncio.CancelledError:
-        await _called_off(house, run)  # it may be there all the same, and nobody else knows of it
+        await _abandon_safely(house, run)  # it may be there all the same, and nobody else knows of it
         raise
 
 
-async def survey(house: House, run: Run) -> tuple[Run, tuple[Pair, ...]]:
+async def survey_pairs(house: House, run: Run) -> tuple[Run, tuple[Pair, ...]]:
     """The pairs that this run may check: those that the rules would make one, then those that they doubt, the closest first;
     what they hold apart for sure is noted when the day has room for it."""
     if run.status != "running":
         return run, ()
-    near, upto = await _surveyed(house, run)
+    near, upto = await _find_near_pairs(house, run)
     fresh = [one for one in near if not one.checked]
-    before = rules.duplicates(near, house.profile, lasting(house))
-    run = await _keep(house, replace(run, seen=len(fresh), duplicates_before=before, upto=upto))
-    verdicts = {id(one): rules.verdict(one, house.profile, lasting(house)) for one in fresh}
-    fresh.sort(key=lambda one: (_turn(*verdicts[id(one)]), one.tries, -one.sim))
-    return run, tuple(fresh[: await _room(house, run)])
+    before = consolidate.count_duplicates(near, house.profile, get_lasting_categories(house))
+    run = await _keep_run(house, replace(run, seen=len(fresh), duplicates_before=before, upto=upto))
+    verdicts = {id(one): consolidate.judge_pair(one, house.profile, get_lasting_categories(house)) for one in fresh}
+    fresh.sort(key=lambda one: (_sort_key(*verdicts[id(one)]), one.tries, -one.sim))
+    return run, tuple(fresh[: await _count_remaining(house, run)])
 
 
-def _turn(judgement: Judgement, sure: bool) -> tuple[bool, bool]:
+def _sort_key(judgement: Judgement, sure: bool) -> tuple[bool, bool]:
     apart = judgement == "different"
     return apart and sure, apart or not sure
 
 
-def portions(house: House, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], ...]:
+def split_portions(house: House, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], ...]:
     """The pairs as they are checked together: what goes to a model a prompt's worth at a time."""
-    asked = [one for one in pairs if _asks(house, one)]
-    sure = [one for one in pairs if not _asks(house, one)]
-    return (*cut(sure, _AT_ONCE), *pages(house, asked))
+    asked = [one for one in pairs if _needs_model(house, one)]
+    sure = [one for one in pairs if not _needs_model(house, one)]
+    return (*split_pairs(sure, _AT_ONCE), *split_prompts(house, asked))
 
 
-async def check(house: House, run: Run, pairs: Sequence[Pair]) -> tuple[Run, tuple[Finding, ...]]:
+async def check_pairs(house: House, run: Run, pairs: Sequence[Pair]) -> tuple[Run, tuple[Finding, ...]]:
     """What each pair is found to be, by the rules where they are sure or there is no model, else by the model.
     `over_budget` and `failed` runs have what was found before that.
 
     Where prompts go to a batch endpoint nobody waits: what the model has to be asked is noted in the run, until its end.
     Else it is asked about what is there by then: others of the run may have given way, and some may be erased meanwhile."""
-    findings = [_by_rules(house, one) for one in pairs if not _asks(house, one)]
-    for some in pages(house, [one for one in pairs if _asks(house, one)]):
+    findings = [_judge_by_rules(house, one) for one in pairs if not _needs_model(house, one)]
+    for some in split_prompts(house, [one for one in pairs if _needs_model(house, one)]):
         if run.status != "running":
             break
-        run = batch.put_off(run, some)
-        if batch.wanted(house, run):
+        run = batch_submit.defer_pairs(run, some)
+        if batch_submit.uses_batch(house, run):
             continue
-        run, left = await batch.as_they_are(house, run)
+        run, left = await batch_submit.reload_pairs(house, run)
         if left:
-            run, found = await _ask(house, run, question(left))
+            run, found = await _ask_model(house, run, make_prompt(left))
             findings += found
     return run, tuple(findings)
 
 
-async def apply(
-    house: House, run: Run, findings: Sequence[Finding], *, settled: Sequence[Settlement] | None = None
+async def apply_findings(
+    house: House, run: Run, findings: Sequence[Finding], *, settlements: Sequence[Settlement] | None = None
 ) -> Run:
     """Do what was found, in one transaction with the run's record: what changed meanwhile is left alone and counted
     `outdated`. `settled`: see `Consolidating.keep_run`. Raises Conflict when another run has taken this one's place."""
     ids = list({memory.id: None for one in findings for memory in (one.pair.older, one.pair.newer)})
 
-    async def keep() -> Run:
-        done, plan, kept = await _decided(house, run, findings, ids)
+    async def keep_findings() -> Run:
+        done, plan, kept = await _decide_findings(house, run, findings, ids)
         if run.dry:
             return done
-        whole = await consent.withdrawing(house, plan)
-        return await house.store.keep_run(done, batch.lease(house, done), whole, kept, settled=settled)
+        whole = await consent.add_withdrawals(house, plan)
+        return await house.store.save_run(
+            done, batch_submit.get_lease(house, done), whole, kept, settlements=settlements
+        )
 
-    async with house.turnstile(run.scope.space):
-        return await attempted(house, keep)
+    async with house.space_lock(run.scope.space):
+        return await retry_on_conflict(house, keep_findings)
 
 
-async def end(house: House, run: Run) -> Run:
+async def end_run(house: House, run: Run) -> Run:
     """Close the run's record: `done`, unless it says otherwise. Counts the duplicates that are left.
 
     With questions for a batch endpoint this hands them over instead, and the run waits (`flows.collect`)."""
     if run.ended_at is not None or run.status == "waiting":
         return run
     if run.asked and run.status == "running":
-        run = await batch.submit(house, run)
+        run = await batch_submit.submit_run(house, run)
         if run.status == "waiting" or run.ended_at is not None:
             return run
     closing: RunStatus = "done" if run.status == "running" else run.status
     if run.dry:
         return replace(run, status=closing, ended_at=house.clock.now())
-    rev, _ = await house.store.near(run.scope, (), 0)
+    rev, _ = await house.store.find_neighbours(run.scope, (), 0)
     left = run.duplicates_before
     if run.same or run.superseded:
-        left = rules.duplicates((await _surveyed(house, run))[0], house.profile, lasting(house))
+        left = consolidate.count_duplicates(
+            (await _find_near_pairs(house, run))[0], house.profile, get_lasting_categories(house)
+        )
     open_ = run.unanswered - run.shelved
     whole = closing == "done" and not open_ and run.checked + run.outdated + run.shelved >= run.seen
     run = replace(
@@ -189,51 +193,57 @@ async def end(house: House, run: Run) -> Run:
         upto=Revision(0),
         asked=(),
     )
-    return await house.store.keep_run(run, batch.lease(house, run))
+    return await house.store.save_run(run, batch_submit.get_lease(house, run))
 
 
-async def give_up(house: House, run: Run) -> None:
+async def abandon_run(house: House, run: Run) -> None:
     """Close the record of a run that cannot go on; what it decided stays."""
     if not run.dry and run.ended_at is None:
-        await house.store.give_up(run, house.clock.now())
+        await house.store.interrupt_run(run, house.clock.now())
 
 
-async def _called_off(house: House, run: Run) -> None:
+async def _abandon_safely(house: House, run: Run) -> None:
     with contextlib.suppress(StoreError):
-        await asyncio.create_task(give_up(house, run))  # by itself: this task may be cancelled
+        await asyncio.create_task(abandon_run(house, run))  # by itself: this task may be cancelled
 
 
-async def records(house: House, scope: Scope, limit: int, run: UUID | None) -> list[Run]:
+async def list_runs(house: House, scope: Scope, limit: int, run: UUID | None) -> list[Run]:
     """See `Memory.consolidations`."""
-    if not 1 <= limit <= _MOST:
-        raise BadInput(f"limit: 1 to {_MOST:,} wanted")
-    return await house.store.runs(scope.whose, limit, None if run is None else RunId(run))
+    if not 1 <= limit <= _MAX_LIMIT:
+        raise BadInput(f"limit: 1 to {_MAX_LIMIT:,} wanted")
+    return await house.store.list_runs(scope.owner_scope, limit, None if run is None else RunId(run))
 
 
-async def record(house: House, scope: Scope, run: UUID) -> Run:
+async def get_run(house: House, scope: Scope, run: UUID) -> Run:
     """The record of one run. Raises NotFound."""
-    found = await house.store.runs(scope.whose, 1, RunId(run))
+    found = await house.store.list_runs(scope.owner_scope, 1, RunId(run))
     if not found:
         raise NotFound(f"no consolidation {run} in the space of {scope.owner!r}", id=str(run))
     return found[0]
 
 
-async def waiting(house: House, scope: Scope) -> Run | None:
+async def find_waiting_run(house: House, scope: Scope) -> Run | None:
     """The run of the space that waits for a batch endpoint, if there is one."""
-    last = next(iter(await house.store.runs(scope.whose, 1)), None)  # the one that is not over, if there is one
+    last = next(
+        iter(await house.store.list_runs(scope.owner_scope, 1)), None
+    )  # the one that is not over, if there is one
     return last if last is not None and last.status == "waiting" else None
 
 
-async def _decided(
+async def _decide_findings(
     house: House, run: Run, findings: Sequence[Finding], ids: Sequence[MemoryId]
 ) -> tuple[Run, WritePlan, list[Finding]]:
     """The run as the findings leave it, the plan, and the findings that are kept."""
-    board = rules.Board(members=await house.store.members(run.scope, ids), run=run.id, lasting=lasting(house))
+    board = consolidate.ConsolidationState(
+        members=await house.store.read_members(run.scope, ids),
+        run_id=run.id,
+        context_categories=get_lasting_categories(house),
+    )
     rev = board.members.rev
-    counts: dict[rules.Fate, int] = dict.fromkeys(get_args(rules.Fate), 0)
+    counts: dict[consolidate.FindingOutcome, int] = dict.fromkeys(get_args(consolidate.FindingOutcome), 0)
     kept = []
     for one in findings:
-        fate, held = board.take(one)
+        fate, held = board.apply_finding(one)
         counts[fate] += 1
         if fate != "outdated":
             kept.append(held)
@@ -248,7 +258,7 @@ async def _decided(
     )
     plan = WritePlan(
         scope=run.scope,
-        expects=rev,
+        expected_rev=rev,
         node="worker",
         at=house.clock.now(),
         changes=tuple(board.changes),
@@ -257,34 +267,34 @@ async def _decided(
     return done, plan, kept
 
 
-async def _ask(house: House, run: Run, asked: Question) -> tuple[Run, tuple[Finding, ...]]:
+async def _ask_model(house: House, run: Run, question: PairPrompt) -> tuple[Run, tuple[Finding, ...]]:
     """A prompt's worth of findings; a run that may not or cannot ask any more says so by its status."""
-    run = replace(run, prompt=asked.prompt, model=run.model or (house.model.name if house.model else None))
-    before, nothing = run.requests, unanswered(asked.pairs)
+    run = replace(run, prompt=question.prompt, model=run.model or (house.model.name if house.model else None))
+    before, nothing = run.requests, mark_unanswered(question.pairs)
     try:
-        answer = await spend.ask(house, run.scope, "consolidate", asked.messages, form=asked.form)
-        run = paid(house, run, answer)
-        found = answered(house, asked.pairs, answer.message.content)
+        answer = await metering.ask_model(house, run.scope, "consolidate", question.messages, form=question.form)
+        run = add_answer_cost(house, run, answer)
+        found = parse_answer(house, question.pairs, answer.message.content)
     except BadModelAnswer as error:
-        lost = spend.wasted(house, "consolidate", run.model or "", error)
-        return replace(_charged(run, lost) if lost else run, requests=before + 1), nothing
+        lost = metering.charge_failed_answer(house, "consolidate", run.model or "", error)
+        return replace(_add_charge(run, lost) if lost else run, requests=before + 1), nothing
     except OverBudget as error:
         return replace(run, status="over_budget", reason=type(error).__name__), ()
     except ModelError as error:
-        if unacceptable(error):  # one page; the others may be read
+        if is_rejected_request(error):  # one page; the others may be read
             return replace(run, requests=before + 1), nothing
         return replace(run, status="failed", reason=type(error).__name__), ()
     return run, found
 
 
-def paid(house: House, run: Run, answer: ChatAnswer) -> Run:
+def add_answer_cost(house: House, run: Run, answer: ChatAnswer) -> Run:
     """The run with what an answer has cost."""
     prices = house.settings.spend.prices
-    charge = cost.charge("consolidate", answer.model, answer.input_tokens, answer.output_tokens, prices)
-    return _charged(replace(run, model=answer.model, requests=run.requests + 1), charge)
+    charge = cost.calculate_charge("consolidate", answer.model, answer.input_tokens, answer.output_tokens, prices)
+    return _add_charge(replace(run, model=answer.model, requests=run.requests + 1), charge)
 
 
-def _charged(run: Run, charge: Charge) -> Run:
+def _add_charge(run: Run, charge: Charge) -> Run:
     return replace(
         run,
         input_tokens=run.input_tokens + charge.input_tokens,
@@ -293,24 +303,24 @@ def _charged(run: Run, charge: Charge) -> Run:
     )
 
 
-def _by_rules(house: House, pair: Pair) -> Finding:
-    judgement, sure = rules.verdict(pair, house.profile, lasting(house))
+def _judge_by_rules(house: House, pair: Pair) -> Finding:
+    judgement, sure = consolidate.judge_pair(pair, house.profile, get_lasting_categories(house))
     return Finding(pair=pair, judgement=judgement, source="rules", sure=sure or judgement != "different")
 
 
-def _asks(house: House, pair: Pair) -> bool:
-    return house.model is not None and not rules.verdict(pair, house.profile, lasting(house))[1]
+def _needs_model(house: House, pair: Pair) -> bool:
+    return house.model is not None and not consolidate.judge_pair(pair, house.profile, get_lasting_categories(house))[1]
 
 
-async def _surveyed(house: House, run: Run) -> tuple[tuple[Pair, ...], Revision]:
+async def _find_near_pairs(house: House, run: Run) -> tuple[tuple[Pair, ...], Revision]:
     """The pairs that are near, and up to which revision the space is compared once all of them are checked."""
     limit = house.settings.consolidation.pairs
-    found = await house.store.survey(run.scope, _bounds(house), limit, since=run.surveyed)
-    near = tuple(one for one in found.pairs if rules.near(one, house.profile))
-    return near, found.upto if _whole(found.pairs, near, limit) else run.surveyed
+    found = await house.store.survey_space(run.scope, _make_bounds(house), limit, since=run.surveyed)
+    near = tuple(one for one in found.pairs if consolidate.is_near(one, house.profile))
+    return near, found.upto if _is_complete(found.pairs, near, limit) else run.surveyed
 
 
-def _whole(found: Sequence[Pair], near: Sequence[Pair], limit: int) -> bool:
+def _is_complete(found: Sequence[Pair], near: Sequence[Pair], limit: int) -> bool:
     """Whether no pair that is near was left out. Those that are not are never checked, and would be open for ever."""
     waiting = [one for one in near if not one.checked]
     counts = Counter(memory.id for one in waiting for memory in (one.older, one.newer))
@@ -318,9 +328,9 @@ def _whole(found: Sequence[Pair], near: Sequence[Pair], limit: int) -> bool:
     return room and max(counts.values(), default=0) < _CLOSEST
 
 
-def _bounds(house: House) -> Bounds:
+def _make_bounds(house: House) -> SurveyBounds:
     now, told, profile = house.clock.now(), house.settings.consolidation, house.profile
-    return Bounds(
+    return SurveyBounds(
         pool=told.pool,
         recent=now - timedelta(hours=told.recent_hours),
         importance=told.importance_from,
@@ -328,23 +338,23 @@ def _bounds(house: House) -> Bounds:
         partners=now - timedelta(days=told.partner_days),
         most=_PARTNERS,
         checked=now - timedelta(days=told.fingerprint_days),
-        tries=rules.TRIES,
+        tries=consolidate.MAX_TRIES,
         asks=house.model is not None,
         closest=_CLOSEST,
         fallback=profile.fallback,
-        worded=_WORDED,
+        worded=_MIN_WORD_COSINE,
         foreign="cjk" not in profile.scripts,
     )
 
 
-async def _room(house: House, run: Run) -> int:
+async def _count_remaining(house: House, run: Run) -> int:
     """How many pairs the run may check: what the day (UTC) has left, or what a person has asked for."""
     if run.limit is not None:
         return run.limit
     midnight = datetime.combine(house.clock.now().astimezone(UTC).date(), time(), UTC)
-    done = await house.store.checked_since(run.scope, midnight)
+    done = await house.store.count_checked_pairs(run.scope, midnight)
     return max(0, house.settings.consolidation.per_day - done)
 
 
-async def _keep(house: House, run: Run) -> Run:
-    return run if run.dry else await house.store.keep_run(run, batch.lease(house, run))
+async def _keep_run(house: House, run: Run) -> Run:
+    return run if run.dry else await house.store.save_run(run, batch_submit.get_lease(house, run))

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from muniment.memory.domain.consolidation import Finding, Pair
 from muniment.memory.flows.house import House
 from muniment.memory.ports.llm import AnswerForm, ChatMessage
-from muniment.memory.prompts import prompt
-from muniment.memory.rules.merging import consolidate as rules, pair_answers
+from muniment.memory.prompts import load_prompt
+from muniment.memory.rules.merging import consolidate, pair_answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class PairPrompt:
     """A prompt about some pairs, as a model is asked it."""
 
     pairs: tuple[Pair, ...]
@@ -23,46 +23,50 @@ class Question:
     prompt: str  # version
 
 
-def question(pairs: Sequence[Pair]) -> Question:
+def make_prompt(pairs: Sequence[Pair]) -> PairPrompt:
     """The prompt about some pairs, the form of its answer, and the prompt's version."""
-    told = prompt("consolidate")
-    shown = json.dumps(pair_answers.shown(pairs), ensure_ascii=False)
+    told = load_prompt("consolidate")
+    shown = json.dumps(pair_answers.encode_pairs(pairs), ensure_ascii=False)
     most = pair_answers.ANSWER_TOKENS * (len(pairs) + 1)
-    return Question(
+    return PairPrompt(
         pairs=tuple(pairs),
         messages=(ChatMessage(role="system", content=told.text), ChatMessage(role="user", content=shown)),
-        form=AnswerForm(name="pairs", schema=pair_answers.PAIRS, max_tokens=most),
+        form=AnswerForm(name="pairs", schema=pair_answers.ANSWER_SCHEMA, max_tokens=most),
         prompt=told.version,
     )
 
 
-def answered(house: House, pairs: Sequence[Pair], content: str) -> tuple[Finding, ...]:
+def parse_answer(house: House, pairs: Sequence[Pair], content: str) -> tuple[Finding, ...]:
     """What an answer says of the pairs of its prompt, as far as it may: see `rules.consolidate.held`. Raises BadExtraction
     when the answer is not in form."""
-    said = pair_answers.read(content, len(pairs))
+    said = pair_answers.parse_answer(content, len(pairs))
     return tuple(
-        Finding(pair=one, judgement=rules.held(said[n], one, lasting(house)) if n in said else None, source="model")
+        Finding(
+            pair=one,
+            judgement=consolidate.guard_judgement(said[n], one, get_lasting_categories(house)) if n in said else None,
+            source="model",
+        )
         for n, one in enumerate(pairs, 1)
     )
 
 
-def unanswered(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
+def mark_unanswered(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
     """Of a prompt that had no answer, or none that can be used."""
     return tuple(Finding(pair=one, judgement=None, source="model") for one in pairs)
 
 
-def lasting(house: House) -> frozenset[str]:
+def get_lasting_categories(house: House) -> frozenset[str]:
     """The categories that are always in context."""
     return frozenset(slug for slug, one in house.categories.items() if one.context == "all")
 
 
-def pages(house: House, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
+def split_prompts(house: House, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
     """The pairs, a prompt's worth each. One that was asked in vain is asked by itself: what it shared a prompt with may have
     had no answer because of it."""
-    fresh = cut([one for one in pairs if not one.tries], house.settings.consolidation.per_prompt)
+    fresh = split_pairs([one for one in pairs if not one.tries], house.settings.consolidation.per_prompt)
     return fresh + [(one,) for one in pairs if one.tries]
 
 
-def cut(pairs: Sequence[Pair], size: int) -> list[tuple[Pair, ...]]:
+def split_pairs(pairs: Sequence[Pair], size: int) -> list[tuple[Pair, ...]]:
     """The pairs in portions of at most so many."""
     return [tuple(pairs[start : start + size]) for start in range(0, len(pairs), size)]

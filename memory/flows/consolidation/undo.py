@@ -5,35 +5,35 @@ from __future__ import annotations
 from dataclasses import replace
 from uuid import UUID
 
-from muniment.memory.domain.consolidation import Run, Undone
+from muniment.memory.domain.consolidation import Run, UndoResult
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Busy
 from muniment.memory.flows.consolidation import consolidate
 from muniment.memory.flows.house import House
-from muniment.memory.flows.writing.transaction import attempted
-from muniment.memory.rules.merging.undo import taken_back
+from muniment.memory.flows.writing.transaction import retry_on_conflict
+from muniment.memory.rules.merging.undo import plan_undo
 
 
-async def undo(house: House, scope: Scope, run_id: UUID) -> Undone:
+async def undo_consolidation(house: House, scope: Scope, run_id: UUID) -> UndoResult:
     """See `Memory.undo_consolidation`."""
 
-    async def restore() -> Undone:
-        run = await _over(house, scope, run_id)
-        rev, steps = await house.store.changed_by(scope, run.id)
-        back = taken_back(steps, run.id)
-        plan = WritePlan(scope=scope, expects=rev, node="face", at=house.clock.now(), changes=back.changes)
+    async def restore() -> UndoResult:
+        run = await _get_finished_run(house, scope, run_id)
+        rev, steps = await house.store.read_run_changes(scope, run.id)
+        back = plan_undo(steps, run.id)
+        plan = WritePlan(scope=scope, expected_rev=rev, node="face", at=house.clock.now(), changes=back.changes)
         await house.store.undo_run(run, plan, back)
         restored = len(back.changes)
-        return Undone(run=replace(run, status="undone"), restored=restored, left=len(steps) - restored)
+        return UndoResult(run=replace(run, status="undone"), restored=restored, left=len(steps) - restored)
 
-    async with house.turnstile(scope.space):
-        return await attempted(house, restore)
+    async with house.space_lock(scope.space):
+        return await retry_on_conflict(house, restore)
 
 
-async def _over(house: House, scope: Scope, run_id: UUID) -> Run:
+async def _get_finished_run(house: House, scope: Scope, run_id: UUID) -> Run:
     """The run, if it can be undone. Raises NotFound, BadInput, Busy."""
-    run = await consolidate.record(house, scope, run_id)
+    run = await consolidate.get_run(house, scope, run_id)
     if run.status == "undone":
         raise BadInput(f"the consolidation {run_id} is undone already")
     if run.ended_at is None:

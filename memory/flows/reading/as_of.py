@@ -12,7 +12,7 @@ from muniment.memory.flows.house import House
 _HIGHEST = 2**63 - 1
 
 
-async def revision(house: House, scope: Scope, as_of: Revision | datetime | None) -> Revision | None:
+async def resolve_revision(house: House, scope: Scope, as_of: Revision | datetime | None) -> Revision | None:
     """The revision to read; None is the latest. A time without a zone is UTC; today's end is now.
 
     Raises BadInput for what is no revision and for a time to come. Whether the space has reached a revision is known to
@@ -28,10 +28,10 @@ async def revision(house: House, scope: Scope, as_of: Revision | datetime | None
     now = house.clock.now()
     if moment > now and moment != datetime.combine(now.date(), time.max, tzinfo=UTC):
         raise BadInput(f"as_of: {moment.isoformat()} is in the future; it is {now.isoformat(timespec='seconds')}")
-    return await house.store.revision_at(scope, moment)
+    return await house.store.find_revision_at(scope, moment)
 
 
-def reached(rev: Revision, as_of: Revision | None) -> None:
+def check_revision(rev: Revision, as_of: Revision | None) -> None:
     """Raises BadInput for a revision above `rev`, the one that the space has reached."""
     if as_of is not None and as_of > rev:
         raise BadInput(f"as_of: revision {as_of} given, the space is at {rev}")

@@ -8,40 +8,42 @@ from datetime import timedelta
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
-from muniment.memory.flows.house import House, unwanted
+from muniment.memory.flows.house import House, find_denial_reason
 from muniment.memory.rules.extraction import gate
-from muniment.memory.rules.procedures import requests as procedure_words
-from muniment.memory.rules.procedures.traces import working
-from muniment.memory.rules.provenance import quoted as suspect
+from muniment.memory.rules.procedures import requests
+from muniment.memory.rules.procedures.traces import is_work_turn
+from muniment.memory.rules.provenance import quoted
 
-_WISHED, _WORKED = "wished", "worked"
+_REQUEST_KEY, _WORK_KEY = "wished", "worked"
 
 
-def later(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
+def make_procedure_jobs(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
     """The jobs of these turns. A wish is done at once; work that may go on is looked at when it has been quiet for a while,
     once for all that came in between."""
     jobs: dict[str, Job] = {}
     for turn in turns:
         if turn.thread is None:
             continue
-        if turn.role == "user" and procedure_words.wish(suspect.own(turn).text) is not None:
-            key = f"{_WISHED} {turn.thread}"
+        if turn.role == "user" and requests.parse_keep_request(quoted.strip_quoted(turn).text) is not None:
+            key = f"{_REQUEST_KEY} {turn.thread}"
             jobs[key] = Job(name="learn_path", scope=scope, key=key)
-        elif working(turn):
-            key = f"{_WORKED} {turn.thread}"
+        elif is_work_turn(turn):
+            key = f"{_WORK_KEY} {turn.thread}"
             at = house.clock.now() + timedelta(seconds=house.settings.procedures.wait_seconds)
             jobs[key] = Job(name="learn_path", scope=scope, key=key, at=at)
     return tuple(jobs.values())
 
 
-def extractions(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
+def make_extraction_jobs(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
     """The jobs of these turns: a model looks at what the user said, when there is a model and something to look at.
 
     Without a model nothing is enqueued; `jobs.catch_up` finds those turns when there is one."""
     if house.model is None:
         return ()
     asked = [
-        turn for turn in turns if turn.role == "user" and gate.skip(procedure_words.rest(turn.text), turn.role) is None
+        turn
+        for turn in turns
+        if turn.role == "user" and gate.find_skip_reason(requests.strip_keep_request(turn.text), turn.role) is None
     ]
-    wanted = [turn for turn in asked if unwanted(house, scope, turn) is None]
+    wanted = [turn for turn in asked if find_denial_reason(house, scope, turn) is None]
     return tuple(Job(name="extract", scope=scope, key=str(turn.id)) for turn in wanted)

@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from muniment.memory.domain.ids import Revision, Vector
 from muniment.memory.domain.memory import Neighbour
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.search import Probe
+from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.flows.house import House
-from muniment.memory.rules.language.tokens import legible
+from muniment.memory.rules.language.tokens import is_legible
 
 
-async def met(
+async def find_neighbours(
     house: House, scope: Scope, candidates: Sequence[Candidate], vectors: Sequence[Vector]
 ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
     """The space's revision, and the neighbours of each candidate."""
     probes = [
-        Probe(
+        NeighbourProbe(
             vector=vector,
             kind=one.kind,
             stable_key=one.fact.key if one.fact else None,
@@ -27,12 +27,12 @@ async def met(
         for one, vector in zip(candidates, vectors, strict=True)
     ]
     most = house.settings.write.neighbours
-    rev, near = await house.store.near(scope, probes, most)
-    unknown = [n for n, one in enumerate(candidates) if not legible(house.profile.scripts, one.text)]
+    rev, near = await house.store.find_neighbours(scope, probes, most)
+    unknown = [n for n, one in enumerate(candidates) if not is_legible(house.profile.scripts, one.text)]
     if unknown:
         # After the revision was read: what another writer adds in between makes the plan outdated, as with `near`.
         asked = [(candidates[n].kind, candidates[n].text) for n in unknown]
-        for n, some in zip(unknown, await house.store.near_in_words(scope, asked, most), strict=True):
+        for n, some in zip(unknown, await house.store.find_neighbours_by_words(scope, asked, most), strict=True):
             there = {item.memory.id for item in near[n]}
             near[n] += tuple(item for item in some if item.memory.id not in there)
     return rev, near

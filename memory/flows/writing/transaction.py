@@ -16,11 +16,11 @@ from muniment.memory.flows.house import House
 from muniment.memory.flows.writing import consent
 
 _JITTER_SECONDS = 0.005
-_ROUNDS = 100  # of one plan, each of which wants a text more
+_MAX_ROUNDS = 100  # of one plan, each of which wants a text more
 _Done = TypeVar("_Done")
 
 
-class _Unread(Exception):
+class _MissingVectors(Exception):
     """A plan wants the vectors of texts that have none yet."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -28,60 +28,60 @@ class _Unread(Exception):
         self.texts = texts
 
 
-class Vectors:
+class VectorCache:
     """The vectors of the texts of one write. Where one is missing, the plan is made anew when it is there: nobody waits for an
     embedder inside the turnstile."""
 
     def __init__(self) -> None:
-        self._made: dict[str, Vector] = {}
+        self._vectors: dict[str, Vector] = {}
 
-    def of(self, texts: Sequence[str]) -> list[Vector]:
+    def get_vectors(self, texts: Sequence[str]) -> list[Vector]:
         """The vectors of these texts, for `committed` to see to."""
-        if missing := [one for one in dict.fromkeys(texts) if one not in self._made]:
-            raise _Unread(missing)
-        return [self._made[one] for one in texts]
+        if missing := [one for one in dict.fromkeys(texts) if one not in self._vectors]:
+            raise _MissingVectors(missing)
+        return [self._vectors[one] for one in texts]
 
-    async def make(self, house: House, texts: Sequence[str]) -> None:
+    async def embed_texts(self, house: House, texts: Sequence[str]) -> None:
         """Embed these texts. Raises ModelError."""
-        self._made |= dict(zip(texts, await house.embedder.documents(texts), strict=True))
+        self._vectors |= dict(zip(texts, await house.embedder.embed_documents(texts), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aside:
+class Rejections:
     """What is not in a plan, for its receipt."""
 
     refused: tuple[str, ...] = ()
     unmet: tuple[str, ...] = ()
 
 
-Make: TypeAlias = Callable[[Vectors], Awaitable[tuple[WritePlan, Aside] | Receipt]]
+MakePlan: TypeAlias = Callable[[VectorCache], Awaitable[tuple[WritePlan, Rejections] | Receipt]]
 
 
-async def committed(house: House, scope: Scope, make: Make) -> Receipt:
+async def commit_with_retry(house: House, scope: Scope, make_plan: MakePlan) -> Receipt:
     """Commit what `make` plans, with what is not in it; where it gives a receipt instead, there is nothing to commit. It writes
     nothing before it has all its vectors.
 
     Raises Conflict when the space was another one at each of `write.attempts`, ModelError."""
-    vectors = Vectors()
+    vectors = VectorCache()
 
-    async def commit() -> Receipt:
-        made = await make(vectors)
-        if isinstance(made, Receipt):
-            return made
-        plan, aside = made
-        return replace(await consent.commit(house, plan), refused=aside.refused, unmet=aside.unmet)
+    async def commit_once() -> Receipt:
+        planned = await make_plan(vectors)
+        if isinstance(planned, Receipt):
+            return planned
+        plan, aside = planned
+        return replace(await consent.commit_plan(house, plan), refused=aside.refused, unmatched_requests=aside.unmet)
 
-    for _ in range(_ROUNDS):
+    for _ in range(_MAX_ROUNDS):
         try:
-            async with house.turnstile(scope.space):
-                return await attempted(house, commit)
-        except _Unread as error:
+            async with house.space_lock(scope.space):
+                return await retry_on_conflict(house, commit_once)
+        except _MissingVectors as error:
             missing = error.texts
-        await vectors.make(house, missing)
+        await vectors.embed_texts(house, missing)
     raise Conflict
 
 
-async def attempted(house: House, step: Callable[[], Awaitable[_Done]]) -> _Done:
+async def retry_on_conflict(house: House, step: Callable[[], Awaitable[_Done]]) -> _Done:
     """What `step` does, which looks at the space and changes it; again, when another writer came between.
 
     Raises Conflict at the last of `write.attempts`, and at once when what it was about is `lost`."""

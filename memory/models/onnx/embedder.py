@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from muniment.memory.domain.ids import Vector
-from muniment.memory.models.onnx.fetch import MODEL_FILE, TOKENIZER_FILE, fetch
-from muniment.memory.models.sharing import Sharing, VectorCache
+from muniment.memory.models.onnx.fetch import MODEL_FILE, TOKENIZER_FILE, fetch_model
+from muniment.memory.models.sharing import EmbeddingQueue, VectorCache
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-from muniment.memory.models.vectors import _fixed, _unit
+from muniment.memory.models.vectors import _freeze_vector, _normalize_vector
 
 ONNX_NAME = "bge-small-en-v1.5-int8"
 ONNX_DIMENSIONS = 384
@@ -33,14 +33,14 @@ class _Session(Protocol):
     def run(self, names: list[str] | None, feed: dict[str, npt.NDArray[np.int64]]) -> list[npt.NDArray[np.float32]]: ...
 
 
-class _Loaded(NamedTuple):
+class _LoadedModel(NamedTuple):
     """The model, and of its tokens those that say nothing: marks, and what it has no token for. A question begins with `marked`
     others."""
 
     session: _Session
     tokenizer: Tokenizer
-    wordless: frozenset[int]
-    marked: int
+    ignored_tokens: frozenset[int]
+    prefix_length: int
 
 
 class OnnxEmbedder:
@@ -56,11 +56,11 @@ class OnnxEmbedder:
         self._workers = workers or min(4, os.cpu_count() or 1)
         self._pool = ThreadPoolExecutor(self._workers, thread_name_prefix="embedder")
         self._loading = threading.Lock()
-        self._loaded: _Loaded | None = None
+        self._loaded: _LoadedModel | None = None
         self._gate = threading.RLock()
         self._busy = 0
         self._closed = False
-        self._sharing = Sharing(self._start, long_first=True)
+        self._sharing = EmbeddingQueue(self._start_workers, long_first=True)
 
     @property
     def name(self) -> str:
@@ -76,14 +76,14 @@ class OnnxEmbedder:
         """Texts that the model has read so far."""
         return self._sharing.made
 
-    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         """One unit vector per text, in order. The same text has the same vector, whatever it comes with."""
-        return await self._sharing.vectors(texts)
+        return await self._sharing.embed_texts(texts)
 
-    async def query(self, text: str) -> Vector:
+    async def embed_query(self, text: str) -> Vector:
         """The unit vector of a question; the model wants questions marked by a prefix. Of one in which it knows no word it is
         zero, and near to nothing: to the model all those are one question, which has neighbours like any other."""
-        return (await self._sharing.vectors([text], prefix=QUERY_PREFIX, question=True))[0]
+        return (await self._sharing.embed_texts([text], prefix=QUERY_PREFIX, question=True))[0]
 
     async def close(self) -> None:
         """Let the running texts finish and give the memory back; whoever still waits gets `ModelUnavailable`."""
@@ -93,41 +93,43 @@ class OnnxEmbedder:
         await asyncio.to_thread(self._pool.shutdown, wait=True, cancel_futures=True)
         self._loaded = None
 
-    def _start(self) -> None:
+    def _start_workers(self) -> None:
         """Give every idle worker a text: no more than that is ever promised, so that the next question is the next."""
         with self._gate:
-            while not self._closed and self._busy < self._workers and (batch := self._sharing.take(1, 0)):
+            while not self._closed and self._busy < self._workers and (batch := self._sharing.take_batch(1, 0)):
                 self._busy += 1
-                self._pool.submit(self._run, batch.texts[0]).add_done_callback(partial(self._finish, batch.texts))
+                self._pool.submit(self._embed_text, batch.texts[0]).add_done_callback(
+                    partial(self._finish_texts, batch.texts)
+                )
 
-    def _finish(self, texts: list[str], future: Future[Vector]) -> None:
+    def _finish_texts(self, texts: list[str], future: Future[Vector]) -> None:
         with self._gate:
             self._busy -= 1
         if not future.cancelled():
             if error := future.exception():
-                self._sharing.fail(texts, error)
+                self._sharing.fail_batch(texts, error)
             else:
-                self._sharing.done(texts, [future.result()])
-        self._start()
+                self._sharing.complete_batch(texts, [future.result()])
+        self._start_workers()
 
-    def _run(self, text: str) -> Vector:
+    def _embed_text(self, text: str) -> Vector:
         """One text at a time: the int8 model scales by the whole tensor, so neighbours in a batch would change it."""
-        model = self._load()
+        model = self._load_model()
         tokens: list[int] = model.tokenizer.encode(text).ids
-        if text.startswith(QUERY_PREFIX.rstrip()) and model.wordless.issuperset(tokens[model.marked : -1]):
-            return _fixed(np.zeros(ONNX_DIMENSIONS, dtype=np.float32))
+        if text.startswith(QUERY_PREFIX.rstrip()) and model.ignored_tokens.issuperset(tokens[model.prefix_length : -1]):
+            return _freeze_vector(np.zeros(ONNX_DIMENSIONS, dtype=np.float32))
         ids = np.array([tokens], dtype=np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        return _unit(model.session.run(None, feed)[0][0, 0])
+        return _normalize_vector(model.session.run(None, feed)[0][0, 0])
 
-    def _load(self) -> _Loaded:
+    def _load_model(self) -> _LoadedModel:
         with self._loading:
             if self._loaded is None:
                 # Slow to import: not in the event loop, and not for those who embed elsewhere.
                 import onnxruntime  # type: ignore[import-untyped] # noqa: PLC0415 - nor has it types
                 from tokenizers import Tokenizer  # noqa: PLC0415
 
-                folder = fetch(self._folder)
+                folder = fetch_model(self._folder)
                 options = onnxruntime.SessionOptions()
                 options.intra_op_num_threads = 1
                 options.log_severity_level = 3
@@ -138,10 +140,10 @@ class OnnxEmbedder:
                     str(folder / MODEL_FILE), options, providers=["CPUExecutionProvider"]
                 )
                 marked = len(tokenizer.encode(QUERY_PREFIX).ids) - 1
-                self._loaded = _Loaded(session, tokenizer, _wordless(tokenizer), marked)
+                self._loaded = _LoadedModel(session, tokenizer, _find_ignored_tokens(tokenizer), marked)
             return self._loaded
 
 
-def _wordless(tokenizer: Tokenizer) -> frozenset[int]:
+def _find_ignored_tokens(tokenizer: Tokenizer) -> frozenset[int]:
     known = tokenizer.get_vocab().items()
     return frozenset(id_ for token, id_ in known if token == _UNKNOWN or not any(map(str.isalnum, token)))

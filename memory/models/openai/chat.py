@@ -12,46 +12,46 @@ import openai
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from muniment.memory.errors import BadInput, BadModelAnswer, ModelError
-from muniment.memory.models.openai.client import UNKNOWN_OPTION, open_client, translated
+from muniment.memory.models.openai.client import UNKNOWN_OPTION, open_client, translate_errors
 from muniment.memory.ports.llm import AnswerForm, ChatAnswer, ChatMessage, Tool, ToolCall
 
 FORM_OPTIONS = frozenset({"response_format", "temperature"})
 _TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
-class _Part(BaseModel):
+class _ResponsePart(BaseModel):
     model_config = ConfigDict(hide_input_in_errors=True)
 
 
-class _Function(_Part):
+class _Function(_ResponsePart):
     name: str
     arguments: str = ""
 
 
-class _Call(_Part):
+class _Call(_ResponsePart):
     id: str
     function: _Function
 
 
-class _Message(_Part):
+class _Message(_ResponsePart):
     content: str | None = None
     refusal: str | None = None
     tool_calls: list[_Call] | None = None
 
 
-class _Choice(_Part):
+class _Choice(_ResponsePart):
     message: _Message
     finish_reason: str | None = None
 
 
-class Usage(_Part):
+class Usage(_ResponsePart):
     """The tokens that an endpoint has counted, as far as it says."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
 
 
-class _Completion(_Part):
+class _Completion(_ResponsePart):
     model: str | None = None
     choices: list[_Choice] = Field(min_length=1)
     usage: Usage | None = None
@@ -108,7 +108,9 @@ class OpenAIChat:
         dropped = self._dropped
         while True:
             try:
-                answer = await self._ask(self.body(messages, tools, form, dropped), formed=form is not None)
+                answer = await self._send_request(
+                    self.build_body(messages, tools, form, dropped), formed=form is not None
+                )
             except ModelError as error:
                 refused = frozenset(error.data.get("about") or FORM_OPTIONS) - dropped
                 if form is None or error.data.get("status") not in UNKNOWN_OPTION or not refused:
@@ -121,7 +123,7 @@ class OpenAIChat:
     async def close(self) -> None:
         await self._client.close()
 
-    def body(
+    def build_body(
         self,
         messages: Sequence[ChatMessage],
         tools: Sequence[Tool] = (),
@@ -131,8 +133,8 @@ class OpenAIChat:
         """The body of a request, without the options that are `dropped`: those the endpoint has refused, if not given."""
         dropped = self._dropped if dropped is None else dropped
         if form and "response_format" in dropped:
-            messages = _told(messages, form)
-        body: dict[str, Any] = {"model": self._model, "messages": [_to_wire(message) for message in messages]}
+            messages = _add_form_prompt(messages, form)
+        body: dict[str, Any] = {"model": self._model, "messages": [_encode_message(message) for message in messages]}
         body[self._limit] = (form and form.max_tokens) or self._max_output_tokens
         if tools:
             body["tools"] = [
@@ -153,28 +155,28 @@ class OpenAIChat:
             body |= {name: value for name, value in options.items() if name not in dropped}
         return body
 
-    async def _ask(self, body: dict[str, Any], *, formed: bool) -> ChatAnswer:
-        with translated(self._model, self._client):
+    async def _send_request(self, body: dict[str, Any], *, formed: bool) -> ChatAnswer:
+        with translate_errors(self._model, self._client):
             # As extra: what the client has types for it walks through bit by bit, 0.13 ms for each message.
             create = self._client.chat.completions.with_raw_response.create
             raw = await create(model=self._model, messages=(), extra_body=body)
-        return self.read(raw.content, formed=formed)
+        return self.parse_answer(raw.content, formed=formed)
 
-    def read(self, content: bytes | str, *, formed: bool) -> ChatAnswer:
+    def parse_answer(self, content: bytes | str, *, formed: bool) -> ChatAnswer:
         """The answer in the JSON of a completion. Raises BadModelAnswer."""
         try:
             completion = _Completion.model_validate_json(content)
         except ValidationError as error:
             raise BadModelAnswer("The model's answer is not in the expected form.", model=self._model) from error
         try:
-            return self._accept(completion, formed=formed)
+            return self._accept_completion(completion, formed=formed)
         except BadModelAnswer as error:
             used = completion.usage or Usage()
             if completion.choices[0].finish_reason == "length":  # whoever has worked to the limit is paid for it
                 error.data["tokens"] = used.prompt_tokens or 0, used.completion_tokens or 0
             raise
 
-    def _accept(self, completion: _Completion, *, formed: bool) -> ChatAnswer:
+    def _accept_completion(self, completion: _Completion, *, formed: bool) -> ChatAnswer:
         """The first choice as a `ChatAnswer`; a cut-off text is an answer, a cut-off form or tool call is not."""
         choice = completion.choices[0]
         message, finish = choice.message, choice.finish_reason
@@ -182,7 +184,7 @@ class OpenAIChat:
             raise BadModelAnswer("The model refuses to answer.", model=self._model, finish_reason=finish)
         if formed and finish == "length":
             raise BadModelAnswer("The model's answer was cut off.", model=self._model, finish_reason=finish)
-        calls = tuple(self._call(call, finish) for call in message.tool_calls or ())
+        calls = tuple(self._parse_call(call, finish) for call in message.tool_calls or ())
         text = message.content or ""
         if not calls and not text.strip():
             raise BadModelAnswer("The model's answer is empty.", model=self._model, finish_reason=finish)
@@ -194,7 +196,7 @@ class OpenAIChat:
             output_tokens=usage.completion_tokens or 0,
         )
 
-    def _call(self, call: _Call, finish: str | None) -> ToolCall:
+    def _parse_call(self, call: _Call, finish: str | None) -> ToolCall:
         # A tool without parameters is often called with no arguments at all.
         try:
             arguments = json.loads(call.function.arguments or "{}")
@@ -209,7 +211,7 @@ class OpenAIChat:
         return ToolCall(id=call.id, name=call.function.name, arguments=arguments)
 
 
-def _to_wire(message: ChatMessage) -> dict[str, Any]:
+def _encode_message(message: ChatMessage) -> dict[str, Any]:
     wire: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         wire["content"] = message.content or None
@@ -226,7 +228,7 @@ def _to_wire(message: ChatMessage) -> dict[str, Any]:
     return wire
 
 
-def _told(messages: Sequence[ChatMessage], form: AnswerForm) -> list[ChatMessage]:
+def _add_form_prompt(messages: Sequence[ChatMessage], form: AnswerForm) -> list[ChatMessage]:
     """The messages with the form in words, in the one system message that every endpoint knows."""
     schema = json.dumps(form.schema, ensure_ascii=False)
     words = f"Answer with one JSON object and nothing else. Its JSON schema: {schema}"

@@ -30,7 +30,7 @@ def open_client(
 
 
 @contextmanager
-def translated(model: str, client: openai.AsyncOpenAI) -> Iterator[None]:
+def translate_errors(model: str, client: openai.AsyncOpenAI) -> Iterator[None]:
     """Failures of the client become `ModelError`s. The originals are cut off: they may quote the key or the texts."""
     try:
         yield
@@ -49,14 +49,16 @@ def translated(model: str, client: openai.AsyncOpenAI) -> Iterator[None]:
             raise ModelUnavailable(model=model, sent=False) from None
         raise ModelUnavailable(model=model) from None
     except openai.RateLimitError as error:
-        raise ModelRateLimited(model=model, retry_after=_seconds(error.response.headers.get("retry-after"))) from None
+        raise ModelRateLimited(
+            model=model, retry_after=_parse_seconds(error.response.headers.get("retry-after"))
+        ) from None
     except openai.APIStatusError as error:
-        raise _by_status(error, model) from None
+        raise _build_status_error(error, model) from None
     except openai.OpenAIError:
         raise BadModelAnswer(model=model) from None
 
 
-def _by_status(error: openai.APIStatusError, model: str) -> ModelError:
+def _build_status_error(error: openai.APIStatusError, model: str) -> ModelError:
     status = error.status_code
     if status in SLOW:
         return ModelTimeout(model=model, status=status)
@@ -69,7 +71,7 @@ def _by_status(error: openai.APIStatusError, model: str) -> ModelError:
     return ModelUnavailable(f"The model's endpoint answers with status {status}.", model=model, status=status)
 
 
-def _seconds(header: str | None) -> float | None:
+def _parse_seconds(header: str | None) -> float | None:
     """`retry-after` in seconds; its other form, a date, counts as not given."""
     try:
         return float(header) if header else None

@@ -18,8 +18,8 @@ from muniment.memory.errors import (
     ModelTimeout,
     ModelUnavailable,
 )
-from muniment.memory.models.sharing import Batch, Sharing, VectorCache
-from muniment.memory.models.vectors import _unit
+from muniment.memory.models.sharing import EmbeddingQueue, TextBatch, VectorCache
+from muniment.memory.models.vectors import _normalize_vector
 
 # Of the models most often named: what answers with others is another model from its first answer on.
 OPENAI_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
@@ -67,8 +67,8 @@ class OpenAIEmbedder:
         self._client = open_client(
             api_key=api_key, base_url=base_url, timeout_seconds=timeout_seconds, max_retries=max_retries
         )
-        self._sharing = Sharing(self._gather)
-        self._sending: dict[asyncio.Task[None], Batch] = {}
+        self._sharing = EmbeddingQueue(self._gather_texts)
+        self._sending: dict[asyncio.Task[None], TextBatch] = {}
         self._due = 0.0
 
     @property
@@ -80,12 +80,12 @@ class OpenAIEmbedder:
         """The vectors at hand; counts its `hits` and `misses`."""
         return self._sharing.cache
 
-    async def documents(self, texts: Sequence[str]) -> list[Vector]:
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
         """One unit vector per text, in order."""
-        return await self._sharing.vectors(texts)
+        return await self._sharing.embed_texts(texts)
 
-    async def query(self, text: str) -> Vector:
-        return (await self._sharing.vectors([text], question=True))[0]
+    async def embed_query(self, text: str) -> Vector:
+        return (await self._sharing.embed_texts([text], question=True))[0]
 
     async def close(self) -> None:
         """Give up what is on its way; whoever still waits gets `ModelUnavailable`."""
@@ -95,70 +95,70 @@ class OpenAIEmbedder:
         await asyncio.gather(*self._sending, return_exceptions=True)
         await self._client.close()
 
-    def _gather(self) -> None:
+    def _gather_texts(self) -> None:
         """Send at once when nothing is on its way, all that asked in this turn of the loop; else in a moment."""
         loop = asyncio.get_running_loop()
         if not self._sending:
-            loop.call_soon(self._start)
+            loop.call_soon(self._start_requests)
         elif loop.time() >= self._due:
             self._due = loop.time() + GATHER_SECONDS
-            loop.call_later(GATHER_SECONDS, self._start)
+            loop.call_later(GATHER_SECONDS, self._start_requests)
 
-    def _start(self) -> None:
+    def _start_requests(self) -> None:
         while len(self._sending) < REQUESTS:
             bulk = sum(batch.bulk for batch in self._sending.values()) < REQUESTS - 1
-            batch = self._sharing.take(REQUEST_TEXTS, REQUEST_CHARS, bulk=bulk)
+            batch = self._sharing.take_batch(REQUEST_TEXTS, REQUEST_CHARS, bulk=bulk)
             if batch is None:
                 return
-            task = asyncio.get_running_loop().create_task(self._send(batch.texts))
+            task = asyncio.get_running_loop().create_task(self._send_texts(batch.texts))
             self._sending[task] = batch
-            task.add_done_callback(self._finish)
+            task.add_done_callback(self._finish_request)
 
-    def _finish(self, task: asyncio.Task[None]) -> None:
+    def _finish_request(self, task: asyncio.Task[None]) -> None:
         """What was not foreseen reaches those who wait, too."""
         texts = self._sending.pop(task).texts
         if task.cancelled():
-            self._sharing.fail(texts, ModelUnavailable("The request was given up.", model=self._model))
+            self._sharing.fail_batch(texts, ModelUnavailable("The request was given up.", model=self._model))
         elif error := task.exception():
-            self._sharing.fail(texts, error)
-        self._start()
+            self._sharing.fail_batch(texts, error)
+        self._start_requests()
 
-    async def _send(self, texts: list[str]) -> None:
+    async def _send_texts(self, texts: list[str]) -> None:
         try:
-            vectors = await self._request(texts)
+            vectors = await self._request_vectors(texts)
         except (ModelTimeout, ModelRateLimited, ModelUnavailable) as error:
-            self._sharing.fail(texts, error)
+            self._sharing.fail_batch(texts, error)
         except ModelError as error:
-            parts = self._sharing.parts(texts)
+            parts = self._sharing.split_by_caller(texts)
             if len(parts) == 1:
-                self._sharing.fail(texts, error)
+                self._sharing.fail_batch(texts, error)
                 return
             # One caller's text may be what is wrong: the others asked for nothing bad.
             for part in parts:
-                await self._send(part)
+                await self._send_texts(part)
         else:
-            self._sharing.done(texts, vectors)
+            self._sharing.complete_batch(texts, vectors)
 
-    async def _request(self, texts: Sequence[str]) -> list[Vector]:
-        from muniment.memory.models.openai.client import translated  # noqa: PLC0415 - as above
+    async def _request_vectors(self, texts: Sequence[str]) -> list[Vector]:
+        from muniment.memory.models.openai.client import translate_errors  # noqa: PLC0415 - as above
 
-        with translated(self._model, self._client):
+        with translate_errors(self._model, self._client):
             # An empty input is refused by the endpoint; a space is not.
             raw = await self._client.embeddings.with_raw_response.create(
                 model=self._model, input=[text or " " for text in texts], encoding_format="base64"
             )
         try:
             rows = sorted(_Embeddings.model_validate_json(raw.content).data, key=lambda row: row.index)
-            vectors = [_decode(row.embedding) for row in rows]
+            vectors = [_decode_vector(row.embedding) for row in rows]
         except (ValidationError, binascii.Error, ValueError) as error:
             raise BadModelAnswer("The embeddings are not in the expected form.", model=self._model) from error
-        self._check(rows, vectors, len(texts))
-        return [_unit(vector) for vector in vectors]
+        self._check_vectors(rows, vectors, len(texts))
+        return [_normalize_vector(vector) for vector in vectors]
 
-    def _check(self, rows: Sequence[_Embedding], vectors: Sequence[Vector], wanted: int) -> None:
-        if [row.index for row in rows] != list(range(wanted)):
+    def _check_vectors(self, rows: Sequence[_Embedding], vectors: Sequence[Vector], expected_count: int) -> None:
+        if [row.index for row in rows] != list(range(expected_count)):
             raise BadModelAnswer(
-                f"{wanted} texts were sent and {len(rows)} embeddings came back, or not one for each.",
+                f"{expected_count} texts were sent and {len(rows)} embeddings came back, or not one for each.",
                 model=self._model,
             )
         expected = self._dimensions or len(vectors[0])
@@ -169,7 +169,7 @@ class OpenAIEmbedder:
         self._dimensions = expected
 
 
-def _decode(embedding: list[float] | str) -> Vector:
+def _decode_vector(embedding: list[float] | str) -> Vector:
     """Endpoints are asked for base64 (float32, little-endian); some answer with numbers all the same."""
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float32)

@@ -28,21 +28,21 @@ PART_OF = (
 )
 
 
-def count(said: str) -> tuple[int, str]:
+def parse_count(phrase: str) -> tuple[int, str]:
     """The number, and the words for it in one spelling."""
-    word = re.sub(r"\s+", " ", said.casefold())
+    word = re.sub(r"\s+", " ", phrase.casefold())
     return (int(word) if word.isdigit() else _NUMBERS.get(word, 2)), word
 
 
-def of_month(said: str) -> int:
+def parse_day(phrase: str) -> int:
     """The day that a figure or an ordinal is."""
-    word = re.sub(r"[\s-]", "", said.casefold())
+    word = re.sub(r"[\s-]", "", phrase.casefold())
     return _ORDINALS[word] if word in _ORDINALS else int(re.sub(r"\D", "", word))
 
 
-def part(said: str) -> str:
+def parse_part(phrase: str) -> str:
     """The part of a month or a year, as the calendar has it."""
-    words = said.casefold().replace("-", " ").split()
+    words = phrase.casefold().replace("-", " ").split()
     if words[0] in ("early", "mid", "late"):
         return words[0]
     return "the " + " ".join(word for word in words if word not in ("the", "very"))

@@ -5,40 +5,40 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
-from muniment.memory.rules.dates.english_counts import count
+from muniment.memory.rules.dates.english_counts import parse_count
 from muniment.memory.rules.language import calendar
-from muniment.memory.rules.language.calendar import When
+from muniment.memory.rules.language.calendar import DatePeriod
 
 
-def feast(found: re.Match[str], at: datetime, number: int) -> When:
-    name, part = re.sub(r"\s+", " ", found["feast"]), (found["part"] or "").casefold()
-    return When(calendar.feast(at, name, number), "day", part=part, feast=name)
+def resolve_holiday(match: re.Match[str], at: datetime, year: int) -> DatePeriod:
+    name, part = re.sub(r"\s+", " ", match["feast"]), (match["part"] or "").casefold()
+    return DatePeriod(calendar.get_holiday(at, name, year), "day", part=part, holiday=name)
 
 
-def feast_year(found: re.Match[str], at: datetime, lean: int) -> When:
-    return feast(found, at, int(found["year"]))
+def resolve_holiday_year(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
+    return resolve_holiday(match, at, int(match["year"]))
 
 
-def feast_of_year(found: re.Match[str], at: datetime, lean: int) -> When:
-    return feast(found, at, at.year + {"last": -1, "this": 0, "next": 1}[found["side"].casefold()])
+def resolve_holiday_of_year(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
+    return resolve_holiday(match, at, at.year + {"last": -1, "this": 0, "next": 1}[match["side"].casefold()])
 
 
-def turned_feast(found: re.Match[str], at: datetime, lean: int) -> When:
+def resolve_relative_holiday(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
     """As with months, the one of this month is not the last."""
-    side = re.sub(r"\s+", " ", found["side"].casefold())
+    side = re.sub(r"\s+", " ", match["side"].casefold())
     if side == "this":
-        return bare_feast(found, at, lean)
-    here, today = feast(found, at, at.year).start, calendar.midnight(at)
+        return resolve_bare_holiday(match, at, direction)
+    here, today = resolve_holiday(match, at, at.year).start, calendar.get_midnight(at)
     if side in ("last", "before last"):
-        return feast(found, at, at.year - (here.month >= at.month) - (side == "before last"))
-    return feast(found, at, at.year - (here >= today) if "past" in side else at.year + (here <= today))
+        return resolve_holiday(match, at, at.year - (here.month >= at.month) - (side == "before last"))
+    return resolve_holiday(match, at, at.year - (here >= today) if "past" in side else at.year + (here <= today))
 
 
-def bare_feast(found: re.Match[str], at: datetime, lean: int) -> When:
-    near = feast(found, at, at.year).start
-    return feast(found, at, calendar.nearest_year(at, near.month, lean, near.day))
+def resolve_bare_holiday(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
+    near = resolve_holiday(match, at, at.year).start
+    return resolve_holiday(match, at, calendar.find_nearest_year(at, near.month, direction, near.day))
 
 
-def feasts_ago(found: re.Match[str], at: datetime, lean: int) -> When:
-    here = feast(found, at, at.year).start
-    return feast(found, at, at.year - (here.month >= at.month) - count(found["count"])[0] + 1)
+def resolve_holidays_ago(match: re.Match[str], at: datetime, direction: int) -> DatePeriod:
+    here = resolve_holiday(match, at, at.year).start
+    return resolve_holiday(match, at, at.year - (here.month >= at.month) - parse_count(match["count"])[0] + 1)

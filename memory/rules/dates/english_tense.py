@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import re
 
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
-_FUTURE = late(
+_FUTURE = lazy_compile(
     r"\b(?:will|going\s+to|plan\w*|want\w*|hop(?:e|es|ing)|shall|training|need\w*|upcoming|scheduled|would\s+like|intend\w*|aim\w*|goal|deadline|due"
     r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing|remind|next|must|have\s+to|has\s+to|should|looking\s+forward|preparing|saving)\b|'ll\b|'d\s+like\b", re.IGNORECASE)  # fmt: skip
 _DONE = (
     r"was|were|did|didn't|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave|ate|felt"
     r"|sold|flew|drove|broke|quit|spent|told|born|been"
 )
-_PAST = late(rf"\b(?:{_DONE}|read|ago|[a-z]{{2,20}}ed)\b", re.IGNORECASE)
+_PAST = lazy_compile(rf"\b(?:{_DONE}|read|ago|[a-z]{{2,20}}ed)\b", re.IGNORECASE)
 
 # What has no year of its own may be what happens each year: the text says that it was once, or will be.
-_ONCE = late(rf"\b(?:{_DONE}|(?!hundred|naked|sacred)[a-z]{{2,20}}(?<!e)ed)\b", re.IGNORECASE)
-_SOON = late(
+_ONCE = lazy_compile(rf"\b(?:{_DONE}|(?!hundred|naked|sacred)[a-z]{{2,20}}(?<!e)ed)\b", re.IGNORECASE)
+_SOON = lazy_compile(
     r"\b(?:will|going\s+to|plan(?:s|ned|ning)?|hop(?:e|es|ing)|upcoming|resolution|(?:decided|agreed|promised)\s+to|wants?|intends?|looking\s+forward|(?:would|'d)\s+like"
     r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing"
     # What is on one day, and not on that of each year.
     r"|(?:flight|train|bus|ferry|appointment|check-?up|exam|interview|surgery|operation|wedding|marathon|concert|gig|deadline|trip|holiday|vacation"
     r"|delivery|due\s+date|hearing|trial|match|race|game|show|premiere|launch|move|party)\s+(?:(?:to|for|with|in|at|from)\s+(?:\w+\s+){1,3}?)?(?:is|leaves|departs|arrives|starts"
     r"|takes\s+place)(?!\s+(?:always|every|usually)))\b|'ll\b", re.IGNORECASE)  # fmt: skip
-_HABIT = late(
+_HABIT = lazy_compile(
     r"\b(?:always|usually|often|every|each|never|normally|typically|generally|mostly|sometimes|tends?|whenever|used\s+to|would(?!\s+(?:like|love))"
     r"|growing\s+up|as\s+a\s+(?:kid|child|boy|girl)|when\s+(?:i|we|he|she|they)\s+(?:was|were)"
     r"|born|birthday|named\s+after)\b", re.IGNORECASE)  # fmt: skip
-_STATE = late(
+_STATE = lazy_compile(
     r"(?:\b(?:am|is|are|gets?|feels?|becomes?)|'m|'s|'re)\s+(?:\w+\s+)?\w+ed\b|(?:'ve|have|has|'s)\s+got\b",
     re.IGNORECASE,
 )
@@ -39,24 +39,24 @@ ALONE = (
     r"|my|our|your|his|her|its|their|the|an?|some|all|both|no|not|i|we|you|he|she|it|they|me|us|him|them|someone|everyone|everybody|nobody|one"
     r"|am|is|are|was|were|did|does|do|has|have|had|will|would|can|could|may|might|shall|should|must|won't|didn't|wasn't|isn't|i'm|we're|i've)\b))"
 )
-_BY_ITSELF = late(ALONE, re.IGNORECASE)
-_STARTS = late(r"(?:^|[.!?:;,\n])[\s\"'“‘(*-]*$")
-_SENTENCE = late(r"[.!?;\n]+(?:\s+|$)")
+_BY_ITSELF = lazy_compile(ALONE, re.IGNORECASE)
+_STARTS = lazy_compile(r"(?:^|[.!?:;,\n])[\s\"'“‘(*-]*$")
+_SENTENCE = lazy_compile(r"[.!?;\n]+(?:\s+|$)")
 _REACH = 200  # characters of a sentence, on either side
-_CAPITAL = late(r"\s+[A-Z]")
+_CAPITAL = lazy_compile(r"\s+[A-Z]")
 
 
-def lean(text: str) -> int:
+def infer_direction(text: str) -> int:
     """-1 for a text of the past, else 1: where the nearest date that it may mean is looked for."""
     if _FUTURE.search(text):
         return 1
     return -1 if _PAST.search(text) else 1
 
 
-def once(text: str, start: int, end: int, preposition: str) -> int:
+def infer_date_direction(text: str, start: int, end: int, preposition: str) -> int:
     """As `lean`, of a date without a year that stands there; 0 where its sentence may tell of each year, or it may be half
     of a name."""
-    if not _BY_ITSELF.match(text, end) or _titled(text, start, preposition):
+    if not _BY_ITSELF.match(text, end) or _is_title(text, start, preposition):
         return 0
     before, after = text[max(0, start - _REACH) : start], text[end : end + _REACH]
     said = _SENTENCE.split(before)[-1] + text[start:end] + _SENTENCE.split(after)[0]
@@ -67,12 +67,12 @@ def once(text: str, start: int, end: int, preposition: str) -> int:
     return 1 if _SOON.search(said) else -1 if _ONCE.search(_STATE.sub(" ", said)) else 0
 
 
-def every(text: str, start: int, end: int, preposition: str) -> int:
+def infer_question_direction(text: str, start: int, end: int, preposition: str) -> int:
     """1 for such a date in a question, which may be about each year; 0 for half of a name, as in Easter Island."""
-    return 0 if _CAPITAL.match(text, end) or _titled(text, start, preposition) else 1
+    return 0 if _CAPITAL.match(text, end) or _is_title(text, start, preposition) else 1
 
 
-def _titled(text: str, start: int, preposition: str) -> bool:
+def _is_title(text: str, start: int, preposition: str) -> bool:
     """Whether the preposition has a capital within a sentence, as in The Nightmare Before Christmas."""
     capital = preposition and text[start].isupper() and not text.isupper()
     return bool(capital) and not _STARTS.search(text[max(0, start - _REACH) : start])

@@ -8,20 +8,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 
-from muniment.memory.rules.dates import english as english_dates, mentions as dates
+from muniment.memory.rules.dates import english, mentions
 from muniment.memory.rules.dates.mentions import Mention
 from muniment.memory.rules.language import calendar
-from muniment.memory.rules.language.calendar import When
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.calendar import DatePeriod
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
-Period = tuple[datetime, datetime]
+Interval = tuple[datetime, datetime]
 _MONTH = "(?:" + "|".join(f"{name[:3]}(?:{name[3:]})?" for name in calendar.MONTHS) + r")\b\.?"
 _DAY = r"(?:the\s+)?(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _DASH = r"\s*[-–—]\s*"
-_OPEN = late(r"\b(?P<open>between|from)\s+", re.IGNORECASE)
-_JOINT = late(rf"\s+(?P<word>and|to|until|till|through)\s+|{_DASH}", re.IGNORECASE)
+_OPEN = lazy_compile(r"\b(?P<open>between|from)\s+", re.IGNORECASE)
+_JOINT = lazy_compile(rf"\s+(?P<word>and|to|until|till|through)\s+|{_DASH}", re.IGNORECASE)
 # Without a word before them, between two months, before a day of one, behind such a day, and between two years.
-_BARE = late(
+_BARE = lazy_compile(
     rf"\b(?P<month>{_MONTH}(?:,?\s+(?:19|20)\d\d)?)(?:\s+(?:to|until|till|through)\s+|{_DASH})(?={_MONTH})"
     rf"|(?<![\w/.:-]){_DAY}{_DASH}(?=[0-3]?\d(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH})"
     rf"|\b(?P<first>{_MONTH}\s+(?:the\s+)?[0-3]?\d(?:st|nd|rd|th)?)(?:\s+(?:to|until|till|through)\s+|{_DASH})(?=(?:the\s+)?[0-3]?\d(?!\d))"
@@ -29,15 +29,15 @@ _BARE = late(
     re.IGNORECASE,
 )
 # What is in a query that has one; a plain string is found faster.
-_OPENS, _JOINTS = ("between", "from"), ("-", "–", "—", " to ", " until ", " till ", " through ")
-_SIGN = late(r"(?:19|20)\d\d|[adfjmnos](?<!\w\w)(?:an|eb|a[ry]|pr|u[nlg]|ep|ct|ov|ec)")
-_A_DAY = late(_DAY, re.IGNORECASE)
-_LAST_DAY = late(
+_OPEN_WORDS, _JOINT_WORDS = ("between", "from"), ("-", "–", "—", " to ", " until ", " till ", " through ")
+_SIGN = lazy_compile(r"(?:19|20)\d\d|[adfjmnos](?<!\w\w)(?:an|eb|a[ry]|pr|u[nlg]|ep|ct|ov|ec)")
+_A_DAY = lazy_compile(_DAY, re.IGNORECASE)
+_LAST_DAY = lazy_compile(
     _DAY + rf"(?!\d|[:/]\d|\s*(?:[ap]\.?m\b|o'clock|%|{_MONTH}))(?:,?\s+(?P<year>(?:19|20)\d\d)\b)?", re.IGNORECASE
 )
-_NOW = late(r"^now\b", re.IGNORECASE)
+_NOW = lazy_compile(r"^now\b", re.IGNORECASE)
 _BEFORE = "since "  # behind it every date is one
-_LENGTHS = (40, 60)  # characters that are looked at, of the first date and of the second
+_WINDOWS = (40, 60)  # characters that are looked at, of the first date and of the second
 _WEEK = timedelta(days=7)
 
 
@@ -47,51 +47,53 @@ class Span:
 
     start: int
     end: int
-    periods: tuple[Period, ...]
+    intervals: tuple[Interval, ...]
 
 
-def read(query: str, now: datetime, years: Sequence[int], most: int) -> list[Span]:
+def find_english_spans(query: str, now: datetime, years: Sequence[int], limit: int) -> list[Span]:
     """The first spans of a query, at most so many; what has no year is that of each of the `years`."""
     out: list[Span] = []
-    if not english_dates.signed(query):
+    if not english.has_date_sign(query):
         return out
-    for start, first, second in islice(_pairs(query), most):
+    for start, first, second in islice(_find_pairs(query), limit):
         if all(start >= span.end or second < span.start for span in out):
-            out += _span(query, start, first, second, now, years)
+            out += _build_span(query, start, first, second, now, years)
     return out
 
 
-def _pairs(query: str) -> Iterator[tuple[int, str, int]]:
+def _find_pairs(query: str) -> Iterator[tuple[int, str, int]]:
     """Where there may be a span: its start, the words of the first date, where the second one starts."""
     folded = query.casefold()
-    for opened in _OPEN.finditer(query) if any(map(folded.__contains__, _OPENS)) else ():
-        for joint in _JOINT.finditer(query, opened.end(), opened.end() + _LENGTHS[0]):
+    for opened in _OPEN.finditer(query) if any(map(folded.__contains__, _OPEN_WORDS)) else ():
+        for joint in _JOINT.finditer(query, opened.end(), opened.end() + _WINDOWS[0]):
             if opened["open"].casefold() == "between" or joint["word"] is None or joint["word"].casefold() != "and":
                 yield opened.start(), query[opened.end() : joint.start()], joint.end()
-    for pair in _BARE.finditer(query) if any(map(folded.__contains__, _JOINTS)) and _SIGN.search(folded) else ():
+    for pair in _BARE.finditer(query) if any(map(folded.__contains__, _JOINT_WORDS)) and _SIGN.search(folded) else ():
         yield pair.start(), pair["month"] or pair["day"] or pair["first"] or pair["year"], pair.end()
 
 
-def _span(query: str, start: int, first: str, second: int, now: datetime, years: Sequence[int]) -> Iterator[Span]:
-    there = query[second : second + _LENGTHS[1]]
+def _build_span(query: str, start: int, first: str, second: int, now: datetime, years: Sequence[int]) -> Iterator[Span]:
+    there = query[second : second + _WINDOWS[1]]
     said = _NOW.sub("today", there)
-    end = next(iter(dates.mentions(_BEFORE + said, now, asked=query)), None)
+    end = next(iter(mentions.find_mentions(_BEFORE + said, now, question=query)), None)
     if end is None or end.start > len(_BEFORE):
-        yield from _days(query, start, first, second, now, years)
-    elif begin := _first(query, first.strip(), end, now):
-        yield from joined(start, second + end.end - len(_BEFORE) + len(there) - len(said), begin, end, now, years)
+        yield from _build_day_span(query, start, first, second, now, years)
+    elif begin := _complete_first(query, first.strip(), end, now):
+        yield from join_dates(start, second + end.end - len(_BEFORE) + len(there) - len(said), begin, end, now, years)
 
 
-def _days(query: str, start: int, first: str, second: int, now: datetime, years: Sequence[int]) -> Iterator[Span]:
+def _build_day_span(
+    query: str, start: int, first: str, second: int, now: datetime, years: Sequence[int]
+) -> Iterator[Span]:
     """`May 3 to 9`: the second day is of the month of the first, and the year behind it that of both."""
-    last = _LAST_DAY.match(query, second, second + _LENGTHS[1])
-    begin = next(iter(dates.mentions(_BEFORE + first.strip(), now, asked=query)), None)
+    last = _LAST_DAY.match(query, second, second + _WINDOWS[1])
+    begin = next(iter(mentions.find_mentions(_BEFORE + first.strip(), now, question=query)), None)
     if (
         not last
         or not begin
         or begin.end < len(_BEFORE + first.strip())
         or begin.when.grain != "day"
-        or begin.when.feast
+        or begin.when.holiday
     ):
         return
     try:
@@ -99,43 +101,45 @@ def _days(query: str, start: int, first: str, second: int, now: datetime, years:
         begin = replace(begin, partial=begin.partial and not last["year"])
         if last["year"]:
             day = day.replace(year=int(last["year"]))
-            begin = replace(begin, when=begin.when.in_year(day.year))
+            begin = replace(begin, when=begin.when.move_to_year(day.year))
     except ValueError:
         return
-    yield from joined(start, last.end(), begin, replace(begin, when=When(day, "day")), now, years)
+    yield from join_dates(start, last.end(), begin, replace(begin, when=DatePeriod(day, "day")), now, years)
 
 
-def joined(start: int, end: int, begin: Mention, last: Mention, now: datetime, years: Sequence[int]) -> Iterator[Span]:
+def join_dates(
+    start: int, end: int, begin: Mention, last: Mention, now: datetime, years: Sequence[int]
+) -> Iterator[Span]:
     """The span that two dates make that stand there, if they make one."""
     ends = years if last.partial and begin.partial else (now.year,)
-    if periods := tuple(period for year in ends for period in _period(begin, last, year, now)):
-        yield Span(start, end, periods)
+    if intervals := tuple(period for year in ends for period in _build_interval(begin, last, year, now)):
+        yield Span(start, end, intervals)
 
 
-def _first(query: str, said: str, end: Mention, now: datetime) -> Mention | None:
+def _complete_first(query: str, phrase: str, end: Mention, now: datetime) -> Mention | None:
     """The date that the first words are, as the second one completes it."""
-    if (day := _A_DAY.fullmatch(said)) and end.when.grain == "day" and not end.when.feast:
+    if (day := _A_DAY.fullmatch(phrase)) and end.when.grain == "day" and not end.when.holiday:
         try:
-            month = calendar.months(end.when.start, -(int(day["day"]) > end.when.start.day))
-            return replace(end, when=When(month.replace(day=int(day["day"])), "day"))
+            month = calendar.add_months(end.when.start, -(int(day["day"]) > end.when.start.day))
+            return replace(end, when=DatePeriod(month.replace(day=int(day["day"])), "day"))
         except ValueError:
             return None
-    found = dates.mentions(_BEFORE + said, now, asked=query)
-    whole = found and found[0].start <= len(_BEFORE) and found[0].end == len(_BEFORE + said)
+    found = mentions.find_mentions(_BEFORE + phrase, now, question=query)
+    whole = found and found[0].start <= len(_BEFORE) and found[0].end == len(_BEFORE + phrase)
     return found[0] if whole else None
 
 
-def _period(begin: Mention, end: Mention, year: int, now: datetime) -> Iterator[Period]:
+def _build_interval(begin: Mention, end: Mention, year: int, now: datetime) -> Iterator[Interval]:
     """From the start of the one to the end of the other: what has no year is the next after the one, or the last before the
     other, that has; if neither has, that which ends in `year`."""
     first, last = begin.when, end.when
     try:
         if end.partial:
-            last = last.in_year(year if begin.partial else first.start.year)
-            last = last.in_year(last.start.year + 1) if not begin.partial and last.start < first.start else last
+            last = last.move_to_year(year if begin.partial else first.start.year)
+            last = last.move_to_year(last.start.year + 1) if not begin.partial and last.start < first.start else last
         if begin.partial:
-            first = first.in_year(last.start.year)
-            first = first.in_year(first.start.year - 1) if first.start > last.start else first
+            first = first.move_to_year(last.start.year)
+            first = first.move_to_year(first.start.year - 1) if first.start > last.start else first
         if begin.relative and end.relative and timedelta(0) < first.start - last.start < _WEEK:  # two weekdays
             ahead = last.start > now
             first = first if ahead else replace(first, start=first.start - _WEEK)

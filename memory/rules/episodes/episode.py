@@ -12,102 +12,102 @@ from itertools import groupby
 
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.extraction import gate
-from muniment.memory.rules.extraction.clauses import clauses, sentences
-from muniment.memory.rules.extraction.extract import extract
-from muniment.memory.rules.language import chinese_words, tokens as words
-from muniment.memory.rules.language.english_words import owned
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.provenance import quoted as suspect
+from muniment.memory.rules.extraction.clauses import split_clauses, split_sentences
+from muniment.memory.rules.extraction.extract import extract_statements
+from muniment.memory.rules.language import chinese_words, tokens
+from muniment.memory.rules.language.english_words import replace_pronouns
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.provenance import quoted
 
 TAG = "episode"
 CATEGORY = "activity"  # what the supervisor may read; `recent_activity` is the executor's alone
-LONGEST = 280
+MAX_CHARS = 280
 _SENTENCE = 200
 _PHRASE = 80
 _PHRASES = 3
-_ASKED = 2  # of them, when there is more than questions
-_LEAST = 2  # lexemes: less is no topic
+_MAX_QUESTIONS = 2  # of them, when there is more than questions
+_MIN_WORDS = 2  # lexemes: less is no topic
 _SHARED = 0.5
 
 _HIDDEN = "[redacted:"
-_FILLER = late(
+_FILLER = lazy_compile(
     r"^(?:(?:and|but|so|then|also|well|ok|okay|hey|hi|hello|please|by\s+the\s+way|btw|actually|now|great|thanks|thank\s+you)\b[\s,.!]*)+",
     re.IGNORECASE,
 )
 # What the person asks of memory is no news to memory.
-_OWN_PAST = late(
+_OWN_PAST = lazy_compile(
     r"\b(?<!how )(?:do|did|am|was|have|had)\s+i\b|\b(?:is|are|was|were|what's|who's|where's|when's)\s+my\b|\bremember\b|\bremind\s+me\b"
     r"|\byou\s+know\s+about\b|\bdo\s+you\s+know\s+(?:my|who|where|what)\b|\btold\s+you\b",
     re.IGNORECASE,
 )
-_OWN_PAST_ZH = late(r"记得|我的|我(?!们?(?:该|应该|要不要|可以|能|怎么|如何|需要|得))")
+_OWN_PAST_ZH = lazy_compile(r"记得|我的|我(?!们?(?:该|应该|要不要|可以|能|怎么|如何|需要|得))")
 _WH = r"what(?:\s+\w+){0,2}?|which(?:\s+\w+){1,3}?|where|when|who|how(?:\s+(?:much|many|long|often|far)(?:\s+\w+)?)?"
 _TOPICS = (
-    (late(r"(?:how)\s+(?:do|does|can|could|should|would)\s+(?:i|we|you|one)\s+(?P<what>.+)", re.IGNORECASE), "asked how to {what}"),
-    (late(rf"(?P<wh>{_WH})\s+(?:should|can|could|shall|must)\s+(?:i|we)\s+(?P<what>.+)", re.IGNORECASE), "asked {wh} to {what}"),
-    (late(r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?tell\s+me\s+(?:more\s+)?about\s+(?P<what>.+)", re.IGNORECASE), "asked about {what}"),
-    (late(r"what\s+do\s+you\s+think\s+(?:of|about)\s+(?P<what>.+)", re.IGNORECASE), "asked about {what}"),
-    (late(r"(?:what|how)\s+about\s+(?P<what>.+)", re.IGNORECASE), "asked about {what}"),
-    (late(r"(?:what|who|where)(?:'s|\s+(?:is|are|was|were))\s+(?P<what>(?:the|a|an)\s+.+)", re.IGNORECASE), "asked about {what}"),
-    (late(r"(?:can|could|would|will)\s+you\s+(?:please\s+)?(?P<what>\w.+)", re.IGNORECASE), "asked the assistant to {what}"),
+    (lazy_compile(r"(?:how)\s+(?:do|does|can|could|should|would)\s+(?:i|we|you|one)\s+(?P<what>.+)", re.IGNORECASE), "asked how to {what}"),
+    (lazy_compile(rf"(?P<wh>{_WH})\s+(?:should|can|could|shall|must)\s+(?:i|we)\s+(?P<what>.+)", re.IGNORECASE), "asked {wh} to {what}"),
+    (lazy_compile(r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?tell\s+me\s+(?:more\s+)?about\s+(?P<what>.+)", re.IGNORECASE), "asked about {what}"),
+    (lazy_compile(r"what\s+do\s+you\s+think\s+(?:of|about)\s+(?P<what>.+)", re.IGNORECASE), "asked about {what}"),
+    (lazy_compile(r"(?:what|how)\s+about\s+(?P<what>.+)", re.IGNORECASE), "asked about {what}"),
+    (lazy_compile(r"(?:what|who|where)(?:'s|\s+(?:is|are|was|were))\s+(?P<what>(?:the|a|an)\s+.+)", re.IGNORECASE), "asked about {what}"),
+    (lazy_compile(r"(?:can|could|would|will)\s+you\s+(?:please\s+)?(?P<what>\w.+)", re.IGNORECASE), "asked the assistant to {what}"),
 )  # fmt: skip
-_ORDER = late(
+_ORDER = lazy_compile(
     r"(?P<what>(?:explain|plan|help\s+me|suggest|recommend|compare|draft|find|list|show\s+me|give\s+me|look\s+up|check|calculate|design|review)\s.+)",
     re.IGNORECASE,
 )
 _DECIDED = (
-    late(r"(?:i\s+think\s+)?(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+|now\s+|finally\s+)?decided\s+(?P<what>(?:to|on|against|not\s+to)\s.+)", re.IGNORECASE),
-    late(r"(?:i\s+think\s+)?(?:let's|let\s+us|we'll|we\s+will|i'll|i\s+will)\s+(?P<what>(?!be\b|let\b|see\b|think\b|try\b|tell\b|ask\b|do\b|have\b|get\b|talk\b|come\b|say\b|know\b|just\b|never\b|always\b)\w.+)", re.IGNORECASE),
+    lazy_compile(r"(?:i\s+think\s+)?(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+|now\s+|finally\s+)?decided\s+(?P<what>(?:to|on|against|not\s+to)\s.+)", re.IGNORECASE),
+    lazy_compile(r"(?:i\s+think\s+)?(?:let's|let\s+us|we'll|we\s+will|i'll|i\s+will)\s+(?P<what>(?!be\b|let\b|see\b|think\b|try\b|tell\b|ask\b|do\b|have\b|get\b|talk\b|come\b|say\b|know\b|just\b|never\b|always\b)\w.+)", re.IGNORECASE),
 )  # fmt: skip
-_DONE = late(
+_DONE = lazy_compile(
     r"(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+|now\s+|finally\s+|already\s+)?(?P<what>(?:finished|completed|booked|ordered|bought|sent|submitted|cancelled|canceled|fixed"
     r"|signed\s+up|paid|scheduled|deployed|released|published|merged|tested|updated|picked|settled\s+on|returned|repaired)\s.+)",
     re.IGNORECASE,
 )
-_ZH = late(r"[\u3400-\u9fff]")
+_ZH = lazy_compile(r"[\u3400-\u9fff]")
 _START_ZH = r"^(?:那么?|好的?|好吧|最后|最终|所以|嗯|，|,|\s)*"
 _DECIDED_ZH = (
-    late(_START_ZH + r"(?:我们|我|咱们)?(?:已经)?决定(?P<what>.{2,40}?)(?:了|吧|啦)?$"),
-    late(_START_ZH + r"(?:我们|我|咱们)?就(?P<what>(?:选|去|订|用|坐|按|买|做|吃).{1,40}?)(?:了|吧|啦)?$"),
+    lazy_compile(_START_ZH + r"(?:我们|我|咱们)?(?:已经)?决定(?P<what>.{2,40}?)(?:了|吧|啦)?$"),
+    lazy_compile(_START_ZH + r"(?:我们|我|咱们)?就(?P<what>(?:选|去|订|用|坐|按|买|做|吃).{1,40}?)(?:了|吧|啦)?$"),
 )
-_DONE_ZH = late(
+_DONE_ZH = lazy_compile(
     _START_ZH
     + r"(?:我们|我)(?:已经|刚刚?|终于)?(?P<what>(?:预订|预约|订|买|完成|提交|取消|寄|付|报名|修好|写完|发布)了?.{1,40}?)(?:了|啦)?$"
 )
-_ASKS_ZH = late(
+_ASKS_ZH = lazy_compile(
     r"[?？]\s*$|(?:吗|呢|什么|怎么办|怎么样)[。.!！]?$|^(?:请问|怎么|如何|为什么|帮我|请帮|请推荐|推荐|解释|介绍)"
 )
-_SCAFFOLD = frozenset(words.lexemes("the user asked about how what which to the assistant decided also help")) | frozenset(
-    words.lexemes("用户询问了并决定还")
+_SCAFFOLD = frozenset(tokens.extract_lexemes("the user asked about how what which to the assistant decided also help")) | frozenset(
+    tokens.extract_lexemes("用户询问了并决定还")
 )  # fmt: skip
-_DATED = late(r"^(?:On\s+)?(?P<day>\d{4}-\d\d-\d\d)(?:\s+the\s+user\s+|，用户)")
-_TWO = late(r"(?:\. (?:On \d|The user also ))|。(?:\d{4}-|用户还)")
+_DATED = lazy_compile(r"^(?:On\s+)?(?P<day>\d{4}-\d\d-\d\d)(?:\s+the\s+user\s+|，用户)")
+_TWO = lazy_compile(r"(?:\. (?:On \d|The user also ))|。(?:\d{4}-|用户还)")
 
 
 @dataclass(frozen=True, slots=True)
 class _Phrase:
     text: str
-    asked: bool
+    is_question: bool
     place: int
 
 
-def episodes(turns: Sequence[Turn]) -> tuple[Candidate, ...]:
+def build_episodes(turns: Sequence[Turn]) -> tuple[Candidate, ...]:
     """An episode for each day (UTC) of these turns on which something happened, oldest first.
 
     Each rests on all the user's turns of its day, and its time is that of the last of them."""
     mine = sorted((turn for turn in turns if turn.role == "user"), key=lambda turn: turn.at)
     days = groupby(mine, key=lambda turn: turn.at.astimezone(UTC).date())
-    return tuple(one for day, group in days if (one := _episode(day, list(group))) is not None)
+    return tuple(one for day, group in days if (one := _build_episode(day, list(group))) is not None)
 
 
-def same_topic(a: str, b: str) -> bool:
+def is_same_topic(a: str, b: str) -> bool:
     """Whether two episodes are about the same: half of the lesser one's content words, two at least."""
-    left, right = _topic(a), _topic(b)
+    left, right = _extract_topic(a), _extract_topic(b)
     shared = len(left & right)
-    return shared >= _LEAST and shared >= _SHARED * min(len(left), len(right))
+    return shared >= _MIN_WORDS and shared >= _SHARED * min(len(left), len(right))
 
 
-def combined(old: str, new: str) -> str | None:
+def combine_episodes(old: str, new: str) -> str | None:
     """Two episodes as one of two sentences; None when that is too long, or one of them has two already."""
     if _TWO.search(old) or _TWO.search(new):
         return None
@@ -116,24 +116,24 @@ def combined(old: str, new: str) -> str | None:
     if first and second and first["day"] == second["day"] and chinese == bool(_ZH.search(new)):
         new = ("用户还" if chinese else "The user also ") + new[second.end() :]
     both = f"{old}。{new}" if chinese else f"{old}. {new}"
-    return both if len(both) <= LONGEST else None
+    return both if len(both) <= MAX_CHARS else None
 
 
-def _topic(text: str) -> frozenset[str]:
-    return words.lexeme_set(_DATED.sub("", text)) - _SCAFFOLD
+def _extract_topic(text: str) -> frozenset[str]:
+    return tokens.get_lexeme_set(_DATED.sub("", text)) - _SCAFFOLD
 
 
-def _episode(day: date, turns: list[Turn]) -> Candidate | None:
-    found = [one for place, turn in enumerate(turns) for one in _phrases(turn, place)]
+def _build_episode(day: date, turns: list[Turn]) -> Candidate | None:
+    found = [one for place, turn in enumerate(turns) for one in _find_phrases(turn, place)]
     chinese = sum(bool(_ZH.search(one.text)) for one in found) * 2 > len(found)
-    told = _chosen([one for one in found if bool(_ZH.search(one.text)) == chinese])
-    while told and len(_sentence(day, told, chinese=chinese)) > _SENTENCE:
+    told = _select_phrases([one for one in found if bool(_ZH.search(one.text)) == chinese])
+    while told and len(_render_sentence(day, told, chinese=chinese)) > _SENTENCE:
         told.pop()
     if not told:
         return None
     last = turns[-1]
     return Candidate(
-        text=_sentence(day, told, chinese=chinese),
+        text=_render_sentence(day, told, chinese=chinese),
         category=CATEGORY,
         kind="episodic",
         importance=1,  # no fact stands behind it in the delta header
@@ -144,91 +144,91 @@ def _episode(day: date, turns: list[Turn]) -> Candidate | None:
     )
 
 
-def _chosen(found: list[_Phrase]) -> list[str]:
+def _select_phrases(phrases: list[_Phrase]) -> list[str]:
     """What was decided and done first, then the questions that say most; told in the order in which they came."""
-    distinct = list({one.text.casefold(): one for one in found}.values())
-    rich = sorted(distinct, key=lambda one: -len(words.lexeme_set(one.text)))
-    acts = [one for one in rich if not one.asked][: _PHRASES - 1]
-    asked = [one for one in rich if one.asked][: _ASKED if acts else _PHRASES]
-    kept = sorted([*acts, *asked], key=lambda one: (one.place, not one.asked))
+    distinct = list({one.text.casefold(): one for one in phrases}.values())
+    rich = sorted(distinct, key=lambda one: -len(tokens.get_lexeme_set(one.text)))
+    acts = [one for one in rich if not one.is_question][: _PHRASES - 1]
+    asked = [one for one in rich if one.is_question][: _MAX_QUESTIONS if acts else _PHRASES]
+    kept = sorted([*acts, *asked], key=lambda one: (one.place, not one.is_question))
     return [one.text for one in kept[:_PHRASES]]
 
 
-def _sentence(day: date, told: Sequence[str], *, chinese: bool) -> str:
+def _render_sentence(day: date, phrases: Sequence[str], *, chinese: bool) -> str:
     if chinese:
-        return f"{day}，用户" + "，".join(told)
-    head, last = ", ".join(told[:-1]), told[-1]
+        return f"{day}，用户" + "，".join(phrases)
+    head, last = ", ".join(phrases[:-1]), phrases[-1]
     return f"On {day} the user {head} and {last}" if head else f"On {day} the user {last}"
 
 
-def _phrases(turn: Turn, place: int) -> Iterator[_Phrase]:
-    for sentence in sentences(suspect.own(turn).text):
+def _find_phrases(turn: Turn, place: int) -> Iterator[_Phrase]:
+    for sentence in split_sentences(quoted.strip_quoted(turn).text):
         if _HIDDEN in sentence:
             continue
-        asked = _question(sentence)
-        phrase = asked or _act(turn, sentence)
-        if phrase and len(words.lexeme_set(phrase) - _SCAFFOLD) >= _LEAST:
+        asked = _parse_question(sentence)
+        phrase = asked or _find_action(turn, sentence)
+        if phrase and len(tokens.get_lexeme_set(phrase) - _SCAFFOLD) >= _MIN_WORDS:
             yield _Phrase(phrase, asked is not None, place)
 
 
-def _question(sentence: str) -> str | None:
+def _parse_question(sentence: str) -> str | None:
     if _ZH.search(sentence):
-        return _question_zh(sentence)
+        return _parse_chinese_question(sentence)
     bare = _FILLER.sub("", sentence.strip()).rstrip(" ?!.")
     asks = sentence.rstrip().endswith("?")
-    if _OWN_PAST.search(bare) or gate.skip(sentence, "user") == "question about the assistant":
+    if _OWN_PAST.search(bare) or gate.find_skip_reason(sentence, "user") == "question about the assistant":
         return None
     for pattern, told in _TOPICS if asks else ():
         found = pattern.fullmatch(bare)
-        if found and (what := owned(found["what"])):
-            return _short(told.format(what=what, wh=found.groupdict().get("wh", "").lower()))
-    if (ordered := _ORDER.fullmatch(bare)) and (what := owned(ordered["what"])):
-        return _short(f"asked the assistant to {what[:1].lower()}{what[1:]}")
-    return _quoted("asked", bare + "?") if asks else None
+        if found and (what := replace_pronouns(found["what"])):
+            return _shorten_text(told.format(what=what, wh=found.groupdict().get("wh", "").lower()))
+    if (ordered := _ORDER.fullmatch(bare)) and (what := replace_pronouns(ordered["what"])):
+        return _shorten_text(f"asked the assistant to {what[:1].lower()}{what[1:]}")
+    return _quote_text("asked", bare + "?") if asks else None
 
 
-def _question_zh(sentence: str) -> str | None:
+def _parse_chinese_question(sentence: str) -> str | None:
     bare = sentence.strip(" ，。！!.")
     if not _ASKS_ZH.search(sentence.strip()) or _OWN_PAST_ZH.search(bare.replace("帮我", "")):
         return None
-    return _quoted("询问了", bare)
+    return _quote_text("询问了", bare)
 
 
-def _act(turn: Turn, sentence: str) -> str | None:
+def _find_action(turn: Turn, sentence: str) -> str | None:
     """What the sentence says that the person decided or did, unless it is a fact that is kept for itself."""
-    if extract(replace(turn, text=sentence)).candidates:
+    if extract_statements(replace(turn, text=sentence)).candidates:
         return None
-    for clause in clauses(sentence):
-        told = _act_zh(clause) if _ZH.search(clause) else _act_en(_FILLER.sub("", clause))
+    for clause in split_clauses(sentence):
+        told = _parse_chinese_action(clause) if _ZH.search(clause) else _parse_english_action(_FILLER.sub("", clause))
         if told:
             return told
     return None
 
 
-def _act_en(clause: str) -> str | None:
+def _parse_english_action(clause: str) -> str | None:
     for pattern in _DECIDED:
-        if (found := pattern.fullmatch(clause)) and (what := owned(found["what"])):
+        if (found := pattern.fullmatch(clause)) and (what := replace_pronouns(found["what"])):
             direct = re.match(r"(?:to|on|against|not\s+to)\s", what, re.IGNORECASE)
-            return _short(f"decided {what}" if direct else f"decided to {what}")
+            return _shorten_text(f"decided {what}" if direct else f"decided to {what}")
     found = _DONE.fullmatch(clause)
-    what = owned(found["what"]) if found else None
-    return _short(what) if what else None
+    what = replace_pronouns(found["what"]) if found else None
+    return _shorten_text(what) if what else None
 
 
-def _act_zh(clause: str) -> str | None:
+def _parse_chinese_action(clause: str) -> str | None:
     for pattern in _DECIDED_ZH:
-        if (found := pattern.match(clause)) and (what := chinese_words.owned(found["what"])):
+        if (found := pattern.match(clause)) and (what := chinese_words.replace_pronouns(found["what"])):
             return f"决定{what}"
     found = _DONE_ZH.match(clause)
-    return chinese_words.owned(found["what"]) if found else None
+    return chinese_words.replace_pronouns(found["what"]) if found else None
 
 
-def _quoted(verb: str, text: str) -> str:
+def _quote_text(verb: str, text: str) -> str:
     plain = text.replace('"', "'")
-    return f"{verb}“{_short(plain)}”" if _ZH.search(text) else f'{verb} "{_short(plain)}"'
+    return f"{verb}“{_shorten_text(plain)}”" if _ZH.search(text) else f'{verb} "{_shorten_text(plain)}"'
 
 
-def _short(text: str) -> str:
+def _shorten_text(text: str) -> str:
     flat = " ".join(text.split())
     if len(flat) <= _PHRASE:
         return flat

@@ -11,13 +11,13 @@ from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.extraction import repair
-from muniment.memory.rules.extraction.model_answer import Reading
-from muniment.memory.rules.extraction.validate import validate
-from muniment.memory.rules.language.json_finder import find
-from muniment.memory.rules.language.normalize import clean
+from muniment.memory.rules.extraction.model_answer import ParsedAnswer
+from muniment.memory.rules.extraction.validate import validate_candidate
+from muniment.memory.rules.language.json_finder import find_json
+from muniment.memory.rules.language.normalize import normalize_text
 
 CATEGORY = "relationship_dynamic"
-INSIGHTS: dict[str, Any] = {
+INSIGHTS_SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["insights"],
@@ -43,25 +43,31 @@ _TAG_CHARS = 40
 _CONFIDENCE = 0.7  # inferred, not said
 
 
-def read(text: str, turns: Sequence[TurnId], *, categories: Collection[str], most: int = 280) -> Reading:
+def parse_insights(
+    text: str, turns: Sequence[TurnId], *, categories: Collection[str], max_chars: int = 280
+) -> ParsedAnswer:
     """The insights of an answer, at most 3; each rests on `turns`. Raises BadExtraction when the answer is not in form."""
-    found = find(text, "insights")["insights"]
+    found = find_json(text, "insights")["insights"]
     if not isinstance(found, list):
         raise BadExtraction("The model's answer has no list of insights.")
     candidates: list[Candidate] = []
     repaired: list[str] = []
     refused: list[str] = []
     for raw in found:
-        one, told, reason = _insight(raw if isinstance(raw, dict) else {}, tuple(turns), frozenset(categories), most)
+        one, told, reason = _parse_insight(
+            raw if isinstance(raw, dict) else {}, tuple(turns), frozenset(categories), max_chars
+        )
         if one is None or len(candidates) == _MOST:
             refused.append(reason or f"more than {_MOST} insights")
             continue
         candidates.append(one)
         repaired += [told] if told else []
-    return Reading(candidates=tuple(candidates), found=len(found), repaired=tuple(repaired), refused=tuple(refused))
+    return ParsedAnswer(
+        candidates=tuple(candidates), total=len(found), repairs=tuple(repaired), refusals=tuple(refused)
+    )
 
 
-def snippet(turns: Sequence[Turn], most: int) -> list[dict[str, str]]:
+def build_snippet(turns: Sequence[Turn], most: int) -> list[dict[str, str]]:
     """The end of what was said in at most so many characters; the first turn that does not fit loses its beginning."""
     told: list[dict[str, str]] = []
     for turn in (one for one in reversed(turns) if one.role in ("user", "assistant")):
@@ -72,7 +78,7 @@ def snippet(turns: Sequence[Turn], most: int) -> list[dict[str, str]]:
     return told[::-1]
 
 
-def recent(memories: Sequence[Memory], *, activities: int, facts: int) -> tuple[list[Memory], list[Memory]]:
+def select_recent(memories: Sequence[Memory], *, activities: int, facts: int) -> tuple[list[Memory], list[Memory]]:
     """The latest of what happened and of what was stated, newest first; what strangers wrote shows nothing of a person."""
     own = sorted((one for one in memories if one.trust in ("user", "agent")), key=lambda one: one.created_at)[::-1]
     happened = [one for one in own if one.kind == "episodic" or (one.kind == "semantic" and one.category == "activity")]
@@ -80,19 +86,23 @@ def recent(memories: Sequence[Memory], *, activities: int, facts: int) -> tuple[
     return happened[:activities], stated[:facts]
 
 
-def _insight(
-    raw: dict[str, Any], turns: tuple[TurnId, ...], categories: frozenset[str], most: int
+def _parse_insight(
+    raw: dict[str, Any], turns: tuple[TurnId, ...], categories: frozenset[str], max_chars: int
 ) -> tuple[Candidate | None, str | None, str | None]:
     """The candidate and how it was repaired, or the reason of refusal."""
     said = raw.get("summary")
-    text = " ".join(clean(said).split()).rstrip(".。") if isinstance(said, str) else ""
+    text = " ".join(normalize_text(said).split()).rstrip(".。") if isinstance(said, str) else ""
     # "I" may be the person or the assistant here.
-    told = text if repair.FIRST.search(text) else repair.wording(text, subject="user", persons=())
+    told = text if repair.FIRST_PERSON.search(text) else repair.repair_wording(text, subject="user", persons=())
     tags = raw.get("tags")
-    words = [clean(tag).strip()[:_TAG_CHARS] for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+    words = (
+        [normalize_text(tag).strip()[:_TAG_CHARS] for tag in tags if isinstance(tag, str)]
+        if isinstance(tags, list)
+        else []
+    )
     importance = raw.get("importance")
     # A semantic text is held to the third person; so is an insight.
-    kept, reason = validate(
+    kept, reason = validate_candidate(
         Candidate(
             text=told,
             category=CATEGORY,
@@ -104,9 +114,9 @@ def _insight(
             role="assistant",
         ),
         categories=categories,
-        max_chars=most,
+        max_chars=max_chars,
     )
-    if kept is None or repair.pronoun(kept.text):
+    if kept is None or repair.has_open_pronoun(kept.text):
         return None, None, reason or "pronoun"
-    why = ["pronoun"] * (told != text) + ["too long"] * (len(told) > most)
+    why = ["pronoun"] * (told != text) + ["too long"] * (len(told) > max_chars)
     return replace(kept, kind="insight"), "; ".join(why) or None, None

@@ -5,63 +5,63 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from muniment.memory.rules.extraction.english.spoken import written
+from muniment.memory.rules.extraction.english.spoken import rewrite_asides
 from muniment.memory.rules.language.english_words import MEDICINE
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
-_CJK = late(r"[\u3400-\u9fff]")
-_BLANKS = late(r"[^\S\n]+")
-_CODE = late(r"```[^`]*(?:```|$)|`[^`\n]{1,200}`")
-_CITED = late(r"^[ \t]*(?:>|\|).*$", re.MULTILINE)
-_QUOTED = late(
+_CJK = lazy_compile(r"[\u3400-\u9fff]")
+_BLANKS = lazy_compile(r"[^\S\n]+")
+_CODE = lazy_compile(r"```[^`]*(?:```|$)|`[^`\n]{1,200}`")
+_CITED = lazy_compile(r"^[ \t]*(?:>|\|).*$", re.MULTILINE)
+_QUOTED = lazy_compile(
     r'"([^"\n]{1,600})"|(?<![\w\'])\'([^\'\n]{2,300})\'(?![\w\'])|「([^」\n]{1,600})」|『([^』\n]{1,600})』|《([^》\n]{1,100})》|«([^»\n]{1,300})»'
 )
-_OWN_WORDS = late(r"(?:i|i'm|my|we|you|(?:please\s+)?(?:forget|stop))\b|我|请?(?:把|忘|别|删)", re.IGNORECASE)
-_SENTENCE = late(
+_OWN_WORDS = lazy_compile(r"(?:i|i'm|my|we|you|(?:please\s+)?(?:forget|stop))\b|我|请?(?:把|忘|别|删)", re.IGNORECASE)
+_SENTENCE = lazy_compile(
     r"(?:[^.!?。！？\n]|\.(?=\w)|(?<=\b[A-Z])\.(?= [A-Z])|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bMrs)\.|(?<=\bSt)\.)+[.!?。！？]*"
 )
 _LONGEST = 600  # a clause beyond it holds no statement of 280 characters
 
-_NOT_MEANT = late(
+_NOT_MEANT = lazy_compile(
     r"\b(?:just|only)\s+(?:kidding|joking|messing)\b|\bjk\b|\bkidding!|/s\b|\bnot\s+really,?\s+(?:lol|haha)|\b(?:oh|yeah|well|ah),?\s+(?:great|right|sure|joy|brilliant|fantastic|wonderful|lovely)\s*[,!.–—-]+\s*(?:(?:and|like|because)\s+)?i\s+(?:just|so|really|totally|absolutely|simply|always)\s+(?:love|like|enjoy|adore)"
     r"|\bi\s+just\s+(?:love|adore)\s+(?:it\s+when|how|being\s+(?:ignored|late|stuck)|(?:waiting|queu|standing)\w*\s)|(?:哈哈+|呵呵)[，,\s]*我?(?:最|可|真是?)(?:太)?(?:喜欢|爱)|[🙄🙃]|开玩笑|骗你的|逗你的|才怪",
     re.IGNORECASE,
 )
-_PLAYED = late(
+_PLAYED = lazy_compile(
     r"\b(?:in\s+(?:my|the|this|a|our)\s+(?:\w+\s+)?(?:novel|story|book|game|movie|film|dreams?|play|screenplay|fiction|scenario|episode|song|campaign)|my\s+character|role-?play|act\s+as"
     r"|pretend(?:ing)?|(?:write|draft|compose)\s+(?:me\s+)?(?:an?|the|my|this|some)\s+(?:\w+\s+){0,2}(?:story|poem|scene|dialogue|letter|e?mail|essay|song|script|post|tweet|speech|bio|message|paragraph)"
     r"|translate|rewrite|rephrase|proofread|paraphrase|grammar|summari[sz]e|lyrics|for\s+example|for\s+instance|e\.g|example\s+sentence|hypothetical(?:ly)?|once\s+upon\s+a\s+time|dear\s+(?:sir|madam|hiring))\b"
     r"|翻译|改写|润色|扮演|假装|写(?:一)?(?:个|篇|首|封|段)|角色|小说里|故事里|游戏里|梦见|梦到|例如|比如说|举个例子|造句",
     re.IGNORECASE,
 )
-_REPORTED = late(
+_REPORTED = lazy_compile(
     r"\b(?:said|says|saying|say|told|tells|claims?|claimed|thinks|thought|believes|mentioned|joked|asked|asks|insists?|according\s+to|heard\s+that|i\s+heard|apparently|assumes?|accused|replied|shouted|screamed|whispered|goes\s+like|everyone\s+thinks)\b"
     r"|\b(?:wrote|writes|texted|messaged|emailed)(?=\s*[:：]|\s*$|\s+(?:that|me|us)\b)|^\W*(?:assistant|ai|bot|chatbot|chatgpt|claude|agent|system)(?:\s*:|\s*$)"
     r"|(?:(?<![小传学会能爱实])说(?!话|实话|法|明|一口|好|起来?|真|出来|错|漏|顺嘴|反|老实|[英中汉普粤日德俄韩西外])|告诉|问我|以为|声称|据说|听说|认为|觉得我|骂我|开口道|回答[说道])",
     re.IGNORECASE,
 )
-_SUPPOSED = late(
+_SUPPOSED = lazy_compile(
     r"^(?:and\s+|but\s+|so\s+|or\s+|well,?\s+)*(?:if|unless|suppose|supposing|imagine|assume|assuming|let's\s+say|what\s+if|whether|in\s+case|as\s+if|as\s+though|say\s+i|were\s+i|had\s+i|even\s+if|only\s+if|until\s+i|once\s+i|when\s+i(?:'m|\s+am)?\s+(?:grow|old|retire))\b"
     r"|^(?:如果|要是|假如|假设|假若|倘若|万一|除非|要不是|若是|就算|即使|一旦|等我)",
     re.IGNORECASE,
 )
-_WANTED = late(
+_WANTED = lazy_compile(
     r"(?:'d|\bwould)\s+(?:really\s+|also\s+|just\s+)*(?:like|love|prefer|rather)\b|\bcan't\s+stand\b|\byou\s+(?:can|may|could|should)\s+call\s+me\b",
     re.IGNORECASE,
 )
-_HEDGED = late(
+_HEDGED = lazy_compile(
     r"\b(?:if|unless|wish|would|could|should|might|maybe|perhaps|probably|possibly|supposedly|seems?|as\s+though|nearly|almost|guess|whether|feels?\s+like|felt\s+like|wonder|dreamt|dreamed"
     r"|thinking\s+(?:of|about)|considering|tempted|not\s+sure|don't\s+know|doubt|imagine|suppose|basically|literally|sort\s+of|kind\s+of\s+like|not\s+that\s+i)\b|\bmay\b|'d\b"
     r"|如果|要是|的话|可能|也许|或许|大概会|说不定|假如|真希望|但愿|好像|似乎|不知道|不确定|差点|应该是|要么|恨不得|幻想",
 )
-_FILLER = late(
+_FILLER = lazy_compile(
     r"^[\s,.;:!~*_\-–—•\"'()\[\]#]*(?:(?:well|oh|ah|so|and|but|actually|honestly|btw|by\s+the\s+way|also|yeah|yes|yep|yup|no(?!\s+(?:emojis?|bullet|jargon|markdown|slang|exclamation))|nope|nah|hey|hi|hello|hiya|ok|okay|plus|anyway|fyi|to\s+be\s+honest|tbh"
     r"|hmm+|um+|uh|thanks|thank\s+you|sure|right|look|listen|lately|nowadays|these\s+days|as\s+you\s+know|i\s+mean|you\s+know|you\s+see|wow|good\s+(?:morning|evening|afternoon)|because|since|as|given\s+that"
     r"|considering\s+that|seeing\s+that|now\s+that|personally|however|in\s+fact|just\s+so\s+you\s+know|for\s+the\s+record|first(?:ly)?|second(?:ly)?|finally|unfortunately|fortunately|sadly|luckily|currently|nice\s+to\s+meet\s+you"
     r"|(?:it\s+)?turns\s+out(?:\s+that)?|(?:(?:one|a|another|just\s+a)\s+)?(?:small|quick|little|minor)\s+(?:thing|note|correction|update|fix)|then|or|great|cool|haha+|lol|sorry|important|correction|update|again|while|although|though|absolutely|definitely|totally|exactly|true)\b(?!')(?!\s+(?:is|was|are)\b)[\s,.:;!–—-]+)+|^[\s,.;:!~*_\-–—•\"'()\[\]#]+",
     re.IGNORECASE,
 )
-_FILLER_ZH = late(
+_FILLER_ZH = lazy_compile(
     r"^(?:[哦噢啊嗯唉]+|哎呀?|诶|欸|对了|说起来|话说|说真的|说实话|老实说|不瞒你说|顺便说一[下句]|另外|总之|原来|其实啊?)+[，,：:\s]*(?=[\u3400-\u9fff])"
 )
 _NEW = (
@@ -73,7 +73,7 @@ _VERBS = (
     + MEDICINE
     + "))"
 )
-_SPLIT = late(
+_SPLIT = lazy_compile(
     r"(?:\s*[,;:–—]\s*|\s+-\s+|\s+)(?:(?:and|but|so|plus|while|although|though|yet|or)\s+){1,3}(?:then\s+|also\s+|yeah,?\s+)?(?="
     + _NEW
     + r"\b)"
@@ -82,52 +82,56 @@ _SPLIT = late(
     + r"\b)|\s*;\s*|\s*(?:(?<!\d)[–—]|[–—](?!\d))\s*|\s+-\s+|\s+(?=(?:because|given\s+that|now\s+that)\s+i\b|(?:since|as)\s+i'm\b)",
     re.IGNORECASE,
 )
-_ELIDED = late(r"\s*,?\s+(?:and|but)\s+(?=" + _VERBS + r"\b)", re.IGNORECASE)
-_CARRIES = late(r"^i(?:'?m|'ve|\s+am|\s+have)?\s", re.IGNORECASE)
-_BOUND = late(
+_ELIDED = lazy_compile(r"\s*,?\s+(?:and|but)\s+(?=" + _VERBS + r"\b)", re.IGNORECASE)
+_CARRIES = lazy_compile(r"^i(?:'?m|'ve|\s+am|\s+have)?\s", re.IGNORECASE)
+_BOUND = lazy_compile(
     r"\b(?:to|who|those|that|can|could|would|will|should|might|must|let|help|make|not|don't|never|can't|cannot)\b|'d\b|'ll\b|n't\b",
     re.IGNORECASE,
 )
 # `I live in Lisbon and I like cork` has two subjects: who is beside the speaker comes where a clause begins.
-_BESIDE = late(
+_BESIDE = lazy_compile(
     r"(^\W*|[,;:(–—]\s*|\b(?i:and|but|so|or|because|since|when|while|then|that|if|today|tonight|yesterday|ago|in\s+\d{4}"
     r"|(?:last|this|next)\s+\w+|on\s+\w+day)\s+)((?i:my)\s+(?:\w+\s+)?\w+|[A-Z][a-z]{2,15})\s+and\s+I\b(?!')"
 )
-_INTRODUCTION = late(
+_INTRODUCTION = lazy_compile(
     r"^(?P<who>(?:i'?m|i\s+am|my\s+name\s+is|my\s+name's)\s+[^\s,]+(?:\s+[^\s,]+)?),\s+(?P<what>(?:an?|\d+|from)\s.+)$",
     re.IGNORECASE,
 )
-_SPLIT_ZH = late(r"\s*[，,；;]\s*(?!(?:它?的?名字叫|名叫|叫)(?!我))|而且|但是|不过(?!敏)|并且|(?<!没)还有(?=我)")
+_SPLIT_ZH = lazy_compile(
+    r"\s*[，,；;]\s*(?!(?:它?的?名字叫|名叫|叫)(?!我))|而且|但是|不过(?!敏)|并且|(?<!没)还有(?=我)"
+)
 
 
-_NOT_SO_ZH = late(r"(我[^，。；]{1,8}[叫是][^，。；不]{2,6})[，,](?:而)?不[是叫]([^，。；！!吗]{2,4})(?=[。！!]|$)")
+_NOT_SO_ZH = lazy_compile(
+    r"(我[^，。；]{1,8}[叫是][^，。；不]{2,6})[，,](?:而)?不[是叫]([^，。；！!吗]{2,4})(?=[。！!]|$)"
+)
 
 # What is laughed or winked at may not be meant: such a face stays, and most clauses with it are no statement.
 _ORNAMENT = r"(?:(?![\U0001f602\U0001f605\U0001f606\U0001f609\U0001f60f\U0001f61b-\U0001f61d\U0001f643\U0001f644\U0001f921\U0001f923\U0001f92a\U0001f92d])[\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff])"
-_ORNAMENTS = late(rf"^(?:{_ORNAMENT}|\s)+|(?:{_ORNAMENT}|\s)+$")
+_ORNAMENTS = lazy_compile(rf"^(?:{_ORNAMENT}|\s)+|(?:{_ORNAMENT}|\s)+$")
 
 
-def sentences(text: str) -> Iterator[str]:
+def split_sentences(text: str) -> Iterator[str]:
     """The sentences that are the person's own and meant: no code, no citation, nothing after the start of a play."""
     if _NOT_MEANT.search(text):
         return
     plain = _BLANKS.sub(" ", _CITED.sub(" ", _CODE.sub(" ", text)))
-    for found in _SENTENCE.finditer(_QUOTED.sub(_unquoted, plain)):
+    for found in _SENTENCE.finditer(_QUOTED.sub(_strip_quotation, plain)):
         if _PLAYED.search(found.group()):
             return
         yield found.group().strip()
 
 
-def _unquoted(found: re.Match[str]) -> str:
+def _strip_quotation(match: re.Match[str]) -> str:
     """A quoted name stays; a quoted sentence is somebody's words."""
-    said = next(group for group in found.groups() if group is not None)
+    said = next(group for group in match.groups() if group is not None)
     short = len(said.split()) <= 3 and len(said) <= 30 and not _OWN_WORDS.match(said)
     return said.strip(",.") if short else " … "
 
 
-def clauses(sentence: str) -> Iterator[str]:
+def split_clauses(sentence: str) -> Iterator[str]:
     """The clauses of a sentence that assert something; the rest of it falls with a condition or a report."""
-    parts = [part for part in _parts(sentence) if part.strip(" .,!?。，！？")]
+    parts = [part for part in _split_parts(sentence) if part.strip(" .,!?。，！？")]
     asked = sentence.rstrip().endswith(("?", "？"))
     for n, part in enumerate(parts):
         bare = _FILLER_ZH.sub("", _FILLER.sub("", part)).rstrip(" .!?。！？~,，")
@@ -135,16 +139,21 @@ def clauses(sentence: str) -> Iterator[str]:
             return
         if asked and n == len(parts) - 1 and not re.match(r"\s*(?:because|since|as|given|now)\s", part):
             return
-        if bare and len(bare) <= _LONGEST and not _HEDGED.search(_WANTED.sub("", bare)) and not _asking(bare):
+        if (
+            bare
+            and len(bare) <= _LONGEST
+            and not _HEDGED.search(_WANTED.sub("", bare))
+            and not _is_chinese_question(bare)
+        ):
             yield bare
 
 
-def undecorated(clause: str) -> str:
+def strip_ornaments(clause: str) -> str:
     """The clause without the emoji that begin or end it."""
     return _ORNAMENTS.sub("", clause).rstrip(" .!?。！？~,，")
 
 
-def _asking(clause: str) -> bool:
+def _is_chinese_question(clause: str) -> bool:
     return (
         bool(
             re.search(
@@ -157,29 +166,29 @@ def _asking(clause: str) -> bool:
     )
 
 
-def _parts(sentence: str) -> Iterator[str]:
+def _split_parts(sentence: str) -> Iterator[str]:
     if _CJK.search(sentence):
         yield from _SPLIT_ZH.split(_NOT_SO_ZH.sub(r"\1（不是\2）", sentence))
         return
-    for part in _SPLIT.split(_together(written(sentence))):
-        yield from _shared(part)
+    for part in _SPLIT.split(_move_speaker_first(rewrite_asides(sentence))):
+        yield from _repeat_subject(part)
 
 
-def _shared(part: str) -> Iterator[str]:
+def _repeat_subject(part: str) -> Iterator[str]:
     """`I like tea but hate coffee` is two clauses with one subject; `I want to eat and sleep` is one."""
     pieces = _ELIDED.split(part)
     bare = _FILLER.sub("", pieces[0])
     start = _CARRIES.match(bare)
     if len(pieces) == 1 or not start or _BOUND.search(bare):
-        yield from _introduced(part)
+        yield from _split_introduction(part)
         return
-    yield from _introduced(pieces[0])
+    yield from _split_introduction(pieces[0])
     for piece in pieces[1:]:
         state = re.match(r"(?:training|learning|allergic|lactose|vegan|vegetarian)\b", piece, re.IGNORECASE)
         yield f"I'm {piece}" if state else f"I {piece}"
 
 
-def _together(sentence: str) -> str:
+def _move_speaker_first(sentence: str) -> str:
     """`My wife and I went` starts with the speaker, so that it is not split between the two."""
     return _BESIDE.sub(
         lambda found: (
@@ -189,7 +198,7 @@ def _together(sentence: str) -> str:
     )
 
 
-def _introduced(part: str) -> Iterator[str]:
+def _split_introduction(part: str) -> Iterator[str]:
     """`I'm Ana, a nurse` is a name and a trade."""
     found = _INTRODUCTION.match(_FILLER.sub("", part))
     if found:

@@ -24,7 +24,7 @@ class Draft:
     timeless: bool = False
 
 
-def draft(
+def make_draft(
     kind: FactKind, predicate: str, value: str, text: str, *, category: str | None = None, importance: int = 2, confidence: float = 0.9,
     subject: str = "user", persons: tuple[str, ...] = (), entities: tuple[str, ...] = (), location: str | None = None,
     topic: str | None = None, single: bool = False, negated: bool = False, timeless: bool = False,

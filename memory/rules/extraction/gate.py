@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 
 from muniment.memory.domain.memory import Role
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
-_SENTENCE = late(r"[^.!?。！？…\n]+[.!?。！？…]*")
-_WORD = late(r"[^\W_]")
-_CJK = late(r"[\u3400-\u9fff]")
+_SENTENCE = lazy_compile(r"[^.!?。！？…\n]+[.!?。！？…]*")
+_WORD = lazy_compile(r"[^\W_]")
+_CJK = lazy_compile(r"[\u3400-\u9fff]")
 _EDGES = " \t\r.,;:!?。，、；：！？~～…-'\"()（）*"
 _LONGEST_REMARK = 80  # a greeting or thanks that is longer says something else too
 
 _WHO = r"(?:there|all|everyone|again|assistant|bot|friend|buddy|mate|man|team|folks)"
 _NAME = rf"(?:\s+{_WHO})?"
-_ADDRESSED = late(_WHO, re.IGNORECASE)
-_GREETING = late(
+_ADDRESSED = lazy_compile(_WHO, re.IGNORECASE)
+_GREETING = lazy_compile(
     r"(?:hi+|hello+|hey+|hiya|yo|howdy|greetings|good\s+(?:morning|afternoon|evening|night|day)|morning|evening|what'?s\s+up|sup"
     r"|bye|goodbye|bye\s+bye|see\s+(?:you|ya)(?:\s+(?:later|soon|tomorrow|around))?|good\s*night|take\s+care|welcome\s+back"
     r"|(?:how\s+are\s+you|how\s+is\s+it\s+going|how'?s\s+it\s+going|how\s+do\s+you\s+do|how\s+have\s+you\s+been)(?:\s+(?:doing|today))*"
@@ -26,7 +26,7 @@ _GREETING = late(
     re.IGNORECASE,
 )
 _SOFTENER = r"(?:\s+(?:so\s+much|a\s+lot|very\s+much|again|then|you|that|it|for\s+(?:that|this|your\s+help|the\s+help)|now|man|please|one|idea|point|job))*"
-_ACK = late(
+_ACK = lazy_compile(
     r"(?:ok(?:ay)?|k|kk|yes|yeah|yep|yup|no|nope|nah|sure|fine|right|alright|all\s+right|great|good|nice|cool|awesome|perfect|wow|haha+"
     r"|lol|hm+|mm+|uh|um|oh|ah|aha|thanks|thank|thx|ty|cheers|got|gotcha|i\s+(?:see|understand|agree)|understood|makes\s+sense"
     r"|sounds?\s+(?:good|great|fine)|no\s+(?:problem|worries)|never\s+mind|nevermind|you'?re\s+welcome|of\s+course|exactly|indeed|true|agreed"
@@ -37,7 +37,7 @@ _ACK = late(
     r"|知道了|了解|收到|懂了|原来如此|当然|哈+|呵呵|不用了|不客气|算了|继续|抱歉|对不起|辛苦了|没错|同意)(?:你|您|啦|了|呀|啊|哦|的|吧)*",
     re.IGNORECASE,
 )
-_QUESTION_START = late(
+_QUESTION_START = lazy_compile(
     r"(?:(?:and|so|but|then|also|well|ok|okay|hey|hi|hello|please|sorry)[\s,]+)*(?:"
     r"(?:what|who|whom|whose|where|why|how|which|when)(?:'s|'re|\s+(?:is|are|was|were|am|do|does|did|can|could|should|would|will|has|have|had"
     r"|about|many|much|long|often|far|old|time|kind|sort|day|else|come|to))\b"
@@ -45,26 +45,26 @@ _QUESTION_START = late(
     r"(?:you|i|we|he|she|it|they|there|this|that|these|those|my|your|the|any|anyone|someone|people)\b)",
     re.IGNORECASE,
 )
-_QUESTION_ZH = late(
+_QUESTION_ZH = lazy_compile(
     r"(?:请问|为什么|为何|怎么|怎样|如何|什么|谁|哪|能不能|可不可以|是不是|有没有|你能|你可以|你会|你知道|你觉得|多少|几点)"
 )
-_FORGET_ZH = late(
+_FORGET_ZH = lazy_compile(
     r"(?:请|麻烦|帮我|我(?:想|要|希望)(?:让|请|叫)?你|把|你)*(?:忘[记掉了]|别再?记|不[要用]记|删[掉除]|清除|抹掉).*(?<!吗)$",
     re.DOTALL,
 )
-_QUESTION_END_ZH = late(r"(?:吗|么|什么|谁|哪里|哪儿|多少|怎么办|怎么样|为什么)\s*$|^.{0,8}呢\s*$")
-_ASKED_ZH = late(r"吗|^.{0,8}呢|什么|谁|哪|多少|怎么|怎样|为什么|是不是|是否|几[个点岁次]")
-_ABOUT_ASSISTANT = late(
+_QUESTION_END_ZH = lazy_compile(r"(?:吗|么|什么|谁|哪里|哪儿|多少|怎么办|怎么样|为什么)\s*$|^.{0,8}呢\s*$")
+_ASKED_ZH = lazy_compile(r"吗|^.{0,8}呢|什么|谁|哪|多少|怎么|怎样|为什么|是不是|是否|几[个点岁次]")
+_ABOUT_ASSISTANT = lazy_compile(
     r"\b(?:(?:who|what|how|where|why|how\s+old)\s+are\s+you|are\s+you|were\s+you|do\s+you|did\s+you|have\s+you|don't\s+you|what\s+(?:can|could)\s+you"
     r"|(?:can|could)\s+you\s+(?:remember|feel|think|see|hear|learn|speak|understand|dream|read)\b|your\s+(?:name|age|model|creator|purpose|memory|version|job"
     r"|favou?rite|opinion|training|knowledge))|你是(?:谁|什么|人|机器|不是)|你叫什么|你多大|你(?:能|会|可以)(?:做|干)(?:什么|啥)|你(?:会|有)(?:记忆|感情|意识)|你还?记得|你的(?:名字|主人|版本|记忆)|谁(?:创造|开发)了?你",
     re.IGNORECASE,
 )
-_CLAUSE = late(
+_CLAUSE = lazy_compile(
     r"[,;:，；：—()（）]|\s-\s|\b(?:given\s+that|considering\s+that|seeing\s+that|now\s+that|because|since|as)\b",
     re.IGNORECASE,
 )
-_SAYS_SOMETHING = late(
+_SAYS_SOMETHING = lazy_compile(
     r"\s*(?:(?:and|but|so|well|hi|hey|hello|also|actually|btw|by\s+the\s+way|if|that|please)\s+)*(?:"
     r"(?:i|i'm|im|i've|we|we're|we've)\s+(?!wonder|was\s+wondering|guess|mean|think|suppose|see\b|believe|should|could|can\b|would|will|do\b|have\s+(?:a\s+)?question)|my\s+\S+\s+\S+"
     r"|(?:i'm|im|i've)\s|(?:call|remember|note|forget|remind)\s|don't\s+(?:forget|remember)"
@@ -74,7 +74,7 @@ _SAYS_SOMETHING = late(
 )
 
 
-def skip(text: str, role: Role) -> str | None:
+def find_skip_reason(text: str, role: Role) -> str | None:
     """Why nothing in the message is worth keeping, or None. Linear in the text; stops at the first statement."""
     if role in ("tool", "system"):
         return f"{role} turn"
@@ -82,7 +82,7 @@ def skip(text: str, role: Role) -> str | None:
         return "acknowledgement" if any(ord(c) > 0x2190 and not c.isspace() for c in text) else "empty"
     reasons: set[str] = set()
     for sentence in _SENTENCE.finditer(text):
-        reason = _remark(sentence.group()) if _WORD.search(sentence.group()) else ""
+        reason = _classify_sentence(sentence.group()) if _WORD.search(sentence.group()) else ""
         if reason is None:
             return None
         reasons.add(reason)
@@ -90,28 +90,28 @@ def skip(text: str, role: Role) -> str | None:
     return next((reason for reason in order if reason in reasons), "empty")
 
 
-def _remark(sentence: str) -> str | None:
+def _classify_sentence(sentence: str) -> str | None:
     """What kind of remark the sentence is, or None for a statement."""
     bare = sentence.strip(_EDGES)
     if len(bare) <= _LONGEST_REMARK:
         parts = [part.strip(_EDGES) for part in re.split(r"[,，、]", bare)]
-        kinds = {_polite(part) for part in parts if _WORD.search(part)}
+        kinds = {_classify_courtesy(part) for part in parts if _WORD.search(part)}
         if None not in kinds:
             return "acknowledgement" if "acknowledgement" in kinds else "greeting"
-    if not _asks(sentence, bare):
+    if not _is_question(sentence, bare):
         return None
     if any(_SAYS_SOMETHING.match(clause) and not _ASKED_ZH.search(clause) for clause in _CLAUSE.split(bare)):
         return None
     return "question about the assistant" if _ABOUT_ASSISTANT.search(bare) else "question"
 
 
-def _polite(part: str) -> str | None:
+def _classify_courtesy(part: str) -> str | None:
     if _GREETING.fullmatch(part) or _ADDRESSED.fullmatch(part):
         return "greeting"
     return "acknowledgement" if _ACK.fullmatch(part) else None
 
 
-def _asks(sentence: str, bare: str) -> bool:
+def _is_question(sentence: str, bare: str) -> bool:
     if sentence.rstrip().endswith(("?", "？")):
         return True
     if _CJK.search(bare):

@@ -12,24 +12,24 @@ from typing import Any, TypeGuard
 from muniment.memory.domain.memory import TRUST_RANK, Fact
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadExtraction
-from muniment.memory.rules.dates import mentions as dates
+from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction import repair
 from muniment.memory.rules.extraction.draft import CATEGORIES
-from muniment.memory.rules.extraction.support import share, supported
-from muniment.memory.rules.extraction.validate import validate
-from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.language.json_finder import find
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.language.normalize import clean
+from muniment.memory.rules.extraction.support import is_supported, measure_overlap
+from muniment.memory.rules.extraction.validate import validate_candidate
+from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.json_finder import find_json
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import normalize_text
 from muniment.memory.rules.statements import predicates
 
-_SURE = 0.5
-_EVIDENT = 0.5
+_MIN_CONFIDENCE = 0.5
+_MIN_EVIDENCE = 0.5
 _LONGEST_NAME = 80  # characters
 # What one of few words stands for may be said in others: no meat, no longer married, in short.
-_TOLD_OTHERWISE = frozenset({"diet", "marital_status", "nationality", "response_style", "answer_language"})
+_PARAPHRASED_PREDICATES = frozenset({"diet", "marital_status", "nationality", "response_style", "answer_language"})
 _UNKNOWN = (None, "", "null", "none", "n/a", "unknown")
-FACTS: dict[str, Any] = {
+FACTS_SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["facts"],
@@ -68,92 +68,108 @@ FACTS: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class ParsedAnswer:
     """What an answer came to: `found` facts, one entry in `repaired` or `refused` for each that was not right at once."""
 
     candidates: tuple[Candidate, ...] = ()
-    found: int = 0
-    repaired: tuple[str, ...] = ()
-    refused: tuple[str, ...] = ()
+    total: int = 0
+    repairs: tuple[str, ...] = ()
+    refusals: tuple[str, ...] = ()
 
 
-class _Refused(Exception):
+class _RefusalError(Exception):
     """The fact cannot be kept; the message is the reason."""
 
 
-def read(
-    text: str, turns: Sequence[Turn], *, asked: Collection[int], categories: Collection[str], most: int = 280
-) -> Reading:
+def parse_facts(
+    text: str,
+    turns: Sequence[Turn],
+    *,
+    target_numbers: Collection[int],
+    categories: Collection[str],
+    max_chars: int = 280,
+) -> ParsedAnswer:
     """The candidates of an answer about `turns` (the first one has number 1), of which `asked` were to be read.
 
     Statements longer than `most` characters are cut at a sentence. Raises BadExtraction when the answer is not in form."""
-    facts = find(text, "facts").get("facts")
+    facts = find_json(text, "facts").get("facts")
     if not isinstance(facts, list):
         raise BadExtraction("The model's answer has no list of facts.")
     candidates: list[Candidate] = []
     repaired: list[str] = []
     refused: list[str] = []
     for fact in facts:
-        one = _Fact(fact if isinstance(fact, dict) else {}, turns, asked, frozenset(categories), most)
+        one = _AnswerFact(
+            fact if isinstance(fact, dict) else {}, turns, target_numbers, frozenset(categories), max_chars
+        )
         try:
-            candidates.append(one.candidate())
-        except _Refused as reason:
+            candidates.append(one.build_candidate())
+        except _RefusalError as reason:
             refused.append(str(reason))
         else:
-            repaired += ["; ".join(one.repaired)] if one.repaired else []
-    return Reading(candidates=tuple(candidates), found=len(facts), repaired=tuple(repaired), refused=tuple(refused))
+            repaired += ["; ".join(one.repairs)] if one.repairs else []
+    return ParsedAnswer(
+        candidates=tuple(candidates), total=len(facts), repairs=tuple(repaired), refusals=tuple(refused)
+    )
 
 
-class _Fact:
+class _AnswerFact:
     """One fact of the answer on its way to a candidate; `repaired` says what had to be put right."""
 
     def __init__(
-        self, raw: dict[str, Any], turns: Sequence[Turn], asked: Collection[int], categories: frozenset[str], most: int
+        self,
+        raw: dict[str, Any],
+        turns: Sequence[Turn],
+        target_numbers: Collection[int],
+        categories: frozenset[str],
+        max_chars: int,
     ) -> None:
         self._raw = raw
         self._turns = turns
         self._categories = categories
-        self._most = most
-        self.repaired: list[str] = []
-        self._support = self._supporting(asked)
+        self._max_chars = max_chars
+        self.repairs: list[str] = []
+        self._support = self._find_support(target_numbers)
 
-    def candidate(self) -> Candidate:
+    def build_candidate(self) -> Candidate:
         """The candidate, or _Refused with the reason."""
-        said = self._text("statement").rstrip(" .。")
+        said = self._read_text("statement").rstrip(" .。")
         if not said:
-            raise _Refused("no statement")
+            raise _RefusalError("no statement")
         if not self._support:
-            raise _Refused("no supporting turn")
-        confidence = self._confidence()
-        if confidence < _SURE:
-            raise _Refused("low confidence")
-        main = self._speaker()
-        persons = self._names("persons")
-        subject = self._subject(said, main, persons)
-        name = predicates.name(self._text("kind"), self._text("predicate"), subject)
-        if self._text("kind").casefold() not in predicates.KINDS:
-            self.repaired.append("unknown kind")
-        statement = self._statement(said, main, subject, persons, timeless=name.predicate == "birthday")
-        value = repair.timing(self._text("object") or statement, main.at, f"{statement}\n{main.text}").strip(" .。")
+            raise _RefusalError("no supporting turn")
+        confidence = self._read_confidence()
+        if confidence < _MIN_CONFIDENCE:
+            raise _RefusalError("low confidence")
+        main = self._select_main_turn()
+        persons = self._read_names("persons")
+        subject = self._resolve_subject(said, main, persons)
+        name = predicates.normalize_predicate(self._read_text("kind"), self._read_text("predicate"), subject)
+        if self._read_text("kind").casefold() not in predicates.KINDS:
+            self.repairs.append("unknown kind")
+        statement = self._repair_statement(said, main, subject, persons, timeless=name.predicate == "birthday")
+        value = repair.repair_dates(self._read_text("object") or statement, main.at, f"{statement}\n{main.text}").strip(
+            " .。"
+        )
         found = Candidate(
             text=statement,
-            category=self._category(name),
-            fact=self._fact(name, value, subject, persons),
-            importance=self._importance(),
+            category=self._resolve_category(name),
+            fact=self._build_fact(name, value, subject, persons),
+            importance=self._read_importance(),
             confidence=confidence,
             trust=min((one.source for one in self._support), key=TRUST_RANK.__getitem__),
-            event_time=self._when(statement, main, name),
+            event_time=self._resolve_event_time(statement, main, name),
             turns=tuple(turn.id for turn in self._support),
             actor=main.actor,
             role=main.role,
         )
-        kept = self._valid(found)
-        thing = "" if name.predicate in _TOLD_OTHERWISE else value
-        if not supported(kept.text, thing, self._turns, self._support, main.at):
-            raise _Refused("not in the turn")
+        kept = self._validate_fact(found)
+        thing = "" if name.predicate in _PARAPHRASED_PREDICATES else value
+        if not is_supported(kept.text, thing, self._turns, self._support, main.at):
+            raise _RefusalError("not in the turn")
         return kept
 
-    def _fact(self, name: predicates.Name, value: str, subject: str, persons: tuple[str, ...]) -> Fact:
+    def _build_fact(self, name: predicates.PredicateName, value: str, subject: str, persons: tuple[str, ...]) -> Fact:
         negated = self._raw.get("negated") is True or name.negated
         single = self._raw.get("single") is True if name.single is None else name.single
         return Fact(
@@ -162,114 +178,128 @@ class _Fact:
             object=value,
             subject=subject,
             persons=persons,
-            entities=self._names("entities"),
-            location=self._text("location") or None,
-            topic=self._text("topic") or None,
+            entities=self._read_names("entities"),
+            location=self._read_text("location") or None,
+            topic=self._read_text("topic") or None,
             single=single,
             negated=negated,
         )
 
-    def _supporting(self, asked: Collection[int]) -> tuple[Turn, ...]:
+    def _find_support(self, target_numbers: Collection[int]) -> tuple[Turn, ...]:
         """The turns that the fact names; none unless one that was to be read is among them."""
         named = self._raw.get("turns")
-        numbers = {int(n) for n in named if _finite(n) and float(n).is_integer()} if isinstance(named, list) else set()
+        numbers = (
+            {int(n) for n in named if _is_finite(n) and float(n).is_integer()} if isinstance(named, list) else set()
+        )
         valid = sorted(n for n in numbers if 1 <= n <= len(self._turns))
-        if not valid and len(asked) == 1 and self._evident(self._turns[min(asked) - 1]):
-            self.repaired.append("no supporting turn")
-            valid = sorted(asked)
-        return tuple(self._turns[n - 1] for n in valid) if set(valid) & set(asked) else ()
+        if not valid and len(target_numbers) == 1 and self._has_evidence(self._turns[min(target_numbers) - 1]):
+            self.repairs.append("no supporting turn")
+            valid = sorted(target_numbers)
+        return tuple(self._turns[n - 1] for n in valid) if set(valid) & set(target_numbers) else ()
 
-    def _evident(self, turn: Turn) -> bool:
+    def _has_evidence(self, turn: Turn) -> bool:
         """Whether the one turn that was to be read has half of the statement's words."""
-        bare = dates.without(repair.wording(self._text("statement"), subject="user", persons=()), turn.at)
-        return bare != "" and share(words.lexeme_set(bare), frozenset(words.lexemes(turn.text)), turn.text) >= _EVIDENT
+        bare = mentions.remove_dates(
+            repair.repair_wording(self._read_text("statement"), subject="user", persons=()), turn.at
+        )
+        return (
+            bare != ""
+            and measure_overlap(tokens.get_lexeme_set(bare), frozenset(tokens.extract_lexemes(turn.text)), turn.text)
+            >= _MIN_EVIDENCE
+        )
 
-    def _speaker(self) -> Turn:
+    def _select_main_turn(self) -> Turn:
         """The turn that says it: the last one of a person, or the last one."""
         return next((one for one in reversed(self._support) if one.role == "user"), self._support[-1])
 
-    def _subject(self, said: str, main: Turn, persons: tuple[str, ...]) -> str:
-        subject = predicates.subject(self._text("subject"), main.actor)
-        return predicates.by_name(subject, persons, f"{said}\n{main.text}")
+    def _resolve_subject(self, statement: str, main: Turn, persons: tuple[str, ...]) -> str:
+        subject = predicates.normalize_subject(self._read_text("subject"), main.actor)
+        return predicates.find_person_name(subject, persons, f"{statement}\n{main.text}")
 
-    def _statement(self, said: str, main: Turn, subject: str, persons: tuple[str, ...], *, timeless: bool) -> str:
+    def _repair_statement(
+        self, statement: str, main: Turn, subject: str, persons: tuple[str, ...], *, timeless: bool
+    ) -> str:
         # The "I" of a tool or of a pasted page is somebody else.
         own = main.role == "user" and main.source == "user"
-        text = repair.wording(said, subject=subject, persons=persons) if own else said
-        if text != said:
-            self.repaired.append("pronoun")
-        if repair.pronoun(text):
-            raise _Refused("pronoun")
-        dated = text if timeless else repair.timing(text, main.at, main.text)
+        text = repair.repair_wording(statement, subject=subject, persons=persons) if own else statement
+        if text != statement:
+            self.repairs.append("pronoun")
+        if repair.has_open_pronoun(text):
+            raise _RefusalError("pronoun")
+        dated = text if timeless else repair.repair_dates(text, main.at, main.text)
         if dated != text:
-            self.repaired.append("relative date")
+            self.repairs.append("relative date")
         return dated
 
-    def _category(self, name: predicates.Name) -> str:
-        said = self._text("category")
+    def _resolve_category(self, name: predicates.PredicateName) -> str:
+        said = self._read_text("category")
         if said in self._categories:
             return said
         plain = said.casefold().replace(" ", "_")
         known = plain if plain in self._categories else CATEGORIES[name.kind]
         if known not in self._categories or (plain not in self._categories and name.kind == "note"):
-            raise _Refused("unknown category")
-        self.repaired.append("unknown category")
+            raise _RefusalError("unknown category")
+        self.repairs.append("unknown category")
         return known
 
-    def _importance(self) -> int:
+    def _read_importance(self) -> int:
         said = self._raw.get("importance")
-        value = round(said) if _finite(said) else 2
+        value = round(said) if _is_finite(said) else 2
         clamped = min(5, max(1, value))
         if clamped != said:
-            self.repaired.append("importance")
+            self.repairs.append("importance")
         return clamped
 
-    def _confidence(self) -> float:
+    def _read_confidence(self) -> float:
         said = self._raw.get("confidence")
-        value = float(said) if _finite(said) else 0.7
+        value = float(said) if _is_finite(said) else 0.7
         if 1 < value <= 100 and value > 5:
             value /= 100
         clamped = min(1.0, max(0.0, value))
         if clamped != said:
-            self.repaired.append("confidence")
+            self.repairs.append("confidence")
         return clamped
 
-    def _when(self, statement: str, main: Turn, name: predicates.Name) -> datetime | None:
+    def _resolve_event_time(self, statement: str, main: Turn, name: predicates.PredicateName) -> datetime | None:
         """The date that the statement names; else the one that the model gives."""
         if name.kind == "identity":
             return None
-        told = dates.resolve(statement, main.at)
+        told = mentions.resolve_date(statement, main.at)
         given = self._raw.get("event_time")
         if told or given in _UNKNOWN:
             return told
         try:
             when = datetime.fromisoformat(str(given))
         except ValueError:
-            self.repaired.append("event time")
+            self.repairs.append("event time")
             return None
         return when if when.tzinfo else when.replace(tzinfo=main.at.tzinfo)
 
-    def _valid(self, found: Candidate) -> Candidate:
-        kept, reason = validate(found, categories=self._categories, max_chars=self._most)
+    def _validate_fact(self, candidate: Candidate) -> Candidate:
+        kept, reason = validate_candidate(candidate, categories=self._categories, max_chars=self._max_chars)
         if kept is None:
-            raise _Refused(reason or "invalid")
-        if len(found.text) > self._most:
-            self.repaired.append("too long")
+            raise _RefusalError(reason or "invalid")
+        if len(candidate.text) > self._max_chars:
+            self.repairs.append("too long")
         return kept
 
-    def _text(self, key: str) -> str:
+    def _read_text(self, key: str) -> str:
         value = self._raw.get(key)
-        return " ".join(clean(value).split()) if isinstance(value, str) and value.casefold() not in _UNKNOWN else ""
+        return (
+            " ".join(normalize_text(value).split())
+            if isinstance(value, str) and value.casefold() not in _UNKNOWN
+            else ""
+        )
 
-    def _names(self, key: str) -> tuple[str, ...]:
+    def _read_names(self, key: str) -> tuple[str, ...]:
         value = self._raw.get(key)
         some = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        named = (" ".join(clean(one).split()) for one in some if isinstance(one, str))
-        own = late(r"(?:the\s+)?user|用户|i|me", re.IGNORECASE)
+        named = (" ".join(normalize_text(one).split()) for one in some if isinstance(one, str))
+        own = lazy_compile(r"(?:the\s+)?user|用户|i|me", re.IGNORECASE)
         return tuple(
             dict.fromkeys(one for one in named if one and len(one) <= _LONGEST_NAME and not own.fullmatch(one))
         )
 
 
-def _finite(value: object) -> TypeGuard[int | float]:
+def _is_finite(value: object) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

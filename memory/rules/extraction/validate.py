@@ -6,68 +6,68 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from muniment.memory.domain.turn import Candidate
-from muniment.memory.rules.dates import mentions as dates
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.language.normalize import clean
+from muniment.memory.rules.dates import mentions
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import normalize_text
 from muniment.memory.rules.procedures import procedure
 
 # S-80: what a semantic memory has to be, in the words that whoever writes one is told.
-GUARD = "Write a complete, self-contained, third-person summary with no pronouns; neutral tone; 1–2 sentences; ≤{most} chars."
+SUMMARY_RULES = "Write a complete, self-contained, third-person summary with no pronouns; neutral tone; 1–2 sentences; ≤{most} chars."
 _ANY_DAY = datetime(2024, 5, 15, tzinfo=UTC)
-_PRONOUNS = late(
+_PRONOUNS = lazy_compile(
     r"(?<![\w'/-])(?:I|I'm|I've|I'll|I'd|im|i|i'm|i've|i'll|i'd|me|my|mine|myself|we|we're|we've|we'll|us|our|ours|ourselves|you|you're|you've|you'll|you'd|your|yours|yourself"
     r"|yourselves|My|Me|Mine|Myself|We|We're|We've|Our|Ours|You|You're|Your|Yours|Yourself)(?![\w/-])|[我你您咱俺]"
 )
-_NOT_A_PRONOUN = late(
+_NOT_A_PRONOUN = lazy_compile(
     r"自我|忘我|我国|\bI/O\b|\b(?:Type|Part|Phase|Class|Elizabeth|Charles|William|World\s+War)\s+I\b|\bUS\b"
 )
-_QUOTED = late(r'"[^"\n]{1,200}"')
+_QUOTED = lazy_compile(r'"[^"\n]{1,200}"')
 _REDACTED = "[redacted:"  # what is said of a secret is nothing without it
-_WORD = late(r"[^\W_]")
-_UNIT = late(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
+_WORD = lazy_compile(r"[^\W_]")
+_UNIT = lazy_compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
 _BORDERS = (
-    late(r"(?<=[.!?。！？])\s*(?=\S)"),
-    late(r"[;；]\s*|,\s+(?:which|who|and|but|while|because|although)\s+|，|,\s+"),
+    lazy_compile(r"(?<=[.!?。！？])\s*(?=\S)"),
+    lazy_compile(r"[;；]\s*|,\s+(?:which|who|and|but|while|because|although)\s+|，|,\s+"),
 )
 
 
-def validate(
+def validate_candidate(
     candidate: Candidate, *, categories: frozenset[str], max_chars: int = 280
 ) -> tuple[Candidate | None, str | None]:
     """The repaired candidate and None, or None and the reason of refusal. Only semantic texts must be statements,
     and a procedure is refused rather than repaired."""
     if candidate.kind == "procedural":
-        return _procedural(candidate, categories, max_chars)
-    text = _tidy(candidate.text) if candidate.kind != "episodic" else clean(candidate.text).strip()
-    reason = _refusal(text, candidate, categories)
+        return _validate_procedure(candidate, categories, max_chars)
+    text = _normalize_text(candidate.text) if candidate.kind != "episodic" else normalize_text(candidate.text).strip()
+    reason = _find_refusal(text, candidate, categories)
     if reason is None and candidate.kind != "episodic" and len(text) > max_chars:
-        text = _trimmed(text, max_chars)
+        text = _trim_statement(text, max_chars)
         reason = None if text else f"longer than {max_chars} characters"
     if reason is None and candidate.kind == "semantic":
-        reason = _misspoken(text)
+        reason = _find_wording_fault(text)
     return (None, reason) if reason else (replace(candidate, text=text), None)
 
 
-def _procedural(
+def _validate_procedure(
     candidate: Candidate, categories: frozenset[str], max_chars: int
 ) -> tuple[Candidate | None, str | None]:
     """A procedure has a layout of its own, and a category of its own: it is no statement, and stands among none."""
-    text = clean(candidate.text).strip()
-    reason = _refusal(text, candidate, categories)
+    text = normalize_text(candidate.text).strip()
+    reason = _find_refusal(text, candidate, categories)
     if reason is None and candidate.category != procedure.CATEGORY:
         reason = f"a procedure in the category {candidate.category!r}"
-    if reason is None and procedure.parse(text) is None:
+    if reason is None and procedure.parse_procedure(text) is None:
         reason = "not in the form of a procedure"
     if reason is None and len(text) > max_chars:
         reason = f"longer than {max_chars} characters"
     return (None, reason) if reason else (replace(candidate, text=text), None)
 
 
-def _tidy(text: str) -> str:
-    return " ".join(clean(text).split()).strip()
+def _normalize_text(text: str) -> str:
+    return " ".join(normalize_text(text).split()).strip()
 
 
-def _refusal(text: str, candidate: Candidate, categories: frozenset[str]) -> str | None:
+def _find_refusal(text: str, candidate: Candidate, categories: frozenset[str]) -> str | None:
     if not _WORD.search(text):
         return "empty"
     if not candidate.turns:
@@ -75,18 +75,18 @@ def _refusal(text: str, candidate: Candidate, categories: frozenset[str]) -> str
     return None if candidate.category in categories else f"unknown category {candidate.category!r}"
 
 
-def _misspoken(text: str) -> str | None:
+def _find_wording_fault(text: str) -> str | None:
     if _REDACTED in text:
         return "a secret"
     if _PRONOUNS.search(_NOT_A_PRONOUN.sub(" ", _QUOTED.sub(" ", text))):
         return "first or second person"
-    return "relative date" if dates.relative(text, _ANY_DAY) else None
+    return "relative date" if mentions.has_relative_date(text, _ANY_DAY) else None
 
 
-def _trimmed(text: str, most: int) -> str:
+def _trim_statement(text: str, max_chars: int) -> str:
     """The longest start of the text that is a whole statement, or nothing."""
     for border in _BORDERS:
-        cuts = [found.start() for found in border.finditer(text) if found.start() <= most]
+        cuts = [found.start() for found in border.finditer(text) if found.start() <= max_chars]
         if cuts and len(_UNIT.findall(text[: cuts[-1]])) >= 3:
             return text[: cuts[-1]].rstrip(" ,;，；")
     return ""

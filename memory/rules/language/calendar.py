@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from muniment.memory.rules.language import holidays as feasts
+from muniment.memory.rules.language import holidays
 
 Grain = Literal["day", "about", "week", "weekend", "month", "season", "quarter", "year", "decade"]
 
@@ -26,17 +26,24 @@ _PREPOSITIONS = {
     "year": "in",
     "decade": "in",
 }
-_AT = ("christmas", "xmas", "easter", "new year", "new year's", "new years")  # feasts of more days than the one
+_AT_HOLIDAYS = (
+    "christmas",
+    "xmas",
+    "easter",
+    "new year",
+    "new year's",
+    "new years",
+)  # feasts of more days than the one
 _DAYS = {"day": 1, "about": 1, "weekend": 2, "week": 7}
 _MONTHS = {"month": 1, "season": 3, "quarter": 3, "year": 12, "decade": 120}
-_PARTS = {"early": 0, "mid": 36, "late": 72}  # of a decade: four of its years each, from that month on
+_DECADE_PARTS = {"early": 0, "mid": 36, "late": 72}  # of a decade: four of its years each, from that month on
 # Of a year: from which month on, and how many. Of a month: its first day, and the first behind it (0: the next month's).
-_OF_YEAR = {
+_YEAR_PARTS = {
     "early": (0, 4), "mid": (4, 4), "late": (8, 4), "the start of": (0, 3), "the beginning of": (0, 3), "the middle of": (4, 4), "the end of": (9, 3),
     "the first half of": (0, 6), "the second half of": (6, 6), "初": (0, 3), "年初": (0, 3), "年中": (4, 4), "年底": (9, 3), "年末": (9, 3), "底": (9, 3), "末": (9, 3),
     "上半年": (0, 6), "下半年": (6, 6),
 }  # fmt: skip
-_OF_MONTH = {
+_MONTH_PARTS = {
     "early": (1, 11), "mid": (11, 21), "late": (21, 0), "the start of": (1, 11), "the beginning of": (1, 11), "the middle of": (11, 21), "the end of": (21, 0),
     "the first half of": (1, 16), "the second half of": (16, 0), "the first week of": (1, 8), "the second week of": (8, 15), "the third week of": (15, 22),
     "the fourth week of": (22, 29), "the last week of": (-7, 0), "初": (1, 11), "上旬": (1, 11), "中旬": (11, 21), "下旬": (21, 0), "底": (21, 0), "末": (21, 0),
@@ -45,19 +52,19 @@ _OF_MONTH = {
 
 
 @dataclass(frozen=True, slots=True)
-class When:
+class DatePeriod:
     """A period: its first moment, how long it is, and how it is written."""
 
     start: datetime
     grain: Grain
     chinese: bool = False
     part: str = ""  # the part of the day, month, year or decade, as said
-    feast: str = ""  # its name as said, if it has one
+    holiday: str = ""  # its name as said, if it has one
 
     @property
     def preposition(self) -> str:
         """The English word that goes before it."""
-        if self.feast.casefold().replace("’", "'") in _AT:
+        if self.holiday.casefold().replace("’", "'") in _AT_HOLIDAYS:
             return "at"
         if self.grain in ("month", "year") and self.part in ("the start of", "the beginning of", "the end of"):
             return "at"
@@ -66,38 +73,38 @@ class When:
     @property
     def end(self) -> datetime:
         """The first moment behind it; OverflowError or ValueError beyond the calendar."""
-        return self._end(self.start)
+        return self._compute_end(self.start)
 
-    def in_year(self, number: int) -> When:
+    def move_to_year(self, year: int) -> DatePeriod:
         """The like of another year; ValueError where there is none."""
-        return When(self.period(number)[0], self.grain, self.chinese, self.part, self.feast)
+        return DatePeriod(self.get_bounds(year)[0], self.grain, self.chinese, self.part, self.holiday)
 
-    def period(self, number: int) -> tuple[datetime, datetime]:
+    def get_bounds(self, year: int) -> tuple[datetime, datetime]:
         """Start and end of the like of another year; OverflowError or ValueError where there is none."""
         if self.part and self.grain == "month":
-            start = of_month(self.start.replace(year=number, day=1), self.part)
+            start = get_month_part(self.start.replace(year=year, day=1), self.part)
         else:
-            start = feast(self.start, self.feast, number) if self.feast else self.start.replace(year=number)
-        return start, self._end(start)
+            start = get_holiday(self.start, self.holiday, year) if self.holiday else self.start.replace(year=year)
+        return start, self._compute_end(start)
 
-    def _end(self, start: datetime) -> datetime:
+    def _compute_end(self, start: datetime) -> datetime:
         if self.part and self.grain == "month":
-            behind = _OF_MONTH[self.part][1]
-            return start.replace(day=behind) if behind else months(start, 1)
+            behind = _MONTH_PARTS[self.part][1]
+            return start.replace(day=behind) if behind else add_months(start, 1)
         if self.part and self.grain == "year":
-            return months(start, _OF_YEAR[self.part][1])
+            return add_months(start, _YEAR_PARTS[self.part][1])
         if self.grain in _DAYS:
             return start + timedelta(days=_DAYS[self.grain])
-        return months(start, 48 if self.grain == "decade" and self.part else _MONTHS[self.grain])
+        return add_months(start, 48 if self.grain == "decade" and self.part else _MONTHS[self.grain])
 
     @property
-    def body(self) -> str:
+    def text(self) -> str:
         """The period in words, without a preposition."""
-        return self._in_chinese() if self.chinese else self._in_english()
+        return self._format_chinese() if self.chinese else self._format_english()
 
-    def _in_english(self) -> str:
-        if self.feast:
-            return " ".join(filter(None, (self.feast, self.part, str(self.start.year))))
+    def _format_english(self) -> str:
+        if self.holiday:
+            return " ".join(filter(None, (self.holiday, self.part, str(self.start.year))))
         day = f"{self.start.day} {MONTHS[self.start.month - 1]} {self.start.year}"
         if self.grain in ("month", "year"):
             said = day.partition(" ")[2] if self.grain == "month" else str(self.start.year)
@@ -112,10 +119,10 @@ class When:
             return f"the {self.grain} of {day}"
         return f"the {self.part} of {day}" if self.part else day
 
-    def _in_chinese(self) -> str:
+    def _format_chinese(self) -> str:
         year, month, day = self.start.year, self.start.month, self.start.day
-        if self.feast:
-            return f"{year}年{self.feast}"
+        if self.holiday:
+            return f"{year}年{self.holiday}"
         if self.grain == "month":
             return f"{year}年{month}月{self.part}"
         if self.grain == "year":
@@ -130,75 +137,75 @@ class When:
         return f"{year}年{month}月{day}日{tail}"
 
 
-def midnight(at: datetime) -> datetime:
+def get_midnight(at: datetime) -> datetime:
     """The start of the day of `at`, in its zone."""
     return at.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def days(at: datetime, count: int) -> datetime:
+def add_days(at: datetime, count: int) -> datetime:
     """So many days from the day of `at`; OverflowError beyond the calendar."""
-    return midnight(at) + timedelta(days=count)
+    return get_midnight(at) + timedelta(days=count)
 
 
-def months(at: datetime, count: int) -> datetime:
+def add_months(at: datetime, count: int) -> datetime:
     """The first of the month, so many months from that of `at`; ValueError beyond the calendar."""
     index = at.year * 12 + at.month - 1 + count
-    return midnight(at).replace(year=index // 12, month=index % 12 + 1, day=1)
+    return get_midnight(at).replace(year=index // 12, month=index % 12 + 1, day=1)
 
 
-def year(at: datetime, number: int) -> datetime:
+def get_year_start(at: datetime, year: int) -> datetime:
     """The first of January of that year; ValueError beyond the calendar."""
-    return midnight(at).replace(year=number, month=1, day=1)
+    return get_midnight(at).replace(year=year, month=1, day=1)
 
 
-def day(at: datetime, number: int, month: int, of_month: int) -> datetime:
+def get_day(at: datetime, year: int, month: int, day: int) -> datetime:
     """That day in the zone of `at`; ValueError where there is none."""
-    return midnight(at).replace(year=number, month=month, day=of_month)
+    return get_midnight(at).replace(year=year, month=month, day=day)
 
 
-def of_month(first: datetime, part: str) -> datetime:
+def get_month_part(first: datetime, part: str) -> datetime:
     """The start of that part of the month of that first day."""
-    day = _OF_MONTH[part][0]
-    return first.replace(day=day) if day > 0 else months(first, 1) + timedelta(days=day)
+    day = _MONTH_PARTS[part][0]
+    return first.replace(day=day) if day > 0 else add_months(first, 1) + timedelta(days=day)
 
 
-def of_year(first: datetime, part: str) -> datetime:
+def get_year_part(first: datetime, part: str) -> datetime:
     """The start of that part of the year of that first of January; ValueError where nobody says so."""
-    if part not in _OF_YEAR:
+    if part not in _YEAR_PARTS:
         raise ValueError(part)
-    return months(first, _OF_YEAR[part][0])
+    return add_months(first, _YEAR_PARTS[part][0])
 
 
-def season(at: datetime, first: int, number: int) -> datetime:
+def get_season_start(at: datetime, month: int, year: int) -> datetime:
     """The start of the season whose first month is given, in that year."""
-    return midnight(at).replace(year=number, month=first, day=1)
+    return get_midnight(at).replace(year=year, month=month, day=1)
 
 
-def feast(at: datetime, name: str, number: int) -> datetime:
+def get_holiday(at: datetime, name: str, year: int) -> datetime:
     """The day of that feast in that year; ValueError where it is not known."""
-    on = feasts.day(name, number)
-    return midnight(at).replace(year=on.year, month=on.month, day=on.day)
+    on = holidays.get_holiday_date(name, year)
+    return get_midnight(at).replace(year=on.year, month=on.month, day=on.day)
 
 
-def decade(at: datetime, first: int, part: str) -> datetime:
+def get_decade_start(at: datetime, first: int, part: str) -> datetime:
     """The start of the decade of that year, or of that part of it; ValueError beyond the calendar."""
-    return months(year(at, first), _PARTS.get(part, 0))
+    return add_months(get_year_start(at, first), _DECADE_PARTS.get(part, 0))
 
 
-def weekday(at: datetime, index: int, weeks: int) -> datetime:
+def get_weekday(at: datetime, index: int, weeks: int) -> datetime:
     """Monday is 0: that day in the calendar week so many weeks from that of `at`."""
-    return days(at, index - at.weekday() + 7 * weeks)
+    return add_days(at, index - at.weekday() + 7 * weeks)
 
 
-def nearest_weekday(at: datetime, index: int, lean: int) -> datetime:
+def find_nearest_weekday(at: datetime, index: int, direction: int) -> datetime:
     """The last such day before `at` (lean -1) or the next after it (lean 1), never the day itself."""
     gap = (index - at.weekday()) % 7 or 7
-    return days(at, gap if lean > 0 else gap - 7 if gap != 7 else -7)
+    return add_days(at, gap if direction > 0 else gap - 7 if gap != 7 else -7)
 
 
-def nearest_year(at: datetime, month: int, lean: int, of_month: int | None = None) -> int:
+def find_nearest_year(at: datetime, month: int, direction: int, day: int | None = None) -> int:
     """The year in which that month, or day of it, is next (lean 1) or was last (lean -1)."""
-    there, here = (month, of_month or 0), (at.month, at.day if of_month else 0)
-    if lean > 0:
+    there, here = (month, day or 0), (at.month, at.day if day else 0)
+    if direction > 0:
         return at.year + (there < here)
     return at.year - (there > here)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 RELATIONS: dict[str, tuple[str, str]] = {  # as said: predicate, standard word
     **dict.fromkeys(("老婆", "妻子", "太太", "媳妇", "老公", "丈夫", "爱人", "配偶", "先生"), ("spouse", "配偶")),
@@ -36,7 +36,7 @@ NAME = (
     + r"][\u4e00-\u9fff]{1,2}|[小老阿大][\u4e00-\u9fff]|(?:欧阳|司马|上官|诸葛)[\u4e00-\u9fff]{1,2}|[A-Z][A-Za-z'-]{1,20}(?:\s[A-Z][A-Za-z'-]{1,20})?)"
 )
 # A given name alone: two characters that are no usual word before a verb.
-GIVEN = (
+GIVEN_NAME = (
     r"(?!"
     + RELATION
     + r")(?:[小阿](?![学时心说区狗猫孩组声气吃费路店])[\u4e00-\u9fff]|(?!其实|平时|以前|之前|以后|从小|一直|真的|终于|打算|准备|周末|刚刚|经常|偶尔|特别|非常|比较|有点|后来|居然|竟然|突然|可能|应该|大概|早上|晚上|上午"
@@ -51,20 +51,20 @@ TRADE = (
 CONDITION = r"(?:[12一二]型)?(?:糖尿病|高血压|哮喘|癫痫|痛风|胃病|胃炎|关节炎|偏头痛|抑郁症|焦虑症|贫血|失眠症?|鼻炎|湿疹|心脏病|近视|色盲|多动症|乳糜泻|低血糖)"
 LANGUAGE = r"(?:中文|英文|英语|普通话|粤语|日语|日文|法语|法文|德语|德文|韩语|韩文|西班牙语|俄语|意大利语|葡萄牙语|阿拉伯语|上海话|闽南语|四川话)"
 
-ADV = r"(?:现在|目前|平时|一直|一向|其实|真的|也|还|特别|很|非常|最|比较|已经|从小|就|都|又|正在|正|刚|终于|最近|居然|竟然|突然|早就|超级?|蛮|挺|更|以后|之后|今年)*"
-ME = r"^我" + ADV
+ADVERBS = r"(?:现在|目前|平时|一直|一向|其实|真的|也|还|特别|很|非常|最|比较|已经|从小|就|都|又|正在|正|刚|终于|最近|居然|竟然|突然|早就|超级?|蛮|挺|更|以后|之后|今年)*"
+ME = r"^我" + ADVERBS
 END = r"(?:啦|的说|哦|呀|啊|哈|呢|吧)*$"
-_LIST = late(r"、|和|以及|跟|与")
-_UNCLEAR = late(r"你|您|(?<![其吉维])他|她|它|咱|我们|这(?!么)|那(?!么)|哪|大家|某")
+_LIST = lazy_compile(r"、|和|以及|跟|与")
+_UNCLEAR = lazy_compile(r"你|您|(?<![其吉维])他|她|它|咱|我们|这(?!么)|那(?!么)|哪|大家|某")
 
 
-def owned(words: str) -> str | None:
+def replace_pronouns(words: str) -> str | None:
     """Words with the speaker named as the user; None if another pronoun leaves open who or what is meant."""
     return None if not words or _UNCLEAR.search(words) else words.replace("我", "用户")
 
 
-def things(words: str) -> list[str]:
+def split_list(words: str) -> list[str]:
     """The things of an enumeration, or the one thing there is."""
     parts = _LIST.split(words)
     some = parts if len(parts) > 1 and all(1 < len(part) <= 6 for part in parts) else [words]
-    return [told for part in some if (told := owned(part.strip())) and len(told) <= 30]
+    return [told for part in some if (told := replace_pronouns(part.strip())) and len(told) <= 30]

@@ -12,5 +12,5 @@ class Clause:
 
     text: str
     at: datetime
-    lower: bool = False  # the whole message is without capitals: they prove nothing
-    directive: bool = False  # the person asked for it to be remembered
+    is_lowercase: bool = False  # the whole message is without capitals: they prove nothing
+    is_directive: bool = False  # the person asked for it to be remembered

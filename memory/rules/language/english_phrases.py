@@ -6,30 +6,30 @@ import re
 
 from muniment.memory.rules.language import tokens as words
 from muniment.memory.rules.language.clause import Clause
-from muniment.memory.rules.language.english_words import DIETS, NATIONALITIES, TRADES, owned
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.language.normalize import vocabulary
+from muniment.memory.rules.language.english_words import DIETS, NATIONALITIES, TRADES, replace_pronouns
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import parse_vocabulary
 
-_NOBODY = vocabulary(
+_NOT_PEOPLE = parse_vocabulary(
     "team gen type plan option level version batman superman spiderman groot virgo aries taurus gemini libra scorpio sagittarius capricorn aquarius pisces"
 )
-_LETTERS = late(r"[A-Z]{3,}")  # AFK, ADHD
+_ACRONYM = lazy_compile(r"[A-Z]{3,}")  # AFK, ADHD
 NAME = rf"[^\W\d_][\w'-]*(?:\s+[{words.UPPER}][\w'-]*\.?){{0,3}}"
 
-_CUT = late(
+_SUBORDINATE = lazy_compile(
     r"\s*(?:,\s*)?\b(?:because|although|(?:even\s+)?though|(?<!a )(?<!a\n)while|which|who|where|but|so(?!\s+called)|cause|cuz|whenever|when|as\s+well\s+as|given|considering|and\s+(?:i|it|that|they|he"
     r"|she|we|you|i'm|i've|then|so)\b|since\s+(?:i|it|he|she|they|we|the|my|there)\b|after\s+(?:i|we)\b|before\s+(?:i|we)\b)\b.*$|\s*(?:[,.:](?=\s|$)|[;!?(]|(?<!\d)[–—]|[–—](?!\d)).*$|\s+-\s.*$",
     re.IGNORECASE | re.DOTALL,
 )  # `12:30`, `1,200` and `9–17` are one word each
-_CUT_KEEP_COMMAS = late(_CUT.pattern.replace("[,.:]", ":"), re.IGNORECASE | re.DOTALL)
-_FILLERS = late(
+_SUBORDINATE_KEEP_COMMAS = lazy_compile(_SUBORDINATE.pattern.replace("[,.:]", ":"), re.IGNORECASE | re.DOTALL)
+_FILLERS = lazy_compile(
     r"(?<![\s,])(?:[\s,]++(?:too|also|as\s+well|very\s+much|a\s+lot|so\s+much|a\s+bit|really|right\s+now|now|at\s+the\s+moment|these\s+days|nowadays|lately|currently|actually|though|anyway"
     r"|lol|haha+|btw|please|of\s+course|most\s+of\s+all|the\s+most|in\s+general|you\s+know|by\s+the\s+way|to\s+be\s+honest|tbh|ok|okay|again|thanks|thank\s+you|at\s+all|after\s+all|more\s+than\s+anything)(?=[\s,]|$))++",
     re.IGNORECASE,
 )
-_NO_NAME = (
+_NOT_NAMES = (
     NATIONALITIES | TRADES | frozenset(DIETS)
-    | vocabulary(
+    | parse_vocabulary(
     """
     ok okay sorry sure fine good great happy sad back here done christian muslim jewish catholic buddhist hindu
     atheist gay lesbian straight trans bi single married divorced tired busy home not very so just really also
@@ -44,39 +44,39 @@ _NO_NAME = (
     """
 )
 )  # fmt: skip
-_NO_PLACE = vocabulary(
+_NOT_PLACES = parse_vocabulary(
     """
     fear peace hope harmony denial pain poverty love hell heaven style danger need trouble town bed work home
     school college person general particular fact order time case front charge there here it that this
     """
 )
-_PLACE_END = late(
+_PLACE_END = lazy_compile(
     r"\s+(?:with|for|and\s+(?!the\s+\w|(?-i:[A-Z]))|since|as|now|at|on|during|by|near|right|these|until|from|to|alone|together|last|next|again|after|before|when|where|because|which|doing|working|who)\b.*$",
     re.IGNORECASE,
 )
-_EMPTY_START = late(
+_EMPTY_START = lazy_compile(
     r"(?:how|what|when|where|why|who|whoever|that|to\s+see\s+(?:it|that|you)|the\s+(?:way|idea|fact|feeling|sound\s+of\s+that)|being\s+able|all\s+(?:the|of)|and|or|of|is|are"
     r"|so|too|very|much|more|most|both|each|such|same|no|nothing|everyone|people)\b",
     re.IGNORECASE,
 )
-_EMPTY_END = late(
+_EMPTY_END = lazy_compile(
     r"(?:^|\s)(?:few|some|many|more|lot|of|the|and|to|an?|for|with|same|others?|another|especially|even|mostly|including|user)$",
     re.IGNORECASE,
 )
-_ARTICLE = late(r"^(?:an?|the)\s+", re.IGNORECASE)
-_CAPITAL = late(r"\b[A-Z][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'&.-]*)*")
-_NO_ENTITY = frozenset(["I", "I'm", "I've", "The", "A", "My", "On", "In", "At"]) | {
+_ARTICLE = lazy_compile(r"^(?:an?|the)\s+", re.IGNORECASE)
+_CAPITAL = lazy_compile(r"\b[A-Z][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'&.-]*)*")
+_NOT_ENTITIES = frozenset(["I", "I'm", "I've", "The", "A", "My", "On", "In", "At"]) | {
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
     "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
 }  # fmt: skip
 
 
-def trim(words: str) -> str:
+def trim_phrase(words: str) -> str:
     """The words up to a subordinate clause, less trailing fillers and punctuation."""
-    return unfilled(_CUT_KEEP_COMMAS.sub("", words))
+    return strip_fillers(_SUBORDINATE_KEEP_COMMAS.sub("", words))
 
 
-def unfilled(words: str) -> str:
+def strip_fillers(words: str) -> str:
     """The words less trailing fillers and punctuation."""
     said = words.strip(" .,!~")
     # Looked for from the front, a run of fillers at a time: from the end each of them would be read again and again.
@@ -84,29 +84,29 @@ def unfilled(words: str) -> str:
     return said[:end].strip(" .,!~\"'")
 
 
-def tail(words: str) -> str:
+def trim_clause(words: str) -> str:
     """A whole clause, less trailing fillers and what only explains it."""
-    return trim(words)
+    return trim_phrase(words)
 
 
-def thing(words: str, clause: Clause) -> str | None:
+def parse_object(words: str, clause: Clause) -> str | None:
     """What a verb is about, if it says so by itself."""
-    said = trim(_CUT.sub("", words) if "," in words and len(words) > 120 else words)
+    said = trim_phrase(_SUBORDINATE.sub("", words) if "," in words and len(words) > 120 else words)
     if not said or len(said.split()) > 20 or _EMPTY_START.match(said) or _EMPTY_END.search(said):
         return None
     if (
         re.match(r"the\s", said, re.IGNORECASE)
-        and not clause.lower
+        and not clause.is_lowercase
         and not _CAPITAL.search(said[4:])
         and len(said.split()) < 4
     ):
         return None
-    return owned(said)
+    return replace_pronouns(said)
 
 
-def listed(words: str, clause: Clause, *, articles: bool = False) -> list[str]:
+def parse_list(words: str, clause: Clause, *, allow_articles: bool = False) -> list[str]:
     """The things of an enumeration, or the one thing there is."""
-    said = trim(words)
+    said = trim_phrase(words)
     parts = [part.strip() for part in re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|&)\s+", said) if part.strip()]
     if not parts:
         return []
@@ -114,42 +114,46 @@ def listed(words: str, clause: Clause, *, articles: bool = False) -> list[str]:
     long = [len(_ARTICLE.sub("", part).split()) for part in parts]
     apart = max(long) <= 3 and long[-1] <= max(long[:-1] or long)
     if len(parts) > 1 and apart and not re.search(r"\b(?:to|both|between)\b", said):
-        found = [part for part in parts if articles or thing(part, clause)]
-        return [told for part in found if (told := owned(part))]
+        found = [part for part in parts if allow_articles or parse_object(part, clause)]
+        return [told for part in found if (told := replace_pronouns(part))]
     if len(parts) > 1 and "," in said and not all(len(part.split()) <= 5 for part in parts):
         said = said.split(",")[0]
-    whole = owned(said) if articles else thing(said, clause)
+    whole = replace_pronouns(said) if allow_articles else parse_object(said, clause)
     return [whole] if whole else []
 
 
 def is_name(words: str, clause: Clause) -> bool:
     """Whether the words can be what a person is called."""
     parts = words.split()
-    if not parts or any(part.casefold().rstrip(".") in _NO_NAME or _LETTERS.fullmatch(part) for part in parts):
+    if not parts or any(part.casefold().rstrip(".") in _NOT_NAMES or _ACRONYM.fullmatch(part) for part in parts):
         return False
-    if parts[0].casefold() in _NOBODY:
+    if parts[0].casefold() in _NOT_PEOPLE:
         return False
-    return (clause.lower and len(parts) == 1 and len(words) > 1) or all(part[0].isupper() for part in parts)
+    return (clause.is_lowercase and len(parts) == 1 and len(words) > 1) or all(part[0].isupper() for part in parts)
 
 
-def place(words: str, clause: Clause) -> str | None:
+def parse_place(words: str, clause: Clause) -> str | None:
     """The name of a place or a firm at the start of the words."""
-    said = _PLACE_END.sub("", trim(words)).strip(" ,.")
+    said = _PLACE_END.sub("", trim_phrase(words)).strip(" ,.")
     parts = said.split()
-    if not parts or len(parts) > 6 or owned(said) != said:
+    if not parts or len(parts) > 6 or replace_pronouns(said) != said:
         return None
     if parts[0].casefold() == "the" and len(parts) > 1 and parts[1][0].isupper():
         return said
     if parts[0][0].isupper() or re.match(r"[a-z]?[A-Z0-9]", parts[0]):
         return said
-    return said if clause.lower and len(parts) <= 2 and parts[0] not in _NO_PLACE | {"a", "an", "the", "my"} else None
+    return (
+        said
+        if clause.is_lowercase and len(parts) <= 2 and parts[0] not in _NOT_PLACES | {"a", "an", "the", "my"}
+        else None
+    )
 
 
-def names(words: str) -> tuple[str, ...]:
+def find_names(words: str) -> tuple[str, ...]:
     """The proper names in the words."""
-    return tuple(dict.fromkeys(name for name in _CAPITAL.findall(words) if name not in _NO_ENTITY))
+    return tuple(dict.fromkeys(name for name in _CAPITAL.findall(words) if name not in _NOT_ENTITIES))
 
 
-def slug(words: str) -> str:
+def make_slug(words: str) -> str:
     """The words as a predicate."""
     return re.sub(r"\W+", "_", words.casefold()).strip("_")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.language.normalize import vocabulary
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import parse_vocabulary
 
 RELATIONS = {
     "wife": "spouse", "husband": "spouse", "spouse": "spouse", "partner": "partner", "girlfriend": "partner", "boyfriend": "partner",
@@ -27,7 +27,7 @@ RELATION = (
      "(?:" + "|".join(sorted(map(re.escape, RELATIONS), key=len, reverse=True)) + ")"
 )  # fmt: skip
 
-NATIONALITIES = vocabulary(
+NATIONALITIES = parse_vocabulary(
     """
     american british english scottish welsh irish french german italian spanish portuguese dutch belgian swiss
     austrian swedish norwegian danish finnish polish czech slovak hungarian romanian bulgarian greek turkish
@@ -37,12 +37,12 @@ NATIONALITIES = vocabulary(
     syrian egyptian moroccan algerian tunisian nigerian kenyan ethiopian ghanaian icelandic
     """
 )
-LANGUAGES = NATIONALITIES | vocabulary(
+LANGUAGES = NATIONALITIES | parse_vocabulary(
     """
     mandarin cantonese arabic hebrew hindi urdu bengali tamil farsi persian swahili latin catalan tagalog malay
     """
 )
-TRADES = vocabulary(
+TRADES = parse_vocabulary(
     """
     accountant actor actress analyst architect artist astronomer attorney author baker banker barber barista
     bartender biologist bookkeeper builder butcher carpenter cashier chef chemist clerk cleaner coach composer
@@ -87,11 +87,11 @@ MEDICINE = (
 )
 
 # What nobody is allergic to but in jest.
-IN_JEST = late(
+IN_JEST = lazy_compile(
     r"(?:the\s+user\b|\w+days?$|(?:nonsense|work|people|stupidity|bullshit|drama|mornings?|exercise|maths?|fun|commitment|change|bad\s)\b)",
     re.IGNORECASE,
 )
-_IRREGULAR = vocabulary(
+_IRREGULAR = parse_vocabulary(
     """
     was were did had went got came met saw took made bought left began became ran won lost found taught wrote
     built gave ate felt sold flew drove broke spent told thought knew grew fell said kept held led brought caught
@@ -99,18 +99,18 @@ _IRREGULAR = vocabulary(
     froze heard lent meant shook spoke stole stuck threw woke quit
     """
 )
-_MODALS = vocabulary(
+_MODALS = parse_vocabulary(
     """
     can could will would shall should may might must cannot is was has had does did
     """
 )
 # Of several; those that may as well be a noun tell nothing.
-_OF_MANY = vocabulary("have do go come need want make take get give keep know")
+_OF_MANY = parse_vocabulary("have do go come need want make take get give keep know")
 _NOT_PAST = frozenset(
     ["need", "feed", "speed", "breed", "bleed", "seed", "heed", "exceed", "succeed", "proceed", "embed"]
 )
 # What one works in that is no place.
-FIELDS = vocabulary(
+FIELDS = parse_vocabulary(
     """
     accounting advertising aerospace agriculture architecture aviation banking biotech catering construction consulting
     cybersecurity education engineering entertainment fashion finance fintech forestry healthcare hospitality insurance
@@ -118,7 +118,7 @@ FIELDS = vocabulary(
     retail robotics sales software tech telecoms tourism transport
     """
 )
-ADVERBS = vocabulary(
+ADVERBS = parse_vocabulary(
     """
     always usually often never sometimes rarely really also still just only actually already recently finally
     currently generally mostly normally absolutely definitely totally truly mainly typically barely hardly even
@@ -130,28 +130,35 @@ _EXPANDED = {
     "haven't": "has not", "hasn't": "has not", "hadn't": "had not", "wasn't": "was not", "weren't": "were not", "isn't": "is not",
     "mustn't": "must not", "shouldn't": "should not", "couldn't": "could not", "wouldn't": "would not", "ain't": "is not",
 }  # fmt: skip
-_FIRST = {"is": "am", "isn't": "am not", "has": "have", "hasn't": "haven't", "does": "do", "doesn't": "don't"}
-_LIES = 4  # letters: tries comes from try, but ties from tie
-_SUBJECT = late(r"^(?:i\s*'?m|i\s+am|im)\b|^i've\b|^ive\b|^i'll\b|^i'd\b|^i\b", re.IGNORECASE)
-_STARTS = {"ve": "has", "ll": "will", "'d": "would"}
-_OWN = (
-    (late(r"\bmyself\b", re.IGNORECASE), "themselves"),
-    (late(r"\bmy\s+own\b", re.IGNORECASE), "the user's own"),
-    (late(r"\bmy\b", re.IGNORECASE), "the user's"),
-    (late(r"\bour\b", re.IGNORECASE), "the user's"),
-    (late(r"\bmine\b", re.IGNORECASE), "the user's"),
-    (late(r"\bme\b", re.IGNORECASE), "the user"),
-    (late(r"\band\s+I\b"), "and the user"),
+_FIRST_PERSON_VERBS = {
+    "is": "am",
+    "isn't": "am not",
+    "has": "have",
+    "hasn't": "haven't",
+    "does": "do",
+    "doesn't": "don't",
+}
+_MIN_IES_LENGTH = 4  # letters: tries comes from try, but ties from tie
+_SUBJECT = lazy_compile(r"^(?:i\s*'?m|i\s+am|im)\b|^i've\b|^ive\b|^i'll\b|^i'd\b|^i\b", re.IGNORECASE)
+_CONTRACTIONS = {"ve": "has", "ll": "will", "'d": "would"}
+_FIRST_PERSON = (
+    (lazy_compile(r"\bmyself\b", re.IGNORECASE), "themselves"),
+    (lazy_compile(r"\bmy\s+own\b", re.IGNORECASE), "the user's own"),
+    (lazy_compile(r"\bmy\b", re.IGNORECASE), "the user's"),
+    (lazy_compile(r"\bour\b", re.IGNORECASE), "the user's"),
+    (lazy_compile(r"\bmine\b", re.IGNORECASE), "the user's"),
+    (lazy_compile(r"\bme\b", re.IGNORECASE), "the user"),
+    (lazy_compile(r"\band\s+I\b"), "and the user"),
 )
-_UNCLEAR = late(
+_UNCLEAR = lazy_compile(
     r"\b(?:i|i'm|im|i've|i'd|i'll|we|(?<!\bthe )us|ours|ourselves|we're|we've|you|your|yours|yourself|you're|u|ur|it|its|it's|they|them|their|theirs|they're|he|him|his|she"
     r"|her|hers|this|these|those|here|there|someone|something|anything|everything|stuff|things?|one|ones|that's|what|how|whatever|such|ya)\b|\bthat$|^that\b|\b(?:to|in|of|at|with|for|on|from|about|like|by|into)\s+that\b",
     re.IGNORECASE,
 )
-_THEIR_OWN = late(r"\b(?:his|her|their)\b", re.IGNORECASE)
+_THEIR_OWN = lazy_compile(r"\b(?:his|her|their)\b", re.IGNORECASE)
 
 
-def singular(verb: str) -> str:
+def conjugate_verb(verb: str) -> str:
     """The third person of a verb in its base form; past forms and modals stay."""
     low = verb.casefold()
     if low in _EXPANDED:
@@ -165,36 +172,36 @@ def singular(verb: str) -> str:
     return verb[:-1] + "ies" if low.endswith("y") and low[-2:-1] not in "aeiou" else verb + "s"
 
 
-def base(verb: str) -> str:
+def get_base_verb(verb: str) -> str:
     """The verb that `singular` gives this third person of; past forms and modals stay, and so does what is no verb."""
     low = verb.casefold()
-    if low in _FIRST:
-        return _FIRST[low]
+    if low in _FIRST_PERSON_VERBS:
+        return _FIRST_PERSON_VERBS[low]
     if low in _MODALS or low in _IRREGULAR or not low.endswith("s") or low.endswith("ss"):
         return verb
-    if low.endswith("ies") and len(low) > _LIES:
+    if low.endswith("ies") and len(low) > _MIN_IES_LENGTH:
         return verb[:-3] + "y"
     return verb[:-2] if low.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")) else verb[:-1]
 
 
-def owned(words: str, *, theirs: bool = False) -> str | None:
+def replace_pronouns(words: str, *, allow_third_person: bool = False) -> str | None:
     """Words with the speaker's pronouns spelt out; None if another pronoun leaves open who or what is meant."""
-    for pattern, name in _OWN:
+    for pattern, name in _FIRST_PERSON:
         words = pattern.sub(name, words)
-    checked = _THEIR_OWN.sub("", words) if theirs else words
+    checked = _THEIR_OWN.sub("", words) if allow_third_person else words
     return None if _UNCLEAR.search(checked) else words
 
 
-def has_verb(said: str) -> bool:
+def has_verb(phrase: str) -> bool:
     """Whether a word of it is a verb by its form alone, whose it may be: `the vase broke`, `Vera and Tom have a boat`."""
-    return not (_MODALS | _IRREGULAR | _OF_MANY).isdisjoint(said.casefold().split())
+    return not (_MODALS | _IRREGULAR | _OF_MANY).isdisjoint(phrase.casefold().split())
 
 
-def narrate(clause: str) -> str | None:
+def narrate_clause(clause: str) -> str | None:
     """A first-person clause said of the user; None if it cannot stand by itself."""
     found = _SUBJECT.match(clause)
     if not found:
-        told = owned(clause)
+        told = replace_pronouns(clause)
         return told and told[:1].upper() + told[1:]
     said = found.group().casefold()
     rest = clause[found.end() :].strip()
@@ -203,8 +210,8 @@ def narrate(clause: str) -> str | None:
         at = next((n for n, word in enumerate(words) if word.casefold() not in ADVERBS), 0)
         if not words:
             return None
-        rest = " ".join([*words[:at], singular(words[at]), *words[at + 1 :]])
+        rest = " ".join([*words[:at], conjugate_verb(words[at]), *words[at + 1 :]])
     else:
-        rest = f"{_STARTS.get(said[-2:], 'is')} {rest}"
-    told = owned(rest)
+        rest = f"{_CONTRACTIONS.get(said[-2:], 'is')} {rest}"
+    told = replace_pronouns(rest)
     return told and f"The user {told}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.language import tokens
 
 _VERBS = """
 begin began begun; bite bitten; blow blew blown; break broke broken; bring brought; build built; burn burnt; buy bought
@@ -21,12 +21,12 @@ tear tore torn; throw threw thrown; understand understood; wake woke woken; wear
 """
 
 
-def forms(term: str) -> tuple[str, ...]:
+def list_verb_forms(term: str) -> tuple[str, ...]:
     """A keyword and those that are the same verb, itself first."""
-    return (term, *_others().get(term, ()))
+    return (term, *_load_forms().get(term, ()))
 
 
 @cache
-def _others() -> dict[str, tuple[str, ...]]:
-    verbs = [dict.fromkeys(map(words.stem, verb.split())) for verb in _VERBS.replace("\n", ";").split(";")]
+def _load_forms() -> dict[str, tuple[str, ...]]:
+    verbs = [dict.fromkeys(map(tokens.stem_word, verb.split())) for verb in _VERBS.replace("\n", ";").split(";")]
     return {one: tuple(other for other in verb if other != one) for verb in verbs for one in verb}

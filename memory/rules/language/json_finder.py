@@ -8,15 +8,15 @@ from typing import Any
 
 from muniment.memory.errors import BadExtraction
 
-_OBJECTS = 200  # tried as the start of the answer; a text with more of them is no answer
+_MAX_OBJECTS = 200  # tried as the start of the answer; a text with more of them is no answer
 
 
-def find(text: str, key: str) -> dict[str, Any]:
+def find_json(text: str, key: str) -> dict[str, Any]:
     """The first JSON object in a text that has the key: alone, fenced, or among other words.
 
     Raises BadExtraction when there is none."""
     some = False
-    for one in _objects(text):
+    for one in _iterate_objects(text):
         if key in one:
             return one
         some = True
@@ -25,10 +25,10 @@ def find(text: str, key: str) -> dict[str, Any]:
     )
 
 
-def _objects(text: str) -> Iterator[dict[str, Any]]:
+def _iterate_objects(text: str) -> Iterator[dict[str, Any]]:
     decoder = json.JSONDecoder(strict=False)
     at = text.find("{")
-    for _ in range(_OBJECTS):
+    for _ in range(_MAX_OBJECTS):
         if at < 0:
             return
         try:

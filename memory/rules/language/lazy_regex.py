@@ -9,16 +9,16 @@ import re
 from typing import Any, cast
 
 
-def late(pattern: str, flags: int = 0) -> re.Pattern[str]:
+def lazy_compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """As `re.compile`, but later. What no pattern can be is found at its first use: `re.error`."""
-    return cast("re.Pattern[str]", _Late(pattern, flags))
+    return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
 
 
-class _Used:
+class _CompiledPattern:
     """Has what a pattern has for its own, and looks nothing up any more."""
 
 
-class _Late:
+class _LazyPattern:
     """Stands for a pattern until it is used."""
 
     def __init__(self, pattern: str, flags: int) -> None:
@@ -30,5 +30,5 @@ class _Late:
             raise AttributeError(name)
         compiled = re.compile(self.pattern, self._flags)
         self.__dict__ |= {use: getattr(compiled, use) for use in dir(compiled) if not use.startswith("_")}
-        self.__class__ = _Used  # type: ignore[assignment]  # mypy knows no object that changes its class
+        self.__class__ = _CompiledPattern  # type: ignore[assignment]  # mypy knows no object that changes its class
         return getattr(compiled, name)

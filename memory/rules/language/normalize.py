@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
-_PAIR = late("[\ud800-\udbff][\udc00-\udfff]")
-_SURROGATE = late("[\ud800-\udfff]")
-_NEWLINE = late("\r\n?|\x85")
+_PAIR = lazy_compile("[\ud800-\udbff][\udc00-\udfff]")
+_SURROGATE = lazy_compile("[\ud800-\udfff]")
+_NEWLINE = lazy_compile("\r\n?|\x85")
 # Controls say nothing to a reader; the bidi overrides make a text look different from what it says.
 _DROPPED = [*range(0x01, 0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 _TABLE: dict[int, str | None] = {
@@ -20,20 +20,20 @@ _TABLE: dict[int, str | None] = {
 }
 
 
-def _join(pair: re.Match[str]) -> str:
+def _join_pair(pair: re.Match[str]) -> str:
     return pair.group().encode("utf-16", "surrogatepass").decode("utf-16")
 
 
-def clean(text: str) -> str:
+def normalize_text(text: str) -> str:
     """NFC, straight quotes, one kind of line end; NUL and lone surrogates become U+FFFD; other controls go."""
-    return unicodedata.normalize("NFC", _NEWLINE.sub("\n", whole(text)).translate(_TABLE))
+    return unicodedata.normalize("NFC", _NEWLINE.sub("\n", repair_surrogates(text)).translate(_TABLE))
 
 
-def whole(text: str) -> str:
+def repair_surrogates(text: str) -> str:
     """A text that can be sent: halves of a character are joined, or where the other one is missing become U+FFFD."""
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", _PAIR.sub(_join, text))
+    return text if text.isascii() else _SURROGATE.sub("\ufffd", _PAIR.sub(_join_pair, text))
 
 
-def vocabulary(words: str) -> frozenset[str]:
+def parse_vocabulary(words: str) -> frozenset[str]:
     """The words of a list that is written as prose."""
     return frozenset(words.split())

@@ -5,10 +5,10 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterator
 
-from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
-_DIGITS = late(r"\d+(?:[.,]\d+)*")
+_DIGITS = lazy_compile(r"\d+(?:[.,]\d+)*")
 _SMALL = {
     name: n
     for n, names in enumerate([
@@ -21,29 +21,29 @@ _SMALL = {
 }  # fmt: skip
 _TENS = {name: n * 10 for n, name in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)}  # fmt: skip
 _UNITS = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
-_WORD = late(r"[a-z]+")
-_CHINESE = late(r"[零〇一二两三四五六七八九十百千万亿]+")
-_FIGURES = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
+_WORD = lazy_compile(r"[a-z]+")
+_NUMERAL_ZH = lazy_compile(r"[零〇一二两三四五六七八九十百千万亿]+")
+_DIGITS_ZH = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _SMALL_ZH = {"十": 10, "百": 100, "千": 1_000}
 _LARGE_ZH = {"万": 10_000, "亿": 100_000_000}
 _SCALES = (10, 100, 1_000, 10_000, 1_000_000)  # "5k", "3 万", "1.8 million"
-_MOST = 200  # of one text: what has more is a table, and every sum of it would be a lie
+_MAX_NUMBERS = 200  # of one text: what has more is a table, and every sum of it would be a lie
 
 
-def digits(text: str) -> set[float]:
+def extract_digits(text: str) -> set[float]:
     """The numbers that are written as digits; a thing like a version or an address is none."""
     found = _DIGITS.findall(unicodedata.normalize("NFKC", text))
     return {float(one.replace(",", "")) for one in found if one.count(".") < 2}
 
 
-def meant(text: str) -> set[float]:
+def expand_numbers(text: str) -> set[float]:
     """Every number that the text can mean, read generously: `5k`, `twenty-five`, `一万八`, five in the afternoon."""
-    said = {*digits(text), *_english(words.fold(text)), *_chinese(text)}
-    some = set(sorted(said)[:_MOST])
+    said = {*extract_digits(text), *_parse_english(tokens.fold_text(text)), *_parse_chinese(text)}
+    some = set(sorted(said)[:_MAX_NUMBERS])
     return said | {n * scale for n in some for scale in _SCALES} | {n + 12 for n in some if n < 12}
 
 
-def _english(folded: str) -> Iterator[float]:
+def _parse_english(folded: str) -> Iterator[float]:
     total = current = 0
     for word in [*_WORD.findall(folded), ""]:
         if word in _UNITS:
@@ -60,20 +60,20 @@ def _english(folded: str) -> Iterator[float]:
         yield 0.5
 
 
-def _chinese(text: str) -> Iterator[float]:
-    for run in _CHINESE.findall(text):
-        plain = all(c in _FIGURES for c in run)
-        yield int("".join(str(_FIGURES[c]) for c in run)) if plain else _worth(run)
+def _parse_chinese(text: str) -> Iterator[float]:
+    for run in _NUMERAL_ZH.findall(text):
+        plain = all(c in _DIGITS_ZH for c in run)
+        yield int("".join(str(_DIGITS_ZH[c]) for c in run)) if plain else _parse_numeral(run)
     if "半" in text:
         yield 0.5
 
 
-def _worth(run: str) -> float:
+def _parse_numeral(numeral: str) -> float:
     total = section = figure = 0
     unit = 1
-    for c in run:
-        if c in _FIGURES:
-            figure = _FIGURES[c]
+    for c in numeral:
+        if c in _DIGITS_ZH:
+            figure = _DIGITS_ZH[c]
             unit = 1 if figure == 0 else unit
         elif c in _SMALL_ZH:
             unit = _SMALL_ZH[c]

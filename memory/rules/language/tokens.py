@@ -13,30 +13,30 @@ from typing import TypeVar
 
 import Stemmer
 
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002ffff"
 # Every capital that scripts with cases have, for what is told by one: Łukasz, Élodie and Ольга are names, too.
 UPPER = "".join(one for one in map(chr, range(0x2000)) if one.isupper())
-_RUNS = late(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)?")
-_PLAIN = late("[a-z0-9]+(?:'[a-z0-9]+)?")  # the same for ASCII, in half of the time
+_RUNS = lazy_compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)?")
+_PLAIN = lazy_compile("[a-z0-9]+(?:'[a-z0-9]+)?")  # the same for ASCII, in half of the time
 # And for ASCII without an apostrophe, in a quarter of that: each byte as it stands in a word, or the space between two.
 _SPACED = bytes(ord(chr(n).lower()) if chr(n).isalnum() and n < 128 else 32 for n in range(256))
-_IS_CJK = late(f"[{_CJK}]")
-_LETTER = late(r"[^\W\d_]")
-_LATIN = late("[A-Za-zªºÀ-ɏḀ-ỿⱠ-Ɀ꜠-ꟿＡ-Ｚａ-ｚ]")
-_CJK_RUNS = late(f"[{_CJK}]+")
+_IS_CJK = lazy_compile(f"[{_CJK}]")
+_LETTER = lazy_compile(r"[^\W\d_]")
+_LATIN = lazy_compile("[A-Za-zªºÀ-ɏḀ-ỿⱠ-Ɀ꜠-ꟿＡ-Ｚａ-ｚ]")
+_CJK_RUNS = lazy_compile(f"[{_CJK}]+")
 _NAME_SIZES = (2, 3, 4)
-_LONGEST_WORD = 64  # a longer run is a blob (base64, a hash), not a word
+_MAX_WORD_LENGTH = 64  # a longer run is a blob (base64, a hash), not a word
 DIMENSIONS = 1_000_000_000  # the most that pgvector's sparsevec has
-CEILING = 2.2  # no weight reaches it: k1 + 1
-BACKGROUND = 100  # memories that a space is thought to have besides its own: in a new one no word is common yet
+WEIGHT_CEILING = 2.2  # no weight reaches it: k1 + 1
+BACKGROUND_SIZE = 100  # memories that a space is thought to have besides its own: in a new one no word is common yet
 _K1, _B = 1.2, 0.75
-_USUAL = 40  # lexemes
-_MOST_LEXEMES = 1_000  # of one memory: the rarest of a longer one are left out
+_MEAN_LENGTH = 40  # lexemes
+_MAX_LEXEMES = 1_000  # of one memory: the rarest of a longer one are left out
 _MARKS = {"Mn", "Mc"}
 # Every date in `rules.dates` that is no figure has a word with one of these in it.
-_OF_TIME = late(
+_TIME_WORD = lazy_compile(
     r"^(?:(?:jan|feb|mar|apr|may|ju[nl]|aug|sept?|oct|nov|dec)(?![a-z])|januar|februar|march|april|june|july|august"
     r"|septem|octob|novem|decem|monday|tuesd|wednes|thursd|friday|saturd|sunday|yesterday|today|tonight|tomorrow|ago\b"
     r"|last\b|next\b|this\b|past|coming|week|fortnight|month|year|day|spring|autumn|fall|winter|summer|christmas|xmas|valentine"
@@ -44,12 +44,12 @@ _OF_TIME = late(
     r"|ninth\b|tenth\b|eleventh\b|twelfth\b|(?:thir|four|fif|six|seven|eigh|nine)teenth|(?:twen|thir)tieth|twenty|thirty)"
     r"|[年月日号天周昨今明前后去春夏秋冬季]|圣诞|平安夜|元旦|情人节|复活节|万圣节|感恩节|劳动节|五一|国庆|十一|除夕"
 )
-_TIMELY = 0  # no dimension: it stands before those of such a word
+_TIME_DIMENSION = 0  # no dimension: it stands before those of such a word
 Kind = TypeVar("Kind")
 Word = TypeVar("Word", str, bytes)
 _STEMMER = Stemmer.Stemmer("english", 0)  # its own cache is slower than no cache when it is full
 
-STOP = frozenset(
+STOP_WORDS = frozenset(
     [
         "a",
         "about",
@@ -181,7 +181,7 @@ STOP = frozenset(
         "ve",
     ]
 )
-CJK_STOP = frozenset(
+CJK_STOP_WORDS = frozenset(
     [
         "的",
         "了",
@@ -213,22 +213,24 @@ CJK_STOP = frozenset(
     ]
 )
 # No memory has a pair of the query's own grammar: it would only weigh down the share of those that it has.
-_CJK_LITTLE = frozenset("谁哪吗呢什么怎几我你您的了是吧啊呀嘛叫个")
+_CJK_GRAMMAR = frozenset("谁哪吗呢什么怎几我你您的了是吧啊呀嘛叫个")
 
 
-class Kept(dict[Word, Kind]):
+class WordCache(dict[Word, Kind]):
     """What a function makes of a word, kept for the next time, unless the word is too long; emptied when it is full. Found in half of
     the time that `lru_cache` takes, which puts its words in a new order every time."""
 
-    def __init__(self, make: Callable[[Word], Kind], most: int = 32_768, longest: int = _LONGEST_WORD) -> None:
+    def __init__(
+        self, make: Callable[[Word], Kind], max_words: int = 32_768, max_length: int = _MAX_WORD_LENGTH
+    ) -> None:
         super().__init__()
         self._make: Callable[[Word], Kind] = make
-        self._most, self._longest = most, longest
+        self._max_words, self._max_length = max_words, max_length
 
     def __missing__(self, word: Word) -> Kind:
         found = self._make(word)
-        if len(word) <= self._longest:
-            if len(self) >= self._most:
+        if len(word) <= self._max_length:
+            if len(self) >= self._max_words:
                 self.clear()
             self[word] = found
         return found
@@ -239,7 +241,7 @@ def has_cjk(text: str) -> bool:
     return _IS_CJK.search(text) is not None
 
 
-def legible(scripts: Collection[str], *texts: str) -> bool:
+def is_legible(scripts: Collection[str], *texts: str) -> bool:
     """Whether an embedder that knows these scripts can read the texts. What is in an alphabet that it does not know is letters
     to it, of which any two texts are alike; a name in it among other words is not in the way. Who knows CJK knows them all."""
     return "cjk" in scripts or all(map(_is_latin, texts))
@@ -249,7 +251,7 @@ def _is_latin(text: str) -> bool:
     return text.isascii() or (not has_cjk(text) and 2 * len(_LATIN.findall(text)) >= len(_LETTER.findall(text)))
 
 
-def fold(text: str) -> str:
+def fold_text(text: str) -> str:
     """Case folded, accents of alphabetic scripts dropped, full-width forms made plain."""
     if text.isascii():
         return text.lower()
@@ -259,108 +261,110 @@ def fold(text: str) -> str:
 
 
 @lru_cache(maxsize=32_768)
-def stem(word: str) -> str:
+def stem_word(word: str) -> str:
     """The stem of a folded word (Snowball, English)."""
     return str(_STEMMER.stemWord(word))
 
 
-def lexemes(text: str) -> Iterator[str]:
+def extract_lexemes(text: str) -> Iterator[str]:
     """The lexemes of a text in order, stop words left out."""
-    return chain.from_iterable(map(_lexemes.__getitem__, runs(text)))
+    return chain.from_iterable(map(_lexeme_cache.__getitem__, split_runs(text)))
 
 
 @lru_cache(maxsize=64)
-def runs(text: str) -> tuple[str, ...]:
+def split_runs(text: str) -> tuple[str, ...]:
     """The words of a text, folded, and its runs of CJK characters; kept, because more than one rule looks at them in a row."""
-    return tuple(_runs(text))
+    return tuple(_find_runs(text))
 
 
-def _runs(text: str) -> list[str]:
+def _find_runs(text: str) -> list[str]:
     if text.isascii() and "'" not in text:
         return text.encode().translate(_SPACED).decode().split()
-    folded = fold(text)
+    folded = fold_text(text)
     return (_PLAIN if folded.isascii() else _RUNS).findall(folded)
 
 
-def _of_run(run: str) -> tuple[str, ...]:
-    if run.isascii() and run.isalpha() and len(run) <= _LONGEST_WORD:
-        return () if run in STOP else (stem(run),)
+def _stem_run(run: str) -> tuple[str, ...]:
+    if run.isascii() and run.isalpha() and len(run) <= _MAX_WORD_LENGTH:
+        return () if run in STOP_WORDS else (stem_word(run),)
     if _IS_CJK.match(run):
         pairs = [run[i : i + 2] for i in range(len(run) - 1)] or [run]
-        return tuple(pair for pair in pairs if pair not in CJK_STOP)
+        return tuple(pair for pair in pairs if pair not in CJK_STOP_WORDS)
     word = run.replace("’", "'")
-    if len(run) > _LONGEST_WORD or word.endswith("n't"):
+    if len(run) > _MAX_WORD_LENGTH or word.endswith("n't"):
         return ()
-    return tuple(stem(part) for part in word.split("'") if part not in STOP)
+    return tuple(stem_word(part) for part in word.split("'") if part not in STOP_WORDS)
 
 
 @lru_cache(maxsize=8_192)
-def lexeme_set(text: str) -> frozenset[str]:
+def get_lexeme_set(text: str) -> frozenset[str]:
     """The distinct lexemes of a text; kept, because ranking looks at the same memories again and again."""
-    return frozenset(lexemes(text))
+    return frozenset(extract_lexemes(text))
 
 
-def terms(text: str, most: int = 64) -> tuple[str, ...]:
+def extract_terms(text: str, limit: int = 64) -> tuple[str, ...]:
     """The distinct lexemes of a query, in order, at most `most`; without the pairs of Chinese that only ask or join, unless
     there is nothing else."""
     found: dict[str, None] = {}
     joints: dict[str, None] = {}
-    for lexeme in lexemes(text):
-        (found if len(lexeme) == 1 or _CJK_LITTLE.isdisjoint(lexeme) else joints).setdefault(lexeme)
-        if len(found) == most:
+    for lexeme in extract_lexemes(text):
+        (found if len(lexeme) == 1 or _CJK_GRAMMAR.isdisjoint(lexeme) else joints).setdefault(lexeme)
+        if len(found) == limit:
             break
-    return tuple(found or joints)[:most]
+    return tuple(found or joints)[:limit]
 
 
-def spoken(text: str, most: int = 64) -> tuple[str, ...]:
+def extract_speaker_terms(text: str, limit: int = 64) -> tuple[str, ...]:
     """What of a query may be a speaker's name, as the lower case of one is compared with it, at most `most`: its distinct
     words, and of scripts without spaces every two, three and four characters in a row."""
     found = dict.fromkeys(re.findall(r"\w+", text.lower()))
-    runs = _CJK_RUNS.findall(text)
-    pieces = (run[at : at + size] for run in runs for size in _NAME_SIZES for at in range(len(run) - size + 1))
-    return tuple(dict.fromkeys(chain(found, pieces)))[:most]
+    cjk_runs = _CJK_RUNS.findall(text)
+    pieces = (run[at : at + size] for run in cjk_runs for size in _NAME_SIZES for at in range(len(run) - size + 1))
+    return tuple(dict.fromkeys(chain(found, pieces)))[:limit]
 
 
-def numbers(text: str) -> frozenset[str]:
+def extract_numbers(text: str) -> frozenset[str]:
     """The numbers that a text names, as digits."""
     return frozenset(re.findall(r"\d+(?:[.,]\d+)?", unicodedata.normalize("NFKC", text)))
 
 
-def weights(text: str, context: str | None = None) -> dict[int, float]:
+def compute_weights(text: str, context: str | None = None) -> dict[int, float]:
     """What BM25 knows of a text by itself: its lexemes as dimensions, each with its saturated frequency.
 
     `f (k1 + 1) / (f + k1 (1 - b + b size / USUAL))`, Robertson and Zaragoza 2009, with k1 = 1.2 and b = 0.75. The usual
     size stands for the mean of the collection, so that a weight is final when it is written; the IDF, which is not,
     belongs to the query."""
-    places, values, _ = weighed(text, context)
+    places, values, _ = weigh_dimensions(text, context)
     return dict(zip(places, values, strict=True))
 
 
-def weighed(text: str, context: str | None = None) -> tuple[list[int], list[float], bool]:
+def weigh_dimensions(text: str, context: str | None = None) -> tuple[list[int], list[float], bool]:
     """The dimensions of `weights` in their order, the weight of each, and whether a word among them may tell a time."""
-    said = _runs(text) + _runs(context) if context else _runs(text)
-    places = list(chain.from_iterable(map(_dimensions.__getitem__, said)))
-    if timely := _TIMELY in places:
-        places = [place for place in places if place != _TIMELY]
+    runs = _find_runs(text) + _find_runs(context) if context else _find_runs(text)
+    places = list(chain.from_iterable(map(_dimension_cache.__getitem__, runs)))
+    if has_time := _TIME_DIMENSION in places:
+        places = [place for place in places if place != _TIME_DIMENSION]
     size = len(places)
-    if size <= _MOST_LEXEMES and len(once := set(places)) == size:  # most statements say no word twice
-        return sorted(once), [_weight(1, size)] * size, timely
+    if size <= _MAX_LEXEMES and len(once := set(places)) == size:  # most statements say no word twice
+        return sorted(once), [_compute_weight(1, size)] * size, has_time
     counts = Counter(places)
-    most = counts.items() if len(counts) <= _MOST_LEXEMES else counts.most_common(_MOST_LEXEMES)
-    values = {count: _weight(count, size) for count in set(counts.values())}
+    most = counts.items() if len(counts) <= _MAX_LEXEMES else counts.most_common(_MAX_LEXEMES)
+    values = {count: _compute_weight(count, size) for count in set(counts.values())}
     found = sorted(most)
-    return [place for place, _ in found], [values[count] for _, count in found], timely
+    return [place for place, _ in found], [values[count] for _, count in found], has_time
 
 
 @lru_cache(maxsize=4_096)
-def _weight(count: int, size: int) -> float:
-    return round(count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * size / _USUAL)), 4)
+def _compute_weight(count: int, size: int) -> float:
+    return round(count * (_K1 + 1) / (count + _K1 * (1 - _B + _B * size / _MEAN_LENGTH)), 4)
 
 
-def dimension(lexeme: str) -> int:
+def hash_lexeme(lexeme: str) -> int:
     """The dimension of a lexeme, from 1 to DIMENSIONS; of 30,000 distinct lexemes hardly two share one."""
     return int.from_bytes(blake2b(lexeme.encode(), digest_size=8).digest(), "big") % DIMENSIONS + 1
 
 
-_lexemes = Kept(_of_run)
-_dimensions = Kept(lambda run: (_TIMELY,) * bool(_OF_TIME.search(run)) + tuple(map(dimension, _lexemes[run])))
+_lexeme_cache = WordCache(_stem_run)
+_dimension_cache = WordCache(
+    lambda run: (_TIME_DIMENSION,) * bool(_TIME_WORD.search(run)) + tuple(map(hash_lexeme, _lexeme_cache[run]))
+)

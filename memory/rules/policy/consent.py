@@ -6,32 +6,34 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from muniment.memory.domain.consent import Consent, Field, Proposal
+from muniment.memory.domain.consent import Consent, ProfileField, Proposal
 from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.memory import Fact, Memory, State
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.turn import Candidate
-from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.merging.merge import Incoming
+from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.merging.merge import IncomingCandidate
 
-_FIELDS: Mapping[str, Field] = {
+_FIELDS: Mapping[str, ProfileField] = {
     "preferred_name": "preferred_name", "nickname": "preferred_name", "pronouns": "pronouns",
     "lives_in": "city", "city": "city", "moved_to": "city", "based_in": "city",
     "language": "language", "preferred_language": "language", "answer_language": "language",
     "response_style": "tone", "tone": "tone",
 }  # fmt: skip
-GONE: frozenset[State] = frozenset({"soft_deleted", "superseded"})  # nothing of the profile rests on such a memory
+GONE_STATES: frozenset[State] = frozenset(
+    {"soft_deleted", "superseded"}
+)  # nothing of the profile rests on such a memory
 _MANNERS = frozenset({"style", "tone"})  # the categories of how the person wants to be spoken to
 _EDGES = " \t\r\n.,;:!?。，、；：！？~～…'\"()（）👍🙂😊"
-_YES = late(
+_YES = lazy_compile(
     r"(?:y|yes|yeah|yep|yup|sure|ok|okay|of course|certainly|absolutely|definitely|fine|correct|right|agreed|go ahead|please do|do it|you may|you can"
     r"|sounds good|yes,? (?:please|sure|you (?:may|can)|of course|do|keep it|that'?s (?:fine|right|ok|okay))|(?:sure|ok|okay),? (?:thing|please|go ahead|keep it)|keep it|i agree)"
     r"(?:,? (?:please|thanks|thank you))?"
     r"|(?:是|是的|是啊|好|好的|好啊|好吧|可以|可以的|可以啊|行|行啊|嗯+|对|对的|没问题|当然|当然可以|同意|确认|愿意|要)(?:[，,]?(?:谢谢|请记住|记吧|可以))?",
     re.IGNORECASE,
 )
-_NO = late(
+_NO = lazy_compile(
     r"(?:n|no|nope|nah|never|don'?t|do not|please don'?t|rather not|i(?:'d| would) rather not|not (?:now|really|at all)|no,? (?:please )?don'?t|no way|i disagree)"
     r"(?:,? (?:please|thanks|thank you))?"
     r"|(?:不|不要|不行|不可以|不用|不用了|不必|别|别记|不好|否|不是|不是的|不同意|不愿意|算了)(?:[，,]?(?:谢谢|了))?",
@@ -41,7 +43,7 @@ _LONGEST, _MOST_WORDS = 60, 6  # a longer value is a sentence, not a name or a p
 _GOAL_CHARS = 120
 
 
-def field_of(fact: Fact, category: str) -> Field | None:
+def find_profile_field(fact: Fact, category: str) -> ProfileField | None:
     """The field of the profile that a fact about the user is a value of."""
     if fact.subject.casefold() not in ("user", "用户") or fact.negated:
         return None
@@ -56,8 +58,12 @@ def field_of(fact: Fact, category: str) -> Field | None:
     return _FIELDS.get(fact.predicate)
 
 
-def proposals(
-    incoming: Sequence[Incoming], changes: Sequence[Change], *, expires_at: datetime, said: TurnId | None = None
+def build_proposals(
+    incoming: Sequence[IncomingCandidate],
+    changes: Sequence[Change],
+    *,
+    expires_at: datetime,
+    turn_id: TurnId | None = None,
 ) -> tuple[Proposal, ...]:
     """What the statements of a write propose for the profile: only what the person said, and what no order made.
 
@@ -68,50 +74,50 @@ def proposals(
         candidate = one.candidate
         if candidate.fact is None or candidate.trust != "user" or candidate.state != "active":
             continue
-        field = field_of(candidate.fact, candidate.category)
-        memory = _memory(one, changes)
+        field = find_profile_field(candidate.fact, candidate.category)
+        memory = _find_memory(one, changes)
         if field is not None and memory is not None:
             value = " ".join(candidate.fact.object.split()).strip(" .。")
             key = (field, value.casefold() if field == "goals" else "")
             named = candidate.turns
-            turns = named if said is None else (said,) if said in named else named[-1:]
+            turns = named if turn_id is None else (turn_id,) if turn_id in named else named[-1:]
             found[key] = Proposal(
                 field=field, value=value, memory=memory, turns=turns, trust="user", expires_at=expires_at
             )
     return tuple(found.values())
 
 
-def withdrawn(waiting: Sequence[Consent], plan: WritePlan) -> dict[Consent, Change]:
+def find_void_requests(pending: Sequence[Consent], plan: WritePlan) -> dict[Consent, Change]:
     """The requests that a plan leaves without what they rest on, each with the change that does: its memory is forgotten,
     gives way, or says something else, and the plan proposes nothing in its place."""
-    ends = {change.after.id: change for change in plan.changes if ending(change)}
+    ends = {change.after.id: change for change in plan.changes if is_support_lost(change)}
     proposed = {one.field for one in plan.proposals}
-    found = ((one, ends[one.memory]) for one in waiting if one.memory in ends)
+    found = ((one, ends[one.memory]) for one in pending if one.memory in ends)
     return {
         one: change
         for one, change in found
-        if change.after.state in GONE or (one.field not in proposed and not _says(change.after, one))
+        if change.after.state in GONE_STATES or (one.field not in proposed and not _has_same_value(change.after, one))
     }
 
 
-def ending(change: Change) -> bool:
+def is_support_lost(change: Change) -> bool:
     """Whether a value of the profile may rest on the memory before the change and not after it."""
     before, after = change.before, change.after
-    if before is None or after.state in GONE:
+    if before is None or after.state in GONE_STATES:
         return before is not None
     return before.fact is not None and (after.fact is None or after.fact.object != before.fact.object)
 
 
-def _says(memory: Memory, request: Consent) -> bool:
-    return memory.fact is not None and words.lexeme_set(memory.fact.object) == words.lexeme_set(request.value)
+def _has_same_value(memory: Memory, request: Consent) -> bool:
+    return memory.fact is not None and tokens.get_lexeme_set(memory.fact.object) == tokens.get_lexeme_set(request.value)
 
 
-def corroborated(one: Consent, signals: int) -> bool:
+def is_corroborated(request: Consent, signals: int) -> bool:
     """Whether so many turns speak for it that it needs no consent; a sensitive field always needs it."""
-    return one.field in ("tone", "goals") and len(set(one.turns)) >= signals
+    return request.field in ("tone", "goals") and len(set(request.turns)) >= signals
 
 
-def yes_or_no(text: str) -> bool | None:
+def parse_yes_no(text: str) -> bool | None:
     """What a message means as the answer to a question, None where it is more, or less, than a clear yes or no."""
     bare = text.strip(_EDGES)
     if _YES.fullmatch(bare):
@@ -119,19 +125,22 @@ def yes_or_no(text: str) -> bool | None:
     return False if _NO.fullmatch(bare) else None
 
 
-def _memory(one: Incoming, changes: Sequence[Change]) -> MemoryId | None:
+def _find_memory(statement: IncomingCandidate, changes: Sequence[Change]) -> MemoryId | None:
     """The memory that holds the statement after the write."""
-    fact = one.candidate.fact
+    fact = statement.candidate.fact
     for change in changes:
-        if _same(one.candidate, fact, change.after.fact):
+        if _is_same_fact(statement.candidate, fact, change.after.fact):
             return change.after.id
-    return next((near.memory.id for near in one.near if _same(one.candidate, fact, near.memory.fact)), None)
+    return next(
+        (near.memory.id for near in statement.neighbours if _is_same_fact(statement.candidate, fact, near.memory.fact)),
+        None,
+    )
 
 
-def _same(candidate: Candidate, new: Fact | None, old: Fact | None) -> bool:
+def _is_same_fact(candidate: Candidate, new: Fact | None, old: Fact | None) -> bool:
     return (
         new is not None
         and old is not None
         and new.attribute == old.attribute
-        and set(words.lexemes(new.object)) == set(words.lexemes(old.object))
+        and set(tokens.extract_lexemes(new.object)) == set(tokens.extract_lexemes(old.object))
     )

@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from muniment.memory.config.schema import Category, Forgetting, Ledger
-from muniment.memory.domain.maintenance import Terms
+from muniment.memory.domain.maintenance import RetentionTerms
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.scope import Scope
 
@@ -17,45 +17,45 @@ _LASTING = 5  # the importance that does not fade
 _MOST_DAYS = 36_500  # longer is as good as for ever, and no calculation with it leaves the calendar
 
 
-def terms(forgetting: Forgetting, ledger: Ledger, categories: Mapping[str, Category]) -> Terms:
+def build_terms(forgetting: Forgetting, ledger: Ledger, categories: Mapping[str, Category]) -> RetentionTerms:
     """The settings as the store and the rule take them. What is always in context is never forgotten."""
     days: dict[str, int | None] = {
         name: None if one.context == "all" else forgetting.categories.get(name, forgetting.untouched_days)
         for name, one in categories.items()
     }
-    return Terms(
+    return RetentionTerms(
         untouched_days=min(forgetting.untouched_days, _MOST_DAYS),
-        categories=_bounded(days),
+        categories=_bound_days(days),
         importance_below=forgetting.importance_below,
         fade_days=min(forgetting.fade_days, _MOST_DAYS),
-        scopes=_bounded(forgetting.scopes),
+        scopes=_bound_days(forgetting.scopes),
         turns=timedelta(days=min(ledger.retention_days, _MOST_DAYS)),
         events=timedelta(days=min(ledger.events_days, _MOST_DAYS)),
     )
 
 
-def mark(terms: Terms) -> str:
+def hash_terms(terms: RetentionTerms) -> str:
     """Tells these terms from others, in every process."""
     values = (getattr(terms, one.name) for one in fields(terms))
     told = [sorted(one.items()) if isinstance(one, Mapping) else one for one in values]
     return blake2b(repr(told).encode(), digest_size=8).hexdigest()
 
 
-def of_scope(terms: Terms, kind: str, name: str | None) -> int | None:
+def find_scope_days(terms: RetentionTerms, kind: str, name: str | None) -> int | None:
     """The days of a scope: its own by name, else those of its kind; None for none, or where there is no such scope."""
     return None if name is None else terms.scopes.get(f"{kind}:{name}", terms.scopes.get(kind))
 
 
-def _bounded(days: Mapping[str, int | None]) -> dict[str, int | None]:
+def _bound_days(days: Mapping[str, int | None]) -> dict[str, int | None]:
     return {name: None if one is None else min(one, _MOST_DAYS) for name, one in days.items()}
 
 
-def touched(memory: Memory) -> datetime:
+def find_last_touch(memory: Memory) -> datetime:
     """When the memory was last changed or retrieved; what was so long ago may have been told today."""
     return max(memory.created_at, memory.updated_at, memory.last_accessed_at or memory.updated_at)
 
 
-def lasts(scope: Scope, memory: Memory, terms: Terms) -> timedelta | None:
+def find_lifetime(scope: Scope, memory: Memory, terms: RetentionTerms) -> timedelta | None:
     """How long after the last touch a memory of this space is forgotten; None for never.
 
     The scopes that it belongs to decide, of several the one with the fewest days, else its importance: it counts one less
@@ -63,29 +63,29 @@ def lasts(scope: Scope, memory: Memory, terms: Terms) -> timedelta | None:
     untouched = terms.categories.get(memory.category, terms.untouched_days)
     if memory.state != "active" or memory.pinned or untouched is None:
         return None
-    days = _scoped(scope, memory, terms)
+    days = _find_shortest_days(scope, memory, terms)
     below = terms.importance_below
     if days is None and below > 1 and (memory.importance < _LASTING or below > _LASTING):
         days = max(untouched, max(0, memory.importance - below + 1) * terms.fade_days)
     return None if days is None else timedelta(days=days)
 
 
-def _scoped(scope: Scope, memory: Memory, terms: Terms) -> int | None:
+def _find_shortest_days(scope: Scope, memory: Memory, terms: RetentionTerms) -> int | None:
     days = (
-        of_scope(terms, scope.owner_type, scope.owner),
-        of_scope(terms, "agent", memory.agent_id),
-        of_scope(terms, "session", memory.session_id),
-        of_scope(terms, "run", memory.run_id),
+        find_scope_days(terms, scope.owner_type, scope.owner),
+        find_scope_days(terms, "agent", memory.agent_id),
+        find_scope_days(terms, "session", memory.session_id),
+        find_scope_days(terms, "run", memory.run_id),
     )
     return min((one for one in days if one is not None), default=None)
 
 
-def forgettable(scope: Scope, memory: Memory, terms: Terms, now: datetime) -> bool:
+def is_forgettable(scope: Scope, memory: Memory, terms: RetentionTerms, now: datetime) -> bool:
     """Whether a memory of this space is to be forgotten now."""
-    lasting = lasts(scope, memory, terms)
-    return lasting is not None and now - touched(memory) >= lasting
+    lasting = find_lifetime(scope, memory, terms)
+    return lasting is not None and now - find_last_touch(memory) >= lasting
 
 
-def reason(memory: Memory, now: datetime) -> dict[str, Any]:
+def describe_reason(memory: Memory, now: datetime) -> dict[str, Any]:
     """What the journal says of it: whole days without a touch."""
-    return {"why": "untouched", "days": (now - touched(memory)).days}
+    return {"why": "untouched", "days": (now - find_last_touch(memory)).days}

@@ -17,7 +17,7 @@ from muniment.memory.errors import (
     StoreError,
 )
 
-LONGEST_SECONDS = 3600.0
+MAX_WAIT_SECONDS = 3600.0
 _DEFECT_SECONDS = 60.0
 _LOOK_SECONDS = 60.0
 _PATIENCE = 5
@@ -26,14 +26,14 @@ _SERVER = 500  # and above: a status that may pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Again:
+class RetryDecision:
     """Not before `at`; `aside` lets the later jobs of the same space pass."""
 
     at: datetime
-    aside: bool = False
+    lets_others_pass: bool = False
 
 
-def again(error: Exception, attempts: int, now: datetime) -> Again:
+def plan_retry(error: Exception, attempts: int, now: datetime) -> RetryDecision:
     """What to do after the failure of a job that was tried `attempts` times before; `now` is UTC.
 
     A model or a database that is down is down for every job: the order is kept, so that no correction is learned before
@@ -44,30 +44,32 @@ def again(error: Exception, attempts: int, now: datetime) -> Again:
         day = date.fromisoformat(error.data["day"]) if "day" in error.data else now.date()
         over = datetime.combine(day + timedelta(days=1), time(), tzinfo=now.tzinfo)
         # The day it was asked on may have ended since: then there is a new budget.
-        return Again(at=over if over > now else now + timedelta(seconds=_backoff(attempts)))
+        return RetryDecision(at=over if over > now else now + timedelta(seconds=_compute_backoff(attempts)))
     if isinstance(error, NotReady):
-        return Again(at=now + timedelta(seconds=min(LONGEST_SECONDS, _LOOK_SECONDS * 2.0 ** min(attempts, 12))))
-    seconds = _backoff(attempts)
+        return RetryDecision(
+            at=now + timedelta(seconds=min(MAX_WAIT_SECONDS, _LOOK_SECONDS * 2.0 ** min(attempts, 12)))
+        )
+    seconds = _compute_backoff(attempts)
     if isinstance(error, ModelRateLimited):
-        seconds = max(seconds, _asked(error))
+        seconds = max(seconds, _read_retry_after(error))
     known = isinstance(error, ModelError | StoreError)
     if not known:
-        seconds = min(LONGEST_SECONDS, _DEFECT_SECONDS * seconds)
-    own = isinstance(error, BadModelAnswer) or unacceptable(error) or not known
-    return Again(at=now + timedelta(seconds=seconds), aside=own and attempts + 1 >= _PATIENCE)
+        seconds = min(MAX_WAIT_SECONDS, _DEFECT_SECONDS * seconds)
+    own = isinstance(error, BadModelAnswer) or is_rejected_request(error) or not known
+    return RetryDecision(at=now + timedelta(seconds=seconds), lets_others_pass=own and attempts + 1 >= _PATIENCE)
 
 
-def only_waits(error: Exception) -> bool:
+def is_waiting(error: Exception) -> bool:
     """Whether nothing has failed: what is waited for is not there yet, or another process is at it."""
     return isinstance(error, NotReady | Busy)
 
 
-def unacceptable(error: Exception) -> bool:
+def is_rejected_request(error: Exception) -> bool:
     """Whether the endpoint does not accept this request: it may be too long, or of a matter that it refuses to read."""
     return type(error) is ModelError and "status" in error.data
 
 
-def soon(error: ModelError, attempt: int) -> float | None:
+def find_retry_delay(error: ModelError, attempt: int) -> float | None:
     """The seconds until a person's request is tried again after `attempt` tries before; None when that is of no use.
 
     A person waits: for an endpoint that wants to be left alone for longer nobody does."""
@@ -75,15 +77,15 @@ def soon(error: ModelError, attempt: int) -> float | None:
     passing = isinstance(error, ModelTimeout | ModelRateLimited) or (
         isinstance(error, ModelUnavailable) and "sent" not in error.data and (status is None or status >= _SERVER)
     )
-    wait = max(_SOON_SECONDS * 2**attempt, _asked(error) if isinstance(error, ModelRateLimited) else 0.0)
+    wait = max(_SOON_SECONDS * 2**attempt, _read_retry_after(error) if isinstance(error, ModelRateLimited) else 0.0)
     return wait if passing and wait <= _PATIENT_SECONDS else None
 
 
-def _backoff(attempts: int) -> float:
-    return min(LONGEST_SECONDS, 2.0 ** min(attempts, 12))
+def _compute_backoff(attempts: int) -> float:
+    return min(MAX_WAIT_SECONDS, 2.0 ** min(attempts, 12))
 
 
-def _asked(error: ModelRateLimited) -> float:
+def _read_retry_after(error: ModelRateLimited) -> float:
     """The seconds that the provider asks to wait, at most a day; 0 when it did not say."""
     asked = error.data.get("retry_after")
     return min(float(asked), 86400.0) if isinstance(asked, int | float) and asked > 0 else 0.0

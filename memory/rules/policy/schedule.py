@@ -11,15 +11,18 @@ _EPOCH = datetime.fromisoformat("1970-01-01T00:00+00:00")
 _NEIGHBOURHOOD = 0.1  # the share of a slot in which the spaces of one tenant begin
 
 
-def slot(now: datetime, every: timedelta) -> datetime:
+def find_slot_start(now: datetime, every: timedelta) -> datetime:
     """The beginning of the slot that this moment is in; slots are counted from 1970, UTC."""
     return now - (now - _EPOCH) % every
 
 
-def stagger(scope: Scope, spread: timedelta) -> timedelta:
+def compute_stagger(scope: Scope, spread: timedelta) -> timedelta:
     """How long after the beginning of a slot a space is tended: its tenant's time, and a little of its own."""
-    return spread * ((1 - _NEIGHBOURHOOD) * _share(scope.tenancy.bytes) + _NEIGHBOURHOOD * _share(scope.space.bytes))
+    return spread * (
+        (1 - _NEIGHBOURHOOD) * _hash_fraction(scope.tenant_space.bytes)
+        + _NEIGHBOURHOOD * _hash_fraction(scope.space.bytes)
+    )
 
 
-def _share(value: bytes) -> float:
+def _hash_fraction(value: bytes) -> float:
     return int.from_bytes(blake2b(value, digest_size=4).digest(), "big") / 2**32

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.procedures.procedure import tidy
-from muniment.memory.rules.provenance import quoted as suspect
+from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.procedures.procedure import flatten_text
+from muniment.memory.rules.provenance import quoted
 
-_CJK = late(r"[\u3400-\u9fff]")
-_SENTENCE = late(
+_CJK = lazy_compile(r"[\u3400-\u9fff]")
+_SENTENCE = lazy_compile(
     r"(?:[^.!?。！？\n]|\.(?=[\w/])|(?<=\bMr|\bMs|\bDr|\bSt|\bvs)\.|(?<=\bMrs)\.|(?<=\bProf)\.)+[.!?。！？]*"
 )
 _LONGEST = 120  # characters of a goal
@@ -39,34 +39,34 @@ _WORK = (
 _LATER = r"(?:for\s+(?:next\s+time|later|the\s+future|future\s+use)|next\s+time)"
 _LIKE = r"(?:(?:(?:i|we)(?:'d|\s+would)?\s+(?:like|want|need)\s+you\s+to|let's|make\s+sure\s+(?:you|to)|be\s+sure\s+to)\s+)?"
 # What no wish is without: most messages are done with after one look.
-_HINT = late(
+_HINT = lazy_compile(
     r"\bhow\s+(?:we|you|this|that|it|to)\b|\bas\s+an?\b|step|procedure|workflow|process|path|sequence|playbook|runbook|recipe|how-?to|solution|approach"
     r"|checklist|skill|guide|怎么|如何|怎样|步骤|流程|做法|方法|过程|操作|顺序|清单",
     re.IGNORECASE,
 )
 _ASKED = (
-    late(
+    lazy_compile(
         rf"{_OPENING}{_LIKE}(?:remember|memori[sz]e|note(?:\s+down)?|write\s+down|record|save)\s+(?:exactly\s+)?how\s+(?:(?:we|you)\s+(?:just\s+|finally\s+)?{_WORK}\b"
         r"|(?:this|that|it)\s+was\s+(?:done|fixed|solved|made|resolved)\b|to\s+(?:do|fix|solve|handle|make|resolve)\s+(?:this|that|it)\b)(?P<rest>[^?？]*)$",
         re.IGNORECASE,
     ),
-    late(
+    lazy_compile(
         rf"{_OPENING}{_LIKE}{_KEEP}\s+(?:(?:this|that|it|all\s+(?:this|that))\s+(?:down\s+)?as\s+{_FORM}|{_WHAT}(?:\s+(?:down|as\s+{_FORM}))?)"
         r"(?P<rest>(?:\s+(?:we|you)\s+(?:just\s+)?(?:took|used|followed|did))?(?:[\s,]+(?:for|of|that|so|please|next|thanks|and)\b[^?？]*)?)[\s.!]*$",
         re.IGNORECASE,
     ),
-    late(
+    lazy_compile(
         rf"{_OPENING}(?:(?:can|could|would|will)\s+you\s+)(?:please\s+)?(?:save|store|record|note(?:\s+down)?|write\s+down|memori[sz]e|document|capture)\s+"
         rf"(?:(?:this|that|it|all\s+(?:this|that))\s+(?:down\s+)?as\s+{_FORM}|{_WHAT}(?:\s+(?:down|as\s+{_FORM}))?)(?P<rest>[^?？]*)[?？]?\W*$",
         re.IGNORECASE,
     ),
-    late(
+    lazy_compile(
         rf"{_OPENING}(?:can|could|would|will)\s+you\s+(?:please\s+(?:remember|memori[sz]e|record|save)|(?:remember|memori[sz]e|record|save)(?=[^?？]*\b{_LATER}))"
         rf"\s+(?:exactly\s+)?how\s+(?:(?:we|you)\s+(?:just\s+|finally\s+)?{_WORK}\b|(?:this|that|it)\s+was\s+(?:done|fixed|solved|made|resolved)\b)"
         r"(?P<rest>[^?？]*)[?？]?\W*$",
         re.IGNORECASE,
     ),
-    late(
+    lazy_compile(
         rf"{_OPENING}(?:make|create|write)\s+{_FORM}\s+(?:out\s+)?(?:of|from)\s+(?:this|that|it|what\s+(?:we|you)\s+(?:just\s+)?did|{_WHAT})(?P<rest>[^?？]*)$",
         re.IGNORECASE,
     ),
@@ -74,17 +74,17 @@ _ASKED = (
 _STEPS_ZH = r"(?:(?:操作|处理|解决|排查|修复|部署|具体|完整|整个|全部|所有|成功)的?)*(?:步骤|流程|做法|方法|过程|操作|顺序|检查清单)"
 _NOW_ZH = r"^[\s，,。！!]*(?:(?:好的?|太好了|很好|谢谢|多谢|完美|成功了|不错|真棒|好了|辛苦了|搞定了|终于成功了|可以了|顺便说?|对了|(?:以后|下次)(?:都|就|也)*(?:这么|这样)[做办弄来]|那么?|请|麻烦|帮我|你|现在|务必|一定要)[，,。！!\s]*)*"
 _ASKED_ZH = (
-    late(
+    lazy_compile(
         _NOW_ZH
         + r"(?:记住|记下来?|记一下|记录一?下?)(?:一下)?(?:我们|咱们|你|刚才|这次|这个|这)*是?(?:怎么|如何|怎样)(?:做|弄|解决|完成|处理|修|修好|搞定|实现|办到|部署|转换|成功)(?:成功|好|到|完成?)?的?[。！!\s]*$"
     ),
-    late(
+    lazy_compile(
         _NOW_ZH
         + r"(?:能不能|能否|能|可以|可不可以)?把(?:我们|咱们|刚才|这次|这些|这个|上面|以上|的)*"
         + _STEPS_ZH
         + r"(?:都|全部)?(?:记下来?|记住|记一下|记录(?:下来?|一下)?|保存(?:下来|起来|一下)?|存(?:下来|起来)|写下来)(?:作为流程|成流程|好)?(?:吗|吧|可以吗|好吗|行吗)?[。！!?？\s]*$"
     ),
-    late(
+    lazy_compile(
         _NOW_ZH
         + r"(?:记住|记下来?|保存|记录(?:一下|下来)?|存下来?)(?:一下)?(?:我们|咱们|刚才|这次|这些|这个|上面|以上|的)*"
         + _STEPS_ZH
@@ -92,16 +92,16 @@ _ASKED_ZH = (
     ),
 )
 # What is told of an earlier time is a memory of the person's, no wish.
-_LONG_AGO = late(
+_LONG_AGO = lazy_compile(
     r"\b(?:last\s+(?:week|month|year|summer|winter|time|night)|yesterday|years?\s+ago|months?\s+ago|back\s+(?:then|in)|when\s+we\s+were|in\s+(?:19|20)\d\d)\b"
     r"|^\W*(?:but|or|and\s+(?:what|who|why))\b",
     re.IGNORECASE,
 )
-_NAMED = late(
+_NAMED = lazy_compile(
     r"\b(?:for|to|of)\s+(?P<goal>(?!(?:me|us|later|next\s+time|future|the\s+future|it|that|this|them|now)\b)\w.{5,})$",
     re.IGNORECASE,
 )
-_NEXT_TIME = late(
+_NEXT_TIME = lazy_compile(
     r"[\s,]*(?:,\s*)?(?:\bso\s+that\b|\bfor\s+(?:next\s+time|later|the\s+future|future\s+use)\b|\bplease\b|\bthanks\b|\bnext\s+time\b).*$",
     re.IGNORECASE,
 )
@@ -119,178 +119,188 @@ _VERBS_ZH = (
     r"(?:转换|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修复|修改|提交|发送|生成|备份|迁移|升级|回滚|解析|安装|卸载|打包|运行|检查|测试|配置|下载|更新|创建|新建|删除|添加|增加|恢复|整理|提取|重启|启动|停止"
     r"|查询?|统计|计算|分析|汇总|总结|搜索|抓取|爬取|编译|构建|调试|优化|清理|清空|推送|拉取|克隆|重命名|校验|验证|预订|预约|安排|续期|撰写|编写|设置|订阅|注册|训练|关闭|开启|打开|读取|对比|比较)"
 )
-_REQUEST = late(
+_REQUEST = lazy_compile(
     _OPENING
     + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|(?:i|we)(?:'d|\s+would)?\s+(?:like|need|want|have)\s+(?:you\s+)?(?:to\s+)?|let's\s+|let\s+us\s+|you\s+need\s+to\s+)?(?:please\s+|now\s+|first\s+|then\s+|try\s+to\s+)*"
     r"(?:help\s+(?:me|us)\s+(?:to\s+)?)?(?P<goal>" + VERBS + r"\s+\S.+)$",
     re.IGNORECASE,
 )
 # "It is red, please fix it": the order after what it is about.
-_ASKED_FOR = late(
+_ASKED_FOR = lazy_compile(
     r"[,;]\s+(?=(?:(?:so|and|then)\s+)?(?:please|can\s+you|could\s+you)\b)|[，；](?=请|帮我|麻烦)|\s[–—]\s+",
     re.IGNORECASE,
 )
 # "Deploy it and then save the steps": the wish after the order.
-_AND_THEN = late(
+_AND_THEN = lazy_compile(
     r"(?:[,;]\s*|\s+)(?:(?:and|then|afterwards)\s+){1,3}(?=(?:please\s+)?(?:save|store|keep|record|note|write|memori[sz]e|document|remember)\b)"
     r"|[，；,;]\s*(?:(?:然后|并且?|最后|之后|接着|(?:完成|成功|搞定|[\u4e00-\u9fff]{1,3}[完好])(?:[了之以]*后)?+)[，,]?){0,3}(?=请?(?:把|记|保存))",
     re.IGNORECASE,
 )
 # What is asked for in other words than an order: the goal of the work that follows it.
 _WANTED = (
-    late(
+    lazy_compile(
         _OPENING
         + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|how\s+(?:do|can|could|should|would)\s+(?:i|we|you)\s+|(?:is|would)\s+it\s+(?:be\s+)?possible\s+to\s+"
         r"|(?:i|we)(?:(?:'d|\s+would)\s+like|\s+need|\s+want)\s+(?:to\s+(?:have|see|get)\s+)?(?=(?:the|an?|all|some|every|each|my|our|these|those|this|that|\d+|two|three|four|five|six|seven|eight|nine|ten|several)\b))"
         r"(?:help\s+(?:me|us)\s+(?:with\s+|to\s+)?)?(?P<goal>\w.+)$",
         re.IGNORECASE,
     ),
-    late(
+    lazy_compile(
         _OPENING
         + r"(?P<goal>why\s+(?:is|are|was|were|do|does|did|has|have|can|won|wouldn)\b.+|(?:what|which|where|who|when)\s\S.+[?？]\W*)$",
         re.IGNORECASE,
     ),
-    late(r"^[\s，,]*(?:(?:请问|那么?)[，,\s]*)*(?P<goal>(?:为什么|为何)\S.+)$"),
+    lazy_compile(r"^[\s，,]*(?:(?:请问|那么?)[，,\s]*)*(?P<goal>(?:为什么|为何)\S.+)$"),
     # An order by its form: a word that is no verb of another form, and a thing.
-    late(
+    lazy_compile(
         _OPENING
         + r"(?P<goal>(?!(?:is|are|was|were|ha[sd]|have|do|did|can|could|will|would|may|what|which|who|when|how|why|where|not|and|or|but|with|for|from|in|into|on|at|to|by|of"
         r"|about|after|before|like|love|hate|want|need|than|as|if|since|because|even|both|half|such|quite|remember|forget|got|made|bought|saw|met|took|gave|lost|found|built|sent"
         r"|wrote|left|kept|told|said|sold|won|broke|ate|felt|heard|held|knew|paid|spent|taught|wore|thanks|\w+(?:ed|ing|ly|[^s]s))\b)[a-z]{3,}\s+(?:the|an?|all|every|each|this|these|those|my|our)\s+\w.+)$",
         re.IGNORECASE,
     ),
-    late(
+    lazy_compile(
         r"^[\s，,]*(?:(?:好的?|请问?|那么?|现在)[，,\s]*)*(?:能不能|能否|可不可以|可以|如何|怎么(?:才能|样)?|怎样(?:才能)?|(?:我们?)(?:想要?|需要|要|得)|帮我们?|麻烦你?)(?P<goal>\S.+)$"
     ),
-    late(r"^[\s，,]*请?(?P<goal>给.{1,20}?[发写做打加建开换配]\S.+)$"),
+    lazy_compile(r"^[\s，,]*请?(?P<goal>给.{1,20}?[发写做打加建开换配]\S.+)$"),
 )
-_REQUEST_ZH = late(
+_REQUEST_ZH = lazy_compile(
     r"^[\s，,]*(?:(?:好的?|现在|那么?|请问?|麻烦|帮我们?|帮忙|能不能|能否|可以|你|我想|我需要|我们需要|我们要|需要|要|先|然后|接着)[，,\s]*)*"
     r"(?P<goal>(?:把|将).{2,60}?(?:转换?成|转为|改成|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修好|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|发给|交给).{0,40}"
     rf"|(?:用.{{1,12}}?)?(?:重新)?{_VERBS_ZH}(?!过|.*了[。！!?？\s]*$)\S.{{1,60}}?)[吧吗。！!?？\s]*$"
 )
-_AGAIN = late(
+_AGAIN = lazy_compile(
     r"^\W*(?:(?:no|ok(?:ay)?|hm+|but|and|please|well|then|sorry)\b[\s,.!]*)*(?:try|retry|again|still|once\s+more|instead|what\s+about|how\s+about|it\s+(?:still|failed|fails|does\s*n't|didn't)|that\s+(?:did\s*n't|didn't|failed)"
     r"|now|next|then|also|after\s+that|finally|and|continue|go\s+on|use|with)\b|^[\s，,]*(?:再|重试|重新|还是|继续|换|改用|然后|接着|下一步|最后|现在|那就)",
     re.IGNORECASE,
 )
 # "I get a 500": what is noticed is what the work is about.
-_NOTICED = late(rf"{_OPENING}(?:i|we)\s+(?:keep\s+)?(?:get|have|see|got|getting|notice)\s+(?=\S)", re.IGNORECASE)
-_THEM = late(r"\bthem\b", re.IGNORECASE)
-_ANAPHOR = late(r"\b(?:it|that|them|this|those|these|the\s+(?:result|output|file))\b|它|这个|那个|结果", re.IGNORECASE)
+_NOTICED = lazy_compile(
+    rf"{_OPENING}(?:i|we)\s+(?:keep\s+)?(?:get|have|see|got|getting|notice)\s+(?=\S)", re.IGNORECASE
+)
+_THEM = lazy_compile(r"\bthem\b", re.IGNORECASE)
+_ANAPHOR = lazy_compile(
+    r"\b(?:it|that|them|this|those|these|the\s+(?:result|output|file))\b|它|这个|那个|结果", re.IGNORECASE
+)
 _OWN = (
-    (late(r"\s*[,;]?\s+(?:because|since|so\s+that|so|as|while|otherwise|before|after|when|that|which|but|and)\s+(?:i|i'm|i'll|i've|we|we're|he|she|they|you|my)\b.*$", re.IGNORECASE), ""),
-    (late(r"[，,]?(?:因为|不然|否则|这样|好让).*$"), ""),
-    (late(r"\b(?:my|our|your)\s+own\s+", re.IGNORECASE), "the "),
-    (late(r"\b(?:my|our|your)\b", re.IGNORECASE), "the"),
-    (late(r"\b(?:for|to)\s+(?:me|us)\b|\b(?:me|us)\b(?=\s+(?:the|a|an)\b)", re.IGNORECASE), ""),
-    (late(r"我们?的|咱们的|你的|(?:给|替|帮|为)我们?"), ""),
+    (lazy_compile(r"\s*[,;]?\s+(?:because|since|so\s+that|so|as|while|otherwise|before|after|when|that|which|but|and)\s+(?:i|i'm|i'll|i've|we|we're|he|she|they|you|my)\b.*$", re.IGNORECASE), ""),
+    (lazy_compile(r"[，,]?(?:因为|不然|否则|这样|好让).*$"), ""),
+    (lazy_compile(r"\b(?:my|our|your)\s+own\s+", re.IGNORECASE), "the "),
+    (lazy_compile(r"\b(?:my|our|your)\b", re.IGNORECASE), "the"),
+    (lazy_compile(r"\b(?:for|to)\s+(?:me|us)\b|\b(?:me|us)\b(?=\s+(?:the|a|an)\b)", re.IGNORECASE), ""),
+    (lazy_compile(r"我们?的|咱们的|你的|(?:给|替|帮|为)我们?"), ""),
 )  # fmt: skip
-_MORE = late(r"(?:,\s*(?:and\s+)?|\s+and\s+|[，,])(?P<more>(?:remember|note|i|i'm|my|我|记住)\b.*)$", re.IGNORECASE)
-_POLITE = late(
+_MORE = lazy_compile(
+    r"(?:,\s*(?:and\s+)?|\s+and\s+|[，,])(?P<more>(?:remember|note|i|i'm|my|我|记住)\b.*)$", re.IGNORECASE
+)
+_POLITE = lazy_compile(
     r"[\s,]*(?:\b(?:please|thanks|thank\s+you|for\s+(?:me|us)|if\s+(?:possible|you\s+can)|asap)\b|谢谢|好吗|可以吗)\W*$",
     re.IGNORECASE,
 )
-_PERSONAL = late(
+_PERSONAL = lazy_compile(
     r"\b(?:i|i'm|i've|me|mine|myself|we|us|you|he|him|his|she|her|they|their|them)\b|[我你您他她咱]|\[redacted:",
     re.IGNORECASE,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class KeepRequest:
     """That a path is to be kept, and its goal where it is named."""
 
     goal: str | None = None
 
 
-def wish(text: str) -> Wish | None:
+def parse_keep_request(text: str) -> KeepRequest | None:
     """The wish to keep how something was done, in a person's own words; a question after it is none."""
     if not _HINT.search(text):
         return None
-    return next((found for one in _sentences(text) if (found := _wish(one)) is not None), None)
+    return next((found for one in _split_sentences(text) if (found := _parse_sentence(one)) is not None), None)
 
 
-def rest(text: str) -> str:
+def strip_keep_request(text: str) -> str:
     """The text without such wishes: what else it says; the same text where it holds none."""
-    for sentence in [*_sentences(text)] if _HINT.search(text) else ():
-        if _wish(sentence) is not None:
+    for sentence in [*_split_sentences(text)] if _HINT.search(text) else ():
+        if _parse_sentence(sentence) is not None:
             more = _MORE.search(sentence)
             text = text.replace(sentence, more["more"] if more else " ")
     return text
 
 
-def request(text: str) -> str | None:
+def parse_work_request(text: str) -> str | None:
     """What a person asks to be done, as a goal that says nothing of the person; None when the text asks for no work."""
     before: str | None = None
-    for sentence in (part for one in _sentences(text) if _wish(one) is None for part in _ASKED_FOR.split(one)):
-        found = _ordered(sentence)
+    for sentence in (
+        part for one in _split_sentences(text) if _parse_sentence(one) is None for part in _ASKED_FOR.split(one)
+    ):
+        found = _match_order(sentence)
         order = found["goal"] if found else ""
         if before and _ANAPHOR.search(order):
             # "The portal refuses the file. Make it accept it." is no goal without its first half.
             whole = f"{before}: {order[:1].lower()}{_THEM.sub('those', order[1:])}"
-            goal = impersonal(whole) or impersonal(order)
+            goal = make_impersonal(whole) or make_impersonal(order)
         else:
-            goal = impersonal(order)
+            goal = make_impersonal(order)
         if goal:
             return goal
-        before = impersonal(_NOTICED.sub("", sentence))
+        before = make_impersonal(_NOTICED.sub("", sentence))
     return None
 
 
-def _ordered(sentence: str) -> re.Match[str] | None:
+def _match_order(sentence: str) -> re.Match[str] | None:
     return (_REQUEST_ZH if _CJK.search(sentence) else _REQUEST).match(sentence.strip())
 
 
-def wanted(text: str) -> str | None:
+def parse_indirect_request(text: str) -> str | None:
     """What a person asks for without an order, as a goal that says nothing of the person: a question, or a thing that is
     wanted; None of any other text."""
-    for sentence in _sentences(text):
+    for sentence in _split_sentences(text):
         about = ""
-        for part in _ASKED_FOR.split(sentence) if _wish(sentence) is None else ():
+        for part in _ASKED_FOR.split(sentence) if _parse_sentence(sentence) is None else ():
             found = next((one for pattern in _WANTED if (one := pattern.match(part.strip()))), None)
-            if found and (goal := impersonal(found["goal"])):
+            if found and (goal := make_impersonal(found["goal"])):
                 # "The disk is full, can you free some space?"
-                whole = about and len(words.lexeme_set(goal)) < _FEW and impersonal(f"{about}: {found['goal']}")
+                whole = (
+                    about and len(tokens.get_lexeme_set(goal)) < _FEW and make_impersonal(f"{about}: {found['goal']}")
+                )
                 return whole or goal
-            about = impersonal(part) or ""
+            about = make_impersonal(part) or ""
     return None
 
 
-def goes_on(text: str, goal: str | None) -> bool:
+def is_continuation(text: str, goal: str | None) -> bool:
     """Whether a request goes on with what was begun: by its first word, by a word for what was made, or by its own words."""
-    asked = next((one for one in _sentences(text) if request(one)), text)
+    asked = next((one for one in _split_sentences(text) if parse_work_request(one)), text)
     if goal is None or _AGAIN.match(asked) or _ANAPHOR.search(asked):
         return True
-    said, known = words.lexeme_set(asked), words.lexeme_set(goal)
+    said, known = tokens.get_lexeme_set(asked), tokens.get_lexeme_set(goal)
     return bool(said) and len(said & known) >= _ALIKE * min(len(said), len(known))
 
 
-def impersonal(text: str) -> str | None:
+def make_impersonal(text: str) -> str | None:
     """A goal without the person in it; None when a pronoun is left, when it instructs the reader, or nothing is left."""
-    text = tidy(text)
+    text = flatten_text(text)
     for pattern, word in _OWN:
         text = pattern.sub(word, text)
-    bare = _POLITE.sub("", tidy(text).rstrip(" .!?。！？,，")).rstrip(" .!?。！？,，")
-    if len(words.lexeme_set(bare)) < 2 or _PERSONAL.search(bare) or suspect.instructs(bare):
+    bare = _POLITE.sub("", flatten_text(text).rstrip(" .!?。！？,，")).rstrip(" .!?。！？,，")
+    if len(tokens.get_lexeme_set(bare)) < 2 or _PERSONAL.search(bare) or quoted.has_instructions(bare):
         return None
     short = bare if len(bare) <= _LONGEST else bare[: _LONGEST - 1].rstrip() + "…"
     return short[:1].upper() + short[1:]
 
 
-def _wish(sentence: str) -> Wish | None:
+def _parse_sentence(sentence: str) -> KeepRequest | None:
     bare = sentence.strip()
     if _CJK.search(bare):
-        return Wish() if any(one.match(bare) for one in _ASKED_ZH) else None
+        return KeepRequest() if any(one.match(bare) for one in _ASKED_ZH) else None
     for pattern in _ASKED:
         found = pattern.match(bare)
         if found and not _LONG_AGO.search(found["rest"]):
             named = _NAMED.search(_NEXT_TIME.sub("", found["rest"]).rstrip(" .!"))
-            return Wish(impersonal(named["goal"]) if named else None)
+            return KeepRequest(make_impersonal(named["goal"]) if named else None)
     return None
 
 
-def _sentences(text: str) -> Iterator[str]:
+def _split_sentences(text: str) -> Iterator[str]:
     """The sentences that may say something of a path: a very long one says something else, and what a person says of a long
     paste stands before it or after it. A wish in one breath with an order is a sentence of its own."""
     near = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
@@ -298,8 +308,10 @@ def _sentences(text: str) -> Iterator[str]:
         sentence = found.group()
         if len(sentence) > _SENTENCE_CHARS:
             continue
-        then = next((one for one in _AND_THEN.finditer(sentence) if _wish(sentence[one.end() :]) is not None), None)
-        if then and _ordered(sentence[: then.start()]):
+        then = next(
+            (one for one in _AND_THEN.finditer(sentence) if _parse_sentence(sentence[one.end() :]) is not None), None
+        )
+        if then and _match_order(sentence[: then.start()]):
             yield sentence[: then.start()]
             yield sentence[then.end() :]
         else:

@@ -7,11 +7,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from muniment.memory.domain.turn import Act, Turn, Use
-from muniment.memory.rules.redaction import secret_names as named
+from muniment.memory.domain.turn import RecordedToolUse, ToolUse, Turn
+from muniment.memory.rules.redaction import secret_names
 
-OK, ERROR = "ok", "error"  # tags of a turn: what the tool itself reports of its use
-LOOKUPS = frozenset({"memory_query", "memory.query"})  # a look into memory is no work
+OK_TAG, ERROR_TAG = "ok", "error"  # tags of a turn: what the tool itself reports of its use
+MEMORY_TOOLS = frozenset({"memory_query", "memory.query"})  # a look into memory is no work
 _CALL = re.compile(r"(?P<name>[\w.:/-]{1,80}) (?P<arguments>\{.*\})")
 _NOT_IN_A_NAME = re.compile(r"[^\w.:/-]+")
 _PATHS = ("path", "file_path", "filepath", "file", "filename", "url", "uri")
@@ -19,26 +19,26 @@ _VALUE, _ARGUMENTS = 300, 1_200  # characters of one argument, and of all
 _RESULT_HEAD, _RESULT_TAIL = 800, 400  # an error is told at the beginning or at the end
 
 
-def turn(use: Use, *, session: str, thread: str | None, redact: Callable[[str], str]) -> Turn:
+def make_tool_turn(call: ToolUse, *, session: str, thread: str | None, redact: Callable[[str], str]) -> Turn:
     """The use as a turn for the ledger. Secrets leave before anything is cut: a half of one is not known as one."""
-    safe = named.safe(use.arguments, redact)
-    path = use.path or next((one for name in _PATHS if isinstance(one := use.arguments.get(name), str) and one), None)
-    status = () if use.ok is None else (OK if use.ok else ERROR,)
-    name = _NOT_IN_A_NAME.sub("_", redact(use.name)).strip("_")[:80] or "tool"
+    safe = secret_names.redact_value(call.arguments, redact)
+    path = call.path or next((one for name in _PATHS if isinstance(one := call.arguments.get(name), str) and one), None)
+    status = () if call.ok is None else (OK_TAG if call.ok else ERROR_TAG,)
+    name = _NOT_IN_A_NAME.sub("_", redact(call.name)).strip("_")[:80] or "tool"
     return Turn.make(
         session=session,
-        key=use.key,
+        key=call.key,
         role="tool",
-        text=f"{name} {_arguments(safe)}\n{_shortened(named.safe(use.result, redact))}".rstrip(),
-        at=use.at,
+        text=f"{name} {_encode_arguments(safe)}\n{_shorten_result(secret_names.redact_value(call.result, redact))}".rstrip(),
+        at=call.at,
         thread=thread,
-        actor=use.agent,
+        actor=call.agent,
         path=path,
-        tags=(*use.tags, *status),
+        tags=(*call.tags, *status),
     )
 
 
-def read(turn: Turn) -> Act | None:
+def parse_tool_turn(turn: Turn) -> RecordedToolUse | None:
     """The use that a turn tells of; None for any other turn."""
     first, _, result = turn.text.partition("\n")
     call = _CALL.fullmatch(first.strip()) if turn.role == "tool" else None
@@ -48,24 +48,24 @@ def read(turn: Turn) -> Act | None:
         arguments = json.loads(call["arguments"])
     except (ValueError, RecursionError):  # redaction may have taken a quotation mark with it
         arguments = {}
-    ok = None if not {OK, ERROR} & {*turn.tags} else ERROR not in turn.tags
-    return Act(
+    ok = None if not {OK_TAG, ERROR_TAG} & {*turn.tags} else ERROR_TAG not in turn.tags
+    return RecordedToolUse(
         turn=turn.id,
         name=call["name"],
         arguments=arguments,
-        result=_shortened(result),
+        result=_shorten_result(result),
         at=turn.at,
         ok=ok,
         agent=turn.actor,
     )
 
 
-def _arguments(safe: Mapping[str, Any]) -> str:
+def _encode_arguments(arguments: Mapping[str, Any]) -> str:
     """As many of the arguments as have room, as JSON on one line."""
     kept: dict[str, Any] = {}
     text = "{}"
-    for name, value in safe.items():
-        kept[name] = _cut(value, _VALUE) if isinstance(value, str) else value
+    for name, value in arguments.items():
+        kept[name] = _cut_text(value, _VALUE) if isinstance(value, str) else value
         told = json.dumps(kept, ensure_ascii=False)
         if len(told) > _ARGUMENTS:
             del kept[name]
@@ -74,11 +74,11 @@ def _arguments(safe: Mapping[str, Any]) -> str:
     return text
 
 
-def _shortened(text: str) -> str:
+def _shorten_result(text: str) -> str:
     if len(text) <= _RESULT_HEAD + _RESULT_TAIL:
         return text
     return f"{text[:_RESULT_HEAD]}\n…\n{text[-_RESULT_TAIL:]}"
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
+def _cut_text(text: str, max_chars: int) -> str:
+    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"

@@ -11,66 +11,70 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from muniment.memory.domain.ids import TurnId
-from muniment.memory.domain.turn import Act, Candidate, Turn
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.language.normalize import vocabulary
-from muniment.memory.rules.procedures import outcome, requests as procedure_words
-from muniment.memory.rules.procedures.outcome import Verdict, command, judge
-from muniment.memory.rules.procedures.procedure import CATEGORY, TAG, Procedure, render, tidy
-from muniment.memory.rules.procedures.tool_calls import LOOKUPS, read
-from muniment.memory.rules.provenance import quoted as suspect
+from muniment.memory.domain.turn import Candidate, RecordedToolUse, Turn
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.procedures import outcome, requests
+from muniment.memory.rules.procedures.outcome import Verdict, extract_command, judge_outcome
+from muniment.memory.rules.procedures.procedure import CATEGORY, TAG, Procedure, flatten_text, render_procedure
+from muniment.memory.rules.procedures.tool_calls import MEMORY_TOOLS, parse_tool_turn
+from muniment.memory.rules.provenance import quoted
 
-_PLACES = vocabulary("host hostname server machine container cwd workdir working_dir working_directory dir directory")
+_PLACES = parse_vocabulary(
+    "host hostname server machine container cwd workdir working_dir working_directory dir directory"
+)
 # What is useless when not told word for word.
-_EXACT = vocabulary(
+_EXACT = parse_vocabulary(
     "query sql statement code expression script command cmd line url uri path file_path selector pattern filter args arguments argv"
 )
-_CHECKS = late(
+_CHECKS = lazy_compile(
     r"(?:check|verify|validate|lint|test|inspect|assert|confirm|health)(?=_|-|\.|$)|.*_(?:check|test|validate|status)$",
     re.IGNORECASE,
 )
-_WORD = late(r"[A-Z]?[a-z]{3,}|[A-Z]{2,}|[\u3400-\u9fff]+")
-_IDLE = vocabulary(
+_WORD = lazy_compile(r"[A-Z]?[a-z]{3,}|[A-Z]{2,}|[\u3400-\u9fff]+")
+_IDLE = parse_vocabulary(
     """
     get set run call make list read write file tool use api the data item new search find fetch query create update delete
     send check open load save start stop web add show look test
     """
 )
-_EXTENSION = late(r"(?<=\w)\.([a-z][a-z0-9]{1,4})(?![\w./(\[@:-])")
-_OF_FILES = late(r"file|path|name|attach|doc|source|target|input|output|ur[li]|command|cmd|script|code", re.IGNORECASE)
-_HOST = late(
+_EXTENSION = lazy_compile(r"(?<=\w)\.([a-z][a-z0-9]{1,4})(?![\w./(\[@:-])")
+_OF_FILES = lazy_compile(
+    r"file|path|name|attach|doc|source|target|input|output|ur[li]|command|cmd|script|code", re.IGNORECASE
+)
+_HOST = lazy_compile(
     r"\b[a-z][\w+.-]*://[^\s/\"']*|\S+@[\w.-]+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|gov|edu|local|internal|example)\b"
 )
-_REASON_CODE = late(r"HTTP \d{3}|exit code \d+|\b[A-Z]\w*(?:Error|Exception|Timeout)\b")
-_SECRET = late(r"\[redacted:\w+\]")
-RUN = "Run: "
+_REASON_CODE = lazy_compile(r"HTTP \d{3}|exit code \d+|\b[A-Z]\w*(?:Error|Exception|Timeout)\b")
+_SECRET = lazy_compile(r"\[redacted:\w+\]")
+RUN_PREFIX = "Run: "
 _VALUE, _BESIDE, _LONG = 60, 80, 120  # characters
 _HIDDEN = "…"
-_ASKED_FOR, _FOUND = 4, 3  # importance
-_SURE, _LIKELY = 0.95, 0.85
+_REQUESTED_IMPORTANCE, _OBSERVED_IMPORTANCE = 4, 3  # importance
+_REQUESTED_CONFIDENCE, _OBSERVED_CONFIDENCE = 0.95, 0.85
 
 
 @dataclass(slots=True)
-class _Stretch:
+class _WorkSegment:
     """The work on one request: from it to the next one."""
 
     goal: str | None = None
-    said: list[TurnId] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
-    acts: list[Act] = field(default_factory=list)
+    request_turns: list[TurnId] = field(default_factory=list)
+    request_texts: list[str] = field(default_factory=list)
+    acts: list[RecordedToolUse] = field(default_factory=list)
     session: str | None = None
-    wished: bool = False
+    is_requested: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Path:
+class SolutionPath:
     """How a goal was reached: the uses of tools with what came of them, and the turns that say so."""
 
     procedure: Procedure
-    acts: tuple[tuple[Act, Verdict], ...]
-    asked: str  # the person's own words for it
-    said: tuple[TurnId, ...]
-    wished: bool  # a person asked for it to be kept
+    acts: tuple[tuple[RecordedToolUse, Verdict], ...]
+    request: str  # the person's own words for it
+    request_turns: tuple[TurnId, ...]
+    is_requested: bool  # a person asked for it to be kept
     session: str | None = None  # in which it succeeded
 
     @property
@@ -86,30 +90,30 @@ class Path:
     @property
     def turns(self) -> tuple[TurnId, ...]:
         """The turns that it rests on."""
-        return tuple(dict.fromkeys((*self.said, *(act.turn for act, _ in self.acts))))
+        return tuple(dict.fromkeys((*self.request_turns, *(act.turn for act, _ in self.acts))))
 
 
-def working(turn: Turn) -> bool:
+def is_work_turn(turn: Turn) -> bool:
     """Whether a turn tells of a use of a tool that did not fail, other than a look into memory: a path may end there."""
-    act = read(turn)
-    return act is not None and act.name not in LOOKUPS and judge(act) != "failed"
+    act = parse_tool_turn(turn)
+    return act is not None and act.name not in MEMORY_TOOLS and judge_outcome(act) != "failed"
 
 
-def paths(turns: Sequence[Turn], *, failures: int) -> tuple[Path, ...]:
+def find_paths(turns: Sequence[Turn], *, failures: int) -> tuple[SolutionPath, ...]:
     """The paths in the turns of a thread, oldest first: those that a person wants kept, and those that succeeded after at
     least so many failures of the same goal, by what the tools report."""
-    found = (_path(one, failures) for one in _stretches(turns))
+    found = (_build_path(one, failures) for one in _segment_turns(turns))
     return tuple(one for one in found if one is not None)
 
 
-def candidate(path: Path, procedure: Procedure) -> Candidate:
+def make_candidate(path: SolutionPath, procedure: Procedure) -> Candidate:
     """A path as a statement to keep; it is as trusted as the tools that it rests on."""
     return Candidate(
-        text=render(procedure),
+        text=render_procedure(procedure),
         category=CATEGORY,
         kind="procedural",
-        importance=_ASKED_FOR if path.wished else _FOUND,
-        confidence=_SURE if path.wished else _LIKELY,
+        importance=_REQUESTED_IMPORTANCE if path.is_requested else _OBSERVED_IMPORTANCE,
+        confidence=_REQUESTED_CONFIDENCE if path.is_requested else _OBSERVED_CONFIDENCE,
         trust="tool",
         tags=(TAG,),
         event_time=path.at,
@@ -118,210 +122,236 @@ def candidate(path: Path, procedure: Procedure) -> Candidate:
     )
 
 
-def _stretches(turns: Sequence[Turn]) -> list[_Stretch]:
-    done: list[_Stretch] = []
-    now = _Stretch()
+def _segment_turns(turns: Sequence[Turn]) -> list[_WorkSegment]:
+    done: list[_WorkSegment] = []
+    now = _WorkSegment()
     for turn in turns:
-        act = read(turn)
-        if act is not None and act.name not in LOOKUPS:
+        act = parse_tool_turn(turn)
+        if act is not None and act.name not in MEMORY_TOOLS:
             now.acts.append(act)
             now.session = turn.session
         if turn.role != "user":
             continue
-        own = suspect.own(turn).text
-        goal, wish = procedure_words.request(own), procedure_words.wish(own)
-        if goal is None and wish is None and not now.acts and now.goal is None:
-            goal = procedure_words.wanted(own)
-        if goal and not (now.acts and procedure_words.goes_on(own, now.goal)):
+        own = quoted.strip_quoted(turn).text
+        goal, keep_request = requests.parse_work_request(own), requests.parse_keep_request(own)
+        if goal is None and keep_request is None and not now.acts and now.goal is None:
+            goal = requests.parse_indirect_request(own)
+        if goal and not (now.acts and requests.is_continuation(own, now.goal)):
             done.append(now)
-            now = _Stretch(goal=goal)
+            now = _WorkSegment(goal=goal)
         if goal:
-            now.said.append(turn.id)
-            now.words.append(own)
+            now.request_turns.append(turn.id)
+            now.request_texts.append(own)
             now.goal = now.goal or goal
-        if wish is not None:
+        if keep_request is not None:
             # Work that was asked for in one breath with the wish is yet to come; else the wish is of what was done.
             meant = now if goal or now.acts else next((one for one in reversed(done) if one.acts), now)
-            meant.wished, meant.goal = True, wish.goal or meant.goal
-            meant.said.append(turn.id)
+            meant.is_requested, meant.goal = True, keep_request.goal or meant.goal
+            meant.request_turns.append(turn.id)
     return [*done, now]
 
 
-def _path(stretch: _Stretch, failures: int) -> Path | None:
-    acts = [(act, judge(act)) for act in stretch.acts]
+def _build_path(segment: _WorkSegment, failures: int) -> SolutionPath | None:
+    acts = [(act, judge_outcome(act)) for act in segment.acts]
     # Whoever asks for a path to be kept may believe that it succeeded; the tools have the last word.
-    if not acts or acts[-1][1] == "failed" or not (stretch.wished or _evident(acts, failures)):
+    if not acts or acts[-1][1] == "failed" or not (segment.is_requested or _has_evidence(acts, failures)):
         return None
-    kept = _kept(acts)
+    kept = _select_steps(acts)
     failed = [act for act, verdict in acts if verdict == "failed"]
     found = Procedure(
-        goal=stretch.goal or _unasked(kept[-1][0]),
-        steps=tuple(step(act) for act, _ in kept),
-        avoid=_avoided(acts, [act for act, _ in kept]),
-        again=_again([act for act, _ in kept], failed),
+        goal=segment.goal or _derive_goal(kept[-1][0]),
+        steps=tuple(render_step(act) for act, _ in kept),
+        avoid=_collect_failures(acts, [act for act, _ in kept]),
+        conditions=_describe_conditions([act for act, _ in kept], failed),
     )
-    return Path(
+    return SolutionPath(
         procedure=found,
         acts=tuple(acts),
-        asked="\n".join(stretch.words),
-        said=tuple(dict.fromkeys(stretch.said)),
-        wished=stretch.wished,
-        session=stretch.session,
+        request="\n".join(segment.request_texts),
+        request_turns=tuple(dict.fromkeys(segment.request_turns)),
+        is_requested=segment.is_requested,
+        session=segment.session,
     )
 
 
-def _evident(acts: Sequence[tuple[Act, Verdict]], failures: int) -> bool:
+def _has_evidence(acts: Sequence[tuple[RecordedToolUse, Verdict]], failures: int) -> bool:
     """Whether the last use was reported to succeed, after enough failures, of which one was overcome by something else than
     doing the same again."""
     failed = [n for n, (_, verdict) in enumerate(acts) if verdict == "failed"]
     if acts[-1][1] != "ok" or len(failed) < max(1, failures):
         return False
-    return any(_overcome(acts, n) for n in failed)
+    return any(_is_overcome(acts, n) for n in failed)
 
 
-def _overcome(acts: Sequence[tuple[Act, Verdict]], place: int) -> bool:
+def _is_overcome(acts: Sequence[tuple[RecordedToolUse, Verdict]], place: int) -> bool:
     bad = acts[place][0]
     for n in range(place + 1, len(acts)):
         good, verdict = acts[n]
-        if verdict != "ok" or not _akin(bad, good):
+        if verdict != "ok" or not _is_related(bad, good):
             continue
-        between = any(verdict != "failed" and _call(one) != _call(good) for one, verdict in acts[place + 1 : n])
-        if between or _call(good) != _call(bad):
+        between = any(
+            verdict != "failed" and _normalize_call(one) != _normalize_call(good)
+            for one, verdict in acts[place + 1 : n]
+        )
+        if between or _normalize_call(good) != _normalize_call(bad):
             return True
     return False
 
 
-def _akin(a: Act, b: Act) -> bool:
+def _is_related(a: RecordedToolUse, b: RecordedToolUse) -> bool:
     """Whether two uses serve one goal: the same tool, one of a similar name, or the same thing that is worked on."""
-    return _tool(a) == _tool(b) or bool(_named(a) & _named(b)) or bool(_values(a) & _values(b))
+    return (
+        _identify_tool(a) == _identify_tool(b)
+        or bool(_split_name(a) & _split_name(b))
+        or bool(_collect_values(a) & _collect_values(b))
+    )
 
 
-def _tool(act: Act) -> str:
+def _identify_tool(act: RecordedToolUse) -> str:
     """What was used: of a shell, the program that was run in it."""
-    told = command(act)
+    told = extract_command(act)
     return f"{act.name} {next(iter(told.split()), '')}" if told else act.name
 
 
-def _named(act: Act) -> frozenset[str]:
-    return frozenset() if command(act) else frozenset(map(str.lower, _WORD.findall(act.name))) - _IDLE
+def _split_name(act: RecordedToolUse) -> frozenset[str]:
+    return frozenset() if extract_command(act) else frozenset(map(str.lower, _WORD.findall(act.name))) - _IDLE
 
 
-def _values(act: Act) -> frozenset[str]:
+def _collect_values(act: RecordedToolUse) -> frozenset[str]:
     return frozenset(one for one in act.arguments.values() if isinstance(one, str) and len(one) > 2)
 
 
-def _call(act: Act) -> tuple[str, str]:
+def _normalize_call(act: RecordedToolUse) -> tuple[str, str]:
     """What was done: of a shell the command, and where, not what an agent notes beside it."""
-    told = command(act)
-    return act.name, str([told, *_where(act)] if told else sorted(act.arguments.items(), key=lambda pair: pair[0]))
+    told = extract_command(act)
+    return act.name, str(
+        [told, *_render_places(act)] if told else sorted(act.arguments.items(), key=lambda pair: pair[0])
+    )
 
 
-def _kept(acts: Sequence[tuple[Act, Verdict]]) -> list[tuple[Act, Verdict]]:
+def _select_steps(acts: Sequence[tuple[RecordedToolUse, Verdict]]) -> list[tuple[RecordedToolUse, Verdict]]:
     """What led to the success, in order: no failure, nothing twice in a row, and nothing that had to be done over."""
-    kept: list[tuple[Act, Verdict]] = []
+    kept: list[tuple[RecordedToolUse, Verdict]] = []
     for n, (act, verdict) in enumerate(acts):
-        if verdict == "failed" or _done_over(acts, n) is not None:
+        if verdict == "failed" or _find_broken_tool(acts, n) is not None:
             continue
-        if not (kept and _call(kept[-1][0]) == _call(act)):
+        if not (kept and _normalize_call(kept[-1][0]) == _normalize_call(act)):
             kept.append((act, verdict))
     return kept
 
 
-def _done_over(acts: Sequence[tuple[Act, Verdict]], place: int) -> Act | None:
+def _find_broken_tool(acts: Sequence[tuple[RecordedToolUse, Verdict]], place: int) -> RecordedToolUse | None:
     """The failure of another tool upon which a use was made anew, of the same thing in another way; None of any other use."""
     act, broken = acts[place][0], None
     for later, verdict in acts[place + 1 :]:
-        if verdict == "failed" and _tool(later) != _tool(act):
+        if verdict == "failed" and _identify_tool(later) != _identify_tool(act):
             broken = later
-        elif verdict != "failed" and broken and _tool(later) == _tool(act) and _call(later) != _call(act):
-            return broken if _values(later) & _values(act) else None
+        elif (
+            verdict != "failed"
+            and broken
+            and _identify_tool(later) == _identify_tool(act)
+            and _normalize_call(later) != _normalize_call(act)
+        ):
+            return broken if _collect_values(later) & _collect_values(act) else None
     return None
 
 
-def step(act: Act) -> str:
+def render_step(act: RecordedToolUse) -> str:
     """A use of a tool as what to do."""
-    if told := command(act):
-        place = ", ".join(_where(act))
-        return f"{RUN}{_shown(told, _LONG)}{f' ({place})' if place else ''}"
-    with_ = ", ".join(_told(act))
+    if told := extract_command(act):
+        place = ", ".join(_render_places(act))
+        return f"{RUN_PREFIX}{_render_value(told, _LONG)}{f' ({place})' if place else ''}"
+    with_ = ", ".join(_render_arguments(act))
     if _CHECKS.match(act.name):
         return f"Check with {act.name}{f' ({with_})' if with_ else ''}"
     return f"Call {act.name}{f' with {with_}' if with_ else ''}"
 
 
-def _where(act: Act) -> Iterator[str]:
-    return (f"{name}={_shown(value, _VALUE)}" for name, value in _texts(act) if name in _PLACES)
+def _render_places(act: RecordedToolUse) -> Iterator[str]:
+    return (f"{name}={_render_value(value, _VALUE)}" for name, value in _iterate_arguments(act) if name in _PLACES)
 
 
-def _told(act: Act) -> Iterator[str]:
-    for name, value in _texts(act):
-        yield f"{tidy(name)}={_shown(value, _LONG if name in _EXACT else _VALUE)}"
+def _render_arguments(act: RecordedToolUse) -> Iterator[str]:
+    for name, value in _iterate_arguments(act):
+        yield f"{flatten_text(name)}={_render_value(value, _LONG if name in _EXACT else _VALUE)}"
 
 
-def _texts(act: Act) -> Iterator[tuple[str, str]]:
+def _iterate_arguments(act: RecordedToolUse) -> Iterator[tuple[str, str]]:
     for name, value in act.arguments.items():
         if value is not None:
             yield name, str(value) if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
 
 
-def _shown(value: str, most: int) -> str:
+def _render_value(value: str, max_chars: int) -> str:
     """A value as far as it may be told: no secret, no order, of a long one that has to be exact the beginning."""
-    flat = _SECRET.sub(_HIDDEN, tidy(value))
-    if not flat or suspect.instructs(flat):
+    flat = _SECRET.sub(_HIDDEN, flatten_text(value))
+    if not flat or quoted.has_instructions(flat):
         return _HIDDEN
-    return flat if len(flat) <= most else _cut(flat, most) if most == _LONG else _HIDDEN
+    return flat if len(flat) <= max_chars else _cut_words(flat, max_chars) if max_chars == _LONG else _HIDDEN
 
 
-def _avoided(acts: Sequence[tuple[Act, Verdict]], kept: Sequence[Act]) -> tuple[str, ...]:
+def _collect_failures(
+    acts: Sequence[tuple[RecordedToolUse, Verdict]], successes: Sequence[RecordedToolUse]
+) -> tuple[str, ...]:
     """What failed and why, the latest first; what succeeded in the same words later was too early, or upon something else."""
     found: dict[str, str] = {}
     blamed: set[TurnId] = set()
-    steps = {step(act) for act in kept}
+    steps = {render_step(act) for act in successes}
     for n in reversed(range(len(acts))):
         act, verdict = acts[n]
-        broken = _done_over(acts, n) if verdict != "failed" else None
+        broken = _find_broken_tool(acts, n) if verdict != "failed" else None
         if broken is not None:
-            found.setdefault(f"{_bare(act)}: {broken.name} fails", outcome.reason(broken))
+            found.setdefault(f"{_strip_prefix(act)}: {broken.name} fails", outcome.explain_failure(broken))
             blamed.add(broken.turn)
     for act, verdict in reversed(acts):
         if verdict != "failed" or act.turn in blamed:
             continue
-        place = next((n for n, one in enumerate(kept) if _call(one) == _call(act)), None)
-        before = next((_brief(one, act) for one in reversed(kept[:place]) if one.at > act.at), None) if place else None
+        place = next((n for n, one in enumerate(successes) if _normalize_call(one) == _normalize_call(act)), None)
+        before = (
+            next((_summarize_call(one, act) for one in reversed(successes[:place]) if one.at > act.at), None)
+            if place
+            else None
+        )
         # What is told in the words of a step cannot be told to be avoided.
-        if before is not None or (place is None and step(act) not in steps):
-            what = f"{_cut(_bare(act), _BESIDE)} before {_cut(before, _VALUE)}" if before else _bare(act)
-            found.setdefault(what, outcome.reason(act))
+        if before is not None or (place is None and render_step(act) not in steps):
+            what = (
+                f"{_cut_words(_strip_prefix(act), _BESIDE)} before {_cut_words(before, _VALUE)}"
+                if before
+                else _strip_prefix(act)
+            )
+            found.setdefault(what, outcome.explain_failure(act))
     return tuple(f"{what} ({why})" for what, why in found.items())
 
 
-def _brief(act: Act, other: Act) -> str:
+def _summarize_call(act: RecordedToolUse, other: RecordedToolUse) -> str:
     """A use by the name of its tool where that tells it from another use; of a shell, by its command."""
-    told = command(act)
-    return _shown(told, _LONG) if told else _bare(act) if act.name == other.name else act.name
+    told = extract_command(act)
+    return _render_value(told, _LONG) if told else _strip_prefix(act) if act.name == other.name else act.name
 
 
-def _cut(text: str, most: int) -> str:
+def _cut_words(text: str, max_chars: int) -> str:
     """The beginning of a text, in whole words where they are not too long."""
-    head = text[:most].rpartition(" ")[0]
-    return text if len(text) <= most else f"{head if 2 * len(head) > most else text[:most]} {_HIDDEN}"
+    head = text[:max_chars].rpartition(" ")[0]
+    return text if len(text) <= max_chars else f"{head if 2 * len(head) > max_chars else text[:max_chars]} {_HIDDEN}"
 
 
-def _bare(act: Act) -> str:
-    return step(act).removeprefix("Call ").removeprefix(RUN).removeprefix("Check with ")
+def _strip_prefix(act: RecordedToolUse) -> str:
+    return render_step(act).removeprefix("Call ").removeprefix(RUN_PREFIX).removeprefix("Check with ")
 
 
-def _again(kept: Sequence[Act], failed: Sequence[Act]) -> str:
+def _describe_conditions(successes: Sequence[RecordedToolUse], failures: Sequence[RecordedToolUse]) -> str:
     """Where the path applies: the tools, the kinds of files, and how the failures showed."""
-    names = list(dict.fromkeys(act.name for act in kept))[:4]
-    told = [pair for act in (*kept, *failed) for pair in _texts(act)]
+    names = list(dict.fromkeys(act.name for act in successes))[:4]
+    told = [pair for act in (*successes, *failures) for pair in _iterate_arguments(act)]
     values = [value.lower() for name, value in told if _OF_FILES.search(name) and len(value) <= _LONG]
     files = list(dict.fromkeys(f".{one}" for value in values for one in _EXTENSION.findall(_HOST.sub(" ", value))))[:3]
-    signs = list(dict.fromkeys(sign for act in failed for sign in _REASON_CODE.findall(outcome.reason(act))))[:2]
+    signs = list(
+        dict.fromkeys(sign for act in failures for sign in _REASON_CODE.findall(outcome.explain_failure(act)))
+    )[:2]
     parts = [f"with {', '.join(names)}" + (f" on {', '.join(files)} files" if files else "")]
     return "; ".join([*parts, *([f"when {' or '.join(signs)} comes up"] if signs else [])])
 
 
-def _unasked(act: Act) -> str:
+def _derive_goal(act: RecordedToolUse) -> str:
     """The goal of work that nobody asked for in so many words."""
-    return f"Succeed with {act.name}" + (f" ({told})" if (told := ", ".join(_told(act))) else "")
+    return f"Succeed with {act.name}" + (f" ({told})" if (told := ", ".join(_render_arguments(act))) else "")

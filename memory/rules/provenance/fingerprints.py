@@ -7,8 +7,8 @@ from functools import lru_cache
 from hashlib import blake2b
 
 from muniment.memory.domain.turn import Candidate, Turn
-from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.provenance.quoted import parts
+from muniment.memory.rules.language import tokens
+from muniment.memory.rules.provenance.quoted import split_quoted
 
 _LONGEST = 3  # words that are hashed together; of Chinese, pairs of characters
 _MOSTLY = 0.6  # of a statement's sequences, or of its words
@@ -16,56 +16,56 @@ _NEARLY_ALL, _SOME, _MOST_PAIRS = 0.9, 0.3, 0.7
 _MOST = 4_000  # hashes of a turn
 
 
-def prints(texts: Iterable[str]) -> tuple[int, ...]:
+def hash_shingles(texts: Iterable[str]) -> tuple[int, ...]:
     """The hashes, 63 bits each, of the word sequences of these texts; a line is a text of its own.
 
     Words of a sequence are in alphabetical order, so that saying it the other way round changes nothing."""
     found: dict[int, None] = {}
     for text in texts:
         for line in text.splitlines():
-            found.update(dict.fromkeys(_of_line(line)))
+            found.update(dict.fromkeys(_hash_line(line)))
     return tuple(found)[:_MOST]
 
 
 @lru_cache(maxsize=4_096)
-def _of_line(line: str) -> tuple[int, ...]:
+def _hash_line(line: str) -> tuple[int, ...]:
     """Kept, because the same memories come before the model again and again."""
-    said = list(words.lexemes(line))
-    return tuple(one for size in range(1, _LONGEST + 1) for one in _sequences(said, size))
+    said = list(tokens.extract_lexemes(line))
+    return tuple(one for size in range(1, _LONGEST + 1) for one in _hash_sequences(said, size))
 
 
-def repeats(statement: str, recalled: Iterable[int]) -> bool:
+def is_repetition(statement: str, recalled_hashes: Iterable[int]) -> bool:
     """Whether most of a statement is among what was recalled: its sequences, or all its words and some of their pairs."""
-    known, own = frozenset(recalled), _by_size(statement)
+    known, own = frozenset(recalled_hashes), _group_shingles(statement)
     if not own:
         return False
     alone, pairs, longest = (len(one & known) / len(one) for one in own)
     # Of Chinese a word is a pair of characters already, and half of the pairs stand across two words.
-    rearranged = (alone >= _NEARLY_ALL and pairs >= _SOME) or (words.has_cjk(statement) and alone >= _MOST_PAIRS)
+    rearranged = (alone >= _NEARLY_ALL and pairs >= _SOME) or (tokens.has_cjk(statement) and alone >= _MOST_PAIRS)
     return longest >= _MOSTLY or rearranged
 
 
 @lru_cache(maxsize=4_096)
-def _by_size(statement: str) -> tuple[frozenset[int], ...]:
+def _group_shingles(statement: str) -> tuple[frozenset[int], ...]:
     """The sequences of one word, of two, and of three. Kept, because a statement is looked for in many turns."""
-    said = list(words.lexemes(statement))
+    said = list(tokens.extract_lexemes(statement))
     sizes = (1, 2, _LONGEST) if said else ()
-    return tuple(frozenset(_sequences(said, min(size, len(said)))) for size in sizes)
+    return tuple(frozenset(_hash_sequences(said, min(size, len(said)))) for size in sizes)
 
 
-def echoed(candidate: Candidate, turns: Sequence[Turn]) -> bool:
+def is_echo(candidate: Candidate, turns: Sequence[Turn]) -> bool:
     """Whether a statement repeats what memory had put before the model in one of these turns, and no person says it.
 
     A person says it who uses most of its words, in the turns that support it."""
     recalled = {one for turn in turns for one in turn.recalled}
-    if not recalled or not repeats(candidate.text, recalled):
+    if not recalled or not is_repetition(candidate.text, recalled):
         return False
-    said = words.lexeme_set(candidate.text)
-    own = [parts(turn).own for turn in turns if turn.id in candidate.turns]
-    return len(said & words.lexeme_set("\n".join(own))) < _MOSTLY * len(said)
+    said = tokens.get_lexeme_set(candidate.text)
+    own = [split_quoted(turn).own_text for turn in turns if turn.id in candidate.turns]
+    return len(said & tokens.get_lexeme_set("\n".join(own))) < _MOSTLY * len(said)
 
 
-def _sequences(said: Sequence[str], size: int) -> Iterator[int]:
-    for start in range(len(said) - size + 1):
-        key = "\x1f".join(sorted(said[start : start + size]))
+def _hash_sequences(lexemes: Sequence[str], size: int) -> Iterator[int]:
+    for start in range(len(lexemes) - size + 1):
+        key = "\x1f".join(sorted(lexemes[start : start + size]))
         yield int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "big") >> 1

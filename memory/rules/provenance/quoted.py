@@ -14,13 +14,13 @@ from itertools import accumulate
 
 from muniment.memory.domain.memory import TRUST_RANK, Trust
 from muniment.memory.domain.turn import Candidate, Turn
-from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
-_CJK = late(r"[\u3400-\u9fff]")
-_SPACE = late(r"\s*")
-_WORD = late(r"\w")
-_SENTENCE = late(r"[^.!?。！？\n]+(?:[.](?=\w)[^.!?。！？\n]*)*[.!?。！？]*")
+_CJK = lazy_compile(r"[\u3400-\u9fff]")
+_SPACE = lazy_compile(r"\s*")
+_WORD = lazy_compile(r"\w")
+_SENTENCE = lazy_compile(r"[^.!?。！？\n]+(?:[.](?=\w)[^.!?。！？\n]*)*[.!?。！？]*")
 _EDGES = " \t>|*#\"'`<-~"  # what stands around a sentence
 _LONG_QUOTE = 80  # characters; one of Chinese says as much as three
 _MOST = 3  # sentences of a turn that are put before a person
@@ -32,59 +32,65 @@ _FOREIGN: tuple[Trust, ...] = ("tool", "document")
 
 # What is pasted: the inside of marks, and what follows an announcement or a header, to the end.
 _MARKED = (
-    late(r"(?P<mark>```|~~~).*?(?:(?P=mark)|\Z)", re.DOTALL),
-    late(r'"""(?:(?!""").)*(?:"""|\Z)', re.DOTALL),
-    late(r"<<<(?:(?!>>>).)*(?:>>>|\Z)", re.DOTALL),
-    late(
+    lazy_compile(r"(?P<mark>```|~~~).*?(?:(?P=mark)|\Z)", re.DOTALL),
+    lazy_compile(r'"""(?:(?!""").)*(?:"""|\Z)', re.DOTALL),
+    lazy_compile(r"<<<(?:(?!>>>).)*(?:>>>|\Z)", re.DOTALL),
+    lazy_compile(
         r"<(?P<tag>e?mail|document|doc|page|web_?page|article|file|transcript|quote|content|context|text|message|data"
         r"|tool_result|output|search_results?|result)\b[^>\n]{0,200}>.*?(?:</(?P=tag)>|\Z)",
         re.DOTALL | re.IGNORECASE,
     ),
-    late(r"^[ \t]*>.*$", re.MULTILINE),
-    late(r"^.*\[(?:INFO|DEBUG|WARN(?:ING)?|ERROR|TRACE)\].*$", re.MULTILINE),
+    lazy_compile(r"^[ \t]*>.*$", re.MULTILINE),
+    lazy_compile(r"^.*\[(?:INFO|DEBUG|WARN(?:ING)?|ERROR|TRACE)\].*$", re.MULTILINE),
 )
-_QUOTED = late(r'"[^"]{2,4000}"|「[^」]{2,4000}」|『[^』]{2,4000}』|«[^»]{2,4000}»')
+_QUOTED = lazy_compile(r'"[^"]{2,4000}"|「[^」]{2,4000}」|『[^』]{2,4000}』|«[^»]{2,4000}»')
 _NOUN = (
     r"(?:(?:e-?)?mails?|messages?|(?:web\s?)?pages?|articles?|documents?|docs?|texts?|letters?|posts?|files?|readme|transcripts?|logs?|outputs?"
     r"|results?|web\s?sites?|sites?|reviews?|comments?|snippets?|excerpts?|newsletters?|tickets?|invoices?|attachments?|pdfs?)"
 )
 _ANNOUNCED = (
-    late(
+    lazy_compile(
         r"(?i)\b(?:the|this|that|an?|following|below|his|her|their|from|in|copied|pasted|forwarded)\s+(?:[\w'-]+\s+){0,3}"
         + _NOUN
         + r"\b[^\n:.!?]{0,60}:(?=\s)"
     ),
-    late(
+    lazy_compile(
         r"(?i)(?<!\bI )(?<!\bI just )\b(?:wrote|writes|texted|messaged|e-?mailed|mailed|replied|sent)\b(?:\s+(?:me|us|to\s+me|back|this|just\s+now)){0,2}\s*:(?=\s)"
     ),
-    late(
+    lazy_compile(
         r"(?i)\b(?:this|following|below)\s+(?:[\w'-]+\s+){0,2}(?:poem|story|song|lyrics|essay|"
         + _NOUN
         + r")\b[^\n:.!?]{0,30}\n"
     ),
-    late(r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\b[^\n:：.!?]{0,40}[:：](?=\s)"),
-    late(
+    lazy_compile(
+        r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\b[^\n:：.!?]{0,40}[:：](?=\s)"
+    ),
+    lazy_compile(
         r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\s+(?:this|it|the\s+following)\b[^\n:.!?]{0,30}[.?!](?=\s)"
     ),
-    late(r"(?:发来|写道|来信|转来|发给我|留言)[^\n：:。，]{0,6}[：:]|请?(?:翻译|总结|概括|润色|改写)(?:一?下)?[：:]"),
-    late(r"(?:这段|下面这?段?|以下)(?:话|文字|文本)[ \t\n，,：:]"),
-    late(r"(?i)^[^\w\n]*(?:fwd?|forwarded|pasted|copied|quote)\b[^\n:]{0,40}:(?=\s)", re.MULTILINE),
-    late(
+    lazy_compile(
+        r"(?:发来|写道|来信|转来|发给我|留言)[^\n：:。，]{0,6}[：:]|请?(?:翻译|总结|概括|润色|改写)(?:一?下)?[：:]"
+    ),
+    lazy_compile(r"(?:这段|下面这?段?|以下)(?:话|文字|文本)[ \t\n，,：:]"),
+    lazy_compile(r"(?i)^[^\w\n]*(?:fwd?|forwarded|pasted|copied|quote)\b[^\n:]{0,40}:(?=\s)", re.MULTILINE),
+    lazy_compile(
         r"(?:以下|下面|如下|这|那|转发|粘贴|收到)[^\n：:。]{0,20}(?:邮件|网页|文章|文档|内容|消息|短信|页面|原文|资料|信|帖子|评论|公告|通知|文本|日志|结果|网站)"
         r"[^\n：:。]{0,12}[：:]"
     ),
-    late(
+    lazy_compile(
         r"(?:邮件|网页|文章|文档|页面|原文|公告|通知|网站|短信|帖子)(?:里面?|中|上面?|内容)?(?:写着?|写道|说|提到|如下|是)[^\n：:。]{0,6}[：:]"
     ),
 )
 # "Summarise this supplier sheet:" and a line break: what follows is what is to be worked on.
-_HANDED_OVER = late(
+_HANDED_OVER = lazy_compile(
     r"(?i)(?:\b(?:summari[sz]e|translate|review|check|explain|proofread|rewrite|look\s+at|what\s+do\s+you\s+(?:make|think)\s+of|draft|reply\s+to|answer)\b"
     r"|总结|概括|翻译|看看|看一下|分析|解释|检查|润色|改写|改一下|回复)[^\n:：]{0,60}[:：][ \t]*\n"
 )
 # "I got the results back: all is well" announces the person's own words, unless more than a line follows.
-_OUTCOME = late(r"(?i)\b(?:results?|outputs?|invoices?|files?|tickets?|logs?)\b[^\n:]{0,60}:|结果[^\n：:]{0,12}[：:]")
-_HEADED = late(
+_OUTCOME = lazy_compile(
+    r"(?i)\b(?:results?|outputs?|invoices?|files?|tickets?|logs?)\b[^\n:]{0,60}:|结果[^\n：:]{0,12}[：:]"
+)
+_HEADED = lazy_compile(
     r"^(?:(?:subject|主题)\s*[:：][^\n]{1,200}\n|-{2,}\s*(?:original|forwarded)\s+message|begin\s+forwarded\s+message:|on\s[^\n]{5,120}\swrote:\s*$"
     r"|(?:from|发件人)\s*[:：][^\n]{1,200}\n(?:[^\n]{0,200}\n){0,3}?(?:to|subject|date|sent|cc|主题|收件人|日期)\s*[:：])",
     re.IGNORECASE | re.MULTILINE,
@@ -92,7 +98,7 @@ _HEADED = late(
 
 # What instructs. A clause without a subject commands; `the user always runs` informs.
 _START = r"(?:^|[.;:!?,\n(\[\"'*#>-][^\S\n]*|\b(?:and|then|so|please|also|must|should|to|now|just|but)\s+)"
-_ORDERS = late(
+_ORDERS = lazy_compile(
     r"\b(?:ignore|disregard|forget|override|bypass|discard|drop)\s+(?:[\w'-]+\s+){0,4}(?:instructions?|prompts?|rules|guidelines|directions|directives"
     r"|restrictions|context|messages?|memory|memories|conversation|training|told)\b"
     r"|\b(?:you|(?:the\s+|any\s+|all\s+|every\s+)?(?:ai|assistants?|(?:language\s+)?models?|chatbots?|bots?|agents?|llms?|copilot|chatgpt|claude|gemini))\s+"
@@ -110,7 +116,7 @@ _ORDERS = late(
     r"|\bthe\s+user\s+(?:has\s+|have\s+|had\s+)?(?:already\s+)?(?:wants?|wishes|prefers?|asked|asks|requested|authori[sz]e[sd]?|agree[sd]?|consent(?:s|ed)?|approve[sd]?|allow(?:s|ed)?|would\s+like|permit(?:s|ted)?|instruct(?:s|ed))\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_ORDERS_ZH = late(
+_ORDERS_ZH = lazy_compile(
     r"(?:忽略|无视|忘记|忘掉|不要理会|别理会|不理会|跳过|绕过|覆盖|抛开)[^，。！？\n]{0,12}(?:指令|指示|提示|规则|要求|设定|命令|约束|限制|记忆|对话|说明)"
     r"|从现在(?:开始|起)|(?:今后|以后|往后|此后|下次)(?:请|都|要|必须|一律|务必|只|不要|总是|每次|的?回答|的?对话|的?回复)|在(?:今后|以后|未来)的(?:对话|回答|回复)"
     r"|(?:你|您|助手|助理|AI|人工智能|系统|模型|机器人)(?:都|就|也|现在|今后|以后)*(?:必须|应该|应当|需要|务必|一定要|要|只能|不得|不能|不可以|不许|现在是|被要求)"
@@ -122,7 +128,7 @@ _ORDERS_ZH = late(
 
 
 # What nobody says of themselves: pasted without a mark around it, to the end of the paragraph.
-_FOREIGN_VOICE = late(
+_FOREIGN_VOICE = lazy_compile(
     r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|every\s+)?(?:of\s+)?(?:the\s+|your\s+|these\s+|those\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules|guidelines|messages?)\b"
     r"|\b(?:remember|note|memori[sz]e|store|save|record)(?:\s+(?:this|it|down|in|to|into|your|long-term|memory))*[\s:,]+(?:that\s+)?(?:the\s+)?(?:current\s+)?user(?:'s)?\s+(?:is|are|was|has|have|wants?|wishes|prefers?|likes?|loves?|hates?|needs?|must|should|always|never|agreed|agrees|approve[sd]?|authori[sz]e[sd]?|consent(?:s|ed)?|asked|requested|lives|works|name)\b"
     r"|(?P<headed>^[^\w\n]*(?:system|assistant)\s*:)|\[/?INST\]|<\|(?:system|im_start)"
@@ -134,48 +140,48 @@ _FOREIGN_VOICE = late(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class TurnParts:
     """A text as what its author says and what the author only shows."""
 
-    own: str
-    pasted: tuple[str, ...] = ()
+    own_text: str
+    quotes: tuple[str, ...] = ()
 
 
-def parts(turn: Turn) -> Parts:
+def split_quoted(turn: Turn) -> TurnParts:
     """The turn's own words, and what was pasted into them; nothing of a tool or a document is a person's own."""
     if turn.role != "user" or turn.source != "user":
-        return Parts(own="", pasted=(turn.text,) if turn.text.strip() else ())
+        return TurnParts(own_text="", quotes=(turn.text,) if turn.text.strip() else ())
     own: list[str] = []
     pasted: list[str] = []
     done = 0
-    for start, end in _spans(turn.text):
+    for start, end in _find_quoted_spans(turn.text):
         if end > done:
             own.append(turn.text[done:start])
             pasted.append(turn.text[max(done, start) : end])
             done = end
     own.append(turn.text[done:])
-    return Parts(own="\n".join(own) if pasted else turn.text, pasted=tuple(filter(str.strip, pasted)))
+    return TurnParts(own_text="\n".join(own) if pasted else turn.text, quotes=tuple(filter(str.strip, pasted)))
 
 
-def own(turn: Turn) -> Turn:
+def strip_quoted(turn: Turn) -> Turn:
     """A user's turn with the person's own words only."""
-    return replace(turn, text=parts(turn).own) if turn.role == "user" else turn
+    return replace(turn, text=split_quoted(turn).own_text) if turn.role == "user" else turn
 
 
-def instructs(text: str) -> bool:
+def has_instructions(text: str) -> bool:
     """Whether a text of somebody else tells the assistant, or whoever reads it, what to do, say or remember."""
-    return any(_commands(one) for one in _sentences(text))
+    return any(_is_instruction(one) for one in _split_sentences(text))
 
 
-def instructions(text: str) -> Iterator[str]:
+def find_instructions(text: str) -> Iterator[str]:
     """The sentences of a text that instruct."""
-    return (one for one in _sentences(text) if _commands(one))
+    return (one for one in _split_sentences(text) if _is_instruction(one))
 
 
-def waiting(turn: Turn) -> tuple[Candidate, ...]:
+def find_quoted_instructions(turn: Turn) -> tuple[Candidate, ...]:
     """The instructions that a person pasted, word for word, to be kept until a person approves them; at most 3."""
-    pasted = parts(turn).pasted if turn.role == "user" else ()
-    found = dict.fromkeys(one for text in pasted for one in instructions(text))
+    pasted = split_quoted(turn).quotes if turn.role == "user" else ()
+    found = dict.fromkeys(one for text in pasted for one in find_instructions(text))
     return tuple(
         Candidate(text=one[:_LONGEST], category="activity", kind="episodic", importance=1, confidence=0.5,
                   trust="document", turns=(turn.id,), actor=turn.actor, role=turn.role, state="pending")
@@ -183,95 +189,102 @@ def waiting(turn: Turn) -> tuple[Candidate, ...]:
     )  # fmt: skip
 
 
-def cautious(candidate: Candidate) -> Candidate:
+def hold_instruction(candidate: Candidate) -> Candidate:
     """The candidate, pending when a tool or a document states it and it instructs.
 
     What the user wants is for the user to say: from anybody else it is an order in other words."""
-    ordered = candidate.trust in _FOREIGN and _commands(candidate.text)
+    ordered = candidate.trust in _FOREIGN and _is_instruction(candidate.text)
     return replace(candidate, state="pending") if ordered else candidate
 
 
-def weigh(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
+def weigh_trust(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
     """The candidate with the trust of the words that it rests on, pending when those instruct.
 
     `turns` are those that it may rest on, its supporting ones and the others that were read with them: what a tool said
     does not become a person's word because somebody claims so. A statement rests on the part that has most of its words,
     or nearly, and is trusted most; one that shares none, as a translation, on the least trusted part that it names."""
-    said = words.lexeme_set(candidate.text)
-    found = [one for turn in turns for one in _sources(turn, candidate, said)]
-    best = max((one.share for one in found), default=0.0)
+    said = tokens.get_lexeme_set(candidate.text)
+    found = [one for turn in turns for one in _find_sources(turn, candidate, said)]
+    best = max((one.overlap for one in found), default=0.0)
     if best >= _SOME:
-        trust = max((one.trust for one in found if one.share >= best * _NEARLY), key=TRUST_RANK.__getitem__)
+        trust = max((one.trust for one in found if one.overlap >= best * _NEARLY), key=TRUST_RANK.__getitem__)
     else:
-        trust = min((one.trust for one in found if one.cited), key=TRUST_RANK.__getitem__, default=candidate.trust)
+        trust = min((one.trust for one in found if one.is_cited), key=TRUST_RANK.__getitem__, default=candidate.trust)
     ordered = trust in _FOREIGN and any(
-        _says(said, order, best) for one in found if one.trust in _FOREIGN for order in instructions(one.text)
+        _matches_order(said, order, best)
+        for one in found
+        if one.trust in _FOREIGN
+        for order in find_instructions(one.text)
     )
-    return cautious(replace(candidate, trust=trust, state="pending" if ordered else candidate.state))
+    return hold_instruction(replace(candidate, trust=trust, state="pending" if ordered else candidate.state))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Part:
+class _Source:
     """A part of a turn, and the share of a statement's words that it has."""
 
     text: str
     trust: Trust
-    cited: bool
-    share: float
+    is_cited: bool
+    overlap: float
 
 
-def _sources(turn: Turn, candidate: Candidate, said: frozenset[str]) -> Iterator[_Part]:
-    split = parts(turn)
+def _find_sources(turn: Turn, candidate: Candidate, lexemes: frozenset[str]) -> Iterator[_Source]:
+    split = split_quoted(turn)
     pasted: Trust = "document" if turn.source == "user" else turn.source
-    own: list[tuple[Trust, str]] = [("user", split.own)] if split.own.strip() else []
-    for trust, text in [*own, *((pasted, one) for one in split.pasted)]:
-        yield _Part(text=text, trust=trust, cited=turn.id in candidate.turns, share=_share(said, text))
+    own: list[tuple[Trust, str]] = [("user", split.own_text)] if split.own_text.strip() else []
+    for trust, text in [*own, *((pasted, one) for one in split.quotes)]:
+        yield _Source(
+            text=text, trust=trust, is_cited=turn.id in candidate.turns, overlap=_measure_overlap(lexemes, text)
+        )
 
 
-def _says(said: frozenset[str], order: str, best: float) -> bool:
+def _matches_order(lexemes: frozenset[str], order: str, best: float) -> bool:
     """Whether a statement says what an order says; of a statement in another language nobody can tell."""
-    return best < _SOME or _share(said, order) >= _SHARED
+    return best < _SOME or _measure_overlap(lexemes, order) >= _SHARED
 
 
-def _share(said: frozenset[str], text: str) -> float:
-    return len(said & words.lexeme_set(text)) / len(said) if said else 0.0
+def _measure_overlap(lexemes: frozenset[str], text: str) -> float:
+    return len(lexemes & tokens.get_lexeme_set(text)) / len(lexemes) if lexemes else 0.0
 
 
-def _sentences(text: str) -> Iterator[str]:
+def _split_sentences(text: str) -> Iterator[str]:
     for found in _SENTENCE.finditer(text):
         if one := found.group().strip(_EDGES):
             yield one
 
 
-def _commands(sentence: str) -> bool:
+def _is_instruction(sentence: str) -> bool:
     return bool(_ORDERS.search(sentence) or (_CJK.search(sentence) and _ORDERS_ZH.search(sentence)))
 
 
-def _spans(text: str) -> list[tuple[int, int]]:
+def _find_quoted_spans(text: str) -> list[tuple[int, int]]:
     """Where something was pasted, in order."""
     found = [one.span() for pattern in _MARKED for one in pattern.finditer(text)]
     quotes = [one.span() for one in _QUOTED.finditer(text)]
-    found += [(a, b) for a, b in quotes if _weight(text[a:b]) >= _LONG_QUOTE or instructs(text[a + 1 : b - 1])]
-    found += _announced(text, [*found, *quotes])
-    found += _foreign(text)
+    found += [
+        (a, b) for a, b in quotes if _measure_length(text[a:b]) >= _LONG_QUOTE or has_instructions(text[a + 1 : b - 1])
+    ]
+    found += _find_announced_spans(text, [*found, *quotes])
+    found += _find_foreign_spans(text)
     if headed := _HEADED.search(text):
         found.append((headed.start(), len(text)))
     return sorted(found)
 
 
-def _announced(text: str, delimited: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+def _find_announced_spans(text: str, delimited: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """What follows an announcement, to the end of the text.
 
     What is announced may be delimited: then it ends there, and the person goes on."""
     delimited = sorted(delimited)
     starts = [start for start, _ in delimited]
     ends = list(accumulate((end for _, end in delimited), max))
-    remarks = _Remarks(text)
+    remarks = _RemarkChecker(text)
     open_from = len(text) + 1  # an announcement behind it adds nothing
     for pattern in (*_ANNOUNCED, _HANDED_OVER):
         for one in pattern.finditer(text):
-            start = _end_of_space(text, one.end())
-            if start >= open_from or (_OUTCOME.search(one.group()) and remarks.follows(one.end(), start)):
+            start = _skip_space(text, one.end())
+            if start >= open_from or (_OUTCOME.search(one.group()) and remarks.has_remark(one.end(), start)):
                 continue
             before = bisect_right(starts, start)
             end = ends[before - 1] if before else 0
@@ -280,7 +293,7 @@ def _announced(text: str, delimited: list[tuple[int, int]]) -> Iterator[tuple[in
             yield start, end
 
 
-class _Remarks:
+class _RemarkChecker:
     """Whether what follows an announcement is a person's own remark: one line that instructs nobody.
 
     Each part of the text is looked through once, however many announcements there are."""
@@ -289,37 +302,37 @@ class _Remarks:
         self._text = text
         self._last_line = text.rstrip().rfind("\n")
 
-    def follows(self, at: int, start: int) -> bool:
+    def has_remark(self, at: int, start: int) -> bool:
         """Whether a remark follows an announcement that ends at `at`; `start` is its first character that is no space."""
         if self._last_line >= start or self._last_order >= at:
             return False
         # Some orders are none in the middle of a sentence, and are one where the remark begins.
-        first = next(_sentences(self._text[at : at + _LONGEST]), "")
+        first = next(_split_sentences(self._text[at : at + _LONGEST]), "")
         return not (_ORDERS.match(first) or _ORDERS_ZH.match(first))
 
     @cached_property
     def _last_order(self) -> int:
         """Where the last order of the text begins, -1 without one."""
-        return max((start for one in _SENTENCE.finditer(self._text) for start in _orders(one)), default=-1)
+        return max((start for one in _SENTENCE.finditer(self._text) for start in _find_orders(one)), default=-1)
 
 
-def _orders(sentence: re.Match[str]) -> Iterator[int]:
+def _find_orders(sentence: re.Match[str]) -> Iterator[int]:
     bare = sentence.group().lstrip(_EDGES)
     start = sentence.end() - len(bare)
     for pattern in (_ORDERS, _ORDERS_ZH):
         yield from (start + order.start() for order in pattern.finditer(bare.rstrip(_EDGES)))
 
 
-def _end_of_space(text: str, at: int) -> int:
+def _skip_space(text: str, at: int) -> int:
     found = _SPACE.match(text, at)
     return found.end() if found else at
 
 
-def _foreign(text: str) -> Iterator[tuple[int, int]]:
+def _find_foreign_spans(text: str) -> Iterator[tuple[int, int]]:
     """What nobody says of themselves, from where its sentence begins to the end of its paragraph."""
     start = looked = end = 0
     for voice in _FOREIGN_VOICE.finditer(text):
-        first = _first_line(text, voice.start(), looked) if voice["headed"] else voice.start()
+        first = _find_first_line(text, voice.start(), looked) if voice["headed"] else voice.start()
         start = max(start, *(text.rfind(mark, looked, first) + 1 for mark in ".!?。！？:：\n"))
         looked = max(looked, first)
         if end < voice.end():
@@ -328,7 +341,7 @@ def _foreign(text: str) -> Iterator[tuple[int, int]]:
         yield start, end
 
 
-def _first_line(text: str, at: int, after: int) -> int:
+def _find_first_line(text: str, at: int, after: int) -> int:
     """The first line of those before a header that have no word in them, else the header's own."""
     first = at
     while at > after and not _WORD.match(text, at - 1):
@@ -338,5 +351,5 @@ def _first_line(text: str, at: int, after: int) -> int:
     return first
 
 
-def _weight(text: str) -> int:
+def _measure_length(text: str) -> int:
     return len(text) + 2 * len(_CJK.findall(text))

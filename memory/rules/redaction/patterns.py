@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from muniment.memory.rules.language.normalize import vocabulary
-from muniment.memory.rules.redaction.command_lines import leaks
-from muniment.memory.rules.redaction.secret_names import folder
+from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.redaction.command_lines import find_leaks
+from muniment.memory.rules.redaction.secret_names import is_folder
 
 Span = tuple[int, int, str]
 
@@ -69,7 +69,7 @@ _PIN = re.compile(
     r"|[ \t]{0,4}(\d{4,8}))(?!\d)"
 )
 # "my password is too short" says nothing secret.
-_NOT_A_SECRET = vocabulary(
+_NOT_A_SECRET = parse_vocabulary(
     """
     a an the too so very not no now being been wrong right correct incorrect invalid expired lost forgotten weak
     strong short long required missing needed the same different hard easy safe unsafe secure insecure out in to
@@ -92,19 +92,19 @@ _PHONE = re.compile(
 _PHONE_DIGITS = range(7, 16)
 
 
-def redact(text: str, *, email: bool, phone: bool, patterns: tuple[re.Pattern[str], ...]) -> tuple[str, int]:
+def redact_secrets(text: str, *, email: bool, phone: bool, patterns: tuple[re.Pattern[str], ...]) -> tuple[str, int]:
     """The text with `[redacted:kind]` where a secret stood, and how many stood there. Linear in the text."""
-    spans = [*_secrets(text), *_accounts(text), *((*span, "password") for span in leaks(text))]
+    spans = [*_find_secrets(text), *_find_accounts(text), *((*span, "password") for span in find_leaks(text))]
     if email:
         spans.extend((*found.span(), "email") for found in _EMAIL.finditer(text))
     if phone:
-        spans.extend(_phones(text))
+        spans.extend(_find_phones(text))
     for pattern in patterns:
         spans.extend((*found.span(), "pattern") for found in pattern.finditer(text) if found.group())
-    return _replace(text, spans)
+    return _replace_spans(text, spans)
 
 
-def _replace(text: str, spans: list[Span]) -> tuple[str, int]:
+def _replace_spans(text: str, spans: list[Span]) -> tuple[str, int]:
     out: list[str] = []
     done = count = 0
     for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
@@ -115,31 +115,31 @@ def _replace(text: str, spans: list[Span]) -> tuple[str, int]:
     return "".join([*out, text[done:]]), count
 
 
-def _secrets(text: str) -> Iterator[Span]:
-    yield from _private_keys(text)
+def _find_secrets(text: str) -> Iterator[Span]:
+    yield from _find_private_keys(text)
     for pattern, kind in ((_JWT, "token"), (_KEY, "api_key")):
         yield from ((*found.span(), kind) for found in pattern.finditer(text))
     for pattern, kind in ((_BEARER, "token"), (_TOKEN, "token"), (_URL, "password"), (_PIN, "password")):
         yield from ((*found.span(found.lastindex or 0), kind) for found in pattern.finditer(text))
     for found in _SECRET.finditer(text):
-        yield from _value(text, found, found.lastindex or 0, loose=bool(found["loose"]))
+        yield from _find_value(text, found, found.lastindex or 0, loose=bool(found["loose"]))
     for pattern in (_PW, *_SECRET_NEAR, *_SECRET_ZH):
         for found in pattern.finditer(text):
-            yield from _value(text, found, found.lastindex or 0, loose=False)
+            yield from _find_value(text, found, found.lastindex or 0, loose=False)
 
 
-def _value(text: str, found: re.Match[str], group: int, *, loose: bool) -> Iterator[Span]:
-    start, end = found.span(group)
+def _find_value(text: str, match: re.Match[str], group: int, *, loose: bool) -> Iterator[Span]:
+    start, end = match.span(group)
     if text[start - 1] not in "\"'":
         while end > start and text[end - 1] in ".,;!?)":
             end -= 1
-    if folder(found.group()[:3], text[start:end]):
+    if is_folder(match.group()[:3], text[start:end]):
         return
     if end > start and not (loose and text[start:end].casefold() in _NOT_A_SECRET):
         yield start, end, "password"
 
 
-def _private_keys(text: str) -> Iterator[Span]:
+def _find_private_keys(text: str) -> Iterator[Span]:
     opened: re.Match[str] | None = None
     for mark in _PEM.finditer(text):
         if mark[1] == "BEGIN":
@@ -152,20 +152,20 @@ def _private_keys(text: str) -> Iterator[Span]:
         yield opened.start(), body.end(), "private_key"
 
 
-def _accounts(text: str) -> Iterator[Span]:
+def _find_accounts(text: str) -> Iterator[Span]:
     for run in _DIGITS.finditer(text):
-        yield from _cards(run)
+        yield from _find_cards(run)
     for found in _IBAN.finditer(text):
         for length in range(len(found.group()), 14, -1):
             stop = found.start() + length
             if text[stop : stop + 1].isascii() and text[stop : stop + 1].isalnum():
                 continue
-            if _mod97(re.sub(_GAP, "", found.group()[:length])):
+            if _has_iban_checksum(re.sub(_GAP, "", found.group()[:length])):
                 yield found.start(), stop, "iban"
                 break
 
 
-def _cards(run: re.Match[str]) -> Iterator[Span]:
+def _find_cards(run: re.Match[str]) -> Iterator[Span]:
     if len(run.group()) < _CARD_DIGITS:
         return
     groups = [(run.start() + part.start(), part.group()) for part in re.finditer(r"\d+", run.group())]
@@ -174,23 +174,27 @@ def _cards(run: re.Match[str]) -> Iterator[Span]:
         for size in (5, 4, 3, 2, 1):
             some = groups[first : first + size]
             number = "".join(str(int(digit)) for _, digits in some for digit in digits)
-            if tuple(len(digits) for _, digits in some) in _CARD_SHAPES and number[0] in "23456" and _luhn(number):
+            if (
+                tuple(len(digits) for _, digits in some) in _CARD_SHAPES
+                and number[0] in "23456"
+                and _has_luhn_checksum(number)
+            ):
                 yield some[0][0], some[-1][0] + len(some[-1][1]), "card"
                 first += len(some) - 1
                 break
         first += 1
 
 
-def _luhn(number: str) -> bool:
+def _has_luhn_checksum(number: str) -> bool:
     twice = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
     return sum(twice[int(d)] if i % 2 else int(d) for i, d in enumerate(reversed(number))) % 10 == 0
 
 
-def _mod97(code: str) -> bool:
+def _has_iban_checksum(code: str) -> bool:
     return 15 <= len(code) <= 34 and int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1
 
 
-def _phones(text: str) -> Iterator[Span]:
+def _find_phones(text: str) -> Iterator[Span]:
     for found in _PHONE.finditer(text):
         if sum(c.isdigit() for c in found.group()) in _PHONE_DIGITS:
             yield (*found.span(), "phone")

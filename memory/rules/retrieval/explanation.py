@@ -8,7 +8,7 @@ from typing import Any
 
 from muniment.memory.domain.query import Ruling
 
-_SAID: Mapping[Ruling, str] = {
+_SENTENCES: Mapping[Ruling, str] = {
     "in the answer": "It is in the answer, at place {place} of {of}.",
     "other space or unknown": "No memory of this space has this id: it is of another space, or unknown.",
     "not yet known": "It was not known yet at revision {as_of}: it came with revision {created}.",
@@ -28,9 +28,9 @@ _SAID: Mapping[Ruling, str] = {
 }
 
 
-def sentence(reason: Ruling, facts: Mapping[str, Any]) -> str:
+def explain_ruling(reason: Ruling, facts: Mapping[str, Any]) -> str:
     """The reason with the facts that it rests on, as `Verdict.facts` has them."""
-    told = {name: _shown(value) for name, value in facts.items()}
+    told = {name: _format_value(value) for name, value in facts.items()}
     if reason == "soft-deleted" and facts.get("until"):
         return f"It was forgotten on {told['since']}; it can be restored until {told['until']}."
     if reason == "superseded" and facts.get("by"):
@@ -39,10 +39,10 @@ def sentence(reason: Ruling, facts: Mapping[str, Any]) -> str:
         return f"Nothing is relevant: not even the best reaches {facts['gate']:.3f}, and this has {facts['relevance']:.3f}."
     if reason == "over budget" and facts["needed"] <= facts["left"]:
         return f"Longer ones before it used up the budget of {facts['budget']} tokens."
-    return _SAID[reason].format(**told, meaning=_meaning(facts))
+    return _SENTENCES[reason].format(**told, meaning=_explain_meaning(facts))
 
 
-def _meaning(facts: Mapping[str, Any]) -> str:
+def _explain_meaning(facts: Mapping[str, Any]) -> str:
     cosine = facts.get("cosine")
     if cosine is None:
         return "it has no vector of this embedder"
@@ -51,7 +51,7 @@ def _meaning(facts: Mapping[str, Any]) -> str:
     return f"its cosine is {cosine:.3f}, and meaning counts from {facts['floor']:.3f} on"
 
 
-def _shown(value: Any) -> Any:
+def _format_value(value: Any) -> Any:
     if isinstance(value, datetime):
         return f"{value:%Y-%m-%d %H:%M} UTC"
     if isinstance(value, list | tuple):

@@ -11,17 +11,17 @@ from functools import cache, lru_cache
 
 from muniment.memory.rules.language import tokens as words
 from muniment.memory.rules.language.english_words import ADVERBS
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.language.normalize import vocabulary
-from muniment.memory.rules.retrieval import chinese_intents as chinese_aspects, intent_words as aspect_words
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.retrieval import chinese_intents, intent_words
 
-Aspects = frozenset[str]
-Table = Mapping[str, Aspects]
-NONE: Aspects = frozenset()
+Intents = frozenset[str]
+IntentTable = Mapping[str, Intents]
+NO_INTENTS: Intents = frozenset()
 # How what is told of the user begins.
-OF_USER = ("The user", "the user", "User", "user", "用户")
+USER_PREFIXES = ("The user", "the user", "User", "user", "用户")
 # How a note begins that the user has made of themselves; where anybody else speaks it is of them.
-IN_OWN_WORDS = (
+FIRST_PERSON_PREFIXES = (
     "I ",
     "I'",
     "My ",
@@ -39,42 +39,42 @@ IN_OWN_WORDS = (
     "咱",
     "俺",
 )
-FAMILY = vocabulary(
+FAMILY = parse_vocabulary(
     "spouse partner ex child son daughter baby grandchild sibling brother sister parent mother father grandparent inlaw"
     " aunt uncle cousin relative friend pet dog cat"
 )
 # Whoever belongs to somebody: what is said of them is not said of the user.
-PEOPLE = FAMILY | vocabulary(
+PEOPLE = FAMILY | parse_vocabulary(
     "boss colleague assistant doctor dentist therapist advisor attorney landlord teacher cofounder neighbour vet"
     " roommate sitter client exercise_partner"
 )
 _ONLY_ASKED = "?"  # before an entry that tells nothing
 _LONGEST = 6  # characters of a Chinese piece
-_DATED = late(
+_DATED = lazy_compile(
     r"\d|day\b|days\b|\b(?:morning|evening|night|noon|week|weekend|month|year|january|february|march|april|june|july|august|september"
     r"|october|november|december|tomorrow|daily|spring|summer|autumn|winter)\b|[每周月点早晚年天季前]"
 )
 # What somebody is said to be is what they do for a living, unless it is one of these.
-_IS_A = late(r"the user (?:is|works as) an? |用户是一?[名个位]?[^,.。的]{2,10}(?<!人)$")
-_AT = late(r" (?:at|for) (?:the )?[A-Z]")
-_FROM_ZH = late(r"是[^，。的]{2,4}(?<![持责始伙工军客商老女男])人(?:$|[,.。])")
-_NO_JOB = vocabulary(
+_IS_A = lazy_compile(r"the user (?:is|works as) an? |用户是一?[名个位]?[^,.。的]{2,10}(?<!人)$")
+_AT = lazy_compile(r" (?:at|for) (?:the )?[A-Z]")
+_FROM_ZH = lazy_compile(r"是[^，。的]{2,4}(?<![持责始伙工军客商老女男])人(?:$|[,.。])")
+_NO_JOB = parse_vocabulary(
     "diet religion marital team personality star politics like hobby illness age origin parent child sibling blood smoking"
 )
-_JOB = vocabulary("job")
-_STOP = words.STOP | ADVERBS
-_NAME = late(r"[A-Z][\w'-]+")
+_JOB = parse_vocabulary("job")
+_STOP = words.STOP_WORDS | ADVERBS
+_NAME = lazy_compile(r"[A-Z][\w'-]+")
 _TITLE = r"(?:(?:Professor|Prof|Dr|Mr|Mrs|Ms|Miss)\.? )?"
 _ZH = "[\u4e00-\u9fff]"
 _WHOSE = ("the user's ", "my ", "our ")
 # What is called after somebody and is something: a dentist appointment, a mother tongue.
-_THING = late(r"(?:[Tt]he user's|[Mm]y|[Oo]ur) (?P<what>(?:[a-z-]+ ){2,3})(?:is|are|was|were|will|has)\b")
-_SEEN = "看找见约"  # before somebody whom one goes to, and is not
+_THING = lazy_compile(r"(?:[Tt]he user's|[Mm]y|[Oo]ur) (?P<what>(?:[a-z-]+ ){2,3})(?:is|are|was|were|will|has)\b")
+_VISIT_VERBS = "看找见约"  # before somebody whom one goes to, and is not
 
 
 # What a fact tells, however it is worded.
-_OF_FACTS = {
-    predicate: vocabulary(found)
+_FACT_INTENTS = {
+    predicate: parse_vocabulary(found)
     for predicate, found in {
         "name": "name", "preferred_name": "name", "pronouns": "pronouns", "age": "age", "birthday": "birthday age",
         "born_in": "birthplace origin", "lives_in": "home", "comes_from": "origin", "nationality": "ethnicity origin",
@@ -95,44 +95,46 @@ _OF_FACTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class IntentTables:
     """What asks for aspects and what tells them, by stems joined with spaces or by Chinese piece."""
 
-    asks: Table
-    tells: Table
-    longest: Mapping[str, int]  # words of the longest phrase that begins with this one
-    called: re.Pattern[str]
-    called_zh: re.Pattern[str]
-    whose_zh: re.Pattern[str]
+    asks: IntentTable
+    tells: IntentTable
+    phrase_lengths: Mapping[str, int]  # words of the longest phrase that begins with this one
+    naming: re.Pattern[str]
+    naming_zh: re.Pattern[str]
+    possession_zh: re.Pattern[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StatementIntents:
     """What a statement tells."""
 
     text: str  # folded
     words: frozenset[str]
-    aspects: Aspects
-    stated: bool  # of the user, as memories say it; what was said in a conversation leaves much to what was said before
-    of_other: bool  # it begins with somebody who belongs to the user
-    called: tuple[tuple[str, Aspects], ...]  # names, folded, and whose they are
-    dated: bool
+    intents: Intents
+    about_user: (
+        bool  # of the user, as memories say it; what was said in a conversation leaves much to what was said before
+    )
+    about_other: bool  # it begins with somebody who belongs to the user
+    named_people: tuple[tuple[str, Intents], ...]  # names, folded, and whose they are
+    has_date: bool
 
 
 @cache
-def tables() -> Tables:
+def load_tables() -> IntentTables:
     """Made when the first question is read."""
     asks: dict[str, set[str]] = {}
     tells: dict[str, set[str]] = {}
     people: set[str] = set()
     belonging: set[str] = set()
-    for name, asking, telling in _lines(aspect_words.LINES + chinese_aspects.LINES):
+    for name, asking, telling in _parse_lines(intent_words.LINES + chinese_intents.LINES):
         for entry in asking:
-            key = _key(entry.removeprefix(_ONLY_ASKED))
+            key = _make_key(entry.removeprefix(_ONLY_ASKED))
             asks.setdefault(key, set()).add(name)
             if not entry.startswith(_ONLY_ASKED):
                 tells.setdefault(key, set()).add(name)
-        for key in map(_key, telling):
+        for key in map(_make_key, telling):
             tells.setdefault(key, set()).add(name)
         if name in PEOPLE:
             people.update(entry for entry in (*asking, *(telling if name in FAMILY else ())) if entry.isalpha())
@@ -141,159 +143,163 @@ def tables() -> Tables:
     for one in (*asks, *tells):
         first, *more = one.split(" ")
         longest[first] = max(longest.get(first, 1), 1 + len(more))
-    english = _one_of(entry for entry in people if entry.isascii())
-    chinese = _one_of(entry for entry in people if words.has_cjk(entry) and (len(entry) > 1 or entry in "猫狗"))
-    return Tables(
+    english = _join_alternatives(entry for entry in people if entry.isascii())
+    chinese = _join_alternatives(
+        entry for entry in people if words.has_cjk(entry) and (len(entry) > 1 or entry in "猫狗")
+    )
+    return IntentTables(
         asks={one: frozenset(names) for one, names in asks.items()},
         tells={one: frozenset(names) for one, names in tells.items()},
-        longest=longest,
-        called=late(
+        phrase_lengths=longest,
+        naming=lazy_compile(
             rf"\b(?P<who>{english})(?:'s name)?(?:,| is| are| was)?(?: called| named)? {_TITLE}(?P<names>[A-Z][\w'-]+(?:(?:, and |, | and )[A-Z][\w'-]+)*)"
         ),
-        called_zh=late(
+        naming_zh=lazy_compile(
             rf"(?P<who>{chinese})(?:的?名字)?(?:名?叫做?|是)(?P<name>{_ZH}{{1,3}}?|[A-Za-z]+)(?=$|[，。,、；（ ]|今年|在|和)"
             rf"|名?叫(?P<name_before>{_ZH}{{1,4}}?|[A-Za-z]+)的(?P<who_after>{chinese})"
         ),
-        whose_zh=late(rf"(?:用户|[我咱俺]们?)(?:的|家的?)?[大小二三老]?(?:{_one_of(belonging)})"),
+        possession_zh=lazy_compile(
+            rf"(?:用户|[我咱俺]们?)(?:的|家的?)?[大小二三老]?(?:{_join_alternatives(belonging)})"
+        ),
     )
 
 
-def _one_of(entries: Iterable[str]) -> str:
+def _join_alternatives(entries: Iterable[str]) -> str:
     return "|".join(sorted(map(re.escape, entries), key=lambda one: (-len(one), one)))
 
 
-def _lines(lines: Iterable[str]) -> Iterator[tuple[str, list[str], list[str]]]:
+def _parse_lines(lines: Iterable[str]) -> Iterator[tuple[str, list[str], list[str]]]:
     for line in lines:
         name, _, rest = line.partition(": ")
         asking, _, telling = rest.partition(" | ")
         yield name, asking.split(), telling.split()
 
 
-def _key(entry: str) -> str:
-    return " ".join(stems(entry.replace("_", " "))) if entry.isascii() else entry
+def _make_key(entry: str) -> str:
+    return " ".join(stem_words(entry.replace("_", " "))) if entry.isascii() else entry
 
 
-def stems(text: str) -> list[str]:
+def stem_words(text: str) -> list[str]:
     """The stems of all words of a text, stop words too; a run of Chinese as it is."""
-    return [_stem(run) for run in words.runs(text)]
+    return [_stem_word(run) for run in words.split_runs(text)]
 
 
 @lru_cache(maxsize=8_192)
-def _stem(run: str) -> str:
-    return words.stem(run.replace("’", "'").removesuffix("'s"))
+def _stem_word(run: str) -> str:
+    return words.stem_word(run.replace("’", "'").removesuffix("'s"))
 
 
-def phrases(stemmed: Sequence[str], table: Table) -> Iterator[tuple[int, int, Aspects]]:
+def find_phrases(stems: Sequence[str], table: IntentTable) -> Iterator[tuple[int, int, Intents]]:
     """From where to where words in a row stand in a table, the longest first; and each other word, with nothing."""
     at = 0
-    while at < len(stemmed):
-        end, found = _phrase(stemmed, at, table)
+    while at < len(stems):
+        end, found = _match_phrase(stems, at, table)
         yield at, end, found
         at = end
 
 
-def _phrase(stemmed: Sequence[str], at: int, table: Table) -> tuple[int, Aspects]:
-    for end in range(min(len(stemmed), at + tables().longest.get(stemmed[at], 1)), at, -1):
-        if found := table.get(" ".join(stemmed[at:end])):
+def _match_phrase(stems: Sequence[str], at: int, table: IntentTable) -> tuple[int, Intents]:
+    for end in range(min(len(stems), at + load_tables().phrase_lengths.get(stems[at], 1)), at, -1):
+        if found := table.get(" ".join(stems[at:end])):
             return end, found
-    return at + 1, NONE
+    return at + 1, NO_INTENTS
 
 
-def _telling(stemmed: Sequence[str], table: Table) -> Iterator[Aspects]:
+def _find_told_intents(stems: Sequence[str], table: IntentTable) -> Iterator[Intents]:
     """What the words tell, in a row and each by itself; but a mother-in-law is no mother."""
     within = 0
-    for at, word in enumerate(stemmed):
-        end, found = _phrase(stemmed, at, table)
+    for at, word in enumerate(stems):
+        end, found = _match_phrase(stems, at, table)
         if end > within:
             yield found
         if found & PEOPLE:
             within = end
         if words.has_cjk(word):
-            yield from _pieces(word.removeprefix("用户"), table)
+            yield from _find_pieces(word.removeprefix("用户"), table)
 
 
-def of_user(text: str, *, by_user: bool = False) -> bool:
+def is_user_statement(text: str, *, by_user: bool = False) -> bool:
     """Whether it is told of the user, by whom it may be said."""
-    return text.startswith(OF_USER) or (by_user and text.startswith(IN_OWN_WORDS))
+    return text.startswith(USER_PREFIXES) or (by_user and text.startswith(FIRST_PERSON_PREFIXES))
 
 
 @lru_cache(maxsize=4_096)
-def told(text: str, predicate: str = "", *, own: bool | None = None) -> Told:
+def read_intents(text: str, predicate: str = "", *, about_user: bool | None = None) -> StatementIntents:
     """What a statement tells, with the predicate of its fact, and whether it is of the user if that is known; kept, because a
     search meets the same memories again and again."""
-    stemmed, tells, folded = stems(text), tables().tells, words.fold(text)
-    found = set(_OF_FACTS.get(predicate, NONE)).union(*_telling(stemmed, tells))
+    stemmed, tells, folded = stem_words(text), load_tables().tells, words.fold_text(text)
+    found = set(_FACT_INTENTS.get(predicate, NO_INTENTS)).union(*_find_told_intents(stemmed, tells))
     if _IS_A.match(folded) and found.isdisjoint(_NO_JOB):
         found.add("job")
-    thing = _of_thing(text)
+    thing = _is_about_thing(text)
     if thing:
         found.discard("job")
     if "job" in found and _AT.search(text):
         found.add("workplace")
     if _FROM_ZH.search(folded):
         found.update(("origin", "ethnicity"))
-    of_other = not thing and _of_other(folded, stemmed)
-    return Told(
+    of_other = not thing and _is_about_other(folded, stemmed)
+    return StatementIntents(
         text=folded,
         # A name like O'Neil is one word to a question and two to a search.
-        words=words.lexeme_set(text).union(one for one in stemmed if "'" in one),
-        aspects=frozenset(found),
-        stated=of_user(text) if own is None else own,
-        of_other=of_other,
-        called=tuple(_called(text)),
-        dated=_DATED.search(folded) is not None,
+        words=words.get_lexeme_set(text).union(one for one in stemmed if "'" in one),
+        intents=frozenset(found),
+        about_user=is_user_statement(text) if about_user is None else about_user,
+        about_other=of_other,
+        named_people=tuple(_find_named_people(text)),
+        has_date=_DATED.search(folded) is not None,
     )
 
 
-def dimensions(aspects: Aspects, most: int) -> frozenset[int]:
+def find_dimensions(intents: Intents, limit: int) -> frozenset[int]:
     """The dimensions of the single words that tell these aspects; the aspects with the fewest words, where it would be more than
     `most`."""
     found: frozenset[int] = frozenset()
-    for some in sorted((_dimensions().get(one, frozenset()) for one in aspects), key=len):
-        if len(found | some) <= most:
+    for some in sorted((_map_dimensions().get(one, frozenset()) for one in intents), key=len):
+        if len(found | some) <= limit:
             found |= some
     return found
 
 
 @cache
-def _dimensions() -> Mapping[str, frozenset[int]]:
+def _map_dimensions() -> Mapping[str, frozenset[int]]:
     found: dict[str, set[int]] = {}
-    for said, names in tables().tells.items():
-        lexemes = words.terms(said) if words.has_cjk(said) else (said,) if " " not in said else ()
+    for said, names in load_tables().tells.items():
+        lexemes = words.extract_terms(said) if words.has_cjk(said) else (said,) if " " not in said else ()
         for name in names:
-            found.setdefault(name, set()).update(map(words.dimension, lexemes))
+            found.setdefault(name, set()).update(map(words.hash_lexeme, lexemes))
     return {name: frozenset(some) for name, some in found.items()}
 
 
-def _pieces(run: str, table: Table) -> Iterator[Aspects]:
+def _find_pieces(run: str, table: IntentTable) -> Iterator[Intents]:
     for at in range(len(run)):
         for end in range(at + 1, min(len(run), at + _LONGEST) + 1):
             if found := table.get(run[at:end]):
-                yield found - _JOB if at and run[at - 1] in _SEEN else found
+                yield found - _JOB if at and run[at - 1] in _VISIT_VERBS else found
 
 
-def _of_thing(text: str) -> bool:
+def _is_about_thing(text: str) -> bool:
     """Whether a statement begins with a thing of the user's that has its name from somebody."""
     begins = _THING.match(text)
     if not begins:
         return False
     called = begins["what"].split()
-    return _STOP.isdisjoint(called) and not tables().asks.get(_stem(called[-1]), NONE) & PEOPLE
+    return _STOP.isdisjoint(called) and not load_tables().asks.get(_stem_word(called[-1]), NO_INTENTS) & PEOPLE
 
 
-def _of_other(folded: str, stemmed: Sequence[str]) -> bool:
+def _is_about_other(folded: str, stems: Sequence[str]) -> bool:
     """Whether a statement begins with somebody who belongs to the user."""
     if whose := next((one for one in _WHOSE if folded.startswith(one)), ""):
         first = whose.count(" ")
-        return any(found & PEOPLE for _, _, found in phrases(stemmed[first : first + 4], tables().asks))
-    return tables().whose_zh.match(folded) is not None
+        return any(found & PEOPLE for _, _, found in find_phrases(stems[first : first + 4], load_tables().asks))
+    return load_tables().possession_zh.match(folded) is not None
 
 
-def _called(text: str) -> Iterator[tuple[str, Aspects]]:
-    known = tables()
-    for found in known.called.finditer(text):
-        whose = known.tells[_key(found["who"])] & PEOPLE
-        yield from ((words.fold(name.removesuffix("'s")), whose) for name in _NAME.findall(found["names"]))
-    for found in known.called_zh.finditer(text):
+def _find_named_people(text: str) -> Iterator[tuple[str, Intents]]:
+    known = load_tables()
+    for found in known.naming.finditer(text):
+        whose = known.tells[_make_key(found["who"])] & PEOPLE
+        yield from ((words.fold_text(name.removesuffix("'s")), whose) for name in _NAME.findall(found["names"]))
+    for found in known.naming_zh.finditer(text):
         whose = known.tells[found["who"] or found["who_after"]] & PEOPLE
-        yield words.fold(found["name"] or found["name_before"]), whose
+        yield words.fold_text(found["name"] or found["name_before"]), whose

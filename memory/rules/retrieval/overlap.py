@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from uuid import UUID
 
 
-def overlap(one: Sequence[UUID], other: Sequence[UUID]) -> float:
+def compute_overlap(first: Sequence[UUID], second: Sequence[UUID]) -> float:
     """The share of the longer list that the other has as well, in any order; two empty lists are the same."""
-    longer = max(len(one), len(other))
-    return len(set(one) & set(other)) / longer if longer else 1.0
+    longer = max(len(first), len(second))
+    return len(set(first) & set(second)) / longer if longer else 1.0
 
 
-def mean(found: Sequence[float]) -> float:
+def compute_mean(values: Sequence[float]) -> float:
     """The mean; 1 where nothing was compared, for then nothing differs."""
-    return sum(found) / len(found) if found else 1.0
+    return sum(values) / len(values) if values else 1.0

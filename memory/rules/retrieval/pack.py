@@ -6,17 +6,23 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 
 from muniment.memory.domain.query import Hit, Omission
-from muniment.memory.rules.retrieval import token_count as tokens
+from muniment.memory.rules.retrieval import token_count
 
-JOINT = 1  # token between two hits: a comma or a line end
-_TRIES = 4  # hits behind one that is too long that may still fit: the further behind, the less they say
+JOINT_TOKENS = 1  # token between two hits: a comma or a line end
+_MAX_TRIES = 4  # hits behind one that is too long that may still fit: the further behind, the less they say
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
-Whole = Callable[[Sequence[Hit]], str]
-Piece = Callable[[Hit], str]
+RenderPayload = Callable[[Sequence[Hit]], str]
+RenderHit = Callable[[Hit], str]
 
 
-def pack(
-    judged: Iterable[Hit | Omission], *, top_k: int, budget: int, piece: Piece, whole: Whole, to_the_end: bool = False
+def pack_hits(
+    ranked_hits: Iterable[Hit | Omission],
+    *,
+    top_k: int,
+    budget: int,
+    render_hit: RenderHit,
+    render_payload: RenderPayload,
+    collect_all: bool = False,
 ) -> tuple[list[Hit], int, list[Omission]]:
     """Hits in order until `top_k` or the budget is reached; the tokens of the payload; what was left out on the way, or
     all that was left out (`to_the_end`).
@@ -25,25 +31,28 @@ def pack(
     packing: a shorter one not far behind may still fit."""
     kept: list[Hit] = []
     left: list[Omission] = []
-    spent, tries = tokens.count(whole(())), _TRIES
-    for one in judged:
+    spent, tries = token_count.count_tokens(render_payload(())), _MAX_TRIES
+    for one in ranked_hits:
         if isinstance(one, Omission):
             left.append(one)
         elif len(kept) >= top_k:
             left.append(Omission(id=one.memory.id, reason="beyond top_k", score=one.score))
-        elif not tries or (cost := tokens.within(piece(one), budget - spent - JOINT)) is None:
+        elif (
+            not tries
+            or (cost := token_count.count_tokens_within(render_hit(one), budget - spent - JOINT_TOKENS)) is None
+        ):
             tries = max(0, tries - 1)
             left.append(Omission(id=one.memory.id, reason="over budget", score=one.score))
         else:
             kept.append(one)
-            spent += cost + JOINT
-        if (len(kept) >= top_k or not tries) and not to_the_end:
+            spent += cost + JOINT_TOKENS
+        if (len(kept) >= top_k or not tries) and not collect_all:
             break
-    while kept and (spent := tokens.count(whole(kept))) > budget:
+    while kept and (spent := token_count.count_tokens(render_payload(kept))) > budget:
         left.append(Omission(id=kept[-1].memory.id, reason="over budget", score=kept.pop().score))
-    return kept, spent if kept else tokens.count(whole(())), left
+    return kept, spent if kept else token_count.count_tokens(render_payload(())), left
 
 
-def as_json(payload: object) -> str:
+def encode_payload(payload: object) -> str:
     """The payload as it goes over the wire."""
     return _ENCODER.encode(payload)

@@ -8,42 +8,42 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
-from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.language.normalize import vocabulary
+from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import parse_vocabulary
 from muniment.memory.rules.retrieval import (
-    chinese_intents as chinese_aspects,
+    chinese_intents,
     intents as aspects,
-    query_hints as wanted,
+    query_hints,
 )
-from muniment.memory.rules.retrieval.intents import FAMILY, NONE, PEOPLE, Aspects, Told
+from muniment.memory.rules.retrieval.intents import FAMILY, NO_INTENTS, PEOPLE, Intents, StatementIntents
 
-Called = Mapping[str, Aspects]
-_LIGHT = 0.3  # of a word that says little of what is wanted
-_BY_ASPECT = 0.8  # of what another word tells
-_BY_CHARACTER = 0.5
-_UNDATED = 0.8  # who asks when is told a time
+Aliases = Mapping[str, Intents]
+_LIGHT_WEIGHT = 0.3  # of a word that says little of what is wanted
+_INTENT_SHARE = 0.8  # of what another word tells
+_CHARACTER_SHARE = 0.5
+_UNDATED_FACTOR = 0.8  # who asks when is told a time
 _LONGEST = 6
-MOST_HINTS = 128  # where each memory's words are held against all of them
+MAX_HINTS = 128  # where each memory's words are held against all of them
 # What is asked together with something else, and says little alone.
-_GENERAL = vocabulary("like dislike plan habit event name family brand goal task weekday evening")
+_GENERAL = parse_vocabulary("like dislike plan habit event name family brand goal task weekday evening")
 # Who asks for one of them does not ask of themselves.
 _OTHERS = PEOPLE | {"family"}
 # What may be asked of anything, and asks for an aspect only by itself.
-_VAGUE = frozenset(("what do i do", *chinese_aspects.VAGUE.split()))
-_LITTLE = frozenset(map(words.stem, vocabulary(
+_VAGUE = frozenset(("what do i do", *chinese_intents.VAGUE.split()))
+_LITTLE = frozenset(map(tokens.stem_word, parse_vocabulary(
     "know tell told remember remind need want get got go goes went come use using make made give take thing things kind"
     " kinds sort type types stuff usually often normally currently ever still again also already really always never please"
     " let us keep kept look many much long far particular current today nowadays days moment time one ones anything something"
     " everything someone anybody say said call happen plan right supposed able main whole else put set first next last new"
     " exactly favourite favorite day bring brought part"
 )))  # fmt: skip
-_STOP = words.STOP | frozenset(map(words.stem, words.STOP))
-_MINE = late(r"\b(?:i|my|me|mine|myself|we|our|ours|user)\b|我|用户", re.IGNORECASE)
+_STOP = tokens.STOP_WORDS | frozenset(map(tokens.stem_word, tokens.STOP_WORDS))
+_FIRST_PERSON = lazy_compile(r"\b(?:i|my|me|mine|myself|we|our|ours|user)\b|我|用户", re.IGNORECASE)
 # "We" may be those of theirs too: what is told of them is an answer.
-_ALONE = late(r"\b(?:i|my|me|mine|myself|user)\b|我(?!们)|用户", re.IGNORECASE)
+_FIRST_PERSON_SINGULAR = lazy_compile(r"\b(?:i|my|me|mine|myself|user)\b|我(?!们)|用户", re.IGNORECASE)
 # Who is told, and who wants to know, says nothing of what is asked.
-_TO_ME = late(
+_TO_ME = lazy_compile(
     r"(?:^|[.,;:!?]|\b(?:please|you|and|then|just|now)) *(?:tell|remind|show|give|help|let) me\b"
     r"|\b(?:i|we|(?:the )?user)(?: am| are| is| was| were|['’]m)? (?:also |just |still )?(?:wonder(?:s|ed|ing)?|curious|ask(?:s|ed|ing)?)\b"
     r"|\b(?:i|we|(?:the )?user)(?:['’]d| would)? (?:like|love|wants?|needs?) (?:you )?to (?:know|ask|hear|learn|see|find out|understand)\b"
@@ -53,93 +53,96 @@ _TO_ME = late(
     r"|(?:我|用户)[就也还]?(?:想|要)(?:知道|了解|请?问|请教)|(?:我|用户)(?:不知道|不记得|忘了|好奇|在问)",
     re.IGNORECASE,
 )
-_SENTENCE = late(r"[^.!?:;\n。！？：；]+[?？]?")
+_SENTENCE = lazy_compile(r"[^.!?:;\n。！？：；]+[?？]?")
 _WHO = frozenset({"who", "whom", "whose"})
-_WHO_ZH, _WHEN_ZH = chinese_aspects.WHO.split(), chinese_aspects.WHEN.split()
-_OPEN_ZH = frozenset(("用户", *_WHO_ZH, *_WHEN_ZH, *chinese_aspects.OPEN.split()))
+_WHO_ZH, _WHEN_ZH = chinese_intents.WHO.split(), chinese_intents.WHEN.split()
+_OPEN_ZH = frozenset(("用户", *_WHO_ZH, *_WHEN_ZH, *chinese_intents.OPEN.split()))
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class QuestionPart:
     """A word of a question, with the aspects that tell it, and the other words that ask for the same."""
 
     word: str
-    aspects: Aspects
+    intents: Intents
     weight: float
-    chinese: bool = False
-    near: frozenset[str] = NONE
+    is_chinese: bool = False
+    synonyms: frozenset[str] = NO_INTENTS
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedQuestion:
     """What a question asks for."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[QuestionPart, ...]
     weight: float
-    when: bool
-    own: bool  # what is the asker's own, and nobody else's
-    aspects: Aspects  # of all parts
-    family: Aspects  # whom of theirs it is about
+    asks_when: bool
+    about_user: bool  # what is the asker's own, and nobody else's
+    intents: Intents  # of all parts
+    family: Intents  # whom of theirs it is about
 
 
-class Read(NamedTuple):
+class StatementMatch(NamedTuple):
     """A statement as a question sees it."""
 
-    tells: float  # how much of what is asked, [0, 1]; none where only of what says little
-    plain: bool  # that it is clear of whom it is
-    another: bool  # it is of others than the question: not of the asker's family, or not of themselves
+    coverage: float  # how much of what is asked, [0, 1]; none where only of what says little
+    is_certain: bool  # that it is clear of whom it is
+    about_other: bool  # it is of others than the question: not of the asker's family, or not of themselves
 
 
 @lru_cache(maxsize=1_024)
-def mine(text: str) -> bool:
+def is_about_user(text: str) -> bool:
     """Whether somebody asks about themselves, or is asked about as the user; not where they only say who it is that asks, or ask
     for somebody by name after having talked of themselves."""
     said = _TO_ME.sub(" ", text)
-    if _MINE.search(said) is None:
+    if _FIRST_PERSON.search(said) is None:
         return False
     asking = [one for one in _SENTENCE.findall(said) if one[-1] in "?？"]
-    return not asking or any(_MINE.search(one) or not wanted.names(one) for one in asking)
+    return not asking or any(_FIRST_PERSON.search(one) or not query_hints.find_proper_nouns(one) for one in asking)
 
 
 @lru_cache(maxsize=1_024)
-def asked(text: str) -> Asked:
+def parse_question(text: str) -> ParsedQuestion:
     """What a question asks for, word by word."""
-    stemmed = aspects.stems(text)
-    parts = _joined(_parts(stemmed))
+    stemmed = aspects.stem_words(text)
+    parts = _join_parts(_split_parts(stemmed))
     if all(part.weight < 1 for part in parts):
         parts = [replace(part, weight=1.0) for part in parts]
-    chinese = [run for run in stemmed if words.has_cjk(run)]
+    chinese = [run for run in stemmed if tokens.has_cjk(run)]
     who = not _WHO.isdisjoint(stemmed) or any(one in run for run in chinese for one in _WHO_ZH)
-    found = NONE.union(*(part.aspects for part in parts))
-    return Asked(
+    found = NO_INTENTS.union(*(part.intents for part in parts))
+    return ParsedQuestion(
         parts=tuple(parts),
         weight=sum(part.weight for part in parts),
-        when="when" in stemmed or any(one in run for run in chinese for one in _WHEN_ZH),
-        own=mine(text) and _ALONE.search(_TO_ME.sub(" ", text)) is not None and not who and not found & _OTHERS,
-        aspects=found,
+        asks_when="when" in stemmed or any(one in run for run in chinese for one in _WHEN_ZH),
+        about_user=is_about_user(text)
+        and _FIRST_PERSON_SINGULAR.search(_TO_ME.sub(" ", text)) is not None
+        and not who
+        and not found & _OTHERS,
+        intents=found,
         family=found & FAMILY,
     )
 
 
-def hints(text: str, most: int) -> frozenset[int]:
+def find_hint_dimensions(text: str, limit: int) -> frozenset[int]:
     """The dimensions of words that tell what a question asks for, at most so many."""
-    return aspects.dimensions(asked(text).aspects, most)
+    return aspects.find_dimensions(parse_question(text).intents, limit)
 
 
-def _parts(stemmed: Sequence[str]) -> Iterator[Part]:
-    for at, end, found in aspects.phrases(stemmed, aspects.tables().asks):
-        word = stemmed[at] if end == at + 1 else ""
-        if words.has_cjk(word):
-            yield from _pieces(word)
+def _split_parts(stems: Sequence[str]) -> Iterator[QuestionPart]:
+    for at, end, found in aspects.find_phrases(stems, aspects.load_tables().asks):
+        word = stems[at] if end == at + 1 else ""
+        if tokens.has_cjk(word):
+            yield from _split_chinese(word)
         elif found:
-            yield Part(word, found, _weight(" ".join(stemmed[at:end]), found))
+            yield QuestionPart(word, found, _weigh_part(" ".join(stems[at:end]), found))
         elif word not in _STOP:
-            yield Part(word, NONE, _LIGHT if word in _LITTLE else 1.0)
+            yield QuestionPart(word, NO_INTENTS, _LIGHT_WEIGHT if word in _LITTLE else 1.0)
 
 
-def _pieces(run: str) -> Iterator[Part]:
+def _split_chinese(run: str) -> Iterator[QuestionPart]:
     """The pieces of Chinese that ask for an aspect, the longest first, and what is left between them and the little words."""
-    asks = aspects.tables().asks
+    asks = aspects.load_tables().asks
     at, rest = 0, ""
     while at < len(run):
         sizes = range(min(_LONGEST, len(run) - at), 0, -1)
@@ -148,84 +151,90 @@ def _pieces(run: str) -> Iterator[Part]:
             rest += run[at]
             at += 1
             continue
-        yield from _left(rest)
+        yield from _keep_remainder(rest)
         rest, piece = "", run[at : at + size]
         if found := asks.get(piece):
-            yield Part(piece, found, _weight(piece, found), chinese=True)
+            yield QuestionPart(piece, found, _weigh_part(piece, found), is_chinese=True)
         at += size
-    yield from _left(rest)
+    yield from _keep_remainder(rest)
 
 
-def _left(rest: str) -> Iterator[Part]:
+def _keep_remainder(rest: str) -> Iterator[QuestionPart]:
     if rest:
-        yield Part(rest, NONE, 1.0 if len(rest) > 1 else _LIGHT, chinese=True)
+        yield QuestionPart(rest, NO_INTENTS, 1.0 if len(rest) > 1 else _LIGHT_WEIGHT, is_chinese=True)
 
 
-def _weight(said: str, found: Aspects) -> float:
-    return _LIGHT if found <= _GENERAL or said in _VAGUE else 1.0
+def _weigh_part(phrase: str, intents: Intents) -> float:
+    return _LIGHT_WEIGHT if intents <= _GENERAL or phrase in _VAGUE else 1.0
 
 
-def _joined(parts: Iterable[Part]) -> list[Part]:
+def _join_parts(parts: Iterable[QuestionPart]) -> list[QuestionPart]:
     """The parts, those that ask for the same thing as one."""
-    done: list[Part] = []
+    done: list[QuestionPart] = []
     for part in parts:
         twin = next(
-            (n for n, one in enumerate(done) if (one.aspects & part.aspects) - _GENERAL or one.word == part.word != ""),
+            (n for n, one in enumerate(done) if (one.intents & part.intents) - _GENERAL or one.word == part.word != ""),
             None,
         )
         if twin is None:
             done.append(part)
             continue
         one = done[twin]
-        near = one.near | part.near | ({part.word} - {""})
-        done[twin] = Part(one.word, one.aspects | part.aspects, max(one.weight, part.weight), one.chinese, near)
+        near = one.synonyms | part.synonyms | ({part.word} - {""})
+        done[twin] = QuestionPart(
+            one.word, one.intents | part.intents, max(one.weight, part.weight), one.is_chinese, near
+        )
     return done
 
 
-def called(statements: Iterable[Told]) -> Called:
+def collect_aliases(statements: Iterable[StatementIntents]) -> Aliases:
     """Who is called what, as any of the statements tells it."""
-    found: dict[str, Aspects] = {}
+    found: dict[str, Intents] = {}
     for one in statements:
-        for name, whose in one.called:
-            found[name] = found.get(name, NONE) | whose
+        for name, whose in one.named_people:
+            found[name] = found.get(name, NO_INTENTS) | whose
     return found
 
 
-def read(what: Asked, one: Told, names: Called, speaker: str = "") -> Read:
+def match_statement(
+    question: ParsedQuestion, statement: StatementIntents, names: Aliases, speaker: str = ""
+) -> StatementMatch:
     """A statement as the question sees it, with the lower case of who said it, whom it is of. It is done for every candidate
     of a search, hence so plainly."""
-    text, said, tells, of_called = one.text, one.words, one.aspects, False
+    text, said, tells, of_called = statement.text, statement.words, statement.intents, False
     for name, whose in names.items():
         if name in text:
             tells = tells | whose
             if text.startswith(name):
                 of_called = True
                 # What Bo says of his daughter answers who asks about his daughter, not who asks about him.
-                if whose.isdisjoint(what.aspects):
+                if whose.isdisjoint(question.intents):
                     speaker = ""
     reached, told_any, of_named = 0.0, False, False
-    for part in what.parts:
+    for part in question.parts:
         word = part.word
-        if word in said or word == speaker != "" or (part.chinese and word in text):
+        if word in said or word == speaker != "" or (part.is_chinese and word in text):
             far = 1.0
         elif (
-            not part.aspects.isdisjoint(tells)
-            or not part.near.isdisjoint(said)
+            not part.intents.isdisjoint(tells)
+            or not part.synonyms.isdisjoint(said)
             or (word in names and not names[word].isdisjoint(tells))
         ):
-            far = _BY_ASPECT
+            far = _INTENT_SHARE
         else:
             far = (
-                _BY_CHARACTER * sum(char in text for char in word) / len(word)
-                if part.chinese and not part.aspects
+                _CHARACTER_SHARE * sum(char in text for char in word) / len(word)
+                if part.is_chinese and not part.intents
                 else 0.0
             )
         reached += part.weight * far
         told_any = told_any or (far > 0 and part.weight == 1)
         of_named = of_named or word in names
-    if what.when and not one.dated:
-        reached *= _UNDATED
-    another = what.own and (one.of_other if one.stated else of_called)
-    if what.family:
-        another = one.stated and what.family.isdisjoint(tells)
-    return Read(reached / what.weight if told_any else 0.0, one.stated or of_called, another and not of_named)
+    if question.asks_when and not statement.has_date:
+        reached *= _UNDATED_FACTOR
+    another = question.about_user and (statement.about_other if statement.about_user else of_called)
+    if question.family:
+        another = statement.about_user and question.family.isdisjoint(tells)
+    return StatementMatch(
+        reached / question.weight if told_any else 0.0, statement.about_user or of_called, another and not of_named
+    )

@@ -13,8 +13,8 @@ import string
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.language.tokens import Kept
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.tokens import WordCache
 
 # Words of one token after a space, and of at most two elsewhere or with a capital. Their group says more of them: one token
 # `alone`, that is without a space, or with a `capital` after one, or with an ending after one. With another usual ending
@@ -262,7 +262,7 @@ _TWO = (
     "ＭＮＯＰＱＲＳＴＵＶＷＸＹＺ［＼］＾＿｀ａｂｃｄｅｆｇｈｉｊｋｌｍｎｏｐｑｒｓｔｕｖｗｘｙｚ｛｜｝"
 )
 
-_ASCII = late(r"[\x00-\x7f]+")
+_ASCII = lazy_compile(r"[\x00-\x7f]+")
 _LETTERS, _HIGH = string.ascii_letters.encode(), bytes(range(128, 256))
 _NOT_MARKS = _LETTERS + _HIGH + b" "
 # Letters stay, a space is a `_`, which then begins the word behind it, and anything else parts words.
@@ -285,7 +285,7 @@ class _Wide(dict[str, int]):
         return max(len(form.encode("utf-8", "surrogatepass")) for form in normal)
 
 
-def _ended(word: str) -> Mapping[str, str]:
+def _inflect_word(word: str) -> Mapping[str, str]:
     """A word with the usual endings, by ending."""
     if word.endswith("e"):
         past, lasting, doer = f"{word}d", f"{word[:-1]}ing", f"{word}r"
@@ -295,55 +295,55 @@ def _ended(word: str) -> Mapping[str, str]:
     return {"s": many, "ed": past, "ing": lasting, "er": doer, "ly": f"{word}ly"}
 
 
-def _forms(word: str, group: Sequence[str]) -> Mapping[str, int]:
+def _list_form_costs(word: str, group: Sequence[str]) -> Mapping[str, int]:
     """The costs of a word of a group as it may be found, that is after a `_` or not."""
     large = word.capitalize()
     costs = {f"_{word}": 1, word: 2 - ("alone" in group), f"_{large}": 2 - ("capital" in group), large: 2}
-    endings = {} if "fixed" in group else _ended(word)
+    endings = {} if "fixed" in group else _inflect_word(word)
     return costs | {f"_{form}": 2 - (ending in group) for ending, form in endings.items()}
 
 
-def _known() -> Mapping[bytes, int]:
+def _build_known_costs() -> Mapping[bytes, int]:
     """The cost of everything that may be found and is known; the least that any of its words says."""
     costs = {b"_": 1}
     for group, words in _WORDS.items():
         for word in words.split():
-            for form, cost in _forms(word, group.split()).items():
+            for form, cost in _list_form_costs(word, group.split()).items():
                 costs[form.encode()] = min(cost, costs.get(form.encode(), cost))
     for name in _NAMES.split():
         costs |= {f"_{name.capitalize()}".encode(): 1, name.capitalize().encode(): 2}
     return costs | {form.encode(): 1 for letter in string.ascii_letters for form in (letter, f"_{letter}")}
 
 
-_KNOWN = _known()
+_KNOWN_COSTS = _build_known_costs()
 _WIDE = _Wide(dict.fromkeys(_TWO, 2) | dict.fromkeys(_ONE, 1))
 
 
-def count(text: str) -> int:
+def count_tokens(text: str) -> int:
     """The most tokens that a text costs: 0 for an empty one, at least one for a word, mark or digit."""
     raw = text.encode("utf-8", "surrogatepass")
-    return _marks(text, raw) + _cost(_words(raw))
+    return _count_marks(text, raw) + _sum_costs(_split_words(raw))
 
 
-def within(text: str, most: int) -> int | None:
+def count_tokens_within(text: str, limit: int) -> int | None:
     """As `count`; None for more than `most`, which mostly shows before the words are looked at: each costs one at least."""
     raw = text.encode("utf-8", "surrogatepass")
-    left = most - _marks(text, raw)
-    if left < 0 or len(found := _words(raw)) > left:
+    left = limit - _count_marks(text, raw)
+    if left < 0 or len(found := _split_words(raw)) > left:
         return None
-    cost = _cost(found)
-    return most - left + cost if cost <= left else None
+    cost = _sum_costs(found)
+    return limit - left + cost if cost <= left else None
 
 
-def _words(raw: bytes) -> list[bytes]:
+def _split_words(raw: bytes) -> list[bytes]:
     return raw.translate(_CUT).replace(b"_", b" _").split()
 
 
-def _cost(found: list[bytes]) -> int:
-    return sum(map(_costs.__getitem__, found))
+def _sum_costs(words: list[bytes]) -> int:
+    return sum(map(_word_costs.__getitem__, words))
 
 
-def _marks(text: str, raw: bytes) -> int:
+def _count_marks(text: str, raw: bytes) -> int:
     """What marks, digits and all outside ASCII cost."""
     marks = len(raw.translate(None, _NOT_MARKS)) - sum([fewer * raw.count(piece) for piece, fewer in _MERGED])
     # A space before a mark is a part of it, as one before a word is.
@@ -352,12 +352,12 @@ def _marks(text: str, raw: bytes) -> int:
     return marks - spaces + wide
 
 
-def _word(word: bytes) -> int:
+def _compute_word_cost(word: bytes) -> int:
     """The most that a word costs; by its letters where nothing else is known of it."""
-    known = _KNOWN.get(word)
+    known = _KNOWN_COSTS.get(word)
     if known is not None:
         return known
     return sum([(2 * len(run) + 1) // 3 for run in _RUN.findall(word)]) + len(_UNMERGED.findall(word))
 
 
-_costs = Kept(_word, most=65_536)
+_word_costs = WordCache(_compute_word_cost, max_words=65_536)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 
 from muniment.memory.domain.memory import Fact
-from muniment.memory.domain.turn import Wish
+from muniment.memory.domain.turn import ForgetRequest
 from muniment.memory.rules.language import chinese_words, english_words
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements import predicates
 
 _NOUNS: dict[str, str] = {  # predicates -> what is somebody's
@@ -80,98 +80,111 @@ _CLAUSES_ZH: dict[str, str] = {
     "studies": "(?:的专业是|学)什么(?:专业)?(?:的)?",
     "allergic_to": "对什么(?:东西)?过敏",
 }
-_ONE = late(r".*(?:allergy|intolerance|condition|illness|diagnosis)")  # of many that one may have
-_NOW = late(r"\s+(?:right\s+)?(?:now|currently|at\s+the\s+moment|these\s+days)\b")
-_IS = late(
+_ONE = lazy_compile(r".*(?:allergy|intolerance|condition|illness|diagnosis)")  # of many that one may have
+_NOW = lazy_compile(r"\s+(?:right\s+)?(?:now|currently|at\s+the\s+moment|these\s+days)\b")
+_IS = lazy_compile(
     r"(?:what|who|when|where)\s+(?P<whose>my\s+.+?)(?:\s+is\s+(?P<called>called|named)|(?:'s\s+name)?\s+(?:is|are))"
 )
-_NAME_OF = late(r"the\s+names?\s+of\s+(?P<whose>my\s+.+)")
-_NAME = late(rf"my\s+(?P<who>children|kids|{english_words.RELATION})(?P<many>s(?='))?(?:'s?)\s+names?")
-_THEIRS = late(rf"my\s+(?P<who>{english_words.RELATION})'s\s+(?P<what>.+)")
-_OWN = late(r"my\s+(?P<what>.+)")
+_NAME_OF = lazy_compile(r"the\s+names?\s+of\s+(?P<whose>my\s+.+)")
+_NAME = lazy_compile(rf"my\s+(?P<who>children|kids|{english_words.RELATION})(?P<many>s(?='))?(?:'s?)\s+names?")
+_THEIRS = lazy_compile(rf"my\s+(?P<who>{english_words.RELATION})'s\s+(?P<what>.+)")
+_OWN = lazy_compile(r"my\s+(?P<what>.+)")
 _CHILD = ("child", "son", "daughter")
-_NAME_ZH = late(
+_NAME_ZH = lazy_compile(
     rf"我(?:的|家的?)?(?P<who>{chinese_words.RELATION})(?:的(?:名字|姓名)|(?:的名字)?叫什么(?:名字)?|(?:的名字)?是谁)"
 )
-_THEIRS_ZH = late(rf"我(?:的|家的?)?(?P<who>{chinese_words.RELATION})(?P<what>.+)")
+_THEIRS_ZH = lazy_compile(rf"我(?:的|家的?)?(?P<who>{chinese_words.RELATION})(?P<what>.+)")
 
 
-def english(phrase: str) -> Wish | None:
+def parse_english_attribute(phrase: str) -> ForgetRequest | None:
     """The attribute that an English phrase names, and nothing but that; None where it names none."""
-    said = _NOW.sub("", " ".join(phrase.casefold().split()))
+    plain = _NOW.sub("", " ".join(phrase.casefold().split()))
     for names, pattern in _CLAUSES.items():
-        if re.fullmatch(pattern, said):
-            return _wish(phrase, names)
-    return _whose(phrase, _called(said))
+        if re.fullmatch(pattern, plain):
+            return _build_request(phrase, names)
+    return _parse_possessive(phrase, _rewrite_phrase(plain))
 
 
-def _called(said: str) -> str:
+def _rewrite_phrase(phrase: str) -> str:
     """`who my wife is`, `the name of my wife` as `my wife's name`; `what my job is` as `my job`."""
-    if found := _NAME_OF.fullmatch(said):
+    if found := _NAME_OF.fullmatch(phrase):
         return f"{found['whose']}'s name"
-    if not (found := _IS.fullmatch(said)):
-        return said
+    if not (found := _IS.fullmatch(phrase)):
+        return phrase
     whose = found["whose"]
-    named = found["called"] or said.startswith("who") or "'s name" in said
+    named = found["called"] or phrase.startswith("who") or "'s name" in phrase
     return f"{whose}'s name" if named and re.fullmatch(rf"my\s+{english_words.RELATION}", whose) else whose
 
 
-def _whose(phrase: str, said: str) -> Wish | None:
-    if found := _NAME.fullmatch(said):
-        return _relative(phrase, found["who"], many=bool(found["many"]) or found["who"] in ("children", "kids"))
-    if found := _THEIRS.fullmatch(said):
-        names, one = _noun(_NOUNS, found["what"]), predicates.relative(found["who"])
-        return _wish(phrase, names, subject=one) if names else None
-    if (found := _OWN.fullmatch(said)) and (names := _noun(_NOUNS, found["what"])):
-        return _wish(phrase, names, alone=bool(_ONE.fullmatch(found["what"])), told=f"the user's {found['what']}")
+def _parse_possessive(phrase: str, plain: str) -> ForgetRequest | None:
+    if found := _NAME.fullmatch(plain):
+        return _request_relative(phrase, found["who"], many=bool(found["many"]) or found["who"] in ("children", "kids"))
+    if found := _THEIRS.fullmatch(plain):
+        names, one = _find_noun(_NOUNS, found["what"]), predicates.format_relation(found["who"])
+        return _build_request(phrase, names, subject=one) if names else None
+    if (found := _OWN.fullmatch(plain)) and (names := _find_noun(_NOUNS, found["what"])):
+        return _build_request(
+            phrase, names, alone=bool(_ONE.fullmatch(found["what"])), told=f"the user's {found['what']}"
+        )
     return None
 
 
-def _relative(phrase: str, who: str, *, many: bool) -> Wish:
+def _request_relative(phrase: str, relation: str, *, many: bool) -> ForgetRequest:
     """The name of somebody whom the speaker has one or several of. Which of several is told by the word alone."""
-    if who in ("children", "kids"):
-        return _wish(phrase, " ".join(_CHILD), told=f"the user's {who}")
-    related = english_words.RELATIONS[who if who in english_words.RELATIONS else who.rsplit(maxsplit=1)[-1]]
+    if relation in ("children", "kids"):
+        return _build_request(phrase, " ".join(_CHILD), told=f"the user's {relation}")
+    related = english_words.RELATIONS[
+        relation if relation in english_words.RELATIONS else relation.rsplit(maxsplit=1)[-1]
+    ]
     one = related in english_words.ONE_AT_A_TIME
-    return _wish(phrase, related, word="" if one else who, alone=not one and not many, told=f"the user's {who}'s name")
+    return _build_request(
+        phrase, related, word="" if one else relation, alone=not one and not many, told=f"the user's {relation}'s name"
+    )
 
 
-def chinese(phrase: str) -> Wish | None:
+def parse_chinese_attribute(phrase: str) -> ForgetRequest | None:
     """The attribute that a Chinese phrase names, and nothing but that; None where it names none."""
     if found := _NAME_ZH.fullmatch(phrase):
         related, _ = chinese_words.RELATIONS[found["who"]]
         one = related in chinese_words.ONE_AT_A_TIME
-        return _wish(
+        return _build_request(
             phrase,
             " ".join(_CHILD) if related == "child" else related,
             word="" if one or related == "child" else found["who"],
             alone=not one and related != "child",
         )
     if found := _THEIRS_ZH.fullmatch(phrase):
-        names = _said_zh(found["what"])
-        return _wish(phrase, names, subject=predicates.relative(found["who"])) if names else None
-    names = _said_zh(phrase[1:]) if phrase.startswith("我") else ""
-    return _wish(phrase, names, told=f"用户{phrase[1:]}") if names else None
+        names = _find_predicates_zh(found["what"])
+        return _build_request(phrase, names, subject=predicates.format_relation(found["who"])) if names else None
+    names = _find_predicates_zh(phrase[1:]) if phrase.startswith("我") else ""
+    return _build_request(phrase, names, told=f"用户{phrase[1:]}") if names else None
 
 
-def _said_zh(rest: str) -> str:
+def _find_predicates_zh(rest: str) -> str:
     """The predicates of what follows the one who is meant."""
-    noun = _noun(_NOUNS_ZH, rest.removeprefix("的"))
+    noun = _find_noun(_NOUNS_ZH, rest.removeprefix("的"))
     return noun or next((names for names, one in _CLAUSES_ZH.items() if re.fullmatch(_NOW_ZH + f"(?:{one})", rest)), "")
 
 
-def _noun(nouns: dict[str, str], said: str) -> str:
-    return next((names for names, one in nouns.items() if re.fullmatch(one, said)), "")
+def _find_noun(nouns: dict[str, str], phrase: str) -> str:
+    return next((names for names, one in nouns.items() if re.fullmatch(one, phrase)), "")
 
 
-def _wish(
+def _build_request(
     phrase: str, names: str, *, subject: str = predicates.USER, word: str = "", alone: bool = False, told: str = ""
-) -> Wish:
-    return Wish(said=phrase, words=phrase, keys=tuple(_keys(names, subject)), word=word, alone=alone, told=told)
+) -> ForgetRequest:
+    return ForgetRequest(
+        quote=phrase,
+        words=phrase,
+        key_prefixes=tuple(_build_keys(names, subject)),
+        qualifier=word,
+        is_single=alone,
+        third_person=told,
+    )
 
 
-def _keys(names: str, subject: str) -> Iterator[str]:
+def _build_keys(names: str, subject: str) -> Iterator[str]:
     """The starts of the stable keys under which these predicates of somebody are kept."""
     for one in names.split():
-        kind = predicates.name("note", one, subject).kind
+        kind = predicates.normalize_predicate("note", one, subject).kind
         yield Fact(kind=kind, predicate=one, object="", subject=subject).attribute

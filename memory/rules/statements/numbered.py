@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.statements.parse import Reading
+from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.statements.parse import ParsedStatement
 
 # A number between the first noun and a verb, or a colon, is a name, and no amount.
-_FIRST = late(
+_LEADING = lazy_compile(
     r"(?:(?:the|my|our|his|her|their|[\w-]+['’]s) )*"
     r"(?!(?:in|on|at|since|until|by|before|after|all|another|first|last|next|may|june?|july?|(?:jan|feb|mar|apr|aug|sep|oct|nov|dec)\w*|\w+day) )"
     r"(?P<what>[^\W\d_]+) ?(?:no\.? |number |nr\.? |#)?(?P<which>[a-z]*-?\d+[a-z]?(?: of \d+)?)"
@@ -18,10 +18,10 @@ _FIRST = late(
     r"|(?:explain|describe|contain|belong|arrive|leave|depart|open|close|begin|run|serve|listen|meet|take|give|go(?=e)|cover|teach(?=e)|deal|fit"
     r"|hold|keep|send|get|come|connect|include|provide|require|expire|depend|lead|lose|say|tell|want|make|bring|sit|stop)e?s)\b))"
 )
-_FIRST_ZH = late(r"第?(?P<which>\d+)(?P<what>[章节集期页层栋室]|[号日](?=[房楼线门仓库床桌院馆机站]))")
+_LEADING_ZH = lazy_compile(r"第?(?P<which>\d+)(?P<what>[章节集期页层栋室]|[号日](?=[房楼线门仓库床桌院馆机站]))")
 # What somebody does something with is one of many, and the next is one more. Where somebody is, or what is being read, is one
 # at a time, and a make that one has (`an iPhone 13`) gives way to the next.
-_OBJECT = late(
+_OBJECT = lazy_compile(
     r"(?<!\bin )(?<!\bon )(?<!\bat )(?<!\bto )(?<!\binto )(?<!\bfrom )(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\ban )(?<!\ba )"
     r"(?<!\bin the )(?<!\bon the )(?<!\bat the )(?<!\bto the )(?<!\bis the )(?<!\bwas the )"
     r"\b(?P<what>chapter|episode|season|volume|part|certificate|invoice|receipt|ticket|order|module|lesson|lecture|unit|level|grade|stage|phase|step|round|match|game"
@@ -29,26 +29,26 @@ _OBJECT = late(
     r" (?:no\.? ?|number |nr\.? ?|# ?)?#?(?P<which>\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
     r"(?=$|[,;)]|\.(?!\d)| (?:of|in|on|at|for|from|to|with|by|and|about|before|after|again|already|yesterday|today|last)\b)"
 )
-_AT_IT = late(r"\b(?:is|are|was|were|am) (?:\w+ )?\w+ing\b")
-_OBJECT_ZH = late(
+_ONGOING = lazy_compile(r"\b(?:is|are|was|were|am) (?:\w+ )?\w+ing\b")
+_OBJECT_ZH = lazy_compile(
     r"[了完过][^，。]{0,8}?(?P<which>第[\d一二三四五六七八九十百]+(?=[章节集期页课回季卷册部话关级轮场])|\d+(?=[日号](?:发票|订单|合同|车票|机票)))"
     r"[日号]?(?P<what>[章节集期页课回季卷册部话关级轮场]|发票|订单|合同|车票|机票)"
 )
 
 
-def other_number(new: Reading, old: Reading) -> bool:
+def has_other_number(new: ParsedStatement, old: ParsedStatement) -> bool:
     """Whether each is about another one of several that are told apart by their numbers. A statement that says of itself that
     something has changed may put one in the place of the other."""
-    chinese = words.has_cjk(new.text)
-    first = _FIRST_ZH if chinese else _FIRST
-    if _differ(first.match(new.text), first.match(old.text)):
+    chinese = tokens.has_cjk(new.text)
+    first = _LEADING_ZH if chinese else _LEADING
+    if _has_other_figure(first.match(new.text), first.match(old.text)):
         return True
-    if new.corrects or new.retracted or any(_AT_IT.search(one.text) for one in (new, old)):
+    if new.is_correction or new.retracted_words or any(_ONGOING.search(one.text) for one in (new, old)):
         return False
     within = _OBJECT_ZH if chinese else _OBJECT
-    return _differ(within.search(new.text), within.search(old.text))
+    return _has_other_figure(within.search(new.text), within.search(old.text))
 
 
-def _differ(mine: re.Match[str] | None, its: re.Match[str] | None) -> bool:
+def _has_other_figure(mine: re.Match[str] | None, its: re.Match[str] | None) -> bool:
     """Whether two things are of one kind, and have two numbers."""
     return bool(mine and its and mine["what"] == its["what"] and mine["which"] != its["which"])

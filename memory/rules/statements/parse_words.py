@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from muniment.memory.rules.language import chinese_words, english_words
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.language.normalize import vocabulary
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import parse_vocabulary
 
 # Who is the same person under another word. Brothers, cousins and the like are not: the user may have several.
 _PETS = {said for said, name in english_words.RELATIONS.items() if name == "pet"}
@@ -32,8 +32,8 @@ ROLES_ZH: dict[str, str] = {
     "嫂子": "嫂子", "姐夫": "姐夫", "妹夫": "妹夫", "律师": "律师", "牙医": "牙医", "保姆": "保姆", "助理": "助理", "会计": "会计", "秘书": "秘书",
     "客户": "客户", "学生": "学生", "徒弟": "徒弟", "师傅": "师傅",
 }  # fmt: skip
-ROLE_ZH = late("|".join(sorted(ROLES_ZH, key=len, reverse=True)))
-SAME = {
+ROLE_ZH = lazy_compile("|".join(sorted(ROLES_ZH, key=len, reverse=True)))
+SYNONYMS = {
     "apartment": "flat", "automobile": "car", "film": "movie", "bike": "bicycle", "purchase": "buy", "purchased": "buy", "bought": "buy",
     "fix": "repair", "fixed": "repair", "fixes": "repair", "each": "every", "colour": "color", "favourite": "favorite", "autumn": "fall",
     "vacation": "holiday", "loves": "like", "love": "like", "enjoys": "like", "enjoy": "like", "likes": "like", "adviser": "advisor", "flowerpot": "pot",
@@ -45,17 +45,17 @@ SAME = {
     "left": "leave", "flew": "fly", "euros": "euro", "dollars": "dollar", "photo": "picture", "photograph": "picture", "physician": "doctor",
     "departs": "leaves", "depart": "leaves", "lies": "is", "employed": "work", "job": "work",
 }  # fmt: skip
-FILLERS = vocabulary(
+FILLERS = parse_vocabulary(
     """
     name named also really quite just still already currently get have need must lately located placed thing way kind
     any actually fact indeed correction now instead today nowadays anymore longer used formerly previously not cannot no
     never stopped quit finished there every correct longer going
     """
 ) | {"'s"}
-CJK_EMPTY = frozenset("的了着过地得是在有也还很就都和与跟吧呢啊呀吗嘛被由把位于于为要并从以而曾不没会能着")
+CJK_FUNCTION_WORDS = frozenset("的了着过地得是在有也还很就都和与跟吧呢啊呀吗嘛被由把位于于为要并从以而曾不没会能着")
 
 PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (late(pattern), plain)
+    (lazy_compile(pattern), plain)
     for pattern, plain in (
         (r"n't\b", " not"),
         (r"\bcannot\b|\bcan not\b|\bca not\b", "can not"),
@@ -70,7 +70,7 @@ PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 PHRASES_ZH: tuple[tuple[re.Pattern[str], str], ...] = PHRASES + tuple(
-    (late(pattern), plain)
+    (lazy_compile(pattern), plain)
     for pattern, plain in (
         (r"(?:星期|礼拜)(?=[一二三四五六日天])", "周"),
         (r"周天", "周日"),
@@ -91,34 +91,34 @@ PHRASES_ZH: tuple[tuple[re.Pattern[str], str], ...] = PHRASES + tuple(
         (r"放在|停在|摆在|位于", "在"),
     )
 )
-ENDED = late(
+ENDINGS = lazy_compile(
     r"\bused to\b|\bno longer\b|\bformerly\b|\bpreviously\b|\banymore\b|\bany more\b|\bstopped\b|\bquit\b|\bg[ai]ven? up\b"
     r"|\bceased\b|\b(?:has|have) finished \w+ing\b|\bin the past\b"
     r"|不再|以前|曾经|过去(?=[^了])|从前|原先|放弃|停止|已经不|戒(?!指|备|心|律)|(?<=[修写做学读看建搬])完(?!全|整|美|善)"
 )
-DENIALS = late(
+DENIALS = lazy_compile(
     r"\bnot\b|\bno\b(?!\.)|\bnever\b|\bneither\b|\bnor\b|\bunable\b"
     r"|(?<!差)不(?!错|同|久|但|仅|过|然|锈|[^，。,不是]{1,4}的\w)|没(?!收)|(?<!\w)(?:请|就|先|千万)?别(?!人|墅|的|针|名)|未(?!来|婚|必)"
     r"|无(?!锡|线|人机|论|花果|数|穷)|戒(?!指|备|心|律)|滴酒不沾"
 )
-OPPOSITES = late(
+OPPOSITES = lazy_compile(
     r"\bhates?\b|\bdislikes?\b|\bdetests?\b|\bcan not stand\b|\bclosed\b|讨厌|厌恶|受不了|关门|坏了(?!.*不能)"
 )
-PLANNED = late(
+PLANS = lazy_compile(
     r"\bplans? to\b|\bplanning to\b|\bwants? to\b|\bwould like to\b|\bwill\b|\bintends? to\b|\bgoing to\b|\bhopes? to\b"
     r"|打算|计划|想(?!象|念)|准备|希望|将要|即将"
 )
-CUES = late(
+CHANGE_CUES = lazy_compile(
     r"\bnow\b|\bactually\b|\bin fact\b|\bcorrection\b|\binstead\b|\bno longer\b|\bthese days\b|\bnowadays\b|\bmoved (?:\w+ ){0,4}?to\b|\b(?:changed|switched|renamed|postponed|rescheduled) to\b"
     r"|现在|其实|实际上|更正|纠正|改(?!善|进|装|造|变|革)|[换搬移调挪转]到|换成|推迟|提前到|不再|原定"
 )
-ADVERBS = late(
+ADVERBS = lazy_compile(
     r"\b(?:now|actually|indeed|currently|correction:?|in fact|still)\b|现在|其实|实际上|更正[：:]?|确实|已经|目前|改(?=名?叫)"
 )
 _BECAME = "moved|switched|changed|migrated|converted|upgraded|gone|went|risen|rose|fallen|fell|grown|dropped|shifted|increased|raised|reduced|lowered|cut|renamed|ported|reassigned|transferred|corrected|swapped|postponed|rescheduled|extended|shortened|amended|adjusted|updated|revised"
-RETRACTING = late(rf"\b(?:no longer|instead|rather|not|place|replaced|{_BECAME}|prefers?)\b|不|从")
+RETRACTING = lazy_compile(rf"\b(?:no longer|instead|rather|not|place|replaced|{_BECAME}|prefers?)\b|不|从")
 RETRACTIONS = tuple(
-    late(pattern)
+    lazy_compile(pattern)
     for pattern in (
         r"^(?P<before>.*?)\bno longer (?P<out>.+?),? but (?P<main>.+)$",
         r"^(?P<before>.+), no longer (?P<out>.+)$",
@@ -133,11 +133,11 @@ RETRACTIONS = tuple(
         r"^(?P<before>.*?)从(?P<out>.+?)(?P<main>(?:[改移搬换挪调升降涨跌减增]|增加|减少)[到成为至].+|变[成为].+)$",
     )
 )
-PAST = late(
+PAST_MARKS = lazy_compile(
     r"(?<!is )(?<!are )(?<!be )\b(?:\w{3,}ed|went|ran|sang|met|bought|saw|took|got|had|came|gave|flew|drove|won|lost|sold|made|did|broke|swam|ate)\b"
     r"|了|过|于|去"
 )
-DATED = late(
+DATE_MARKS = lazy_compile(
     r"\b(?:19|20)\d\d\b|(?:19|20)\d\d年|\d\s*(?:january|february|march|april|may|june|july|august|september|october|november|december)\b"
 )
 
@@ -171,27 +171,31 @@ _MEASURE = "个只条名位艘台本张次件份套间家箱米岁杯公里年�
 _NUMBER_ZH = r"(?:[二两三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
 _ONE, _TEEN, _TEN = (said.replace(" ", "|") for said in (_ONES.removeprefix("one "), _TEENS, _TENS))
 _DAY = "|".join(f"{day}s?" for day in _DAYS)
-_WORDED = rf"(?:{_TEN})[ -](?:one|{_ONE})|{_TEN}|{_TEEN}|{_ONE}|{_DAY}"
+_NUMBER_WORDS = rf"(?:{_TEN})[ -](?:one|{_ONE})|{_TEN}|{_TEEN}|{_ONE}|{_DAY}"
 _MONTH = "|".join(MONTHS)
-_DATED = (
+_BEFORE_MONTH = (
     "(?:"
     + "|".join(
         rf"(?<={end} )" for end in ("in", "on", "of", "by", "til", "ince", "rom", r"\d", "th", "ast", "ext", "very")
     )
     + ")"
 )
-FIGURE = late(
-    rf"\d+(?:[.:,]\d+)*|周[一二三四五六日]|\b(?:{_WORDED})\b|{_DATED}(?:{_MONTH})\b|\b(?:{_MONTH})(?= \d)"
+FIGURE = lazy_compile(
+    rf"\d+(?:[.:,]\d+)*|周[一二三四五六日]|\b(?:{_NUMBER_WORDS})\b|{_BEFORE_MONTH}(?:{_MONTH})\b|\b(?:{_MONTH})(?= \d)"
     rf"|第[一二三四五六七八九十]+|{_NUMBER_ZH}:(?:00|30)|{_NUMBER_ZH}(?=[{_MEASURE}])"
 )
 # What one comes from one does not go to; what is done for somebody is not done by them.
-OPPOSED = tuple(
+OPPOSED_DIRECTIONS = tuple(
     frozenset(said.split())
     for said in ("from to", "from for", "for by", "for with", "before after", "on under", "above below", "over under")
 )
-WAYS = late(rf"\b(?P<way>{'|'.join(sorted(frozenset().union(*OPPOSED)))})(?=(?P<what>(?:[^\w.,;:]+[\w':.-]+){{1,3}}))")
-WAYS_ZH = late(r"(?P<way>从|(?<![收看听得拿买找见想感遇受])到|(?<!过)去(?!年)|往)(?=(?P<what>[\u3400-\u9fff]{2}))")
-EMPTY = late(
+DIRECTIONS = lazy_compile(
+    rf"\b(?P<way>{'|'.join(sorted(frozenset().union(*OPPOSED_DIRECTIONS)))})(?=(?P<what>(?:[^\w.,;:]+[\w':.-]+){{1,3}}))"
+)
+DIRECTIONS_ZH = lazy_compile(
+    r"(?P<way>从|(?<![收看听得拿买找见想感遇受])到|(?<!过)去(?!年)|往)(?=(?P<what>[\u3400-\u9fff]{2}))"
+)
+EMPTY_WORDS = lazy_compile(
     r"现在|其实|实际上|更正[：:]?|确实|已经|目前|今年|平时|曾经|以前|过去|从前|不再|从不|放弃|改名?|正在|原定|喜欢|用户|讨厌|厌恶|早就"
 )
 # What is the one is not the other: of two sons, cables or doors.

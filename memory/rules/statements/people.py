@@ -8,30 +8,34 @@ from collections.abc import Iterator, Set as AbstractSet
 from typing import Literal
 
 from muniment.memory.rules.language.chinese_words import RELATIONS, SURNAMES
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.language.normalize import vocabulary
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import parse_vocabulary
 from muniment.memory.rules.language.tokens import has_cjk
-from muniment.memory.rules.statements.parse import Reading, stem
-from muniment.memory.rules.statements.parse_words import CJK_EMPTY, FIGURES, ROLES, ROLES_ZH
+from muniment.memory.rules.statements.parse import ParsedStatement, canonicalize_word
+from muniment.memory.rules.statements.parse_words import CJK_FUNCTION_WORDS, FIGURES, ROLES, ROLES_ZH
 
-Kind = Literal["name", "kin", "word", "own"]
+PartKind = Literal["name", "kin", "word", "own"]
 USER = frozenset({"user", "i", "my", "me"})
 _PERSON = (  # the words for people that readings know are compared there
     r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child)|trainee|employee|chef|clerk|cook|fianc[eé]e?|flame|guests?|guide|heir|host|intern|judge|notary|secretary|landlady|lodgers?|maid|mechanic|nurse"
     r"|priest|pupils?|toddler|triplets|twins?|vet|ward|widow|stepson|stepdaughter|surgeon|analyst|chauffeur|lead|deputy|understudy|pal|buddy|ex)"
 )
-_SOMEBODY = late(
+_SOMEBODY = lazy_compile(
     rf"(?:\bmy|['’]s) (?P<what>(?:[\w-]+ ){{0,2}}?)(?P<who>(?!(?:former|other)\b)(?:\w+-)*(?:{_PERSON})(?:-\w+)*|(?:great|half|step|foster|ex)-\w+|\w+-in-law)\b"
 )
-_ANOTHER = vocabulary("former previous late future other second deputy assistant")  # a former manager is no manager
-_OTHER_ONE = late(rf"['’]s (?P<which>{'|'.join(sorted(_ANOTHER))}) (?P<what>[\w-]+)")
-_ONE = late(r"['’]s (?P<what>[\w-]+)")
-_BETWEEN = late(r"['’]s (?P<who>[\w-]+)['’]s ")  # whose somebody has something: the user's student's desk
-_AUXILIARY = vocabulary("is are was were been has have had will would can could should must")
-_OWNED_BY = late(r"\b(?P<who>[\w-]+)['’]s(?=(?P<theirs>(?: [\w-]+){1,5}))")
-_DOES = late(rf"(?<!['’])\b(?P<who>[\w-]+) (?=(?P<helps>(?:{'|'.join(sorted(_AUXILIARY))})\b)?(?: ?(?P<deed>[\w-]+))?)")
-_NO_DEED = vocabulary("is are was were be been not and or with to at in on for of by from the a an now")
-_IS_WHOSE = late(r"\b(?:is|was|are|were|as) (?:the )?[\w.-]+(?: [\w.-]+)?$")
+_ANOTHER = parse_vocabulary(
+    "former previous late future other second deputy assistant"
+)  # a former manager is no manager
+_OTHER_ONE = lazy_compile(rf"['’]s (?P<which>{'|'.join(sorted(_ANOTHER))}) (?P<what>[\w-]+)")
+_ONE = lazy_compile(r"['’]s (?P<what>[\w-]+)")
+_BETWEEN = lazy_compile(r"['’]s (?P<who>[\w-]+)['’]s ")  # whose somebody has something: the user's student's desk
+_AUXILIARY = parse_vocabulary("is are was were been has have had will would can could should must")
+_OWNED_BY = lazy_compile(r"\b(?P<who>[\w-]+)['’]s(?=(?P<theirs>(?: [\w-]+){1,5}))")
+_ACTION = lazy_compile(
+    rf"(?<!['’])\b(?P<who>[\w-]+) (?=(?P<helps>(?:{'|'.join(sorted(_AUXILIARY))})\b)?(?: ?(?P<deed>[\w-]+))?)"
+)
+_NOT_ACTIONS = parse_vocabulary("is are was were be been not and or with to at in on for of by from the a an now")
+_IS_WHOSE = lazy_compile(r"\b(?:is|was|are|were|as) (?:the )?[\w.-]+(?: [\w.-]+)?$")
 _FAMILY = (
     SURNAMES
     + "章黎伍房葛倪温俞柯祝甘童颜骆詹涂庄喻耿盛裴聂焦岳殷冉庞鲍柳樊翟欧牟靳隋滕覃甄桑阮卞缪岑娄邬闫蒲屈邢蔺湛冼佟窦戚苟乔鲁祁凌霍虞昝卓邝栾邸佘褚楚荀晏阚池仇麦季古舒纪陶翁柴蒙饶穆芦瞿臧闵姬寇郎敖巩狄向苗游关景申连路桂米单"
@@ -48,19 +52,23 @@ _NO_NAME = (
     "|梅[雨花子酒]|项[目链]|席[位地]|尚[未且]|沙[发拉漠滩子尘]|商[店量场业务品城家]|盖[子被章了上好住房楼]|代[替码表理购课班办]|凤[凰梨]|艾[滋灸草]|齐[全平]|荆[州棘]|屠[宰杀]|暨南|揭[晓开示]|莘莘"
 )
 _NO_SURNAME = "大二三四五小堂表亲老的是和跟在学语文班庭新女男个位名任牙用"
-_NAME_ZH = late(
+_NAME_ZH = lazy_compile(
     rf"(?!{_NO_NAME})(?:(?![{_NO_SURNAME}])[\u4e00-\u9fff](?:{_ADDRESSED})|[\u4e00-\u9fff]{{2,3}}(?=さん)|{_SURNAME_ZH}[\u4e00-\u9fff])"
 )
-CALLED_ZH = late(rf"{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}在")  # a text that begins with somebody who is somewhere
-THEIRS_ZH = late(rf".*的$|(?:用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}).*的")  # what is somebody's, or no noun at all
-_EVEN = late(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
-_WHOSE_ZH = late(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
-_BEFORE_DATE_ZH = late(r"(?P<who>[\u4e00-\u9fff]{2,4}?)(?:改?[在于到]|定于|[将就要])?\d{4}年")
+LOCATED_PERSON_ZH = lazy_compile(
+    rf"{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}在"
+)  # a text that begins with somebody who is somewhere
+POSSESSIVE_ZH = lazy_compile(
+    rf".*的$|(?:用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}).*的"
+)  # what is somebody's, or no noun at all
+_SYMMETRIC = lazy_compile(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
+_WHOSE_ZH = lazy_compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
+_BEFORE_DATE_ZH = lazy_compile(r"(?P<who>[\u4e00-\u9fff]{2,4}?)(?:改?[在于到]|定于|[将就要])?\d{4}年")
 _LONGEST_ZH = 6  # characters of a word for somebody or something, at most
-_BETWEEN_ZH = late(r"用户的(?P<who>[\u4e00-\u9fff]{1,3}[^色型式新旧大小老好坏贵款版号级用名的])的")
-_DOES_ZH = late(rf"(?P<who>用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)(?!的)(?P<does>[^，。、]{{2}})")
+_BETWEEN_ZH = lazy_compile(r"用户的(?P<who>[\u4e00-\u9fff]{1,3}[^色型式新旧大小老好坏贵款版号级用名的])的")
+_ACTION_ZH = lazy_compile(rf"(?P<who>用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)(?!的)(?P<does>[^，。、]{{2}})")
 _KINDS = (
-    vocabulary(
+    parse_vocabulary(
         "舅 姨 姑 叔 伯 堂妹 堂弟 堂姐 堂哥 表妹 表弟 表姐 表哥 大舅子 小舅子 搭档 师兄 师姐 师弟 师妹 邻居 室友 同桌 房东 房客 租客 导师"
     )
     | RELATIONS.keys()
@@ -71,23 +79,23 @@ _OFFICE = (  # somebody by office or calling, as far as the last character tells
     "|上司|下属|领导|主管|总监|秘书|助[理手]|[客租]户|实习生|研究生|医生"
 )
 _KIN = rf"[大二三四五小堂表]?(?:{'|'.join(sorted(_KINDS, key=len, reverse=True))}|{_OFFICE})"
-_PART = late(
+_PART = lazy_compile(
     rf"(?P<name>用户|{_NAME_ZH.pattern})|(?P<own>['’]s\b|的)|(?P<kin>{_KIN})|(?P<zh>[\u3400-\u9fff])|[^\W\d_\u3400-\u9fff]+"
 )
-_OF_THEIRS = late(r"['’]s (?P<what>[\w-]+(?: [\w-]+){0,2})")
-_NEXT = late(r"[ -](?P<word>[^\W\d_\u3400-\u9fff]+)")
-_TITLE_ZH = late(_ADDRESSED)
-_KIN_ZH = late(rf"(?:的|用户)(?P<kin>{_KIN})")
+_OF_THEIRS = lazy_compile(r"['’]s (?P<what>[\w-]+(?: [\w-]+){0,2})")
+_NEXT = lazy_compile(r"[ -](?P<word>[^\W\d_\u3400-\u9fff]+)")
+_TITLE_ZH = lazy_compile(_ADDRESSED)
+_KIN_ZH = lazy_compile(rf"(?:的|用户)(?P<kin>{_KIN})")
 # Says nothing of who does what beside a name.
-_BESIDE = vocabulary(
+_NEUTRAL_WORDS = parse_vocabulary(
     "mr mrs ms miss dr prof professor aunt uncle cousin grandma grandpa a an the his her their is are was were be been has have had"
 )
-_TITLED = late(r"\b(?P<title>mr|mrs|ms|miss|aunt|uncle|grandma|grandpa)\.? (?P<name>\w+)")
-_WHOSE = late(r"\b(?P<who>\w+)(?:['’]s|(?<=s)['’])(?!\w)")
-NOBODY = vocabulary(
+_TITLED = lazy_compile(r"\b(?P<title>mr|mrs|ms|miss|aunt|uncle|grandma|grandpa)\.? (?P<name>\w+)")
+_WHOSE = lazy_compile(r"\b(?P<who>\w+)(?:['’]s|(?<=s)['’])(?!\w)")
+NOBODY = parse_vocabulary(
     "it that this there here what who where when how let he she everyone everybody somebody someone today"
 )
-_THINGS = vocabulary(
+_THINGS = parse_vocabulary(
     """
     after another boiler car charger colour computer cooker dinner dishwasher door elevator floor former freezer heater letter
     mirror monitor motor number order other paper plant power printer projector restaurant router server shoulder summer
@@ -95,166 +103,172 @@ _THINGS = vocabulary(
     """
 )
 # What may stand behind a Chinese name and is hardly ever the end of one.
-_BEHIND = CJK_EMPTY | frozenset(
+_AFTER_NAME_ZH = CJK_FUNCTION_WORDS | frozenset(
     "改搭乘交陪约接办查试停洗晒钓爬滑抄签续退缴返想常现再又只从最总仍，、。；：！？“”（） 已才先正刚将更太真特可应该必须需让使同即每这那他她自两几昨今上下早晚第有养住喜爱去说问做吃喝买卖教写看听打"
     "玩用要叫姓搬换给讨对辞离出结怀病考毕工当负参订预租付收送寄拿带穿戴骑跑走坐睡起回到等找请帮借还丢修拆装种浇画唱跳弹拍拉推搞弄读念报选投赢"
     "非偷偶互输忘记时周知认觉希决准计怕恨信害担感受妈爸姐哥弟妹儿女老朋家"
 )
 
 
-def of_two_people(a: Reading, b: Reading) -> bool:
+def has_different_people(a: ParsedStatement, b: ParsedStatement) -> bool:
     """Whether one statement is about the user and the other is not, or about somebody of the user's that the other does not
     name, or each is of what belongs to another or to other kin, or one begins with a Chinese name that the other does not have: what a friend
     does or has neither the user does nor another friend. Names of the alphabetic scripts are known by their capitals."""
-    whose, others = _possessors(a), _possessors(b)
-    if (whose and others and not whose & others) or _kin(a) != _kin(b) or _otherwise_titled(a, b):
+    whose, others = _find_possessors(a), _find_possessors(b)
+    if (whose and others and not whose & others) or _find_kin(a) != _find_kin(b) or _has_other_title(a, b):
         return True
-    if _of_user(a) != _of_user(b) or _other_partners(a, b):
+    if _is_about_user(a) != _is_about_user(b) or _has_other_partner(a, b):
         return True
-    if any(_somebodys(one, other) or _does_instead(one, other) for one, other in ((a, b), (b, a))):
+    if any(_has_other_possessor(one, other) or _has_other_actor(one, other) for one, other in ((a, b), (b, a))):
         return True
-    if any(_begins_zh(one) not in other.text for one, other in ((a, b), (b, a))):
+    if any(_find_topic_zh(one) not in other.text for one, other in ((a, b), (b, a))):
         return True
-    leads = [(name, other.text) for name, other in ((_lead_zh(a), b), (_lead_zh(b), a)) if name]
-    if leads and (len(leads) > 1 or not _of_user(a)) and not any(name in text for name, text in leads):
+    leads = [(name, other.text) for name, other in ((_find_lead_zh(a), b), (_find_lead_zh(b), a)) if name]
+    if leads and (len(leads) > 1 or not _is_about_user(a)) and not any(name in text for name, text in leads):
         return True
-    return any(_goes_on(name, a.text, b.text) for name, _ in leads)
+    return any(_is_longer_name(name, a.text, b.text) for name, _ in leads)
 
 
-def _possessors(one: Reading) -> set[str]:
-    return {found["who"] for known in (_WHOSE, _WHOSE_ZH) for found in known.finditer(one.text)} - NOBODY
+def _find_possessors(statement: ParsedStatement) -> set[str]:
+    return {found["who"] for known in (_WHOSE, _WHOSE_ZH) for found in known.finditer(statement.text)} - NOBODY
 
 
-def _kin(one: Reading) -> set[str]:
-    return {found["kin"] for found in _KIN_ZH.finditer(one.text)}
+def _find_kin(statement: ParsedStatement) -> set[str]:
+    return {found["kin"] for found in _KIN_ZH.finditer(statement.text)}
 
 
-def _otherwise_titled(a: Reading, b: Reading) -> bool:
+def _has_other_title(a: ParsedStatement, b: ParsedStatement) -> bool:
     """Mr Hale is not Mrs Hale."""
     mine, theirs = ({found["name"]: found["title"] for found in _TITLED.finditer(one.text)} for one in (a, b))
     return any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys())
 
 
-def _owned(one: Reading) -> dict[str, str]:
+def _find_possessions(statement: ParsedStatement) -> dict[str, str]:
     """What somebody's somebody is called, by a word for a person as far as its ending tells, and what stands before it; not
     where it is said that somebody is one: `Ana is the user's tutor`."""
-    found = (said for said in _SOMEBODY.finditer(one.text) if not _IS_WHOSE.search(one.text[: said.start()]))
+    found = (
+        said for said in _SOMEBODY.finditer(statement.text) if not _IS_WHOSE.search(statement.text[: said.start()])
+    )
     return {said["who"]: said["what"].strip() for said in found if said["who"] not in _THINGS}
 
 
-def _other_partners(a: Reading, b: Reading) -> bool:
+def _has_other_partner(a: ParsedStatement, b: ParsedStatement) -> bool:
     """Whether one has somebody's somebody whom the other does not name, or each another of one kind: a tennis partner is no
     dance partner."""
-    mine, theirs = _owned(a), _owned(b)
-    if mine.keys() - set(b.said) or theirs.keys() - set(a.said):
+    mine, theirs = _find_possessions(a), _find_possessions(b)
+    if mine.keys() - set(b.tokens) or theirs.keys() - set(a.tokens):
         return True
     both = ((mine[who], theirs[who]) for who in mine.keys() & theirs.keys())
     return any(x != y and ((x and y) or not _ANOTHER.isdisjoint((x, y))) for x, y in both)
 
 
-def _somebodys(one: Reading, other: Reading) -> bool:
+def _has_other_possessor(statement: ParsedStatement, other: ParsedStatement) -> bool:
     """Whether the first is about a former, second or other one of what the second has just one of, or about what belongs to
     somebody between: the user's student's desk is not the user's."""
     if any(
-        found["which"] not in other.said and found["what"] in _ONE.findall(other.text)
-        for found in _OTHER_ONE.finditer(one.text)
+        found["which"] not in other.tokens and found["what"] in _ONE.findall(other.text)
+        for found in _OTHER_ONE.finditer(statement.text)
     ):
         return True
-    between = {found["who"] for known in (_BETWEEN, _BETWEEN_ZH) for found in known.finditer(one.text)} - NOBODY
-    return any(who not in (other.text if has_cjk(who) else other.said) for who in between)
+    between = {found["who"] for known in (_BETWEEN, _BETWEEN_ZH) for found in known.finditer(statement.text)} - NOBODY
+    return any(who not in (other.text if has_cjk(who) else other.tokens) for who in between)
 
 
-def _does_instead(one: Reading, other: Reading) -> bool:
+def _has_other_actor(statement: ParsedStatement, other: ParsedStatement) -> bool:
     """Whether what somebody does in the second is done in the first by somebody or something of theirs that the second does
     not name: `Ana runs`, `Ana's coach runs`."""
-    deeds = {(found["who"], found[part]) for found in _DOES.finditer(other.text) for part in ("helps", "deed")}
-    for owned in _OWNED_BY.finditer(one.text):
+    deeds = {(found["who"], found[part]) for found in _ACTION.finditer(other.text) for part in ("helps", "deed")}
+    for owned in _OWNED_BY.finditer(statement.text):
         words = owned["theirs"].split()
         for at, deed in enumerate(words[1:], 1):
             if (
                 (owned["who"], deed) in deeds
-                and deed not in _NO_DEED
-                and not (set(words[:at]) - _AUXILIARY) & set(other.said)
+                and deed not in _NOT_ACTIONS
+                and not (set(words[:at]) - _AUXILIARY) & set(other.tokens)
             ):
                 return True
-    for found in _DOES_ZH.finditer(other.text):
-        actor, does, _ = one.text.partition(f"{found['who']}的")[2].partition(found["does"])
+    for found in _ACTION_ZH.finditer(other.text):
+        actor, does, _ = statement.text.partition(f"{found['who']}的")[2].partition(found["does"])
         if does and 0 < len(actor) <= _LONGEST_ZH and actor not in other.text:
             return True
     return False
 
 
-def _begins_zh(one: Reading) -> str:
+def _find_topic_zh(statement: ParsedStatement) -> str:
     """Who or what a Chinese text is about that tells a date next."""
-    found = _BEFORE_DATE_ZH.match(one.text)
+    found = _BEFORE_DATE_ZH.match(statement.text)
     return found["who"] if found else ""
 
 
-def _lead_zh(one: Reading) -> str:
+def _find_lead_zh(statement: ParsedStatement) -> str:
     """The surname and the character after it that a text begins with; now and then it is a word like 高铁."""
-    found = _NAME_ZH.match(one.text)
+    found = _NAME_ZH.match(statement.text)
     return found.group() if found else ""
 
 
-def other_names(a: Reading, b: Reading) -> bool:
+def has_other_names(a: ParsedStatement, b: ParsedStatement) -> bool:
     """Whether each has a name that the other does not have, one of them a Chinese one, or one has a longer one, wherever they
     stand. Now and then it is a word like 高铁: then two statements with one each stay two."""
     mine, theirs = (set(_NAME_ZH.findall(one.text)) for one in (a, b))
-    if has_cjk(a.text) and has_cjk(b.text) and (_latin_lead(a, b) or _latin_lead(b, a)):
+    if has_cjk(a.text) and has_cjk(b.text) and (_has_latin_lead(a, b) or _has_latin_lead(b, a)):
         return True
     here, there = ({name for name in some if name not in other.text} for some, other in ((mine, b), (theirs, a)))
-    if (here or there) and here | (a.names - set(b.said)) and there | (b.names - set(a.said)):
+    if (here or there) and here | (a.names - set(b.tokens)) and there | (b.names - set(a.tokens)):
         return True
-    return any(_goes_on(name, a.text, b.text) for name in mine | theirs)
+    return any(_is_longer_name(name, a.text, b.text) for name in mine | theirs)
 
 
-def led_otherwise(a: Reading, b: Reading) -> bool:
+def has_other_lead(a: ParsedStatement, b: ParsedStatement) -> bool:
     """Whether the first whom each names is nobody in the other, wherever they stand: `The flat agreed that Ana cooks`, `… that
     Ben cooks now`."""
-    if a.lead is not None and a.lead == b.lead:
+    if a.first_word is not None and a.first_word == b.first_word:
         return False
-    first, other = (next((token for kind, token in _parts(x, y) if kind == "name"), "") for x, y in ((a, b), (b, a)))
+    first, other = (
+        next((token for kind, token in _split_parts(x, y) if kind == "name"), "") for x, y in ((a, b), (b, a))
+    )
     return bool(first and other) and first not in b.text and other not in a.text
 
 
-def in_other_order(a: Reading, b: Reading) -> bool:
+def has_other_order(a: ParsedStatement, b: ParsedStatement) -> bool:
     """Whether those whom both name come in another order."""
-    first, second = ([token for kind, token in _parts(x, y) if kind == "name"] for x, y in ((a, b), (b, a)))
+    first, second = ([token for kind, token in _split_parts(x, y) if kind == "name"] for x, y in ((a, b), (b, a)))
     common = set(first) & set(second)
     return list(dict.fromkeys(x for x in first if x in common)) != list(dict.fromkeys(x for x in second if x in common))
 
 
-def unmentioned(one: Reading, other: Reading) -> set[str]:
+def find_missing_names(statement: ParsedStatement, other: ParsedStatement) -> set[str]:
     """Who or what the first text names and the second does not."""
-    named = {name for name in one.names - set(other.said) if name.isalpha() and name not in FIGURES}
-    chinese = {name for name in _NAME_ZH.findall(one.text) if name[-1] not in _BEHIND and name not in other.text}
+    named = {name for name in statement.names - set(other.tokens) if name.isalpha() and name not in FIGURES}
+    chinese = {
+        name for name in _NAME_ZH.findall(statement.text) if name[-1] not in _AFTER_NAME_ZH and name not in other.text
+    }
     return named | chinese
 
 
-def _latin_lead(one: Reading, other: Reading) -> bool:
+def _has_latin_lead(statement: ParsedStatement, other: ParsedStatement) -> bool:
     """Whether a Chinese text begins with a Latin name that the other one does not have."""
-    return one.lead is not None and one.lead not in other.said
+    return statement.first_word is not None and statement.first_word not in other.tokens
 
 
-def exchanged(a: Reading, b: Reading) -> bool:
+def has_swapped_people(a: ParsedStatement, b: ParsedStatement) -> bool:
     """Whether two people are in each other's place, told by the words beside them: `Ana lent the user a saw`, `The user lent
     Ana a saw`. Who keeps a word before or after them keeps their part, in whatever order: `The user's boss is Ana`, `Ana is the user's
     boss`. What two do with each other either does with the other."""
-    if a.words != b.words or a.passive != b.passive or _EVEN.search(a.text) or _EVEN.search(b.text):
+    if a.words != b.words or a.is_passive != b.is_passive or _SYMMETRIC.search(a.text) or _SYMMETRIC.search(b.text):
         return False
-    mine, theirs = _places(a, b), _places(b, a)
+    mine, theirs = _find_places(a, b), _find_places(b, a)
     moved = [
         one for one in mine if one in theirs and not {kept for kept in mine[one] & theirs[one] if kept[0] != "whose"}
     ]
     return any(mine[x] & theirs[y] for x in moved for y in moved if x != y)
 
 
-def _places(one: Reading, other: Reading) -> dict[str, set[tuple[str, str]]]:
+def _find_places(statement: ParsedStatement, other: ParsedStatement) -> dict[str, set[tuple[str, str]]]:
     """Everybody in the first text, with what is right beside them: the word before, the word after, what is theirs. Neither
     names count for that nor words that say nothing, nor what is beside two of them."""
     found: dict[str, set[tuple[str, str]]] = {}
     who, whose, before, former = "", False, "", ""
-    for kind, token in _parts(one, other):
+    for kind, token in _split_parts(statement, other):
         if kind == "own":
             whose = bool(who)
             continue
@@ -270,12 +284,14 @@ def _places(one: Reading, other: Reading) -> dict[str, set[tuple[str, str]]]:
     return {name: {place for place in places if times[place] == 1} for name, places in found.items()}
 
 
-def _parts(one: Reading, other: Reading) -> Iterator[tuple[Kind, str]]:
+def _split_parts(statement: ParsedStatement, other: ParsedStatement) -> Iterator[tuple[PartKind, str]]:
     """The words as they come, a name of several in one piece."""
     # The capital of a first word proves nothing unless the other text has it inside.
-    leads = {x.lead for x, y in ((one, other), (other, one)) if x.lead and x.lead in y.names}
-    named = one.names | other.names | leads | USER
-    text, at = one.text, 0
+    leads = {
+        x.first_word for x, y in ((statement, other), (other, statement)) if x.first_word and x.first_word in y.names
+    }
+    named = statement.names | other.names | leads | USER
+    text, at = statement.text, 0
     while found := _PART.search(text, at):
         token, at = found.group(), found.end()
         kind = "name" if token in named else found.lastgroup
@@ -286,23 +302,23 @@ def _parts(one: Reading, other: Reading) -> Iterator[tuple[Kind, str]]:
                 found["name"]
                 and (long := text[found.start() : at + 1]) in other.text
                 and long[-1] >= "\u4e00"
-                and long[-1] not in _BEHIND
+                and long[-1] not in _AFTER_NAME_ZH
             ):
                 token, at = long, at + 1
             if title := _TITLE_ZH.match(text, at):
                 token, at = token + title.group(), title.end()
-            if theirs := _theirs(text, at, other.text, named):
+            if theirs := _find_possession_end(text, at, other.text, named):
                 token, at = text[found.start() : theirs], theirs
             yield "name", token
         elif kind == "own":
             yield "own", token
         elif kind == "kin" or token in ROLES:
             yield "kin", ROLES.get(token, token)
-        elif token not in (CJK_EMPTY if kind == "zh" else _BESIDE):
-            yield "word", stem(token)
+        elif token not in (CJK_FUNCTION_WORDS if kind == "zh" else _NEUTRAL_WORDS):
+            yield "word", canonicalize_word(token)
 
 
-def _theirs(text: str, at: int, other: str, named: AbstractSet[str]) -> int:
+def _find_possession_end(text: str, at: int, other: str, named: AbstractSet[str]) -> int:
     """Where somebody's somebody ends whom both texts call the same: `the user's boss` is somebody, and not the user. 0 when there
     is nobody."""
     found = _OF_THEIRS.match(text, at)
@@ -310,19 +326,19 @@ def _theirs(text: str, at: int, other: str, named: AbstractSet[str]) -> int:
     owner = text[:at].rpartition(" ")[2]
     for count in range(len(theirs), 0, -1):
         called = f"{owner}{text[at : at + 2]} {' '.join(theirs[:count])}"
-        if not set(theirs[:count]) & (named | _BESIDE) and re.search(rf"\b{re.escape(called)}(?![\w-])", other):
+        if not set(theirs[:count]) & (named | _NEUTRAL_WORDS) and re.search(rf"\b{re.escape(called)}(?![\w-])", other):
             return at + len(called) - len(owner)
     return 0
 
 
-def _goes_on(name: str, one: str, other: str) -> bool:
+def _is_longer_name(name: str, text: str, other_text: str) -> bool:
     """Whether the name is a part of a longer one in one of the two: of 黄海养猫 and 黄海燕有猫 each is of another person. What goes
     on alike, and what is hardly ever in a name, is none of it."""
-    if name not in one or name not in other:
+    if name not in text or name not in other_text:
         return False
-    x, y = one.partition(name)[2][:1], other.partition(name)[2][:1]
-    return x != y and any(after >= "\u4e00" and after not in _BEHIND for after in (x, y))
+    x, y = text.partition(name)[2][:1], other_text.partition(name)[2][:1]
+    return x != y and any(after >= "\u4e00" and after not in _AFTER_NAME_ZH for after in (x, y))
 
 
-def _of_user(one: Reading) -> bool:
-    return bool(USER & set(one.said)) or "用户" in one.text
+def _is_about_user(statement: ParsedStatement) -> bool:
+    return bool(USER & set(statement.tokens)) or "用户" in statement.text

@@ -9,8 +9,8 @@ from functools import lru_cache
 
 from muniment.memory.domain.memory import FactKind
 from muniment.memory.rules.language import chinese_words, english_words
-from muniment.memory.rules.language.english_phrases import slug
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.english_phrases import make_slug
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 USER = "user"
 KINDS: frozenset[FactKind] = frozenset(
@@ -31,7 +31,7 @@ _KIND = {name: kind for kind, names in _OF.items() for name in names.split()}
 _SINGLE = frozenset(_OF["identity"].split()) | {"diet", "budget", "response_style", "answer_language"}
 _MANY = frozenset(_KIND) - _SINGLE
 # What is said of other people is part of the user's relationships, but for what happened to them.
-_THEIRS = frozenset({"identity", "preference", "constraint", "skill", "relationship"})
+_PERSONAL_KINDS = frozenset({"identity", "preference", "constraint", "skill", "relationship"})
 _SYNONYMS = {
     "name": "full_name real_name first_name is_named named is_called 名字 姓名",
     "preferred_name": "nickname called goes_by prefers_to_be_called preferred_to_be_called addressed_as 称呼 昵称",
@@ -84,25 +84,25 @@ _SYNONYMS = {
     "sibling": "has_sibling",
 }
 _CANONICAL = {said: name for name, words in _SYNONYMS.items() for said in words.split()}
-_RELATIONS = {slug(said): name for said, name in english_words.RELATIONS.items()} | {
+_RELATIONS = {make_slug(said): name for said, name in english_words.RELATIONS.items()} | {
     said: name for said, (name, _) in chinese_words.RELATIONS.items()
 }
 _RELATED = frozenset(_RELATIONS.values())
 ONE_AT_A_TIME = english_words.ONE_AT_A_TIME
 _DISLIKES = frozenset(["dislikes", "dislike", "hates", "hate", "讨厌", "不喜欢"])
-_COUNTED = late(
+_COUNTED = lazy_compile(
     r"has_(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?|siblings|cats?|dogs?|pupp(?:y|ies)|kittens?|rabbits?"
     r"|horses?|parrots?|twins|grandchildren)"
 )
-_EMPTY = late(r"^(?:is|are|has|have)_(?=\w)|_(?:is|of|named|called)$|(?:_s)?_name$")
-_WHOSE = late(r"^(?:(?:the\s+)?user(?:'s)?|the\s+speaker(?:'s)?|my|speaker|i|me|self|用户的?|我的?)(?:\s+|$|(?=[\u4e00-\u9fff]))", re.IGNORECASE)  # fmt: skip
-_NAMED = late(english_words.RELATION + r"\s+(?P<name>[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*){0,2})")
+_EMPTY = lazy_compile(r"^(?:is|are|has|have)_(?=\w)|_(?:is|of|named|called)$|(?:_s)?_name$")
+_WHOSE = lazy_compile(r"^(?:(?:the\s+)?user(?:'s)?|the\s+speaker(?:'s)?|my|speaker|i|me|self|用户的?|我的?)(?:\s+|$|(?=[\u4e00-\u9fff]))", re.IGNORECASE)  # fmt: skip
+_NAMED = lazy_compile(english_words.RELATION + r"\s+(?P<name>[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*){0,2})")
 # Of these one has several, and a word tells which is meant: what is said of one is not said of the other.
-_WHICH = dict.fromkeys(("older", "elder", "big", "eldest", "oldest"), "older") | dict.fromkeys(
+_AGE_WORDS = dict.fromkeys(("older", "elder", "big", "eldest", "oldest"), "older") | dict.fromkeys(
     ("younger", "little", "youngest"), "younger"
 )
 _SIBLINGS = frozenset({"brother", "sister", "son", "daughter", "child"})
-_APART = {word: word for word, related in english_words.RELATIONS.items() if related == "pet" and word != "pet"} | {
+_DISTINCT_RELATIONS = {word: word for word, related in english_words.RELATIONS.items() if related == "pet" and word != "pet"} | {
     "puppy": "dog", "kitten": "cat",
     **dict.fromkeys(("猫", "猫咪", "小猫"), "cat"), **dict.fromkeys(("狗", "狗狗", "小狗"), "dog"), "兔子": "rabbit", "鹦鹉": "parrot", "仓鼠": "hamster",
     **dict.fromkeys(("哥哥", "哥"), "older brother"), "弟弟": "younger brother", **dict.fromkeys(("姐姐", "姐"), "older sister"), "妹妹": "younger sister",
@@ -110,10 +110,10 @@ _APART = {word: word for word, related in english_words.RELATIONS.items() if rel
     **dict.fromkeys(("外公", "姥爷"), "外公"), **dict.fromkeys(("外婆", "姥姥"), "外婆"), "舅舅": "舅舅", "叔叔": "叔叔", "姑姑": "姑姑", "阿姨": "阿姨",
     "大儿子": "older son", "小儿子": "younger son", "大女儿": "older daughter", "小女儿": "younger daughter",
 }  # fmt: skip
-_BESIDE = [(rf"\b{re.escape(said)}", related) for said, related in english_words.RELATIONS.items()] + [
+_RELATION_PATTERNS = [(rf"\b{re.escape(said)}", related) for said, related in english_words.RELATIONS.items()] + [
     (said, related) for said, (related, _) in chinese_words.RELATIONS.items()
 ]
-_KINDS_SAID: dict[str, FactKind] = {
+_KIND_SYNONYMS: dict[str, FactKind] = {
     "fact": "note", "task": "note", "plan": "goal", "habit": "preference", "person": "relationship", "family": "relationship",
     "profile": "identity", "health": "constraint", "allergy": "constraint", "interest": "preference", "hobby": "preference",
     "like": "preference", "ability": "skill", "work": "identity", "occupation": "identity", "pet": "relationship",
@@ -121,7 +121,7 @@ _KINDS_SAID: dict[str, FactKind] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class PredicateName:
     """A fact's kind and predicate as every extractor writes them, and what follows from the predicate alone."""
 
     kind: FactKind
@@ -131,13 +131,13 @@ class Name:
 
 
 @lru_cache(maxsize=4_096)
-def name(kind: str, predicate: str, subject: str = USER) -> Name:
+def normalize_predicate(kind: str, predicate: str, subject: str = USER) -> PredicateName:
     """The canonical name of what is said of a subject, however it was said; an unknown kind is a note. Kept, because what is new
     is compared with everything of its kind, which goes by few names."""
-    said = slug(predicate)
-    found = _named(said)
-    final = _kind(found) or kind_of(kind)
-    if subject != USER and final in _THEIRS:
+    said = make_slug(predicate)
+    found = _canonicalize_predicate(said)
+    final = _find_kind(found) or parse_kind(kind)
+    if subject != USER and final in _PERSONAL_KINDS:
         final = "relationship"
     single: bool | None = None
     if (
@@ -149,28 +149,28 @@ def name(kind: str, predicate: str, subject: str = USER) -> Name:
         single = True
     elif found in _MANY or found in _RELATED or final in ("event", "note", "goal", "experience"):
         single = False
-    return Name(final, found, single, said in _DISLIKES)
+    return PredicateName(final, found, single, said in _DISLIKES)
 
 
-def _kind(found: str) -> FactKind | None:
+def _find_kind(predicate: str) -> FactKind | None:
     """The kind that a canonical predicate belongs to."""
-    if found in _RELATED or _COUNTED.fullmatch(found):
+    if predicate in _RELATED or _COUNTED.fullmatch(predicate):
         return "relationship"
-    if found.startswith("favourite_"):
+    if predicate.startswith("favourite_"):
         return "preference"
-    return "constraint" if found.startswith("deadline_of_") else _KIND.get(found)
+    return "constraint" if predicate.startswith("deadline_of_") else _KIND.get(predicate)
 
 
-def kind_of(said: str) -> FactKind:
+def parse_kind(word: str) -> FactKind:
     """The kind that a word means; `note` for none."""
-    plain = said.strip().casefold()
-    return next((kind for kind in KINDS if kind == plain), _KINDS_SAID.get(plain, "note"))
+    plain = word.strip().casefold()
+    return next((kind for kind in KINDS if kind == plain), _KIND_SYNONYMS.get(plain, "note"))
 
 
 @lru_cache(maxsize=4_096)
-def subject(said: str, speaker: str | None = None) -> str:
+def normalize_subject(phrase: str, speaker: str | None = None) -> str:
     """Who it is about: `user`, a name, or `user's spouse` for a relation without a name."""
-    plain = " ".join(said.split()).strip(" .")
+    plain = " ".join(phrase.split()).strip(" .")
     if not plain or (speaker and plain.casefold() == speaker.casefold()):
         return USER
     rest = _WHOSE.sub("", plain).strip()
@@ -178,47 +178,47 @@ def subject(said: str, speaker: str | None = None) -> str:
         return USER
     if named := _NAMED.fullmatch(rest):
         return named["name"]
-    return relative(rest) if _relation(slug(rest)) or slug(rest) in _APART else rest
+    return format_relation(rest) if _find_relation(make_slug(rest)) or make_slug(rest) in _DISTINCT_RELATIONS else rest
 
 
-def relative(said: str) -> str:
+def format_relation(phrase: str) -> str:
     """Who a relation without a name is, among several of them: an older brother is not a younger one, nor a cat a dog."""
-    plain = slug(said)
-    if plain in _APART:
-        return f"user's {_APART[plain]}"
+    plain = make_slug(phrase)
+    if plain in _DISTINCT_RELATIONS:
+        return f"user's {_DISTINCT_RELATIONS[plain]}"
     which, _, rest = plain.rpartition("_")
-    kind = _APART.get(rest) or _relation(plain)
-    known = _WHICH.get(which)
+    kind = _DISTINCT_RELATIONS.get(rest) or _find_relation(plain)
+    known = _AGE_WORDS.get(which)
     return f"user's {known} {kind}" if known and kind in _SIBLINGS else f"user's {kind}"
 
 
-def by_name(subject: str, persons: Sequence[str], text: str) -> str:
+def find_person_name(subject: str, persons: Sequence[str], text: str) -> str:
     """The name of `user's sister`, where one of the persons stands beside the relation: people are known by their names."""
-    for word, related in _BESIDE:
-        if subject in (f"user's {related}", relative(word.removeprefix("\\b"))):
+    for word, related in _RELATION_PATTERNS:
+        if subject in (f"user's {related}", format_relation(word.removeprefix("\\b"))):
             for person in persons:
                 if re.search(rf"{word}[,，]?\s*{re.escape(person)}", text, re.IGNORECASE):
                     return person
     return subject
 
 
-def _named(said: str) -> str:
-    plain = _EMPTY.sub("", said)
-    for one in (said, plain):
+def _canonicalize_predicate(predicate: str) -> str:
+    plain = _EMPTY.sub("", predicate)
+    for one in (predicate, plain):
         if one in _KIND or _COUNTED.fullmatch(one):
             return one
-        if found := _CANONICAL.get(one) or _relation(one):
+        if found := _CANONICAL.get(one) or _find_relation(one):
             return found
-    favourite = re.match(r"(?:my_)?favou?rite_(\w+)|最喜欢的(\w+)", said)
+    favourite = re.match(r"(?:my_)?favou?rite_(\w+)|最喜欢的(\w+)", predicate)
     if favourite:
         return f"favourite_{favourite[1] or favourite[2]}"
-    deadline = re.match(r"deadline_(?:of|for)_(\w+)|(\w+?)_?(?:deadline|截止日期|截止时间)$", said)
-    return f"deadline_of_{deadline[1] or deadline[2]}" if deadline else said
+    deadline = re.match(r"deadline_(?:of|for)_(\w+)|(\w+?)_?(?:deadline|截止日期|截止时间)$", predicate)
+    return f"deadline_of_{deadline[1] or deadline[2]}" if deadline else predicate
 
 
-def _relation(said: str) -> str | None:
+def _find_relation(predicate: str) -> str | None:
     """`older_sister` is a sister; `sister` need not be older."""
-    for start in (said, said.removeprefix("has_"), said.partition("_")[2], said.rpartition("_")[2]):
+    for start in (predicate, predicate.removeprefix("has_"), predicate.partition("_")[2], predicate.rpartition("_")[2]):
         if start in _RELATIONS:
             return _RELATIONS[start]
         if start in _RELATED:

@@ -6,29 +6,29 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from uuid import UUID
 
-from muniment.memory.domain.consolidation import Draft, Run
+from muniment.memory.domain.consolidation import BatchDraft, Run
 from muniment.memory.domain.ids import RunId
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Settlement
 from muniment.memory.errors import Conflict
-from muniment.memory.stores.postgres.connection.pool import Sessions
-from muniment.memory.stores.postgres.consolidation import keep
-from muniment.memory.stores.postgres.jobs import enqueue
-from muniment.memory.stores.postgres.sql import blocks
-from muniment.memory.stores.postgres.usage import reserve, settle
+from muniment.memory.stores.postgres.connection.pool import PostgresConnections
+from muniment.memory.stores.postgres.consolidation import send_run
+from muniment.memory.stores.postgres.jobs import send_jobs
+from muniment.memory.stores.postgres.sql import load_blocks
+from muniment.memory.stores.postgres.usage import send_reservation, send_settlements
 
-_BLOCKS, _WRITE = blocks("waiting"), blocks("write")
+_BLOCKS, _WRITE = load_blocks("waiting"), load_blocks("write")
 
 
-class Waitings(Sessions):
+class PostgresBatchRuns(PostgresConnections):
     """See `Waiting`."""
 
-    async def hand_over(
+    async def reserve_submission(
         self,
-        drafts: Sequence[Draft],
+        drafts: Sequence[BatchDraft],
         lease: timedelta,
-        look: timedelta,
+        poll_after: timedelta,
         day: date,
         tokens: int | None,
         micros: int | None,
@@ -36,36 +36,36 @@ class Waitings(Sessions):
         """See `Waiting.hand_over`."""
         scope, run_id = drafts[0].run.scope, drafts[0].run.id
         found = None
-        async with self._writing(scope) as conn:
+        async with self._write_transaction(scope) as conn:
             own = await (await conn.execute(_BLOCKS["own"], {"space": scope.space, "run_id": run_id})).fetchone()
             if own is None:
                 raise Conflict("the run is over: another one has taken its place", lost=True)
             for draft in drafts:
-                if not (await reserve(conn, scope, day, draft.charge, tokens, micros)).rowcount:
+                if not (await send_reservation(conn, scope, day, draft.charge, tokens, micros)).rowcount:
                     break
                 found = draft.run
             if found is not None:
                 await conn.execute(_WRITE["enter"], {"space": scope.space})
-                await keep(conn, found, lease, waited=False)
+                await send_run(conn, found, lease, is_waiting=False)
                 # By the queue's own clock: this one may be ahead.
-                await enqueue(conn, (Job(name="collect", scope=scope, key=str(run_id), at=own["now"] + look),))
+                await send_jobs(conn, (Job(name="collect", scope=scope, key=str(run_id), at=own["now"] + poll_after),))
         return found
 
-    async def collecting(self, scope: Scope) -> list[RunId]:
+    async def list_uncollected_runs(self, scope: Scope) -> list[RunId]:
         """See `Waiting.collecting`."""
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             found = await (await conn.execute(_BLOCKS["collecting"], {"space": scope.space})).fetchall()
         return [RunId(UUID(row["run_id"])) for row in found]
 
-    async def let_go(self, run: Run, used: Sequence[Settlement]) -> bool:
+    async def release_run(self, run: Run, settlements: Sequence[Settlement]) -> bool:
         """See `Waiting.let_go`."""
-        charges = [one.used for one in used if one.used is not None]
+        charges = [one.used for one in settlements if one.used is not None]
         named = {"space": run.scope.space, "run_id": run.id, "requests": len(charges)}
         spent = {
             name: sum(getattr(one, name) for one in charges) for name in ("input_tokens", "output_tokens", "micros")
         }
-        async with self._writing(run.scope) as conn:
+        async with self._write_transaction(run.scope) as conn:
             if not (await conn.execute(_BLOCKS["let_go"], named | spent)).rowcount:
                 return False
-            await settle(conn, run.scope, used)
+            await send_settlements(conn, run.scope, settlements)
         return True

@@ -12,28 +12,28 @@ from muniment.memory.domain.consent import Consent, Decision, RequestId
 from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
-from muniment.memory.stores.postgres.connection.pool import Connection, Sessions
-from muniment.memory.stores.postgres.sql import blocks
+from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections
+from muniment.memory.stores.postgres.sql import load_blocks
 
-_CONSENT = blocks("consent")
+_CONSENT = load_blocks("consent")
 
 
-class Consents(Sessions):
+class PostgresConsents(PostgresConnections):
     """What waits for a person's yes, and what was decided."""
 
-    async def consents(self, scope: Scope, decisions: Sequence[Decision], limit: int) -> list[Consent]:
+    async def list_consents(self, scope: Scope, decisions: Sequence[Decision], limit: int) -> list[Consent]:
         """See `Store.consents`."""
         asked = {"space": scope.space, "decisions": list(decisions) or None, "limit": limit}
-        async with self._reading(scope, None) as conn:
-            return [consent(row) for row in await (await conn.execute(_CONSENT["consents"], asked)).fetchall()]
+        async with self._read_transaction(scope, None) as conn:
+            return [parse_consent(row) for row in await (await conn.execute(_CONSENT["consents"], asked)).fetchall()]
 
 
-async def profile(conn: Connection, space: Mapping[str, Any]) -> Any:
+async def send_profile_query(conn: Connection, space: Mapping[str, Any]) -> Any:
     """Send the question for the approved values, those of `as_of` where that is a revision; the cursor has them."""
     return await conn.execute(_CONSENT["profile" if space["as_of"] is None else "profile_then"], space)
 
 
-async def put(conn: Connection, plan: WritePlan) -> tuple[Consent, ...]:
+async def send_consents(conn: Connection, plan: WritePlan) -> tuple[Consent, ...]:
     """Decide and ask what the plan decides and asks; the requests that wait now because of it.
 
     A request that is decided already ends the transaction with a `Conflict`."""
@@ -49,10 +49,10 @@ async def put(conn: Connection, plan: WritePlan) -> tuple[Consent, ...]:
         asked.append(await conn.execute(_CONSENT["signal"], wanted))
         await conn.execute(_CONSENT["outdate"], wanted)
         asked.append(await conn.execute(_CONSENT["propose"], wanted))
-    return tuple([consent(row) for cursor in asked for row in await cursor.fetchall()])
+    return tuple([parse_consent(row) for cursor in asked for row in await cursor.fetchall()])
 
 
-def consent(row: DictRow) -> Consent:
+def parse_consent(row: DictRow) -> Consent:
     """A row of the `columns` block as a Consent."""
     return Consent(
         id=RequestId(row["request_id"]),

@@ -12,20 +12,30 @@ from uuid import UUID
 
 from psycopg.rows import DictRow
 
-from muniment.memory.domain.consolidation import Asked, Finding, Gained, Members, Pair, Reversal, Run, Step, Survey
-from muniment.memory.domain.erasure import Bounds
+from muniment.memory.domain.consolidation import (
+    BatchedPair,
+    Finding,
+    GainedEdge,
+    MemoryGraph,
+    Pair,
+    Run,
+    RunChange,
+    Survey,
+    UndoPlan,
+)
+from muniment.memory.domain.erasure import SurveyBounds
 from muniment.memory.domain.ids import MemoryId, Revision, RunId
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Settlement
 from muniment.memory.errors import Conflict, StoreError
-from muniment.memory.rules.merging.consolidate import TRIES, ordered
-from muniment.memory.stores.postgres import commit as plans, rows
-from muniment.memory.stores.postgres.connection.pool import Connection, Sessions, one
-from muniment.memory.stores.postgres.sql import blocks
-from muniment.memory.stores.postgres.usage import settle
+from muniment.memory.rules.merging.consolidate import MAX_TRIES, order_pair
+from muniment.memory.stores.postgres import commit, rows
+from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
+from muniment.memory.stores.postgres.sql import load_blocks
+from muniment.memory.stores.postgres.usage import send_settlements
 
-_BLOCKS, _READ, _SWITCH = blocks("consolidation"), blocks("read"), blocks("switch")
+_BLOCKS, _READ, _SWITCH = load_blocks("consolidation"), load_blocks("read"), load_blocks("switch")
 _KEPT = (
     "status", "ended_at", "to_rev", "surveyed", "upto", "model", "prompt", "seen", "checked", "same", "superseded", "distinct",
     "outdated", "unanswered", "shelved", "requests", "input_tokens", "output_tokens", "micros", "duplicates_before",
@@ -33,119 +43,121 @@ _KEPT = (
 )  # fmt: skip
 
 
-class Consolidations(Sessions):
+class PostgresConsolidation(PostgresConnections):
     """See `Consolidating`."""
 
     async def begin_run(self, run: Run, lease: timedelta) -> Run | None:
         """See `Consolidating.begin_run`."""
         named = {"space": run.scope.space, "run_id": run.id, "lease": lease}
         told = {"status": run.status, "started_at": run.started_at, "from_rev": run.from_rev}
-        async with self._writing(run.scope) as conn:
+        async with self._write_transaction(run.scope) as conn:
             await conn.execute(_BLOCKS["given_up"], named)
             row = await (await conn.execute(_BLOCKS["begin"], named | told)).fetchone()
         return None if row is None else replace(run, surveyed=Revision(row["surveyed_rev"]))
 
-    async def keep_run(
+    async def save_run(
         self,
         run: Run,
         lease: timedelta,
         plan: WritePlan | None = None,
         findings: Sequence[Finding] = (),
         *,
-        settled: Sequence[Settlement] | None = None,
+        settlements: Sequence[Settlement] | None = None,
     ) -> Run:
         """See `Consolidating.keep_run`."""
-        async with self._writing(run.scope) as conn:
-            await keep(conn, run, lease, waited=settled is not None)
+        async with self._write_transaction(run.scope) as conn:
+            await send_run(conn, run, lease, is_waiting=settlements is not None)
             if plan is not None and plan.changes:
-                await plans.send(conn, plan, self._model)
-                named = {"space": run.scope.space, "run_id": run.id, "known": _accessed(plan)}
+                await commit.send_plan(conn, plan, self._model)
+                named = {"space": run.scope.space, "run_id": run.id, "known": _encode_accesses(plan)}
                 await conn.execute(_BLOCKS["handed_over"], named)
             if findings:
                 at = plan.at if plan is not None else run.started_at
-                looked = {"at": at, "findings": _looked(findings), "tries": TRIES}
+                looked = {"at": at, "findings": _encode_findings(findings), "tries": MAX_TRIES}
                 named = {"space": run.scope.space, "run_id": run.id} | looked
                 noted = await (await conn.execute(_BLOCKS["fingerprint"], named)).fetchall()
-                more = sum(row["judgement"] == "unanswered" and row["tries"] >= TRIES for row in noted)
-                shelved = one(await (await conn.execute(_BLOCKS["shelve"], named | {"more": more})).fetchone())
+                more = sum(row["judgement"] == "unanswered" and row["tries"] >= MAX_TRIES for row in noted)
+                shelved = require_row(await (await conn.execute(_BLOCKS["shelve"], named | {"more": more})).fetchone())
                 run = replace(run, **shelved)
-            if settled:
-                await settle(conn, run.scope, settled)
+            if settlements:
+                await send_settlements(conn, run.scope, settlements)
         return run
 
-    async def give_up(self, run: Run, at: datetime) -> None:
+    async def interrupt_run(self, run: Run, at: datetime) -> None:
         """See `Consolidating.give_up`."""
-        async with self._sending(run.scope) as conn:
+        async with self._pipeline_transaction(run.scope) as conn:
             await conn.execute(_BLOCKS["give_up"], {"space": run.scope.space, "run_id": run.id, "at": at})
 
-    async def runs(self, scope: Scope, limit: int, run: RunId | None = None) -> list[Run]:
+    async def list_runs(self, scope: Scope, limit: int, run: RunId | None = None) -> list[Run]:
         """See `Consolidating.runs`."""
         asked = {"space": scope.space, "run_id": run, "limit": limit}
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             found = await (await conn.execute(_BLOCKS["runs"], asked)).fetchall()
-        return [_run(scope, row) for row in found]
+        return [_parse_run(scope, row) for row in found]
 
-    async def survey(self, scope: Scope, bounds: Bounds, limit: int, *, since: Revision) -> Survey:
+    async def survey_space(self, scope: Scope, bounds: SurveyBounds, limit: int, *, since: Revision) -> Survey:
         """See `Consolidating.survey`."""
         asked = asdict(bounds) | {"space": scope.space, "model": self._model, "since": since, "limit": limit}
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             await conn.execute(_SWITCH["expect"], asked)
             found = await (await conn.execute(_BLOCKS["survey"], asked)).fetchall()
-        pairs = tuple(_pair(*both) for n, both in groupby(found, key=lambda row: row["n"]) if n is not None)
+        pairs = tuple(_parse_pair(*both) for n, both in groupby(found, key=lambda row: row["n"]) if n is not None)
         return Survey(upto=Revision(found[0]["upto"]), pairs=pairs)
 
-    async def members(self, scope: Scope, ids: Sequence[MemoryId]) -> Members:
+    async def read_members(self, scope: Scope, ids: Sequence[MemoryId]) -> MemoryGraph:
         """See `Consolidating.members`."""
         asked = {"space": scope.space, "ids": list(ids)}
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             rev = await conn.execute(_READ["rev"], asked)
             found = await conn.execute(_BLOCKS["members"], asked)
             tied = await conn.execute(_BLOCKS["edges"], asked)
-            return Members(
-                rev=Revision(one(await rev.fetchone())["rev"]),
-                memories={row["memory_id"]: rows.memory(row) for row in await found.fetchall()},
+            return MemoryGraph(
+                rev=Revision(require_row(await rev.fetchone())["rev"]),
+                memories={row["memory_id"]: rows.parse_memory(row) for row in await found.fetchall()},
                 edges={(row["from_id"], row["to_id"]): row["strength"] for row in await tied.fetchall()},
             )
 
-    async def compared(self, scope: Scope) -> tuple[Revision, bool]:
+    async def read_compared_revision(self, scope: Scope) -> tuple[Revision, bool]:
         """See `Consolidating.compared`."""
-        async with self._reading(scope, None) as conn:
-            found = one(await (await conn.execute(_BLOCKS["compared"], {"space": scope.space})).fetchone())
+        async with self._read_transaction(scope, None) as conn:
+            found = require_row(await (await conn.execute(_BLOCKS["compared"], {"space": scope.space})).fetchone())
         return Revision(found["upto"]), found["changed"]
 
-    async def checked_since(self, scope: Scope, since: datetime) -> int:
+    async def count_checked_pairs(self, scope: Scope, since: datetime) -> int:
         """See `Consolidating.checked_since`."""
         asked = {"space": scope.space, "since": since}
-        async with self._reading(scope, None) as conn:
-            return int(one(await (await conn.execute(_BLOCKS["checked_since"], asked)).fetchone())["checked"])
+        async with self._read_transaction(scope, None) as conn:
+            return int(require_row(await (await conn.execute(_BLOCKS["checked_since"], asked)).fetchone())["checked"])
 
-    async def changed_by(self, scope: Scope, run: RunId) -> tuple[Revision, list[Step]]:
+    async def read_run_changes(self, scope: Scope, run: RunId) -> tuple[Revision, list[RunChange]]:
         """See `Consolidating.changed_by`."""
         asked = {"space": scope.space, "run_id": run}
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             rev = await conn.execute(_READ["rev"], asked)
             found = await (await conn.execute(_BLOCKS["changed_by"], asked)).fetchall()
-            now = Revision(one(await rev.fetchone())["rev"])
+            now = Revision(require_row(await rev.fetchone())["rev"])
         before = {row["memory_id"]: row for row in found if row["part"] == "before"}
         return now, [
-            _step(row, before[row["memory_id"]]) for row in found if row["part"] == "now" and row["memory_id"] in before
+            _parse_step(row, before[row["memory_id"]])
+            for row in found
+            if row["part"] == "now" and row["memory_id"] in before
         ]
 
-    async def undo_run(self, run: Run, plan: WritePlan, back: Reversal) -> None:
+    async def undo_run(self, run: Run, plan: WritePlan, reversal: UndoPlan) -> None:
         """See `Consolidating.undo_run`."""
         named = {"space": run.scope.space, "run_id": run.id, "at": plan.at}
         try:
-            async with self._writing(run.scope) as conn:
+            async with self._write_transaction(run.scope) as conn:
                 if not (await conn.execute(_BLOCKS["undone"], named)).rowcount:
                     raise Conflict("the run was undone meanwhile")
                 if plan.changes:
-                    await plans.send(conn, plan, self._model)
-                for edge in back.edges:
-                    await _untie(conn, run.scope, edge)
-                if back.retrieved:
-                    got = rows.packed([asdict(one) for one in back.retrieved])
+                    await commit.send_plan(conn, plan, self._model)
+                for edge in reversal.edges:
+                    await _restore_edge(conn, run.scope, edge)
+                if reversal.access_transfers:
+                    got = rows.encode_rows([asdict(one) for one in reversal.access_transfers])
                     await conn.execute(_BLOCKS["given_back"], named | {"got": got})
-                pairs = [(id_, n) for n, some in enumerate(back.apart) for id_ in some]
+                pairs = [(id_, n) for n, some in enumerate(reversal.separated_groups) for id_ in some]
                 apart = {"ids": [id_ for id_, _ in pairs], "groups": [n for _, n in pairs]}
                 await conn.execute(_BLOCKS["held_apart"], named | apart)
         except StoreError as error:
@@ -154,35 +166,35 @@ class Consolidations(Sessions):
             raise
 
 
-async def keep(conn: Connection, run: Run, lease: timedelta, *, waited: bool) -> None:
+async def send_run(conn: Connection, run: Run, lease: timedelta, *, is_waiting: bool) -> None:
     """Write the record of a run that is not over, and that waits for a batch or does not. Raises Conflict."""
-    named = {"space": run.scope.space, "run_id": run.id, "lease": lease, "waited": waited}
-    told = {name: getattr(run, name) for name in _KEPT} | {"asked": _asked(run.asked)}
+    named = {"space": run.scope.space, "run_id": run.id, "lease": lease, "waited": is_waiting}
+    told = {name: getattr(run, name) for name in _KEPT} | {"asked": _encode_requests(run.asked)}
     if not (await conn.execute(_BLOCKS["keep"], named | told)).rowcount:
         raise Conflict("the run is over: another one has taken its place", lost=True)
 
 
-async def _untie(conn: Connection, scope: Scope, edge: Gained) -> None:
+async def _restore_edge(conn: Connection, scope: Scope, edge: GainedEdge) -> None:
     named = {"space": scope.space} | asdict(edge)
     await conn.execute(_BLOCKS["untie" if edge.before is None else "slacken"], named)
 
 
-def _pair(first: DictRow, second: DictRow) -> Pair:
-    older, newer = ordered(rows.memory(first), rows.memory(second))
+def _parse_pair(first: DictRow, second: DictRow) -> Pair:
+    older, newer = order_pair(rows.parse_memory(first), rows.parse_memory(second))
     return Pair(older=older, newer=newer, sim=first["sim"], checked=first["checked"], tries=first["tries"])
 
 
-def _step(row: DictRow, before: DictRow) -> Step:
-    return Step(
-        before=rows.memory(before),
-        now=rows.memory(row),
-        metas=tuple(row["metas"]),
-        alone=row["alone"] and (before["alone"] or before["state"] != "active"),
+def _parse_step(row: DictRow, before: DictRow) -> RunChange:
+    return RunChange(
+        before=rows.parse_memory(before),
+        now=rows.parse_memory(row),
+        journal_metas=tuple(row["metas"]),
+        is_untouched=row["alone"] and (before["alone"] or before["state"] != "active"),
     )
 
 
-def _looked(findings: Sequence[Finding]) -> str:
-    return rows.packed(
+def _encode_findings(findings: Sequence[Finding]) -> str:
+    return rows.encode_rows(
         [
             {
                 "low_id": min(ids),
@@ -197,11 +209,11 @@ def _looked(findings: Sequence[Finding]) -> str:
     )
 
 
-def _accessed(plan: WritePlan) -> str:
+def _encode_accesses(plan: WritePlan) -> str:
     """How often and when the memories of a plan were retrieved, before it and by it."""
     before = {one.before.id: one.before for one in reversed(plan.changes) if one.before}
     after = {one.after.id: one.after for one in plan.changes}
-    return rows.packed(
+    return rows.encode_rows(
         [
             {"memory_id": id_, "had": one.access_count, "was": one.last_accessed_at,
              "count": after[id_].access_count, "at": after[id_].last_accessed_at}
@@ -210,13 +222,13 @@ def _accessed(plan: WritePlan) -> str:
     )  # fmt: skip
 
 
-def _asked(asked: Sequence[Asked]) -> str | None:
+def _encode_requests(asked: Sequence[BatchedPair]) -> str | None:
     return json.dumps([asdict(one) for one in asked], default=str) if asked else None
 
 
-def _run(scope: Scope, row: Mapping[str, Any]) -> Run:
+def _parse_run(scope: Scope, row: Mapping[str, Any]) -> Run:
     asked = tuple(
-        Asked(
+        BatchedPair(
             **one
             | {"older": MemoryId(UUID(one["older"])), "newer": MemoryId(UUID(one["newer"])), "revs": tuple(one["revs"])}
         )

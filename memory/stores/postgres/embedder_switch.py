@@ -8,15 +8,15 @@ from uuid import UUID
 
 from pgvector import HalfVector
 
-from muniment.memory.domain.embedding import Held, Stranger, Tally
+from muniment.memory.domain.embedding import MemoryText, SwitchProgress, UnembeddedRow
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict
-from muniment.memory.stores.postgres.connection.locks import busy
-from muniment.memory.stores.postgres.connection.pool import Connection, Sessions, one
-from muniment.memory.stores.postgres.sql import blocks
+from muniment.memory.stores.postgres.connection.locks import build_busy_error
+from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
+from muniment.memory.stores.postgres.sql import load_blocks
 
-_SWITCH, _READ, _ROLES = blocks("switch"), blocks("read"), blocks("roles")
+_SWITCH, _READ, _ROLES = load_blocks("switch"), load_blocks("read"), load_blocks("roles")
 _AT_ONCE = 256  # rows that are tidied in one transaction
 _FIRST = UUID(int=0)
 _ELSEWHERE = (
@@ -25,95 +25,97 @@ _ELSEWHERE = (
 )
 
 
-class Switches(Sessions):
+class PostgresEmbedderSwitch(PostgresConnections):
     """See `Switching`. No writer of a space is at work while its rows get vectors: nothing is archived half done."""
 
     @asynccontextmanager
-    async def switching(self) -> AsyncIterator[UUID | None]:
+    async def acquire_switch(self) -> AsyncIterator[UUID | None]:
         """See `Switching.switching`."""
-        async with self._holding(_SWITCH["only"]) as (mine, conn):
+        async with self._hold_lock(_SWITCH["only"]) as (mine, conn):
             if not mine:
-                raise await busy(conn, "muniment embedder switch", *_ELSEWHERE)
-            yield await self._begun()
+                raise await build_busy_error(conn, "muniment embedder switch", *_ELSEWHERE)
+            yield await self._begin_switch()
 
-    async def tally(self) -> Tally:
+    async def count_vectors(self) -> SwitchProgress:
         """See `Switching.tally`."""
         async with self._transaction() as conn:
-            models = one(await (await conn.execute(_SWITCH["models"])).fetchone())
+            models = require_row(await (await conn.execute(_SWITCH["models"])).fetchone())
             await conn.execute(_ROLES["keeper"])
             await conn.execute(_SWITCH["whole"])
             asked = {"model": models["next"] or models["used"], "next": models["next"]}
-            counts = one(await (await conn.execute(_SWITCH["tally"], asked)).fetchone())
-        return Tally(**models, **counts)
+            counts = require_row(await (await conn.execute(_SWITCH["tally"], asked)).fetchone())
+        return SwitchProgress(**models, **counts)
 
-    async def unswept(self, run: UUID) -> list[Scope]:
+    async def list_pending_spaces(self, run: UUID) -> list[Scope]:
         """See `Switching.unswept`."""
         async with self._transaction() as conn:
-            return await _unswept(conn, run)
+            return await _list_pending_spaces(conn, run)
 
-    async def sweep(self, scope: Scope, run: UUID) -> Revision | None:
+    async def begin_space(self, scope: Scope, run: UUID) -> Revision | None:
         """See `Switching.sweep`."""
         named = {"space": scope.space, "run": run}
-        async with self._sending(scope) as conn:
+        async with self._pipeline_transaction(scope) as conn:
             await conn.execute(_SWITCH["alone"], named)
             begun = await (await conn.execute(_SWITCH["begun"], named)).fetchone()
         return Revision(begun["rev"]) if begun else None
 
-    async def strangers(
+    async def list_unembedded(
         self, scope: Scope, since: Revision, until: Revision | None, after: MemoryId, limit: int
-    ) -> tuple[Revision, list[Stranger]]:
+    ) -> tuple[Revision, list[UnembeddedRow]]:
         """See `Switching.strangers`. A space that was never swept is looked at as a whole."""
         named = {"space": scope.space, "model": self._model, "since": since, "until": until}
         asked = named | {"after": after, "limit": limit}
         text = _SWITCH["strangers"].replace("{changed}", _SWITCH["changed"] if since else "")
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             rev = await conn.execute(_READ["rev"], asked)
             found = await conn.execute(text, asked)
-        return Revision(one(await rev.fetchone())["rev"]), [
-            Stranger(id=MemoryId(row["memory_id"]), since=Revision(row["since"]), text=row["text"])
+        return Revision(require_row(await rev.fetchone())["rev"]), [
+            UnembeddedRow(id=MemoryId(row["memory_id"]), since=Revision(row["since"]), text=row["text"])
             for row in await found.fetchall()
         ]
 
-    async def revector(self, scope: Scope, run: UUID, found: Sequence[Stranger], vectors: Sequence[Vector]) -> None:
+    async def write_vectors(
+        self, scope: Scope, run: UUID, rows: Sequence[UnembeddedRow], vectors: Sequence[Vector]
+    ) -> None:
         """See `Switching.revector`."""
         named = {"space": scope.space, "model": self._model, "run": run}
-        pairs = list(zip(found, vectors, strict=True))
-        async with self._writing(scope) as conn:
+        pairs = list(zip(rows, vectors, strict=True))
+        async with self._write_transaction(scope) as conn:
             await conn.execute(_SWITCH["impatient"])
             if await (await conn.execute(_SWITCH["still"], named)).fetchone() is None:
                 raise Conflict("another switch of the embedder has begun")
             await conn.execute(_SWITCH["alone"], named)
             if now := [pair for pair in pairs if not pair[0].since]:
-                await conn.execute(_SWITCH["revector"], named | _columns(now))
+                await conn.execute(_SWITCH["revector"], named | _build_columns(now))
             if then := [pair for pair in pairs if pair[0].since]:
-                await conn.execute(_SWITCH["revector_versions"], named | _columns(then))
+                await conn.execute(_SWITCH["revector_versions"], named | _build_columns(then))
 
-    async def swept(self, scope: Scope, run: UUID, rev: Revision) -> None:
+    async def mark_embedded(self, scope: Scope, run: UUID, rev: Revision) -> None:
         """See `Switching.swept`."""
-        async with self._sending(scope) as conn:
+        async with self._pipeline_transaction(scope) as conn:
             await conn.execute(_SWITCH["swept"], {"space": scope.space, "run": run, "rev": rev})
 
-    async def cut_over(self, run: UUID, last: Callable[[], Awaitable[None]]) -> None:
+    async def activate_embedder(self, run: UUID, embed_rest: Callable[[], Awaitable[None]]) -> None:
         """See `Switching.cut_over`."""
         named = {"model": self._model, "run": run}
         async with self._transaction() as conn:
             await conn.execute(_SWITCH["impatient"])
             await conn.execute(_SWITCH["pause"])
-            await last()
-            if await _unswept(conn, run):
+            await embed_rest()
+            if await _list_pending_spaces(conn, run):
                 raise Conflict("something was written in between")
             if await (await conn.execute(_SWITCH["still"], named)).fetchone() is None:
                 raise Conflict("another switch of the embedder has begun")
             await conn.execute(_SWITCH["retire"], named)
             await conn.execute(_SWITCH["adopt"], named)
 
-    async def tidy(self, scope: Scope) -> int:
+    async def clean_vectors(self, scope: Scope) -> int:
         """See `Switching.tidy`. Versions come last: an untidy one is made of an untidy memory."""
         done = 0
         for block in ("tidy", "tidy_versions"):
             asked = {"space": scope.space, "after": _FIRST, "rev": 0, "limit": _AT_ONCE}
             while True:
-                async with self._writing(scope) as conn:
+                async with self._write_transaction(scope) as conn:
                     await conn.execute(_SWITCH["settled"])
                     await conn.execute(_SWITCH["alone"], asked)
                     rows = await (await conn.execute(_SWITCH[block], asked)).fetchall()
@@ -123,22 +125,22 @@ class Switches(Sessions):
                 asked["after"], asked["rev"] = max((row["memory_id"], row["rev"]) for row in rows)
         return done
 
-    async def sample(self, scope: Scope, limit: int) -> list[Held]:
+    async def sample_memories(self, scope: Scope, limit: int) -> list[MemoryText]:
         """See `Switching.sample`."""
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             found = await conn.execute(_SWITCH["sample"], {"space": scope.space, "limit": limit})
-            return [Held(id=MemoryId(row["memory_id"]), text=row["text"]) for row in await found.fetchall()]
+            return [MemoryText(id=MemoryId(row["memory_id"]), text=row["text"]) for row in await found.fetchall()]
 
-    async def closest(
-        self, scope: Scope, model: str, vector: Vector, limit: int, but: MemoryId | None = None
-    ) -> list[Held]:
+    async def find_closest(
+        self, scope: Scope, model: str, vector: Vector, limit: int, excluded: MemoryId | None = None
+    ) -> list[MemoryText]:
         """See `Switching.closest`."""
-        asked = {"space": scope.space, "model": model, "vector": HalfVector(vector), "limit": limit, "but": but}
-        async with self._reading(scope, None) as conn:
+        asked = {"space": scope.space, "model": model, "vector": HalfVector(vector), "limit": limit, "but": excluded}
+        async with self._read_transaction(scope, None) as conn:
             found = await conn.execute(_SWITCH["closest"], asked)
-            return [Held(id=MemoryId(row["memory_id"]), text=row["text"]) for row in await found.fetchall()]
+            return [MemoryText(id=MemoryId(row["memory_id"]), text=row["text"]) for row in await found.fetchall()]
 
-    async def _begun(self) -> UUID | None:
+    async def _begin_switch(self) -> UUID | None:
         named = {"model": self._model}
         async with self._transaction() as conn:
             await conn.execute(_SWITCH["halt"])
@@ -146,18 +148,18 @@ class Switches(Sessions):
             used = await (await conn.execute(_SWITCH["active"])).fetchone()
             if used is not None and used["model"] == self._model:
                 return None
-            run: UUID = one(await (await conn.execute(_SWITCH["begin"], named)).fetchone())["run"]
+            run: UUID = require_row(await (await conn.execute(_SWITCH["begin"], named)).fetchone())["run"]
             return run
 
 
-async def _unswept(conn: Connection, run: UUID) -> list[Scope]:
+async def _list_pending_spaces(conn: Connection, run: UUID) -> list[Scope]:
     await conn.execute(_ROLES["keeper"])
     found = await (await conn.execute(_SWITCH["unswept"], {"run": run})).fetchall()
     await conn.execute(_ROLES["app"])
     return [Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"]) for row in found]
 
 
-def _columns(pairs: Sequence[tuple[Stranger, Vector]]) -> dict[str, object]:
+def _build_columns(pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> dict[str, object]:
     return {
         "ids": [stranger.id for stranger, _ in pairs],
         "revs": [stranger.since for stranger, _ in pairs],

@@ -10,19 +10,19 @@ from uuid import uuid4
 
 from psycopg.types.json import Jsonb
 
-from muniment.memory.domain.erasure import Erasure, Stated, Traces
+from muniment.memory.domain.erasure import ErasureReceipt, MemoryStatement, Traces
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import Conflict, NotFound
-from muniment.memory.rules.retrieval.traits import indexed
+from muniment.memory.rules.retrieval.traits import index_text
 from muniment.memory.stores.postgres import rows
-from muniment.memory.stores.postgres.connection.pool import Connection, one
-from muniment.memory.stores.postgres.schema.large_spaces import LISTS, Indexes
-from muniment.memory.stores.postgres.sql import blocks
+from muniment.memory.stores.postgres.connection.pool import Connection, require_row
+from muniment.memory.stores.postgres.schema.large_spaces import LISTS, PostgresIndexes
+from muniment.memory.stores.postgres.sql import load_blocks
 
-_ERASING, _ROLES = blocks("erasing"), blocks("roles")
+_ERASING, _ROLES = load_blocks("erasing"), load_blocks("roles")
 # In this order: the lists know a memory by its words, and what refers to it goes before it.
 _OF_MEMORIES = (
     "postings", "relations", "pair_fingerprints", "consent_requests", "events", "memory_versions", "memories", "journal",
@@ -36,97 +36,103 @@ _OF_SPACE = (
 )  # fmt: skip
 
 
-class Erasures(Indexes):
+class PostgresErasure(PostgresIndexes):
     """See `Erasing`."""
 
-    async def stated(self, scope: Scope, after: tuple[MemoryId, Revision], limit: int) -> list[Stated]:
+    async def list_memory_texts(
+        self, scope: Scope, after: tuple[MemoryId, Revision], limit: int
+    ) -> list[MemoryStatement]:
         """See `Erasing.stated`."""
         asked = {"space": scope.space, "after": after[0], "since": after[1], "limit": limit}
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             found = await (await conn.execute(_ERASING["stated"], asked)).fetchall()
-        return [Stated(id=row.pop("memory_id"), turns=tuple(row.pop("turns")), **row) for row in found]
+        return [MemoryStatement(id=row.pop("memory_id"), turns=tuple(row.pop("turns")), **row) for row in found]
 
-    async def ledger(self, scope: Scope, after: TurnId, limit: int) -> list[Turn]:
+    async def list_turns(self, scope: Scope, after: TurnId, limit: int) -> list[Turn]:
         """See `Erasing.ledger`."""
         asked = {"space": scope.space, "after": after, "limit": limit}
-        async with self._reading(scope, None) as conn:
-            return [rows.spoken(row) for row in await (await conn.execute(_ERASING["ledger"], asked)).fetchall()]
+        async with self._read_transaction(scope, None) as conn:
+            return [rows.parse_turn(row) for row in await (await conn.execute(_ERASING["ledger"], asked)).fetchall()]
 
-    async def threads(
+    async def find_threads(
         self, scope: Scope, ids: Sequence[MemoryId] | None = None, turns: Sequence[TurnId] = ()
     ) -> frozenset[str]:
         """See `Erasing.threads`."""
         asked = {"space": scope.space, "ids": None if ids is None else list(ids), "turns": list(turns)}
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             found = await (await conn.execute(_ERASING["threads"], asked)).fetchall()
         return frozenset(row["thread_id"] for row in found if row["thread_id"] is not None)
 
-    async def purge(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> Erasure:
+    async def purge_memories(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> ErasureReceipt:
         """See `Erasing.purge`."""
         counts: dict[str, int] = {}
-        async with self._erasing(scope) as (conn, named):
+        async with self._erase_transaction(scope) as (conn, named):
             due = await conn.execute(_ERASING["due"], named | {"ids": list(ids), "at": at})
             found = {row["memory_id"]: row["rev"] for row in await due.fetchall()}
             if found:
-                counts = await _remove(conn, named, found, _line("worker", "purge", at))
-                return await _receipt(conn, named, "purge", counts, at)
-        return Erasure(id=uuid4(), what="purge", at=at)
+                counts = await _delete_memories(conn, named, found, _build_line_params("worker", "purge", at))
+                return await _write_receipt(conn, named, "purge", counts, at)
+        return ErasureReceipt(id=uuid4(), what="purge", at=at)
 
-    async def erase(self, scope: Scope, memory_id: MemoryId, traces: Traces, at: datetime) -> Erasure:
+    async def erase_memory(self, scope: Scope, memory_id: MemoryId, traces: Traces, at: datetime) -> ErasureReceipt:
         """See `Erasing.erase`. Raises NotFound when the memory is gone."""
-        async with self._erasing(scope) as (conn, named):
+        async with self._erase_transaction(scope) as (conn, named):
             if named["rev"] != traces.rev:
                 raise Conflict
-            there = await conn.execute(_ERASING["there"], named | {"ids": [memory_id, *_ids(traces.built_on)]})
+            there = await conn.execute(_ERASING["there"], named | {"ids": [memory_id, *_list_ids(traces.built_on)]})
             found = {row["memory_id"]: row["rev"] for row in await there.fetchall()}
             if memory_id not in found:
                 raise NotFound(f"no memory {memory_id} in the space of {scope.owner!r}", id=str(memory_id))
-            line = _line("face", "erase", at, scope.actor)
-            values = one(await (await conn.execute(_ERASING["values"], named | _asked(traces, list(found)))).fetchone())
-            counts = await _remove(conn, named, found, line)
+            line = _build_line_params("face", "erase", at, scope.actor)
+            values = require_row(
+                await (
+                    await conn.execute(_ERASING["values"], named | _build_trace_params(traces, list(found)))
+                ).fetchone()
+            )
+            counts = await _delete_memories(conn, named, found, line)
             named["rev"] += len(found)
-            await _untrace(conn, named | line | values, traces, counts)
-            return await _receipt(conn, named, "memory", counts, at)
+            await _delete_traces(conn, named | line | values, traces, counts)
+            return await _write_receipt(conn, named, "memory", counts, at)
 
-    async def erase_space(self, scope: Scope, at: datetime) -> Erasure:
+    async def erase_space(self, scope: Scope, at: datetime) -> ErasureReceipt:
         """See `Erasing.erase_space`. Raises Conflict while another process makes an index, StoreError for a role that may
         not drop the space's."""
-        await self._unindexed(scope)
-        async with self._erasing(scope) as (conn, named):
+        await self._drop_any_indexes(scope)
+        async with self._erase_transaction(scope) as (conn, named):
             counts = {}
             # Of a space that is not there nothing is; one that is founded at this moment comes after the erasure.
             for table in _OF_SPACE if named["rev"] is not None else ():
                 counts[table] = (await conn.execute(_ERASING[f"all_{table}"], named)).rowcount
             await conn.execute(_ROLES["app"])
             counts["jobs"] = (await conn.execute(_ERASING["jobs"], named)).rowcount
-            done = Erasure(id=uuid4(), what="user", at=at)
+            done = ErasureReceipt(id=uuid4(), what="user", at=at)
             if any(counts.values()):
                 await conn.execute(_ROLES["eraser"])
-                done = await _receipt(conn, named, "user", counts, at)
-        await self._unindexed(scope)  # one that was being made meanwhile
+                done = await _write_receipt(conn, named, "user", counts, at)
+        await self._drop_any_indexes(scope)  # one that was being made meanwhile
         return done
 
-    async def _unindexed(self, scope: Scope) -> None:
+    async def _drop_any_indexes(self, scope: Scope) -> None:
         """Without the indexes of a space, if it has any: only the role that made the schema may drop one."""
-        if await self._indexed(scope):
-            async with self._making() as conn:
+        if await self._has_index(scope):
+            async with self._connect_builder() as conn:
                 try:
-                    await self._drop(conn, scope, await self._look(conn, scope))
+                    await self._drop_indexes(conn, scope, await self._read_index_state(conn, scope))
                 except NotFound:
-                    await self._drop_all(conn, scope)
-        self._large.discard(scope.space)
+                    await self._drop_vector_indexes(conn, scope)
+        self._indexed_spaces.discard(scope.space)
 
     @asynccontextmanager
-    async def _erasing(self, scope: Scope) -> AsyncIterator[tuple[Connection, dict[str, Any]]]:
+    async def _erase_transaction(self, scope: Scope) -> AsyncIterator[tuple[Connection, dict[str, Any]]]:
         """One transaction in one space that nobody else is in, in the role that may remove."""
-        async with self._writing(scope) as conn:
+        async with self._write_transaction(scope) as conn:
             await conn.execute(_ROLES["eraser"])
             named: dict[str, Any] = {"space": scope.space, **LISTS}
             row = await (await conn.execute(_ERASING["lock"], named)).fetchone()
             yield conn, named | {"rev": row["rev"] if row else None}
 
 
-async def _remove(
+async def _delete_memories(
     conn: Connection, named: dict[str, Any], found: dict[MemoryId, int], line: dict[str, Any]
 ) -> dict[str, int]:
     """Memories with all that is about them; the journal keeps its lines, and gets a last one for each."""
@@ -140,9 +146,9 @@ async def _remove(
     return counts
 
 
-async def _untrace(conn: Connection, named: dict[str, Any], traces: Traces, counts: dict[str, int]) -> None:
+async def _delete_traces(conn: Connection, named: dict[str, Any], traces: Traces, counts: dict[str, int]) -> None:
     """What else says it, and what hangs on the turns that do; counted."""
-    asked = named | _asked(traces, list(dict.fromkeys(_ids((*traces.around, *traces.former)))))
+    asked = named | _build_trace_params(traces, list(dict.fromkeys(_list_ids((*traces.around, *traces.former)))))
     # The lists know the stripped memories by words that are gone: without them, these count as just changed.
     for table, block in (("postings", "postings"), *_OF_TRACES):
         counts[table] = counts.get(table, 0) + (await conn.execute(_ERASING[block], asked)).rowcount
@@ -159,36 +165,38 @@ async def _untrace(conn: Connection, named: dict[str, Any], traces: Traces, coun
     await conn.execute(_ROLES["eraser"])
 
 
-def _asked(traces: Traces, ids: list[MemoryId]) -> dict[str, Any]:
+def _build_trace_params(traces: Traces, ids: list[MemoryId]) -> dict[str, Any]:
     return {
         "ids": ids,
         "turns": list(traces.turns),
         "keys": [str(turn) for turn in traces.turns],
-        "prints": list(traces.prints),
-        "former_ids": _ids(traces.former),
+        "prints": list(traces.shingle_hashes),
+        "former_ids": _list_ids(traces.former),
         "former_revs": [one.since for one in traces.former],
-        "around_ids": _ids(traces.around),
+        "around_ids": _list_ids(traces.around),
         "around_revs": [one.since for one in traces.around],
-        "around_words": [rows.sparse(indexed(one.text)) for one in traces.around],
+        "around_words": [rows.encode_sparse_vector(index_text(one.text)) for one in traces.around],
     }
 
 
-def _ids(some: Sequence[Stated]) -> list[MemoryId]:
-    return [one.id for one in some]
+def _list_ids(texts: Sequence[MemoryStatement]) -> list[MemoryId]:
+    return [one.id for one in texts]
 
 
-async def _receipt(
+async def _write_receipt(
     conn: Connection,
     named: dict[str, Any],
     what: Literal["memory", "user", "purge"],
     counts: dict[str, int],
     at: datetime,
-) -> Erasure:
-    told = Erasure(id=uuid4(), what=what, at=at, counts={table: count for table, count in counts.items() if count})
+) -> ErasureReceipt:
+    told = ErasureReceipt(
+        id=uuid4(), what=what, at=at, counts={table: count for table, count in counts.items() if count}
+    )
     row = {"id": told.id, "what": what, "counts": Jsonb(told.counts), "at": at}
     await conn.execute(_ERASING["receipt"], named | row)
     return told
 
 
-def _line(node: Node, why: str, at: datetime, actor: str | None = None) -> dict[str, Any]:
+def _build_line_params(node: Node, why: str, at: datetime, actor: str | None = None) -> dict[str, Any]:
     return {"node": node, "why": why, "at": at, "actor": actor}

@@ -6,50 +6,50 @@ from collections.abc import Sequence
 
 from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.scope import Scope
-from muniment.memory.domain.turn import Latest, Passage, Turn
+from muniment.memory.domain.turn import Passage, RecentConversation, Turn
 from muniment.memory.stores.postgres import rows
-from muniment.memory.stores.postgres.connection.pool import Sessions, one
-from muniment.memory.stores.postgres.sql import blocks
+from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
+from muniment.memory.stores.postgres.sql import load_blocks
 
-_EXTRACT = blocks("extract")
+_EXTRACT = load_blocks("extract")
 
 
-class Extractions(Sessions):
+class PostgresExtractions(PostgresConnections):
     """Turns as the extraction reads them."""
 
-    async def passage(self, scope: Scope, turn: TurnId, *, before: int, after: int) -> Passage | None:
+    async def get_passage(self, scope: Scope, turn: TurnId, *, before: int, after: int) -> Passage | None:
         """See `Store.passage`."""
         named = {"space": scope.space, "turn": turn}
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             row = await (await conn.execute(_EXTRACT["here"], named)).fetchone()
             if row is None:
                 return None
             named |= {"thread": row["thread_id"], "at": row["at"]}
             earlier = await conn.execute(_EXTRACT["before"], named | {"limit": before})
             later = await conn.execute(_EXTRACT["after"], named | {"limit": after})
-            past = [rows.spoken(found) for found in reversed(await earlier.fetchall())]
-            next_ = [rows.spoken(found) for found in await later.fetchall()]
-        return Passage(turns=(*past, rows.spoken(row), *next_), at=len(past), looked=frozenset(row["looked"]))
+            past = [rows.parse_turn(found) for found in reversed(await earlier.fetchall())]
+            next_ = [rows.parse_turn(found) for found in await later.fetchall()]
+        return Passage(turns=(*past, rows.parse_turn(row), *next_), at=len(past), extracted_by=frozenset(row["looked"]))
 
-    async def latest(self, scope: Scope, *, turns: int) -> Latest:
+    async def read_latest_turns(self, scope: Scope, *, turns: int) -> RecentConversation:
         """See `Store.latest`."""
         space = {"space": scope.space}
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             last = await conn.execute(_EXTRACT["latest_turns"], space | {"limit": turns})
             looked = await conn.execute(_EXTRACT["looked"], space)
-            found = tuple(rows.spoken(row) for row in reversed(await last.fetchall()))
-            return Latest(turns=found, reflected=one(await looked.fetchone())["at"])
+            found = tuple(rows.parse_turn(row) for row in reversed(await last.fetchall()))
+            return RecentConversation(turns=found, insights_at=require_row(await looked.fetchone())["at"])
 
-    async def worked(self, scope: Scope, *, limit: int) -> list[Turn]:
+    async def list_work_turns(self, scope: Scope, *, limit: int) -> list[Turn]:
         """See `Learning.worked`."""
         asked = {"space": scope.space, "thread": scope.thread, "limit": limit}
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             found = await (await conn.execute(_EXTRACT["worked"], asked)).fetchall()
-        return [rows.spoken(row) for row in reversed(found)]
+        return [rows.parse_turn(row) for row in reversed(found)]
 
-    async def present(self, scope: Scope, turns: Sequence[TurnId]) -> frozenset[TurnId]:
+    async def find_existing_turns(self, scope: Scope, turns: Sequence[TurnId]) -> frozenset[TurnId]:
         """See `Learning.present`."""
         asked = {"space": scope.space, "turns": list(turns)}
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             found = await (await conn.execute(_EXTRACT["present"], asked)).fetchall()
         return frozenset(row["turn_id"] for row in found)

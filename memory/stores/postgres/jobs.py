@@ -17,18 +17,18 @@ from psycopg import sql
 from psycopg.rows import DictRow
 from psycopg.types.json import Jsonb
 
-from muniment.memory.domain.jobs import Job, JobName, Ticket
+from muniment.memory.domain.jobs import Job, JobName, JobTicket
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import StoreError
-from muniment.memory.rules.policy.retry import LONGEST_SECONDS
+from muniment.memory.rules.policy.retry import MAX_WAIT_SECONDS
 from muniment.memory.stores.postgres import rows
-from muniment.memory.stores.postgres.connection.errors import translated
-from muniment.memory.stores.postgres.connection.keepalive import heeded
-from muniment.memory.stores.postgres.connection.pool import Connection, Sessions, one
-from muniment.memory.stores.postgres.sql import blocks
+from muniment.memory.stores.postgres.connection.errors import translate_errors
+from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive
+from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
+from muniment.memory.stores.postgres.sql import load_blocks
 
-_JOBS = blocks("jobs")
+_JOBS = load_blocks("jobs")
 _CHANNEL = "muniment_jobs#"  # the trigger `queue_notify` notifies this channel, with the job's name behind it
 _DEDUP_INDEX = "queue_dedup_key"
 _QUIET_SECONDS = 60.0
@@ -37,39 +37,39 @@ _FIRST = datetime(1, 1, 1, tzinfo=UTC)
 _PRIORITY, _ASIDE = 0, -1
 
 
-async def enqueue(conn: Connection, jobs: Sequence[Job]) -> None:
+async def send_jobs(conn: Connection, jobs: Sequence[Job]) -> None:
     """Enqueue in the caller's transaction; in a pipeline it waits for nothing.
 
     A job that waits already, with the same name and key in the same space, is the same job: it keeps its time."""
     for job in jobs:
-        await conn.execute(_JOBS["enqueue"], row(job))
+        await conn.execute(_JOBS["enqueue"], encode_job(job))
 
 
-class Queues(Sessions):
+class PostgresJobQueue(PostgresConnections):
     """What a worker asks of the queue; see the port `Queue`."""
 
-    async def enqueue(self, jobs: Sequence[Job]) -> None:
+    async def enqueue_jobs(self, jobs: Sequence[Job]) -> None:
         """See `Queue.enqueue`."""
-        async with self._calling(once=False) as conn:
-            await enqueue(conn, jobs)
+        async with self._statement_connection(once=False) as conn:
+            await send_jobs(conn, jobs)
 
-    async def enroll(self) -> int:
+    async def register_worker(self) -> int:
         """See `Queue.enroll`."""
-        return int(one(await self._row("enroll"))["worker_id"])
+        return int(require_row(await self._fetch_row("enroll"))["worker_id"])
 
-    async def beat(self, worker: int) -> bool:
+    async def record_heartbeat(self, worker: int) -> bool:
         """See `Queue.beat`."""
-        return await self._row("beat", worker=worker) is not None
+        return await self._fetch_row("beat", worker=worker) is not None
 
-    async def leave(self, worker: int) -> None:
+    async def unregister_worker(self, worker: int) -> None:
         """See `Queue.leave`."""
-        await self._together("drop_my_twins", "give_back", "leave", worker=worker)
+        await self._execute_together("drop_my_twins", "give_back", "leave", worker=worker)
 
-    async def rescue(self, seconds: float) -> int:
+    async def requeue_abandoned(self, seconds: float) -> int:
         """See `Queue.rescue`."""
-        return await self._together("dead", "drop_twins", "rescue", seconds=seconds, longest=LONGEST_SECONDS)
+        return await self._execute_together("dead", "drop_twins", "rescue", seconds=seconds, longest=MAX_WAIT_SECONDS)
 
-    async def take(self, worker: int, names: Sequence[JobName]) -> Ticket | None:
+    async def take_job(self, worker: int, names: Sequence[JobName]) -> JobTicket | None:
         """See `Queue.take`."""
         middle = str(uuid4())  # all spaces have the same chance to be first, and so have turns and all else
         asked: dict[str, Any] = {"worker": worker, "names": list(names)}
@@ -81,34 +81,39 @@ class Queues(Sessions):
             await conn.execute(_JOBS["by_index"])
             for name, named in ways:
                 if row := await (await conn.execute(_JOBS[name], named)).fetchone():
-                    return _ticket(row, worker)
+                    return _parse_ticket(row, worker)
         return None
 
-    async def done(self, ticket: Ticket) -> None:
+    async def finish_job(self, ticket: JobTicket) -> None:
         """See `Queue.done`."""
-        await self._together("done", id=ticket.id, worker=ticket.worker)
+        await self._execute_together("done", id=ticket.id, worker=ticket.worker)
 
-    async def put_back(self, ticket: Ticket, wait: timedelta, *, aside: bool = False) -> None:
+    async def reschedule_job(self, ticket: JobTicket, wait: timedelta, *, step_aside: bool = False) -> None:
         """See `Queue.put_back`."""
-        wanted = {"id": ticket.id, "worker": ticket.worker, "wait": wait, "priority": _ASIDE if aside else _PRIORITY}
+        wanted = {
+            "id": ticket.id,
+            "worker": ticket.worker,
+            "wait": wait,
+            "priority": _ASIDE if step_aside else _PRIORITY,
+        }
         try:
-            await self._together("put_back", **wanted)
+            await self._execute_together("put_back", **wanted)
         except StoreError as error:
             if error.data.get("constraint") != _DEDUP_INDEX:
                 raise
-            await self._together("put_back", **wanted)  # its twin came at this very moment; now it is seen
+            await self._execute_together("put_back", **wanted)  # its twin came at this very moment; now it is seen
 
-    async def waiting(self) -> dict[str, dict[str, int]]:
+    async def count_jobs(self) -> dict[str, dict[str, int]]:
         """See `Queue.waiting`."""
-        async with self._calling() as conn:
+        async with self._statement_connection() as conn:
             found = await (await conn.execute(_JOBS["waiting"])).fetchall()
         return {row.pop("name"): row for row in found}
 
-    async def calls(self, names: Sequence[JobName]) -> AsyncIterator[None]:
+    async def listen_for_jobs(self, names: Sequence[JobName]) -> AsyncIterator[None]:
         """See `Queue.calls`. Behind a pooler nobody is called: what listens would be any connection of the pool."""
-        with translated("listening for jobs"):
+        with translate_errors("listening for jobs"):
             async with await psycopg.AsyncConnection.connect(await self._address(), autocommit=True) as conn:
-                own = await heeded(conn)
+                own = await enable_keepalive(conn)
                 for name in names if own else ():
                     await conn.execute(sql.SQL("listen {}").format(sql.Identifier(_CHANNEL + name)))
                 while own:
@@ -120,18 +125,18 @@ class Queues(Sessions):
         yield
         await asyncio.sleep(_QUIET_SECONDS)
 
-    async def unextracted(self, scope: Scope, after: Turn | None, limit: int) -> list[Turn]:
+    async def list_unextracted_turns(self, scope: Scope, after: Turn | None, limit: int) -> list[Turn]:
         """See `Queue.unextracted`."""
         start = {"at": after.at, "turn_id": after.id} if after else {"at": _FIRST, "turn_id": UUID(int=0)}
         asked = {"space": scope.space, "limit": limit} | start
-        async with self._reading(scope, None) as conn:
-            return [rows.spoken(row) for row in await (await conn.execute(_JOBS["unextracted"], asked)).fetchall()]
+        async with self._read_transaction(scope, None) as conn:
+            return [rows.parse_turn(row) for row in await (await conn.execute(_JOBS["unextracted"], asked)).fetchall()]
 
-    async def _row(self, name: str, **values: Any) -> DictRow | None:
-        async with self._calling() as conn:
+    async def _fetch_row(self, name: str, **values: Any) -> DictRow | None:
+        async with self._statement_connection() as conn:
             return await (await conn.execute(_JOBS[name], values)).fetchone()
 
-    async def _together(self, *names: str, **values: Any) -> int:
+    async def _execute_together(self, *names: str, **values: Any) -> int:
         """Several statements in one transaction; the rows that the last one touched."""
         async with self._transaction() as conn:
             for name in names:
@@ -139,7 +144,7 @@ class Queues(Sessions):
         return touched
 
 
-def row(job: Job) -> dict[str, Any]:
+def encode_job(job: Job) -> dict[str, Any]:
     """A job as the queue has it."""
     scope = job.scope
     dedup_key = f"{scope.space}:{job.name}:{job.key}"
@@ -154,8 +159,8 @@ def row(job: Job) -> dict[str, Any]:
     }
 
 
-def _ticket(row: DictRow, worker: int) -> Ticket:
+def _parse_ticket(row: DictRow, worker: int) -> JobTicket:
     args = row["args"]
     scope = Scope(tenant=args["tenant"], owner=args["owner"], owner_type=args["owner_type"])
     job = Job(name=row["name"], scope=scope, key=args["key"])
-    return Ticket(id=row["id"], job=job, attempts=row["attempts"], worker=worker)
+    return JobTicket(id=row["id"], job=job, attempts=row["attempts"], worker=worker)

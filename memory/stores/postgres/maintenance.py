@@ -11,17 +11,17 @@ from psycopg.rows import DictRow
 
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.jobs import Job, JobName
-from muniment.memory.domain.maintenance import Due, Terms
+from muniment.memory.domain.maintenance import DueMemories, RetentionTerms
 from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
-from muniment.memory.rules.policy.retention import mark, of_scope
-from muniment.memory.rules.policy.schedule import slot, stagger
+from muniment.memory.rules.policy.retention import find_scope_days, hash_terms
+from muniment.memory.rules.policy.schedule import compute_stagger, find_slot_start
 from muniment.memory.stores.postgres import rows
-from muniment.memory.stores.postgres.connection.pool import Connection, Sessions, one
-from muniment.memory.stores.postgres.jobs import row
-from muniment.memory.stores.postgres.sql import blocks
+from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
+from muniment.memory.stores.postgres.jobs import encode_job
+from muniment.memory.stores.postgres.sql import load_blocks
 
-_TENDING, _ROLES = blocks("tending"), blocks("roles")
+_TENDING, _ROLES = load_blocks("tending"), load_blocks("roles")
 STANDING = _TENDING["standing"]
 _LOCK = 0x6D756E69726F756E  # a round: one at a time in a database
 _PAGE = 5_000
@@ -29,18 +29,18 @@ _TURNS = 1_000
 _SLOTS = 1_000  # of a periodic job that are remembered
 _LATER = timedelta(hours=24)  # what could not be done now, because a job holds it, is looked at again then
 _FAR = timedelta(days=3_650)
-_HEIRS = 16  # steps from a memory that gave way to the one that stays
-_AHEAD = timedelta(days=1)  # no clock that is right is so far ahead of another
-_NOWHERE = Scope(tenant="", owner="")  # a job of no space
+_MAX_HEIRS = 16  # steps from a memory that gave way to the one that stays
+_MAX_AHEAD = timedelta(days=1)  # no clock that is right is so far ahead of another
+_NO_SCOPE = Scope(tenant="", owner="")  # a job of no space
 
 
-class Tendings(Sessions):
+class PostgresMaintenance(PostgresConnections):
     """See `Tending`."""
 
-    async def due(self, scope: Scope, now: datetime, terms: Terms, limit: int) -> Due | None:
+    async def find_due(self, scope: Scope, now: datetime, terms: RetentionTerms, limit: int) -> DueMemories | None:
         """See `Tending.due`."""
-        asked = {"space": scope.space, "now": now, "limit": limit} | _named(scope, terms)
-        async with self._reading(scope, None) as conn:
+        asked = {"space": scope.space, "now": now, "limit": limit} | _build_term_params(scope, terms)
+        async with self._read_transaction(scope, None) as conn:
             standing = await conn.execute(_TENDING["standing"], asked)
             forget = await conn.execute(_TENDING["forgettable"], asked)
             purge = await conn.execute(_TENDING["purgeable"], asked)
@@ -48,34 +48,39 @@ class Tendings(Sessions):
             space = await standing.fetchone()
             if space is None:
                 return None
-            ahead = one(await following.fetchone())
+            ahead = require_row(await following.fetchone())
             waits = [] if ahead["wait"] is None else [now + min(_FAR, timedelta(seconds=ahead["wait"]))]
-            return Due(
+            return DueMemories(
                 rev=Revision(space["rev"]),
-                tended=Revision(space["tended_rev"]),
-                forget=tuple(map(rows.memory, await forget.fetchall())),
+                maintained_rev=Revision(space["tended_rev"]),
+                forget=tuple(map(rows.parse_memory, await forget.fetchall())),
                 purge=tuple(MemoryId(found["memory_id"]) for found in await purge.fetchall()),
-                again=min([*waits, *filter(None, [ahead["purge_at"]])], default=None),
+                next_due_at=min([*waits, *filter(None, [ahead["purge_at"]])], default=None),
             )
 
-    async def tended(
-        self, scope: Scope, seen: Revision | None, at: datetime, again: datetime | None, terms: Terms
+    async def record_maintenance(
+        self,
+        scope: Scope,
+        checked_rev: Revision | None,
+        at: datetime,
+        next_due_at: datetime | None,
+        terms: RetentionTerms,
     ) -> None:
         """See `Tending.tended`."""
-        told = {"space": scope.space, "seen": seen, "at": at, "again": again, "later": _LATER}
-        async with self._sending(scope) as conn:
+        told = {"space": scope.space, "seen": checked_rev, "at": at, "again": next_due_at, "later": _LATER}
+        async with self._pipeline_transaction(scope) as conn:
             await conn.execute(_TENDING["hold"], told)
             await conn.execute(
-                _TENDING["tended"], told | {"turns": terms.turns, "events": terms.events, "terms": mark(terms)}
+                _TENDING["tended"], told | {"turns": terms.turns, "events": terms.events, "terms": hash_terms(terms)}
             )
 
-    async def clean(
+    async def delete_expired(
         self, scope: Scope, turns_before: datetime, events_before: datetime, checked_before: datetime
     ) -> int:
         """See `Tending.clean`. In parts, each a transaction of its own."""
         gone = 0
         while True:
-            async with self._writing(scope) as conn:
+            async with self._write_transaction(scope) as conn:
                 named: dict[str, Any] = {"space": scope.space, "before": turns_before, "limit": _TURNS}
                 stale = await (await conn.execute(_TENDING["stale_turns"], named)).fetchall()
                 await conn.execute(_ROLES["eraser"])
@@ -88,64 +93,72 @@ class Tendings(Sessions):
                         await conn.execute(_TENDING[name], named | {"before": checked_before})
                     return gone
 
-    async def touch(self, scope: Scope, seen: Mapping[MemoryId, int], at: datetime) -> frozenset[MemoryId]:
+    async def record_access(self, scope: Scope, counts: Mapping[MemoryId, int], at: datetime) -> frozenset[MemoryId]:
         """See `Tending.touch`."""
-        named = {"space": scope.space, "ids": list(seen), "counts": list(seen.values()), "at": at, "steps": _HEIRS}
-        async with self._sending(scope) as conn:
+        named = {
+            "space": scope.space,
+            "ids": list(counts),
+            "counts": list(counts.values()),
+            "at": at,
+            "steps": _MAX_HEIRS,
+        }
+        async with self._pipeline_transaction(scope) as conn:
             held = await conn.execute(_TENDING["touch"], named)
             return frozenset(MemoryId(found["memory_id"]) for found in await held.fetchall())
 
-    async def enqueue_due(self, now: datetime, every: timedelta, spread: timedelta, terms: Terms) -> int | None:
+    async def enqueue_due_spaces(
+        self, now: datetime, every: timedelta, spread: timedelta, terms: RetentionTerms
+    ) -> int | None:
         """See `Tending.enqueue_due`."""
-        start = slot(now, spread)
+        start = find_slot_start(now, spread)
         # Counted in slots: what was tended late in its slot does not slip to the slot after its next one.
         asked: dict[str, Any] = {"now": now, "edge": start + spread - every, "after": UUID(int=0), "limit": _PAGE}
-        asked |= {"ahead": now + min(every, _AHEAD), "terms": mark(terms)}
+        asked |= {"ahead": now + min(every, _MAX_AHEAD), "terms": hash_terms(terms)}
         count = 0
         async with self._transaction() as conn:
-            if not one(await (await conn.execute(_TENDING["alone"], {"lock": _LOCK})).fetchone())["mine"]:
+            if not require_row(await (await conn.execute(_TENDING["alone"], {"lock": _LOCK})).fetchone())["mine"]:
                 return None
             while True:
                 await conn.execute(_ROLES["keeper"])
                 found = await (await conn.execute(_TENDING["due_spaces"], asked)).fetchall()
                 await conn.execute(_ROLES["app"])
-                scopes = [_scope(space) for space in found]
-                jobs = [row(Job(name="tend", scope=scope)) for scope in scopes]
+                scopes = [_parse_scope(space) for space in found]
+                jobs = [encode_job(Job(name="tend", scope=scope)) for scope in scopes]
                 named = {
                     "dedup_keys": [job["dedup_key"] for job in jobs],
                     "args": [job["args"] for job in jobs],
-                    "waits": [max(timedelta(), start + stagger(scope, spread) - now) for scope in scopes],
+                    "waits": [max(timedelta(), start + compute_stagger(scope, spread) - now) for scope in scopes],
                 }
                 count += (await conn.execute(_TENDING["enqueue_due"], named)).rowcount
                 if len(found) < _PAGE:
                     return count
                 asked["after"] = found[-1]["space_id"]
 
-    async def periodic(self, name: JobName, at: datetime) -> bool:
+    async def enqueue_periodic(self, name: JobName, at: datetime) -> bool:
         """See `Tending.periodic`."""
-        job = row(Job(name=name, scope=_NOWHERE))
+        job = encode_job(Job(name=name, scope=_NO_SCOPE))
         named = {"name": name, "slot": int(at.timestamp()), "dedup_key": name, "args": job["args"], "kept": _SLOTS}
-        async with self._calling() as conn:
-            return bool(one(await (await conn.execute(_TENDING["periodic"], named)).fetchone())["new"])
+        async with self._statement_connection() as conn:
+            return bool(require_row(await (await conn.execute(_TENDING["periodic"], named)).fetchone())["new"])
 
 
-async def wake(conn: Connection, scope: Scope, at: datetime, keep: timedelta) -> None:
+async def send_due_time(conn: Connection, scope: Scope, at: datetime, retention: timedelta) -> None:
     """Send that something of the space, of this time, is due so much later. The caller has written it before."""
-    await conn.execute(_TENDING["wake"], {"space": scope.space, "at": at, "keep": keep})
+    await conn.execute(_TENDING["wake"], {"space": scope.space, "at": at, "keep": retention})
 
 
-async def unread(conn: Connection, plan: WritePlan) -> None:
+async def send_access_check(conn: Connection, plan: WritePlan) -> None:
     """Send the question whether a memory of the plan was retrieved since it was read: that ends it with a `Conflict`."""
     known = [change.before for change in plan.changes if change.before is not None]
     named = {"ids": [memory.id for memory in known], "read": [memory.last_accessed_at for memory in known]}
     await conn.execute(_TENDING["unread"], {"space": plan.scope.space} | named)
 
 
-def _scope(found: DictRow) -> Scope:
+def _parse_scope(found: DictRow) -> Scope:
     return Scope(tenant=found["tenant_id"], owner=found["owner_id"], owner_type=found["owner_type"])
 
 
-def _named(scope: Scope, terms: Terms) -> dict[str, Any]:
+def _build_term_params(scope: Scope, terms: RetentionTerms) -> dict[str, Any]:
     agents = {name.removeprefix("agent:"): days for name, days in terms.scopes.items() if name.startswith("agent:")}
     return {
         "categories": list(terms.categories),
@@ -153,7 +166,7 @@ def _named(scope: Scope, terms: Terms) -> dict[str, Any]:
         "untouched": terms.untouched_days,
         "below": terms.importance_below,
         "fade": terms.fade_days,
-        "owner": of_scope(terms, scope.owner_type, scope.owner),
+        "owner": find_scope_days(terms, scope.owner_type, scope.owner),
         "agents": list(agents),
         "agents_days": list(agents.values()),
         "agent": terms.scopes.get("agent"),

@@ -16,14 +16,14 @@ from pgvector import HalfVector, SparseVector
 from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Fact, Memory
-from muniment.memory.domain.plan import Change, Extracted, WritePlan
-from muniment.memory.domain.search import Found
+from muniment.memory.domain.plan import Change, ExtractionRecord, WritePlan
+from muniment.memory.domain.search import SearchHit
 from muniment.memory.domain.turn import Turn
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import BadInput
-from muniment.memory.rules.language import tokens as words
-from muniment.memory.rules.retrieval import intents as aspects
-from muniment.memory.rules.retrieval.traits import indexed
+from muniment.memory.rules.language import tokens
+from muniment.memory.rules.retrieval import intents
+from muniment.memory.rules.retrieval.traits import index_text
 
 _COPIED = (
     "kind",
@@ -56,9 +56,9 @@ _LEAST = 2.0**-126  # of a float of Postgres that is not 0
 _WRITTEN = (*_COPIED, "confidence", "rev", "tags", "turns")
 # The parameters of the `of_user` block but for the owner.
 OF_USER: Mapping[str, Any] = {
-    "of_user": list(aspects.OF_USER),
-    "in_own_words": list(aspects.IN_OWN_WORDS),
-    "beginnings": sorted({ord(told[0]) for told in (*aspects.OF_USER, *aspects.IN_OWN_WORDS)}),
+    "of_user": list(intents.USER_PREFIXES),
+    "in_own_words": list(intents.FIRST_PERSON_PREFIXES),
+    "beginnings": sorted({ord(told[0]) for told in (*intents.USER_PREFIXES, *intents.FIRST_PERSON_PREFIXES)}),
 }
 _FACT = tuple(Fact.__dataclass_fields__)
 _SAID = ("role", "actor", "text", "at", "source", "path", "tags", "recalled")
@@ -66,12 +66,12 @@ _LOOKED = ("source", "found", "repaired", "refused", "prompt", "model", "since")
 _TRACKED = tuple(OpsEvent.__dataclass_fields__)
 
 
-def memory(row: Mapping[str, Any]) -> Memory:
+def parse_memory(row: Mapping[str, Any]) -> Memory:
     """A row of the `columns` block as a Memory."""
-    return remembered(_COLUMNS(row))
+    return parse_memory_values(_COLUMNS(row))
 
 
-def remembered(values: Sequence[Any]) -> Memory:
+def parse_memory_values(values: Sequence[Any]) -> Memory:
     """The values of the `columns` block, in its order, as a Memory."""
     (
         memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags, agent_id,
@@ -88,7 +88,7 @@ def remembered(values: Sequence[Any]) -> Memory:
         fact=Fact(**fact | {key: tuple(fact.get(key, ())) for key in ("persons", "entities")}) if fact else None,
         stable_key=stable_key,
         importance=importance,
-        confidence=_shortest(confidence),
+        confidence=_shorten_real(confidence),
         trust=trust,
         pinned=pinned,
         state=state,
@@ -111,12 +111,12 @@ def remembered(values: Sequence[Any]) -> Memory:
 
 
 @lru_cache(maxsize=1_024)
-def _shortest(real: float) -> float:
+def _shorten_real(real: float) -> float:
     """0.9, also where a real came in binary."""
     return float(str(np.float32(real)))
 
 
-def spoken(row: Mapping[str, Any]) -> Turn:
+def parse_turn(row: Mapping[str, Any]) -> Turn:
     """A row of the `turn` block as a Turn."""
     return Turn(
         id=TurnId(row["turn_id"]),
@@ -133,69 +133,69 @@ def spoken(row: Mapping[str, Any]) -> Turn:
     )
 
 
-def found(values: Sequence[Any], terms: Sequence[str]) -> Found:
+def parse_hit(values: Sequence[Any], terms: Sequence[str]) -> SearchHit:
     """The values of a row of the `search` block behind its head, in their order, as a Found; `terms` were looked for."""
     *columns, share, edges, cosine, ranks, traits = values
-    return Found(
-        memory=remembered(columns),
+    return SearchHit(
+        memory=parse_memory_values(columns),
         cosine=cosine,
         keyword=share or 0.0,
         edges={MemoryId(UUID(id_)): strength for id_, strength in edges.items()} if edges else {},
         traits=tuple(traits),
-        **_explained(ranks, terms) if ranks else {},
+        **_parse_ranks(ranks, terms) if ranks else {},
     )
 
 
-def _explained(ranks: Mapping[str, Any], terms: Sequence[str]) -> dict[str, Any]:
+def _parse_ranks(ranks: Mapping[str, Any], terms: Sequence[str]) -> dict[str, Any]:
     """The places in the channels, and the terms that were met."""
     met = tuple(terms[place - 1] for place in ranks["words"] or ())
     return {"ranks": {name: ranks[name] for name in ("dense", "keyword") if ranks[name]}, "words": met}
 
 
-def entry(row: Mapping[str, Any]) -> JournalEntry:
+def parse_entry(row: Mapping[str, Any]) -> JournalEntry:
     """A row of the `entry` block as a JournalEntry."""
     return JournalEntry(**{name: row[name] for name in JournalEntry.__dataclass_fields__})
 
 
-def sparse(weights: Mapping[int, float]) -> SparseVector:
+def encode_sparse_vector(weights: Mapping[int, float]) -> SparseVector:
     """Weights by dimension, counted from 1, as pgvector's sparsevec, without those that its floats hold only as 0."""
     held = {place - 1: weight for place, weight in weights.items() if abs(weight) >= _LEAST}
-    return SparseVector(held, words.DIMENSIONS)
+    return SparseVector(held, tokens.DIMENSIONS)
 
 
-def unit(dimensions: Sequence[int]) -> str:
+def encode_unit_vector(dimensions: Sequence[int]) -> str:
     """A sparsevec with 1 in each of these dimensions, counted from 1, as text: quicker made than by `sparse`."""
-    return f"{{{','.join(f'{one}:1' for one in dimensions)}}}/{words.DIMENSIONS}"
+    return f"{{{','.join(f'{one}:1' for one in dimensions)}}}/{tokens.DIMENSIONS}"
 
 
-def applied(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
+def build_apply_params(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
     """The parameters of the `apply` block for changes of different memories, each with its revision."""
     vectors = [HalfVector(one.vector) if one.vector is not None else None for one in changes]
     return {
         "space": plan.scope.space,
-        "memories": packed([_memory(change, model) for change in changes]),
+        "memories": encode_rows([_encode_memory(change, model) for change in changes]),
         "embeddings": vectors if any(vectors) else None,
-        "words": [sparse(indexed(one.after.text, one.after.context)) for one in changes],
-        "lines": packed([_line(plan, change) for change in changes]),
+        "words": [encode_sparse_vector(index_text(one.after.text, one.after.context)) for one in changes],
+        "lines": encode_rows([_encode_journal_line(plan, change) for change in changes]),
         "fresh": all(change.before is None for change in changes),
     }
 
 
-def committed(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
+def build_commit_params(plan: WritePlan, changes: Sequence[Change], model: str) -> dict[str, Any]:
     """The parameters of the `commit` block: the plan, and the first of its changes."""
     scope = plan.scope
     owner = {"tenant_id": scope.tenant, "owner_id": scope.owner, "owner_type": scope.owner_type, "created_at": plan.at}
-    return applied(plan, changes, model) | {
-        "founding": None if plan.expects else packed(owner),
-        "expected": plan.expects,
+    return build_apply_params(plan, changes, model) | {
+        "founding": None if plan.expected_rev else encode_rows(owner),
+        "expected": plan.expected_rev,
         "changes": len(plan.changes),
-        "turns": said(plan.turns) if plan.turns else None,
-        "extracted": packed(_looked(plan.extracted, plan.at)) if plan.extracted else None,
-        "relations": edges(plan),
+        "turns": encode_turns(plan.turns) if plan.turns else None,
+        "extracted": encode_rows(_encode_extraction(plan.extracted, plan.at)) if plan.extracted else None,
+        "relations": encode_edges(plan),
     }
 
 
-def edges(plan: WritePlan) -> str | None:
+def encode_edges(plan: WritePlan) -> str | None:
     """The plan's edges, each pair once."""
     pairs = {(min(one.a, one.b), max(one.a, one.b)): one for one in plan.relations}
     rows = [
@@ -203,12 +203,12 @@ def edges(plan: WritePlan) -> str | None:
          "created_at": plan.at}
         for (low, high), one in pairs.items()
     ]  # fmt: skip
-    return packed(rows) if rows else None
+    return encode_rows(rows) if rows else None
 
 
-def said(turns: Sequence[Turn]) -> str:
+def encode_turns(turns: Sequence[Turn]) -> str:
     """Turns as rows of the ledger; one that is named twice comes once."""
-    return packed(
+    return encode_rows(
         [
             {"turn_id": turn.id, "session_id": turn.session, "thread_id": turn.thread}
             | {name: getattr(turn, name) for name in _SAID}
@@ -217,22 +217,22 @@ def said(turns: Sequence[Turn]) -> str:
     )
 
 
-def tracked(events: Sequence[OpsEvent]) -> str:
+def encode_events(events: Sequence[OpsEvent]) -> str:
     """Events as rows."""
-    return packed([{name: getattr(event, name) for name in _TRACKED} for event in events])
+    return encode_rows([{name: getattr(event, name) for name in _TRACKED} for event in events])
 
 
-def packed(found: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
+def encode_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
     """A row or rows as the JSON that `jsonb_populate_recordset` reads.
 
     Raises BadInput for a number that is none, TypeError for what has no place in JSON."""
     try:
-        return _ENCODER.encode(found)
+        return _ENCODER.encode(rows)
     except ValueError:
         raise BadInput("a number is none") from None
 
 
-def _memory(change: Change, model: str) -> dict[str, Any]:
+def _encode_memory(change: Change, model: str) -> dict[str, Any]:
     """What is null is left out: a row has many columns and most are."""
     after, fact = change.after, change.after.fact
     row: dict[str, Any] = {"memory_id": str(after.id)}
@@ -247,7 +247,7 @@ def _memory(change: Change, model: str) -> dict[str, Any]:
     return row
 
 
-def _line(plan: WritePlan, change: Change) -> dict[str, Any]:
+def _encode_journal_line(plan: WritePlan, change: Change) -> dict[str, Any]:
     return {
         "rev": change.after.rev,
         "memory_id": str(change.after.id),
@@ -262,14 +262,14 @@ def _line(plan: WritePlan, change: Change) -> dict[str, Any]:
     }
 
 
-def _looked(look: Extracted, at: datetime) -> dict[str, Any]:
-    return {"turn_id": look.turn} | {name: getattr(look, name) for name in _LOOKED} | {"at": at}
+def _encode_extraction(extracted: ExtractionRecord, at: datetime) -> dict[str, Any]:
+    return {"turn_id": extracted.turn} | {name: getattr(extracted, name) for name in _LOOKED} | {"at": at}
 
 
-def _plain(value: object) -> str:
+def _encode_value(value: object) -> str:
     if isinstance(value, UUID | datetime):
         return str(value)
     raise TypeError(f"{type(value).__name__} cannot be stored")
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_encode_value)

@@ -22,16 +22,16 @@ from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.journal import Delta
 from muniment.memory.domain.query import Filters
 from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.search import LOWEST, Search, Sight
-from muniment.memory.rules.language import irregular_verbs as verbs, tokens as words
+from muniment.memory.domain.search import LOWEST_MEANING, Search, SearchSnapshot
+from muniment.memory.rules.language import irregular_verbs, tokens
 from muniment.memory.stores.postgres import rows
-from muniment.memory.stores.postgres.connection.pool import Connection, one
-from muniment.memory.stores.postgres.consents import consent, profile
-from muniment.memory.stores.postgres.schema import large_spaces as large
-from muniment.memory.stores.postgres.schema.large_spaces import Indexes
-from muniment.memory.stores.postgres.sql import blocks
+from muniment.memory.stores.postgres.connection.pool import Connection, require_row
+from muniment.memory.stores.postgres.consents import parse_consent, send_profile_query
+from muniment.memory.stores.postgres.schema import large_spaces
+from muniment.memory.stores.postgres.schema.large_spaces import PostgresIndexes
+from muniment.memory.stores.postgres.sql import load_blocks
 
-_READ, _SEARCH, _LARGE = blocks("read"), blocks("search"), blocks("large")
+_READ, _SEARCH, _LARGE = load_blocks("read"), load_blocks("search"), load_blocks("large")
 # Where a large space is searched otherwise.
 _OPEN: tuple[LiteralString, ...] = ("met", "base", "scope", "df", "reached")
 # Where it looks for what is told of the user.
@@ -50,25 +50,25 @@ _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
 _Row = tuple[Any, ...]
 
 
-class _Head(NamedTuple):
+class _SearchHead(NamedTuple):
     """What a search says of the whole."""
 
-    now: int
+    rev: int
     speakers: Sequence[str] | None
-    among: int | None
-    unheard: Sequence[int]  # places of the terms, from 1, that no memory has
-    reached: bool
-    indexed: bool
+    corpus_size: int | None
+    missing_places: Sequence[int]  # places of the terms, from 1, that no memory has
+    is_complete: bool
+    is_indexed: bool
 
 
-_HEAD = len(_Head._fields)
+_HEAD = len(_SearchHead._fields)
 _CHANGES = 1_000  # memories whose changes a delta tells: a header has room for three, and of many some come to nothing
 
 
-class Searches(Indexes):
+class PostgresSearch(PostgresIndexes):
     """Everything that is read at one revision."""
 
-    async def look(
+    async def read_snapshot(
         self,
         reader: Reader,
         search: Search | None,
@@ -78,7 +78,7 @@ class Searches(Indexes):
         thread: str | None = None,
         horizon: datetime | None = None,
         as_of: Revision | None = None,
-    ) -> Sight:
+    ) -> SearchSnapshot:
         """See `Store.look`. A search alone is one statement, which sees one snapshot by itself."""
         space = {
             "space": reader.scope.space,
@@ -87,85 +87,89 @@ class Searches(Indexes):
             "as_of": as_of,
         }
         if search and not stable and not thread:
-            found = await self._asked(space, search)
-            return Sight(rev=_revision(_head(found).now, as_of), **_met(search, found))
-        async with self._reading(reader.scope, reader.allowed) as conn:
+            found = await self._search_alone(space, search)
+            return SearchSnapshot(rev=_clamp_revision(_parse_head(found).rev, as_of), **_parse_hits(search, found))
+        async with self._read_transaction(reader.scope, reader.allowed) as conn:
             rev = await conn.execute(_READ["rev"], space)
-            hits = await self._search(conn, space, search, scan=not self._by_index(space)) if search else None
+            hits = await self._send_search(conn, space, search, scan=not self._uses_index(space)) if search else None
             lasting = (
                 await conn.execute(
-                    _at(_SEARCH["stable"], as_of), space | {"categories": list(stable), "limit": stable_limit}
+                    _select_source(_SEARCH["stable"], as_of),
+                    space | {"categories": list(stable), "limit": stable_limit},
                 )
                 if stable
                 else None
             )
-            approved = await profile(conn, space) if "profile" in stable else None
+            approved = await send_profile_query(conn, space) if "profile" in stable else None
             unseen = (
                 await conn.execute(
-                    _at(_SEARCH["delta"], as_of), space | {"thread": thread, "horizon": horizon, "changes": _CHANGES}
+                    _select_source(_SEARCH["delta"], as_of),
+                    space | {"thread": thread, "horizon": horizon, "changes": _CHANGES},
                 )
                 if thread
                 else None
             )
-            if search and hits and self._by_index(space):
-                hits = await self._whole(conn, space, search, hits)
+            if search and hits and self._uses_index(space):
+                hits = await self._complete_hits(conn, space, search, hits)
         # All of it was asked in one round trip; what is fetched from here on is there.
-        now = _revision(one(await rev.fetchone())["rev"], as_of)
+        now = _clamp_revision(require_row(await rev.fetchone())["rev"], as_of)
         found = await hits.fetchall() if hits else []
         if found:
-            self._heed(space, _head(found))
-        return Sight(
+            self._note_indexes(space, _parse_head(found))
+        return SearchSnapshot(
             rev=now,
-            **(_met(search, found) if search else {}),
-            stable=tuple(map(rows.memory, await lasting.fetchall())) if lasting else (),
-            delta=_delta(await unseen.fetchall(), now) if unseen else None,
-            profile=tuple(map(consent, await approved.fetchall())) if approved else (),
+            **(_parse_hits(search, found) if search else {}),
+            stable=tuple(map(rows.parse_memory, await lasting.fetchall())) if lasting else (),
+            delta=_parse_delta(await unseen.fetchall(), now) if unseen else None,
+            profile=tuple(map(parse_consent, await approved.fetchall())) if approved else (),
         )
 
-    async def revision_at(self, scope: Scope, moment: datetime) -> Revision:
+    async def find_revision_at(self, scope: Scope, moment: datetime) -> Revision:
         """See `Store.revision_at`."""
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             found = await conn.execute(_SEARCH["revision_at"], {"space": scope.space, "moment": moment})
-            return Revision(one(await found.fetchone())["rev"])
+            return Revision(require_row(await found.fetchone())["rev"])
 
-    async def _asked(self, space: Mapping[str, Any], search: Search) -> list[_Row]:
+    async def _search_alone(self, space: Mapping[str, Any], search: Search) -> list[_Row]:
         """The statement enters the space by itself: alone it is one transaction and one round trip."""
-        for scan in (not self._by_index(space), True):
-            async with self._calling() as conn:
-                hits = await self._search(conn, space, search, scan=scan)
+        for scan in (not self._uses_index(space), True):
+            async with self._statement_connection() as conn:
+                hits = await self._send_search(conn, space, search, scan=scan)
             found = await hits.fetchall()
-            if self._heed(space, _head(found)):
+            if self._note_indexes(space, _parse_head(found)):
                 break
         return found
 
-    async def _whole(
+    async def _complete_hits(
         self, conn: Connection, space: Mapping[str, Any], search: Search, hits: AsyncCursor[_Row]
     ) -> AsyncCursor[_Row]:
         """The answer, or a scan's where the indexes have left something out."""
-        head = _head(await hits.fetchmany(1))
+        head = _parse_head(await hits.fetchmany(1))
         await hits.scroll(0, mode="absolute")
-        return hits if self._heed(space, head) else await self._search(conn, space, search, scan=True)
+        return hits if self._note_indexes(space, head) else await self._send_search(conn, space, search, scan=True)
 
-    def _by_index(self, space: Mapping[str, Any]) -> bool:
+    def _uses_index(self, space: Mapping[str, Any]) -> bool:
         """What was is in no index."""
-        return space["space"] in self._large and space["as_of"] is None
+        return space["space"] in self._indexed_spaces and space["as_of"] is None
 
-    def _heed(self, space: Mapping[str, Any], head: _Head) -> bool:
+    def _note_indexes(self, space: Mapping[str, Any], head: _SearchHead) -> bool:
         """Remember whether the space has indexes; whether the rows are all that there is."""
-        (self._large.add if head.indexed else self._large.discard)(space["space"])
-        return head.reached
+        (self._indexed_spaces.add if head.is_indexed else self._indexed_spaces.discard)(space["space"])
+        return head.is_complete
 
-    async def _search(
+    async def _send_search(
         self, conn: Connection, space: Mapping[str, Any], search: Search, *, scan: bool
     ) -> AsyncCursor[_Row]:
-        text, asked = self._said(space, search, scan=scan)
+        text, asked = self._build_search(space, search, scan=scan)
         return await AsyncRawCursor(conn, row_factory=tuple_row).execute(text, asked, prepare=True, binary=True)
 
-    def _said(self, space: Mapping[str, Any], search: Search, *, scan: bool) -> tuple[LiteralString | bytes, list[Any]]:
+    def _build_search(
+        self, space: Mapping[str, Any], search: Search, *, scan: bool
+    ) -> tuple[LiteralString | bytes, list[Any]]:
         """What is sent: the text, and its parameters."""
-        search = _narrowed(search)
-        text, names = _statement(
-            _given(search.filters),
+        search = _narrow_category(search)
+        text, names = _build_statement(
+            _list_filters(search.filters),
             speakers=bool(search.speakers),
             timely=bool(search.periods),
             explain=search.explain,
@@ -175,30 +179,34 @@ class Searches(Indexes):
             chosen=space["allowed"] != list(search.categories),
             scan=scan,
         )
-        whole = text if scan else large.among(text, space["space"], self._model, len(search.vector), search.candidates)
-        asked = {**space, **self._searched(search)}
+        whole = (
+            text
+            if scan
+            else large_spaces.fill_search_text(text, space["space"], self._model, len(search.vector), search.candidates)
+        )
+        asked = {**space, **self._build_search_params(search)}
         return whole, [asked[name] for name in names]
 
-    def _searched(self, search: Search) -> dict[str, Any]:
-        terms = [[words.dimension(form) for form in verbs.forms(term)] for term in search.terms]
+    def _build_search_params(self, search: Search) -> dict[str, Any]:
+        terms = [[tokens.hash_lexeme(form) for form in irregular_verbs.list_verb_forms(term)] for term in search.terms]
         heard = list(chain.from_iterable(terms))
         return {
-            **{name: getattr(search.filters, name) for name in _given(search.filters)},
+            **{name: getattr(search.filters, name) for name in _list_filters(search.filters)},
             **{name: getattr(search.weights, name) for name in _WEIGHTS},
             "speakers": list(search.speakers),
-            "highest": words.CEILING,
-            "lowest": LOWEST,
-            "background": words.BACKGROUND,
+            "highest": tokens.WEIGHT_CEILING,
+            "lowest": LOWEST_MEANING,
+            "background": tokens.BACKGROUND_SIZE,
             **rows.OF_USER,
             "hints": list(search.hints),
             "vector": HalfVector(search.vector),
             "model": self._model,
             "categories": list(search.categories),
-            "units": ";".join(map(rows.unit, terms)),
+            "units": ";".join(map(rows.encode_unit_vector, terms)),
             "words": heard,
             "of_term": [n for n, forms in enumerate(terms, 1) for _ in forms],
-            "heard": rows.sparse(dict.fromkeys(heard, 1.0)),
-            "traits": rows.sparse(search.weights.traits),
+            "heard": rows.encode_sparse_vector(dict.fromkeys(heard, 1.0)),
+            "traits": rows.encode_sparse_vector(search.weights.traits),
             "since": [start.timestamp() for start, _ in search.periods],
             "until": [end.timestamp() for _, end in search.periods],
             "candidates": search.candidates,
@@ -206,39 +214,39 @@ class Searches(Indexes):
         }
 
 
-def _revision(now: int, as_of: Revision | None) -> Revision:
+def _clamp_revision(now: int, as_of: Revision | None) -> Revision:
     """What was read: a revision that is not reached yet cannot be."""
     return Revision(now if as_of is None else min(now, as_of))
 
 
-def _head(found: Sequence[_Row]) -> _Head:
+def _parse_head(found: Sequence[_Row]) -> _SearchHead:
     """What the rows of a search begin with: the first one is there even when nothing was found."""
-    return _Head(*found[0][:_HEAD])
+    return _SearchHead(*found[0][:_HEAD])
 
 
-def _met(search: Search, found: Sequence[_Row]) -> dict[str, Any]:
+def _parse_hits(search: Search, found: Sequence[_Row]) -> dict[str, Any]:
     """What the rows of a search say of a Sight."""
-    head = _head(found)
-    unheard = frozenset(search.terms[n - 1] for n in head.unheard)
+    head = _parse_head(found)
+    unheard = frozenset(search.terms[n - 1] for n in head.missing_places)
     return {
-        "found": tuple(rows.found(row[_HEAD:], search.terms) for row in found if row[_HEAD] is not None),
-        "unheard": unheard,
+        "hits": tuple(rows.parse_hit(row[_HEAD:], search.terms) for row in found if row[_HEAD] is not None),
+        "missing_terms": unheard,
         "speakers": tuple(head.speakers or ()),
-        "among": head.among or 0,
+        "corpus_size": head.corpus_size or 0,
     }
 
 
-def _delta(found: Sequence[DictRow], rev: Revision) -> Delta:
-    lines = tuple(rows.entry(row) for row in found if row["rev"] is not None and row["text"] is not None)
+def _parse_delta(found: Sequence[DictRow], rev: Revision) -> Delta:
+    lines = tuple(rows.parse_entry(row) for row in found if row["rev"] is not None and row["text"] is not None)
     return Delta(since=Revision(found[0]["since"]), rev=rev, entries=lines)
 
 
-def _at(text: LiteralString, as_of: Revision | None) -> LiteralString:
+def _select_source(text: LiteralString, as_of: Revision | None) -> LiteralString:
     """The text reading the memories as they are, or as they were."""
     return text.replace("{source}", _SEARCH["current" if as_of is None else "then"])
 
 
-def _narrowed(search: Search) -> Search:
+def _narrow_category(search: Search) -> Search:
     """A filter of one category as a list of one, of which the lists of a large space know how common a word is."""
     only = search.filters.category
     if only not in search.categories:
@@ -246,13 +254,13 @@ def _narrowed(search: Search) -> Search:
     return replace(search, categories=(only,), filters=replace(search.filters, category=None))
 
 
-def _given(filters: Filters) -> tuple[LiteralString, ...]:
+def _list_filters(filters: Filters) -> tuple[LiteralString, ...]:
     return tuple(name for name in _FILTERS if getattr(filters, name) is not None)
 
 
 @lru_cache(maxsize=256)
-def _statement(
-    given: tuple[LiteralString, ...],
+def _build_statement(
+    filters: tuple[LiteralString, ...],
     *,
     speakers: bool,
     timely: bool,
@@ -275,10 +283,10 @@ def _statement(
     for name in _DATED:
         text = text.replace(f"{{{name}}}", _LARGE[name] if timely else "")
     text = text.replace("{looked}", _SEARCH["looked"])
-    text = text.replace("{passing}", f" {_LARGE['passing']}" if given else "")
+    text = text.replace("{passing}", f" {_LARGE['passing']}" if filters else "")
     text = text.replace("{watched}", f" {_SEARCH['watched']}" if watched else "")
     text = text.replace("{chosen}", f" {_SEARCH['chosen']}" if chosen else "")
-    text = text.replace("{narrowed}", "".join(" " + _SEARCH[f"by_{name}"] for name in given))
+    text = text.replace("{narrowed}", "".join(" " + _SEARCH[f"by_{name}"] for name in filters))
     text = text.replace("{standing}", _SEARCH["standing"])
     text = text.replace("{dense}", " {cosine} as cosine," if explain else "")
     text = text.replace("{speaker}", _SEARCH["speaker" if speakers else "nobody"])

@@ -16,31 +16,31 @@ from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Kind, Memory, Neighbour
 from muniment.memory.domain.plan import Receipt, WritePlan
-from muniment.memory.domain.query import Listing, Page
+from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.search import Probe
+from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.domain.turn import Turn
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import BadInput, StoreError
-from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.language import tokens
 from muniment.memory.stores.postgres import commit as plans, rows
-from muniment.memory.stores.postgres.batch_runs import Waitings
-from muniment.memory.stores.postgres.bulk.transfer import Moves
-from muniment.memory.stores.postgres.connection.pool import one
-from muniment.memory.stores.postgres.consents import Consents
-from muniment.memory.stores.postgres.consolidation import Consolidations
-from muniment.memory.stores.postgres.embedder_switch import Switches
-from muniment.memory.stores.postgres.episodes import Episodes
-from muniment.memory.stores.postgres.erasure import Erasures
-from muniment.memory.stores.postgres.extractions import Extractions
-from muniment.memory.stores.postgres.jobs import Queues, enqueue
-from muniment.memory.stores.postgres.maintenance import STANDING, Tendings, wake
-from muniment.memory.stores.postgres.quotas import Caps
-from muniment.memory.stores.postgres.search import Searches
-from muniment.memory.stores.postgres.sql import blocks
-from muniment.memory.stores.postgres.usage import Spending
+from muniment.memory.stores.postgres.batch_runs import PostgresBatchRuns
+from muniment.memory.stores.postgres.bulk.transfer import PostgresTransfer
+from muniment.memory.stores.postgres.connection.pool import require_row
+from muniment.memory.stores.postgres.consents import PostgresConsents
+from muniment.memory.stores.postgres.consolidation import PostgresConsolidation
+from muniment.memory.stores.postgres.embedder_switch import PostgresEmbedderSwitch
+from muniment.memory.stores.postgres.episodes import PostgresEpisodes
+from muniment.memory.stores.postgres.erasure import PostgresErasure
+from muniment.memory.stores.postgres.extractions import PostgresExtractions
+from muniment.memory.stores.postgres.jobs import PostgresJobQueue, send_jobs
+from muniment.memory.stores.postgres.maintenance import STANDING, PostgresMaintenance, send_due_time
+from muniment.memory.stores.postgres.quotas import PostgresQuotas
+from muniment.memory.stores.postgres.search import PostgresSearch
+from muniment.memory.stores.postgres.sql import load_blocks
+from muniment.memory.stores.postgres.usage import PostgresUsage
 
-_WRITE, _READ, _ROLES = blocks("write"), blocks("read"), blocks("roles")
+_WRITE, _READ, _ROLES = load_blocks("write"), load_blocks("read"), load_blocks("roles")
 _NARROWED: tuple[LiteralString, ...] = (
     "categories", "kinds", "trusts", "pinned", "tag", "since", "until", "contains", "beginning",
 )  # fmt: skip
@@ -48,19 +48,19 @@ _REPLAYED = "MU001"  # the SQL state of a plan whose work is done
 
 
 class PostgresStore(
-    Searches,
-    Moves,
-    Switches,
-    Caps,
-    Spending,
-    Extractions,
-    Episodes,
-    Consents,
-    Consolidations,
-    Waitings,
-    Tendings,
-    Queues,
-    Erasures,
+    PostgresSearch,
+    PostgresTransfer,
+    PostgresEmbedderSwitch,
+    PostgresQuotas,
+    PostgresUsage,
+    PostgresExtractions,
+    PostgresEpisodes,
+    PostgresConsents,
+    PostgresConsolidation,
+    PostgresBatchRuns,
+    PostgresMaintenance,
+    PostgresJobQueue,
+    PostgresErasure,
 ):
     """Opens itself on first use."""
 
@@ -70,18 +70,18 @@ class PostgresStore(
         Raises Conflict when the space is no longer at `plan.expects`, BadInput when another active memory has the
         stable key of one of the plan's."""
         try:
-            return await self._apply(plan)
+            return await self._apply_plan(plan)
         except StoreError as error:
             if error.data.get("sqlstate") == _REPLAYED:
-                return Receipt(rev=plan.expects, replayed=True)
+                return Receipt(rev=plan.expected_rev, replayed=True)
             if error.data.get("constraint") == "memories_by_key":
                 raise BadInput(
                     "another memory says this by now; to bring the old one back, forget that one first"
                 ) from None
             raise
 
-    async def near(
-        self, scope: Scope, probes: Sequence[Probe], limit: int
+    async def find_neighbours(
+        self, scope: Scope, probes: Sequence[NeighbourProbe], limit: int
     ) -> tuple[Revision, list[tuple[Neighbour, ...]]]:
         """See `Store.near`: kin by stable key or attribute, then the closest by cosine; none twice."""
         asked = {
@@ -93,111 +93,114 @@ class PostgresStore(
             "model": self._model,
             "limit": limit,
         }
-        async with self._calling() as conn:
+        async with self._statement_connection() as conn:
             found = await conn.execute(_READ["near"], asked, prepare=True)
         head, *rest = await found.fetchall()
-        return Revision(head["now"]), [_neighbours(some) for some in _of_each(rest, len(probes))]
+        return Revision(head["now"]), [_parse_neighbours(some) for some in _group_by_probe(rest, len(probes))]
 
-    async def near_in_words(
+    async def find_neighbours_by_words(
         self, scope: Scope, probes: Sequence[tuple[Kind, str]], limit: int
     ) -> list[tuple[Neighbour, ...]]:
         """See `Store.near_in_words`."""
         asked = {
             "space": scope.space,
             "kinds": [kind for kind, _ in probes],
-            "words": [rows.sparse(words.weights(text)).to_text() for _, text in probes],
+            "words": [rows.encode_sparse_vector(tokens.compute_weights(text)).to_text() for _, text in probes],
             "limit": limit,
         }
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             found = await (await conn.execute(_READ["near_in_words"], asked)).fetchall()
         return [
-            tuple(Neighbour(memory=rows.memory(row), sim=0.0) for row in some) for some in _of_each(found, len(probes))
+            tuple(Neighbour(memory=rows.parse_memory(row), sim=0.0) for row in some)
+            for some in _group_by_probe(found, len(probes))
         ]
 
-    async def seen(self, scope: Scope, thread: str, rev: Revision) -> None:
+    async def advance_cursor(self, scope: Scope, thread: str, rev: Revision) -> None:
         """See `Store.seen`."""
-        async with self._sending(scope) as conn:
+        async with self._pipeline_transaction(scope) as conn:
             await conn.execute(_WRITE["seen"], {"space": scope.space, "thread": thread, "rev": rev})
 
-    async def get(self, reader: Reader, memory_id: MemoryId, *, as_of: Revision | None = None) -> Memory | None:
+    async def get_memory(self, reader: Reader, memory_id: MemoryId, *, as_of: Revision | None = None) -> Memory | None:
         """See `Store.get`."""
         asked = {"space": reader.scope.space, "memory_id": memory_id, "as_of": as_of}
-        async with self._reading(reader.scope, reader.allowed) as conn:
+        async with self._read_transaction(reader.scope, reader.allowed) as conn:
             cursor = await conn.execute(_READ["get" if as_of is None else "get_then"], asked)
             row = await cursor.fetchone()
-        return rows.memory(row) if row else None
+        return rows.parse_memory(row) if row else None
 
-    async def related(self, reader: Reader, memory_id: MemoryId, limit: int) -> list[Neighbour]:
+    async def find_related(self, reader: Reader, memory_id: MemoryId, limit: int) -> list[Neighbour]:
         """See `Store.related`."""
         asked = {"space": reader.scope.space, "memory_id": memory_id, "limit": limit}
-        async with self._reading(reader.scope, reader.allowed) as conn:
+        async with self._read_transaction(reader.scope, reader.allowed) as conn:
             found = await (await conn.execute(_READ["related"], asked)).fetchall()
-        return [Neighbour(memory=rows.memory(row), sim=row["strength"]) for row in found]
+        return [Neighbour(memory=rows.parse_memory(row), sim=row["strength"]) for row in found]
 
-    async def listing(self, reader: Reader, wanted: Listing, *, as_of: Revision | None = None) -> Page:
+    async def list_memories(self, reader: Reader, listing: ListRequest, *, as_of: Revision | None = None) -> MemoryPage:
         """See `Store.listing`. A filter that is not asked for is not in the text."""
-        named = {name: list(one) if isinstance(one, tuple) else one for name, one in asdict(wanted).items()}
+        named = {name: list(one) if isinstance(one, tuple) else one for name, one in asdict(listing).items()}
         asked = named | {"space": reader.scope.space, "as_of": as_of}
         narrowed = "".join(f" {_READ[f'by_{name}']}" for name in _NARROWED if named[name] not in (None, []))
         then = "_then" if as_of is not None else ""
-        async with self._reading(reader.scope, reader.allowed) as conn:
+        async with self._read_transaction(reader.scope, reader.allowed) as conn:
             rev = await conn.execute(_READ["rev"], asked)
             counted = await conn.execute(_READ[f"total{then}"].replace("{narrowed}", narrowed), asked)
             listed = await conn.execute(_READ[f"list{then}"].replace("{narrowed}", narrowed), asked)
-            now = one(await rev.fetchone())["rev"]
-            return Page(
-                memories=tuple(map(rows.memory, await listed.fetchall())),
-                total=one(await counted.fetchone())["total"],
+            now = require_row(await rev.fetchone())["rev"]
+            return MemoryPage(
+                memories=tuple(map(rows.parse_memory, await listed.fetchall())),
+                total=require_row(await counted.fetchone())["total"],
                 rev=Revision(now if as_of is None else min(now, as_of)),
             )
 
-    async def history(self, reader: Reader, memory_id: MemoryId | None, limit: int) -> list[JournalEntry]:
+    async def read_history(self, reader: Reader, memory_id: MemoryId | None, limit: int) -> list[JournalEntry]:
         """See `Store.history`."""
         asked = {"space": reader.scope.space, "memory_id": memory_id, "limit": limit}
-        async with self._reading(reader.scope, reader.allowed) as conn:
+        async with self._read_transaction(reader.scope, reader.allowed) as conn:
             cursor = await conn.execute(_READ["history"], asked)
-            return [rows.entry(row) for row in await cursor.fetchall()]
+            return [rows.parse_entry(row) for row in await cursor.fetchall()]
 
-    async def record(
-        self, scope: Scope, turns: Sequence[Turn], jobs: Sequence[Job] = (), *, keep: timedelta | None = None
+    async def record_turns(
+        self, scope: Scope, turns: Sequence[Turn], jobs: Sequence[Job] = (), *, retention: timedelta | None = None
     ) -> None:
         """See `Store.record`."""
-        async with self._sending(scope, turns[0].at if turns else None) as conn:
+        async with self._pipeline_transaction(scope, turns[0].at if turns else None) as conn:
             if turns:
-                await conn.execute(_WRITE["record"], {"space": scope.space, "turns": rows.said(turns)})
-                if keep is not None:
-                    await wake(conn, scope, min(turn.at for turn in turns), keep)
-            await enqueue(conn, jobs)
+                await conn.execute(_WRITE["record"], {"space": scope.space, "turns": rows.encode_turns(turns)})
+                if retention is not None:
+                    await send_due_time(conn, scope, min(turn.at for turn in turns), retention)
+            await send_jobs(conn, jobs)
 
-    async def known(self, scope: Scope, turns: Sequence[TurnId]) -> set[TurnId]:
+    async def find_consumed_turns(self, scope: Scope, turns: Sequence[TurnId]) -> set[TurnId]:
         """See `Store.known`."""
-        async with self._reading(scope, None) as conn:
+        async with self._read_transaction(scope, None) as conn:
             cursor = await conn.execute(_READ["known"], {"space": scope.space, "turns": list(turns)})
             return {TurnId(row["turn_id"]) for row in await cursor.fetchall()}
 
-    async def track(self, scope: Scope, events: Sequence[OpsEvent], *, keep: timedelta | None = None) -> None:
+    async def record_events(
+        self, scope: Scope, events: Sequence[OpsEvent], *, retention: timedelta | None = None
+    ) -> None:
         """Write operational events. What was done in a space before it was erased is not written, nor founds it anew."""
         if not events:
             return
         owner = {"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type}
-        named = {"space": scope.space, "events": rows.tracked(events), "at": max(event.ts for event in events)}
-        async with self._sending(scope) as conn:
+        named = {"space": scope.space, "events": rows.encode_events(events), "at": max(event.ts for event in events)}
+        async with self._pipeline_transaction(scope) as conn:
             await conn.execute(_WRITE["found_unless_erased"], named | owner)
             await conn.execute(_WRITE["track"], named | owner)
-            if keep is not None:
-                await wake(conn, scope, min(event.ts for event in events), keep)
+            if retention is not None:
+                await send_due_time(conn, scope, min(event.ts for event in events), retention)
 
-    async def status(self, scope: Scope) -> dict[str, Any]:
+    async def read_status(self, scope: Scope) -> dict[str, Any]:
         """Counts of the space and the database's version."""
         space = {"space": scope.space}
-        async with self._reading(scope, None) as conn:
-            rev = one(await (await conn.execute(_READ["rev"], space)).fetchone())
-            counts = one(await (await conn.execute(_READ["counts"], space)).fetchone())
+        async with self._read_transaction(scope, None) as conn:
+            rev = require_row(await (await conn.execute(_READ["rev"], space)).fetchone())
+            counts = require_row(await (await conn.execute(_READ["counts"], space)).fetchone())
             standing = await (await conn.execute(STANDING, space)).fetchone() or {}
             version = conn.info.server_version
         return rev | counts | standing | {"postgres": f"{version // 10000}.{version % 10000}", "embedder": self._model}
 
-    async def spaces(self) -> AsyncIterator[Scope]:
+    async def list_spaces(self) -> AsyncIterator[Scope]:
         """See `Store.spaces`."""
         async with self._transaction() as conn:
             await conn.execute(_ROLES["keeper"])
@@ -205,12 +208,16 @@ class PostgresStore(
         for row in found:
             yield Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"])
 
-    async def _apply(self, plan: WritePlan) -> Receipt:
-        async with self._calling() if plans.alone(plan) else self._sending(plan.scope) as conn:
-            return await plans.send(conn, plan, self._model)
+    async def _apply_plan(self, plan: WritePlan) -> Receipt:
+        async with (
+            self._statement_connection()
+            if plans.is_single_statement(plan)
+            else self._pipeline_transaction(plan.scope) as conn
+        ):
+            return await plans.send_plan(conn, plan, self._model)
 
 
-def _of_each(found: Sequence[DictRow], probes: int) -> list[list[DictRow]]:
+def _group_by_probe(found: Sequence[DictRow], probes: int) -> list[list[DictRow]]:
     """The rows of each probe, in their order."""
     each: list[list[DictRow]] = [[] for _ in range(probes)]
     for row in found:
@@ -218,10 +225,10 @@ def _of_each(found: Sequence[DictRow], probes: int) -> list[list[DictRow]]:
     return each
 
 
-def _neighbours(met: Sequence[DictRow]) -> tuple[Neighbour, ...]:
+def _parse_neighbours(met: Sequence[DictRow]) -> tuple[Neighbour, ...]:
     # Nothing is near a vector without a direction: its cosine is no number.
     sims = {row["memory_id"]: row["sim"] for row in met if row["sim"] is not None and not isnan(row["sim"])}
     sims |= {row["memory_id"]: 1.0 for row in met if row["same_key"]}
     once = {row["memory_id"]: row for row in met}
-    found = [Neighbour(memory=rows.memory(row), sim=sims.get(id_, 0.0)) for id_, row in once.items()]
+    found = [Neighbour(memory=rows.parse_memory(row), sim=sims.get(id_, 0.0)) for id_, row in once.items()]
     return tuple(sorted(found, key=lambda one: -one.sim))

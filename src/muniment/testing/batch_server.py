@@ -11,23 +11,23 @@ from itertools import count
 from typing import Any, Literal
 from urllib.parse import parse_qsl, urlsplit
 
-from muniment.testing.openai_server import Fail, Handler, Reply, Request, ScriptedOpenAI, wrong
+from muniment.testing.openai_server import Fail, Handler, Reply, Request, ScriptedOpenAI, build_error
 
 Fate = Literal["answered", "missing", "error", "cut_off"]
-Ended = Literal["completed", "expired", "failed"]
+BatchEnd = Literal["completed", "expired", "failed"]
 _ENDS: dict[Fate, Fail | None] = {"answered": None, "cut_off": "too_long"}
 
 
-def _answered(_place: int) -> Fate:
+def _always_answered(_place: int) -> Fate:
     return "answered"
 
 
-def _go_on(_method: str, _path: str) -> None:
+def _do_nothing(_method: str, _path: str) -> None:
     return None
 
 
 @dataclass(slots=True, kw_only=True)
-class Ordered:
+class ScriptedBatch:
     """A batch of the scripted server, and how often it was asked after."""
 
     id: str
@@ -52,81 +52,81 @@ class ScriptedBatches(ScriptedOpenAI):
         reply: Reply | Callable[[dict[str, Any]], Reply] = "OK.",
         *,
         polls: int = 0,
-        ends: Ended = "completed",
-        fate: Callable[[int], Fate] = _answered,
-        hold: Callable[[str, str], None] = _go_on,
+        ends: BatchEnd = "completed",
+        fate: Callable[[int], Fate] = _always_answered,
+        hold: Callable[[str, str], None] = _do_nothing,
         **more: Any,
     ) -> None:
         super().__init__(reply, **more)
         self.files: dict[str, bytes] = {}
         self.names: dict[str, str] = {}  # what the files are called
-        self.batches: dict[str, Ordered] = {}
+        self.batches: dict[str, ScriptedBatch] = {}
         self.polls, self.ends, self.fate, self.hold = polls, ends, fate, hold
         self._numbers = count(1)
 
     def handler(self) -> type[Handler]:
         """See `ScriptedOpenAI.handler`."""
-        return _Handler
+        return _BatchHandler
 
-    def serve(self, method: str, request: Request, raw: bytes) -> tuple[int, bytes, Fail | None]:
+    def handle_request(self, method: str, request: Request, raw: bytes) -> tuple[int, bytes, Fail | None]:
         """Status, body and failure of one request about files or batches; called by the handler's thread."""
-        fail, refusal = self.begin(request)
+        fail, refusal = self.begin_request(request)
         if refusal is not None:
             return refusal[0], json.dumps(refusal[1]).encode(), fail
         url = urlsplit(request.path)
         asked = dict(parse_qsl(url.query))
         _, kind, name, part, *_ = [*url.path.partition("/v1")[2].split("/"), "", "", ""]
         if kind == "files":
-            found = self._of_files(method, name, part, raw, asked)
+            found = self._handle_files(method, name, part, raw, asked)
         else:
-            found = self._of_batches(method, name, part, request.body, asked)
+            found = self._handle_batches(method, name, part, request.body, asked)
         self.hold(method, request.path)
         if found is None:
-            return 404, json.dumps(wrong("no such object", "not_found")).encode(), fail
+            return 404, json.dumps(build_error("no such object", "not_found")).encode(), fail
         return 200, found if isinstance(found, bytes) else json.dumps(found).encode(), fail
 
-    def _of_files(
-        self, method: str, name: str, part: str, raw: bytes, asked: dict[str, str]
+    def _handle_files(
+        self, method: str, name: str, part: str, raw: bytes, params: dict[str, str]
     ) -> dict[str, Any] | bytes | None:
         if method == "POST":
             # The one part of the form that is a file: between its own empty line and the last boundary.
             found = re.search(rb'name="file"; filename="([^"]*)".*?\r\n\r\n(.*?)\r\n--', raw, re.DOTALL)
             named, content = (found[1].decode(), found[2]) if found else ("", b"")
-            return self._file(self._keep(content, named))
+            return self._describe_file(self._store_file(content, named))
         if not name:
-            return _page([self._file(one) for one in reversed(self.files)], asked)
+            return _paginate_rows([self._describe_file(one) for one in reversed(self.files)], params)
         if name not in self.files:
             return None
         if method == "DELETE":
             del self.files[name], self.names[name]
             return {"id": name, "object": "file", "deleted": True}
-        return self.files[name] if part == "content" else self._file(name)
+        return self.files[name] if part == "content" else self._describe_file(name)
 
-    def _of_batches(
-        self, method: str, name: str, part: str, body: dict[str, Any], asked: dict[str, str]
+    def _handle_batches(
+        self, method: str, name: str, part: str, body: dict[str, Any], params: dict[str, str]
     ) -> dict[str, Any] | None:
         if method == "POST" and not name:
             number = f"batch_{len(self.batches) + 1}"
-            made = Ordered(
+            made = ScriptedBatch(
                 id=number,
                 input_file=body["input_file_id"],
                 metadata=body.get("metadata") or {},
                 created=int(time.time()),
             )
             self.batches[number] = made
-            return _shown(made)
+            return _describe_batch(made)
         if not name:
-            return _page([_shown(one) for one in reversed(self.batches.values())], asked)
+            return _paginate_rows([_describe_batch(one) for one in reversed(self.batches.values())], params)
         found = self.batches.get(name)
         if found is None:
             return None
         if part == "cancel":
             found.status = "cancelling" if found.status == "in_progress" else found.status
         else:
-            self._go_on(found)
-        return _shown(found)
+            self._advance_batch(found)
+        return _describe_batch(found)
 
-    def _go_on(self, batch: Ordered) -> None:
+    def _advance_batch(self, batch: ScriptedBatch) -> None:
         """One more look at a batch: at the last one it comes to its end."""
         if batch.status == "cancelling":
             batch.status = "cancelled"
@@ -143,18 +143,20 @@ class ScriptedBatches(ScriptedOpenAI):
             fate = self.fate(place)
             request = json.loads(line)
             if fate in _ENDS:
-                lines["output_file_id"].append(_line(request, self.completion(request["body"], _ENDS[fate])))
+                lines["output_file_id"].append(
+                    _encode_line(request, self.build_completion(request["body"], _ENDS[fate]))
+                )
             elif fate == "error" or self.ends == "expired":
                 code = "batch_expired" if self.ends == "expired" else "server_error"
-                lines["error_file_id"].append(_line(request, None, code))
-        batch.files = {name: self._keep(b"\n".join(some) + b"\n") for name, some in lines.items() if some}
+                lines["error_file_id"].append(_encode_line(request, None, code))
+        batch.files = {name: self._store_file(b"\n".join(some) + b"\n") for name, some in lines.items() if some}
 
-    def _keep(self, content: bytes, named: str = "") -> str:
+    def _store_file(self, content: bytes, named: str = "") -> str:
         name = f"file-{next(self._numbers)}"
         self.files[name], self.names[name] = content, named or f"{name}.jsonl"
         return name
 
-    def _file(self, name: str) -> dict[str, Any]:
+    def _describe_file(self, name: str) -> dict[str, Any]:
         return {
             "id": name,
             "object": "file",
@@ -166,42 +168,42 @@ class ScriptedBatches(ScriptedOpenAI):
         }
 
 
-class _Handler(Handler):
+class _BatchHandler(Handler):
     script: ScriptedBatches
 
     def do_GET(self) -> None:  # noqa: N802 - the name that http.server calls
-        self._serve("GET", b"")
+        self._serve_request("GET", b"")
 
     def do_DELETE(self) -> None:  # noqa: N802 - the name that http.server calls
-        self._serve("DELETE", b"")
+        self._serve_request("DELETE", b"")
 
     def do_POST(self) -> None:  # noqa: N802 - the name that http.server calls
         if "/v1/files" not in self.path and "/v1/batches" not in self.path:
             super().do_POST()
             return
-        self._serve("POST", self.rfile.read(int(self.headers.get("content-length", 0))))
+        self._serve_request("POST", self.rfile.read(int(self.headers.get("content-length", 0))))
 
-    def _serve(self, method: str, raw: bytes) -> None:
+    def _serve_request(self, method: str, raw: bytes) -> None:
         told = raw and "json" in self.headers.get("content-type", "")
-        status, body, fail = self.script.serve(method, self.heard(json.loads(raw) if told else {}), raw)
+        status, body, fail = self.script.handle_request(method, self.read_request(json.loads(raw) if told else {}), raw)
         try:
             if fail == "drop":
                 self.close_connection = True
             else:
-                self.send(status, body[: len(body) // 2] if fail == "cut_off" else body)
+                self.send_answer(status, body[: len(body) // 2] if fail == "cut_off" else body)
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client did not wait
 
 
-def _page(rows: list[dict[str, Any]], asked: dict[str, str]) -> dict[str, Any]:
+def _paginate_rows(rows: list[dict[str, Any]], params: dict[str, str]) -> dict[str, Any]:
     """A part of a list: at most `limit` rows, those behind the one that is named as `after`."""
     ids = [row["id"] for row in rows]
-    start = ids.index(asked["after"]) + 1 if asked.get("after") in ids else 0
-    end = start + int(asked.get("limit", 20))
+    start = ids.index(params["after"]) + 1 if params.get("after") in ids else 0
+    end = start + int(params.get("limit", 20))
     return {"object": "list", "data": rows[start:end], "has_more": end < len(rows)}
 
 
-def _shown(batch: Ordered) -> dict[str, Any]:
+def _describe_batch(batch: ScriptedBatch) -> dict[str, Any]:
     return {
         "id": batch.id,
         "object": "batch",
@@ -215,7 +217,7 @@ def _shown(batch: Ordered) -> dict[str, Any]:
     }
 
 
-def _line(request: dict[str, Any], completion: dict[str, Any] | None, code: str | None = None) -> bytes:
+def _encode_line(request: dict[str, Any], completion: dict[str, Any] | None, code: str | None = None) -> bytes:
     """One line of an output file or of a file of errors."""
     line = {
         "id": f"request-{request['custom_id']}",

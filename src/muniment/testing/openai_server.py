@@ -87,9 +87,9 @@ class ScriptedOpenAI:
         unknown: Collection[str] = (),
     ) -> None:
         self.requests: list[Request] = []
-        self._reply, self._embed = reply, embed or _hashed
+        self._reply, self._embed = reply, embed or _hash_vector
         self._latency, self._retry_after = latency, retry_after
-        self._fails = _script_of(fail)
+        self._fails = _iter_failures(fail)
         self._share, self._kinds, self._random = fail_share, tuple(fails), random.Random(seed)  # noqa: S311 - a script
         self._unknown = frozenset(unknown)
         self._lock = threading.Lock()
@@ -131,26 +131,26 @@ class ScriptedOpenAI:
         """What reads a request and sends its answer."""
         return Handler
 
-    def answer(self, request: Request) -> tuple[int, dict[str, Any] | None, Fail | None]:
+    def answer_request(self, request: Request) -> tuple[int, dict[str, Any] | None, Fail | None]:
         """Status, JSON body and failure for one request; called by the handler's thread."""
-        fail, refusal = self.begin(request)
+        fail, refusal = self.begin_request(request)
         if refusal is not None:
             return *refusal, fail
         if request.path.endswith("/chat/completions"):
-            return 200, self.completion(request.body, fail), fail
+            return 200, self.build_completion(request.body, fail), fail
         if request.path.endswith("/embeddings"):
-            return 200, self._embeddings(request.body, empty=fail == "empty"), fail
-        return 404, wrong("no such path", "not_found"), fail
+            return 200, self._build_embeddings(request.body, empty=fail == "empty"), fail
+        return 404, build_error("no such path", "not_found"), fail
 
-    def begin(self, request: Request) -> tuple[Fail | None, tuple[int, dict[str, Any]] | None]:
+    def begin_request(self, request: Request) -> tuple[Fail | None, tuple[int, dict[str, Any]] | None]:
         """Note the request and let the latency pass: the failure that it is to have, and its answer if that is no good one."""
         with self._lock:
             self.requests.append(request)
-            fail = next(self._fails, None) or self._chance()
+            fail = next(self._fails, None) or self._draw_failure()
         self._stop.wait(self._latency(request) if callable(self._latency) else self._latency)
         if fail in _STATUS:
             status, text = _STATUS[fail]
-            return fail, (status, wrong(text, fail))
+            return fail, (status, build_error(text, fail))
         if refused := sorted(self._unknown & request.body.keys()):
             text = f"Unsupported parameter: {refused[0]}"
             return fail, (400, {"error": {"message": text, "type": "invalid_request_error", "param": refused[0]}})
@@ -162,10 +162,10 @@ class ScriptedOpenAI:
     def retry_after(self) -> str:
         return f"{self._retry_after:g}"
 
-    def _chance(self) -> Fail | None:
+    def _draw_failure(self) -> Fail | None:
         return self._random.choice(self._kinds) if self._random.random() < self._share else None
 
-    def completion(self, body: dict[str, Any], fail: Fail | None = None) -> dict[str, Any]:
+    def build_completion(self, body: dict[str, Any], fail: Fail | None = None) -> dict[str, Any]:
         """What a chat with this body is answered with."""
         reply: Reply = "" if fail == "empty" else self._next_reply(body)
         message: dict[str, Any] = {"content": reply} if isinstance(reply, str) else dict(reply)
@@ -200,14 +200,16 @@ class ScriptedOpenAI:
             self._chats += 1
         return reply
 
-    def _embeddings(self, body: dict[str, Any], *, empty: bool) -> dict[str, Any]:
+    def _build_embeddings(self, body: dict[str, Any], *, empty: bool) -> dict[str, Any]:
         asked = body.get("input", ())
         texts = [] if empty else [asked] if isinstance(asked, str) else list(asked)
         packed = body.get("encoding_format") == "base64"
         rows = []
         for index, text in enumerate(texts):
             vector = [float(number) for number in self._embed(text)]
-            rows.append({"object": "embedding", "index": index, "embedding": _pack(vector) if packed else vector})
+            rows.append(
+                {"object": "embedding", "index": index, "embedding": _pack_vector(vector) if packed else vector}
+            )
         tokens = sum(len(text) for text in texts) // 4
         return {
             "object": "list",
@@ -230,32 +232,32 @@ class Handler(BaseHTTPRequestHandler):
         try:
             body = json.loads(raw)
         except ValueError:
-            self.send(400, b'{"error": {"message": "not JSON"}}')
+            self.send_answer(400, b'{"error": {"message": "not JSON"}}')
             return
-        request = self.heard(body)
-        status, answer, fail = self.script.answer(request)
+        request = self.read_request(body)
+        status, answer, fail = self.script.answer_request(request)
         try:
-            self._deliver(status, answer, fail, stream=bool(body.get("stream")))
+            self._deliver_answer(status, answer, fail, stream=bool(body.get("stream")))
         except (BrokenPipeError, ConnectionResetError):
             # The client did not wait: that is what a test of its time limit looks like from here.
             self.close_connection = True
 
-    def heard(self, body: dict[str, Any]) -> Request:
+    def read_request(self, body: dict[str, Any]) -> Request:
         """The request that is read, with its body."""
         return Request(path=self.path, body=body, headers={k.lower(): v for k, v in self.headers.items()})
 
-    def _deliver(self, status: int, answer: dict[str, Any] | None, fail: Fail | None, *, stream: bool) -> None:
+    def _deliver_answer(self, status: int, answer: dict[str, Any] | None, fail: Fail | None, *, stream: bool) -> None:
         text = json.dumps(answer, ensure_ascii=False).encode()
         if fail == "drop":
             self.close_connection = True
         elif fail == "cut_off":
-            self.send(status, text[: len(text) // 2])
+            self.send_answer(status, text[: len(text) // 2])
         elif stream and status == 200 and answer and "choices" in answer:
-            self._stream(answer)
+            self._stream_answer(answer)
         else:
-            self.send(status, text, {"retry-after": self.script.retry_after} if fail == "rate_limit" else {})
+            self.send_answer(status, text, {"retry-after": self.script.retry_after} if fail == "rate_limit" else {})
 
-    def send(self, status: int, text: bytes, headers: dict[str, str] | None = None) -> None:
+    def send_answer(self, status: int, text: bytes, headers: dict[str, str] | None = None) -> None:
         """A whole answer."""
         self.send_response(status)
         for name, value in {
@@ -267,14 +269,14 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    def _stream(self, answer: dict[str, Any]) -> None:
+    def _stream_answer(self, answer: dict[str, Any]) -> None:
         """Server-sent events; without a length the end of the connection is the end of the answer."""
         self.close_connection = True
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("connection", "close")
         self.end_headers()
-        for chunk in _chunks(answer):
+        for chunk in _split_chunks(answer):
             self.wfile.write(b"data: " + json.dumps(chunk, ensure_ascii=False).encode() + b"\n\n")
             self.wfile.flush()
         self.wfile.write(b"data: [DONE]\n\n")
@@ -283,19 +285,21 @@ class Handler(BaseHTTPRequestHandler):
         return None
 
 
-def wrong(message: str, kind: str) -> dict[str, Any]:
+def build_error(message: str, kind: str) -> dict[str, Any]:
     """The body of an answer that is an error."""
     return {"error": {"message": message, "type": kind, "code": kind}}
 
 
-def _chunks(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _split_chunks(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """A completion in pieces: the role, one piece a word, the tool calls, the reason for the end, the usage."""
     choice = answer["choices"][0]
     message = choice["message"]
     base = {key: answer[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
     deltas: list[dict[str, Any]] = [{"role": "assistant", "content": ""}]
     deltas += [
-        {"content": part} for part in (message.get("content") or "").splitlines(keepends=True) for part in _words(part)
+        {"content": part}
+        for part in (message.get("content") or "").splitlines(keepends=True)
+        for part in _split_words(part)
     ]
     if calls := message.get("tool_calls"):
         deltas.append({"tool_calls": [{"index": index, **call} for index, call in enumerate(calls)]})
@@ -305,12 +309,12 @@ def _chunks(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield {**base, "choices": [], "usage": answer["usage"]}
 
 
-def _words(line: str) -> list[str]:
+def _split_words(line: str) -> list[str]:
     words = line.split(" ")
     return [word + " " for word in words[:-1]] + words[-1:]
 
 
-def _script_of(fail: Fails) -> Iterator[Fail | None]:
+def _iter_failures(fail: Fails) -> Iterator[Fail | None]:
     """One failure for ever, or one each from a list."""
     if isinstance(fail, str):
         while True:
@@ -318,9 +322,9 @@ def _script_of(fail: Fails) -> Iterator[Fail | None]:
     yield from fail or ()
 
 
-def _pack(vector: Sequence[float]) -> str:
+def _pack_vector(vector: Sequence[float]) -> str:
     return base64.b64encode(struct.pack(f"<{len(vector)}f", *vector)).decode("ascii")
 
 
-def _hashed(text: str) -> list[float]:
+def _hash_vector(text: str) -> list[float]:
     return [float(number) for number in hash_vector(text)]

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 
 from muniment.memory.domain.memory import FactKind
-from muniment.memory.rules.dates import mentions as dates
-from muniment.memory.rules.extraction.draft import Draft, draft
+from muniment.memory.rules.dates import mentions
+from muniment.memory.rules.extraction.draft import Draft, make_draft
 from muniment.memory.rules.language.chinese_words import (
-    ADV,
+    ADVERBS,
     ANY_NAME,
     END,
-    GIVEN,
+    GIVEN_NAME,
     LANGUAGE,
     ME,
     NAME,
@@ -20,14 +20,14 @@ from muniment.memory.rules.language.chinese_words import (
     RELATION,
     RELATIONS,
     TRADE,
-    owned,
-    things,
+    replace_pronouns,
+    split_list,
 )
 from muniment.memory.rules.language.clause import Clause
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements import predicates
 
-_IDLE = late(
+_IDLE = lazy_compile(
     r"(?:问|知道|说|请|了解|让|听|看看|试试|睡|哭|死|起|到|象|法|念|不|家|一想|确认|咨询|找你|跟你|和你|吃|喝|买|休息|回家|聊|查|问问|下|要你|多|太|好好|静|办法|通|开|过|来想去|当然|不出|清楚|明白|必|得)"
 )
 
@@ -45,7 +45,9 @@ def _related(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     text = f"用户的{standard}是{name}" + (f"（{said}）" if said != standard else "")
     if no := found.groupdict().get("no"):
         text += f"，不是{no}"
-    yield draft("relationship", predicate, name, text, persons=(name,), single=predicate in ONE_AT_A_TIME, importance=3)
+    yield make_draft(
+        "relationship", predicate, name, text, persons=(name,), single=predicate in ONE_AT_A_TIME, importance=3
+    )
 
 
 def _of_them(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -55,10 +57,10 @@ def _of_them(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield from _related(found, clause)
     for pattern, predicate, single in _THEIRS:
         match = re.fullmatch(pattern, rest)
-        if match and (value := owned(match["value"])):
+        if match and (value := replace_pronouns(match["value"])):
             if name and not re.fullmatch(NAME, name):
                 yield from _related(found, clause)
-            yield draft("relationship", predicate, value, f"{who}{f'{value}岁' if predicate == 'age' else owned(rest)}", subject=name or predicates.relative(said), single=single,
+            yield make_draft("relationship", predicate, value, f"{who}{f'{value}岁' if predicate == 'age' else replace_pronouns(rest)}", subject=name or predicates.format_relation(said), single=single,
                         persons=(name,) if name else (), negated=rest.startswith(("不喜欢", "讨厌")))  # fmt: skip
             return
 
@@ -86,12 +88,14 @@ _THEIRS = (
 def _pet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     kind, name = found["kind"], found["name"]
     text = f"用户养了宠物{kind}" + (f"，名叫{name}" if name else "")
-    yield draft("relationship", "pet", name or kind, text, persons=(name,) if name else (), topic=kind, importance=3)
+    yield make_draft(
+        "relationship", "pet", name or kind, text, persons=(name,) if name else (), topic=kind, importance=3
+    )
 
 
 def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = re.sub(END, "", found["value"])
-    value = owned(said)
+    value = replace_pronouns(said)
     if re.match(r"(?:失败|泡汤|落空|取消|有变|变了|成功|赶不上|得[很挺])", said):
         return
     if not value or len(value) < 3 or said.startswith("我") or (found["how"].startswith("想") and _IDLE.match(said)):
@@ -99,38 +103,43 @@ def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     against = bool(found["neg"])
     how = {"想": "想", "想要": "想要"}.get(found["how"], found["how"])
     text = f"用户{'不再' if against and said.endswith('了') else '不' if against else ''}{how}{value}"
-    yield draft(
-        "goal", "wants_to", dates.without(value.removesuffix("了"), clause.at), text, importance=3, negated=against
+    yield make_draft(
+        "goal",
+        "wants_to",
+        mentions.remove_dates(value.removesuffix("了"), clause.at),
+        text,
+        importance=3,
+        negated=against,
     )
 
 
 def _aim(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = owned(re.sub(END, "", found["value"]))
+    value = replace_pronouns(re.sub(END, "", found["value"]))
     if value:
-        yield draft(
-            "goal", "wants_to", dates.without(value, clause.at), f"用户的{found['what']}是{value}", importance=3
+        yield make_draft(
+            "goal", "wants_to", mentions.remove_dates(value, clause.at), f"用户的{found['what']}是{value}", importance=3
         )
 
 
 def _toward(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = owned(re.sub(END, "", found["value"]))
+    value = replace_pronouns(re.sub(END, "", found["value"]))
     if value and not value.startswith(("了", "过", "到", "会", "校", "生")):
         predicate = "learns" if found["doing"].startswith("学") else "trains_for"
-        yield draft(
-            "goal", predicate, dates.without(value, clause.at), f"用户正在{found['doing']}{value}", importance=3
+        yield make_draft(
+            "goal", predicate, mentions.remove_dates(value, clause.at), f"用户正在{found['doing']}{value}", importance=3
         )
 
 
 def _task(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = owned(re.sub(END, "", found["value"]))
-    if value and len(value) >= 3 and (found["ask"] or dates.mentions(value, clause.at)):
-        yield draft(
-            "note", "to_do", dates.without(value, clause.at), f"用户需要{value}", category="tasks", importance=3
+    value = replace_pronouns(re.sub(END, "", found["value"]))
+    if value and len(value) >= 3 and (found["ask"] or mentions.find_mentions(value, clause.at)):
+        yield make_draft(
+            "note", "to_do", mentions.remove_dates(value, clause.at), f"用户需要{value}", category="tasks", importance=3
         )
 
 
 def _done(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    verb, value = found["verb"], owned(re.sub(END, "", found["value"]))
+    verb, value = found["verb"], replace_pronouns(re.sub(END, "", found["value"]))
     if value and value[0] not in "了的吗没":
         slugs = {
             "做": "worked_as",
@@ -141,14 +150,14 @@ def _done(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
             "学": "studied",
             "住在": "lived_in",
         }
-        yield draft("experience", slugs.get(verb, "did"), value, f"用户{verb}过{value}")
+        yield make_draft("experience", slugs.get(verb, "did"), value, f"用户{verb}过{value}")
 
 
-_FIRM = late(r"(?:公司|集团|院|所|厂|社|局|银行|工作室|团队|部门|机构|医院|报社|事务所|企业)$")
+_FIRM = lazy_compile(r"(?:公司|集团|院|所|厂|社|局|银行|工作室|团队|部门|机构|医院|报社|事务所|企业)$")
 
 
 def _been(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = owned(found["value"])
+    where = replace_pronouns(found["value"])
     if where:
         firm = "worked_at" if _FIRM.search(where) else "lived_in"
         predicate = {"工作": "worked_at", "干": "worked_at", "上班": "worked_at", "实习": "worked_at"}.get(
@@ -156,14 +165,14 @@ def _been(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
         done = "" if found["verb"] == "长大" else "了" if found[0].endswith(f"了{found['long']}") else "过"
         text = f"用户在{where}{found['verb']}{done}{found['long']}"
-        yield draft(
+        yield make_draft(
             "experience", predicate, where, text, entities=(where,), location=where if predicate == "lived_in" else None
         )
 
 
 def _ended(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    verb, value = found["verb"], owned(found["value"])
-    if not value or dates.mentions(value, clause.at):
+    verb, value = found["verb"], replace_pronouns(found["value"])
+    if not value or mentions.find_mentions(value, clause.at):
         return
     ended: tuple[FactKind, str, str] = ("constraint", "cannot", verb + value)
     if verb in "学练":
@@ -171,32 +180,32 @@ def _ended(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     elif verb == "喜欢":
         ended = ("preference", "likes", value)
     kind, predicate, thing = ended
-    yield draft(kind, predicate, thing, f"用户不再{verb}{value}", negated=predicate != "cannot")
+    yield make_draft(kind, predicate, thing, f"用户不再{verb}{value}", negated=predicate != "cannot")
 
 
 def _again(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What one did not eat before."""
-    value = owned(found["value"])
+    value = replace_pronouns(found["value"])
     if value and not re.match(r"[了过完饱下到多撑胖坏]", value):
-        yield draft(
+        yield make_draft(
             "constraint", "cannot", found["verb"] + value, f"用户又{found['verb']}{value}了", negated=True, importance=3
         )
 
 
 def _some_language(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    yield draft("skill", "speaks", found["value"], f"用户会{found['how'] or '说'}{found['value']}")
+    yield make_draft("skill", "speaks", found["value"], f"用户会{found['how'] or '说'}{found['value']}")
 
 
 def _habit(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = owned(re.sub(END, "", found["value"]))
-    if value and not dates.mentions(value, clause.at) and not re.search(r"[了过]$", value):
-        yield draft("note", "habit", value, f"用户{found['when'] or found['every']}{value}")
+    value = replace_pronouns(re.sub(END, "", found["value"]))
+    if value and not mentions.find_mentions(value, clause.at) and not re.search(r"[了过]$", value):
+        yield make_draft("note", "habit", value, f"用户{found['when'] or found['every']}{value}")
 
 
 def _never(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = f"{found['when']}{found['neg']}{found['verb']}"
-    if not dates.mentions(said, clause.at):
-        yield draft(
+    if not mentions.find_mentions(said, clause.at):
+        yield make_draft(
             "constraint",
             "cannot",
             f"{found['when']}{found['verb']}",
@@ -207,10 +216,10 @@ def _never(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _due(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    what, do = owned(found["what"].removeprefix("我的").removeprefix("我")), owned(found["do"])
-    if what and do and dates.mentions(found["due"], clause.at):
-        due = dates.absolute(found["due"], clause.at)
-        yield draft(
+    what, do = replace_pronouns(found["what"].removeprefix("我的").removeprefix("我")), replace_pronouns(found["do"])
+    if what and do and mentions.find_mentions(found["due"], clause.at):
+        due = mentions.expand_dates(found["due"], clause.at)
+        yield make_draft(
             "constraint", f"deadline_of_{what}", due, f"{what}要在{found['due']}之前{do}",
             category="constraints", importance=3, topic=what, single=True,
         )  # fmt: skip
@@ -224,13 +233,13 @@ def _someone(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         if (
             match
             and predicate in ("lives_in", "moved_to", "works_at", "works_as", "age")
-            and (value := owned(match["value"]))
+            and (value := replace_pronouns(match["value"]))
         ):
-            yield draft(
+            yield make_draft(
                 "relationship",
                 predicate,
                 value,
-                f"{name}{f'{value}岁' if predicate == 'age' else owned(rest)}",
+                f"{name}{f'{value}岁' if predicate == 'age' else replace_pronouns(rest)}",
                 subject=name,
                 single=single,
                 persons=(name,),
@@ -240,27 +249,27 @@ def _someone(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _their_event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What happened to one of the family, or will, on a day."""
-    spans = dates.mentions(clause.text, clause.at)
+    spans = mentions.find_mentions(clause.text, clause.at)
     if len(spans) != 1:
         return
     when, said = clause.text[spans[0].start : spans[0].end], found["rel"]
     told = (clause.text[: spans[0].start] + clause.text[spans[0].end :]).strip(" ，,的在于")
-    whole = re.fullmatch(r"我(?:的|家的?)?" + said + r"(?P<name>" + NAME + "|" + GIVEN + r")?(?P<rest>(?:[要会将刚终]|打算|计划|准备|从|飞|来|回|去|生|考|结|毕|住|拿|得|搬|做|参|开).{1,40})", told)  # fmt: skip
-    rest = owned(re.sub(END, "", whole["rest"])) if whole else None
+    whole = re.fullmatch(r"我(?:的|家的?)?" + said + r"(?P<name>" + NAME + "|" + GIVEN_NAME + r")?(?P<rest>(?:[要会将刚终]|打算|计划|准备|从|飞|来|回|去|生|考|结|毕|住|拿|得|搬|做|参|开).{1,40})", told)  # fmt: skip
+    rest = replace_pronouns(re.sub(END, "", whole["rest"])) if whole else None
     if whole and rest and re.search(r"[了过要会将]|打算|计划|准备|[飞来回到]", rest):
         name = whole["name"]
         future = re.match(r"(?:要|会|将要?|打算|计划|准备)", rest)
         text = f"{_who(said, name)}于{when}{rest.removesuffix('了') if future else rest}"
-        yield draft("event", "plans" if future else "did", rest.removesuffix("了"), text, subject=name or predicates.relative(said),
+        yield make_draft("event", "plans" if future else "did", rest.removesuffix("了"), text, subject=name or predicates.format_relation(said),
                     persons=(name,) if name else ())  # fmt: skip
 
 
 def _skill(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     against, verb = bool(found["neg"]), found["verb"]
     predicate = "speaks" if re.match(LANGUAGE, found["value"]) else "plays" if verb == "会弹" else "skilled_in"
-    for one in things(re.sub(END, "", found["value"]).strip()):
+    for one in split_list(re.sub(END, "", found["value"]).strip()):
         space = " " if re.match(r"[A-Za-z]", one) else ""
-        yield draft("skill", predicate, one, f"用户{'不' if against else ''}{verb}{space}{one}", negated=against)
+        yield make_draft("skill", predicate, one, f"用户{'不' if against else ''}{verb}{space}{one}", negated=against)
 
 
 def _about_me(text: str) -> bool:
@@ -270,7 +279,7 @@ def _about_me(text: str) -> bool:
 
 
 def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    spans = dates.mentions(clause.text, clause.at)
+    spans = mentions.find_mentions(clause.text, clause.at)
     if not spans or not _about_me(clause.text):
         return
     when = clause.text[spans[0].start : spans[0].end]
@@ -281,8 +290,8 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     if clause.text.endswith("的"):  # 我是去年结婚的
         rest = rest.removeprefix("是")
     rest = re.sub(r"^(?:搬[到去])了", lambda moved: moved.group()[:2], rest)
-    value = owned(re.sub(END, "", rest))
-    if not value or not 2 <= len(value) <= 60 or dates.mentions(value, clause.at):
+    value = replace_pronouns(re.sub(END, "", rest))
+    if not value or not 2 <= len(value) <= 60 or mentions.find_mentions(value, clause.at):
         return
     future = re.match(r"(?:我)?(?:要|会|将|打算|计划|准备|想)(?!是|想)", value)
     if not future and not re.search(r"[了过]|搬[到去]|毕业|结婚|出生|入职|离职", value):
@@ -292,7 +301,7 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     where = moved["place"] if moved else None
     text = f"用户计划于{when}{value[future.end() :]}" if future else f"用户于{when}{value}"
     predicate, what = ("plans", value) if ahead else _turn(value.removesuffix("了"))
-    yield draft(
+    yield make_draft(
         "event",
         "moved_to" if where else predicate,
         where or what,
@@ -303,7 +312,7 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 _WED = {"结婚": "got_married", "订婚": "got_engaged", "离婚": "got_divorced"}
-_GONE = late(r"离开了?(?!了)(?P<left>.{1,20})|从(?P<quit>.{2,20}?)(?:离职|辞职)")
+_GONE = lazy_compile(r"离开了?(?!了)(?P<left>.{1,20})|从(?P<quit>.{2,20}?)(?:离职|辞职)")
 
 
 def _turn(did: str) -> tuple[str, str]:
@@ -313,19 +322,19 @@ def _turn(did: str) -> tuple[str, str]:
 
 
 def _moved(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = owned(found["place"].removesuffix("了"))
+    where = replace_pronouns(found["place"].removesuffix("了"))
     if where:
-        yield draft("event", "moved_to", where, f"用户搬到{where}", location=where, importance=3)
+        yield make_draft("event", "moved_to", where, f"用户搬到{where}", location=where, importance=3)
 
 
 _BREED = r"柯基|金毛|哈士奇|泰迪|柴犬|秋田|萨摩耶|拉布拉多|边牧|贵宾|比熊|博美|法斗|雪纳瑞|阿拉斯加|吉娃娃|德牧|布偶|英短|美短|橘猫|狸花|暹罗|缅因|加菲"
 _SPAN = r"[\d一二两三四五六七八九十半几]+多?个?(?:年|月|星期|礼拜|周|天)"
 _WEEKDAY = r"每?个?(?:周|星期|礼拜)[一二三四五六日天](?:早上|上午|中午|下午|晚上)?"
-RULES = tuple((late(pattern), build) for pattern, build in (
+RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     (r"^(?P<name>" + NAME + r")是我(?:的|家的?)?(?P<rel>" + RELATION + r")$", _related),
     (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?:的?(?:名字|小名|大名|全名|英文名)(?:叫|是)|名叫|叫)(?P<name>(?!我|你|他|她|[醒住不了])" + ANY_NAME + r")(?:（不是(?P<no>.+)）)?$", _related),
     (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")是(?P<name>" + NAME + r")(?:（不是(?P<no>.+)）)?$", _related),
-    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?P<name>" + NAME.replace("{1,2}", "{1,2}?") + "|" + GIVEN + r")??(?P<rest>(?:现在|目前|其实|一直|已经|都|刚)*(?:住在|定居|在|是|很|最|特别|不|喜欢|爱|讨厌|对|今年|搬|[\d一二三四五六七八九十]{1,3}(?=岁)).+)$", _of_them),
+    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?P<name>" + NAME.replace("{1,2}", "{1,2}?") + "|" + GIVEN_NAME + r")??(?P<rest>(?:现在|目前|其实|一直|已经|都|刚)*(?:住在|定居|在|是|很|最|特别|不|喜欢|爱|讨厌|对|今年|搬|[\d一二三四五六七八九十]{1,3}(?=岁)).+)$", _of_them),
     (r"^我(?:们)?(?:家)?里?(?:还|也)*(?:养了?|有)(?:一)?[只条匹个](?P<kind>[\u4e00-\u9fff]{0,4}(?:" + _BREED + r"|猫|狗|兔子|鹦鹉|仓鼠|猫咪|狗狗|金鱼|乌龟))(?:[，,]?\s*(?:它?的?名字叫|名叫|叫)(?P<name>" + ANY_NAME + r"))?$", _pet),
     (ME + r"(?P<ask>)(?:需要|必须|得)(?P<value>[^，,]{3,40})$", _task),
     (r"^(?:请|麻烦|帮我|记得)*(?P<ask>提醒我|别忘了|记得)(?:要)?(?P<value>[^，,]{3,40})$", _task),
@@ -345,8 +354,8 @@ RULES = tuple((late(pattern), build) for pattern, build in (
     (ME + r"会(?P<how>一点儿?|一些|几句|点儿?)?(?P<value>" + LANGUAGE + r")$", _some_language),
     (r"^(?:我(?P<when>平时|一般|通常)|(?P<every>每(?:天|周[一二三四五六日天]?|个?周末|个?月|年|晚|早)(?:早上|上午|中午|下午|晚上)?)我)(?:一般|都|会|也)*(?P<value>(?![不没很也说想觉认忙是在们的家]|" + RELATION + r")[^，]{2,20})$", _habit),
     (r"^.{0,12}我(?:的|家的?)?(?P<rel>" + RELATION + r").{3,50}$", _their_event),
-    (r"^(?P<name>" + GIVEN + r")(?P<rest>(?:现在|目前|其实|一直|已经|今年)+(?:在|住在|[\d一二三四五六七八九十]).{1,20})$", _someone),
-    (r"^(?=" + GIVEN + r")(?P<name>" + NAME + r")(?P<rest>" + _NOW + r"搬[到去].{2,14})$", _someone),
+    (r"^(?P<name>" + GIVEN_NAME + r")(?P<rest>(?:现在|目前|其实|一直|已经|今年)+(?:在|住在|[\d一二三四五六七八九十]).{1,20})$", _someone),
+    (r"^(?=" + GIVEN_NAME + r")(?P<name>" + NAME + r")(?P<rest>" + _NOW + r"搬[到去].{2,14})$", _someone),
     (r"^(?P<all>.{4,80})$", _event),
-    (r"^我" + ADV + r"搬[到去]了?(?P<place>[\u4e00-\u9fff\w]{2,12})$", _moved),
+    (r"^我" + ADVERBS + r"搬[到去]了?(?P<place>[\u4e00-\u9fff\w]{2,12})$", _moved),
 ))  # fmt: skip

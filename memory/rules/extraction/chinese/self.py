@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from muniment.memory.rules.dates import mentions as dates
-from muniment.memory.rules.dates.chinese import number
-from muniment.memory.rules.extraction.draft import Draft, draft
+from muniment.memory.rules.dates import mentions
+from muniment.memory.rules.dates.chinese import parse_number
+from muniment.memory.rules.extraction.draft import Draft, make_draft
 from muniment.memory.rules.language.chinese_words import (
-    ADV,
+    ADVERBS,
     ANY_NAME,
     CONDITION,
     END,
@@ -18,17 +18,17 @@ from muniment.memory.rules.language.chinese_words import (
     NAME,
     RELATION,
     TRADE,
-    owned,
-    things,
+    replace_pronouns,
+    split_list,
 )
 from muniment.memory.rules.language.clause import Clause
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 # To call somebody is also to have them do something: `叫我起床`.
-_TO_DO = late(
+_TO_DO = lazy_compile(
     r"[去来干做帮买拿交写等滚走别不快好先吃喝看听说想学用在把给进过]|[起出回上下开][床门家去来班会学车楼课机心始]|(?:加班|休息|睡觉|赶紧|马上|明天|今天|早点|注意|小心|放心|努力)"
 )
-_NO_NAME = late(
+_NO_NAME = lazy_compile(
     r"[人者生员师座党迷控族手型派粉货癌狂症病压的了血质级期性]$|^[大小老阿](?:[板总头外乡弟妹辈区镇哥姐爷子孩学雅说心猫狗鬼白黑丑众二三四五六七八九幺]|实人)$"
 )
 
@@ -36,7 +36,7 @@ _NO_NAME = late(
 def _called(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     name = found["name"]
     if not re.match(r"[你他她它您一什怎]", name) and not _TO_DO.match(name):
-        yield draft(
+        yield make_draft(
             "identity", "preferred_name", name, f"用户的称呼（偏好的名字）是{name}", single=True, persons=(name,)
         )
 
@@ -49,20 +49,20 @@ def _name(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     if not found[0].startswith("我是") or not (
         _NO_NAME.search(name) or re.fullmatch(f"{TRADE}|{RELATION}|{CONDITION}", name)
     ):
-        yield draft("identity", "name", name, f"用户的名字是{name}", single=True, persons=(name,))
+        yield make_draft("identity", "name", name, f"用户的名字是{name}", single=True, persons=(name,))
 
 
 def _age(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = found["value"]
-    age = number(said)
+    age = parse_number(said)
     if 3 <= age <= 120:
-        yield draft("identity", "age", str(age), f"用户{said}岁", single=True)
+        yield make_draft("identity", "age", str(age), f"用户{said}岁", single=True)
 
 
 def _birthday(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = found["value"]
-    if dates.mentions(said, clause.at) and not dates.relative(said, clause.at):
-        yield draft("identity", "birthday", said, f"用户的生日是{said}", single=True, importance=3, timeless=True)
+    if mentions.find_mentions(said, clause.at) and not mentions.has_relative_date(said, clause.at):
+        yield make_draft("identity", "birthday", said, f"用户的生日是{said}", single=True, importance=3, timeless=True)
 
 
 def _lives(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -70,11 +70,11 @@ def _lives(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     if (
         not re.match(r"一|这|那|哪|酒店|宿舍|家里|外面|楼", where)
         and not re.search(r"的人|(?<![成首])都|很", where)
-        and owned(where)
-        and not dates.mentions(where, clause.at)
+        and replace_pronouns(where)
+        and not mentions.find_mentions(where, clause.at)
     ):
         text = f"用户{'不再' if ended else ''}住在{where}"
-        yield draft("identity", "lives_in", where, text, single=True, negated=ended, importance=3, location=where)
+        yield make_draft("identity", "lives_in", where, text, single=True, negated=ended, importance=3, location=where)
 
 
 def _from(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -99,22 +99,24 @@ def _from(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
             "印度",
         )
         text = f"用户是{where}人"
-        yield draft("identity", "nationality" if nation else "comes_from", where, text, single=True, location=where)
+        yield make_draft(
+            "identity", "nationality" if nation else "comes_from", where, text, single=True, location=where
+        )
 
 
 def _origin(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = owned(found["place"])
+    where = replace_pronouns(found["place"])
     if where:
-        yield draft("identity", "comes_from", where, f"用户来自{where}", single=True, location=where)
+        yield make_draft("identity", "comes_from", where, f"用户来自{where}", single=True, location=where)
 
 
-_NO_TRADE = late(r"不|没|最|很|想|怕|恨|被|喜欢|讨厌|爱上")  # `我是不喜欢老师` says what one dislikes
+_NO_TRADE = lazy_compile(r"不|没|最|很|想|怕|恨|被|喜欢|讨厌|爱上")  # `我是不喜欢老师` says what one dislikes
 
 
 def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     trade, ended = found["value"], bool(found["neg"])
-    if owned(trade) == trade and "的" not in trade and not _NO_TRADE.match(trade):
-        yield draft(
+    if replace_pronouns(trade) == trade and "的" not in trade and not _NO_TRADE.match(trade):
+        yield make_draft(
             "identity",
             "works_as",
             trade,
@@ -128,22 +130,22 @@ def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     firm, role, ended = found["value"], found["role"] or "", bool(found["neg"])
     if (
-        owned(firm) != firm
+        replace_pronouns(firm) != firm
         or re.fullmatch(r"一[家个所].{0,1}(?:公司|单位|地方|学校)", firm)
         or firm in ("家", "家里", "外面", "国外", "外地", "这里", "这儿", "那里", "那儿")
-        or dates.mentions(firm, clause.at)
+        or mentions.find_mentions(firm, clause.at)
         or (found["ended"] and not ended)
     ):
         return
     text = f"用户{'不再' if ended else ''}在{firm}工作"
-    yield draft("identity", "works_at", firm, text, single=True, negated=ended, importance=3, entities=(firm,))
+    yield make_draft("identity", "works_at", firm, text, single=True, negated=ended, importance=3, entities=(firm,))
     if role and not ended:
-        yield draft("identity", "works_as", role, f"用户的职业是{role}", single=True, importance=3)
+        yield make_draft("identity", "works_as", role, f"用户的职业是{role}", single=True, importance=3)
 
 
 def _status(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value = {"结婚": "已婚", "离婚": "离异"}.get(found["value"], found["value"])
-    yield draft("identity", "marital_status", value, f"用户{value}", single=True)
+    yield make_draft("identity", "marital_status", value, f"用户{value}", single=True)
 
 
 def _likes(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -152,9 +154,9 @@ def _likes(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     bad = verb in ("讨厌", "厌恶", "受不了", "反感")
     if bad and found["neg"]:
         return
-    for one in things(value.removesuffix("了")):
+    for one in split_list(value.removesuffix("了")):
         how = "不再" if ended else "不" if found["neg"] else ""
-        yield draft(
+        yield make_draft(
             "preference",
             "likes",
             one,
@@ -165,17 +167,17 @@ def _likes(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _prefers(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value, other = owned(found["value"]), owned(found["other"] or "")
+    value, other = replace_pronouns(found["value"]), replace_pronouns(found["other"] or "")
     if value:
         text = f"用户更喜欢{value}" + (f"而不是{other}" if other else "")
-        yield draft("preference", "prefers", value, text, topic=other)
+        yield make_draft("preference", "prefers", value, text, topic=other)
 
 
 def _only(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = owned(found["value"])
+    value = replace_pronouns(found["value"])
     if value:
         text = f"用户{found['when'] or ''}只{found['verb']}{value}"
-        yield draft("preference", "prefers", value, text, topic=found["when"])
+        yield make_draft("preference", "prefers", value, text, topic=found["when"])
 
 
 _WHAT = {"颜色": "colour", "食物": "food", "电影": "film", "歌手": "singer", "书": "book", "运动": "sport", "城市": "city", "水果": "fruit", "季节": "season",
@@ -183,9 +185,9 @@ _WHAT = {"颜色": "colour", "食物": "food", "电影": "film", "歌手": "sing
 
 
 def _favourite(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    what, value = found["what"], owned(found["value"])
-    if value and owned(what):
-        yield draft(
+    what, value = found["what"], replace_pronouns(found["value"])
+    if value and replace_pronouns(what):
+        yield make_draft(
             "preference",
             f"favourite_{_WHAT.get(what, what)}",
             value,
@@ -197,14 +199,14 @@ def _favourite(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _allergy(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     against = bool(found["neg"])
-    for one in things(found["value"]):
+    for one in split_list(found["value"]):
         how = found["neg"] or ""
-        yield draft("constraint", "allergic_to", one, f"用户对{one}{how}过敏", negated=against, importance=4)
+        yield make_draft("constraint", "allergic_to", one, f"用户对{one}{how}过敏", negated=against, importance=4)
 
 
 def _intolerant(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     word = {"乳糖": "lactose", "麸质": "gluten", "果糖": "fructose"}[found["value"]]
-    yield draft("constraint", "intolerant_to", word, f"用户{found['value']}不耐受", importance=4)
+    yield make_draft("constraint", "intolerant_to", word, f"用户{found['value']}不耐受", importance=4)
 
 
 def _diet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -218,7 +220,7 @@ def _diet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     )
     said = re.sub(r"^(?:是|在)?(?:一个|一名)?", "", found["value"])
     verb = "" if said.startswith("吃") else "是"
-    yield draft(
+    yield make_draft(
         "constraint",
         "diet",
         value,
@@ -230,20 +232,20 @@ def _diet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _cannot(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    verb, value = found["verb"], owned(found["value"].removesuffix("了"))
+    verb, value = found["verb"], replace_pronouns(found["value"].removesuffix("了"))
     if value and not re.match(r"[了过完饱下到]|起$", value):
-        yield draft("constraint", "cannot", f"{verb}{value}", f"用户{found['neg']}{verb}{value}", importance=4 if verb in "吃喝碰" else 3,
+        yield make_draft("constraint", "cannot", f"{verb}{value}", f"用户{found['neg']}{verb}{value}", importance=4 if verb in "吃喝碰" else 3,
                     category=None if verb in "吃喝碰" else "preferences")  # fmt: skip
 
 
 def _condition(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    yield draft("constraint", "health_condition", found["value"], f"用户患有{found['value']}", importance=4)
+    yield make_draft("constraint", "health_condition", found["value"], f"用户患有{found['value']}", importance=4)
 
 
 def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = owned(re.sub(END, "", found["value"]))
+    said = replace_pronouns(re.sub(END, "", found["value"]))
     if said and re.search(r"[\d一二三四五六七八九十百千万]", said):
-        yield draft(
+        yield make_draft(
             "constraint",
             "budget",
             said,
@@ -255,12 +257,12 @@ def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    what = owned((found["what"] or "").removesuffix("的")) or "工作"
-    if dates.mentions(found["value"], clause.at):
-        yield draft(
+    what = replace_pronouns((found["what"] or "").removesuffix("的")) or "工作"
+    if mentions.find_mentions(found["value"], clause.at):
+        yield make_draft(
             "constraint",
             f"deadline_of_{what}",
-            dates.absolute(found["value"], clause.at),
+            mentions.expand_dates(found["value"], clause.at),
             f"用户的{what}截止日期是{found['value']}",
             category="constraints",
             importance=3,
@@ -273,11 +275,11 @@ def _style(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     language = found["language"]
     predicate, value = ("answer_language", language) if language else ("response_style", found["how"])
     text = f"用户希望用{language}回答" if language else f"用户希望回答{found['how']}"
-    yield draft("preference", predicate, value, text, category="style", single=True, importance=3)
+    yield make_draft("preference", predicate, value, text, category="style", single=True, importance=3)
 
 
 _NUMERAL = r"[\d一二三四五六七八九十]{1,3}"
-RULES = tuple((late(pattern), build) for pattern, build in (
+RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     (r"^(?:我|你们?|您|大家|请|都|可以|平时|以后|朋友们?|家人|就|直接|喜欢别人)*叫我(?P<name>" + ANY_NAME.replace("{2,6}", "{2,6}?") + r")(?:就(?:好|行|可以|成)了?|好了|吧)?$", _called),
     (r"^(?:我叫|我的(?:中文|英文|真实)?名字(?:叫|是)|我名叫|我姓名是)(?P<name>" + ANY_NAME + r")$", _name),
     (r"^我是(?P<name>" + NAME + r")$", _name),
@@ -294,7 +296,7 @@ RULES = tuple((late(pattern), build) for pattern, build in (
     (r"^比起(?P<other>.{1,15}?)我?(?:更|比较)喜欢(?P<value>.{1,15})$", _prefers),
     (r"^我(?:更喜欢|宁愿|偏好|更偏爱|更爱)(?P<value>.{1,20}?)(?:而不是|胜过|多过)?(?P<other>(?<=是).{1,15}|(?<=过).{1,15})?$", _prefers),
     (r"^我最(?:喜欢|爱)的(?P<what>[\u4e00-\u9fff]{1,6}?)(?:其实|现在|目前|一直|永远|还|也|当然|应该|就|已经|仍然)*是(?P<value>.{1,25})$", _favourite),
-    (ME + r"(?P<neg>不再|不太|不怎么|不|没那么)?" + ADV + r"(?P<verb>(?:迷上|喜欢上|爱上(?![网学班课]))了?|最喜欢|喜欢|最爱|爱(?![人情上])|热爱|讨厌|厌恶|受不了|反感|酷爱)(?P<value>(?!的|上).{1,30})$", _likes),
+    (ME + r"(?P<neg>不再|不太|不怎么|不|没那么)?" + ADVERBS + r"(?P<verb>(?:迷上|喜欢上|爱上(?![网学班课]))了?|最喜欢|喜欢|最爱|爱(?![人情上])|热爱|讨厌|厌恶|受不了|反感|酷爱)(?P<value>(?!的|上).{1,30})$", _likes),
     (ME + r"对(?P<value>.{1,20}?)(?:严重|有点|很|特别)?(?P<neg>不再|不)?过敏了?$", _allergy),
     (ME + r"有?(?P<value>乳糖|麸质|果糖)不耐(?:受|症)?$", _intolerant),
     (ME + r"(?P<neg>不再|不)?(?P<value>(?:是|在)?(?:一个|一名)?(?:素食主义者|素食者|纯素食?者|纯素主义者|严格素食者|吃纯素|吃素的?|吃清真))了?$", _diet),

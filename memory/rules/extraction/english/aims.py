@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from muniment.memory.rules.dates import mentions as dates
-from muniment.memory.rules.extraction.draft import Draft, draft
-from muniment.memory.rules.extraction.english.grammar import ADV, ENDED, IDLE, Rule, bare, rule
+from muniment.memory.rules.dates import mentions
+from muniment.memory.rules.extraction.draft import Draft, make_draft
+from muniment.memory.rules.extraction.english.grammar import ADV, ENDED, IDLE, Rule, make_rule, strip_article
 from muniment.memory.rules.language.clause import Clause
-from muniment.memory.rules.language.english_phrases import names, thing, trim
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.english_phrases import find_names, parse_object, trim_phrase
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 
 def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     against = bool(found["neg"])
-    value = thing(ENDED.sub("", found["value"]), clause)
+    value = parse_object(ENDED.sub("", found["value"]), clause)
     if value and not IDLE.match(value) and len(value.split()) >= 2:
         ended = (
             "no longer wants"
-            if ENDED.search(trim(found["value"])) or (found["neg"] or "").casefold().strip() == "no longer"
+            if ENDED.search(trim_phrase(found["value"])) or (found["neg"] or "").casefold().strip() == "no longer"
             else "does not want"
         )
         how = (
@@ -29,12 +29,12 @@ def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
                 found["how"].casefold()[:4].strip(), "wants"
             )
         )
-        yield draft("goal", "wants_to", dates.without(value, clause.at), f"The user {how} to {value}", negated=against, importance=3,
-                    entities=names(value))  # fmt: skip
+        yield make_draft("goal", "wants_to", mentions.remove_dates(value, clause.at), f"The user {how} to {value}", negated=against, importance=3,
+                    entities=find_names(value))  # fmt: skip
 
 
 def _toward(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value, over = thing(ENDED.sub("", found["value"]), clause), "over" in found.groupdict()
+    value, over = parse_object(ENDED.sub("", found["value"]), clause), "over" in found.groupdict()
     if value:
         doing = re.sub(r"\s+", " ", found["doing"].casefold())
         predicate = {
@@ -47,41 +47,43 @@ def _toward(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         }.get(doing[:4], "works_toward")
         if predicate == "wants_to" and (IDLE.match(value) or len(value.split()) < 2):
             return
-        yield draft(
+        yield make_draft(
             "goal",
             predicate,
-            bare(dates.without(value, clause.at)),
+            strip_article(mentions.remove_dates(value, clause.at)),
             f"The user is {'no longer ' if over else ''}{doing} {value}",
             importance=3,
             negated=over,
-            entities=names(value),
+            entities=find_names(value),
         )
 
 
-_CHORE = late(
+_CHORE = lazy_compile(
     r"(?:call|e-?mail|text|buy|book|pay|pick\s+up|send|schedule|renew|submit|finish|return|order|cancel|fix|register|file|sign|write|prepare\s+(?:the|an?|my|for)|pack|collect"
     r"|drop\s+off|water|clean|print|review|update|apply|contact|hand\s+in|deliver|refill|repair|wash|reply\s+to|complete|take\s+out)\b", re.IGNORECASE)  # fmt: skip
 
 
 def _task(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = thing(found["value"], clause)
+    value = parse_object(found["value"], clause)
     asked = (
-        clause.directive or "remind" in (found["ask"] or "").casefold() or "let me" in (found["ask"] or "").casefold()
+        clause.is_directive
+        or "remind" in (found["ask"] or "").casefold()
+        or "let me" in (found["ask"] or "").casefold()
     )
-    dated = bool(value and dates.mentions(value, clause.at))
+    dated = bool(value and mentions.find_mentions(value, clause.at))
     if value and (asked or _CHORE.match(value) or (dated and not IDLE.match(value))) and len(value.split()) >= 2:
-        yield draft("note", "to_do", dates.without(value, clause.at), f"The user needs to {value}", category="tasks", importance=3,
-                    entities=names(value))  # fmt: skip
+        yield make_draft("note", "to_do", mentions.remove_dates(value, clause.at), f"The user needs to {value}", category="tasks", importance=3,
+                    entities=find_names(value))  # fmt: skip
 
 
 RULES: tuple[Rule, ...] = (
-    rule(r"i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"(?P<how>want|plan|intend|hope|aim|wish)\s+to\s+(?P<value>.+)$", _goal),
-    rule(r"i(?:'d|\s+would)\s+(?P<neg>)" + ADV + r"(?P<how>like|love)\s+to\s+(?P<value>.+)$", _goal),
-    rule(r"(?:i'm|i\s+am)\s+" + ADV + r"(?P<neg>not\s+)?(?P<how>planning|intending|hoping|aiming|looking)\s+to\s+(?P<value>.+)$", _goal),
-    rule(r"(?:i've|i\s+have)\s+(?:always\s+)?(?P<neg>)(?P<how>wanted|decided|planned)\s+to\s+(?P<value>.+)$", _goal),
-    rule(r"(?P<neg>)my\s+(?:\w+\s+){0,2}(?P<how>goal|dream|aim|resolution|ambition|target)\s+(?:for\s+\S+\s+|this\s+year\s+)?is\s+to\s+(?P<value>.+)$", _goal),
-    rule(r"(?:i'?m|i\s+am)\s+" + ADV + r"(?P<doing>training\s+for|preparing\s+for|saving\s+(?:up\s+)?for|saving\s+(?:up\s+)?to|studying\s+for|trying\s+to|learning\s+to|learning|working\s+toward?s?|planning)\s+(?P<value>(?!to\s).+)$", _toward),
-    rule(r"(?:(?:i|i've|i\s+have)\s+" + ADV + r"(?:stopped|quit|gave\s+up|given\s+up)|(?:i'?m|i\s+am)\s+(?:not|no\s+longer))\s+(?P<over>)(?P<doing>training\s+for|preparing\s+for|saving\s+(?:up\s+)?for|studying\s+for|learning\s+to|learning)\s+(?P<value>.+)$", _toward),
-    rule(r"i\s+" + ADV + r"(?P<ask>)(?:need|have|'ve\s+got)\s+to\s+(?P<value>.+)$", _task),
-    rule(r"(?:please\s+)?(?:(?:can|could|will)\s+you\s+)?(?:please\s+)?(?P<ask>remind\s+me\s+to|don't\s+let\s+me\s+forget\s+to|remember\s+to|don't\s+forget\s+to)\s+(?P<value>.+)$", _task),
+    make_rule(r"i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"(?P<how>want|plan|intend|hope|aim|wish)\s+to\s+(?P<value>.+)$", _goal),
+    make_rule(r"i(?:'d|\s+would)\s+(?P<neg>)" + ADV + r"(?P<how>like|love)\s+to\s+(?P<value>.+)$", _goal),
+    make_rule(r"(?:i'm|i\s+am)\s+" + ADV + r"(?P<neg>not\s+)?(?P<how>planning|intending|hoping|aiming|looking)\s+to\s+(?P<value>.+)$", _goal),
+    make_rule(r"(?:i've|i\s+have)\s+(?:always\s+)?(?P<neg>)(?P<how>wanted|decided|planned)\s+to\s+(?P<value>.+)$", _goal),
+    make_rule(r"(?P<neg>)my\s+(?:\w+\s+){0,2}(?P<how>goal|dream|aim|resolution|ambition|target)\s+(?:for\s+\S+\s+|this\s+year\s+)?is\s+to\s+(?P<value>.+)$", _goal),
+    make_rule(r"(?:i'?m|i\s+am)\s+" + ADV + r"(?P<doing>training\s+for|preparing\s+for|saving\s+(?:up\s+)?for|saving\s+(?:up\s+)?to|studying\s+for|trying\s+to|learning\s+to|learning|working\s+toward?s?|planning)\s+(?P<value>(?!to\s).+)$", _toward),
+    make_rule(r"(?:(?:i|i've|i\s+have)\s+" + ADV + r"(?:stopped|quit|gave\s+up|given\s+up)|(?:i'?m|i\s+am)\s+(?:not|no\s+longer))\s+(?P<over>)(?P<doing>training\s+for|preparing\s+for|saving\s+(?:up\s+)?for|studying\s+for|learning\s+to|learning)\s+(?P<value>.+)$", _toward),
+    make_rule(r"i\s+" + ADV + r"(?P<ask>)(?:need|have|'ve\s+got)\s+to\s+(?P<value>.+)$", _task),
+    make_rule(r"(?:please\s+)?(?:(?:can|could|will)\s+you\s+)?(?:please\s+)?(?P<ask>remind\s+me\s+to|don't\s+let\s+me\s+forget\s+to|remember\s+to|don't\s+forget\s+to)\s+(?P<value>.+)$", _task),
 )  # fmt: skip

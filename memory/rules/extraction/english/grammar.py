@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from muniment.memory.rules.extraction.draft import Draft
 from muniment.memory.rules.language.clause import Clause
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 Build = Callable[[re.Match[str], Clause], Iterator[Draft]]
 Rule = tuple[re.Pattern[str], Build]
@@ -18,11 +18,11 @@ ADV = (
 )
 AM = r"i(?:'?m|\s+am)\s+" + ADV
 WAS = r"(?:i(?:'?m|\s+am)|i've\s+been|i\s+have\s+been)\s+" + ADV
-ENDED = late(r"\s+(?:any\s?more|any\s+longer)$", re.IGNORECASE)
+ENDED = lazy_compile(r"\s+(?:any\s?more|any\s+longer)$", re.IGNORECASE)
 _OPENING = r"^(?:a|an|the|some|any|my|all|lots\s+of|a\s+lot\s+of|most)\s+"
 
 # What one is always about to do says nothing of one's aims.
-IDLE = late(
+IDLE = lazy_compile(
     r"(?:kill|strangle|murder|punch|slap|disappear|vanish|know|ask|say|tell|talk|hear|understand|make\s+sure|thank|share|show|mention|discuss|chat|let|be\s+(?:sure|clear|honest|able|there|with)|go\s+(?:home|to\s+bed|now)"
     r"|sleep|cry|scream|die|get\s+back|come|point|clarify|see\s+(?:if|how|what|whether|you)|check|try|do|believe|think|feel|keep\s+(?:going|doing|up)|add|apologi[sz]e"
     r"|admit|give\s+up|find\s+out|figure\s+out|remember|use|respond|reply|start\s+by|work\s+on\s+(?:it|that)|move\s+on|stop|play|spread|express|capture|help|support|stay|take\s+(?:a\s+break|breaks)|find\s+(?:a|some|the)\s+(?:way|time|balance)|make\s+(?:it|a\s+difference)|lend|up|take\s+a\s+look|look|work\s+(?:in\s+the\s+future|on\s+it)|keep)\b",
@@ -30,11 +30,11 @@ IDLE = late(
 )
 
 
-def bare(words: str) -> str:
+def strip_article(words: str) -> str:
     """The words without the article or quantity at their start."""
     return re.sub(_OPENING, "", words, flags=re.IGNORECASE)
 
 
-def rule(pattern: str, build: Build) -> Rule:
+def make_rule(pattern: str, build: Build) -> Rule:
     """A pattern for the start of a clause, whatever its case, and what it comes to."""
-    return late(pattern, re.IGNORECASE), build
+    return lazy_compile(pattern, re.IGNORECASE), build

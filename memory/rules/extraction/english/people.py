@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from muniment.memory.rules.dates import mentions as dates
-from muniment.memory.rules.extraction.draft import Draft, draft
-from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.dates import mentions
+from muniment.memory.rules.extraction.draft import Draft, make_draft
+from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.clause import Clause
-from muniment.memory.rules.language.english_phrases import NAME, is_name, listed, place, slug, thing, trim
+from muniment.memory.rules.language.english_phrases import (
+    NAME,
+    is_name,
+    make_slug,
+    parse_list,
+    parse_object,
+    parse_place,
+    trim_phrase,
+)
 from muniment.memory.rules.language.english_words import (
     CONDITIONS,
     DIETS,
@@ -18,73 +26,73 @@ from muniment.memory.rules.language.english_words import (
     RELATION,
     RELATIONS,
     TRADES,
-    owned,
-    singular,
+    conjugate_verb,
+    replace_pronouns,
 )
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.language.normalize import vocabulary
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import parse_vocabulary
 from muniment.memory.rules.statements import predicates
 
-_PERSON = rf"[{words.UPPER}][\w'-]*(?:\s+[{words.UPPER}][\w'-]*){{0,2}}"
+_PERSON = rf"[{tokens.UPPER}][\w'-]*(?:\s+[{tokens.UPPER}][\w'-]*){{0,2}}"
 _MY = r"(?i:my|our)\s+(?P<rel>(?i:" + RELATION + r"))\b"
-_NAMED = late(
+_NAMED = lazy_compile(
     r"^(?i:this\s+is\s+)?"
     + _MY
     + r"(?:'s\s+(?i:first\s+)?(?i:name\s+is)|\s+(?i:is\s+(?:called|named)|is|goes\s+by))\s+(?P<name>"
     + NAME
     + r")(?:,?\s+(?:and\s+)?not\s+(?P<no>[A-Z][\w'-]*))?(?:[,.]?$|,\s|\s+and\s)"
 )
-_IS_MY = late(r"^(?P<name>" + _PERSON + r")\s+(?:is|was)\s+" + _MY + r"(?:[.!,]|\s+and\b|$)")
-_APPOSITION = late(r"\b" + _MY + r",?\s+(?P<name>" + _PERSON + r")(?![\w'])")
-_HAVE = late(
+_IS_MY = lazy_compile(r"^(?P<name>" + _PERSON + r")\s+(?:is|was)\s+" + _MY + r"(?:[.!,]|\s+and\b|$)")
+_APPOSITION = lazy_compile(r"\b" + _MY + r",?\s+(?P<name>" + _PERSON + r")(?![\w'])")
+_HAVE = lazy_compile(
     r"^(?i:i\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+(?i:an?|one)\s+(?:\w+\s+)?(?P<rel>(?i:"
     + RELATION
     + r"))\s+(?i:named|called)\s+(?P<name>"
     + NAME
     + r")(?:[,.]|$|\s)"
 )
-_SPOUSE = late(r"^(?i:i'?m|i\s+am)\s+(?:happily\s+)?(?i:married|engaged)\s+to\s+(?P<name>" + _PERSON + r")")
+_SPOUSE = lazy_compile(r"^(?i:i'?m|i\s+am)\s+(?:happily\s+)?(?i:married|engaged)\s+to\s+(?P<name>" + _PERSON + r")")
 _COUNTED = (
     r"(?P<count>an?|one|two|three|four|five|six|\d{1,2})\s+(?P<what>(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?"
     r"|siblings|cats?|dogs?|puppy|puppies|kittens?|rabbits?|horses?|parrots?|twins|grandchildren))(?:$|\s+(?:and|who|named|called|in|at|now|already|these\s+days|at\s+home)\b|,)"
 )  # fmt: skip
-_COUNT = late(r"^(?:(?:i|we)\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+" + _COUNTED, re.IGNORECASE)
-_AND = late(r"(?:,\s+and|\s+and|,)\s+" + _COUNTED, re.IGNORECASE)
+_COUNT = lazy_compile(r"^(?:(?:i|we)\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+" + _COUNTED, re.IGNORECASE)
+_AND = lazy_compile(r"(?:,\s+and|\s+and|,)\s+" + _COUNTED, re.IGNORECASE)
 _MANY = ("none", "one", "two", "three", "four", "five", "six")
-_ONE_NAME = rf"[{words.UPPER}][\w-]*"
-_CALLED = late(
+_ONE_NAME = rf"[{tokens.UPPER}][\w-]*"
+_CALLED = lazy_compile(
     rf"\s*(?:,|,?\s(?:named|called))\s+(?P<names>{_ONE_NAME}(?:(?:,\s+and|,|\s+and|\s+&)\s+{_ONE_NAME}){{1,5}})[.!]?$"
 )
-_BREEDS = vocabulary("siamese persian labrador poodle labradors poodles beagle husky ragdoll bengal sphynx")
+_BREEDS = parse_vocabulary("siamese persian labrador poodle labradors poodles beagle husky ragdoll bengal sphynx")
 _WHO = r"^(?:" + _MY + r")(?:,?\s+(?P<name>" + _PERSON + r"),?)?\s+"
 _PAST = r"(?:was|had|went|got|came|met|took|made|bought|left|began|became|won|lost|found|gave|sold|broke|quit|passed|[a-z]{2,14}(?<!ne)(?<!fe)ed)"
 _MOVED = r"(?:has\s+)?(?:just\s+|recently\s+)?(?P<verb>(?i:moved|relocated))\s+(?:back\s+)?(?:from\s+.{2,40}?\s+)?to\s+(?P<value>.+)$"
 _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
-    (late(_WHO + r"(?P<verb>(?i:lives?|is\s+living|are\s+living))\s+in\s+(?P<value>.+)$"), "lives_in"),
-    (late(_WHO + _MOVED), "moved_to"),
-    (late(_WHO + r"(?P<verb>(?i:works))\s+(?i:at|for)\s+(?P<value>.+)$"), "works_at"),
-    (late(_WHO + r"(?P<verb>(?i:works\s+as|is))\s+(?i:an?)\s+(?P<value>.+)$"), "works_as"),
-    (late(_WHO + r"(?P<verb>(?i:likes|loves|enjoys|adores))\s+(?P<value>.+)$"), "likes"),
-    (late(_WHO + r"(?P<verb>(?i:hates|dislikes|doesn't\s+like|can't\s+stand))\s+(?P<value>.+)$"), "likes"),
-    (late(_WHO + r"(?P<verb>(?i:is\s+allergic\s+to))\s+(?P<value>.+)$"), "allergic_to"),
+    (lazy_compile(_WHO + r"(?P<verb>(?i:lives?|is\s+living|are\s+living))\s+in\s+(?P<value>.+)$"), "lives_in"),
+    (lazy_compile(_WHO + _MOVED), "moved_to"),
+    (lazy_compile(_WHO + r"(?P<verb>(?i:works))\s+(?i:at|for)\s+(?P<value>.+)$"), "works_at"),
+    (lazy_compile(_WHO + r"(?P<verb>(?i:works\s+as|is))\s+(?i:an?)\s+(?P<value>.+)$"), "works_as"),
+    (lazy_compile(_WHO + r"(?P<verb>(?i:likes|loves|enjoys|adores))\s+(?P<value>.+)$"), "likes"),
+    (lazy_compile(_WHO + r"(?P<verb>(?i:hates|dislikes|doesn't\s+like|can't\s+stand))\s+(?P<value>.+)$"), "likes"),
+    (lazy_compile(_WHO + r"(?P<verb>(?i:is\s+allergic\s+to))\s+(?P<value>.+)$"), "allergic_to"),
     (
-        late(
+        lazy_compile(
             _WHO
             + r"(?P<verb>(?i:can't|cannot|can\s+not|doesn't|does\s+not|never)\s+(?i:eats?|drinks?|have|has|tolerates?|drives?|flies|fly|swims?))\s+(?P<value>.+)$"
         ),
         "cannot",
     ),
-    (late(_WHO + r"(?P<verb>(?i:studies|is\s+studying))\s+(?P<value>.+)$"), "studies"),
-    (late(_WHO + r"(?P<verb>(?i:has))\s+(?P<value>" + CONDITIONS + r")$"), "health_condition"),
+    (lazy_compile(_WHO + r"(?P<verb>(?i:studies|is\s+studying))\s+(?P<value>.+)$"), "studies"),
+    (lazy_compile(_WHO + r"(?P<verb>(?i:has))\s+(?P<value>" + CONDITIONS + r")$"), "health_condition"),
     (
-        late(
+        lazy_compile(
             _WHO
             + r"(?P<verb>(?i:is|turned|just\s+turned))\s+(?P<value>\d{1,3})(?:\s+years?\s+old)?(?:\s+(?i:now|already|today))*(?=$|,|\s+and\s)"
         ),
         "age",
     ),
     (
-        late(
+        lazy_compile(
             _WHO
             + r"(?P<verb>(?i:is|are|has\s+been))\s+(?P<neg>(?i:not\s+|no\s+longer\s+))?(?P<value>(?i:"
             + "|".join(map(re.escape, DIETS))
@@ -92,35 +100,35 @@ _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         "diet",
     ),
-    (late(_WHO + r"(?P<verb>(?i:" + _PAST + r"))\s+(?P<value>.+)$"), "event"),
+    (lazy_compile(_WHO + r"(?P<verb>(?i:" + _PAST + r"))\s+(?P<value>.+)$"), "event"),
 )
 
 # What one has had enough of, or cannot take just now, is nothing to remember.
-_FOR_NOW = late(
+_FOR_NOW = lazy_compile(
     r"\b(?:another|one\s+more|more|enough|much|straight|yet|until|till|before|without|alone|tonight|today|properly|fast|quickly|the\s+rest|the\s+whole)\b"
     # nor is what somebody else does a part of it
     r"|\b(?:can't|cannot|doesn't|don't|isn't|is|are|has|loves|likes)\b",
     re.IGNORECASE,
 )
 # How, where or what for somebody studies is not what.
-_NO_SUBJECT = late(
+_NO_SUBJECT = lazy_compile(
     r"(?:for|at|in|on|with|from|to|by|until|all|every|each|hard|harder|abroad|online|alone|together|late|part-time|full-time|too|so|an?|my|his|her|their)\b",
     re.IGNORECASE,
 )
-_TRADE_OF = late(r"^(?P<name>[A-Z][\w-]*(?:\s+[A-Z][\w-]*)?)(?:'s|\s+(?i:is))\s+(?i:an?)\s+(?P<value>[a-z].+)$")
+_TRADE_OF = lazy_compile(r"^(?P<name>[A-Z][\w-]*(?:\s+[A-Z][\w-]*)?)(?:'s|\s+(?i:is))\s+(?i:an?)\s+(?P<value>[a-z].+)$")
 _AT_HOME = tuple(
-    late(rf"^(?P<name>[{words.UPPER}][\w-]*(?:\s+[{words.UPPER}][\w-]*)?)\s+{how}")
+    lazy_compile(rf"^(?P<name>[{tokens.UPPER}][\w-]*(?:\s+[{tokens.UPPER}][\w-]*)?)\s+{how}")
     for how in (r"(?:(?:now|still)\s+)?(?:lives|is\s+(?:now\s+)?living)\s+in\s+(?P<value>.+)$", _MOVED)
 )
 # Of somebody called by name alone. `can't` does not tell one from many: dogs, and people, can't eat grapes either.
 _AT_TABLE = tuple(
-    late(rf"^(?P<name>[{words.UPPER}][\w-]*(?:\s+[{words.UPPER}][\w-]*)?)\s+{how}")
+    lazy_compile(rf"^(?P<name>[{tokens.UPPER}][\w-]*(?:\s+[{tokens.UPPER}][\w-]*)?)\s+{how}")
     for how in (
         r"(?P<verb>(?:can't|cannot|can\s+not|doesn't|does\s+not)\s+(?:eat|drink))\s+(?P<value>.+)$",
         r"(?P<verb>is\s+allergic\s+to)\s+(?P<value>.+)$",
     )
 )
-_SOME = vocabulary(
+_SOME = parse_vocabulary(
     """
     people persons men women children babies cattle mice geese some many most both few all others one nobody everybody anybody
     somebody whoever each either neither baby toddler dog cat puppy kitten horse bird fish rabbit hamster man woman child adult kid vegan vegetarian coeliac
@@ -128,7 +136,7 @@ _SOME = vocabulary(
     they we you these those and but so or nor
     """
 )
-_NOBODY = vocabulary(
+_NOBODY = parse_vocabulary(
     """
     life experience time work music nature love pain god history failure success money travel reading writing everyone
     everybody nobody someone anyone who what that this it he she there here today tomorrow sleep death war hunger
@@ -137,7 +145,7 @@ _NOBODY = vocabulary(
 )
 
 
-def facts(clause: Clause) -> list[Draft]:
+def draft_people_facts(clause: Clause) -> list[Draft]:
     """Names of relations and what is said of them; never about the speaker."""
     found = list(_names(clause))
     found += [*_counts(clause), *_trades(clause), *_homes(clause), *_at_table(clause)]
@@ -168,14 +176,14 @@ def _trades(clause: Clause) -> Iterator[Draft]:
     match = _TRADE_OF.match(clause.text)
     if not match or match["name"].casefold() in _NOBODY or not is_name(match["name"], clause):
         return
-    name, (trade, *where) = match["name"], re.split(r"\s+at\s+", trim(match["value"]), maxsplit=1)
+    name, (trade, *where) = match["name"], re.split(r"\s+at\s+", trim_phrase(match["value"]), maxsplit=1)
     trade = re.split(r"\s+(?:in|from|with|for|who)\b", trade)[0]
-    if trade.split()[-1].casefold() in TRADES and len(trade.split()) <= 4 and owned(trade) == trade:
+    if trade.split()[-1].casefold() in TRADES and len(trade.split()) <= 4 and replace_pronouns(trade) == trade:
         about: dict[str, object] = {"subject": name, "persons": (name,), "single": True}
         yield _about(
             about, "works_as", trade, f"{name} works as {'an' if trade[0].casefold() in 'aeiou' else 'a'} {trade}"
         )
-        if where and (firm := place(where[0], clause)):
+        if where and (firm := parse_place(where[0], clause)):
             yield _about(about, "works_at", firm, f"{name} works at {firm}", entities=(firm,))
 
 
@@ -186,7 +194,7 @@ def _homes(clause: Clause) -> Iterator[Draft]:
         about: dict[str, object] = {"subject": match["name"], "persons": (match["name"],)}
         if "verb" in match.groupdict():
             yield from _moved(match["name"], about, match["verb"], match["value"], clause)
-        elif where := place(match["value"], clause):
+        elif where := parse_place(match["value"], clause):
             yield _about(about, "lives_in", where, f"{match['name']} lives in {where}", single=True, location=where)
 
 
@@ -206,7 +214,7 @@ def _at_table(clause: Clause) -> Iterator[Draft]:
 def _related(said: str, name: str, no: str | None = None) -> Draft:
     relation, name = said.casefold(), name.removesuffix("'s").strip(" ,.")
     predicate = _predicate(relation)
-    return draft(
+    return make_draft(
         "relationship",
         predicate,
         name,
@@ -230,12 +238,12 @@ def _counts(clause: Clause) -> Iterator[Draft]:
     if _HAVE.match(clause.text):
         return
     match = _COUNT.match(clause.text)
-    while match and (what := owned(match["what"])):
+    while match and (what := replace_pronouns(match["what"])):
         count = f"{match['count']} {what}".casefold()
-        one = slug(what.split()[-1])
+        one = make_slug(what.split()[-1])
         many = {"child": "children", "puppy": "puppies"}.get(one, one if one.endswith(("s", "n")) else f"{one}s")
         each = tuple(_each(match, one, clause))
-        yield draft(
+        yield make_draft(
             "relationship", f"has_{many}", count, f"The user has {count}", single=True, importance=2 if each else 3
         )
         yield from each
@@ -256,7 +264,7 @@ def _each(match: re.Match[str], many: str, clause: Clause) -> Iterator[Draft]:
 def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[Draft]:
     relation, name = match["rel"].casefold(), match["name"]
     who = f"The user's {relation}" + (f" {name}" if name else "")
-    about = {"subject": name or predicates.relative(relation), "persons": (name,) if name else ()}
+    about = {"subject": name or predicates.format_relation(relation), "persons": (name,) if name else ()}
     verb, value = match["verb"].casefold(), match["value"]
     if predicate == "studies" and _predicate(relation) == "pet":
         return
@@ -276,17 +284,20 @@ def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[D
 def _attribute(
     who: str, about: dict[str, object], predicate: str, verb: str, value: str, clause: Clause
 ) -> Iterator[Draft]:
-    said: str | None = trim(value)
+    said: str | None = trim_phrase(value)
     if predicate in ("lives_in", "works_at"):
-        said = place(value, clause)
+        said = parse_place(value, clause)
         text = (
             f"{who} {('live in' if verb == 'live' else 'lives in') if predicate == 'lives_in' else 'works at'} {said}"
         )
     elif predicate == "works_as":
-        trade = re.split(r"\s+(?:at|in|from|with|for|who)\b", trim(value))[0]
+        trade = re.split(r"\s+(?:at|in|from|with|for|who)\b", trim_phrase(value))[0]
         said = (
             trade
-            if trade and trade.split()[-1].casefold() in TRADES and len(trade.split()) <= 4 and owned(trade) == trade
+            if trade
+            and trade.split()[-1].casefold() in TRADES
+            and len(trade.split()) <= 4
+            and replace_pronouns(trade) == trade
             else None
         )
         text = f"{who} works as {'an' if trade[:1] in 'aeiou' else 'a'} {trade}"
@@ -303,7 +314,7 @@ def _tastes(who: str, about: dict[str, object], verb: str, value: str, clause: C
         ("allergic_to" if "allergic" in verb else "likes"),
         verb.replace("doesn't", "does not").replace("can't", "cannot"),
     )
-    for one in listed(value, clause):
+    for one in parse_list(value, clause):
         if predicate == "allergic_to" and IN_JEST.match(one):
             continue
         yield _about(
@@ -317,8 +328,8 @@ def _tastes(who: str, about: dict[str, object], verb: str, value: str, clause: C
 
 
 def _unable(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:
-    said = thing(re.sub(r"^any\s+|\s+either$", "", trim(value)), clause)
-    if said and (_FOR_NOW.search(said) or dates.mentions(said, clause.at)):
+    said = parse_object(re.sub(r"^any\s+|\s+either$", "", trim_phrase(value)), clause)
+    if said and (_FOR_NOW.search(said) or mentions.find_mentions(said, clause.at)):
         return
     *_, doing = verb.split()
     how = "cannot" if verb.startswith("can") else "never" if verb.startswith("never") else "does not"
@@ -333,30 +344,30 @@ def _eats(who: str, about: dict[str, object], match: re.Match[str]) -> Iterator[
 
 
 def _studies(who: str, about: dict[str, object], value: str, clause: Clause) -> Iterator[Draft]:
-    said = thing(value, clause)
+    said = parse_object(value, clause)
     if said and not _NO_SUBJECT.match(said):
         yield _about(about, "studies", said, f"{who} studies {said}", single=True)
 
 
 def _happened(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:
-    said = owned(trim(value), theirs=True)
+    said = replace_pronouns(trim_phrase(value), allow_third_person=True)
     if (
         said
-        and dates.mentions(value, clause.at)
-        and thing(re.sub(r"\b(?:his|her|their)\b", "the", trim(value)), clause)
+        and mentions.find_mentions(value, clause.at)
+        and parse_object(re.sub(r"\b(?:his|her|their)\b", "the", trim_phrase(value)), clause)
     ):
         yield _about(
             about,
-            slug(f"{verb} {value.split(maxsplit=1)[0]}" if verb in ("was", "got", "had", "went") else verb),
-            dates.without(said, clause.at),
-            f"{who} {singular(verb)} {said}",
+            make_slug(f"{verb} {value.split(maxsplit=1)[0]}" if verb in ("was", "got", "had", "went") else verb),
+            mentions.remove_dates(said, clause.at),
+            f"{who} {conjugate_verb(verb)} {said}",
             kind="event",
             category="event",
         )
 
 
 def _moved(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:
-    said, where = owned(trim(value)), place(dates.without(value, clause.at), clause)
+    said, where = replace_pronouns(trim_phrase(value)), parse_place(mentions.remove_dates(value, clause.at), clause)
     if said and where:
         text = f"{who} {verb.casefold()} to {said}"
         yield _about(about, "moved_to", where, text, kind="event", category="event", location=where)
@@ -364,4 +375,4 @@ def _moved(who: str, about: dict[str, object], verb: str, value: str, clause: Cl
 
 def _about(about: dict[str, object], predicate: str, value: str, text: str, **more: object) -> Draft:
     kind = more.pop("kind", "relationship")
-    return draft(kind, predicate, value, text, **about, **more)  # type: ignore[arg-type]
+    return make_draft(kind, predicate, value, text, **about, **more)  # type: ignore[arg-type]

@@ -5,11 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from muniment.memory.rules.dates import mentions as dates
-from muniment.memory.rules.extraction.draft import Draft, draft
-from muniment.memory.rules.extraction.english.grammar import ADV, AM, ENDED, WAS, Rule, bare, rule
+from muniment.memory.rules.dates import mentions
+from muniment.memory.rules.extraction.draft import Draft, make_draft
+from muniment.memory.rules.extraction.english.grammar import ADV, AM, ENDED, WAS, Rule, make_rule, strip_article
 from muniment.memory.rules.language.clause import Clause
-from muniment.memory.rules.language.english_phrases import NAME, is_name, listed, place, slug, tail, thing, trim
+from muniment.memory.rules.language.english_phrases import (
+    NAME,
+    is_name,
+    make_slug,
+    parse_list,
+    parse_object,
+    parse_place,
+    trim_clause,
+    trim_phrase,
+)
 from muniment.memory.rules.language.english_words import (
     CONDITIONS,
     DIETS,
@@ -19,89 +28,89 @@ from muniment.memory.rules.language.english_words import (
     MEDICINE,
     NATIONALITIES,
     TRADES,
-    narrate,
-    owned,
-    singular,
+    conjugate_verb,
+    narrate_clause,
+    replace_pronouns,
 )
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 
 def _name(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     name = found["name"].strip(" .!")
     if is_name(name, clause):
-        name = name if not clause.lower else name.title()
-        yield draft("identity", "name", name, f"The user's name is {name}", single=True, persons=(name,))
+        name = name if not clause.is_lowercase else name.title()
+        yield make_draft("identity", "name", name, f"The user's name is {name}", single=True, persons=(name,))
 
 
 def _called(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     name = found["name"].strip(" .!")
     if is_name(name, clause):
-        name = name if not clause.lower else name.title()
-        yield draft("identity", "preferred_name", name, f"Preferred name is {name}", single=True, persons=(name,))
+        name = name if not clause.is_lowercase else name.title()
+        yield make_draft("identity", "preferred_name", name, f"Preferred name is {name}", single=True, persons=(name,))
 
 
 def _pronouns(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = re.sub(r"\s*/\s*", "/", found["value"].casefold())
-    yield draft("identity", "pronouns", said, f"The user's pronouns are {said}", single=True)
+    yield make_draft("identity", "pronouns", said, f"The user's pronouns are {said}", single=True)
 
 
 def _age(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     if 3 <= int(found["value"]) <= 120:
-        yield draft("identity", "age", found["value"], f"The user is {found['value']} years old", single=True)
+        yield make_draft("identity", "age", found["value"], f"The user is {found['value']} years old", single=True)
 
 
 def _birthday(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = found["value"].strip(" .")
-    if dates.mentions(f"on {said}", clause.at) and not dates.relative(f"on {said}", clause.at):
-        yield draft(
+    if mentions.find_mentions(f"on {said}", clause.at) and not mentions.has_relative_date(f"on {said}", clause.at):
+        yield make_draft(
             "identity", "birthday", said, f"The user's birthday is {said}", single=True, importance=3, timeless=True
         )
 
 
 def _born(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = place(found["place"], clause)
+    where = parse_place(found["place"], clause)
     if where:
-        yield draft("identity", "born_in", where, f"The user was born in {where}", single=True, location=where)
+        yield make_draft("identity", "born_in", where, f"The user was born in {where}", single=True, location=where)
 
 
 def _lives(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where, ended = place(ENDED.sub("", found["place"]), clause), bool(found["neg"])
+    where, ended = parse_place(ENDED.sub("", found["place"]), clause), bool(found["neg"])
     if where:
         text = f"The user no longer lives in {where}" if ended else f"The user lives in {where}"
-        yield draft("identity", "lives_in", where, text, single=True, negated=ended, importance=3, location=where)
+        yield make_draft("identity", "lives_in", where, text, single=True, negated=ended, importance=3, location=where)
 
 
 def _from(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = place(found["place"], clause)
+    where = parse_place(found["place"], clause)
     if where:
-        yield draft("identity", "comes_from", where, f"The user comes from {where}", single=True, location=where)
+        yield make_draft("identity", "comes_from", where, f"The user comes from {where}", single=True, location=where)
 
 
 def _nationality(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = found["value"]
     if said.casefold() in NATIONALITIES:
-        yield draft("identity", "nationality", said.title(), f"The user is {said.title()}", single=True)
+        yield make_draft("identity", "nationality", said.title(), f"The user is {said.title()}", single=True)
 
 
 # What somebody calls themselves, not what they do for a living.
-_OF_SORTS = late(
+_OF_SORTS = lazy_compile(
     r"(?:bit|lot|kind|sort|terrible|bad|awful|horrible|lousy|poor|good|great|decent|big|huge|slow|fast|nervous|careful|natural|born|would-be|wannabe"
     r"|aspiring|amateur|hobby|home|keen|avid|mean|better|worse|little|proud)\b",
     re.IGNORECASE,
 )
-_NO_LONGER = late(r"(?:former|retired|ex-?)\s*(?=\w)", re.IGNORECASE)
+_NO_LONGER = lazy_compile(r"(?:former|retired|ex-?)\s*(?=\w)", re.IGNORECASE)
 
 
 def _former(said: str, trade: str) -> Iterator[Draft]:
-    if trade.rpartition(" ")[2].casefold() in TRADES and owned(said) == said:
+    if trade.rpartition(" ")[2].casefold() in TRADES and replace_pronouns(said) == said:
         article = "an" if said[0].casefold() in "aeiou" else "a"
-        yield draft("experience", "worked_as", trade, f"The user is {article} {said}")
+        yield make_draft("experience", "worked_as", trade, f"The user is {article} {said}")
 
 
 def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    words = tail(found["value"]).split(" for ")[0]
+    words = trim_clause(found["value"]).split(" for ")[0]
     split = re.split(r"\s+(?:at|in|from|with|based|living|working|specialising|specializing)\b\s*", words)
-    trade = bare(split[0]).strip()
+    trade = strip_article(split[0]).strip()
     if _OF_SORTS.match(trade):
         return
     if past := _NO_LONGER.match(trade):
@@ -111,46 +120,48 @@ def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         not trade
         or len(trade.split()) > 4
         or trade.split()[-1].casefold().removesuffix("s") not in TRADES
-        or owned(trade) is None
+        or replace_pronouns(trade) is None
     ):
         return
     ended = bool(found["neg"])
     article = "an" if trade[0].casefold() in "aeiou" else "a"
     text = f"The user {'no longer works' if ended else 'works'} as {article} {trade}"
-    yield draft("identity", "works_as", trade, text, single=True, negated=ended, importance=3)
+    yield make_draft("identity", "works_as", trade, text, single=True, negated=ended, importance=3)
     at = re.search(r"\bat\s+(.+)$", words)
-    if at and (firm := place(at[1].partition(",")[0], clause)):
-        yield draft(
+    if at and (firm := parse_place(at[1].partition(",")[0], clause)):
+        yield make_draft(
             "identity", "works_at", firm, f"The user works at {firm}", single=True, entities=(firm,), importance=3
         )
 
 
 _FIRM = r"(?:firm|company|studio|agency|start-?up|practice|consultancy|bank|hospital|school|university|charity|shop|restaurant|lab|newspaper|organi[sz]ation)"
-_SOME_FIRM = late(r"^(?:an?|the)\s+(?:[\w-]+\s+){0,3}?" + _FIRM + r"\s+(?:called|named)\s+", re.IGNORECASE)
+_SOME_FIRM = lazy_compile(r"^(?:an?|the)\s+(?:[\w-]+\s+){0,3}?" + _FIRM + r"\s+(?:called|named)\s+", re.IGNORECASE)
 
 
 def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    told = _SOME_FIRM.sub("", tail(found["value"]))
+    told = _SOME_FIRM.sub("", trim_clause(found["value"]))
     said, _, role = re.sub(r"\s+in\s+(?=[A-Z]).*", "", told).partition(" as ")
-    firm, ended = place(ENDED.sub("", said), clause), bool(found["neg"])
+    firm, ended = parse_place(ENDED.sub("", said), clause), bool(found["neg"])
     if firm:
         text = f"The user {'no longer works' if ended else 'works'} at {firm}"
-        yield draft("identity", "works_at", firm, text, single=True, negated=ended, importance=3, entities=(firm,))
-    if role and bare(role).split()[-1].casefold() in TRADES:
-        yield draft("identity", "works_as", bare(role), f"The user works as {role}", single=True, importance=3)
+        yield make_draft("identity", "works_at", firm, text, single=True, negated=ended, importance=3, entities=(firm,))
+    if role and strip_article(role).split()[-1].casefold() in TRADES:
+        yield make_draft(
+            "identity", "works_as", strip_article(role), f"The user works as {role}", single=True, importance=3
+        )
 
 
-_INDUSTRY = late(r"(?:the\s+)?(?P<what>.+?)(?:\s+(?:industry|sector|business))?")
+_INDUSTRY = lazy_compile(r"(?:the\s+)?(?P<what>.+?)(?:\s+(?:industry|sector|business))?")
 
 
 def _field(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said, against = trim(found["value"]), bool(found["neg"])
+    said, against = trim_phrase(found["value"]), bool(found["neg"])
     what, *firm = re.split(r"\s+(?:at|for|in)\s+", ENDED.sub("", said), maxsplit=1)
     field = _INDUSTRY.fullmatch(what)
     if not field or not all(_one_field(one) for one in re.split(r"\s+(?:and|&)\s+", field["what"])):
         return
     work = "no longer works" if _over(found["neg"], said) else "does not work" if against else "works"
-    yield draft(
+    yield make_draft(
         "identity",
         "field_of_work",
         field["what"],
@@ -159,8 +170,10 @@ def _field(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         negated=against,
         importance=3,
     )
-    if firm and not against and f" at {firm[0]}" in said and (at := place(firm[0], clause)):
-        yield draft("identity", "works_at", at, f"The user works at {at}", single=True, entities=(at,), importance=3)
+    if firm and not against and f" at {firm[0]}" in said and (at := parse_place(firm[0], clause)):
+        yield make_draft(
+            "identity", "works_at", at, f"The user works at {at}", single=True, entities=(at,), importance=3
+        )
 
 
 def _one_field(said: str) -> bool:
@@ -168,21 +181,21 @@ def _one_field(said: str) -> bool:
 
 
 def _status(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    yield draft(
+    yield make_draft(
         "identity", "marital_status", found["value"].casefold(), f"The user is {found['value'].casefold()}", single=True
     )
 
 
 def _studies(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = thing(found["value"], clause)
+    value = parse_object(found["value"], clause)
     if value and not value.casefold().startswith("for "):
-        yield draft("identity", "studies", bare(value), f"The user studies {value}", single=True)
+        yield make_draft("identity", "studies", strip_article(value), f"The user studies {value}", single=True)
 
 
 def _native(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = found["value"].title()
     if said.casefold() in LANGUAGES:
-        yield draft("identity", "native_language", said, f"The user's native language is {said}", single=True)
+        yield make_draft("identity", "native_language", said, f"The user's native language is {said}", single=True)
 
 
 def _over(neg: str | None, said: str) -> bool:
@@ -191,16 +204,16 @@ def _over(neg: str | None, said: str) -> bool:
 
 
 def _allergy(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    against, said = bool(found["neg"]), trim(found["value"])
+    against, said = bool(found["neg"]), trim_phrase(found["value"])
     over = _over(found["neg"], said)
-    for value in listed(ENDED.sub("", said), clause):
+    for value in parse_list(ENDED.sub("", said), clause):
         if IN_JEST.match(value):
             continue
         be = "is no longer" if over else "is not" if against else "is"
-        yield draft(
+        yield make_draft(
             "constraint",
             "allergic_to",
-            bare(value),
+            strip_article(value),
             f"The user {be} allergic to {value}",
             negated=against,
             importance=4,
@@ -210,7 +223,7 @@ def _allergy(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 def _intolerant(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value, against = found["value"].casefold(), bool(found["neg"])
     be = "is not" if against else "is"
-    yield draft(
+    yield make_draft(
         "constraint", "intolerant_to", value, f"The user {be} {value} intolerant", negated=against, importance=4
     )
 
@@ -220,62 +233,68 @@ def _diet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     against = bool(neg) or bool(found["ended"])
     be = "is" if not against else "is no longer" if neg == "no longer" or found["ended"] else "is not"
     said = f"on a {value} diet" if found["on"] else value
-    yield draft("constraint", "diet", value, f"The user {be} {said}", single=True, negated=against, importance=4)
+    yield make_draft("constraint", "diet", value, f"The user {be} {said}", single=True, negated=against, importance=4)
 
 
-_EACH = late(r",\s*(?:and\s+)?|\s+and\s+")
+_EACH = lazy_compile(r",\s*(?:and\s+)?|\s+and\s+")
 
 
 def _condition(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     has = found["has"].casefold().startswith("i have")
     for one in _EACH.split(re.sub(r"\s+", " ", found["value"])):
         text = f"The user {'has' if has else 'is'} {one}"
-        yield draft("constraint", "health_condition", bare(one), text, importance=4)
+        yield make_draft("constraint", "health_condition", strip_article(one), text, importance=4)
 
 
 def _cannot(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = thing(f"{found['verb']} {ENDED.sub('', trim(found['value'] or ''))}", clause)
+    value = parse_object(f"{found['verb']} {ENDED.sub('', trim_phrase(found['value'] or ''))}", clause)
     if not value or re.search(r"\b(?:another|one\s+more|enough|much|straight)\b", value):
         return
     neg = re.sub(r"\s+", " ", found["neg"].casefold())
     how = {"don't": "does not", "do not": "does not", "dont": "does not", "never": "never"}.get(neg, "cannot")
-    text = f"The user {how} {singular(found['verb']) + value[len(found['verb']) :] if how == 'never' else value}"
+    text = f"The user {how} {conjugate_verb(found['verb']) + value[len(found['verb']) :] if how == 'never' else value}"
     food = found["verb"].casefold() in ("eat", "drink", "have", "tolerate", "consume", "digest")
-    yield draft(
+    yield make_draft(
         "constraint", "cannot", value, text, importance=4 if food else 3, category=None if food else "preferences"
     )
 
 
 def _again(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What one did not eat before, and what one could not do."""
-    value, verb, how = thing(found["value"] or "", clause) or "", found["verb"].casefold(), found["how"].casefold()
+    value, verb, how = (
+        parse_object(found["value"] or "", clause) or "",
+        found["verb"].casefold(),
+        found["how"].casefold(),
+    )
     if bool(value) != bool(found["value"]):
         return
     what = f"{verb} {value}".strip()
     text = (
         f"The user {'now can' if how == 'now' else 'can'} {what}"
         if found["can"]
-        else f"The user {singular(verb)} {value}".strip()
+        else f"The user {conjugate_verb(verb)} {value}".strip()
     )
-    yield draft("constraint", "cannot", what, f"{text} again" if how == "again" else text, negated=True, importance=3)
+    yield make_draft(
+        "constraint", "cannot", what, f"{text} again" if how == "again" else text, negated=True, importance=3
+    )
 
 
 def _medicine(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     for value in _EACH.split(found["value"].casefold()):
         text = f"The user {'takes' if found['take'] else 'is on'} {value}"
-        yield draft("constraint", "takes", value, text, importance=4)
+        yield make_draft("constraint", "takes", value, text, importance=4)
 
 
 def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = re.sub(r"\s+(?:on|for)\s+(?:it|that|this)$", "", trim(found["value"]))
-    what = owned((found.groupdict().get("what") or "").strip())
-    if re.search(r"\d", value) and (said := owned(value)):
-        yield draft(
+    value = re.sub(r"\s+(?:on|for)\s+(?:it|that|this)$", "", trim_phrase(found["value"]))
+    what = replace_pronouns((found.groupdict().get("what") or "").strip())
+    if re.search(r"\d", value) and (said := replace_pronouns(value)):
+        yield make_draft(
             "constraint",
             "budget",
             said,
             f"The user's budget {f'for {what} ' if what else ''}is {'at most ' if 'most' in found.groupdict() else ''}{said}",
-            topic=bare(what) if what else None,
+            topic=strip_article(what) if what else None,
             category="constraints",
             single=True,
             importance=3,
@@ -283,13 +302,13 @@ def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = narrate(trim(clause.text))
-    if said and dates.mentions(clause.text, clause.at):
-        what = bare(owned(found["what"] or "") or "work")
-        due = dates.absolute(found["value"], clause.at)
-        yield draft(
+    said = narrate_clause(trim_phrase(clause.text))
+    if said and mentions.find_mentions(clause.text, clause.at):
+        what = strip_article(replace_pronouns(found["what"] or "") or "work")
+        due = mentions.expand_dates(found["value"], clause.at)
+        yield make_draft(
             "constraint",
-            slug(f"deadline of {what}"),
+            make_slug(f"deadline of {what}"),
             due,
             said,
             category="constraints",
@@ -299,22 +318,22 @@ def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-_CLOCK = late(r"\b(?:at\s+|from\s+|around\s+)?\d{1,2}(?::\d{2})?\s*(?:[ap]m\b|o'clock)?", re.IGNORECASE)
+_CLOCK = lazy_compile(r"\b(?:at\s+|from\s+|around\s+)?\d{1,2}(?::\d{2})?\s*(?:[ap]m\b|o'clock)?", re.IGNORECASE)
 
 
 def _dated(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What is on a day, and nothing more: a later word on the same moves it."""
-    when, what = trim(found["value"]), owned(found["what"])
+    when, what = trim_phrase(found["value"]), replace_pronouns(found["what"])
     said = what and f"The user's {what} is {when}"
     # Some things have a date of their own, on which `on Christmas Eve` is not that of each year.
-    told = when if dates.mentions(when, clause.at) else said or ""
-    rest = _CLOCK.sub("", dates.without(told, clause.at).removeprefix(f"The user's {what} is")).strip(" ,")
-    if said and dates.mentions(told, clause.at) and rest in ("", "on", "in"):
+    told = when if mentions.find_mentions(when, clause.at) else said or ""
+    rest = _CLOCK.sub("", mentions.remove_dates(told, clause.at).removeprefix(f"The user's {what} is")).strip(" ,")
+    if said and mentions.find_mentions(told, clause.at) and rest in ("", "on", "in"):
         yearly = bool(re.search(r"\b(?:birthday|anniversary)$", what or "", re.IGNORECASE))
-        yield draft(
+        yield make_draft(
             "note",
-            slug(f"date of {what}"),
-            dates.absolute(told, clause.at).removeprefix(f"The user's {what} is "),
+            make_slug(f"date of {what}"),
+            mentions.expand_dates(told, clause.at).removeprefix(f"The user's {what} is "),
             said,
             category="event",
             importance=3,
@@ -325,44 +344,44 @@ def _dated(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 _DIET = "|".join(map(re.escape, DIETS))
 RULES: tuple[Rule, ...] = (
-    rule(r"(?:you\s+(?:can|may|could|should)\s+|(?:everyone|everybody|people|(?:my|the)\s+(?:friends|family|colleagues|team|kids))(?:\s+(?:at|in)\s+[\w' ]{2,24}?)?\s+(?:just\s+|always\s+|usually\s+|all\s+)?|(?:please\s+)?(?:just\s+)?)?calls?\s+me\s+(?P<name>" + NAME + r")$", _called),
-    rule(r"(?:i\s+(?:go\s+by|prefer\s+to\s+be\s+called|like\s+to\s+be\s+called|want\s+to\s+be\s+called)|i'd\s+(?:prefer|like)\s+to\s+be\s+called|my\s+(?:preferred\s+name|nickname)\s+is)\s+(?P<name>" + NAME + r")$", _called),
-    rule(r"(?:my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)|i\s+am\s+called|i'm\s+called|i'm\s+named)\s+(?P<name>" + NAME + r")$", _name),
-    rule(r"(?:i'?m|i\s+am)\s+(?P<name>" + NAME + r")(?:\s+(?:from|here|speaking)\b.*)?$", _name),
-    rule(r"this\s+is\s+(?P<name>" + NAME + r")\s+(?:here|speaking)$", _name),
-    rule(r"(?:my\s+pronouns\s+are|i\s+(?:use|go\s+by)|my\s+pronouns:)\s+(?P<value>(?:she|he|they|xe|ze)\s*/\s*\w+(?:\s*/\s*\w+)?)(?:\s+pronouns)?$", _pronouns),
-    rule(AM + r"(?P<value>\d{1,3})(?:\s+(?:years?|yrs?)\s*-?\s*old|\s+now)?$", _age),
-    rule(r"i\s+(?:just\s+|recently\s+)?turned\s+(?P<value>\d{1,3})\b(?!\s+(?:in|down))", _age),
-    rule(r"my\s+birthday(?:\s+is|'s)\s+(?:on\s+)?(?:the\s+)?(?P<value>.{3,30})$", _birthday),
-    rule(r"i\s+was\s+born\s+on\s+(?:the\s+)?(?P<value>.{3,30})$", _birthday),
-    rule(r"i\s+was\s+born\s+(?:and\s+raised\s+)?in\s+(?P<place>\D{2,40})$", _born),
-    rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"live|" + r"(?:i'?m|i\s+am)\s+" + ADV + r"(?:living|based))\s+in\s+(?P<place>.{2,60})$", _lives),
-    rule(r"i(?:'m|\s+am|\s+come)\s+" + ADV + r"(?:originally\s+)?from\s+(?P<place>.{2,40})$", _from),
-    rule(AM + r"(?:an?\s+)?(?P<value>[a-z]+)(?:\s+by\s+birth|\s+citizen)?$", _nationality),
-    rule(r"(?:" + AM + r"(?P<neg>no\s+longer\s+)?|i\s+" + ADV + r"work\s+" + ADV + r"as\s+)an?\s+(?P<value>.{3,80})$", _trade),
-    rule(r"(?:my\s+job\s+is|i\s+got\s+a\s+job\s+as)(?P<neg>)\s+(?:being\s+)?an?\s+(?P<value>.{3,80})$", _trade),
-    rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV + r"(?:working|employed))\s+(?:at|for)\s+(?P<value>.{2,60})$", _employer),
-    rule(r"(?:(?:my|our)\s+" + _FIRM + r"\s+is\s+(?:just\s+)?|the\s+" + _FIRM + r"\s+is\s+(?:now\s+|(?=.*\s+now$)))(?P<neg>)called\s+(?:just\s+|simply\s+)?(?P<value>[A-Z0-9].{1,50}?)(?:\s+now)?$", _employer),
-    rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV + r"working)\s+in\s+(?P<value>.{2,60})$", _field),
-    rule(AM + r"(?P<value>married|divorced|widowed|engaged|single)(?:\s+now)?$", _status),
-    rule(r"(?:i'm|i\s+am|i)\s+" + ADV + r"(?:studying|study|majoring\s+in)\s+(?P<value>.{3,60})$", _studies),
-    rule(r"my\s+(?:native\s+language|mother\s+tongue|first\s+language)\s+is\s+(?P<value>\w+)$", _native),
-    rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?" + ADV + r"(?:severely\s+|deathly\s+|highly\s+|very\s+)?allergic\s+to\s+(?P<value>.+)$", _allergy),
-    rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?(?P<value>lactose|gluten|fructose|histamine)[ -]intolerant$", _intolerant),
-    rule(WAS + r"(?P<neg>not\s+|no\s+longer\s+)?(?:an?\s+)?(?:strict\s+|strictly\s+|lifelong\s+)?(?P<on>on\s+an?\s+)?(?P<value>" + _DIET + r")(?:\s+diet)?(?P<ended>\s+any\s?more)?(?:\s+(?:since|for)\s+.*)?$", _diet),
-    rule(r"(?P<has>i\s+have|" + AM + r")\s*" + ADV + r"(?:an?\s+)?(?P<value>" + CONDITIONS + "(?:(?:" + _EACH.pattern + r")(?:an?\s+)?" + CONDITIONS + r"){0,3})$", _condition),
-    rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to|don't|do\s+not|dont|never)\s+" + ADV
+    make_rule(r"(?:you\s+(?:can|may|could|should)\s+|(?:everyone|everybody|people|(?:my|the)\s+(?:friends|family|colleagues|team|kids))(?:\s+(?:at|in)\s+[\w' ]{2,24}?)?\s+(?:just\s+|always\s+|usually\s+|all\s+)?|(?:please\s+)?(?:just\s+)?)?calls?\s+me\s+(?P<name>" + NAME + r")$", _called),
+    make_rule(r"(?:i\s+(?:go\s+by|prefer\s+to\s+be\s+called|like\s+to\s+be\s+called|want\s+to\s+be\s+called)|i'd\s+(?:prefer|like)\s+to\s+be\s+called|my\s+(?:preferred\s+name|nickname)\s+is)\s+(?P<name>" + NAME + r")$", _called),
+    make_rule(r"(?:my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)|i\s+am\s+called|i'm\s+called|i'm\s+named)\s+(?P<name>" + NAME + r")$", _name),
+    make_rule(r"(?:i'?m|i\s+am)\s+(?P<name>" + NAME + r")(?:\s+(?:from|here|speaking)\b.*)?$", _name),
+    make_rule(r"this\s+is\s+(?P<name>" + NAME + r")\s+(?:here|speaking)$", _name),
+    make_rule(r"(?:my\s+pronouns\s+are|i\s+(?:use|go\s+by)|my\s+pronouns:)\s+(?P<value>(?:she|he|they|xe|ze)\s*/\s*\w+(?:\s*/\s*\w+)?)(?:\s+pronouns)?$", _pronouns),
+    make_rule(AM + r"(?P<value>\d{1,3})(?:\s+(?:years?|yrs?)\s*-?\s*old|\s+now)?$", _age),
+    make_rule(r"i\s+(?:just\s+|recently\s+)?turned\s+(?P<value>\d{1,3})\b(?!\s+(?:in|down))", _age),
+    make_rule(r"my\s+birthday(?:\s+is|'s)\s+(?:on\s+)?(?:the\s+)?(?P<value>.{3,30})$", _birthday),
+    make_rule(r"i\s+was\s+born\s+on\s+(?:the\s+)?(?P<value>.{3,30})$", _birthday),
+    make_rule(r"i\s+was\s+born\s+(?:and\s+raised\s+)?in\s+(?P<place>\D{2,40})$", _born),
+    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"live|" + r"(?:i'?m|i\s+am)\s+" + ADV + r"(?:living|based))\s+in\s+(?P<place>.{2,60})$", _lives),
+    make_rule(r"i(?:'m|\s+am|\s+come)\s+" + ADV + r"(?:originally\s+)?from\s+(?P<place>.{2,40})$", _from),
+    make_rule(AM + r"(?:an?\s+)?(?P<value>[a-z]+)(?:\s+by\s+birth|\s+citizen)?$", _nationality),
+    make_rule(r"(?:" + AM + r"(?P<neg>no\s+longer\s+)?|i\s+" + ADV + r"work\s+" + ADV + r"as\s+)an?\s+(?P<value>.{3,80})$", _trade),
+    make_rule(r"(?:my\s+job\s+is|i\s+got\s+a\s+job\s+as)(?P<neg>)\s+(?:being\s+)?an?\s+(?P<value>.{3,80})$", _trade),
+    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV + r"(?:working|employed))\s+(?:at|for)\s+(?P<value>.{2,60})$", _employer),
+    make_rule(r"(?:(?:my|our)\s+" + _FIRM + r"\s+is\s+(?:just\s+)?|the\s+" + _FIRM + r"\s+is\s+(?:now\s+|(?=.*\s+now$)))(?P<neg>)called\s+(?:just\s+|simply\s+)?(?P<value>[A-Z0-9].{1,50}?)(?:\s+now)?$", _employer),
+    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV + r"working)\s+in\s+(?P<value>.{2,60})$", _field),
+    make_rule(AM + r"(?P<value>married|divorced|widowed|engaged|single)(?:\s+now)?$", _status),
+    make_rule(r"(?:i'm|i\s+am|i)\s+" + ADV + r"(?:studying|study|majoring\s+in)\s+(?P<value>.{3,60})$", _studies),
+    make_rule(r"my\s+(?:native\s+language|mother\s+tongue|first\s+language)\s+is\s+(?P<value>\w+)$", _native),
+    make_rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?" + ADV + r"(?:severely\s+|deathly\s+|highly\s+|very\s+)?allergic\s+to\s+(?P<value>.+)$", _allergy),
+    make_rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?(?P<value>lactose|gluten|fructose|histamine)[ -]intolerant$", _intolerant),
+    make_rule(WAS + r"(?P<neg>not\s+|no\s+longer\s+)?(?:an?\s+)?(?:strict\s+|strictly\s+|lifelong\s+)?(?P<on>on\s+an?\s+)?(?P<value>" + _DIET + r")(?:\s+diet)?(?P<ended>\s+any\s?more)?(?:\s+(?:since|for)\s+.*)?$", _diet),
+    make_rule(r"(?P<has>i\s+have|" + AM + r")\s*" + ADV + r"(?:an?\s+)?(?P<value>" + CONDITIONS + "(?:(?:" + _EACH.pattern + r")(?:an?\s+)?" + CONDITIONS + r"){0,3})$", _condition),
+    make_rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to|don't|do\s+not|dont|never)\s+" + ADV
           + r"(?P<verb>eat|drink|tolerate|consume|digest|drive|fly|swim|work|attend|travel|smoke)(?P<value>\s+.+)?$", _cannot),
-    rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not)\s+(?P<verb>do|make)(?P<value>\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:\w+day\s+)?(?:mornings|afternoons|evenings|nights)|weekends|weekdays))$", _cannot),
-    rule(r"i\s+" + ADV + r"(?P<can>can\s+|am\s+allowed\s+to\s+)?" + ADV + r"(?P<verb>eat|drink|drive|smoke|fly)(?P<value>\s+.+?)?\s+(?P<how>again)(?:\s+now)?$", _again),
-    rule(r"i\s+(?P<can>(?:finally\s+|already\s+)?can)\s+" + ADV + r"(?P<verb>eat|drink|drive|swim|fly|tolerate)(?P<value>\s+.+?)?\s+(?P<how>now)$", _again),
-    rule(r"(?:" + AM + r"(?:on|taking)|(?P<take>i\s+" + ADV + r"take))\s+(?P<value>" + MEDICINE + "(?:(?:" + _EACH.pattern + ")" + MEDICINE + r"){0,3})"
+    make_rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not)\s+(?P<verb>do|make)(?P<value>\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:\w+day\s+)?(?:mornings|afternoons|evenings|nights)|weekends|weekdays))$", _cannot),
+    make_rule(r"i\s+" + ADV + r"(?P<can>can\s+|am\s+allowed\s+to\s+)?" + ADV + r"(?P<verb>eat|drink|drive|smoke|fly)(?P<value>\s+.+?)?\s+(?P<how>again)(?:\s+now)?$", _again),
+    make_rule(r"i\s+(?P<can>(?:finally\s+|already\s+)?can)\s+" + ADV + r"(?P<verb>eat|drink|drive|swim|fly|tolerate)(?P<value>\s+.+?)?\s+(?P<how>now)$", _again),
+    make_rule(r"(?:" + AM + r"(?:on|taking)|(?P<take>i\s+" + ADV + r"take))\s+(?P<value>" + MEDICINE + "(?:(?:" + _EACH.pattern + ")" + MEDICINE + r"){0,3})"
           r"(?:\s+(?:daily|every\s+\w+|(?:once|twice)\s+a\s+day|(?:for|against)\s+(?:my|it|that|the)\b.*))?$", _medicine),
-    rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$", _cannot),
-    rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+(?P<what>[\w' ]{2,30})\s+)?is\s+(?P<value>.+)$", _budget),
-    rule(r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+(?P<value>(?P<most>).+)$", _budget),
-    rule(r"i\s+have\s+a\s+budget\s+of\s+(?P<value>.+)$", _budget),
-    rule(r"(?:my|our|the)\s+deadline\s+(?:for\s+(?P<what>.{2,40}?)\s+)?is\s+(?P<value>.+)$", _deadline),
-    rule(r"my\s+(?P<what>(?!(?:favou?rite|best|worst)\b)[a-z][\w'-]*(?:\s+[\w'-]+){0,5}?)\s+(?:(?:is(?:\s+now)?|takes\s+place)(?=\s+(?:(?:on|in|at|next|this)\s|to(?:day|morrow|night)\b))"
+    make_rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$", _cannot),
+    make_rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+(?P<what>[\w' ]{2,30})\s+)?is\s+(?P<value>.+)$", _budget),
+    make_rule(r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+(?P<value>(?P<most>).+)$", _budget),
+    make_rule(r"i\s+have\s+a\s+budget\s+of\s+(?P<value>.+)$", _budget),
+    make_rule(r"(?:my|our|the)\s+deadline\s+(?:for\s+(?P<what>.{2,40}?)\s+)?is\s+(?P<value>.+)$", _deadline),
+    make_rule(r"my\s+(?P<what>(?!(?:favou?rite|best|worst)\b)[a-z][\w'-]*(?:\s+[\w'-]+){0,5}?)\s+(?:(?:is(?:\s+now)?|takes\s+place)(?=\s+(?:(?:on|in|at|next|this)\s|to(?:day|morrow|night)\b))"
           r"|(?:has\s+been|was|got)\s+(?:moved|postponed|rescheduled|brought\s+forward)\s+to)\s+(?P<value>.+)$", _dated),
 )  # fmt: skip

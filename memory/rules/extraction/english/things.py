@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from muniment.memory.rules.extraction.draft import Draft, draft
-from muniment.memory.rules.extraction.english.grammar import Rule, rule
+from muniment.memory.rules.extraction.draft import Draft, make_draft
+from muniment.memory.rules.extraction.english.grammar import Rule, make_rule
 from muniment.memory.rules.language.clause import Clause
-from muniment.memory.rules.language.english_phrases import names, slug
-from muniment.memory.rules.language.lazy_regex import late
-from muniment.memory.rules.language.normalize import vocabulary
+from muniment.memory.rules.language.english_phrases import find_names, make_slug
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import parse_vocabulary
 
 _MINE = r"(?:my|our)\s+(?:new\s+|current\s+|own\s+)?"
 _NOW = r"(?:(?:now|currently)\s+)?"
@@ -23,8 +23,8 @@ _MAKE = (
     r"(?-i:an?\s+(?:(?!(?:from|of|for|by|like|to|in|on|with|at|and|or|called|named|than|about|former|total|real|absolute|complete|bit|piece|gift|present|copy)\b)[a-z0-9][a-z0-9-]*\s+){0,3}"
     r"(?:[A-Z][\w.&-]*|[a-z][A-Z]\w+)(?:\s+(?:[A-Z0-9][\w.&-]*|[a-z][A-Z]\w+)){0,4})"
 )
-_LOUD = late(r"\b[A-Z]{4,}\b")  # emphasis, not a make
-_NO_MAKE = vocabulary("lemon godsend lifesaver pos disaster nightmare mess joke miracle blessing")
+_LOUD = lazy_compile(r"\b[A-Z]{4,}\b")  # emphasis, not a make
+_NO_MAKE = parse_vocabulary("lemon godsend lifesaver pos disaster nightmare mess joke miracle blessing")
 _SUM = r"(?:\d[\d,.]*(?<![,.])(?:\s?(?:k|thousand|million|grand))?)"
 _MONEY = r"(?:euros?|dollars?|pounds?|francs?|yuan|yen|rupees?|zloty|kron(?:or|er|a)|bucks|quid|usd|eur|gbp|chf|cny|rmb|[$€£¥])"
 _A_TIME = r"(?:\s*(?:a|an|per|each|every|/)\s*(?:hour|day|week|month|year|annum))"
@@ -39,7 +39,7 @@ _FLOOR = r"(?:ground|top|first|second|third|fourth|fifth|sixth|seventh|eighth|ni
 def _make(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     told = found["value"]
     if not _LOUD.search(told) and told.split()[-1].casefold() not in _NO_MAKE:
-        yield _own(found["what"], told, f"is {told}", entities=names(told))
+        yield _own(found["what"], told, f"is {told}", entities=find_names(told))
 
 
 def _sum(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -52,11 +52,11 @@ def _floor(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _own(key: str, value: str, said: str, what: str = "", *, entities: tuple[str, ...] = ()) -> Draft:
     text = f"The user's {(what or key).casefold()} {said}"
-    return draft("note", slug(f"own {key}"), value, text, single=True, entities=entities)
+    return make_draft("note", make_slug(f"own {key}"), value, text, single=True, entities=entities)
 
 
 RULES: tuple[Rule, ...] = (
-    rule(_MINE + _THING + r"\s+is\s+" + _NOW + r"(?P<value>" + _MAKE + r")$", _make),
-    rule(_MINE + _DUE + r"\s+(?P<be>is|are)\s+" + _NOW + r"(?P<value>(?:(?:only|about|around|roughly|exactly)\s+)?" + _AMOUNT + r")$", _sum),
-    rule(_MINE + r"(?P<what>flat|apartment|office|room|studio|desk)\s+is\s+" + _NOW + r"on\s+the\s+(?P<value>" + _FLOOR + r")\s+floor$", _floor),
+    make_rule(_MINE + _THING + r"\s+is\s+" + _NOW + r"(?P<value>" + _MAKE + r")$", _make),
+    make_rule(_MINE + _DUE + r"\s+(?P<be>is|are)\s+" + _NOW + r"(?P<value>(?:(?:only|about|around|roughly|exactly)\s+)?" + _AMOUNT + r")$", _sum),
+    make_rule(_MINE + r"(?P<what>flat|apartment|office|room|studio|desk)\s+is\s+" + _NOW + r"on\s+the\s+(?P<value>" + _FLOOR + r")\s+floor$", _floor),
 )  # fmt: skip

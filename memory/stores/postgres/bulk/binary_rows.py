@@ -16,14 +16,14 @@ from psycopg.pq import Format
 from muniment.memory.stores.postgres.connection.pool import Connection
 
 SIZE = Struct(">i").pack
-NULL, ID, TIME = SIZE(-1), SIZE(16), SIZE(8)  # the size that stands before a cell
+NULL, UUID_SIZE, TIME_SIZE = SIZE(-1), SIZE(16), SIZE(8)  # the size that stands before a cell
 OF_TEXT, OF_UUID, OF_BIGINT = 25, 2950, 20  # type oids, the same in every database
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _LONG = Struct(">q").pack
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class RowType:
     """A table's row type: where its columns are, and what stands before each of them."""
 
     array: bytes  # what stands before the rows of an array, its length left out
@@ -33,7 +33,7 @@ class Shape:
     nulls: tuple[bytes, ...]
 
     @classmethod
-    def of(cls, columns: Sequence[Mapping[str, Any]]) -> Shape:
+    def from_catalogue(cls, columns: Sequence[Mapping[str, Any]]) -> RowType:
         """From the catalogue: each column's `name` and `type`, and the `row` type that they make."""
         heads = tuple(pack(">I", column["type"]) for column in columns)
         return cls(
@@ -44,69 +44,69 @@ class Shape:
             nulls=(SIZE(len(columns)), *(head + b"\xff\xff\xff\xff" for head in heads)),
         )
 
-    def frame(self, values: Mapping[str, bytes], own: Sequence[str]) -> tuple[bytes, ...]:
+    def build_frame(self, values: Mapping[str, bytes], own: Sequence[str]) -> tuple[bytes, ...]:
         """A row without the cells of its `own` columns, which are named in their order: what stands before each, and the rest."""
-        cells, places = self._cells(values), [self.places[name] for name in own]
+        cells, places = self._build_cells(values), [self.places[name] for name in own]
         starts = [0, *(place + 1 for place in places)]
         before = [
             b"".join(cells[start:place]) + self.heads[place] for start, place in zip(starts, places, strict=False)
         ]
         return (*before, b"".join(cells[starts[-1] :]))
 
-    def _cells(self, values: Mapping[str, bytes]) -> list[bytes]:
+    def _build_cells(self, values: Mapping[str, bytes]) -> list[bytes]:
         cells = list(self.nulls)
         for name, value in values.items():
             place = self.places[name]
-            cells[place] = self.heads[place] + sized(value)
+            cells[place] = self.heads[place] + encode_cell(value)
         return cells
 
-    def rows(self, found: Sequence[bytes]) -> Rows:
+    def pack_rows(self, found: Sequence[bytes]) -> PackedRows:
         """Rows as one parameter."""
-        return Rows(self.array + pack(">ii", len(found), 1) + b"".join(found))
+        return PackedRows(self.array + pack(">ii", len(found), 1) + b"".join(found))
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class PackedRows:
     """An array of rows, packed."""
 
     packed: bytes
 
 
-class _Dumper(Dumper):
+class _PackedRowsDumper(Dumper):
     """Gives the driver what is packed already."""
 
     format = Format.BINARY
 
-    def dump(self, obj: Rows) -> Buffer | None:
+    def dump(self, obj: PackedRows) -> Buffer | None:
         return obj.packed
 
 
-def carrying(conn: Connection) -> Any:
+def open_cursor(conn: Connection) -> Any:
     """A cursor that takes `Rows`."""
     cursor = conn.cursor()
-    cursor.adapters.register_dumper(Rows, _Dumper)
+    cursor.adapters.register_dumper(PackedRows, _PackedRowsDumper)
     return cursor
 
 
-def filled(frame: Sequence[bytes], own: Sequence[bytes]) -> bytes:
+def fill_frame(frame: Sequence[bytes], own: Sequence[bytes]) -> bytes:
     """A row of its frame and the cells of its own, with its length."""
     found = b"".join(chain.from_iterable(zip(frame, own, strict=False))) + frame[-1]
     return SIZE(len(found)) + found
 
 
-def sized(value: bytes) -> bytes:
+def encode_cell(value: bytes) -> bytes:
     """A cell with its size."""
     return SIZE(len(value)) + value
 
 
 @lru_cache(maxsize=1_024)
-def moment(value: datetime) -> bytes:
+def encode_time(value: datetime) -> bytes:
     """A time, which is UTC's where it names no zone."""
     since = (value if value.tzinfo else value.replace(tzinfo=UTC)) - _EPOCH
     return _LONG((since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds)
 
 
-def listed(type_: int, cells: Sequence[bytes]) -> bytes:
+def encode_array(type_: int, cells: Sequence[bytes]) -> bytes:
     """A list of cells of a type."""
     if not cells:
         return pack(">iiI", 0, 0, type_)

@@ -18,48 +18,48 @@ from uuid import UUID
 
 from muniment.memory.domain.ids import TurnId, Vector
 from muniment.memory.domain.memory import Fact
-from muniment.memory.domain.plan import Change, Parcel, WritePlan
+from muniment.memory.domain.plan import Change, PackedRow, WritePlan
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput, StoreError
-from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import traits
 from muniment.memory.stores.postgres.bulk.binary_rows import (
-    ID,
     NULL,
     OF_BIGINT,
     OF_TEXT,
     OF_UUID,
     SIZE,
-    TIME,
-    Shape,
-    carrying,
-    filled,
-    listed,
-    moment,
-    sized,
+    TIME_SIZE,
+    UUID_SIZE,
+    RowType,
+    encode_array,
+    encode_cell,
+    encode_time,
+    fill_frame,
+    open_cursor,
 )
-from muniment.memory.stores.postgres.connection.errors import translated
-from muniment.memory.stores.postgres.connection.pool import Sessions, one as one_row
-from muniment.memory.stores.postgres.sql import blocks
+from muniment.memory.stores.postgres.connection.errors import translate_errors
+from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row as one_row
+from muniment.memory.stores.postgres.sql import load_blocks
 
-_BULK, _SWITCH = blocks("bulk"), blocks("switch")
+_BULK, _SWITCH = load_blocks("bulk"), load_blocks("switch")
 # What most memories of a write have in common, and the same of turns: packed once for all that have it.
 _SHARED = (
     "kind", "category", "trust", "state", "agent_id", "run_id", "actor_id", "role", "session_id", "thread_id", "tags",
     "importance", "pinned", "purge_at", "superseded_by",
 )  # fmt: skip
 _SAID = ("role", "actor", "source", "path", "session", "thread", "tags")
-SEARCHED = ("embedding", "words")
+SEARCH_COLUMNS = ("embedding", "words")
 # What each has of its own, in the order of the table.
 _OWN = (
     "memory_id", "text", "fact", "stable_key", "confidence", "event_time", "created_at", "updated_at", "context", "turns",
-    *SEARCHED,
+    *SEARCH_COLUMNS,
 )  # fmt: skip
 _OWN_SAID = ("turn_id", "text", "at", "recalled")
 _FRAMES = 256
 _TABLES = ("memories", "memory_versions", "journal", "turns", "relations")
 _FACT = tuple(Fact.__dataclass_fields__)
-_of_shared, _of_said = attrgetter(*_SHARED), attrgetter(*_SAID)
+_get_shared, _get_turn_shared = attrgetter(*_SHARED), attrgetter(*_SAID)
 _SMALL, _LONG, _REAL = Struct(">h").pack, Struct(">q").pack, Struct(">f").pack
 _VECTOR = Struct(">iHH").pack
 _NUMBER = SIZE(4)
@@ -67,117 +67,122 @@ _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", "
 STALE = "42804"  # the SQL state of rows that are not as their table is
 
 
-class Shapes:
+class BulkTables:
     """The tables that are written in bulk."""
 
-    def __init__(self, tables: Mapping[str, Shape], *, model: str) -> None:
+    def __init__(self, tables: Mapping[str, RowType], *, model: str) -> None:
         self.tables, self.memories, self.turns = tables, tables["memories"], tables["turns"]
         self._model = model.encode()
         # Typed: 1, 1.0 and True are equal, and only one of them is a number as the table has it.
-        self._frame = lru_cache(maxsize=_FRAMES, typed=True)(self._framed)
-        self._said_frame = lru_cache(maxsize=_FRAMES, typed=True)(self._said_framed)
+        self._memory_frame = lru_cache(maxsize=_FRAMES, typed=True)(self._build_memory_frame)
+        self._turn_frame = lru_cache(maxsize=_FRAMES, typed=True)(self._build_turn_frame)
 
-    def memory(self, change: Change) -> bytes:
+    def encode_memory(self, change: Change) -> bytes:
         """The row of a new memory. Raises BadInput for what cannot be one."""
         after = change.after
         if change.vector is None or change.before is not None:
             raise BadInput("only a new memory with its vector is brought")
-        _no_nul((after.text, after.stable_key, after.context))
-        frame = self._frame(*_of_shared(after))
-        fact = None if after.fact is None else b"\x01" + _json({name: getattr(after.fact, name) for name in _FACT})
-        own = (
-            ID + after.id.bytes,
-            sized(after.text.encode()),
-            _maybe(fact),
-            _text(after.stable_key),
-            _NUMBER + _number(_REAL, after.confidence),
-            _time(after.event_time),
-            _time(after.created_at),
-            _time(after.updated_at),
-            _text(after.context),
-            _ids(after.turns),
-            *searched(after.text, after.context, change.vector),
+        _refuse_nul((after.text, after.stable_key, after.context))
+        frame = self._memory_frame(*_get_shared(after))
+        fact = (
+            None if after.fact is None else b"\x01" + _encode_json({name: getattr(after.fact, name) for name in _FACT})
         )
-        return filled(frame, own)
+        own = (
+            UUID_SIZE + after.id.bytes,
+            encode_cell(after.text.encode()),
+            _encode_optional(fact),
+            _encode_text(after.stable_key),
+            _NUMBER + _encode_number(_REAL, after.confidence),
+            _encode_time(after.event_time),
+            _encode_time(after.created_at),
+            _encode_time(after.updated_at),
+            _encode_text(after.context),
+            _encode_ids(after.turns),
+            *encode_search_cells(after.text, after.context, change.vector),
+        )
+        return fill_frame(frame, own)
 
-    def turn(self, turn: Turn) -> bytes:
+    def encode_turn(self, turn: Turn) -> bytes:
         """The row of a turn."""
-        _no_nul((turn.text,))
-        frame = self._said_frame(*_of_said(turn))
-        recalled = listed(OF_BIGINT, [TIME + _number(_LONG, one) for one in turn.recalled])
-        return filled(frame, (ID + turn.id.bytes, sized(turn.text.encode()), _time(turn.at), sized(recalled)))
+        _refuse_nul((turn.text,))
+        frame = self._turn_frame(*_get_turn_shared(turn))
+        recalled = encode_array(OF_BIGINT, [TIME_SIZE + _encode_number(_LONG, one) for one in turn.recalled])
+        return fill_frame(
+            frame,
+            (UUID_SIZE + turn.id.bytes, encode_cell(turn.text.encode()), _encode_time(turn.at), encode_cell(recalled)),
+        )
 
-    def _framed(self, *shared: Any) -> tuple[bytes, ...]:
+    def _build_memory_frame(self, *shared: Any) -> tuple[bytes, ...]:
         named = dict(zip(_SHARED, shared, strict=True))
-        found = _texts(named) | {
+        found = _encode_texts(named) | {
             "embedding_model": self._model,
-            "importance": _number(_SMALL, named["importance"]),
+            "importance": _encode_number(_SMALL, named["importance"]),
             "pinned": b"\x01" if named["pinned"] else b"\x00",
         }
         if named["purge_at"] is not None:
-            found["purge_at"] = moment(named["purge_at"])
+            found["purge_at"] = encode_time(named["purge_at"])
         if named["superseded_by"] is not None:
             found["superseded_by"] = named["superseded_by"].bytes
-        return self.memories.frame(found, _OWN)
+        return self.memories.build_frame(found, _OWN)
 
-    def _said_framed(self, *shared: Any) -> tuple[bytes, ...]:
-        found = _texts(dict(zip(_SAID, shared, strict=True)))
+    def _build_turn_frame(self, *shared: Any) -> tuple[bytes, ...]:
+        found = _encode_texts(dict(zip(_SAID, shared, strict=True)))
         named = {
             {"session": "session_id", "thread": "thread_id"}.get(name, name): value for name, value in found.items()
         }
-        return self.turns.frame(named, _OWN_SAID)
+        return self.turns.build_frame(named, _OWN_SAID)
 
 
-class Bulk(Sessions):
+class PostgresBulkInsert(PostgresConnections):
     """Many new memories in one write."""
 
-    _shapes: Shapes | None = None
-    _apart = False  # as on Citus, which plans no insert inside another statement
+    _tables: BulkTables | None = None
+    _splits_inserts = False  # as on Citus, which plans no insert inside another statement
 
-    async def pack(self, plan: WritePlan) -> tuple[Parcel, ...]:
+    async def pack_rows(self, plan: WritePlan) -> tuple[PackedRow, ...]:
         """See `Store.pack`."""
-        shapes = await self._shaped()
+        shapes = await self._load_tables()
         said = {turn.id: turn for turn in reversed(plan.turns)}
-        with translated():
+        with translate_errors():
             return tuple(
-                Parcel(
-                    memory=shapes.memory(change),
-                    turns={id_: shapes.turn(said[id_]) for id_ in change.after.turns if id_ in said},
+                PackedRow(
+                    memory=shapes.encode_memory(change),
+                    turns={id_: shapes.encode_turn(said[id_]) for id_ in change.after.turns if id_ in said},
                 )
                 for change in plan.changes
             )
 
-    async def bring(self, plan: WritePlan, parcels: Sequence[Parcel]) -> int:
+    async def insert_packed(self, plan: WritePlan, packed_rows: Sequence[PackedRow]) -> int:
         """See `Store.bring`. Raises BadInput when another active memory has the stable key of one of them."""
         try:
-            added = await self._bring(plan, parcels)
+            added = await self._insert_rows(plan, packed_rows)
         except StoreError as failed:
             if failed.data.get("constraint") == "memories_by_key":
                 raise BadInput("two memories that say the same, or one that is known already") from None
             if failed.data.get("sqlstate") == STALE:
-                self._shapes = None
+                self._tables = None
             raise
-        await self._measure()
+        await self._analyze_tables()
         return added
 
-    async def _measure(self) -> None:
+    async def _analyze_tables(self) -> None:
         with suppress(StoreError):  # what was written is written; autovacuum comes soon
-            async with self._calling() as conn:
+            async with self._statement_connection() as conn:
                 await conn.execute(_BULK["measure"])
 
-    async def _bring(self, plan: WritePlan, parcels: Sequence[Parcel]) -> int:
-        shapes, scope, new = await self._shaped(), plan.scope, list(parcels)
+    async def _insert_rows(self, plan: WritePlan, parcels: Sequence[PackedRow]) -> int:
+        shapes, scope, new = await self._load_tables(), plan.scope, list(parcels)
         named: dict[str, Any] = {"space": scope.space, "node": plan.node, "thread": scope.thread, "actor": scope.actor}
         turns = {id_: row for one in reversed(parcels) for id_, row in one.turns.items()}
-        async with self._sending(scope, plan.at) as conn:
-            cursor = carrying(conn)
+        async with self._pipeline_transaction(scope, plan.at) as conn:
+            cursor = open_cursor(conn)
             await cursor.execute(_BULK["generic"])
             locked = await conn.execute(_BULK["lock"], named)
             await conn.execute(_SWITCH["expect"], {"model": self._model})
             named["most"] = len(parcels)
             if turns:
-                consumed = await self._consume(
-                    cursor, named | {"turns": shapes.turns.rows(list(turns.values()))}, len(turns)
+                consumed = await self._consume_turns(
+                    cursor, named | {"turns": shapes.turns.pack_rows(list(turns.values()))}, len(turns)
                 )
                 if consumed is not None:
                     known = turns.keys() - consumed
@@ -187,21 +192,21 @@ class Bulk(Sessions):
                 await cursor.execute(_BULK["bump"], named)
                 if len(new) < len(parcels):
                     await cursor.execute(_BULK["fewer"], named)
-                rows = shapes.memories.rows([one.memory for one in new])
-                await self._insert(cursor, named | {"memories": rows})
+                rows = shapes.memories.pack_rows([one.memory for one in new])
+                await self._insert_memories(cursor, named | {"memories": rows})
         return len(new)
 
-    async def _consume(self, cursor: Any, asked: Mapping[str, Any], said: int) -> Collection[TurnId] | None:
+    async def _consume_turns(self, cursor: Any, asked: Mapping[str, Any], said: int) -> Collection[TurnId] | None:
         """What of the turns was not consumed before; None for all of them."""
-        if not self._apart:
+        if not self._splits_inserts:
             await cursor.execute(_BULK["turns"], {**asked, "said": said})
             consumed: Collection[TurnId] | None = one_row(await cursor.fetchone())["consumed"]
             return consumed
         await cursor.execute(_BULK["turns_apart"], asked)
         return {row["turn_id"] for row in await cursor.fetchall()}
 
-    async def _insert(self, cursor: Any, asked: Mapping[str, Any]) -> None:
-        if not self._apart:
+    async def _insert_memories(self, cursor: Any, asked: Mapping[str, Any]) -> None:
+        if not self._splits_inserts:
             await cursor.execute(_BULK["memories"], asked)
             return
         await cursor.execute(_BULK["memories_apart"], asked)
@@ -210,61 +215,63 @@ class Bulk(Sessions):
         lists = {name: [row[column] for row in brought] for name, column in columns.items()}
         await cursor.execute(_BULK["lines_apart"], {**asked, **lists})
 
-    async def _shaped(self) -> Shapes:
-        if self._shapes is None:
-            async with self._calling() as conn:
+    async def _load_tables(self) -> BulkTables:
+        if self._tables is None:
+            async with self._statement_connection() as conn:
                 columns = await (await conn.execute(_BULK["shapes"], {"tables": list(_TABLES)})).fetchall()
-                self._apart = one_row(await (await conn.execute(_BULK["apart"])).fetchone())["apart"]
-            found = {table: Shape.of(list(some)) for table, some in groupby(columns, key=itemgetter("table"))}
-            self._shapes = Shapes(found, model=self._model)
-        return self._shapes
+                self._splits_inserts = one_row(await (await conn.execute(_BULK["apart"])).fetchone())["apart"]
+            found = {
+                table: RowType.from_catalogue(list(some)) for table, some in groupby(columns, key=itemgetter("table"))
+            }
+            self._tables = BulkTables(found, model=self._model)
+        return self._tables
 
 
-def searched(text: str, context: str | None, embedding: Vector) -> tuple[bytes, bytes]:
+def encode_search_cells(text: str, context: str | None, embedding: Vector) -> tuple[bytes, bytes]:
     """The cells that a search reads, in the order of `SEARCHED`."""
-    places, values = traits.listed(text, context)
+    places, values = traits.list_dimensions(text, context)
     size, length = len(places), len(embedding)
     return (
         _VECTOR(4 + 2 * length, length, 0) + embedding.astype(">f2").tobytes(),
-        _sparse(size)(12 + 8 * size, words.DIMENSIONS, size, 0, *[place - 1 for place in places], *values),
+        _sparse_packer(size)(12 + 8 * size, tokens.DIMENSIONS, size, 0, *[place - 1 for place in places], *values),
     )
 
 
 @lru_cache(maxsize=1_024)
-def _sparse(size: int) -> Callable[..., bytes]:
+def _sparse_packer(size: int) -> Callable[..., bytes]:
     return Struct(f">4i{size}i{size}f").pack
 
 
-def _maybe(value: bytes | None) -> bytes:
-    return NULL if value is None else sized(value)
+def _encode_optional(value: bytes | None) -> bytes:
+    return NULL if value is None else encode_cell(value)
 
 
-def _text(value: str | None) -> bytes:
-    return NULL if value is None else sized(value.encode())
+def _encode_text(value: str | None) -> bytes:
+    return NULL if value is None else encode_cell(value.encode())
 
 
-def _time(value: datetime | None) -> bytes:
-    return NULL if value is None else TIME + moment(value)
+def _encode_time(value: datetime | None) -> bytes:
+    return NULL if value is None else TIME_SIZE + encode_time(value)
 
 
-def _ids(ids: Sequence[UUID]) -> bytes:
-    return sized(listed(OF_UUID, [ID + one.bytes for one in ids]))
+def _encode_ids(ids: Sequence[UUID]) -> bytes:
+    return encode_cell(encode_array(OF_UUID, [UUID_SIZE + one.bytes for one in ids]))
 
 
-def _texts(named: Mapping[str, Any]) -> dict[str, bytes]:
+def _encode_texts(named: Mapping[str, Any]) -> dict[str, bytes]:
     """Those of the values that are texts, and the list of tags."""
     said = {name: value for name, value in named.items() if isinstance(value, str)}
-    _no_nul((*said.values(), *named["tags"]))
-    tags = listed(OF_TEXT, [sized(tag.encode()) for tag in named["tags"]])
+    _refuse_nul((*said.values(), *named["tags"]))
+    tags = encode_array(OF_TEXT, [encode_cell(tag.encode()) for tag in named["tags"]])
     return {name: value.encode() for name, value in said.items()} | {"tags": tags}
 
 
-def _no_nul(texts: Iterable[str | None]) -> None:
+def _refuse_nul(texts: Iterable[str | None]) -> None:
     if "\0" in "".join(filter(None, texts)):
         raise BadInput("a name or a text has a NUL")
 
 
-def _number(packer: Any, value: float) -> bytes:
+def _encode_number(packer: Any, value: float) -> bytes:
     try:
         found: bytes = packer(value)
     except (error, OverflowError):
@@ -274,7 +281,7 @@ def _number(packer: Any, value: float) -> bytes:
     return found
 
 
-def _json(value: Any) -> bytes:
+def _encode_json(value: Any) -> bytes:
     try:
         return _JSON.encode(value).encode()
     except ValueError:

@@ -15,37 +15,37 @@ from struct import Struct, error
 from typing import Any
 
 from muniment.memory.stores.postgres.bulk.binary_rows import (
-    ID,
     NULL,
     OF_BIGINT,
     OF_TEXT,
     OF_UUID,
     SIZE,
-    TIME,
-    Rows,
-    Shape,
-    listed,
-    moment,
-    sized,
+    TIME_SIZE,
+    UUID_SIZE,
+    PackedRows,
+    RowType,
+    encode_array,
+    encode_cell,
+    encode_time,
 )
 
 Cells = list[bytes]
-_ODD = (AttributeError, LookupError, TypeError, ValueError, OverflowError, error)
+_UNPACKABLE = (AttributeError, LookupError, TypeError, ValueError, OverflowError, error)
 _WRITTEN, _HYPHENS = 36, (8, 13, 18, 23)  # of an id
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?[+-]\d\d:\d\d", re.ASCII)
 _LEAST_REAL = 1e-37  # a smaller one may be none, which the server says
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-def packed(
-    shape: Shape,
+def pack_columns(
+    shape: RowType,
     rows: Sequence[Mapping[str, Any]],
     *,
-    given: Mapping[str, bytes],
-    unsaid: Mapping[str, bytes],
-    own: Mapping[str, Cells],
-    left_out: Collection[str],
-) -> Rows | None:
+    constants: Mapping[str, bytes],
+    defaults: Mapping[str, bytes],
+    extra_cells: Mapping[str, Cells],
+    ignored: Collection[str],
+) -> PackedRows | None:
     """The rows as one parameter, or None where one has other fields than the rest or a value that is written otherwise.
 
     `given`: what every row has; `own`: cells of columns that no row says; `unsaid`: what a column has that is missing;
@@ -53,30 +53,30 @@ def packed(
     names = tuple(rows[0])
     if [*map(tuple, rows)].count(names) < len(rows):
         return None
-    same: dict[str, bytes] = {name: value for name, value in unsaid.items() if name not in names} | dict(given)
-    cells: dict[str, Cells] = dict(own)
+    same: dict[str, bytes] = {name: value for name, value in defaults.items() if name not in names} | dict(constants)
+    cells: dict[str, Cells] = dict(extra_cells)
     try:
         for name, values in zip(names, zip(*(row.values() for row in rows), strict=True), strict=True):
-            if name in left_out or name not in shape.types:
+            if name in ignored or name not in shape.types:
                 continue
-            found = _column(_PACKERS[shape.types[name]], values)
+            found = _pack_column(_PACKERS[shape.types[name]], values)
             if isinstance(found, bytes):
                 same[name] = found
             elif found is not None:
                 cells[name] = found
-    except _ODD:
+    except _UNPACKABLE:
         return None
-    return shape.rows(_joined(shape, same, cells, len(rows)))
+    return shape.pack_rows(_join_cells(shape, same, cells, len(rows)))
 
 
-def _joined(shape: Shape, same: Mapping[str, bytes], cells: Mapping[str, Cells], count: int) -> Cells:
+def _join_cells(shape: RowType, same: Mapping[str, bytes], cells: Mapping[str, Cells], count: int) -> Cells:
     named = sorted(cells, key=shape.places.__getitem__)
-    *before, rest = shape.frame(same, named)
+    *before, rest = shape.build_frame(same, named)
     parts = chain.from_iterable((repeat(head, count), cells[name]) for head, name in zip(before, named, strict=True))
-    return [sized(b"".join(row)) for row in zip(*parts, repeat(rest, count), strict=True)]
+    return [encode_cell(b"".join(row)) for row in zip(*parts, repeat(rest, count), strict=True)]
 
 
-def _column(pack: Callable[[Sequence[Any]], Cells], values: Sequence[Any]) -> Cells | bytes | None:
+def _pack_column(pack: Callable[[Sequence[Any]], Cells], values: Sequence[Any]) -> Cells | bytes | None:
     """The cells of a column; if it has the same in every row, that without its size, and None for null."""
     first = values[0]
     # Not what holds others: [1] and [True] are equal, and so are 1 and True, of which each is of its own type.
@@ -90,80 +90,80 @@ def _column(pack: Callable[[Sequence[Any]], Cells], values: Sequence[Any]) -> Ce
         return [NULL if value is None else next(cells) for value in values]
 
 
-def _only(values: Sequence[Any], *types: type) -> None:
+def _require_types(values: Sequence[Any], *types: type) -> None:
     if not set(map(type, values)) <= {*types}:
         raise TypeError
 
 
-def _texts(values: Sequence[Any]) -> Cells:
+def _pack_texts(values: Sequence[Any]) -> Cells:
     return [SIZE(len(text)) + text for text in map(str.encode, values)]
 
 
-def _uuids(values: Sequence[Any]) -> Cells:
+def _pack_uuids(values: Sequence[Any]) -> Cells:
     said, count = "".join(values), len(values)
     if set(map(len, values)) != {_WRITTEN} or any(said[place::_WRITTEN] != "-" * count for place in _HYPHENS):
         raise ValueError
     found = bytes.fromhex(said.replace("-", ""))
     if len(found) != 16 * count:  # where there is a space, or one hyphen more
         raise ValueError
-    return [ID + found[start : start + 16] for start in range(0, len(found), 16)]
+    return [UUID_SIZE + found[start : start + 16] for start in range(0, len(found), 16)]
 
 
-def _times(values: Sequence[Any]) -> Cells:
-    return list(map(_time, values))
+def _pack_times(values: Sequence[Any]) -> Cells:
+    return list(map(_pack_time, values))
 
 
 @lru_cache(maxsize=4_096)
-def _time(value: str) -> bytes:
+def _pack_time(value: str) -> bytes:
     if not _TIME.fullmatch(value):
         raise ValueError
-    return TIME + moment(datetime.fromisoformat(value))
+    return TIME_SIZE + encode_time(datetime.fromisoformat(value))
 
 
-def _wholes(layout: str, values: Sequence[Any]) -> Cells:
-    _only(values, int)
+def _pack_integers(layout: str, values: Sequence[Any]) -> Cells:
+    _require_types(values, int)
     pack, size = Struct(f">i{layout}").pack, Struct(f">{layout}").size
     return [pack(size, value) for value in values]
 
 
-def _reals(values: Sequence[Any]) -> Cells:
-    _only(values, int, float)
+def _pack_reals(values: Sequence[Any]) -> Cells:
+    _require_types(values, int, float)
     if not all(isfinite(value) and (not value or abs(value) > _LEAST_REAL) for value in values):
         raise ValueError
     return [_REAL(4, value) for value in values]
 
 
-def _flags(values: Sequence[Any]) -> Cells:
-    _only(values, bool)
+def _pack_booleans(values: Sequence[Any]) -> Cells:
+    _require_types(values, bool)
     return [SIZE(1) + (b"\x01" if value else b"\x00") for value in values]
 
 
-def _objects(values: Sequence[Any]) -> Cells:
+def _pack_objects(values: Sequence[Any]) -> Cells:
     if None in values:  # no object whose text is null
         raise TypeError
-    return [sized(b"\x01" + _JSON.encode(value).encode()) for value in values]
+    return [encode_cell(b"\x01" + _JSON.encode(value).encode()) for value in values]
 
 
-def _lists(type_: int, pack: Callable[[Sequence[Any]], Cells], values: Sequence[Any]) -> Cells:
-    _only(values, list)
+def _pack_lists(type_: int, pack: Callable[[Sequence[Any]], Cells], values: Sequence[Any]) -> Cells:
+    _require_types(values, list)
     flat = list(chain.from_iterable(values))
     cells = iter(pack(flat) if flat else ())
-    return [sized(listed(type_, list(islice(cells, len(value))))) for value in values]
+    return [encode_cell(encode_array(type_, list(islice(cells, len(value))))) for value in values]
 
 
 _REAL = Struct(">if").pack
 # By type oid.
 _PACKERS: dict[int, Callable[[Sequence[Any]], Cells]] = {
-    16: _flags,
-    OF_BIGINT: partial(_wholes, "q"),
-    21: partial(_wholes, "h"),
-    23: partial(_wholes, "i"),
-    OF_TEXT: _texts,
-    700: _reals,
-    1009: partial(_lists, OF_TEXT, _texts),
-    1016: partial(_lists, OF_BIGINT, partial(_wholes, "q")),
-    1184: _times,
-    OF_UUID: _uuids,
-    2951: partial(_lists, OF_UUID, _uuids),
-    3802: _objects,
+    16: _pack_booleans,
+    OF_BIGINT: partial(_pack_integers, "q"),
+    21: partial(_pack_integers, "h"),
+    23: partial(_pack_integers, "i"),
+    OF_TEXT: _pack_texts,
+    700: _pack_reals,
+    1009: partial(_pack_lists, OF_TEXT, _pack_texts),
+    1016: partial(_pack_lists, OF_BIGINT, partial(_pack_integers, "q")),
+    1184: _pack_times,
+    OF_UUID: _pack_uuids,
+    2951: partial(_pack_lists, OF_UUID, _pack_uuids),
+    3802: _pack_objects,
 }

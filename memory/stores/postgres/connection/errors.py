@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import errors
 
-from muniment.memory.config.settings import embedder_setting
+from muniment.memory.config.settings import format_embedder_setting
 from muniment.memory.errors import (
     BadConfig,
     BadInput,
@@ -25,13 +25,13 @@ FULL = (errors.DiskFull,)
 SILENT = (errors.IdleInTransactionSessionTimeout,)  # this process was cut off, or stood still, in a transaction
 STALE = (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable)
 # Operational errors of a database that is well: the statement was too long, or what it writes.
-AT_WORK = (errors.QueryCanceled, errors.ProgramLimitExceeded, errors.StatementTooComplex)
+DURING_STATEMENT = (errors.QueryCanceled, errors.ProgramLimitExceeded, errors.StatementTooComplex)
 DATA_CLASS = "22"
 _OF_ERASED = ("_space_fk", "relations_from_fk", "relations_to_fk")  # what refers to a space, or to a memory
 _OF_SWITCH = "embedders_one_active"
 _OF_SHARD = re.compile(r'"(\w+)_\d+"')
 SWITCHED = "MU002"  # `muniment.expect_embedder` refuses
-HANDED_ON = (
+POOLER_STATES = (
     "MU003",
     "26000",
     "42P05",
@@ -39,7 +39,7 @@ HANDED_ON = (
 
 
 @contextmanager
-def translated(doing: str = "") -> Iterator[None]:
+def translate_errors(doing: str = "") -> Iterator[None]:
     """Run a block that speaks to Postgres; `doing` leads the message ("migration 0001_spaces.sql").
 
     Raises `StoreDown` (no connection, no free connection), `StoreFull` (disk), `Conflict` (another
@@ -54,48 +54,48 @@ def translated(doing: str = "") -> Iterator[None]:
         ):
             raise BadInput("a name or a text has a NUL") from None
         if error.sqlstate == SWITCHED:
-            raise wrong_embedder(error.diag.message_primary or "", error.diag.message_detail or "") from None
-        if error.sqlstate in HANDED_ON:
+            raise build_wrong_embedder(error.diag.message_primary or "", error.diag.message_detail or "") from None
+        if error.sqlstate in POOLER_STATES:
             raise BadConfig(
                 "the connection to Postgres lost what it was set to: a pooler that cannot be told from Postgres hands it on "
                 "with each transaction; let its pool be one of sessions, or name Postgres itself (MUNIMENT_DATABASE_URL)"
             ) from None
-        raise _house(error, doing) from None
+        raise _build_error(error, doing) from None
     except UnicodeEncodeError:
         raise BadInput("a name or a text has half a character (a lone surrogate)") from None
 
 
-def wrong_embedder(used: str, configured: str) -> WrongEmbedder:
+def build_wrong_embedder(used: str, configured: str) -> WrongEmbedder:
     """The error of a process whose embedder is not the database's, with both ways out."""
     return WrongEmbedder(
         f"the vectors of this database come from {used!r}, the configured embedder is {configured!r}: "
-        f"set MUNIMENT_EMBEDDER={embedder_setting(used)}, or run `muniment embedder switch {embedder_setting(configured)}`",
+        f"set MUNIMENT_EMBEDDER={format_embedder_setting(used)}, or run `muniment embedder switch {format_embedder_setting(configured)}`",
         database=used,
         configured=configured,
     )
 
 
-def _house(error: psycopg.Error, doing: str) -> StoreError | Denied:
-    told = ": ".join(part for part in (doing, _message(error)) if part)
+def _build_error(error: psycopg.Error, doing: str) -> StoreError | Denied:
+    told = ": ".join(part for part in (doing, _build_message(error)) if part)
     kind: type[StoreError | Denied] = StoreError
     if isinstance(error, FULL):
         kind = StoreFull
     elif isinstance(error, STALE):
         kind = Conflict
-    elif isinstance(error, errors.ForeignKeyViolation) and (_constraint(error) or "").endswith(_OF_ERASED):
+    elif isinstance(error, errors.ForeignKeyViolation) and (_find_constraint(error) or "").endswith(_OF_ERASED):
         kind, told = Conflict, f"it was erased while somebody wrote into it ({error.sqlstate})"
-    elif _constraint(error) == _OF_SWITCH:
+    elif _find_constraint(error) == _OF_SWITCH:
         kind, told = Conflict, f"another embedder came into use at this moment ({error.sqlstate})"
     elif isinstance(error, errors.InsufficientPrivilege):
         kind = Denied
     elif isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, *SILENT)) and not isinstance(
-        error, AT_WORK
+        error, DURING_STATEMENT
     ):
         kind = StoreDown
-    return kind(told, sqlstate=error.sqlstate, constraint=_constraint(error))
+    return kind(told, sqlstate=error.sqlstate, constraint=_find_constraint(error))
 
 
-def _constraint(error: psycopg.Error) -> str | None:
+def _find_constraint(error: psycopg.Error) -> str | None:
     """What is violated. Citus tells it in the words of the node alone, by the name of the shard's."""
     if error.diag.constraint_name or not isinstance(error, psycopg.IntegrityError):
         return error.diag.constraint_name
@@ -103,16 +103,16 @@ def _constraint(error: psycopg.Error) -> str | None:
     return named[-1] if named else None
 
 
-def _message(error: psycopg.Error) -> str:
+def _build_message(error: psycopg.Error) -> str:
     state = error.sqlstate
     if state is None:
-        return _unstated(error)
+        return _build_connection_message(error)
     # A data exception quotes the value that did not fit: its code has to do.
     primary = None if state.startswith(DATA_CLASS) else error.diag.message_primary
     return f"{primary or type(error).__name__} ({state})"
 
 
-def _unstated(error: psycopg.Error) -> str:
+def _build_connection_message(error: psycopg.Error) -> str:
     """What libpq or the pool said. With an @ it may quote half of a mistyped address, password included."""
     lines = str(error).strip().splitlines()
     if not isinstance(error, psycopg.OperationalError) or not lines or "@" in lines[0]:

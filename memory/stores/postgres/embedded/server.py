@@ -24,9 +24,16 @@ import psycopg
 from psycopg.pq import PGconn, Ping
 
 from muniment.memory.errors import BadConfig, StoreDown, StoreFull
-from muniment.memory.stores.postgres.connection.errors import translated
-from muniment.memory.stores.postgres.embedded import cluster_dir as places
-from muniment.memory.stores.postgres.embedded.cluster_dir import MAJOR, PORT, ROLE, SHELTER, Place, told
+from muniment.memory.stores.postgres.connection.errors import translate_errors
+from muniment.memory.stores.postgres.embedded import cluster_dir
+from muniment.memory.stores.postgres.embedded.cluster_dir import (
+    FALLBACK_DIR,
+    MAJOR,
+    PORT,
+    ROLE,
+    ClusterDir,
+    translate_os_errors,
+)
 
 DATABASE = "muniment"
 PATIENCE_SECONDS = 120.0
@@ -48,85 +55,85 @@ NO_SPACE = ("No space left on device", "Disk quota exceeded")
 LOG_LIMIT_BYTES = 16 * 2**20
 
 
-async def ensure(home: Path, *, fsync: bool = True, shelter: Path = SHELTER) -> str:
+async def ensure_server(home: Path, *, fsync: bool = True, fallback_dir: Path = FALLBACK_DIR) -> str:
     """Start the server of this home, or attach to it, and return a connection URI of its database `muniment`.
 
     `fsync=False` is for data that may be lost, as in tests. `shelter` holds the data of a root process whose home
     the server's account cannot enter. Raises `BadConfig` (extra not installed, home not usable, data of another
     major version), `StoreFull` (disk) and `StoreDown` (it does not start), each with what to do about it.
     """
-    return await asyncio.to_thread(_ensure, home, fsync, shelter)
+    return await asyncio.to_thread(_start_or_attach, home, fsync, fallback_dir)
 
 
-async def stop(home: Path) -> bool:
+async def stop_server(home: Path) -> bool:
     """Stop the server of this home, ending its connections; False if none was running."""
-    return await asyncio.to_thread(_stop, home)
+    return await asyncio.to_thread(_stop_server, home)
 
 
-async def running(home: Path) -> dict[str, Any] | None:
+async def find_server(home: Path) -> dict[str, Any] | None:
     """The running server: `pid`, `socket` (directory), `port`, `version` ("18.4") and `data`; None if it is down."""
-    return await asyncio.to_thread(_running, home)
+    return await asyncio.to_thread(_read_server, home)
 
 
-def _ensure(home: Path, fsync: bool, shelter: Path) -> str:
+def _start_or_attach(home: Path, fsync: bool, fallback_dir: Path) -> str:
     home = home.absolute()
-    with told(home):
-        place = places.find(home)
+    with translate_os_errors(home):
+        place = cluster_dir.find_cluster_dir(home)
         if place is None:
-            places.open_directory(home, places.private())
-        with _alone(home):
-            place = places.find(home) or places.make(home, shelter)
-            if _ping(place) is not Ping.OK:
-                binaries = places.binaries(place.account, shelter)
+            cluster_dir.create_directory(home, cluster_dir.get_private_mode())
+        with _lock_home(home):
+            place = cluster_dir.find_cluster_dir(home) or cluster_dir.create_cluster_dir(home, fallback_dir)
+            if _ping_server(place) is not Ping.OK:
+                binaries = cluster_dir.find_binaries(place.account, fallback_dir)
                 _check_version(place)
                 if not place.data.exists():
-                    _initialise(place, binaries, fsync)
-                places.prepare_sockets(place)
-                _raise_up(place, binaries, fsync)
+                    _init_cluster(place, binaries, fsync)
+                cluster_dir.prepare_sockets(place)
+                _start_until_ready(place, binaries, fsync)
             _create_database(place)
-    return place.dsn(DATABASE)
+    return place.build_dsn(DATABASE)
 
 
-def _stop(home: Path) -> bool:
+def _stop_server(home: Path) -> bool:
     home = home.absolute()
-    with told(home):
-        if places.find(home) is None:
+    with translate_os_errors(home):
+        if cluster_dir.find_cluster_dir(home) is None:
             return False
-        with _alone(home):
-            place = places.find(home)
-            pid = None if place is None else _postmaster(place)
+        with _lock_home(home):
+            place = cluster_dir.find_cluster_dir(home)
+            pid = None if place is None else _find_postmaster(place)
             if place is None or pid is None:
                 return False
             # To Postgres these mean: end the connections and shut down; and, if that hangs, shut down without tidying.
             for order in (signal.SIGINT, signal.SIGQUIT):
                 with suppress(ProcessLookupError):
                     os.kill(pid, order)
-                if _gone(place, monotonic() + STOP_SECONDS):
+                if _wait_until_gone(place, monotonic() + STOP_SECONDS):
                     return True
-    raise StoreDown(f"the embedded Postgres of {home} does not stop: {_last_line(place)}")
+    raise StoreDown(f"the embedded Postgres of {home} does not stop: {_read_last_line(place)}")
 
 
-def _gone(place: Place, deadline: float) -> bool:
-    while _postmaster(place) is not None:
+def _wait_until_gone(place: ClusterDir, deadline: float) -> bool:
+    while _find_postmaster(place) is not None:
         if monotonic() > deadline:
             return False
         sleep(POLL_SECONDS)
     return True
 
 
-def _running(home: Path) -> dict[str, Any] | None:
-    with told(home):
-        place = places.find(home.absolute())
-        pid = None if place is None else _postmaster(place)
-        if place is None or pid is None or _ping(place) is not Ping.OK:
+def _read_server(home: Path) -> dict[str, Any] | None:
+    with translate_os_errors(home):
+        place = cluster_dir.find_cluster_dir(home.absolute())
+        pid = None if place is None else _find_postmaster(place)
+        if place is None or pid is None or _ping_server(place) is not Ping.OK:
             return None
-        with _connected(place) as conn:
+        with _connect(place) as conn:
             version = conn.info.parameter_status("server_version")
     return {"pid": pid, "socket": str(place.sockets), "port": PORT, "version": version, "data": str(place.data)}
 
 
 @contextmanager
-def _alone(home: Path) -> Iterator[None]:
+def _lock_home(home: Path) -> Iterator[None]:
     """Hold the home's lock. The kernel drops it with its process, so a killed one leaves nothing behind."""
     deadline = monotonic() + PATIENCE_SECONDS + 60
     with os.fdopen(os.open(home / "postgres.lock", os.O_RDWR | os.O_CREAT, 0o600), "rb") as file:
@@ -141,7 +148,7 @@ def _alone(home: Path) -> Iterator[None]:
         yield
 
 
-def _check_version(place: Place) -> None:
+def _check_version(place: ClusterDir) -> None:
     if not place.data.exists():
         return
     found = (place.data / "PG_VERSION").read_text().strip()
@@ -154,7 +161,7 @@ def _check_version(place: Place) -> None:
         raise BadConfig(f"{place.passfile} is gone and {place.data} cannot be opened without it: restore it")
 
 
-def _initialise(place: Place, binaries: Path, fsync: bool) -> None:
+def _init_cluster(place: ClusterDir, binaries: Path, fsync: bool) -> None:
     """Make the cluster under another name and move it into place whole, so that an interrupted one is never used."""
     secret = secrets.token_urlsafe(32)
     slip = place.base / "password.new"
@@ -164,38 +171,40 @@ def _initialise(place: Place, binaries: Path, fsync: bool) -> None:
     draft = Path(tempfile.mkdtemp(prefix="data.new.", dir=place.base))
     slip.unlink(missing_ok=True)
     place.passfile.unlink(missing_ok=True)
-    places.own(draft, place.account)
-    _write_private(place.passfile, f"*:*:*:{ROLE}:{secret}\n")
+    cluster_dir.set_owner(draft, place.account)
+    _write_private_file(place.passfile, f"*:*:*:{ROLE}:{secret}\n")
     try:
-        _write_private(slip, secret)
-        places.own(slip, place.account)
+        _write_private_file(slip, secret)
+        cluster_dir.set_owner(slip, place.account)
         args = [
             str(binaries / "initdb"), "-D", str(draft), "-U", ROLE, "-A", "scram-sha-256", "--pwfile", str(slip),
             "-E", "UTF8", "--locale", "C", "--locale-provider", "builtin", "--builtin-locale", "C.UTF-8",
             *(part for name, value in TUNING.items() for part in ("--set", f"{name}={value}")),
         ]  # fmt: skip
-        done = _run(place, args if fsync else [*args, "--no-sync"])
+        done = _run_binary(place, args if fsync else [*args, "--no-sync"])
     finally:
         slip.unlink(missing_ok=True)
     if done.returncode:
-        _fail(place, done.stdout)
+        _raise_failure(place, done.stdout)
     draft.rename(place.data)
 
 
-def _write_private(path: Path, text: str) -> None:
+def _write_private_file(path: Path, text: str) -> None:
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
 
 
-def _raise_up(place: Place, binaries: Path, fsync: bool) -> None:
+def _start_until_ready(place: ClusterDir, binaries: Path, fsync: bool) -> None:
     """Start until it answers. A server that was killed leaves processes and shared memory that take a moment to go."""
     deadline = monotonic() + PATIENCE_SECONDS
-    while (answer := _ping(place)) is not Ping.OK:
+    while (answer := _ping_server(place)) is not Ping.OK:
         if monotonic() > deadline:
-            raise StoreDown(f"the embedded Postgres of {place.home} does not start: {_last_line(place)} ({place.log})")
-        if answer is Ping.NO_RESPONSE and _postmaster(place) is None:
+            raise StoreDown(
+                f"the embedded Postgres of {place.home} does not start: {_read_last_line(place)} ({place.log})"
+            )
+        if answer is Ping.NO_RESPONSE and _find_postmaster(place) is None:
             # Postgres trusts any living process of this number, and a zombie or another program may have it.
             # What still writes to the data is found by its shared memory, with or without these files.
             for stale in (
@@ -204,12 +213,12 @@ def _raise_up(place: Place, binaries: Path, fsync: bool) -> None:
                 place.socket.with_name(f"{place.socket.name}.lock"),
             ):
                 stale.unlink(missing_ok=True)
-            _start(place, binaries, fsync)
+            _start_server(place, binaries, fsync)
         else:
             sleep(POLL_SECONDS)
 
 
-def _start(place: Place, binaries: Path, fsync: bool) -> None:
+def _start_server(place: ClusterDir, binaries: Path, fsync: bool) -> None:
     if place.log.exists() and place.log.stat().st_size > LOG_LIMIT_BYTES:
         place.log.replace(place.log.with_suffix(".old"))
     before = place.log.stat().st_size if place.log.exists() else 0
@@ -224,15 +233,15 @@ def _start(place: Place, binaries: Path, fsync: bool) -> None:
     options = shlex.join([part for name, value in settings.items() for part in ("-c", f"{name}={value}")])
     # The log's path is relative, since pg_ctl puts it between double quotes of a shell as it is.
     control = [str(binaries / "pg_ctl"), "start", "-D", "."]
-    done = _run(place, [*control, "-w", "-t", "20", "-l", place.log.name, "-o", options], place.data)
+    done = _run_binary(place, [*control, "-w", "-t", "20", "-l", place.log.name, "-o", options], place.data)
     if done.returncode:
-        text = _tail(place, before)
+        text = _read_log_tail(place, before)
         if any(sign in text for sign in NO_SPACE):
-            _fail(place, text)
+            _raise_failure(place, text)
         sleep(POLL_SECONDS)
 
 
-def _run(place: Place, args: Sequence[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+def _run_binary(place: ClusterDir, args: Sequence[str], folder: Path | None = None) -> subprocess.CompletedProcess[str]:
     account: dict[str, Any] = {}
     if place.account is not None:
         account = {"user": place.account.uid, "group": place.account.gid, "extra_groups": []}
@@ -246,7 +255,7 @@ def _run(place: Place, args: Sequence[str], folder: Path | None = None) -> subpr
         raise StoreDown(f"{Path(args[0]).name} of the embedded Postgres of {place.home} does not end") from None
 
 
-def _postmaster(place: Place) -> int | None:
+def _find_postmaster(place: ClusterDir) -> int | None:
     """The pid of the living server of these files, or None: the file may name a zombie or a stranger."""
     import psutil  # type: ignore[import-untyped]  # noqa: PLC0415 - it comes with the extra only
 
@@ -260,41 +269,41 @@ def _postmaster(place: Place) -> int | None:
     return pid
 
 
-def _ping(place: Place) -> Ping:
-    return Ping(PGconn.ping(f"host='{_escaped(place.sockets)}' port={PORT} connect_timeout=3".encode()))
+def _ping_server(place: ClusterDir) -> Ping:
+    return Ping(PGconn.ping(f"host='{_escape_path(place.sockets)}' port={PORT} connect_timeout=3".encode()))
 
 
-def _escaped(path: Path) -> str:
+def _escape_path(path: Path) -> str:
     return str(path).replace("\\", "\\\\").replace("'", "\\'")
 
 
 @contextmanager
-def _connected(place: Place) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+def _connect(place: ClusterDir) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
     with (
-        translated(f"the embedded Postgres of {place.home}"),
-        psycopg.connect(place.dsn("postgres"), autocommit=True, connect_timeout=10) as conn,
+        translate_errors(f"the embedded Postgres of {place.home}"),
+        psycopg.connect(place.build_dsn("postgres"), autocommit=True, connect_timeout=10) as conn,
     ):
         yield conn
 
 
-def _create_database(place: Place) -> None:
-    with _connected(place) as conn:
+def _create_database(place: ClusterDir) -> None:
+    with _connect(place) as conn:
         if conn.execute("select from pg_database where datname = %s", (DATABASE,)).fetchone() is None:
             conn.execute("create database muniment")
 
 
-def _fail(place: Place, text: str) -> Never:
-    said = f"the embedded Postgres of {place.home} cannot be made or started: {_line(text)}"
+def _raise_failure(place: ClusterDir, text: str) -> Never:
+    said = f"the embedded Postgres of {place.home} cannot be made or started: {_pick_error_line(text)}"
     if any(sign in text for sign in NO_SPACE):
         raise StoreFull(f"{said}; make room on the disk of {place.base}")
     raise StoreDown(said)
 
 
-def _last_line(place: Place) -> str:
-    return _line(_tail(place, 0))
+def _read_last_line(place: ClusterDir) -> str:
+    return _pick_error_line(_read_log_tail(place, 0))
 
 
-def _tail(place: Place, since: int) -> str:
+def _read_log_tail(place: ClusterDir, since: int) -> str:
     if not place.log.exists():
         return ""
     with place.log.open("rb") as file:
@@ -302,7 +311,7 @@ def _tail(place: Place, since: int) -> str:
         return file.read().decode(errors="replace")
 
 
-def _line(text: str) -> str:
+def _pick_error_line(text: str) -> str:
     """The last line that tells what went wrong, or the last one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     worst = [line for line in lines if any(word in line for word in ("FATAL", "PANIC", "error:"))]

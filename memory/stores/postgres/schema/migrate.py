@@ -16,10 +16,10 @@ from typing import LiteralString
 import psycopg
 
 from muniment.memory.errors import BadConfig, EditedMigration
-from muniment.memory.stores.postgres.connection.errors import translated
-from muniment.memory.stores.postgres.connection.keepalive import heeded
-from muniment.memory.stores.postgres.connection.locks import busy
-from muniment.memory.stores.postgres.schema.scrub import put_back
+from muniment.memory.stores.postgres.connection.errors import translate_errors
+from muniment.memory.stores.postgres.connection.keepalive import enable_keepalive
+from muniment.memory.stores.postgres.connection.locks import build_busy_error
+from muniment.memory.stores.postgres.schema.scrub import reset_settings
 
 NAME = re.compile(r"(\d{4})_[a-z0-9_]+\.sql")
 SNAPSHOT = "schema.sql"
@@ -39,7 +39,7 @@ create table if not exists public.schema_migrations (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class Migration:
     """One migration file: its name, its SQL, and the SHA-256 (hex) of the SQL."""
 
     name: str
@@ -47,76 +47,76 @@ class Step:
     checksum: str
 
 
-async def migrate(dsn: str, folder: Traversable | None = None) -> list[str]:
+async def apply_migrations(dsn: str, folder: Traversable | None = None) -> list[str]:
     """Apply what is not applied yet and return the names, in order; each file is its own transaction, which is alone.
 
     `folder` defaults to the package's migrations. Safe to call from many processes at once: each returns what it
     applied itself. Raises `EditedMigration`, `BadConfig` (a bad file name, or the database is newer than the code), `Busy`
     (another process migrates for longer than two minutes) and the errors of `translated`.
     """
-    steps, done = await _steps(folder), []
-    with translated("migrate"):
-        async with _connected(dsn) as conn:
+    steps, done = await _load_migrations(folder), []
+    with translate_errors("migrate"):
+        async with _connect(dsn) as conn:
             # Asked first: `if not exists` wants a primary, and the right to create, also where nothing is to be made.
-            if not await _begun(conn):
-                async with _alone(conn):
+            if not await _has_history(conn):
+                async with _lock_migrations(conn):
                     await conn.execute(BOOKS)
-            while _todo(steps, await _recorded(conn)):
-                async with _alone(conn):
-                    for step in _todo(steps, await _recorded(conn))[:1]:
-                        await _apply(conn, step)
+            while _find_pending(steps, await _read_history(conn)):
+                async with _lock_migrations(conn):
+                    for step in _find_pending(steps, await _read_history(conn))[:1]:
+                        await _apply_migration(conn, step)
                         done.append(step.name)
             if folder is None:
-                await put_back(conn)
+                await reset_settings(conn)
     return done
 
 
 @asynccontextmanager
-async def _connected(dsn: str) -> AsyncIterator[Connection]:
+async def _connect(dsn: str) -> AsyncIterator[Connection]:
     async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as conn:
-        await heeded(conn)
+        await enable_keepalive(conn)
         yield conn
 
 
 @asynccontextmanager
-async def _alone(conn: Connection) -> AsyncIterator[None]:
+async def _lock_migrations(conn: Connection) -> AsyncIterator[None]:
     """One transaction. Its lock ends with it: that of a session would stay with a pooler's connection."""
     # A blocked lock would hold a snapshot all the while, and a concurrent index build waits for those.
     deadline = monotonic() + PATIENCE_SECONDS
     async with conn.transaction():
-        while not await _locked(conn):
+        while not await _try_lock(conn):
             if monotonic() > deadline:
-                raise await busy(
+                raise await build_busy_error(
                     conn, LOCK, "another process is migrating this database", "wait until it is done, and try again"
                 )
             await asyncio.sleep(POLL_SECONDS)
         yield
 
 
-async def _locked(conn: Connection) -> bool:
+async def _try_lock(conn: Connection) -> bool:
     row = await (await conn.execute("select pg_try_advisory_xact_lock(%s)", (LOCK,))).fetchone()
     return bool(row and row[0])
 
 
-async def _begun(conn: Connection) -> bool:
+async def _has_history(conn: Connection) -> bool:
     row = await (await conn.execute("select to_regclass('public.schema_migrations') is not null")).fetchone()
     return bool(row and row[0])
 
 
-async def _recorded(conn: Connection) -> dict[str, str]:
+async def _read_history(conn: Connection) -> dict[str, str]:
     rows = await (await conn.execute("select name, checksum from public.schema_migrations")).fetchall()
     return dict(rows)
 
 
-async def _apply(conn: Connection, step: Step) -> None:
-    with translated(f"migration {step.name}"):
+async def _apply_migration(conn: Connection, step: Migration) -> None:
+    with translate_errors(f"migration {step.name}"):
         await conn.execute(step.sql)
         await conn.execute(
             "insert into public.schema_migrations (name, checksum) values (%s, %s)", (step.name, step.checksum)
         )
 
 
-def _todo(steps: list[Step], recorded: dict[str, str]) -> list[Step]:
+def _find_pending(steps: list[Migration], recorded: dict[str, str]) -> list[Migration]:
     """The steps not recorded yet, if the recorded ones are still what they were."""
     unknown = sorted(recorded.keys() - {step.name for step in steps})
     if unknown:
@@ -133,11 +133,11 @@ def _todo(steps: list[Step], recorded: dict[str, str]) -> list[Step]:
     return [step for step in steps if step.name not in recorded]
 
 
-async def _steps(folder: Traversable | None) -> list[Step]:
-    return await asyncio.to_thread(_read, files("muniment.migrations") if folder is None else folder)
+async def _load_migrations(folder: Traversable | None) -> list[Migration]:
+    return await asyncio.to_thread(_read_folder, files("muniment.migrations") if folder is None else folder)
 
 
-def _read(folder: Traversable) -> list[Step]:
+def _read_folder(folder: Traversable) -> list[Migration]:
     named = sorted(
         (file for file in folder.iterdir() if file.name.endswith(".sql") and file.name != SNAPSHOT),
         key=lambda file: file.name,
@@ -150,10 +150,10 @@ def _read(folder: Traversable) -> list[Step]:
         if match[1] in numbers:
             raise BadConfig(f"{numbers[match[1]]} and {file.name} have the same number")
         numbers[match[1]] = file.name
-    return [_step(file) for file in named]
+    return [_read_migration(file) for file in named]
 
 
-def _step(file: Traversable) -> Step:
+def _read_migration(file: Traversable) -> Migration:
     # A checkout on Windows may turn line ends around: that is no edit.
     sql = file.read_bytes().replace(b"\r\n", b"\n")
-    return Step(name=file.name, sql=sql, checksum=hashlib.sha256(sql).hexdigest())
+    return Migration(name=file.name, sql=sql, checksum=hashlib.sha256(sql).hexdigest())

@@ -12,15 +12,15 @@ from psycopg import AsyncConnection, sql
 from psycopg.errors import Diagnostic
 from psycopg.rows import DictRow, dict_row
 
-from muniment.memory.domain.erasure import Scrubbed
+from muniment.memory.domain.erasure import ScrubResult
 from muniment.memory.errors import Busy, Denied
-from muniment.memory.stores.postgres.connection.errors import translated
-from muniment.memory.stores.postgres.connection.keepalive import must_be_own
-from muniment.memory.stores.postgres.connection.locks import busy
-from muniment.memory.stores.postgres.connection.pool import Connection, one
-from muniment.memory.stores.postgres.sql import blocks
+from muniment.memory.stores.postgres.connection.errors import translate_errors
+from muniment.memory.stores.postgres.connection.keepalive import require_direct
+from muniment.memory.stores.postgres.connection.locks import build_busy_error
+from muniment.memory.stores.postgres.connection.pool import Connection, require_row
+from muniment.memory.stores.postgres.sql import load_blocks
 
-_SCRUB = blocks("scrubbing")
+_SCRUB = load_blocks("scrubbing")
 _WAITS, _WAIT_SECONDS = 20, 0.5
 _SEGMENTS = 100  # of the log that are passed over, at most: 16 MB each
 _ROUNDS = 5  # each begins a new segment; where a slot or an archive keeps the log, no number would do
@@ -28,77 +28,77 @@ _LOCK = 0x7363727562  # the advisory lock of the one scrub of a database: "scrub
 _CONNECT_SECONDS = 10
 _NUMBER = re.compile(r"\d+")
 
-Told = Callable[[int], None]
+OnProgress = Callable[[int], None]
 
 
-async def scrub(dsn: str, told: Told | None = None) -> Scrubbed:
+async def scrub_database(dsn: str, on_progress: OnProgress | None = None) -> ScrubResult:
     """Rewrite one database: what of the memory, its jobs and the checkpoints is in it. `told` hears of each table.
 
     Raises Denied for a role that does not own the tables, Busy while another process scrubs, an older transaction still sees
     what is gone, or a table is not let go."""
-    async with _owning(dsn) as conn:
-        may = one(await (await conn.execute(_SCRUB["may"])).fetchone())
+    async with _connect_as_owner(dsn) as conn:
+        may = require_row(await (await conn.execute(_SCRUB["may"])).fetchone())
         if not may["tables"]:
             raise Denied("only the role that owns the tables may write them anew: scrub with the role that migrates")
-        if not one(await (await conn.execute(_SCRUB["alone"], (_LOCK,))).fetchone())["yes"]:
-            raise await busy(
+        if not require_row(await (await conn.execute(_SCRUB["alone"], (_LOCK,))).fetchone())["yes"]:
+            raise await build_busy_error(
                 conn, _LOCK, "another process is writing the database's files anew", "wait until it is done"
             )
         if may["all"]:
-            await put_back(conn)
-        await _unwatched(conn)
+            await reset_settings(conn)
+        await _wait_for_watchers(conn)
         tables = [sql.Identifier(row["schema"], row["name"]) for row in
                   await (await conn.execute(_SCRUB["tables"])).fetchall()]  # fmt: skip
         if may["all"]:  # the commonest values of each column are kept for the planner, as they are
-            await _execute(conn, "forget_statistics")
+            await _execute_blocks(conn, "forget_statistics")
             tables.append(sql.Identifier("pg_catalog", "pg_statistic"))
         held = 0
         for name in tables:
-            held += await _rewritten(conn, name)
-            if told is not None:
-                told(1)
-        log = may["all"] and await _renewed(conn)
-        return Scrubbed(tables=len(tables) - may["all"], statistics=may["all"], log=log, held=held)
+            held += await _rewrite_table(conn, name)
+            if on_progress is not None:
+                on_progress(1)
+        log = may["all"] and await _renew_log(conn)
+        return ScrubResult(tables=len(tables) - may["all"], statistics=may["all"], log=log, held=held)
 
 
-async def same(dsn: str, other: str) -> bool:
+async def is_same_database(dsn: str, other: str) -> bool:
     """Whether two addresses are of one database."""
     found = []
     for address in (dsn, other):
-        with translated("the database of the checkpoints"):
+        with translate_errors("the database of the checkpoints"):
             async with await AsyncConnection.connect(address, autocommit=True) as conn:
                 found.append(await (await conn.execute(_SCRUB["place"])).fetchone())
     return found[0] == found[1]
 
 
-async def restore(dsn: str) -> None:
+async def restore_settings(dsn: str) -> None:
     """As `put_back`, of one database."""
-    with translated("the database of the checkpoints"):
+    with translate_errors("the database of the checkpoints"):
         async with await AsyncConnection.connect(dsn, autocommit=True, connect_timeout=_CONNECT_SECONDS) as conn:
-            await put_back(conn)
+            await reset_settings(conn)
 
 
-async def put_back(conn: AsyncConnection[Any]) -> None:
+async def reset_settings(conn: AsyncConnection[Any]) -> None:
     """Undo what a scrub that was killed has left behind in the server's settings. Does nothing for who may not."""
     if await (await conn.execute(_SCRUB["left"])).fetchone() and await (await conn.execute(_SCRUB["ours"])).fetchone():
-        await _execute(conn, "keep_again", "reload")
+        await _execute_blocks(conn, "keep_again", "reload")
 
 
 @asynccontextmanager
-async def _owning(dsn: str) -> AsyncIterator[Connection]:
+async def _connect_as_owner(dsn: str) -> AsyncIterator[Connection]:
     """A connection in the role that made the schema, outside any transaction."""
-    with translated("writing the tables anew"):
+    with translate_errors("writing the tables anew"):
         async with await Connection.connect(dsn, autocommit=True, row_factory=dict_row) as conn:
-            await must_be_own(conn, "writing tables anew")
-            await _execute(conn, "patience", "named")
+            await require_direct(conn, "writing tables anew")
+            await _execute_blocks(conn, "patience", "named")
             yield conn
 
 
-async def _unwatched(conn: Connection) -> None:
+async def _wait_for_watchers(conn: Connection) -> None:
     """Wait until nobody sees what is gone any more: until then it would be written anew, too."""
-    now = one(await (await conn.execute(_SCRUB["now"])).fetchone())
+    now = require_row(await (await conn.execute(_SCRUB["now"])).fetchone())
     for _ in range(_WAITS):
-        found = one(await (await conn.execute(_SCRUB["watched"], now)).fetchone())
+        found = require_row(await (await conn.execute(_SCRUB["watched"], now)).fetchone())
         if not any(found.values()):
             return
         await asyncio.sleep(_WAIT_SECONDS)
@@ -116,7 +116,7 @@ _WATCHERS = {
 }
 
 
-async def _rewritten(conn: AsyncConnection[DictRow], name: sql.Identifier) -> int:
+async def _rewrite_table(conn: AsyncConnection[DictRow], name: sql.Identifier) -> int:
     """Write a table anew; how many of its dead rows had to be taken along. Postgres says it by the way, to any role."""
     said: list[str] = []
 
@@ -133,18 +133,18 @@ async def _rewritten(conn: AsyncConnection[DictRow], name: sql.Identifier) -> in
     return int(number.group()) if said and (number := _NUMBER.search(said[0])) else 0
 
 
-async def _renewed(conn: Connection) -> bool:
+async def _renew_log(conn: Connection) -> bool:
     """Whether the log has no segment of before: they are removed, and those that wait for their use are written over."""
-    before = one(await (await conn.execute(_SCRUB["segment"])).fetchone())
-    ours = not await _some(conn, "set")
+    before = require_row(await (await conn.execute(_SCRUB["segment"])).fetchone())
+    ours = not await _has_rows(conn, "set")
     if ours:
-        await _execute(conn, "keep_none", "reload")
+        await _execute_blocks(conn, "keep_none", "reload")
     clean = 0
     try:
         for _ in range(_ROUNDS):
-            await _into_a_new_one(conn)
-            await _execute(conn, "point")
-            left = await _some(conn, "behind", before) or await _some(conn, "ahead")
+            await _switch_segment(conn)
+            await _execute_blocks(conn, "point")
+            left = await _has_rows(conn, "behind", before) or await _has_rows(conn, "ahead")
             # Twice: the server's processes read their settings when they come to it, and until then a segment of before
             # may have been renamed to the one that is written now.
             clean = 0 if left else clean + 1
@@ -155,22 +155,22 @@ async def _renewed(conn: Connection) -> bool:
         return False
     finally:
         if ours:
-            await _execute(conn, "keep_again", "reload")
+            await _execute_blocks(conn, "keep_again", "reload")
 
 
-async def _into_a_new_one(conn: Connection) -> None:
+async def _switch_segment(conn: Connection) -> None:
     """Write over the segments that wait to be used again, and go on in one that never was."""
     for _ in range(_SEGMENTS):
-        ahead = await _some(conn, "ahead")
-        await _execute(conn, "next_segment")
+        ahead = await _has_rows(conn, "ahead")
+        await _execute_blocks(conn, "next_segment")
         if not ahead:
             return
 
 
-async def _some(conn: Connection, name: str, given: dict[str, Any] | None = None) -> bool:
-    return bool(one(await (await conn.execute(_SCRUB[name], given)).fetchone())["some"])
+async def _has_rows(conn: Connection, name: str, given: dict[str, Any] | None = None) -> bool:
+    return bool(require_row(await (await conn.execute(_SCRUB[name], given)).fetchone())["some"])
 
 
-async def _execute(conn: AsyncConnection[Any], *names: str) -> None:
+async def _execute_blocks(conn: AsyncConnection[Any], *names: str) -> None:
     for name in names:
         await conn.execute(_SCRUB[name])

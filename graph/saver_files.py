@@ -20,15 +20,15 @@ FOLDER = ".langgraph_api"
 _NAMES = {part: f".langgraph_checkpoint.{number}.pckl" for number, part in enumerate(("storage", "writes", "blobs"), 1)}
 
 
-def read(path: Path, allowed: Sequence[str] = ()) -> InMemorySaver:
+def load_saver(path: Path, allowed: Sequence[str] = ()) -> InMemorySaver:
     """The saver of a folder of the development server (`.langgraph_api`, or the one that has it), or of one file: a pickle
     of `{"storage": dict(saver.storage), "writes": dict(saver.writes), "blobs": dict(saver.blobs)}`.
 
     A pickle, and what checkpoints hold, can name any function to be called. Here only dicts, lists, texts, numbers, bytes and
     UUIDs are made, and of classes LangGraph's list of safe ones and those in `allowed` (`package.module.Class`).
     Raises BadInput naming the file, and what it would have called; when reading values later, for a class that is not allowed."""
-    parts = _parts(path)
-    saver = InMemorySaver(serde=_Guarded(allowed))
+    parts = _read_parts(path)
+    saver = InMemorySaver(serde=_RestrictedSerializer(allowed))
     try:
         for thread, spaces in parts["storage"].items():
             for ns, checkpoints in spaces.items():
@@ -41,15 +41,15 @@ def read(path: Path, allowed: Sequence[str] = ()) -> InMemorySaver:
     return saver
 
 
-def _parts(path: Path) -> dict[str, dict[Any, Any]]:
+def _read_parts(path: Path) -> dict[str, dict[Any, Any]]:
     folder = path.parent if path.name in _NAMES.values() else path
     if folder.is_dir():
         folder = folder if (folder / _NAMES["storage"]).exists() else folder / FOLDER
         if not (folder / _NAMES["storage"]).exists():
             raise BadInput(f"{path}: has no {_NAMES['storage']}, as LangGraph's development server leaves one")
-        found = {part: _load(folder / name) if (folder / name).exists() else {} for part, name in _NAMES.items()}
+        found = {part: _load_pickle(folder / name) if (folder / name).exists() else {} for part, name in _NAMES.items()}
     else:
-        found = _load(path)
+        found = _load_pickle(path)
         if set(found) != set(_NAMES):
             raise BadInput(f"{path}: is no saver; a dict with the keys {', '.join(_NAMES)} is wanted")
     if not all(isinstance(one, dict) for one in found.values()):
@@ -57,10 +57,10 @@ def _parts(path: Path) -> dict[str, dict[Any, Any]]:
     return found
 
 
-def _load(path: Path) -> dict[Any, Any]:
+def _load_pickle(path: Path) -> dict[Any, Any]:
     try:
         with path.open("rb") as file:
-            loaded = _Careful(file).load()
+            loaded = _PlainUnpickler(file).load()
     except BadInput as error:
         raise BadInput(f"{path}: {error}") from None
     except OSError as error:
@@ -74,38 +74,38 @@ def _load(path: Path) -> dict[Any, Any]:
     return loaded
 
 
-def _empty() -> bytes:
+def _make_empty_bytes() -> bytes:
     """What protocol 2 makes of no bytes."""
     return b""
 
 
-def _latin(text: str, encoding: str = "latin1") -> bytes:
+def _encode_latin1(text: str, encoding: str = "latin1") -> bytes:
     """What protocol 2 makes bytes with; it would take any codec."""
     if encoding not in {"latin1", "latin-1"}:
         raise BadInput("the pickle wants a codec that is not let in")
     return text.encode("latin1")
 
 
-class _Careful(pickle.Unpickler):
+class _PlainUnpickler(pickle.Unpickler):
     """Makes plain data only."""
 
-    _MADE: dict[tuple[str, str], Any] = {  # noqa: RUF012 - never changed
+    _CONSTRUCTORS: dict[tuple[str, str], Any] = {  # noqa: RUF012 - never changed
         ("builtins", "dict"): dict,
         ("__builtin__", "dict"): dict,
-        ("builtins", "bytes"): _empty,
-        ("__builtin__", "bytes"): _empty,
+        ("builtins", "bytes"): _make_empty_bytes,
+        ("__builtin__", "bytes"): _make_empty_bytes,
         ("collections", "defaultdict"): defaultdict,
         ("uuid", "UUID"): UUID,
-        ("_codecs", "encode"): _latin,
+        ("_codecs", "encode"): _encode_latin1,
     }
 
     def find_class(self, module: str, name: str) -> Any:
-        if (module, name) not in self._MADE:
+        if (module, name) not in self._CONSTRUCTORS:
             raise BadInput(f"the pickle wants {module}.{name}, which is not let in; plain data only")
-        return self._MADE[module, name]
+        return self._CONSTRUCTORS[module, name]
 
 
-class _Guarded(JsonPlusSerializer):
+class _RestrictedSerializer(JsonPlusSerializer):
     """Reads values of LangGraph's list of safe classes, and of those that are allowed; refuses others by name, where the
     serializer itself would go on with their parts."""
 

@@ -9,17 +9,17 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from itertools import islice
 
-from muniment.memory.rules.dates.chinese import number
-from muniment.memory.rules.dates.english_counts import COUNT, count
+from muniment.memory.rules.dates.chinese import parse_number
+from muniment.memory.rules.dates.english_counts import COUNT, parse_count
 from muniment.memory.rules.dates.spans import Span
-from muniment.memory.rules.language.lazy_regex import late
+from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _UNIT = r"(?P<unit>day|week|fortnight|month|year)s?\b(?!\s+of\b)"
 _ENGLISH = (
-    late(rf"\b(?:in|over|during|within|for|throughout)\s+(?:the|my)\s+(?:last|past|previous)\s+(?:{COUNT}\s+)?{_UNIT}", re.IGNORECASE),
-    late(rf"\b(?:last|past|previous)\s+{COUNT}\s+{_UNIT}", re.IGNORECASE),
+    lazy_compile(rf"\b(?:in|over|during|within|for|throughout)\s+(?:the|my)\s+(?:last|past|previous)\s+(?:{COUNT}\s+)?{_UNIT}", re.IGNORECASE),
+    lazy_compile(rf"\b(?:last|past|previous)\s+{COUNT}\s+{_UNIT}", re.IGNORECASE),
 )  # fmt: skip
-_CHINESE = late(
+_CHINESE = lazy_compile(
     r"(?:过去|最近|近)的?这?(?P<count>\d{1,3}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九几半])个?(?P<unit>天|日|周|星期|礼拜|月|年)(?!代)"
 )
 _HALF = "半"
@@ -28,16 +28,24 @@ _DAYS = {
 }  # fmt: skip
 
 
-def read(query: str, now: datetime, most: int) -> list[Span]:
+def find_recent_periods(query: str, now: datetime, limit: int) -> list[Span]:
     """The first such periods of a query, at most so many."""
-    return list(islice(_read(query, now), most))
+    return list(islice(_iterate_periods(query, now), limit))
 
 
-def _read(query: str, now: datetime) -> Iterator[Span]:
+def _iterate_periods(query: str, now: datetime) -> Iterator[Span]:
     for pattern in (*_ENGLISH, _CHINESE):
         for found in pattern.finditer(query):
             said = found["count"]
-            many = 1 if not said else 0.5 if said == _HALF else number(said) if pattern is _CHINESE else count(said)[0]
+            many = (
+                1
+                if not said
+                else 0.5
+                if said == _HALF
+                else parse_number(said)
+                if pattern is _CHINESE
+                else parse_count(said)[0]
+            )
             try:
                 start = now - timedelta(days=round(many * _DAYS[found["unit"].casefold()]))
             except OverflowError:

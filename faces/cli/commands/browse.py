@@ -10,13 +10,22 @@ from typing import Annotated, Any
 import typer
 
 from muniment.faces.cli import session
-from muniment.faces.cli.options import ME, AsJson, AsOf, Categories, Id, User, as_of as parsed, listed
+from muniment.faces.cli.options import (
+    DEFAULT_USER,
+    AsJson,
+    AsOf,
+    Categories,
+    Id,
+    User,
+    parse_as_of as parsed,
+    split_list,
+)
 from muniment.faces.cli.output import memories as prose, screen
-from muniment.memory import codec as wire
-from muniment.memory.config.settings import Settings, load
+from muniment.memory import codec
+from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import KINDS, STATES, TRUSTS, Memory, Neighbour
-from muniment.memory.domain.query import Listing, Page
+from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
 
@@ -42,7 +51,7 @@ Until = Annotated[
 
 
 def list_memories(
-    user: User = ME,
+    user: User = DEFAULT_USER,
     categories: Categories = None,
     kinds: Kinds = None,
     states: States = None,
@@ -75,71 +84,71 @@ def list_memories(
 
       muniment list --as-of 812 --limit 50 --offset 50   # the same of revision 812, whatever is written meanwhile
     """
-    settings = load()
-    scope = session.scope_of(settings, user)
-    wanted = Listing(
-        categories=listed(categories, "--category"),
-        kinds=listed(kinds, "--kind"),
-        trusts=listed(trusts, "--trust"),
-        states=_states(states),
+    settings = load_settings()
+    scope = session.make_scope(settings, user)
+    listing = ListRequest(
+        categories=split_list(categories, "--category"),
+        kinds=split_list(kinds, "--kind"),
+        trusts=split_list(trusts, "--trust"),
+        states=_parse_states(states),
         pinned=pinned,
         tag=tag,
         contains=contains,
-        since=None if since is None else wire.moment(since, "--since"),
-        until=None if until is None else wire.end(until, "--until"),
+        since=None if since is None else codec.parse_time(since, "--since"),
+        until=None if until is None else codec.parse_end_time(until, "--until"),
         limit=limit,
         offset=offset,
     )
-    then = parsed(as_of)
+    moment = parsed(as_of)
 
-    async def work() -> tuple[Page, datetime]:
-        async with session.opened(settings, quiet=as_json) as memory:
-            return await memory.page(scope, wanted, as_of=then), memory.now()
+    async def work() -> tuple[MemoryPage, datetime]:
+        async with session.open_memory(settings, quiet=as_json) as memory:
+            return await memory.page(scope, listing, as_of=moment), memory.now()
 
-    page, now = session.run(work())
+    page, now = session.run_async(work())
     if as_json:
-        _list_json(scope, page, offset)
+        _print_page_json(scope, page, offset)
     else:
-        _show_page(page, wanted, now)
+        _print_page(page, listing, now)
 
 
-def _states(typed: Sequence[str] | None) -> tuple[str, ...]:
-    if typed and not any(one.strip(", ") for one in typed):
+def _parse_states(values: Sequence[str] | None) -> tuple[str, ...]:
+    if values and not any(one.strip(", ") for one in values):
         raise BadInput(f"--state: is empty; allowed: {', '.join(STATES)}, all")
-    wanted = STATES if typed == ["all"] else listed(typed, "--state") or ("active",)
-    if unknown := next((one for one in wanted if one not in STATES), None):
+    states = STATES if values == ["all"] else split_list(values, "--state") or ("active",)
+    if unknown := next((one for one in states if one not in STATES), None):
         raise BadInput(f"--state: unknown state {unknown!r}; allowed: {', '.join(STATES)}, all")
-    return wanted
+    return states
 
 
-def _list_json(scope: Scope, page: Page, offset: int) -> None:
-    memories = [prose.fields(one) for one in page.memories]
+def _print_page_json(scope: Scope, page: MemoryPage, offset: int) -> None:
+    memories = [prose.list_fields(one) for one in page.memories]
     after = offset + len(memories)
     more = {"next": after} if memories and after < page.total else {}
-    screen.show_json(
+    screen.print_json(
         {"user": scope.owner, "rev": page.rev, "total": page.total, "offset": offset, **more, "memories": memories}
     )
 
 
-def _show_page(page: Page, wanted: Listing, now: datetime) -> None:
-    watched = sys.stdout.isatty()
+def _print_page(page: MemoryPage, listing: ListRequest, now: datetime) -> None:
+    is_terminal = sys.stdout.isatty()
     rows: list[list[Any]] = []
     for one in page.memories:
-        first = [screen.short(one.id), f"{one.category}{' *' if one.pinned else ''}", one.importance]
-        rows.append([*first, prose.ago(one.updated_at, now), one.text] if watched else [*first, one.text])
+        first = [screen.shorten_id(one.id), f"{one.category}{' *' if one.pinned else ''}", one.importance]
+        rows.append([*first, prose.format_age(one.updated_at, now), one.text] if is_terminal else [*first, one.text])
     if rows:
-        screen.show_table(["id", "category", "imp", *(["changed"] if watched else []), "text"], rows)
-    if line := _paging(page, wanted.offset):
-        screen.whisper(line) if watched else screen.aside(line)
+        screen.print_table(["id", "category", "imp", *(["changed"] if is_terminal else []), "text"], rows)
+    if line := _format_paging(page, listing.offset):
+        screen.print_hint(line) if is_terminal else screen.print_stderr(line)
     if not page.total:
-        screen.whisper(
+        screen.print_hint(
             "Nothing is remembered here."
-            if wanted == Listing()
+            if listing == ListRequest()
             else "Nothing fits; see what there is with `muniment list`."
         )
 
 
-def _paging(page: Page, offset: int) -> str:
+def _format_paging(page: MemoryPage, offset: int) -> str:
     """Where a page stands among all; empty when it is all there is."""
     count = len(page.memories)
     if count == page.total:
@@ -151,7 +160,7 @@ def _paging(page: Page, offset: int) -> str:
     return f"{offset + 1:,}-{after:,} of {page.total:,}{more}"
 
 
-def show(memory_id: Id, user: User = ME, as_of: AsOf = None, as_json: AsJson = False) -> None:
+def show_memory(memory_id: Id, user: User = DEFAULT_USER, as_of: AsOf = None, as_json: AsJson = False) -> None:
     """Show one memory with all that is known about it, whatever its state.
 
     For example:
@@ -160,32 +169,34 @@ def show(memory_id: Id, user: User = ME, as_of: AsOf = None, as_json: AsJson = F
 
       muniment show 4f2a --as-of 2026-05-01     # as it was at the end of that day
     """
-    settings = load()
-    scope = session.scope_of(settings, user)
-    then = parsed(as_of)
+    settings = load_settings()
+    scope = session.make_scope(settings, user)
+    moment = parsed(as_of)
 
     async def work() -> tuple[Memory, list[Neighbour]]:
-        async with session.opened(settings, quiet=as_json) as memory:
-            found = await memory.get(scope, await session.find(memory, scope, memory_id), as_of=then)
+        async with session.open_memory(settings, quiet=as_json) as memory:
+            found = await memory.get(scope, await session.find_memory_id(memory, scope, memory_id), as_of=moment)
             # Edges have no former versions: of a memory as it was, none can be told.
-            return found, [] if then is not None else list(await memory.related(scope, found.id))
+            return found, [] if moment is not None else list(await memory.related(scope, found.id))
 
-    found, related = session.run(work())
-    fields = prose.fields(found)
+    found, related = session.run_async(work())
+    fields = prose.list_fields(found)
     if as_json:
         beside = [{"id": str(one.memory.id), "text": one.memory.text, "strength": round(one.sim, 4)} for one in related]
-        screen.show_json(fields | ({"related": beside} if beside else {}))
+        screen.print_json(fields | ({"related": beside} if beside else {}))
         return
-    screen.show_fields(fields)
+    screen.print_fields(fields)
     for one in related:
-        screen.say(f"related {one.sim:.2f}  {screen.short(one.memory.id)}  {screen.one_line(one.memory.text)}")
+        screen.print_line(
+            f"related {one.sim:.2f}  {screen.shorten_id(one.memory.id)}  {screen.join_lines(one.memory.text)}"
+        )
 
 
-def history(
+def show_history(
     memory_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="A memory's id; without it, the whole space.")
     ] = None,
-    user: User = ME,
+    user: User = DEFAULT_USER,
     limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 100,
     as_json: AsJson = False,
 ) -> None:
@@ -197,27 +208,27 @@ def history(
 
       muniment history --limit 10
     """
-    settings = load()
-    scope = session.scope_of(settings, user)
+    settings = load_settings()
+    scope = session.make_scope(settings, user)
 
-    entries = session.run(_history(settings, scope, memory_id, limit, quiet=as_json))
+    entries = session.run_async(_read_history(settings, scope, memory_id, limit, quiet=as_json))
     if as_json:
-        screen.show_json({"user": scope.owner, "history": [wire.entry(one) for one in entries]})
+        screen.print_json({"user": scope.owner, "history": [codec.encode_journal_entry(one) for one in entries]})
         return
     if not entries:
-        screen.whisper("Nothing has happened yet.")
+        screen.print_hint("Nothing has happened yet.")
         return
-    rows = [[one.rev, f"{one.ts:%Y-%m-%d %H:%M}", one.action, one.node, screen.short(one.memory_id), one.category, _told(one)]
+    rows = [[one.rev, f"{one.ts:%Y-%m-%d %H:%M}", one.action, one.node, screen.shorten_id(one.memory_id), one.category, _format_entry(one)]
             for one in entries]  # fmt: skip
-    screen.show_table(["rev", "when (UTC)", "action", "by", "id", "category", "text"], rows)
+    screen.print_table(["rev", "when (UTC)", "action", "by", "id", "category", "text"], rows)
 
 
-def _told(entry: JournalEntry) -> str:
+def _format_entry(entry: JournalEntry) -> str:
     """The text of a line, with the decision that it stands for."""
     if heir := entry.meta.get("into"):
-        return f"{entry.text}  (superseded by {screen.short(heir)})"
+        return f"{entry.text}  (superseded by {screen.shorten_id(heir)})"
     if gone := entry.meta.get("from"):
-        return f"{entry.text}  (also stands for {screen.short(gone)})"
+        return f"{entry.text}  (also stands for {screen.shorten_id(gone)})"
     decided = entry.meta.get("consent")
     if not decided:
         return entry.text
@@ -225,9 +236,9 @@ def _told(entry: JournalEntry) -> str:
     return f"{entry.text}  (consent {decided}: {field}by {entry.meta.get('by')})"
 
 
-async def _history(
-    settings: Settings, scope: Scope, typed: str | None, limit: int, *, quiet: bool
+async def _read_history(
+    settings: Settings, scope: Scope, prefix: str | None, limit: int, *, quiet: bool
 ) -> list[JournalEntry]:
-    async with session.opened(settings, quiet=quiet) as memory:
-        memory_id = await session.find(memory, scope, typed) if typed else None
+    async with session.open_memory(settings, quiet=quiet) as memory:
+        memory_id = await session.find_memory_id(memory, scope, prefix) if prefix else None
         return list(await memory.history(scope, memory_id, limit))

@@ -10,10 +10,10 @@ from langchain_core.messages import BaseMessage
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
-from muniment.graph.janitor import delete_threads, threads_of
-from muniment.graph.turn import thread_key
+from muniment.graph.janitor import delete_threads, list_space_threads
+from muniment.graph.turn import make_thread_key
 from muniment.memory.client import Memory
-from muniment.memory.domain.erasure import Erasure, Traces
+from muniment.memory.domain.erasure import ErasureReceipt, Traces
 from muniment.memory.domain.ids import MemoryId, SpaceId
 from muniment.memory.domain.scope import Scope
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from muniment.graph.checkpointer import PooledSaver
 
 # Texts stand in the saver's blobs as they are, whatever is around them.
-_HOLDING: LiteralString = """
+_FIND_HOLDING_THREADS: LiteralString = """
 with said as (select convert_to(text, 'UTF8') as bytes, text from unnest(%(texts)s::text[]) text)
 select thread_id from checkpoint_blobs b where thread_id = any(%(threads)s)
   and exists (select from said where position(said.bytes in b.blob) > 0)
@@ -35,81 +35,86 @@ select thread_id from checkpoints c where thread_id = any(%(threads)s) and exist
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erased:
+class ErasureResult:
     """What was removed: memory's receipt, and rows of the savers' tables by their names."""
 
-    receipt: Erasure
+    receipt: ErasureReceipt
     checkpoints: dict[str, int]
 
 
-async def erase(
+async def erase_with_checkpoints(
     memory: Memory,
     savers: Sequence[PooledSaver],
     scope: Scope,
     memory_id: MemoryId | None = None,
     traces: Traces | None = None,
-) -> Erased:
+) -> ErasureResult:
     """Remove a memory for good, or of None all of a space, with the checkpoints of the threads that hold it, wherever these
     are kept. `traces`, when they are known already.
 
     The checkpoints go first: as long as the memory is there, whoever was interrupted finds them again. Raises NotFound,
     Conflict, StoreDown."""
-    found = traces or await memory.traces(scope, memory_id)
+    known_traces = traces or await memory.find_traces(scope, memory_id)
     counts: dict[str, int] = {}
     for saver in savers:
         if memory_id is None:
-            held = [*(thread_key(scope.space, one) for one in found.threads), *await threads_of(saver, scope.space)]
+            held = [
+                *(make_thread_key(scope.space, one) for one in known_traces.threads),
+                *await list_space_threads(saver, scope.space),
+            ]
         else:
-            texts = (*found.texts, *found.derived)
-            held = await holding(saver, scope.space, found.threads, texts, lambda text: memory.said_in(found, text))
+            texts = (*known_traces.texts, *known_traces.derived)
+            held = await find_holding_threads(
+                saver, scope.space, known_traces.threads, texts, lambda text: memory.mentions(known_traces, text)
+            )
         for table, count in (await delete_threads(saver, held)).items():
             counts[table] = counts.get(table, 0) + count
-    done = await (memory.erase_space(scope) if memory_id is None else memory.erase(scope, memory_id))
-    return Erased(receipt=done, checkpoints={name: count for name, count in counts.items() if count})
+    receipt = await (memory.erase_space(scope) if memory_id is None else memory.erase(scope, memory_id))
+    return ErasureResult(receipt=receipt, checkpoints={name: count for name, count in counts.items() if count})
 
 
-async def holding(
+async def find_holding_threads(
     saver: PooledSaver,
     space: SpaceId,
     threads: Collection[str],
     texts: Sequence[str] = (),
-    said_in: Callable[[str], bool] | None = None,
+    is_said_in: Callable[[str], bool] | None = None,
 ) -> list[str]:
     """The checkpointer's names of those threads of a space that the scope names so, that hold one of the texts as it is, or
     of whose last state `said_in` is true for a text. Raises StoreDown."""
-    own = await threads_of(saver, space)
-    found = {thread_key(space, one) for one in threads} | (set(own) & set(threads))
+    own = await list_space_threads(saver, space)
+    found = {make_thread_key(space, one) for one in threads} | (set(own) & set(threads))
     async with saver.cursor() as cursor:
-        await cursor.execute(_HOLDING, {"threads": own, "texts": list(texts)})
+        await cursor.execute(_FIND_HOLDING_THREADS, {"threads": own, "texts": list(texts)})
         found |= {str(row["thread_id"]) for row in await cursor.fetchall()}
-    for thread in own if said_in else ():
-        if thread not in found and any(map(said_in or bool, await _last(saver, thread))):
+    for thread in own if is_said_in else ():
+        if thread not in found and any(map(is_said_in or bool, await _read_last_texts(saver, thread))):
             found.add(thread)
     return sorted(found)
 
 
-async def _last(saver: PooledSaver, thread: str) -> list[str]:
+async def _read_last_texts(saver: PooledSaver, thread: str) -> list[str]:
     """The texts of a thread's last state, each once."""
     config = RunnableConfig(configurable={"thread_id": thread, "checkpoint_ns": ""})
-    held = await saver.aget_tuple(config)
-    if held is None:
+    saved = await saver.aget_tuple(config)
+    if saved is None:
         return []
     # The official method: of a thread that cannot be read any more, what is left is wanted.
     deltas = await AsyncPostgresSaver.aget_delta_channel_history(
-        saver, config=held.config, channels=[*held.metadata.get("counters_since_delta_snapshot", {})]
+        saver, config=saved.config, channels=[*saved.metadata.get("counters_since_delta_snapshot", {})]
     )
-    values = (held.checkpoint["channel_values"], held.pending_writes, *deltas.values())
-    return list(dict.fromkeys(_texts(values)))
+    values = (saved.checkpoint["channel_values"], saved.pending_writes, *deltas.values())
+    return list(dict.fromkeys(_list_texts(values)))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _list_texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, BaseMessage):
-        yield from _texts(value.model_dump())
+        yield from _list_texts(value.model_dump())
     elif isinstance(value, Mapping):
-        yield from (text for one in value.values() for text in _texts(one))
+        yield from (text for one in value.values() for text in _list_texts(one))
     elif isinstance(value, list | tuple | set | frozenset):
-        yield from (text for one in value for text in _texts(one))
+        yield from (text for one in value for text in _list_texts(one))
     elif is_dataclass(value):
-        yield from (text for one in fields(value) for text in _texts(getattr(value, one.name)))
+        yield from (text for one in fields(value) for text in _list_texts(getattr(value, one.name)))
