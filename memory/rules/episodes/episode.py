@@ -31,37 +31,47 @@ _SHARED = 0.5
 
 _HIDDEN = "[redacted:"
 _FILLER = lazy_compile(
-    r"^(?:(?:and|but|so|then|also|well|ok|okay|hey|hi|hello|please|by\s+the\s+way|btw|actually|now|great|thanks|thank\s+you)\b[\s,.!]*)+",
+    r"^(?:(?:and|but|so|then|also|well|ok|okay|hey|hi|hello|please|by\s+the\s+way|btw|actually|now|great|thanks"
+    r"|thank\s+you)\b[\s,.!]*)+",
     re.IGNORECASE,
 )
 # What the person asks of memory is no news to memory.
 _OWN_PAST = lazy_compile(
-    r"\b(?<!how )(?:do|did|am|was|have|had)\s+i\b|\b(?:is|are|was|were|what's|who's|where's|when's)\s+my\b|\bremember\b|\bremind\s+me\b"
-    r"|\byou\s+know\s+about\b|\bdo\s+you\s+know\s+(?:my|who|where|what)\b|\btold\s+you\b",
+    r"\b(?<!how )(?:do|did|am|was|have|had)\s+i\b|\b(?:is|are|was|were|what's|who's|where's|when's)\s+my\b|\bremember\b"
+    r"|\bremind\s+me\b|\byou\s+know\s+about\b|\bdo\s+you\s+know\s+(?:my|who|where|what)\b|\btold\s+you\b",
     re.IGNORECASE,
 )
 _OWN_PAST_ZH = lazy_compile(r"记得|我的|我(?!们?(?:该|应该|要不要|可以|能|怎么|如何|需要|得))")
 _WH = r"what(?:\s+\w+){0,2}?|which(?:\s+\w+){1,3}?|where|when|who|how(?:\s+(?:much|many|long|often|far)(?:\s+\w+)?)?"
 _TOPICS = (
-    (lazy_compile(r"(?:how)\s+(?:do|does|can|could|should|would)\s+(?:i|we|you|one)\s+(?P<what>.+)", re.IGNORECASE), "asked how to {what}"),
-    (lazy_compile(rf"(?P<wh>{_WH})\s+(?:should|can|could|shall|must)\s+(?:i|we)\s+(?P<what>.+)", re.IGNORECASE), "asked {wh} to {what}"),
-    (lazy_compile(r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?tell\s+me\s+(?:more\s+)?about\s+(?P<what>.+)", re.IGNORECASE), "asked about {what}"),
+    (lazy_compile(r"(?:how)\s+(?:do|does|can|could|should|would)\s+(?:i|we|you|one)\s+(?P<what>.+)", re.IGNORECASE),
+     "asked how to {what}"),
+    (lazy_compile(rf"(?P<wh>{_WH})\s+(?:should|can|could|shall|must)\s+(?:i|we)\s+(?P<what>.+)", re.IGNORECASE),
+     "asked {wh} to {what}"),
+    (lazy_compile(r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?tell\s+me\s+(?:more\s+)?about\s+(?P<what>.+)", re.IGNORECASE),
+     "asked about {what}"),
     (lazy_compile(r"what\s+do\s+you\s+think\s+(?:of|about)\s+(?P<what>.+)", re.IGNORECASE), "asked about {what}"),
     (lazy_compile(r"(?:what|how)\s+about\s+(?P<what>.+)", re.IGNORECASE), "asked about {what}"),
-    (lazy_compile(r"(?:what|who|where)(?:'s|\s+(?:is|are|was|were))\s+(?P<what>(?:the|a|an)\s+.+)", re.IGNORECASE), "asked about {what}"),
-    (lazy_compile(r"(?:can|could|would|will)\s+you\s+(?:please\s+)?(?P<what>\w.+)", re.IGNORECASE), "asked the assistant to {what}"),
+    (lazy_compile(r"(?:what|who|where)(?:'s|\s+(?:is|are|was|were))\s+(?P<what>(?:the|a|an)\s+.+)", re.IGNORECASE),
+     "asked about {what}"),
+    (lazy_compile(r"(?:can|could|would|will)\s+you\s+(?:please\s+)?(?P<what>\w.+)", re.IGNORECASE),
+     "asked the assistant to {what}"),
 )  # fmt: skip
 _ORDER = lazy_compile(
-    r"(?P<what>(?:explain|plan|help\s+me|suggest|recommend|compare|draft|find|list|show\s+me|give\s+me|look\s+up|check|calculate|design|review)\s.+)",
+    r"(?P<what>(?:explain|plan|help\s+me|suggest|recommend|compare|draft|find|list|show\s+me|give\s+me|look\s+up|check"
+    r"|calculate|design|review)\s.+)",
     re.IGNORECASE,
 )
 _DECIDED = (
-    lazy_compile(r"(?:i\s+think\s+)?(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+|now\s+|finally\s+)?decided\s+(?P<what>(?:to|on|against|not\s+to)\s.+)", re.IGNORECASE),
-    lazy_compile(r"(?:i\s+think\s+)?(?:let's|let\s+us|we'll|we\s+will|i'll|i\s+will)\s+(?P<what>(?!be\b|let\b|see\b|think\b|try\b|tell\b|ask\b|do\b|have\b|get\b|talk\b|come\b|say\b|know\b|just\b|never\b|always\b)\w.+)", re.IGNORECASE),
+    lazy_compile(r"(?:i\s+think\s+)?(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+|now\s+|finally\s+)?decided\s+(?P<what>(?:to"
+        r"|on|against|not\s+to)\s.+)", re.IGNORECASE),
+    lazy_compile(r"(?:i\s+think\s+)?(?:let's|let\s+us|we'll|we\s+will|i'll|i\s+will)\s+(?P<what>(?!be\b|let\b|see\b"
+        r"|think\b|try\b|tell\b|ask\b|do\b|have\b|get\b|talk\b|come\b|say\b|know\b|just\b|never\b|always\b)\w.+)", re.IGNORECASE),
 )  # fmt: skip
 _DONE = lazy_compile(
-    r"(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+|now\s+|finally\s+|already\s+)?(?P<what>(?:finished|completed|booked|ordered|bought|sent|submitted|cancelled|canceled|fixed"
-    r"|signed\s+up|paid|scheduled|deployed|released|published|merged|tested|updated|picked|settled\s+on|returned|repaired)\s.+)",
+    r"(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+|now\s+|finally\s+|already\s+)?(?P<what>(?:finished|completed|booked|ordered"
+    r"|bought|sent|submitted|cancelled|canceled|fixed|signed\s+up|paid|scheduled|deployed|released|published|merged"
+    r"|tested|updated|picked|settled\s+on|returned|repaired)\s.+)",
     re.IGNORECASE,
 )
 _ZH = lazy_compile(r"[\u3400-\u9fff]")
@@ -72,14 +82,15 @@ _DECIDED_ZH = (
 )
 _DONE_ZH = lazy_compile(
     _START_ZH
-    + r"(?:我们|我)(?:已经|刚刚?|终于)?(?P<what>(?:预订|预约|订|买|完成|提交|取消|寄|付|报名|修好|写完|发布)了?.{1,40}?)(?:了|啦)?$"
+    + r"(?:我们|我)(?:已经|刚刚?|终于)?(?P<what>(?:预订|预约|订|买|完成|提交|取消|寄|付|报名|修好|写完|发布)了?.{1,40}?"
+    r")(?:了|啦)?$"
 )
 _ASKS_ZH = lazy_compile(
     r"[?？]\s*$|(?:吗|呢|什么|怎么办|怎么样)[。.!！]?$|^(?:请问|怎么|如何|为什么|帮我|请帮|请推荐|推荐|解释|介绍)"
 )
-_SCAFFOLD = frozenset(tokens.extract_lexemes("the user asked about how what which to the assistant decided also help")) | frozenset(
-    tokens.extract_lexemes("用户询问了并决定还")
-)  # fmt: skip
+_SCAFFOLD = frozenset(
+    tokens.extract_lexemes("the user asked about how what which to the assistant decided also help")
+) | frozenset(tokens.extract_lexemes("用户询问了并决定还"))
 _DATED = lazy_compile(r"^(?:On\s+)?(?P<day>\d{4}-\d\d-\d\d)(?:\s+the\s+user\s+|，用户)")
 _TWO = lazy_compile(r"(?:\. (?:On \d|The user also ))|。(?:\d{4}-|用户还)")
 

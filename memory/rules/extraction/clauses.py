@@ -14,84 +14,112 @@ _BLANKS = lazy_compile(r"[^\S\n]+")
 _CODE = lazy_compile(r"```[^`]*(?:```|$)|`[^`\n]{1,200}`")
 _CITED = lazy_compile(r"^[ \t]*(?:>|\|).*$", re.MULTILINE)
 _QUOTED = lazy_compile(
-    r'"([^"\n]{1,600})"|(?<![\w\'])\'([^\'\n]{2,300})\'(?![\w\'])|「([^」\n]{1,600})」|『([^』\n]{1,600})』|《([^》\n]{1,100})》|«([^»\n]{1,300})»'
+    r'"([^"\n]{1,600})"|(?<![\w\'])\'([^\'\n]{2,300})\'(?![\w\'])|「([^」\n]{1,600})」|『([^』\n]{1,600})』'
+    r"|《([^》\n]{1,100})》|«([^»\n]{1,300})»"
 )
 _OWN_WORDS = lazy_compile(r"(?:i|i'm|my|we|you|(?:please\s+)?(?:forget|stop))\b|我|请?(?:把|忘|别|删)", re.IGNORECASE)
 _SENTENCE = lazy_compile(
-    r"(?:[^.!?。！？\n]|\.(?=\w)|(?<=\b[A-Z])\.(?= [A-Z])|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bMrs)\.|(?<=\bSt)\.)+[.!?。！？]*"
+    r"(?:[^.!?。！？\n]|\.(?=\w)|(?<=\b[A-Z])\.(?= [A-Z])|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bMrs)\."
+    r"|(?<=\bSt)\.)+[.!?。！？]*"
 )
 _LONGEST = 600  # a clause beyond it holds no statement of 280 characters
 
 _NOT_MEANT = lazy_compile(
-    r"\b(?:just|only)\s+(?:kidding|joking|messing)\b|\bjk\b|\bkidding!|/s\b|\bnot\s+really,?\s+(?:lol|haha)|\b(?:oh|yeah|well|ah),?\s+(?:great|right|sure|joy|brilliant|fantastic|wonderful|lovely)\s*[,!.–—-]+\s*(?:(?:and|like|because)\s+)?i\s+(?:just|so|really|totally|absolutely|simply|always)\s+(?:love|like|enjoy|adore)"
-    r"|\bi\s+just\s+(?:love|adore)\s+(?:it\s+when|how|being\s+(?:ignored|late|stuck)|(?:waiting|queu|standing)\w*\s)|(?:哈哈+|呵呵)[，,\s]*我?(?:最|可|真是?)(?:太)?(?:喜欢|爱)|[🙄🙃]|开玩笑|骗你的|逗你的|才怪",
+    r"\b(?:just|only)\s+(?:kidding|joking|messing)\b|\bjk\b|\bkidding!|/s\b|\bnot\s+really,?\s+(?:lol|haha)"
+    r"|\b(?:oh|yeah|well|ah),?\s+(?:great|right|sure|joy|brilliant|fantastic|wonderful|lovely)\s*[,!.–—-]+\s*(?:(?:and"
+    r"|like|because)\s+)?i\s+(?:just|so|really|totally|absolutely|simply|always)\s+(?:love|like|enjoy|adore)"
+    r"|\bi\s+just\s+(?:love|adore)\s+(?:it\s+when|how|being\s+(?:ignored|late|stuck)|(?:waiting|queu|standing)\w*\s)"
+    r"|(?:哈哈+|呵呵)[，,\s]*我?(?:最|可|真是?)(?:太)?(?:喜欢|爱)|[🙄🙃]|开玩笑|骗你的|逗你的|才怪",
     re.IGNORECASE,
 )
 _PLAYED = lazy_compile(
-    r"\b(?:in\s+(?:my|the|this|a|our)\s+(?:\w+\s+)?(?:novel|story|book|game|movie|film|dreams?|play|screenplay|fiction|scenario|episode|song|campaign)|my\s+character|role-?play|act\s+as"
-    r"|pretend(?:ing)?|(?:write|draft|compose)\s+(?:me\s+)?(?:an?|the|my|this|some)\s+(?:\w+\s+){0,2}(?:story|poem|scene|dialogue|letter|e?mail|essay|song|script|post|tweet|speech|bio|message|paragraph)"
-    r"|translate|rewrite|rephrase|proofread|paraphrase|grammar|summari[sz]e|lyrics|for\s+example|for\s+instance|e\.g|example\s+sentence|hypothetical(?:ly)?|once\s+upon\s+a\s+time|dear\s+(?:sir|madam|hiring))\b"
-    r"|翻译|改写|润色|扮演|假装|写(?:一)?(?:个|篇|首|封|段)|角色|小说里|故事里|游戏里|梦见|梦到|例如|比如说|举个例子|造句",
+    r"\b(?:in\s+(?:my|the|this|a|our)\s+(?:\w+\s+)?(?:novel|story|book|game|movie|film|dreams?|play|screenplay|fiction"
+    r"|scenario|episode|song|campaign)|my\s+character|role-?play|act\s+as|pretend(?:ing)?|(?:write|draft"
+    r"|compose)\s+(?:me\s+)?(?:an?|the|my|this|some)\s+(?:\w+\s+){0,2}(?:story|poem|scene|dialogue|letter|e?mail|essay"
+    r"|song|script|post|tweet|speech|bio|message|paragraph)|translate|rewrite|rephrase|proofread|paraphrase|grammar"
+    r"|summari[sz]e|lyrics|for\s+example|for\s+instance|e\.g|example\s+sentence|hypothetical(?:ly)?|once\s+upon\s+a\s+"
+    r"time|dear\s+(?:sir|madam|hiring))\b|翻译|改写|润色|扮演|假装|写(?:一)?(?:个|篇|首|封|段)|角色|小说里|故事里"
+    r"|游戏里|梦见|梦到|例如|比如说|举个例子|造句",
     re.IGNORECASE,
 )
 _REPORTED = lazy_compile(
-    r"\b(?:said|says|saying|say|told|tells|claims?|claimed|thinks|thought|believes|mentioned|joked|asked|asks|insists?|according\s+to|heard\s+that|i\s+heard|apparently|assumes?|accused|replied|shouted|screamed|whispered|goes\s+like|everyone\s+thinks)\b"
-    r"|\b(?:wrote|writes|texted|messaged|emailed)(?=\s*[:：]|\s*$|\s+(?:that|me|us)\b)|^\W*(?:assistant|ai|bot|chatbot|chatgpt|claude|agent|system)(?:\s*:|\s*$)"
-    r"|(?:(?<![小传学会能爱实])说(?!话|实话|法|明|一口|好|起来?|真|出来|错|漏|顺嘴|反|老实|[英中汉普粤日德俄韩西外])|告诉|问我|以为|声称|据说|听说|认为|觉得我|骂我|开口道|回答[说道])",
+    r"\b(?:said|says|saying|say|told|tells|claims?|claimed|thinks|thought|believes|mentioned|joked|asked|asks|insists?"
+    r"|according\s+to|heard\s+that|i\s+heard|apparently|assumes?|accused|replied|shouted|screamed|whispered|goes\s+like"
+    r"|everyone\s+thinks)\b|\b(?:wrote|writes|texted|messaged|emailed)(?=\s*[:：]|\s*$|\s+(?:that|me|us)\b)"
+    r"|^\W*(?:assistant|ai|bot|chatbot|chatgpt|claude|agent|system)(?:\s*:|\s*$)|(?:(?<![小传学会能爱实])说(?!话|实话"
+    r"|法|明|一口|好|起来?|真|出来|错|漏|顺嘴|反|老实|[英中汉普粤日德俄韩西外])|告诉|问我|以为|声称|据说|听说|认为"
+    r"|觉得我|骂我|开口道|回答[说道])",
     re.IGNORECASE,
 )
 _SUPPOSED = lazy_compile(
-    r"^(?:and\s+|but\s+|so\s+|or\s+|well,?\s+)*(?:if|unless|suppose|supposing|imagine|assume|assuming|let's\s+say|what\s+if|whether|in\s+case|as\s+if|as\s+though|say\s+i|were\s+i|had\s+i|even\s+if|only\s+if|until\s+i|once\s+i|when\s+i(?:'m|\s+am)?\s+(?:grow|old|retire))\b"
-    r"|^(?:如果|要是|假如|假设|假若|倘若|万一|除非|要不是|若是|就算|即使|一旦|等我)",
+    r"^(?:and\s+|but\s+|so\s+|or\s+|well,?\s+)*(?:if|unless|suppose|supposing|imagine|assume|assuming|let's\s+say"
+    r"|what\s+if|whether|in\s+case|as\s+if|as\s+though|say\s+i|were\s+i|had\s+i|even\s+if|only\s+if|until\s+i|once\s+i"
+    r"|when\s+i(?:'m|\s+am)?\s+(?:grow|old|retire))\b|^(?:如果|要是|假如|假设|假若|倘若|万一|除非|要不是|若是|就算|即使"
+    r"|一旦|等我)",
     re.IGNORECASE,
 )
 _WANTED = lazy_compile(
-    r"(?:'d|\bwould)\s+(?:really\s+|also\s+|just\s+)*(?:like|love|prefer|rather)\b|\bcan't\s+stand\b|\byou\s+(?:can|may|could|should)\s+call\s+me\b",
+    r"(?:'d|\bwould)\s+(?:really\s+|also\s+|just\s+)*(?:like|love|prefer|rather)\b|\bcan't\s+stand\b|\byou\s+(?:can|may"
+    r"|could|should)\s+call\s+me\b",
     re.IGNORECASE,
 )
 _HEDGED = lazy_compile(
-    r"\b(?:if|unless|wish|would|could|should|might|maybe|perhaps|probably|possibly|supposedly|seems?|as\s+though|nearly|almost|guess|whether|feels?\s+like|felt\s+like|wonder|dreamt|dreamed"
-    r"|thinking\s+(?:of|about)|considering|tempted|not\s+sure|don't\s+know|doubt|imagine|suppose|basically|literally|sort\s+of|kind\s+of\s+like|not\s+that\s+i)\b|\bmay\b|'d\b"
-    r"|如果|要是|的话|可能|也许|或许|大概会|说不定|假如|真希望|但愿|好像|似乎|不知道|不确定|差点|应该是|要么|恨不得|幻想",
+    r"\b(?:if|unless|wish|would|could|should|might|maybe|perhaps|probably|possibly|supposedly|seems?|as\s+though|nearly"
+    r"|almost|guess|whether|feels?\s+like|felt\s+like|wonder|dreamt|dreamed|thinking\s+(?:of|about)|considering|tempted"
+    r"|not\s+sure|don't\s+know|doubt|imagine|suppose|basically|literally|sort\s+of|kind\s+of\s+like|not\s+that\s+i)\b"
+    r"|\bmay\b|'d\b|如果|要是|的话|可能|也许|或许|大概会|说不定|假如|真希望|但愿|好像|似乎|不知道|不确定|差点|应该是"
+    r"|要么|恨不得|幻想"
 )
 _FILLER = lazy_compile(
-    r"^[\s,.;:!~*_\-–—•\"'()\[\]#]*(?:(?:well|oh|ah|so|and|but|actually|honestly|btw|by\s+the\s+way|also|yeah|yes|yep|yup|no(?!\s+(?:emojis?|bullet|jargon|markdown|slang|exclamation))|nope|nah|hey|hi|hello|hiya|ok|okay|plus|anyway|fyi|to\s+be\s+honest|tbh"
-    r"|hmm+|um+|uh|thanks|thank\s+you|sure|right|look|listen|lately|nowadays|these\s+days|as\s+you\s+know|i\s+mean|you\s+know|you\s+see|wow|good\s+(?:morning|evening|afternoon)|because|since|as|given\s+that"
-    r"|considering\s+that|seeing\s+that|now\s+that|personally|however|in\s+fact|just\s+so\s+you\s+know|for\s+the\s+record|first(?:ly)?|second(?:ly)?|finally|unfortunately|fortunately|sadly|luckily|currently|nice\s+to\s+meet\s+you"
-    r"|(?:it\s+)?turns\s+out(?:\s+that)?|(?:(?:one|a|another|just\s+a)\s+)?(?:small|quick|little|minor)\s+(?:thing|note|correction|update|fix)|then|or|great|cool|haha+|lol|sorry|important|correction|update|again|while|although|though|absolutely|definitely|totally|exactly|true)\b(?!')(?!\s+(?:is|was|are)\b)[\s,.:;!–—-]+)+|^[\s,.;:!~*_\-–—•\"'()\[\]#]+",
+    r"^[\s,.;:!~*_\-–—•\"'()\[\]#]*(?:(?:well|oh|ah|so|and|but|actually|honestly|btw|by\s+the\s+way|also|yeah|yes|yep"
+    r"|yup|no(?!\s+(?:emojis?|bullet|jargon|markdown|slang|exclamation))|nope|nah|hey|hi|hello|hiya|ok|okay|plus|anyway"
+    r"|fyi|to\s+be\s+honest|tbh|hmm+|um+|uh|thanks|thank\s+you|sure|right|look|listen|lately|nowadays|these\s+days"
+    r"|as\s+you\s+know|i\s+mean|you\s+know|you\s+see|wow|good\s+(?:morning|evening|afternoon)|because|since|as"
+    r"|given\s+that|considering\s+that|seeing\s+that|now\s+that|personally|however|in\s+fact|just\s+so\s+you\s+know"
+    r"|for\s+the\s+record|first(?:ly)?|second(?:ly)?|finally|unfortunately|fortunately|sadly|luckily|currently"
+    r"|nice\s+to\s+meet\s+you|(?:it\s+)?turns\s+out(?:\s+that)?|(?:(?:one|a|another|just\s+a)\s+)?(?:small|quick|little"
+    r"|minor)\s+(?:thing|note|correction|update|fix)|then|or|great|cool|haha+|lol|sorry|important|correction|update"
+    r"|again|while|although|though|absolutely|definitely|totally|exactly|true)\b(?!')(?!\s+(?:is|was|are)\b)"
+    r"[\s,.:;!–—-]+)+|^[\s,.;:!~*_\-–—•\"'()\[\]#]+",
     re.IGNORECASE,
 )
 _FILLER_ZH = lazy_compile(
-    r"^(?:[哦噢啊嗯唉]+|哎呀?|诶|欸|对了|说起来|话说|说真的|说实话|老实说|不瞒你说|顺便说一[下句]|另外|总之|原来|其实啊?)+[，,：:\s]*(?=[\u3400-\u9fff])"
+    r"^(?:[哦噢啊嗯唉]+|哎呀?|诶|欸|对了|说起来|话说|说真的|说实话|老实说|不瞒你说|顺便说一[下句]|另外|总之|原来"
+    r"|其实啊?)+[，,：:\s]*(?=[\u3400-\u9fff])"
 )
 _NEW = (
-    r"(?:i|i'm|im|i've|i'd|i'll|my|we|we're|you|he|she|it|it's|they|there|that's|this|call\s+me|every(?:one|body)\b[\w ]{0,30}?\s+calls\s+me|turns\s+out|please|remember|don't\s+forget|forget|remind|what|who|where|how|why|when|which|can|could"
-    r"|do|does|did|is|are|will|would|if|unless|because|since\s+i|as\s+i|now\s+that|given\s+that|our|last\s+\w+\s+i|yesterday\s+i|answer|reply|keep|always|never|on\s+\w+\s+i)"
+    r"(?:i|i'm|im|i've|i'd|i'll|my|we|we're|you|he|she|it|it's|they|there|that's|this|call\s+me|every(?:one"
+    r"|body)\b[\w ]{0,30}?\s+calls\s+me|turns\s+out|please|remember|don't\s+forget|forget|remind|what|who|where|how|why"
+    r"|when|which|can|could|do|does|did|is|are|will|would|if|unless|because|since\s+i|as\s+i|now\s+that|given\s+that"
+    r"|our|last\s+\w+\s+i|yesterday\s+i|answer|reply|keep|always|never|on\s+\w+\s+i)"
 )
 _VERBS = (
-    r"(?:(?:really\s+|also\s+|still\s+|don't\s+|do\s+not\s+|can't\s+|absolutely\s+|currently\s+|now\s+)*(?:like|love|hate|prefer|enjoy|dislike|adore|live|work|speak|play|want\s+to|plan\s+to|have|can't|am|was|moved|graduated|got|started|bought|visited|studied|used\s+to|grew\s+up|need\s+to|hope\s+to|training|learning|allergic|lactose|vegan|vegetarian|take\s+"
-    + MEDICINE
-    + "))"
+    r"(?:(?:really\s+|also\s+|still\s+|don't\s+|do\s+not\s+|can't\s+|absolutely\s+|currently\s+|now\s+)*(?:like|love"
+    r"|hate|prefer|enjoy|dislike|adore|live|work|speak|play|want\s+to|plan\s+to|have|can't|am|was|moved|graduated|got"
+    r"|started|bought|visited|studied|used\s+to|grew\s+up|need\s+to|hope\s+to|training|learning|allergic|lactose|vegan"
+    r"|vegetarian|take\s+" + MEDICINE + "))"
 )
 _SPLIT = lazy_compile(
-    r"(?:\s*[,;:–—]\s*|\s+-\s+|\s+)(?:(?:and|but|so|plus|while|although|though|yet|or)\s+){1,3}(?:then\s+|also\s+|yeah,?\s+)?(?="
+    r"(?:\s*[,;:–—]\s*|\s+-\s+|\s+)(?:(?:and|but|so|plus|while|although|though|yet|or)\s+){1,3}(?:then\s+|also\s+"
+    r"|yeah,?\s+)?(?="
     + _NEW
-    + r"\b)"
-    r"|\s*[,:–—(]\s*(?="
+    + r"\b)|\s*[,:–—(]\s*(?="
     + _NEW
-    + r"\b)|\s*;\s*|\s*(?:(?<!\d)[–—]|[–—](?!\d))\s*|\s+-\s+|\s+(?=(?:because|given\s+that|now\s+that)\s+i\b|(?:since|as)\s+i'm\b)",
+    + r"\b)|\s*;\s*|\s*(?:(?<!\d)[–—]|[–—](?!\d))\s*|\s+-\s+|\s+(?=(?:because|given\s+that|now\s+that)\s+i\b"
+    r"|(?:since|as)\s+i'm\b)",
     re.IGNORECASE,
 )
 _ELIDED = lazy_compile(r"\s*,?\s+(?:and|but)\s+(?=" + _VERBS + r"\b)", re.IGNORECASE)
 _CARRIES = lazy_compile(r"^i(?:'?m|'ve|\s+am|\s+have)?\s", re.IGNORECASE)
 _BOUND = lazy_compile(
-    r"\b(?:to|who|those|that|can|could|would|will|should|might|must|let|help|make|not|don't|never|can't|cannot)\b|'d\b|'ll\b|n't\b",
+    r"\b(?:to|who|those|that|can|could|would|will|should|might|must|let|help|make|not|don't|never|can't|cannot)\b|'d\b"
+    r"|'ll\b|n't\b",
     re.IGNORECASE,
 )
 # `I live in Lisbon and I like cork` has two subjects: who is beside the speaker comes where a clause begins.
 _BESIDE = lazy_compile(
-    r"(^\W*|[,;:(–—]\s*|\b(?i:and|but|so|or|because|since|when|while|then|that|if|today|tonight|yesterday|ago|in\s+\d{4}"
-    r"|(?:last|this|next)\s+\w+|on\s+\w+day)\s+)((?i:my)\s+(?:\w+\s+)?\w+|[A-Z][a-z]{2,15})\s+and\s+I\b(?!')"
+    r"(^\W*|[,;:(–—]\s*|\b(?i:and|but|so|or|because|since|when|while|then|that|if|today|tonight|yesterday|ago"
+    r"|in\s+\d{4}|(?:last|this|next)\s+\w+|on\s+\w+day)\s+)((?i:my)\s+(?:\w+\s+)?\w+|[A-Z][a-z]{2,15})\s+and\s+I\b(?!')"
 )
 _INTRODUCTION = lazy_compile(
     r"^(?P<who>(?:i'?m|i\s+am|my\s+name\s+is|my\s+name's)\s+[^\s,]+(?:\s+[^\s,]+)?),\s+(?P<what>(?:an?|\d+|from)\s.+)$",
@@ -107,7 +135,10 @@ _NOT_SO_ZH = lazy_compile(
 )
 
 # What is laughed or winked at may not be meant: such a face stays, and most clauses with it are no statement.
-_ORNAMENT = r"(?:(?![\U0001f602\U0001f605\U0001f606\U0001f609\U0001f60f\U0001f61b-\U0001f61d\U0001f643\U0001f644\U0001f921\U0001f923\U0001f92a\U0001f92d])[\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff])"
+_ORNAMENT = (
+    r"(?:(?![\U0001f602\U0001f605\U0001f606\U0001f609\U0001f60f\U0001f61b-\U0001f61d\U0001f643\U0001f644\U0001f921\U000"
+    r"1f923\U0001f92a\U0001f92d])[\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff])"
+)
 _ORNAMENTS = lazy_compile(rf"^(?:{_ORNAMENT}|\s)+|(?:{_ORNAMENT}|\s)+$")
 
 
@@ -157,7 +188,8 @@ def _is_chinese_question(clause: str) -> bool:
     return (
         bool(
             re.search(
-                r"(?:吗|^.{0,4}呢$|(?<!这)(?<!那)么|什么|谁|哪里|哪儿|多少|怎么|怎样|为什么|是不是|有没有|能不能|是否|几[个点岁])",
+                r"(?:吗|^.{0,4}呢$|(?<!这)(?<!那)么|什么|谁|哪里|哪儿|多少|怎么|怎样|为什么|是不是|有没有|能不能|是否"
+                r"|几[个点岁])",
                 clause,
             )
         )

@@ -22,18 +22,20 @@ _MAX_CLAUSES = 1000  # clauses: a pasted book is not searched to its end on the 
 _REQUESTED_IMPORTANCE = 3  # importance, at least, of what the person wants remembered
 
 _REMEMBER = lazy_compile(
-    POLITE
-    + r"(?:(?:remember|note|keep\s+in\s+mind|bear\s+in\s+mind|don't\s+forget|do\s+not\s+forget|never\s+forget|make\s+a\s+note|take\s+note|memori[sz]e|write\s+down|save|store)"
-    r"(?:\s+(?:this|the\s+following|it|for\s+(?:later|me|next\s+time|the\s+future)))*\s*(?:[:,]\s*|\s+)(?:that\s+|of\s+)?)(?P<inner>\S.*)$",
+    POLITE + r"(?:(?:remember|note|keep\s+in\s+mind|bear\s+in\s+mind|don't\s+forget|do\s+not\s+forget|never\s+forget"
+    r"|make\s+a\s+note|take\s+note|memori[sz]e|write\s+down|save|store)(?:\s+(?:this|the\s+following|it"
+    r"|for\s+(?:later|me|next\s+time|the\s+future)))*\s*(?:[:,]\s*|\s+)(?:that\s+|of\s+)?)(?P<inner>\S.*)$",
     re.IGNORECASE | re.DOTALL,
 )
 _NOT_TO_KEEP = lazy_compile(
-    r"(?:to\s|when\b|how\b|what\b|why\b|where\b|who\b|the\s+(?:time|day|days|good|last\s+time|moment)\b|me\b|us\b|it\b|your\b|you\b|back\b|those\b|these\b|and\b|or\b|money\b|time\b|space\b|about\b)",
+    r"(?:to\s|when\b|how\b|what\b|why\b|where\b|who\b|the\s+(?:time|day|days|good|last\s+time|moment)\b|me\b|us\b|it\b"
+    r"|your\b|you\b|back\b|those\b|these\b|and\b|or\b|money\b|time\b|space\b|about\b)",
     re.IGNORECASE,
 )
 _OWN = lazy_compile(r"(?:i|i'm|i've|my|our|call\s+me)\b", re.IGNORECASE)
 _REMEMBER_ZH = lazy_compile(
-    r"^[\s，,]*(?:请|麻烦|帮我|你要|你|一定要|务必|好好)*(?:记住|记一下|记下来?|记着|牢记|(?:记得|别忘了|不要忘记|不要忘了)(?=我))(?:一下|这个|这件事|这一点|，|,|：|:|\s)*(?P<inner>\S.*)$",
+    r"^[\s，,]*(?:请|麻烦|帮我|你要|你|一定要|务必|好好)*(?:记住|记一下|记下来?|记着|牢记|(?:记得|别忘了|不要忘记"
+    r"|不要忘了)(?=我))(?:一下|这个|这件事|这一点|，|,|：|:|\s)*(?P<inner>\S.*)$",
     re.DOTALL,
 )
 # What the assistant asked last, and how the answer starts when it is said in full.
@@ -144,5 +146,14 @@ def _make_candidate(draft: Draft, turn: Turn) -> Candidate:
     text = draft.text if draft.timeless else mentions.expand_dates(draft.text, turn.at)
     # The clause is in the person's tense, the statement may not be: "used to" and "plans to" lean on the text as told.
     when = None if draft.timeless or draft.fact.kind == "identity" else mentions.resolve_date(draft.text, turn.at)
-    return Candidate(text=text.strip(" .。"), category=draft.category, fact=draft.fact, importance=draft.importance, confidence=draft.confidence,
-                     event_time=when, turns=(turn.id,), actor=turn.actor, role=turn.role)  # fmt: skip
+    return Candidate(
+        text=text.strip(" .。"),
+        category=draft.category,
+        fact=draft.fact,
+        importance=draft.importance,
+        confidence=draft.confidence,
+        event_time=when,
+        turns=(turn.id,),
+        actor=turn.actor,
+        role=turn.role,
+    )

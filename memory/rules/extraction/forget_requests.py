@@ -15,32 +15,46 @@ from muniment.memory.rules.statements import attributes
 from muniment.memory.rules.statements.parse import parse_statement
 from muniment.memory.rules.statements.people import has_different_people
 
-POLITE = r"^[\s,]*(?:(?:and|but|so|also|oh|ok|okay|well|hey|hi|hello|actually|btw|yes|no|now|please|kindly|just|can you|could you|will you|would you|i want you to|i need you to|i'd like you to|you should|you can|you must|always)[\s,]+)*"
+POLITE = (
+    r"^[\s,]*(?:(?:and|but|so|also|oh|ok|okay|well|hey|hi|hello|actually|btw|yes|no|now|please|kindly|just|can you"
+    r"|could you|will you|would you|i want you to|i need you to|i'd like you to|you should|you can|you must"
+    r"|always)[\s,]+)*"
+)
 _FORGET = lazy_compile(
     POLITE
-    + r"(?:forget|stop\s+remembering|don't\s+remember|do\s+not\s+remember|don't\s+save|do\s+not\s+save|don't\s+store|(?:delete|erase|remove|clear|drop)\s+(?:the\s+)?(?:memory|memories|note|notes|fact|information|everything|all|what)"
-    r"(?:\s+(?:you\s+(?:know|have|remember|saved|stored)|i\s+(?:said|told\s+you)))?(?:\s+about)?)\s+(?:(?:about|that|everything|all|anything|the\s+fact|what\s+(?:i\s+said|i\s+told\s+you|you\s+know)|the\s+thing|of)\s+)*(?P<inner>\S.*)$",
+    + r"(?:forget|stop\s+remembering|don't\s+remember|do\s+not\s+remember|don't\s+save|do\s+not\s+save|don't\s+store"
+    r"|(?:delete|erase|remove|clear|drop)\s+(?:the\s+)?(?:memory|memories|note|notes|fact|information|everything|all"
+    r"|what)(?:\s+(?:you\s+(?:know|have|remember|saved|stored)|i\s+(?:said|told\s+you)))?(?:\s+about)?)\s+(?:(?:about"
+    r"|that|everything|all|anything|the\s+fact|what\s+(?:i\s+said|i\s+told\s+you|you\s+know)|the\s+thing"
+    r"|of)\s+)*(?P<inner>\S.*)$",
     re.IGNORECASE | re.DOTALL,
 )
 _IDLE_FORGET = lazy_compile(
-    r"(?:it|that|this|them|me|him|her|you|to\b.*|about\s+(?:it|that)|the\s+(?:rest|past|haters)|all\s+(?:that|this)|everything|how\b.*|what\b.*|where\b.*|when\b.*|why\b.*|if\b.*|last\s+\w+|never\s*mind|i\s+(?:just\s+|ever\s+)?(?:said|asked|mentioned)\b.*)(?:[\s,]+(?:thanks|thank\s+you|please|ok|okay|then|now))*\W*$",
+    r"(?:it|that|this|them|me|him|her|you|to\b.*|about\s+(?:it|that)|the\s+(?:rest|past|haters)|all\s+(?:that|this)"
+    r"|everything|how\b.*|what\b.*|where\b.*|when\b.*|why\b.*|if\b.*|last\s+\w+|never\s*mind|i\s+(?:just\s+"
+    r"|ever\s+)?(?:said|asked|mentioned)\b.*)(?:[\s,]+(?:thanks|thank\s+you|please|ok|okay|then|now))*\W*$",
     re.IGNORECASE,
 )
 _FORGET_ZH = lazy_compile(
-    r"^[\s，,]*(?:请|麻烦|帮我|我(?:想|要|希望)(?:让|请|叫)?你|你|把)*(?:忘掉|忘记|忘了|别记住?|不要记住?|不用记住?|别再记|删掉|删除|清除|抹掉)(?:了|关于|有关|我说的|我说过的|你记得的|：|:|，|,|\s)*(?P<inner>\S.*)$|^[\s，,]*(?:请|麻烦|帮我|你)*把(?P<moved>.{1,60}?)(?:忘掉|忘了|删掉|删除|抹掉)(?:吧|了)?[。.！!]*$",
+    r"^[\s，,]*(?:请|麻烦|帮我|我(?:想|要|希望)(?:让|请|叫)?你|你|把)*(?:忘掉|忘记|忘了|别记住?|不要记住?|不用记住?"
+    r"|别再记|删掉|删除|清除|抹掉)(?:了|关于|有关|我说的|我说过的|你记得的|：|:|，|,|\s)*(?P<inner>\S.*)$"
+    r"|^[\s，,]*(?:请|麻烦|帮我|你)*把(?P<moved>.{1,60}?)(?:忘掉|忘了|删掉|删除|抹掉)(?:吧|了)?[。.！!]*$",
     re.DOTALL,
 )
 _IDLE_FORGET_ZH = lazy_compile(r"(?:它|这个|那个|这些|吧|这件事|他|她|我|一切|什么.*)[吧了。.！!]*$")
 _EVERYTHING = lazy_compile(
     POLITE
-    + r"(?:(?:forget|stop\s+remembering)\s+(?:about\s+)?(?:(?:absolutely\s+)?(?:everything|all|anything)(?:\s+of\s+it)?|it\s+all|me)"
-    r"|(?:delete|erase|remove|clear|wipe|forget)\s+(?:(?:everything|all|anything)(?=\s+(?:that\s+)?(?:you|about\s+me|i\s))|what(?=\s+you\s)|(?:all\s+(?:of\s+)?)?(?:your|my)\s+(?:(?:whole|entire)\s+)?(?:memory|memories|data)))"
-    r"(?:\s+(?:that\s+)?you(?:'ve|\s+have)?\s+(?:ever\s+)?(?:know|knew|have|remember(?:ed)?|saved|stored|learn(?:ed|t)))?"
-    r"(?:\s+(?:that\s+)?i(?:'ve|\s+have)?\s+(?:ever\s+)?(?:said|told\s+you))?(?:\s+(?:about|of|on)\s+me)?",
+    + r"(?:(?:forget|stop\s+remembering)\s+(?:about\s+)?(?:(?:absolutely\s+)?(?:everything|all|anything)(?:\s+of\s+it)?"
+    r"|it\s+all|me)|(?:delete|erase|remove|clear|wipe|forget)\s+(?:(?:everything|all|anything)(?=\s+(?:that\s+)?(?:you"
+    r"|about\s+me|i\s))|what(?=\s+you\s)|(?:all\s+(?:of\s+)?)?(?:your|my)\s+(?:(?:whole|entire)\s+)?(?:memory|memories"
+    r"|data)))(?:\s+(?:that\s+)?you(?:'ve|\s+have)?\s+(?:ever\s+)?(?:know|knew|have|remember(?:ed)?|saved|stored"
+    r"|learn(?:ed|t)))?(?:\s+(?:that\s+)?i(?:'ve|\s+have)?\s+(?:ever\s+)?(?:said|told\s+you))?(?:\s+(?:about|of"
+    r"|on)\s+me)?",
     re.IGNORECASE,
 )
 _EVERYTHING_ZH = lazy_compile(
-    r"(?:关于|有关)?(?:(?:我的?)?(?:一切|(?:所有|全部)的?(?:事情?|信息|记忆|内容|东西|资料|数据|记录)?)|我|[你我]的(?:全部|所有)?记忆)(?:都|全都|全部|统统)*"
+    r"(?:关于|有关)?(?:(?:我的?)?(?:一切|(?:所有|全部)的?(?:事情?|信息|记忆|内容|东西|资料|数据|记录)?)|我"
+    r"|[你我]的(?:全部|所有)?记忆)(?:都|全都|全部|统统)*"
 )
 _THANKS = lazy_compile(
     r"(?:[\s,]+(?:please|thanks|thank\s+you|ok|okay|for\s+me|completely|entirely|again|from\s+now\s+on))+$",
@@ -70,15 +84,23 @@ _MINE_ZH = lazy_compile(r"^我的?")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _SHOWN = 80
 _NO_MATCH = (
-    'Nothing was forgotten for "{said}", since no memory matches it for certain: say what the memory says ("forget that I '
+    'Nothing was forgotten for "{said}", since no memory matches it for certain: say what the memory says ("forget '
+    "that I "
     'live in Rome"), or use `muniment forget ID` with an id from `muniment list`.'
 )
 _NO_ERASURE = (
-    "Nothing was forgotten, since a message does not erase everything: `muniment erase --user {owner}` does; to forget one "
+    "Nothing was forgotten, since a message does not erase everything: `muniment erase --user {owner}` does; to forget "
+    "one "
     'memory, say what it says ("forget that I live in Rome"), or use `muniment forget ID`.'
 )
-_NO_MATCH_ZH = "没有忘记任何内容：没有哪条记忆确定就是“{said}”；请说出那条记忆的内容（例如“忘记我住在罗马”），或用 `muniment list` 查到编号后执行 `muniment forget 编号`。"
-_NO_ERASURE_ZH = "没有忘记任何内容：一句话不会清除全部记忆。要全部清除，请执行 `muniment erase --user {owner}`；要忘记某一条，请说出它的内容（例如“忘记我住在罗马”），或执行 `muniment forget 编号`。"
+_NO_MATCH_ZH = (
+    "没有忘记任何内容：没有哪条记忆确定就是“{said}”；请说出那条记忆的内容（例如“忘记我住在罗马”），或用 `muniment "
+    "list` 查到编号后执行 `muniment forget 编号`。"
+)
+_NO_ERASURE_ZH = (
+    "没有忘记任何内容：一句话不会清除全部记忆。要全部清除，请执行 `muniment erase --user {owner}`；要忘记某一条，"
+    "请说出它的内容（例如“忘记我住在罗马”），或执行 `muniment forget 编号`。"
+)
 
 
 def parse_forget_request(sentence: str) -> ForgetRequest | None:

@@ -23,8 +23,8 @@ _WEEKDAY = lazy_compile(r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|[周期]|�
 _SOMEBODY_TOO = lazy_compile(rf"(?:\band|\bbut|\bwhile|[,;])\s+[{tokens.UPPER}][\w'-]+\s+(?:is|[a-z]+s)\b")
 # A statement that leaves one of them out, or has another word for it, says no less.
 _LIGHT = tokens.get_lexeme_set(
-    "also really actually currently recently still today nowadays lately already officially remember anymore named called go"
-    " goes favorite"
+    "also really actually currently recently still today nowadays lately already officially remember anymore named "
+    "called go goes favorite"
 )
 
 

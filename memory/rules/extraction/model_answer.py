@@ -40,8 +40,22 @@ FACTS_SCHEMA: dict[str, Any] = {
                 "type": "object",
                 "additionalProperties": False,
                 "required": [
-                    "statement", "kind", "predicate", "object", "subject", "negated", "single", "event_time", "persons",
-                    "entities", "location", "topic", "category", "importance", "confidence", "turns",
+                    "statement",
+                    "kind",
+                    "predicate",
+                    "object",
+                    "subject",
+                    "negated",
+                    "single",
+                    "event_time",
+                    "persons",
+                    "entities",
+                    "location",
+                    "topic",
+                    "category",
+                    "importance",
+                    "confidence",
+                    "turns",
                 ],
                 "properties": {
                     "statement": {"type": "string"},
@@ -64,7 +78,7 @@ FACTS_SCHEMA: dict[str, Any] = {
             },
         }
     },
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

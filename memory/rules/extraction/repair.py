@@ -12,8 +12,8 @@ from muniment.memory.rules.language.english_words import conjugate_verb, narrate
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 FIRST_PERSON = lazy_compile(
-    r"(?<![\w'/-])(?:I|I'm|I've|I'll|I'd|i'm|i've|i'll|i'd|i|me|[Mm]y|[Mm]ine|[Mm]yself|[Yy]ou|[Yy]ou're|[Yy]ou've|[Yy]our|[Yy]ours)(?![\w/-])"
-    r"|(?<![自忘])我(?!国)|你|您"
+    r"(?<![\w'/-])(?:I|I'm|I've|I'll|I'd|i'm|i've|i'll|i'd|i|me|[Mm]y|[Mm]ine|[Mm]yself|[Yy]ou|[Yy]ou're|[Yy]ou've"
+    r"|[Yy]our|[Yy]ours)(?![\w/-])|(?<![自忘])我(?!国)|你|您"
 )
 _I = lazy_compile(r"\b(?:I|I'm|I've|me|my|mine|myself)\b|(?<![自忘])我(?!国)", re.IGNORECASE)
 _YOU_TOO = lazy_compile(r"\byou(?:r|rs|rself|'re|'ve)?\b|你|您", re.IGNORECASE)
@@ -36,16 +36,25 @@ _THIRD = lazy_compile(
 )
 _SUBJECT = lazy_compile(r"^(?P<who>he|she|they)(?P<short>'s|'re|'ve|'ll|'d)?\s+(?P<verb>[\w']+)", re.IGNORECASE)
 _SHORT = {"'s": "is ", "'re": "is ", "'ve": "has ", "'ll": "will ", "'d": "would "}
-_PLURAL = {"are": "is", "were": "was", "have": "has", "don't": "does not", "aren't": "is not", "haven't": "has not", "do": "does"}  # fmt: skip
+_PLURAL = {
+    "are": "is",
+    "were": "was",
+    "have": "has",
+    "don't": "does not",
+    "aren't": "is not",
+    "haven't": "has not",
+    "do": "does",
+}
 _MIDDLE = lazy_compile(r"(?<![\w'/-])(?P<who>he|she|they)\s+(?P<verb>[a-z]+(?:n't)?)(?![\w'])")
 _OBJECT = lazy_compile(r"(?<![\w'/-])(?:him|them|her(?!\s+[a-z]))(?![\w'/-])")
 _HABIT = lazy_compile(
-    r"\b(?:usually|always|often|every|mostly|generally|normally|regularly|never|typically|tends?)\b|每|通常|经常|常常|总是|一般|平时|基本|一向|从不|雷打不动|习惯",
+    r"\b(?:usually|always|often|every|mostly|generally|normally|regularly|never|typically|tends?)\b|每|通常|经常|常常"
+    r"|总是|一般|平时|基本|一向|从不|雷打不动|习惯",
     re.IGNORECASE,
 )
 _WEEKDAY = lazy_compile(
-    r"(?<!last )(?<!next )(?<!this )(?<!every )\b(?:on\s+)?(?P<day>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)s?\b(?!\s+(?:the\s+)?\d)"
-    r"|(?<![上下这本每个])(?P<tag>(?:周|星期|礼拜)[一二三四五六日天末])"
+    r"(?<!last )(?<!next )(?<!this )(?<!every )\b(?:on\s+)?(?P<day>(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day)s?\b"
+    r"(?!\s+(?:the\s+)?\d)|(?<![上下这本每个])(?P<tag>(?:周|星期|礼拜)[一二三四五六日天末])"
 )
 _OWN = lazy_compile(r"(?<![\w'-])(?:his|her|their)(?=\s+[a-z])", re.IGNORECASE)
 _CJK = lazy_compile(r"[\u3400-\u9fff]")

@@ -13,10 +13,12 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _NAME = lazy_compile(rf"\b[{tokens.UPPER}][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[{tokens.UPPER}][\w'&.-]*)*")
 _WORD = lazy_compile(r"[a-z]+")
-_UNITS = frozenset(tokens.get_lexeme_set(
-    "kg kilos kilograms grams mg lb lbs pounds cm km kilometres kilometers metres meters miles feet foot inches hours hrs minutes"
-    " mins years yrs months weeks days euros eur dollars usd percent"
-))  # fmt: skip
+_UNITS = frozenset(
+    tokens.get_lexeme_set(
+        "kg kilos kilograms grams mg lb lbs pounds cm km kilometres kilometers metres meters miles feet foot inches "
+        "hours hrs minutes mins years yrs months weeks days euros eur dollars usd percent"
+    )
+)
 _STEM = 4  # letters: German and Germany, plumber and plumbing
 _FEW = 3  # words of a value that is no sentence
 _SOME = 1 / 3  # of a statement's words

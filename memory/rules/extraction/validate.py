@@ -12,11 +12,15 @@ from muniment.memory.rules.language.normalize import normalize_text
 from muniment.memory.rules.procedures import procedure
 
 # S-80: what a semantic memory has to be, in the words that whoever writes one is told.
-SUMMARY_RULES = "Write a complete, self-contained, third-person summary with no pronouns; neutral tone; 1–2 sentences; ≤{most} chars."
+SUMMARY_RULES = (
+    "Write a complete, self-contained, third-person summary with no pronouns; neutral tone; 1–2 sentences; ≤{most} "
+    "chars."
+)
 _ANY_DAY = datetime(2024, 5, 15, tzinfo=UTC)
 _PRONOUNS = lazy_compile(
-    r"(?<![\w'/-])(?:I|I'm|I've|I'll|I'd|im|i|i'm|i've|i'll|i'd|me|my|mine|myself|we|we're|we've|we'll|us|our|ours|ourselves|you|you're|you've|you'll|you'd|your|yours|yourself"
-    r"|yourselves|My|Me|Mine|Myself|We|We're|We've|Our|Ours|You|You're|Your|Yours|Yourself)(?![\w/-])|[我你您咱俺]"
+    r"(?<![\w'/-])(?:I|I'm|I've|I'll|I'd|im|i|i'm|i've|i'll|i'd|me|my|mine|myself|we|we're|we've|we'll|us|our|ours"
+    r"|ourselves|you|you're|you've|you'll|you'd|your|yours|yourself|yourselves|My|Me|Mine|Myself|We|We're|We've|Our"
+    r"|Ours|You|You're|Your|Yours|Yourself)(?![\w/-])|[我你您咱俺]"
 )
 _NOT_A_PRONOUN = lazy_compile(
     r"自我|忘我|我国|\bI/O\b|\b(?:Type|Part|Phase|Class|Elizabeth|Charles|William|World\s+War)\s+I\b|\bUS\b"

@@ -16,27 +16,36 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.merging.merge import IncomingCandidate
 
 _FIELDS: Mapping[str, ProfileField] = {
-    "preferred_name": "preferred_name", "nickname": "preferred_name", "pronouns": "pronouns",
-    "lives_in": "city", "city": "city", "moved_to": "city", "based_in": "city",
-    "language": "language", "preferred_language": "language", "answer_language": "language",
-    "response_style": "tone", "tone": "tone",
-}  # fmt: skip
+    "preferred_name": "preferred_name",
+    "nickname": "preferred_name",
+    "pronouns": "pronouns",
+    "lives_in": "city",
+    "city": "city",
+    "moved_to": "city",
+    "based_in": "city",
+    "language": "language",
+    "preferred_language": "language",
+    "answer_language": "language",
+    "response_style": "tone",
+    "tone": "tone",
+}
 GONE_STATES: frozenset[State] = frozenset(
     {"soft_deleted", "superseded"}
 )  # nothing of the profile rests on such a memory
 _MANNERS = frozenset({"style", "tone"})  # the categories of how the person wants to be spoken to
 _EDGES = " \t\r\n.,;:!?。，、；：！？~～…'\"()（）👍🙂😊"
 _YES = lazy_compile(
-    r"(?:y|yes|yeah|yep|yup|sure|ok|okay|of course|certainly|absolutely|definitely|fine|correct|right|agreed|go ahead|please do|do it|you may|you can"
-    r"|sounds good|yes,? (?:please|sure|you (?:may|can)|of course|do|keep it|that'?s (?:fine|right|ok|okay))|(?:sure|ok|okay),? (?:thing|please|go ahead|keep it)|keep it|i agree)"
-    r"(?:,? (?:please|thanks|thank you))?"
-    r"|(?:是|是的|是啊|好|好的|好啊|好吧|可以|可以的|可以啊|行|行啊|嗯+|对|对的|没问题|当然|当然可以|同意|确认|愿意|要)(?:[，,]?(?:谢谢|请记住|记吧|可以))?",
+    r"(?:y|yes|yeah|yep|yup|sure|ok|okay|of course|certainly|absolutely|definitely|fine|correct|right|agreed|go ahead"
+    r"|please do|do it|you may|you can|sounds good|yes,? (?:please|sure|you (?:may|can)|of course|do|keep it"
+    r"|that'?s (?:fine|right|ok|okay))|(?:sure|ok|okay),? (?:thing|please|go ahead|keep it)|keep it|i agree)(?:,? "
+    r"(?:please|thanks|thank you))?|(?:是|是的|是啊|好|好的|好啊|好吧|可以|可以的|可以啊|行|行啊|嗯+|对|对的|没问题"
+    r"|当然|当然可以|同意|确认|愿意|要)(?:[，,]?(?:谢谢|请记住|记吧|可以))?",
     re.IGNORECASE,
 )
 _NO = lazy_compile(
-    r"(?:n|no|nope|nah|never|don'?t|do not|please don'?t|rather not|i(?:'d| would) rather not|not (?:now|really|at all)|no,? (?:please )?don'?t|no way|i disagree)"
-    r"(?:,? (?:please|thanks|thank you))?"
-    r"|(?:不|不要|不行|不可以|不用|不用了|不必|别|别记|不好|否|不是|不是的|不同意|不愿意|算了)(?:[，,]?(?:谢谢|了))?",
+    r"(?:n|no|nope|nah|never|don'?t|do not|please don'?t|rather not|i(?:'d| would) rather not|not (?:now|really|at all)"
+    r"|no,? (?:please )?don'?t|no way|i disagree)(?:,? (?:please|thanks|thank you))?|(?:不|不要|不行|不可以|不用|不用了"
+    r"|不必|别|别记|不好|否|不是|不是的|不同意|不愿意|算了)(?:[，,]?(?:谢谢|了))?",
     re.IGNORECASE,
 )
 _LONGEST, _MOST_WORDS = 60, 6  # a longer value is a sentence, not a name or a place

@@ -31,11 +31,7 @@ def calculate_charge(
     # A price is per million tokens, and a micro is a millionth: the two cancel out.
     money = input_tokens * price.input + output_tokens * price.output if price else 0.0
     return Charge(
-        purpose=purpose,
-        model=model,
-        input_tokens=input_tokens,
-        output_tokens=output_tokens,
-        micros=-int(-money // 1),
+        purpose=purpose, model=model, input_tokens=input_tokens, output_tokens=output_tokens, micros=-int(-money // 1)
     )
 
 

@@ -17,9 +17,10 @@ _PARTICULAR = lazy_compile(r"\S*(?:[/\\@]|\.\w)\S*|\S*\d\S*")
 # What is done, in whatever words, and words that say no more of what it is done to.
 _DOING = lazy_compile(
     rf"^\W*(?:{VERBS}|get|got|take|turn|change|put|bring|grab|obtain|pull|hand|give|deal)\b"
-    r"|\b(?:out|over|off|every|all|each|whole|new|file|format|version)\b"
-    r"|转换|转成|转为|换成|改成|变成|改为|做成|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修好|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|运行|检查|测试|配置|下载"
-    r"|更新|创建|恢复|整理|提取|发给|交给|抽取|抽出|取出|拿出|弄成|格式|这[份个些]|那[份个些]|新的?|全部|所有|一下|[把将从里中成为的了到]",
+    r"|\b(?:out|over|off|every|all|each|whole|new|file|format|version)\b|转换|转成|转为|换成|改成|变成|改为|做成|部署"
+    r"|发布|上传|导出|导入|翻译|压缩|合并|拆分|修好|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|运行|检查|测试"
+    r"|配置|下载|更新|创建|恢复|整理|提取|发给|交给|抽取|抽出|取出|拿出|弄成|格式|这[份个些]|那[份个些]|新的?|全部|所有"
+    r"|一下|[把将从里中成为的了到]",
     re.IGNORECASE,
 )
 

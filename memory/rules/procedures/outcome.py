@@ -28,48 +28,55 @@ _THROWN = lazy_compile(r"^[ \t]*(?:[\w.]+\.)?([A-Z]\w*(?:Error|Exception|Timeout
 _TRACED = lazy_compile(r"^Traceback \(most recent call last\)|^panic: |^Exception in thread ", re.MULTILINE)
 _FAILED = lazy_compile(
     r"^\W*(?:(?:fatal\s+|an?\s+)?error|exception|failed|failure|fatal)\b(?:\s*[:：!(]|\s+(?:to|while|in|at)\b|\s*$)"
-    r"|\b(?:command\s+not\s+found|permission\s+denied|no\s+such\s+file\s+or\s+directory|connection\s+(?:refused|reset)|segmentation\s+fault)\s*$"
-    r"|\btimed\s+out\b|^\W*(?:错误|失败|异常|出错)\s*(?:[:：！!]|$)",
+    r"|\b(?:command\s+not\s+found|permission\s+denied|no\s+such\s+file\s+or\s+directory|connection\s+(?:refused|reset)"
+    r"|segmentation\s+fault)\s*$|\btimed\s+out\b|^\W*(?:错误|失败|异常|出错)\s*(?:[:：！!]|$)",
     re.IGNORECASE | re.MULTILINE,
 )
 # How those that check sum up: so many failed, and how many did not, or how long it took. Of another tool it may be what
 # the output is about.
 _SUMMED = lazy_compile(
     r"\b[1-9]\d*\s+(?:failed|failures?|failing|errors?)\b(?=.*\b(?:pass(?:ed|ing)?|warnings?|in\s+[\d.]+\s*m?s)\b)"
-    r"|\bpass(?:ed|ing)\b.*\b[1-9]\d*\s+(?:failed|failures?|failing|errors?)\b|\bfailures[:=]\s*[1-9]"
-    r"|^found\s+[1-9]\d*\s+errors?\b(?:\.?\s*$|\s+in\s+\d+\s+(?:source\s+)?files?\b)|^(?-i:FAIL)(?=[\s:]|$)|^\[(?:error|fatal)\]",
+    r"|\bpass(?:ed|ing)\b.*\b[1-9]\d*\s+(?:failed|failures?|failing|errors?)\b|\bfailures[:=]\s*[1-9]|^found\s+"
+    r"[1-9]\d*\s+errors?\b(?:\.?\s*$|\s+in\s+\d+\s+(?:source\s+)?files?\b)|^(?-i:FAIL)(?=[\s:]|$)|^\[(?:error|fatal)\]",
     re.IGNORECASE | re.MULTILINE,
 )
 _CHECKERS = lazy_compile(r"(?:^|[\s_.-])(?:py)?(?:tests?|lint|check|build|compile)(?=[\s_.:-]|$)", re.IGNORECASE)
 _SHELLS = lazy_compile(r"(?:\w+_)?(?:bash|shell|sh|terminal|exec|execute|cmd|command|run)(?:_\w+)?", re.IGNORECASE)
 _COMMANDS = ("command", "commands", "cmd", "script", "line")  # the last two may only name one
 _DONE = lazy_compile(
-    r"^\W*(?:ok|success(?:ful(?:ly)?)?|succeeded|passed|accepted|done)\b(?!\W{0,3}[:=]\s*(?:false|no|0)\b)|^\W*(?:成功|通过|完成)",
+    r"^\W*(?:ok|success(?:ful(?:ly)?)?|succeeded|passed|accepted|done)\b(?!\W{0,3}[:=]\s*(?:false|no|0)\b)"
+    r"|^\W*(?:成功|通过|完成)",
     re.IGNORECASE,
 )
 # Anywhere in the line where an output comes to the point: no failure yet, but no success either.
 _TROUBLE = lazy_compile(
-    r"(?<!\b0 )(?<!\bno )(?<!\bwithout )\b(?:fail(?:ed|ures?|s|ing)?|errors?|unable|cannot|can't|could\s+not|couldn't|denied"
-    r"|refused|rejected|not\s+found|invalid|missing|aborted)\b|\bERR!|失败|错误|异常|无法|未能",
+    r"(?<!\b0 )(?<!\bno )(?<!\bwithout )\b(?:fail(?:ed|ures?|s|ing)?|errors?|unable|cannot|can't|could\s+not|couldn't"
+    r"|denied|refused|rejected|not\s+found|invalid|missing|aborted)\b|\bERR!|失败|错误|异常|无法|未能",
     re.IGNORECASE,
 )
 # What sends a reader somewhere or has something done: an address, a pipe, a command in marks, a verb that begins a clause.
 _VERBS = (
-    r"(?:re-?run|run|use|install|execute|call|visit|download|open|fetch|load|go\s+to|navigate|click|paste|copy|type|enter|send|post|mail|contact"
-    r"|curl|wget|pip3?|npm|npx|sudo|git|apt(?:-get)?|brew|eval|exec|import|source|apply|upload|forward|transfer|switch\s+to|retry\s+with|try)"
+    r"(?:re-?run|run|use|install|execute|call|visit|download|open|fetch|load|go\s+to|navigate|click|paste|copy|type"
+    r"|enter|send|post|mail|contact|curl|wget|pip3?|npm|npx|sudo|git|apt(?:-get)?|brew|eval|exec|import|source|apply"
+    r"|upload|forward|transfer|switch\s+to|retry\s+with|try)"
 )
 _DIRECTS = lazy_compile(
     r"\w://|\bwww\.|\b[\w-]+(?:\.[\w-]+)+/\S|[|`]|\$\(|&&|<\(|\b(?:mailto|data|javascript):"
-    rf"|(?:^|[.:;,!?()\[\]\"'*>=–—-]\s*|\b(?:please|then|and|or|now|just|first|instead|must|should|shall|can|could|may|might|you|try|kindly|simply|always|never"
-    r"|(?:need|needs|have|has|want|got|try|remember|how|required|necessary|recommended|advised)\s+to|(?:fix|solve|resolve|avoid|continue|proceed|help|repair|retry|work|do)"
-    rf"(?:\s+(?:this|that|it|so))?)\s+){_VERBS}(?:\s*:|\s+(?!failed\b|error\b|timed\b|limit\b|aborted\b|denied\b|expired\b|not\b|is\b|was\b)\S)"
-    rf"|\b(?:to|by)\s+(?:running|using|installing|executing|calling|visiting|downloading|opening)\b"
-    r"|请(?!求)|(?:^|[，。：；,:;!！（(])\s*(?:先|再|然后|应该?|需要?|必须|可以?|务必|立即|马上)?(?:重新)?(?:运行|执行|使用|安装|调用|访问|下载|打开|点击|输入|复制|发送|转发|改用)(?!失败|超时|错误|出错|异常|被|时|中|不|受|次数|过)",
+    rf"|(?:^|[.:;,!?()\[\]\"'*>=–—-]\s*|\b(?:please|then|and|or|now|just|first|instead|must|should|shall|can|could|may"
+    rf"|might|you|try|kindly|simply|always|never"
+    r"|(?:need|needs|have|has|want|got|try|remember|how|required|necessary|recommended|advised)\s+to|(?:fix|solve"
+    r"|resolve|avoid|continue|proceed|help|repair|retry|work|do)"
+    rf"(?:\s+(?:this|that|it|so))?)\s+){_VERBS}(?:\s*:|\s+(?!failed\b|error\b|timed\b|limit\b|aborted\b|denied\b"
+    rf"|expired\b|not\b|is\b|was\b)\S)|\b(?:to|by)\s+(?:running|using|installing|executing|calling|visiting|downloading"
+    rf"|opening)\b"
+    r"|请(?!求)|(?:^|[，。：；,:;!！（(])\s*(?:先|再|然后|应该?|需要?|必须|可以?|务必|立即|马上)?(?:重新)?(?:运行|执行"
+    r"|使用|安装|调用|访问|下载|打开|点击|输入|复制|发送|转发|改用)(?!失败|超时|错误|出错|异常|被|时|中|不|受|次数|过)",
     re.IGNORECASE,
 )
 # What a system itself says when it could not: no order, though it begins with a verb.
 _OPENED = lazy_compile(
-    r"(?:open|exec|fork/exec) [\w./~ -]{1,60}: (?:no such file or directory|permission denied|is a directory|file exists|too many open files)"
+    r"(?:open|exec|fork/exec) [\w./~ -]{1,60}: (?:no such file or directory|permission denied|is a directory"
+    r"|file exists|too many open files)"
 )
 _FRAME = lazy_compile(r"^(?:E\s{2,}|[\s=#]|-{3,}+)+|(?:[\s=#]|-{3,}+)+$")  # of what a line says
 _PLAIN_NAME = lazy_compile(r"[A-Z][A-Za-z0-9]{2,47}")

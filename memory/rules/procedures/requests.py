@@ -22,67 +22,91 @@ _ALIKE = 0.5
 _FEW = 3  # words of a goal that is none by itself
 
 _OPENING = (
-    r"^[\W_]*(?:(?:please|kindly|ok(?:ay)?|now|and|so|also|then|well|great|perfect|awesome|excellent|nice|good|cool|super|wonderful|fantastic|thanks"
-    r"|thank\s+you(?:\s+(?:so|very)\s+much)?|yes|it\s+works|that\s+(?:worked|works)|hey|hi|hello|just|finally|done|next|oh|by\s+the\s+way|btw|one\s+more\s+thing|before\s+(?:i|we)\s+(?:forget|go\s+on|move\s+on))\b[\s,.:;!–—-]*)*"
+    r"^[\W_]*(?:(?:please|kindly|ok(?:ay)?|now|and|so|also|then|well|great|perfect|awesome|excellent|nice|good|cool"
+    r"|super|wonderful|fantastic|thanks|thank\s+you(?:\s+(?:so|very)\s+much)?|yes|it\s+works|that\s+(?:worked|works)"
+    r"|hey|hi|hello|just|finally|done|next|oh|by\s+the\s+way|btw|one\s+more\s+thing|before\s+(?:i|we)\s+(?:forget"
+    r"|go\s+on|move\s+on))\b[\s,.:;!–—-]*)*"
 )
 _WHAT = (
-    r"(?:(?:(?:this|these|those|all\s+(?:of\s+)?(?:the|these|those)|our)\s+)(?:(?:exact|working|successful|whole|complete|entire|last)\s+)*"
-    r"(?:steps|procedure|workflow|process|path|sequence(?:\s+of\s+(?:steps|checks|commands))?|playbook|runbook|recipe|how-?to|solution|approach|checklist)"
-    r"|(?:the\s+)?(?:(?:exact|working|successful|whole|complete|entire)\s+)*(?:steps|procedure|workflow|sequence(?:\s+of\s+(?:steps|checks|commands))?|how-?to)(?!\s+\w+ing?\b))"
+    r"(?:(?:(?:this|these|those|all\s+(?:of\s+)?(?:the|these|those)|our)\s+)(?:(?:exact|working|successful|whole"
+    r"|complete|entire|last)\s+)*(?:steps|procedure|workflow|process|path|sequence(?:\s+of\s+(?:steps|checks"
+    r"|commands))?|playbook|runbook|recipe|how-?to|solution|approach|checklist)|(?:the\s+)?(?:(?:exact|working"
+    r"|successful|whole|complete|entire)\s+)*(?:steps|procedure|workflow|sequence(?:\s+of\s+(?:steps|checks|commands))?"
+    r"|how-?to)(?!\s+\w+ing?\b))"
 )
 _FORM = r"(?:an?\s+)?(?:new\s+)?(?:procedure|workflow|how-?to|recipe|playbook|runbook|checklist|skill|guide|path)"
 _KEEP = r"(?:save|store|keep|record|note(?:\s+down)?|write\s+down|memori[sz]e|document|capture|remember)"
 _WORK = (
-    r"(?:did|do|made|make|got|get|fixed|solved|resolved|built|handled|managed|converted|deployed|released|exported|uploaded|parsed|installed|configured"
-    r"|set\s+up|finished|achieved|recovered|repaired|completed|delivered|migrated|shipped|pulled|found|figured|worked|sorted|tested|ran|created|generated)"
+    r"(?:did|do|made|make|got|get|fixed|solved|resolved|built|handled|managed|converted|deployed|released|exported"
+    r"|uploaded|parsed|installed|configured|set\s+up|finished|achieved|recovered|repaired|completed|delivered|migrated"
+    r"|shipped|pulled|found|figured|worked|sorted|tested|ran|created|generated)"
 )
 _LATER = r"(?:for\s+(?:next\s+time|later|the\s+future|future\s+use)|next\s+time)"
-_LIKE = r"(?:(?:(?:i|we)(?:'d|\s+would)?\s+(?:like|want|need)\s+you\s+to|let's|make\s+sure\s+(?:you|to)|be\s+sure\s+to)\s+)?"
+_LIKE = (
+    r"(?:(?:(?:i|we)(?:'d|\s+would)?\s+(?:like|want|need)\s+you\s+to|let's|make\s+sure\s+(?:you|to)|be\s+sure\s+to)\s+"
+    r")?"
+)
 # What no wish is without: most messages are done with after one look.
 _HINT = lazy_compile(
-    r"\bhow\s+(?:we|you|this|that|it|to)\b|\bas\s+an?\b|step|procedure|workflow|process|path|sequence|playbook|runbook|recipe|how-?to|solution|approach"
-    r"|checklist|skill|guide|怎么|如何|怎样|步骤|流程|做法|方法|过程|操作|顺序|清单",
+    r"\bhow\s+(?:we|you|this|that|it|to)\b|\bas\s+an?\b|step|procedure|workflow|process|path|sequence|playbook|runbook"
+    r"|recipe|how-?to|solution|approach|checklist|skill|guide|怎么|如何|怎样|步骤|流程|做法|方法|过程|操作|顺序|清单",
     re.IGNORECASE,
 )
 _ASKED = (
     lazy_compile(
-        rf"{_OPENING}{_LIKE}(?:remember|memori[sz]e|note(?:\s+down)?|write\s+down|record|save)\s+(?:exactly\s+)?how\s+(?:(?:we|you)\s+(?:just\s+|finally\s+)?{_WORK}\b"
-        r"|(?:this|that|it)\s+was\s+(?:done|fixed|solved|made|resolved)\b|to\s+(?:do|fix|solve|handle|make|resolve)\s+(?:this|that|it)\b)(?P<rest>[^?？]*)$",
+        rf"{_OPENING}{_LIKE}(?:remember|memori[sz]e|note(?:\s+down)?|write\s+down|record|save)\s+(?:exactly\s+)?how\s+"
+        rf"(?:(?:we|you)\s+(?:just\s+|finally\s+)?{_WORK}\b"
+        r"|(?:this|that|it)\s+was\s+(?:done|fixed|solved|made|resolved)\b|to\s+(?:do|fix|solve|handle|make"
+        r"|resolve)\s+(?:this|that|it)\b)(?P<rest>[^?？]*)$",
         re.IGNORECASE,
     ),
     lazy_compile(
-        rf"{_OPENING}{_LIKE}{_KEEP}\s+(?:(?:this|that|it|all\s+(?:this|that))\s+(?:down\s+)?as\s+{_FORM}|{_WHAT}(?:\s+(?:down|as\s+{_FORM}))?)"
-        r"(?P<rest>(?:\s+(?:we|you)\s+(?:just\s+)?(?:took|used|followed|did))?(?:[\s,]+(?:for|of|that|so|please|next|thanks|and)\b[^?？]*)?)[\s.!]*$",
+        rf"{_OPENING}{_LIKE}{_KEEP}\s+(?:(?:this|that|it|all\s+(?:this|that))\s+(?:down\s+)?as\s+{_FORM}"
+        rf"|{_WHAT}(?:\s+(?:down|as\s+{_FORM}))?)"
+        r"(?P<rest>(?:\s+(?:we|you)\s+(?:just\s+)?(?:took|used|followed|did))?(?:[\s,]+(?:for|of|that|so|please|next"
+        r"|thanks|and)\b[^?？]*)?)[\s.!]*$",
         re.IGNORECASE,
     ),
     lazy_compile(
-        rf"{_OPENING}(?:(?:can|could|would|will)\s+you\s+)(?:please\s+)?(?:save|store|record|note(?:\s+down)?|write\s+down|memori[sz]e|document|capture)\s+"
-        rf"(?:(?:this|that|it|all\s+(?:this|that))\s+(?:down\s+)?as\s+{_FORM}|{_WHAT}(?:\s+(?:down|as\s+{_FORM}))?)(?P<rest>[^?？]*)[?？]?\W*$",
+        rf"{_OPENING}(?:(?:can|could|would|will)\s+you\s+)(?:please\s+)?(?:save|store|record|note(?:\s+down)?"
+        rf"|write\s+down|memori[sz]e|document|capture)\s+(?:(?:this|that|it|all\s+(?:this|that))\s+(?:down\s+)?as\s+"
+        rf"{_FORM}|{_WHAT}(?:\s+(?:down|as\s+{_FORM}))?)(?P<rest>[^?？]*)[?？]?\W*$",
         re.IGNORECASE,
     ),
     lazy_compile(
-        rf"{_OPENING}(?:can|could|would|will)\s+you\s+(?:please\s+(?:remember|memori[sz]e|record|save)|(?:remember|memori[sz]e|record|save)(?=[^?？]*\b{_LATER}))"
-        rf"\s+(?:exactly\s+)?how\s+(?:(?:we|you)\s+(?:just\s+|finally\s+)?{_WORK}\b|(?:this|that|it)\s+was\s+(?:done|fixed|solved|made|resolved)\b)"
+        rf"{_OPENING}(?:can|could|would|will)\s+you\s+(?:please\s+(?:remember|memori[sz]e|record|save)|(?:remember"
+        rf"|memori[sz]e|record|save)(?=[^?？]*\b{_LATER}))\s+(?:exactly\s+)?how\s+(?:(?:we|you)\s+(?:just\s+"
+        rf"|finally\s+)?{_WORK}\b|(?:this|that|it)\s+was\s+(?:done|fixed|solved|made|resolved)\b)"
         r"(?P<rest>[^?？]*)[?？]?\W*$",
         re.IGNORECASE,
     ),
     lazy_compile(
-        rf"{_OPENING}(?:make|create|write)\s+{_FORM}\s+(?:out\s+)?(?:of|from)\s+(?:this|that|it|what\s+(?:we|you)\s+(?:just\s+)?did|{_WHAT})(?P<rest>[^?？]*)$",
+        rf"{_OPENING}(?:make|create|write)\s+{_FORM}\s+(?:out\s+)?(?:of|from)\s+(?:this|that|it|what\s+(?:we"
+        rf"|you)\s+(?:just\s+)?did|{_WHAT})(?P<rest>[^?？]*)$",
         re.IGNORECASE,
     ),
 )
-_STEPS_ZH = r"(?:(?:操作|处理|解决|排查|修复|部署|具体|完整|整个|全部|所有|成功)的?)*(?:步骤|流程|做法|方法|过程|操作|顺序|检查清单)"
-_NOW_ZH = r"^[\s，,。！!]*(?:(?:好的?|太好了|很好|谢谢|多谢|完美|成功了|不错|真棒|好了|辛苦了|搞定了|终于成功了|可以了|顺便说?|对了|(?:以后|下次)(?:都|就|也)*(?:这么|这样)[做办弄来]|那么?|请|麻烦|帮我|你|现在|务必|一定要)[，,。！!\s]*)*"
+_STEPS_ZH = (
+    r"(?:(?:操作|处理|解决|排查|修复|部署|具体|完整|整个|全部|所有|成功)的?)*(?:步骤|流程|做法|方法|过程|操作|顺序"
+    r"|检查清单)"
+)
+_NOW_ZH = (
+    r"^[\s，,。！!]*(?:(?:好的?|太好了|很好|谢谢|多谢|完美|成功了|不错|真棒|好了|辛苦了|搞定了|终于成功了|可以了"
+    r"|顺便说?|对了|(?:以后|下次)(?:都|就|也)*(?:这么|这样)[做办弄来]|那么?|请|麻烦|帮我|你|现在|务必"
+    r"|一定要)[，,。！!\s]*)*"
+)
 _ASKED_ZH = (
     lazy_compile(
         _NOW_ZH
-        + r"(?:记住|记下来?|记一下|记录一?下?)(?:一下)?(?:我们|咱们|你|刚才|这次|这个|这)*是?(?:怎么|如何|怎样)(?:做|弄|解决|完成|处理|修|修好|搞定|实现|办到|部署|转换|成功)(?:成功|好|到|完成?)?的?[。！!\s]*$"
+        + r"(?:记住|记下来?|记一下|记录一?下?)(?:一下)?(?:我们|咱们|你|刚才|这次|这个|这)*是?(?:怎么|如何|怎样)(?:做|弄"
+        r"|解决|完成|处理|修|修好|搞定|实现|办到|部署|转换|成功)(?:成功|好|到|完成?)?的?[。！!\s]*$"
     ),
     lazy_compile(
         _NOW_ZH
         + r"(?:能不能|能否|能|可以|可不可以)?把(?:我们|咱们|刚才|这次|这些|这个|上面|以上|的)*"
         + _STEPS_ZH
-        + r"(?:都|全部)?(?:记下来?|记住|记一下|记录(?:下来?|一下)?|保存(?:下来|起来|一下)?|存(?:下来|起来)|写下来)(?:作为流程|成流程|好)?(?:吗|吧|可以吗|好吗|行吗)?[。！!?？\s]*$"
+        + r"(?:都|全部)?(?:记下来?|记住|记一下|记录(?:下来?|一下)?|保存(?:下来|起来|一下)?|存(?:下来|起来)"
+        r"|写下来)(?:作为流程|成流程|好)?(?:吗|吧|可以吗|好吗|行吗)?[。！!?？\s]*$"
     ),
     lazy_compile(
         _NOW_ZH
@@ -93,8 +117,8 @@ _ASKED_ZH = (
 )
 # What is told of an earlier time is a memory of the person's, no wish.
 _LONG_AGO = lazy_compile(
-    r"\b(?:last\s+(?:week|month|year|summer|winter|time|night)|yesterday|years?\s+ago|months?\s+ago|back\s+(?:then|in)|when\s+we\s+were|in\s+(?:19|20)\d\d)\b"
-    r"|^\W*(?:but|or|and\s+(?:what|who|why))\b",
+    r"\b(?:last\s+(?:week|month|year|summer|winter|time|night)|yesterday|years?\s+ago|months?\s+ago|back\s+(?:then|in)"
+    r"|when\s+we\s+were|in\s+(?:19|20)\d\d)\b|^\W*(?:but|or|and\s+(?:what|who|why))\b",
     re.IGNORECASE,
 )
 _NAMED = lazy_compile(
@@ -102,27 +126,35 @@ _NAMED = lazy_compile(
     re.IGNORECASE,
 )
 _NEXT_TIME = lazy_compile(
-    r"[\s,]*(?:,\s*)?(?:\bso\s+that\b|\bfor\s+(?:next\s+time|later|the\s+future|future\s+use)\b|\bplease\b|\bthanks\b|\bnext\s+time\b).*$",
+    r"[\s,]*(?:,\s*)?(?:\bso\s+that\b|\bfor\s+(?:next\s+time|later|the\s+future|future\s+use)\b|\bplease\b|\bthanks\b"
+    r"|\bnext\s+time\b).*$",
     re.IGNORECASE,
 )
 
 VERBS = (
-    r"(?:add|analy[sz]e|apply|approve|archive|assemble|assign|backup|back\s+up|benchmark|book|bring|build|bump|calculate|cancel|check|clean|clear|clone|close|collect|combine|commit|compare|compile|compress"
-    r"|compute|configure|connect|convert|copy|count|crawl|create|crop|debug|decode|decrypt|delete|deliver|deploy|diagnose|disable|document|download|draft|drop|edit|encode|encrypt|enable|export|extract|fetch"
-    r"|fill|find|figure\s+out|find\s+out|fix|format|generate|get|implement|import|improve|increase|index|insert|inspect|install|integrate|investigate|invite|lint|list|load|log\s+in(?:to)?|look\s+(?:into|up)|make|measure"
-    r"|merge|migrate|monitor|mount|move|notify|open|optimi[sz]e|order|package|parse|patch|ping|plan|plot|post|prepare|print|process|produce|profile|provision|publish|pull|purge|push|query|read|rebase"
-    r"|rebuild|recover|refactor|register|release|remove|rename|reduce|render|renew|repair|replace|reply|reproduce|reset|resize|resolve|restart|restore|revert|review|rewrite|roll\s+(?:back|out)|rotate|run|scan"
-    r"|schedule|scrape|search|send|set\s+up|share|ship|sign|sort|speed\s+up|spin\s+up|split|start|stop|solve|sort\s+out|submit|summari[sz]e|switch|sync|tag|test|train|transcribe|transfer"
-    r"|translate|trim|turn|unblock|unpack|update|upgrade|upload|validate|verify|write|zip)"
+    r"(?:add|analy[sz]e|apply|approve|archive|assemble|assign|backup|back\s+up|benchmark|book|bring|build|bump"
+    r"|calculate|cancel|check|clean|clear|clone|close|collect|combine|commit|compare|compile|compress|compute|configure"
+    r"|connect|convert|copy|count|crawl|create|crop|debug|decode|decrypt|delete|deliver|deploy|diagnose|disable"
+    r"|document|download|draft|drop|edit|encode|encrypt|enable|export|extract|fetch|fill|find|figure\s+out|find\s+out"
+    r"|fix|format|generate|get|implement|import|improve|increase|index|insert|inspect|install|integrate|investigate"
+    r"|invite|lint|list|load|log\s+in(?:to)?|look\s+(?:into|up)|make|measure|merge|migrate|monitor|mount|move|notify"
+    r"|open|optimi[sz]e|order|package|parse|patch|ping|plan|plot|post|prepare|print|process|produce|profile|provision"
+    r"|publish|pull|purge|push|query|read|rebase|rebuild|recover|refactor|register|release|remove|rename|reduce|render"
+    r"|renew|repair|replace|reply|reproduce|reset|resize|resolve|restart|restore|revert|review|rewrite|roll\s+(?:back"
+    r"|out)|rotate|run|scan|schedule|scrape|search|send|set\s+up|share|ship|sign|sort|speed\s+up|spin\s+up|split|start"
+    r"|stop|solve|sort\s+out|submit|summari[sz]e|switch|sync|tag|test|train|transcribe|transfer|translate|trim|turn"
+    r"|unblock|unpack|update|upgrade|upload|validate|verify|write|zip)"
 )
 _VERBS_ZH = (
-    r"(?:转换|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修复|修改|提交|发送|生成|备份|迁移|升级|回滚|解析|安装|卸载|打包|运行|检查|测试|配置|下载|更新|创建|新建|删除|添加|增加|恢复|整理|提取|重启|启动|停止"
-    r"|查询?|统计|计算|分析|汇总|总结|搜索|抓取|爬取|编译|构建|调试|优化|清理|清空|推送|拉取|克隆|重命名|校验|验证|预订|预约|安排|续期|撰写|编写|设置|订阅|注册|训练|关闭|开启|打开|读取|对比|比较)"
+    r"(?:转换|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修复|修改|提交|发送|生成|备份|迁移|升级|回滚|解析|安装|卸载"
+    r"|打包|运行|检查|测试|配置|下载|更新|创建|新建|删除|添加|增加|恢复|整理|提取|重启|启动|停止|查询?|统计|计算|分析"
+    r"|汇总|总结|搜索|抓取|爬取|编译|构建|调试|优化|清理|清空|推送|拉取|克隆|重命名|校验|验证|预订|预约|安排|续期|撰写"
+    r"|编写|设置|订阅|注册|训练|关闭|开启|打开|读取|对比|比较)"
 )
 _REQUEST = lazy_compile(
-    _OPENING
-    + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|(?:i|we)(?:'d|\s+would)?\s+(?:like|need|want|have)\s+(?:you\s+)?(?:to\s+)?|let's\s+|let\s+us\s+|you\s+need\s+to\s+)?(?:please\s+|now\s+|first\s+|then\s+|try\s+to\s+)*"
-    r"(?:help\s+(?:me|us)\s+(?:to\s+)?)?(?P<goal>" + VERBS + r"\s+\S.+)$",
+    _OPENING + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|(?:i|we)(?:'d|\s+would)?\s+(?:like|need|want"
+    r"|have)\s+(?:you\s+)?(?:to\s+)?|let's\s+|let\s+us\s+|you\s+need\s+to\s+)?(?:please\s+|now\s+|first\s+|then\s+"
+    r"|try\s+to\s+)*(?:help\s+(?:me|us)\s+(?:to\s+)?)?(?P<goal>" + VERBS + r"\s+\S.+)$",
     re.IGNORECASE,
 )
 # "It is red, please fix it": the order after what it is about.
@@ -132,46 +164,54 @@ _ASKED_FOR = lazy_compile(
 )
 # "Deploy it and then save the steps": the wish after the order.
 _AND_THEN = lazy_compile(
-    r"(?:[,;]\s*|\s+)(?:(?:and|then|afterwards)\s+){1,3}(?=(?:please\s+)?(?:save|store|keep|record|note|write|memori[sz]e|document|remember)\b)"
-    r"|[，；,;]\s*(?:(?:然后|并且?|最后|之后|接着|(?:完成|成功|搞定|[\u4e00-\u9fff]{1,3}[完好])(?:[了之以]*后)?+)[，,]?){0,3}(?=请?(?:把|记|保存))",
+    r"(?:[,;]\s*|\s+)(?:(?:and|then|afterwards)\s+){1,3}(?=(?:please\s+)?(?:save|store|keep|record|note|write"
+    r"|memori[sz]e|document|remember)\b)|[，；,;]\s*(?:(?:然后|并且?|最后|之后|接着|(?:完成|成功|搞定|[\u4e00-\u9fff]{1"
+    r",3}[完好])(?:[了之以]*后)?+)[，,]?){0,3}(?=请?(?:把|记|保存))",
     re.IGNORECASE,
 )
 # What is asked for in other words than an order: the goal of the work that follows it.
 _WANTED = (
     lazy_compile(
         _OPENING
-        + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|how\s+(?:do|can|could|should|would)\s+(?:i|we|you)\s+|(?:is|would)\s+it\s+(?:be\s+)?possible\s+to\s+"
-        r"|(?:i|we)(?:(?:'d|\s+would)\s+like|\s+need|\s+want)\s+(?:to\s+(?:have|see|get)\s+)?(?=(?:the|an?|all|some|every|each|my|our|these|those|this|that|\d+|two|three|four|five|six|seven|eight|nine|ten|several)\b))"
-        r"(?:help\s+(?:me|us)\s+(?:with\s+|to\s+)?)?(?P<goal>\w.+)$",
+        + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|how\s+(?:do|can|could|should|would)\s+(?:i|we|you)\s+"
+        r"|(?:is|would)\s+it\s+(?:be\s+)?possible\s+to\s+|(?:i|we)(?:(?:'d|\s+would)\s+like|\s+need|\s+want)\s+(?:to\s+"
+        r"(?:have|see|get)\s+)?(?=(?:the|an?|all|some|every|each|my|our|these|those|this|that|\d+|two|three|four|five"
+        r"|six|seven|eight|nine|ten|several)\b))(?:help\s+(?:me|us)\s+(?:with\s+|to\s+)?)?(?P<goal>\w.+)$",
         re.IGNORECASE,
     ),
     lazy_compile(
-        _OPENING
-        + r"(?P<goal>why\s+(?:is|are|was|were|do|does|did|has|have|can|won|wouldn)\b.+|(?:what|which|where|who|when)\s\S.+[?？]\W*)$",
+        _OPENING + r"(?P<goal>why\s+(?:is|are|was|were|do|does|did|has|have|can|won|wouldn)\b.+|(?:what|which|where|who"
+        r"|when)\s\S.+[?？]\W*)$",
         re.IGNORECASE,
     ),
     lazy_compile(r"^[\s，,]*(?:(?:请问|那么?)[，,\s]*)*(?P<goal>(?:为什么|为何)\S.+)$"),
     # An order by its form: a word that is no verb of another form, and a thing.
     lazy_compile(
         _OPENING
-        + r"(?P<goal>(?!(?:is|are|was|were|ha[sd]|have|do|did|can|could|will|would|may|what|which|who|when|how|why|where|not|and|or|but|with|for|from|in|into|on|at|to|by|of"
-        r"|about|after|before|like|love|hate|want|need|than|as|if|since|because|even|both|half|such|quite|remember|forget|got|made|bought|saw|met|took|gave|lost|found|built|sent"
-        r"|wrote|left|kept|told|said|sold|won|broke|ate|felt|heard|held|knew|paid|spent|taught|wore|thanks|\w+(?:ed|ing|ly|[^s]s))\b)[a-z]{3,}\s+(?:the|an?|all|every|each|this|these|those|my|our)\s+\w.+)$",
+        + r"(?P<goal>(?!(?:is|are|was|were|ha[sd]|have|do|did|can|could|will|would|may|what|which|who|when|how|why"
+        r"|where|not|and|or|but|with|for|from|in|into|on|at|to|by|of|about|after|before|like|love|hate|want|need|than"
+        r"|as|if|since|because|even|both|half|such|quite|remember|forget|got|made|bought|saw|met|took|gave|lost|found"
+        r"|built|sent|wrote|left|kept|told|said|sold|won|broke|ate|felt|heard|held|knew|paid|spent|taught|wore|thanks"
+        r"|\w+(?:ed|ing|ly|[^s]s))\b)[a-z]{3,}\s+(?:the|an?|all|every|each|this|these|those|my|our)\s+\w.+)$",
         re.IGNORECASE,
     ),
     lazy_compile(
-        r"^[\s，,]*(?:(?:好的?|请问?|那么?|现在)[，,\s]*)*(?:能不能|能否|可不可以|可以|如何|怎么(?:才能|样)?|怎样(?:才能)?|(?:我们?)(?:想要?|需要|要|得)|帮我们?|麻烦你?)(?P<goal>\S.+)$"
+        r"^[\s，,]*(?:(?:好的?|请问?|那么?|现在)[，,\s]*)*(?:能不能|能否|可不可以|可以|如何|怎么(?:才能|样)?"
+        r"|怎样(?:才能)?|(?:我们?)(?:想要?|需要|要|得)|帮我们?|麻烦你?)(?P<goal>\S.+)$"
     ),
     lazy_compile(r"^[\s，,]*请?(?P<goal>给.{1,20}?[发写做打加建开换配]\S.+)$"),
 )
 _REQUEST_ZH = lazy_compile(
-    r"^[\s，,]*(?:(?:好的?|现在|那么?|请问?|麻烦|帮我们?|帮忙|能不能|能否|可以|你|我想|我需要|我们需要|我们要|需要|要|先|然后|接着)[，,\s]*)*"
-    r"(?P<goal>(?:把|将).{2,60}?(?:转换?成|转为|改成|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修好|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|发给|交给).{0,40}"
+    r"^[\s，,]*(?:(?:好的?|现在|那么?|请问?|麻烦|帮我们?|帮忙|能不能|能否|可以|你|我想|我需要|我们需要|我们要|需要|要"
+    r"|先|然后|接着)[，,\s]*)*(?P<goal>(?:把|将).{2,60}?(?:转换?成|转为|改成|部署|发布|上传|导出|导入|翻译|压缩|合并"
+    r"|拆分|修好|修复|提交|发送|生成|备份|迁移|升级|解析|安装|打包|发给|交给).{0,40}"
     rf"|(?:用.{{1,12}}?)?(?:重新)?{_VERBS_ZH}(?!过|.*了[。！!?？\s]*$)\S.{{1,60}}?)[吧吗。！!?？\s]*$"
 )
 _AGAIN = lazy_compile(
-    r"^\W*(?:(?:no|ok(?:ay)?|hm+|but|and|please|well|then|sorry)\b[\s,.!]*)*(?:try|retry|again|still|once\s+more|instead|what\s+about|how\s+about|it\s+(?:still|failed|fails|does\s*n't|didn't)|that\s+(?:did\s*n't|didn't|failed)"
-    r"|now|next|then|also|after\s+that|finally|and|continue|go\s+on|use|with)\b|^[\s，,]*(?:再|重试|重新|还是|继续|换|改用|然后|接着|下一步|最后|现在|那就)",
+    r"^\W*(?:(?:no|ok(?:ay)?|hm+|but|and|please|well|then|sorry)\b[\s,.!]*)*(?:try|retry|again|still|once\s+more"
+    r"|instead|what\s+about|how\s+about|it\s+(?:still|failed|fails|does\s*n't|didn't)|that\s+(?:did\s*n't|didn't"
+    r"|failed)|now|next|then|also|after\s+that|finally|and|continue|go\s+on|use|with)\b|^[\s，,]*(?:再|重试|重新|还是"
+    r"|继续|换|改用|然后|接着|下一步|最后|现在|那就)",
     re.IGNORECASE,
 )
 # "I get a 500": what is noticed is what the work is about.
@@ -183,7 +223,8 @@ _ANAPHOR = lazy_compile(
     r"\b(?:it|that|them|this|those|these|the\s+(?:result|output|file))\b|它|这个|那个|结果", re.IGNORECASE
 )
 _OWN = (
-    (lazy_compile(r"\s*[,;]?\s+(?:because|since|so\s+that|so|as|while|otherwise|before|after|when|that|which|but|and)\s+(?:i|i'm|i'll|i've|we|we're|he|she|they|you|my)\b.*$", re.IGNORECASE), ""),
+    (lazy_compile(r"\s*[,;]?\s+(?:because|since|so\s+that|so|as|while|otherwise|before|after|when|that|which|but"
+     r"|and)\s+(?:i|i'm|i'll|i've|we|we're|he|she|they|you|my)\b.*$", re.IGNORECASE), ""),
     (lazy_compile(r"[，,]?(?:因为|不然|否则|这样|好让).*$"), ""),
     (lazy_compile(r"\b(?:my|our|your)\s+own\s+", re.IGNORECASE), "the "),
     (lazy_compile(r"\b(?:my|our|your)\b", re.IGNORECASE), "the"),
@@ -194,7 +235,8 @@ _MORE = lazy_compile(
     r"(?:,\s*(?:and\s+)?|\s+and\s+|[，,])(?P<more>(?:remember|note|i|i'm|my|我|记住)\b.*)$", re.IGNORECASE
 )
 _POLITE = lazy_compile(
-    r"[\s,]*(?:\b(?:please|thanks|thank\s+you|for\s+(?:me|us)|if\s+(?:possible|you\s+can)|asap)\b|谢谢|好吗|可以吗)\W*$",
+    r"[\s,]*(?:\b(?:please|thanks|thank\s+you|for\s+(?:me|us)|if\s+(?:possible|you\s+can)|asap)\b|谢谢|好吗"
+    r"|可以吗)\W*$",
     re.IGNORECASE,
 )
 _PERSONAL = lazy_compile(

@@ -35,19 +35,16 @@ PROCEDURE_SCHEMA: dict[str, Any] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["goal", "steps", "avoid"],
-    "properties": {
-        "goal": {"type": "string"},
-        "steps": _CITED_SCHEMA,
-        "avoid": _CITED_SCHEMA,
-    },
+    "properties": {"goal": {"type": "string"}, "steps": _CITED_SCHEMA, "avoid": _CITED_SCHEMA},
 }
 _RESULT = 300  # characters of an output that are shown
 _FREE = 0.4  # of a text's words may be the model's own
 _NAMES = lazy_compile(r"[\w./@:-]*(?:[_/@\d]|\w\.\w)[\w./@:-]*")
 _EDGES = ".,:;"
 _USUAL = tokens.get_lexeme_set(
-    "call run check verify validate use using start open read write convert export import upload download deploy install build test make set"
-    " first then next finally before after with without until when only instead again step tool command option file format result output path"
+    "call run check verify validate use using start open read write convert export import upload download deploy "
+    "install build test make set first then next finally before after with without until when only instead again step "
+    "tool command option file format result output path"
 )
 _PLURALS = parse_vocabulary("does fails failed failing fail error errors reason because")
 

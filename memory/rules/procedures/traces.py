@@ -25,7 +25,8 @@ _PLACES = parse_vocabulary(
 )
 # What is useless when not told word for word.
 _EXACT = parse_vocabulary(
-    "query sql statement code expression script command cmd line url uri path file_path selector pattern filter args arguments argv"
+    "query sql statement code expression script command cmd line url uri path file_path selector pattern filter args "
+    "arguments argv"
 )
 _CHECKS = lazy_compile(
     r"(?:check|verify|validate|lint|test|inspect|assert|confirm|health)(?=_|-|\.|$)|.*_(?:check|test|validate|status)$",
@@ -43,7 +44,8 @@ _OF_FILES = lazy_compile(
     r"file|path|name|attach|doc|source|target|input|output|ur[li]|command|cmd|script|code", re.IGNORECASE
 )
 _HOST = lazy_compile(
-    r"\b[a-z][\w+.-]*://[^\s/\"']*|\S+@[\w.-]+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|gov|edu|local|internal|example)\b"
+    r"\b[a-z][\w+.-]*://[^\s/\"']*|\S+@[\w.-]+|\b[\w-]+(?:\.[\w-]+)*\.(?:com|org|net|io|dev|gov|edu|local|internal"
+    r"|example)\b"
 )
 _REASON_CODE = lazy_compile(r"HTTP \d{3}|exit code \d+|\b[A-Z]\w*(?:Error|Exception|Timeout)\b")
 _SECRET = lazy_compile(r"\[redacted:\w+\]")

@@ -45,17 +45,18 @@ _MARKED = (
 )
 _QUOTED = lazy_compile(r'"[^"]{2,4000}"|「[^」]{2,4000}」|『[^』]{2,4000}』|«[^»]{2,4000}»')
 _NOUN = (
-    r"(?:(?:e-?)?mails?|messages?|(?:web\s?)?pages?|articles?|documents?|docs?|texts?|letters?|posts?|files?|readme|transcripts?|logs?|outputs?"
-    r"|results?|web\s?sites?|sites?|reviews?|comments?|snippets?|excerpts?|newsletters?|tickets?|invoices?|attachments?|pdfs?)"
+    r"(?:(?:e-?)?mails?|messages?|(?:web\s?)?pages?|articles?|documents?|docs?|texts?|letters?|posts?|files?|readme"
+    r"|transcripts?|logs?|outputs?|results?|web\s?sites?|sites?|reviews?|comments?|snippets?|excerpts?|newsletters?"
+    r"|tickets?|invoices?|attachments?|pdfs?)"
 )
 _ANNOUNCED = (
     lazy_compile(
-        r"(?i)\b(?:the|this|that|an?|following|below|his|her|their|from|in|copied|pasted|forwarded)\s+(?:[\w'-]+\s+){0,3}"
-        + _NOUN
-        + r"\b[^\n:.!?]{0,60}:(?=\s)"
+        r"(?i)\b(?:the|this|that|an?|following|below|his|her|their|from|in|copied|pasted|forwarded)\s+(?:[\w'-]+\s+"
+        r"){0,3}" + _NOUN + r"\b[^\n:.!?]{0,60}:(?=\s)"
     ),
     lazy_compile(
-        r"(?i)(?<!\bI )(?<!\bI just )\b(?:wrote|writes|texted|messaged|e-?mailed|mailed|replied|sent)\b(?:\s+(?:me|us|to\s+me|back|this|just\s+now)){0,2}\s*:(?=\s)"
+        r"(?i)(?<!\bI )(?<!\bI just )\b(?:wrote|writes|texted|messaged|e-?mailed|mailed|replied|sent)\b(?:\s+(?:me|us"
+        r"|to\s+me|back|this|just\s+now)){0,2}\s*:(?=\s)"
     ),
     lazy_compile(
         r"(?i)\b(?:this|following|below)\s+(?:[\w'-]+\s+){0,2}(?:poem|story|song|lyrics|essay|"
@@ -66,7 +67,8 @@ _ANNOUNCED = (
         r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\b[^\n:：.!?]{0,40}[:：](?=\s)"
     ),
     lazy_compile(
-        r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\s+(?:this|it|the\s+following)\b[^\n:.!?]{0,30}[.?!](?=\s)"
+        r"(?i)(?<!\bI )\b(?:translate|proofread|rephrase|paraphrase|summari[sz]e)\s+(?:this|it|the\s+following)\b"
+        r"[^\n:.!?]{0,30}[.?!](?=\s)"
     ),
     lazy_compile(
         r"(?:发来|写道|来信|转来|发给我|留言)[^\n：:。，]{0,6}[：:]|请?(?:翻译|总结|概括|润色|改写)(?:一?下)?[：:]"
@@ -74,67 +76,81 @@ _ANNOUNCED = (
     lazy_compile(r"(?:这段|下面这?段?|以下)(?:话|文字|文本)[ \t\n，,：:]"),
     lazy_compile(r"(?i)^[^\w\n]*(?:fwd?|forwarded|pasted|copied|quote)\b[^\n:]{0,40}:(?=\s)", re.MULTILINE),
     lazy_compile(
-        r"(?:以下|下面|如下|这|那|转发|粘贴|收到)[^\n：:。]{0,20}(?:邮件|网页|文章|文档|内容|消息|短信|页面|原文|资料|信|帖子|评论|公告|通知|文本|日志|结果|网站)"
-        r"[^\n：:。]{0,12}[：:]"
+        r"(?:以下|下面|如下|这|那|转发|粘贴|收到)[^\n：:。]{0,20}(?:邮件|网页|文章|文档|内容|消息|短信|页面|原文|资料"
+        r"|信|帖子|评论|公告|通知|文本|日志|结果|网站)[^\n：:。]{0,12}[：:]"
     ),
     lazy_compile(
-        r"(?:邮件|网页|文章|文档|页面|原文|公告|通知|网站|短信|帖子)(?:里面?|中|上面?|内容)?(?:写着?|写道|说|提到|如下|是)[^\n：:。]{0,6}[：:]"
+        r"(?:邮件|网页|文章|文档|页面|原文|公告|通知|网站|短信|帖子)(?:里面?|中|上面?|内容)?(?:写着?|写道|说|提到|如下"
+        r"|是)[^\n：:。]{0,6}[：:]"
     ),
 )
 # "Summarise this supplier sheet:" and a line break: what follows is what is to be worked on.
 _HANDED_OVER = lazy_compile(
-    r"(?i)(?:\b(?:summari[sz]e|translate|review|check|explain|proofread|rewrite|look\s+at|what\s+do\s+you\s+(?:make|think)\s+of|draft|reply\s+to|answer)\b"
-    r"|总结|概括|翻译|看看|看一下|分析|解释|检查|润色|改写|改一下|回复)[^\n:：]{0,60}[:：][ \t]*\n"
+    r"(?i)(?:\b(?:summari[sz]e|translate|review|check|explain|proofread|rewrite|look\s+at|what\s+do\s+you\s+(?:make"
+    r"|think)\s+of|draft|reply\s+to|answer)\b|总结|概括|翻译|看看|看一下|分析|解释|检查|润色|改写|改一下"
+    r"|回复)[^\n:：]{0,60}[:：][ \t]*\n"
 )
 # "I got the results back: all is well" announces the person's own words, unless more than a line follows.
 _OUTCOME = lazy_compile(
     r"(?i)\b(?:results?|outputs?|invoices?|files?|tickets?|logs?)\b[^\n:]{0,60}:|结果[^\n：:]{0,12}[：:]"
 )
 _HEADED = lazy_compile(
-    r"^(?:(?:subject|主题)\s*[:：][^\n]{1,200}\n|-{2,}\s*(?:original|forwarded)\s+message|begin\s+forwarded\s+message:|on\s[^\n]{5,120}\swrote:\s*$"
-    r"|(?:from|发件人)\s*[:：][^\n]{1,200}\n(?:[^\n]{0,200}\n){0,3}?(?:to|subject|date|sent|cc|主题|收件人|日期)\s*[:：])",
+    r"^(?:(?:subject|主题)\s*[:：][^\n]{1,200}\n|-{2,}\s*(?:original|forwarded)\s+message|begin\s+forwarded\s+message:"
+    r"|on\s[^\n]{5,120}\swrote:\s*$|(?:from|发件人)\s*[:：][^\n]{1,200}\n(?:[^\n]{0,200}\n){0,3}?(?:to|subject|date"
+    r"|sent|cc|主题|收件人|日期)\s*[:：])",
     re.IGNORECASE | re.MULTILINE,
 )
 
 # What instructs. A clause without a subject commands; `the user always runs` informs.
 _START = r"(?:^|[.;:!?,\n(\[\"'*#>-][^\S\n]*|\b(?:and|then|so|please|also|must|should|to|now|just|but)\s+)"
 _ORDERS = lazy_compile(
-    r"\b(?:ignore|disregard|forget|override|bypass|discard|drop)\s+(?:[\w'-]+\s+){0,4}(?:instructions?|prompts?|rules|guidelines|directions|directives"
-    r"|restrictions|context|messages?|memory|memories|conversation|training|told)\b"
-    r"|\b(?:you|(?:the\s+|any\s+|all\s+|every\s+)?(?:ai|assistants?|(?:language\s+)?models?|chatbots?|bots?|agents?|llms?|copilot|chatgpt|claude|gemini))\s+"
-    r"(?:must|should|shall|has\s+to|have\s+to|needs?\s+to|ought\s+to|(?:are|is)\s+(?:now|required|instructed|hereby|to|obliged|expected|no\s+longer|authori[sz]ed)|will\s+(?:now|always|never|only)|may\s+only)\b"
-    r"|\b(?:from\s+now\s+on|henceforth|from\s+this\s+point|going\s+forward|in\s+(?:all\s+|every\s+)?(?:the\s+)?future\s+(?:conversations?|replies|answers|responses|sessions|messages|requests))\b"
-    r"|\bwhenever\s+(?:the\s+user|you|asked|someone|anyone)\b"
-    rf"|{_START}(?:always|never|do\s+not|don't)\s+(?!again|mind\b|been\b|had\b)[a-z]+"
-    rf"|{_START}(?:remember|memori[sz]e|note|keep\s+in\s+mind|bear\s+in\s+mind|don't\s+forget|store|save|record|add|write)(?:\s+(?:down|this|the\s+following|it|into?|to)){{0,3}}"
-    r"(?:\s+that\b|\s*:|\s+(?:the\s+|your\s+|my\s+)?(?:user|memory|memories|preference|profile)\b)"
-    r"|\b(?:system\s+prompt|new\s+(?:instructions?|rules|task|directive)|hidden\s+instructions?|prompt\s+injection|jailbreak|developer\s+mode)\b"
-    r"|\[/?INST\]|<\|?/?(?:system|im_start|im_end|instructions?)\b|^[^\w\n]*(?:system|assistant|instructions?)\s*:"
-    r"|\b(?:act|behave|respond|answer|reply|speak)\s+(?:only\s+)?as\s+(?:if|though|an?|the)\b|\bpretend\s+(?:to\s+be|that|you)\b|\byou\s+are\s+now\b"
-    r"|\byour\s+(?:new\s+|real\s+|only\s+|true\s+)?(?:task|goal|job|role|instructions?|purpose|mission|objective)\s+(?:is|are)\b"
-    r"|\b(?:without\s+(?:telling|informing|asking|notifying)|(?:tell|inform|ask|convince|persuade|remind)\s+the\s+)(?:the\s+)?user\b"
-    r"|\bthe\s+user\s+(?:has\s+|have\s+|had\s+)?(?:already\s+)?(?:wants?|wishes|prefers?|asked|asks|requested|authori[sz]e[sd]?|agree[sd]?|consent(?:s|ed)?|approve[sd]?|allow(?:s|ed)?|would\s+like|permit(?:s|ted)?|instruct(?:s|ed))\b",
+    r"\b(?:ignore|disregard|forget|override|bypass|discard|drop)\s+(?:[\w'-]+\s+){0,4}(?:instructions?|prompts?|rules"
+    r"|guidelines|directions|directives|restrictions|context|messages?|memory|memories|conversation|training|told)\b"
+    r"|\b(?:you|(?:the\s+|any\s+|all\s+|every\s+)?(?:ai|assistants?|(?:language\s+)?models?|chatbots?|bots?|agents?"
+    r"|llms?|copilot|chatgpt|claude|gemini))\s+(?:must|should|shall|has\s+to|have\s+to|needs?\s+to|ought\s+to"
+    r"|(?:are|is)\s+(?:now|required|instructed|hereby|to|obliged|expected|no\s+longer|authori[sz]ed)|will\s+(?:now"
+    r"|always|never|only)|may\s+only)\b|\b(?:from\s+now\s+on|henceforth|from\s+this\s+point|going\s+forward"
+    r"|in\s+(?:all\s+|every\s+)?(?:the\s+)?future\s+(?:conversations?|replies|answers|responses|sessions|messages"
+    r"|requests))\b|\bwhenever\s+(?:the\s+user|you|asked|someone|anyone)\b"
+    rf"|{_START}(?:always|never|do\s+not|don't)\s+(?!again|mind\b|been\b|had\b)[a-z]+|{_START}(?:remember|memori[sz]e"
+    rf"|note|keep\s+in\s+mind|bear\s+in\s+mind|don't\s+forget|store|save|record|add|write)(?:\s+(?:down|this"
+    rf"|the\s+following|it|into?|to)){{0,3}}"
+    r"(?:\s+that\b|\s*:|\s+(?:the\s+|your\s+|my\s+)?(?:user|memory|memories|preference|profile)\b)|\b(?:system\s+prompt"
+    r"|new\s+(?:instructions?|rules|task|directive)|hidden\s+instructions?|prompt\s+injection|jailbreak"
+    r"|developer\s+mode)\b|\[/?INST\]|<\|?/?(?:system|im_start|im_end|instructions?)\b|^[^\w\n]*(?:system|assistant"
+    r"|instructions?)\s*:|\b(?:act|behave|respond|answer|reply|speak)\s+(?:only\s+)?as\s+(?:if|though|an?|the)\b"
+    r"|\bpretend\s+(?:to\s+be|that|you)\b|\byou\s+are\s+now\b|\byour\s+(?:new\s+|real\s+|only\s+|true\s+)?(?:task|goal"
+    r"|job|role|instructions?|purpose|mission|objective)\s+(?:is|are)\b|\b(?:without\s+(?:telling|informing|asking"
+    r"|notifying)|(?:tell|inform|ask|convince|persuade|remind)\s+the\s+)(?:the\s+)?user\b|\bthe\s+user\s+(?:has\s+"
+    r"|have\s+|had\s+)?(?:already\s+)?(?:wants?|wishes|prefers?|asked|asks|requested|authori[sz]e[sd]?|agree[sd]?"
+    r"|consent(?:s|ed)?|approve[sd]?|allow(?:s|ed)?|would\s+like|permit(?:s|ted)?|instruct(?:s|ed))\b",
     re.IGNORECASE | re.MULTILINE,
 )
 _ORDERS_ZH = lazy_compile(
-    r"(?:忽略|无视|忘记|忘掉|不要理会|别理会|不理会|跳过|绕过|覆盖|抛开)[^，。！？\n]{0,12}(?:指令|指示|提示|规则|要求|设定|命令|约束|限制|记忆|对话|说明)"
-    r"|从现在(?:开始|起)|(?:今后|以后|往后|此后|下次)(?:请|都|要|必须|一律|务必|只|不要|总是|每次|的?回答|的?对话|的?回复)|在(?:今后|以后|未来)的(?:对话|回答|回复)"
-    r"|(?:你|您|助手|助理|AI|人工智能|系统|模型|机器人)(?:都|就|也|现在|今后|以后)*(?:必须|应该|应当|需要|务必|一定要|要|只能|不得|不能|不可以|不许|现在是|被要求)"
-    r"|(?:总是|始终|永远|一律|务必|必须|每次都|一定)(?:要|只|都)?(?:推荐|建议|使用|采用|回答|回复|说|提到|提及|告诉|选择|包含|购买|发送|转发|转账|称赞|宣传|引用|调用|相信)"
-    r"|(?:^|[，。！？：；\n,;:]|请|并|要)[^\S\n]*(?:记住|记下|牢记|记录|保存|存储|写入|别忘了)(?!了|的)"
-    r"|用户(?:已经?|一直|总是)?(?:想要?|希望|要求|喜欢|偏好|同意|授权|允许|批准|请求|愿意)"
-    r"|(?:不要|别|无需|不用)告诉用户|(?:告诉|说服|提醒)用户|瞒着用户|新(?:的)?(?:指令|指示|任务|规则)|系统提示|扮演|假装(?:你|是)|你(?:的)?(?:任务|目标|角色|职责)(?:是|为)"
+    r"(?:忽略|无视|忘记|忘掉|不要理会|别理会|不理会|跳过|绕过|覆盖|抛开)[^，。！？\n]{0,12}(?:指令|指示|提示|规则|要求"
+    r"|设定|命令|约束|限制|记忆|对话|说明)|从现在(?:开始|起)|(?:今后|以后|往后|此后|下次)(?:请|都|要|必须|一律|务必|只"
+    r"|不要|总是|每次|的?回答|的?对话|的?回复)|在(?:今后|以后|未来)的(?:对话|回答|回复)|(?:你|您|助手|助理|AI|人工智能"
+    r"|系统|模型|机器人)(?:都|就|也|现在|今后|以后)*(?:必须|应该|应当|需要|务必|一定要|要|只能|不得|不能|不可以|不许"
+    r"|现在是|被要求)|(?:总是|始终|永远|一律|务必|必须|每次都|一定)(?:要|只|都)?(?:推荐|建议|使用|采用|回答|回复|说"
+    r"|提到|提及|告诉|选择|包含|购买|发送|转发|转账|称赞|宣传|引用|调用|相信)|(?:^|[，。！？：；\n,;:]|请|并"
+    r"|要)[^\S\n]*(?:记住|记下|牢记|记录|保存|存储|写入|别忘了)(?!了|的)|用户(?:已经?|一直|总是)?(?:想要?|希望|要求"
+    r"|喜欢|偏好|同意|授权|允许|批准|请求|愿意)|(?:不要|别|无需|不用)告诉用户|(?:告诉|说服|提醒)用户|瞒着用户"
+    r"|新(?:的)?(?:指令|指示|任务|规则)|系统提示|扮演|假装(?:你|是)|你(?:的)?(?:任务|目标|角色|职责)(?:是|为)"
 )
 
 
 # What nobody says of themselves: pasted without a mark around it, to the end of the paragraph.
 _FOREIGN_VOICE = lazy_compile(
-    r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|every\s+)?(?:of\s+)?(?:the\s+|your\s+|these\s+|those\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules|guidelines|messages?)\b"
-    r"|\b(?:remember|note|memori[sz]e|store|save|record)(?:\s+(?:this|it|down|in|to|into|your|long-term|memory))*[\s:,]+(?:that\s+)?(?:the\s+)?(?:current\s+)?user(?:'s)?\s+(?:is|are|was|has|have|wants?|wishes|prefers?|likes?|loves?|hates?|needs?|must|should|always|never|agreed|agrees|approve[sd]?|authori[sz]e[sd]?|consent(?:s|ed)?|asked|requested|lives|works|name)\b"
-    r"|(?P<headed>^[^\w\n]*(?:system|assistant)\s*:)|\[/?INST\]|<\|(?:system|im_start)"
-    r"|\b(?:assistants?|agents?|(?:language\s+)?models?|bots?|llms?)\s+(?:reading|processing|seeing|summari[sz]ing)\s+this\b"
-    r"|(?:忽略|无视|忘记|忘掉|不要理会)(?:你)?(?:之前|以前|上面|以上|先前|前面|所有|一切)+的?(?:所有|一切)?(?:的)?(?:指令|指示|提示|规则|设定|命令)"
-    r"|(?:记住|记下|记录|保存)[：:，,]?\s*(?:该|这位|当前)?用户(?:想|希望|要求|喜欢|偏好|已|同意|授权|是|必须)",
+    r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|every\s+)?(?:of\s+)?(?:the\s+|your\s+|these\s+"
+    r"|those\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules|guidelines"
+    r"|messages?)\b|\b(?:remember|note|memori[sz]e|store|save|record)(?:\s+(?:this|it|down|in|to|into|your|long-term"
+    r"|memory))*[\s:,]+(?:that\s+)?(?:the\s+)?(?:current\s+)?user(?:'s)?\s+(?:is|are|was|has|have|wants?|wishes"
+    r"|prefers?|likes?|loves?|hates?|needs?|must|should|always|never|agreed|agrees|approve[sd]?|authori[sz]e[sd]?"
+    r"|consent(?:s|ed)?|asked|requested|lives|works|name)\b|(?P<headed>^[^\w\n]*(?:system|assistant)\s*:)|\[/?INST\]"
+    r"|<\|(?:system|im_start)|\b(?:assistants?|agents?|(?:language\s+)?models?|bots?|llms?)\s+(?:reading|processing"
+    r"|seeing|summari[sz]ing)\s+this\b|(?:忽略|无视|忘记|忘掉|不要理会)(?:你)?(?:之前|以前|上面|以上|先前|前面|所有"
+    r"|一切)+的?(?:所有|一切)?(?:的)?(?:指令|指示|提示|规则|设定|命令)|(?:记住|记下|记录|保存)[：:，,]?\s*(?:该|这位"
+    r"|当前)?用户(?:想|希望|要求|喜欢|偏好|已|同意|授权|是|必须)",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -183,10 +199,20 @@ def find_quoted_instructions(turn: Turn) -> tuple[Candidate, ...]:
     pasted = split_quoted(turn).quotes if turn.role == "user" else ()
     found = dict.fromkeys(one for text in pasted for one in find_instructions(text))
     return tuple(
-        Candidate(text=one[:_LONGEST], category="activity", kind="episodic", importance=1, confidence=0.5,
-                  trust="document", turns=(turn.id,), actor=turn.actor, role=turn.role, state="pending")
+        Candidate(
+            text=one[:_LONGEST],
+            category="activity",
+            kind="episodic",
+            importance=1,
+            confidence=0.5,
+            trust="document",
+            turns=(turn.id,),
+            actor=turn.actor,
+            role=turn.role,
+            state="pending",
+        )
         for one in list(found)[:_MOST]
-    )  # fmt: skip
+    )
 
 
 def hold_instruction(candidate: Candidate) -> Candidate:

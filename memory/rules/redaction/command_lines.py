@@ -26,11 +26,12 @@ _QUOTED = lazy_compile(
     r"(?:[bru]?(?P<mark>\\{0,3}[\"'])(?P<bare>(?:(?!(?P=mark))[^\n]){1,400})(?P=mark)|(?P<number>\d{3,40}))"
 )
 _HEADER = lazy_compile(
-    rf"(?P<mark>[\"']){_NAME}:[ \t]*(?:(?:(?i:basic|bearer|token|digest|apikey|negotiate))[ \t]+)?(?P<bare>[^\"'\n]{{1,400}})(?P=mark)"
+    rf"(?P<mark>[\"']){_NAME}:[ \t]*(?:(?:(?i:basic|bearer|token|digest|apikey|negotiate))[ \t]+)?(?P<bare>[^\"'\n]{{1,"
+    rf"400}})(?P=mark)"
 )
 _AUTHORIZATION = lazy_compile(
-    r"(?i)\b(?:proxy-)?authorization\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\?[\"']?(?:(?:basic|bearer|token|digest|apikey|negotiate)[ \t]{1,4})?"
-    r"(?P<bare>[^\s\"',;\\]{3,400})"
+    r"(?i)\b(?:proxy-)?authorization\\?[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\?[\"']?(?:(?:basic|bearer|token|digest|apikey"
+    r"|negotiate)[ \t]{1,4})?(?P<bare>[^\s\"',;\\]{3,400})"
 )
 _LINE = lazy_compile(
     rf"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+|set[ \t]+)?{_NAME}[ \t]*[:=][ \t]*{_VALUE}[ \t]*,?[ \t]*$", re.MULTILINE
@@ -51,29 +52,39 @@ def _build_pattern(programs: str, options: str, value: str = _WITHIN, space: str
     return lazy_compile(rf"{_FIRST}(?:{programs})(?:\.exe)?[ \t]+{_REST}(?:{options}){space}{value}", re.MULTILINE)
 
 
-_USER = r"(?:\"[^\":\n]{0,80}:(?P<double>[^\"\n]{1,200})\"|'[^':\n]{0,80}:(?P<single>[^'\n]{1,200})'|[^\s\"':|;&]{0,80}:(?P<bare>[^\s\"'|;&]{1,200}))"
+_USER = (
+    r"(?:\"[^\":\n]{0,80}:(?P<double>[^\"\n]{1,200})\"|'[^':\n]{0,80}:(?P<single>[^'\n]{1,200})'|[^\s\"':|;&]{0,80}:"
+    r"(?P<bare>[^\s\"'|;&]{1,200}))"
+)
 _PROGRAMS = (
-    _build_pattern("curl|wget", "-b|--cookie|--header=Cookie:", r"[\"']?[^\s\"'|;&=]{1,80}=(?P<bare>[^\s\"'|;&]{1,400})"),
+    _build_pattern("curl|wget", "-b|--cookie|--header=Cookie:", r"[\"']?[^\s\"'|;&=]{1,80}=(?P<bare>[^\s\"'|;&]{1,400}"
+              r")"),
     lazy_compile(rf"\bvault[ \t]+login[ \t]+{_WITHIN}"),
     _build_pattern("ssh-keygen", "-[NP]"),
     _build_pattern(
         "curl|https?|xh|wget|aria2c", "-[a-zA-Z]{0,4}u|--user|--proxy-user|-[a-zA-Z]{0,4}U|-[a-zA-Z]{0,3}a|--auth", _USER
     ),
-    _build_pattern("mysql|mysqldump|mysqladmin|mysqlimport|mysqlcheck|mysqlshow|mariadb|mariadb-dump|mariadb-admin|mycli",
+    _build_pattern("mysql|mysqldump|mysqladmin|mysqlimport|mysqlcheck|mysqlshow|mariadb|mariadb-dump|mariadb-admin"
+              "|mycli",
            "-p", _ATTACHED, ""),
     _build_pattern("7z|7za|7zr|7zz|rar|unrar", "-h?p", _ATTACHED, ""),
-    _build_pattern("sshpass|mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport|mongostat|clickhouse|psexec", "-p"),
-    _build_pattern(r"(?:docker|podman|buildah|skopeo|nerdctl|helm[ \t]+registry|az|oc|cf|heroku|argocd|nuget|gcloud)[ \t]+login", "-p"),
+    _build_pattern("sshpass|mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport|mongostat|clickhouse|psexec",
+              "-p"),
+    _build_pattern(r"(?:docker|podman|buildah|skopeo|nerdctl|helm[ \t]+registry|az|oc|cf|heroku|argocd|nuget"
+              r"|gcloud)[ \t]+login", "-p"),
     _build_pattern("redis-cli|valkey-cli|keydb-cli", "-a"),
     _build_pattern("sqlcmd|bcp|osql|vault|ssh-keygen|unzip|zip|isql|freebcp|tsql", "-P"),
     _build_pattern("ldap(?:search|modify|add|delete|passwd|whoami|compare|modrdn)", "-w"),
     _build_pattern(r"openssl[ \t]+[\w-]+", "-k|-K"),
     _build_pattern("lftp", "-u", r"[^\s,|;&]{1,80},(?P<bare>[^\s|;&]{1,200})"),
-    _build_pattern("smbclient|rpcclient|net|smbmap|crackmapexec", "-U", r"[\"']?[^\s%|;&\"']{1,80}%(?P<bare>[^\s|;&\"']{1,200})"),
+    _build_pattern("smbclient|rpcclient|net|smbmap|crackmapexec", "-U", r"[\"']?[^\s%|;&\"']{1,80}%(?P<bare>[^\s|;&\"']"
+              r"{1,200})"),
     _build_pattern("xfreerdp|wfreerdp", "/p", r"(?P<bare>[^\s|;&]{1,200})", ":"),
-    _build_pattern("htpasswd", "-[a-zA-Z]*b[a-zA-Z]*", r"\S{1,200}[ \t]+\S{1,80}[ \t]+[\"']?(?P<bare>[^\s\"'|;&]{1,200})", r"[ \t]+"),
+    _build_pattern("htpasswd", "-[a-zA-Z]*b[a-zA-Z]*", r"\S{1,200}[ \t]+\S{1,80}[ \t]+[\"']?(?P<bare>[^\s\"'|;&]{1,200}"
+              r")", r"[ \t]+"),
     _build_pattern("sqlplus|rman|expdp|impdp", "", r"[\w$.]{1,60}/(?P<bare>[^\s@|;&\"'/]{1,200})@", ""),
-    _build_pattern("rabbitmqctl", "add_user|change_password", r"\S{1,80}[ \t]+[\"']?(?P<bare>[^\s\"'|;&]{1,200})", r"[ \t]+"),
+    _build_pattern("rabbitmqctl", "add_user|change_password", r"\S{1,80}[ \t]+[\"']?(?P<bare>[^\s\"'|;&]{1,200})",
+              r"[ \t]+"),
 )  # fmt: skip
 _XML = lazy_compile(rf"<{_NAME}>[ \t]*(?P<bare>[^<>\n]{{1,400}}?)[ \t]*</(?P=name)>")
 _TOKEN_USER = lazy_compile(r"https?://(?P<bare>(?=[A-Za-z_-]{0,40}\d)(?=[\d_-]{0,40}[A-Za-z])[A-Za-z0-9_-]{16,200})@")
@@ -85,14 +96,17 @@ _OF_PROGRAMS = parse_vocabulary(
     """
 ) | {"net "}
 _PIPED = lazy_compile(
-    r"\b(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+)?[\"']?(?P<bare>[^\s\"'|;&$][^\"'|;&\n]{0,199}?)(?:\\n)?[\"']?[ \t]*\|[ \t]*"
-    r"(?:sudo\b[^|;&\n]{0,60}-[a-zA-Z]*S|[^|;&\n]{0,120}--(?:password|passphrase|with-token|token)(?:-stdin|-fd)?\b|(?:sudo[ \t]+)?(?:chpasswd|passwd)\b)"
+    r"\b(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+)?[\"']?(?P<bare>[^\s\"'|;&$][^\"'|;&\n]{0,199}?)(?:\\n)?[\"']?[ \t]*\|[ "
+    r"\t]*(?:sudo\b[^|;&\n]{0,60}-[a-zA-Z]*S|[^|;&\n]{0,120}--(?:password|passphrase|with-token|token)(?:-stdin|-fd)?\b"
+    r"|(?:sudo[ \t]+)?(?:chpasswd|passwd)\b)"
 )
 _OPENSSL = lazy_compile(r"(?<![\w:])pass:(?P<bare>[^\s\"'|;&]{1,200})")
 _PARTS = ("double", "single", "bare", "number")
 # A name in prose is no option: "the --password flag", "token=ring", and what a program is asked about its passwords.
-_PROSE = parse_vocabulary("flag flags option options argument arguments parameter switch and or is are was in to for of with as on by the a an"
-                    " value values instead from when if which that this")  # fmt: skip
+_PROSE = parse_vocabulary(
+    "flag flags option options argument arguments parameter switch and or is are was in to for of with as on by the a "
+    "an value values instead from when if which that this"
+)
 _SINGLE = parse_vocabulary(
     "secret secrets token tokens auth pass credential credentials pw pin key authorization cookie cookies"
 )

@@ -18,9 +18,9 @@ _KEY = re.compile(
     _EDGE
     + r"(?:sk-"
     + _DIGIT_SOON
-    + r"[A-Za-z0-9_-]{16,}|sk-[A-Za-z0-9]{20,}|\d{8,10}:AA[A-Za-z0-9_-]{30,}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,}|gh[pousr]_[A-Za-z0-9]{16,}"
-    r"|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|A[KS]IA[0-9A-Z]{16}|xox[abeoprs]-[A-Za-z0-9-]{8,}"
-    r"|AIza[0-9A-Za-z_-]{30,}|hf_[A-Za-z0-9]{24,}|npm_[A-Za-z0-9]{30,})"
+    + r"[A-Za-z0-9_-]{16,}|sk-[A-Za-z0-9]{20,}|\d{8,10}:AA[A-Za-z0-9_-]{30,}|[sr]k_(?:live|test)_[A-Za-z0-9]{10,}"
+    r"|gh[pousr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|A[KS]IA[0-9A-Z]{16}"
+    r"|xox[abeoprs]-[A-Za-z0-9-]{8,}|AIza[0-9A-Za-z_-]{30,}|hf_[A-Za-z0-9]{24,}|npm_[A-Za-z0-9]{30,})"
 )
 _JWT = re.compile(r"(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?")
 _BEARER = re.compile(
@@ -36,13 +36,13 @@ _TOKEN = re.compile(
 
 _VALUE = r"""(?!\[redacted:)(?:"([^"\n]{1,200})"|'([^'\n]{1,200})'|([^\s，。；！？、]{1,200}))"""
 _NAME = (
-    r"(?i)" + _EDGE + r"(?:pass[ _-]?(?:word|wd|phrase|code)|pwd|(?:api|access|secret|private)[ _-]?key"
-    r"|(?:access|auth|api|refresh|session)[ _-]?token|client[ _-]?secret)s?"
+    r"(?i)" + _EDGE + r"(?:pass[ _-]?(?:word|wd|phrase|code)|pwd|(?:api|access|secret|private)[ _-]?key|(?:access|auth"
+    r"|api|refresh|session)[ _-]?token|client[ _-]?secret)s?"
 )
 _SECRET = re.compile(
-    _NAME + r"[\"']?(?:[ \t]{1,4}(?:is|was)[ \t]{0,4}[:=：][ \t]{0,4}"
-    r"|(?P<loose>[ \t]{1,4}(?:(?:(?:has[ \t]been|was|is)[ \t](?:now[ \t])?)?(?:changed|set|reset|updated)[ \t]to|will[ \t]be|is|was|=|:)"
-    r"[ \t]{1,4}(?:still[ \t]|now[ \t])?)|[ \t]{0,4}[:=：][ \t]{0,4})" + _VALUE
+    _NAME + r"[\"']?(?:[ \t]{1,4}(?:is|was)[ \t]{0,4}[:=：][ \t]{0,4}|(?P<loose>[ \t]{1,4}(?:(?:(?:has[ \t]been|was"
+    r"|is)[ \t](?:now[ \t])?)?(?:changed|set|reset|updated)[ \t]to|will[ \t]be|is|was|=|:)[ \t]{1,4}(?:still[ \t]"
+    r"|now[ \t])?)|[ \t]{0,4}[:=：][ \t]{0,4})" + _VALUE
 )
 _PW = re.compile(r"(?i)" + _EDGE + r"pw[ \t]{0,4}[:=：][ \t]{0,4}" + _VALUE)
 # Where the words around it prove little, a value with a digit among its letters does.
@@ -85,9 +85,8 @@ _CARD_DIGITS = min(map(sum, _CARD_SHAPES))
 _IBAN = re.compile(_EDGE + rf"[A-Za-z]{{2}}[0-9]{{2}}(?:{_GAP}?[A-Za-z0-9]){{11,40}}")
 _EMAIL = re.compile(r"[A-Za-z0-9._%+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}")
 _PHONE = re.compile(
-    r"(?<![\w+.-])(?:\+\d{1,3}(?:[ .-]?\(?\d{1,5}\)?){2,6}|\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}|0\d{1,4}[ /.-]\d{3,4}[ .-]?\d{3,5}"
-    r"|0\d{9,10})(?![\w-])"
-    r"|(?<!\d)1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d)"
+    r"(?<![\w+.-])(?:\+\d{1,3}(?:[ .-]?\(?\d{1,5}\)?){2,6}|\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}|0\d{1,4}[ /.-]\d{3,4}[ "
+    r".-]?\d{3,5}|0\d{9,10})(?![\w-])|(?<!\d)1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d)"
 )
 _PHONE_DIGITS = range(7, 16)
 

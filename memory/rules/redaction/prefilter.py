@@ -7,9 +7,18 @@ from muniment.memory.rules.language.normalize import normalize_text
 
 # Every pattern of `rules.redact` needs one of these, or digits. Before them what each has in it, which is looked for faster.
 _MARKS = (
-    ("_", ("_",)), ("-", ("-----", "sk-", "glpat-")), (":", ("://", ":aa")), ("x", ("xox",)), ("z", ("aiza",)), ("j", ("eyj",)),
-    ("k", ("key", "token", "akia")), ("p", ("pass", "pw")), ("b", ("bearer", "basic")), ("c", ("secret",)), ("s", ("asia",)),
-)  # fmt: skip
+    ("_", ("_",)),
+    ("-", ("-----", "sk-", "glpat-")),
+    (":", ("://", ":aa")),
+    ("x", ("xox",)),
+    ("z", ("aiza",)),
+    ("j", ("eyj",)),
+    ("k", ("key", "token", "akia")),
+    ("p", ("pass", "pw")),
+    ("b", ("bearer", "basic")),
+    ("c", ("secret",)),
+    ("s", ("asia",)),
+)
 _CHINESE = ("密", "口令", "秘钥", "令牌")
 _NUMBERED = ("pin", "cvv", "cvc", "otp", "验证码")  # before a number of so many digits; and as they begin a word
 _BEGUN = lazy_compile(r"(?<![a-z0-9])(?:pin|cvv|cvc|otp)|验证码")

@@ -15,8 +15,20 @@ _NESTED = 24
 _NAME_CHARS, _JSON_CHARS = 120, 200_000
 _PROGRAMS = ("command", "cmd", "program", "executable", "binary")
 _NAMES = (
-    "name", "key", "field", "header", "variable", "env", "param", "parameter", "label", "id", "selector", "element", "locator",
-)  # fmt: skip
+    "name",
+    "key",
+    "field",
+    "header",
+    "variable",
+    "env",
+    "param",
+    "parameter",
+    "label",
+    "id",
+    "selector",
+    "element",
+    "locator",
+)
 _VALUES = ("value", "val", "values", "data", "text", "content", "default", "string")
 
 
@@ -31,10 +43,25 @@ _SECRET = _word_set(
     oauth privatekey secretkey accesskey passkey
     """
 )
-_TOGETHER = ("password", "passwd", "passphrase", "passcode", "secret", "token", "apikey", "pwd", "credentials", "credential",
-             "secretkey", "accesskey", "privatekey")  # fmt: skip
-_BEFORE_PASS = _word_set("db user root admin my ssh smtp ftp sftp http https mail imap pop redis pg pgsql mysql mongo store key src dest proxy sudo login web"
-                    " app api wifi wlan vpn ldap rdp vnc svn hg git http cert ca truststore keystore")  # fmt: skip
+_TOGETHER = (
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "secret",
+    "token",
+    "apikey",
+    "pwd",
+    "credentials",
+    "credential",
+    "secretkey",
+    "accesskey",
+    "privatekey",
+)
+_BEFORE_PASS = _word_set(
+    "db user root admin my ssh smtp ftp sftp http https mail imap pop redis pg pgsql mysql mongo store key src dest "
+    "proxy sudo login web app api wifi wlan vpn ldap rdp vnc svn hg git http cert ca truststore keystore"
+)
 _BEFORE_KEY = _word_set(
     """
     api access secret private signing encryption decryption master auth account shared service subscription license licence
@@ -56,7 +83,7 @@ _ABOUT = _word_set(
     lists class stdin prompt header_name template description title page link level levels result results required optional
     retries attempts failures errors error message help example regex pattern script callback handler function middleware module
     """
-)  # fmt: skip
+)
 _OF_A_SECRET = _word_set(
     """
     type types kind url uri endpoint name names id ids user username login email host port realm issuer audience scope scopes role
@@ -71,8 +98,10 @@ _NO_TOKEN = _word_set(
     paging pagination pages nft erc ring
     """
 )
-_NO_PASS = _word_set("first second third single multi two one dry render test low high band boarding season ski last next num max min by over under"
-                " forward backward did will can should")  # fmt: skip
+_NO_PASS = _word_set(
+    "first second third single multi two one dry render test low high band boarding season ski last next num max min "
+    "by over under forward backward did will can should"
+)
 _OPEN = _word_set(
     """
     none null nil true false yes no on off required optional basic bearer digest oauth oauth2 anonymous default prompt ask env
@@ -82,10 +111,10 @@ _OPEN = _word_set(
     """
 )
 _REFERENCE = re.compile(
-    r"\$[A-Za-z_]\w*|\$\{.*\}|\$\(.*\)|%[A-Za-z_]+%|\{\{.*\}\}|\{[A-Za-z_][\w.]*\}|<[^<>]{1,60}>|[*xX•.…]{1,}|-|@\S+|\[redacted:\w+\]\S*"
-    r"|(?:env|file|vault|op|secretsmanager|ssm|arn|gcp-sm|aws-sm|keyring):\S+|(?:os\.environ|os\.getenv|process\.env|getenv)\b.*"
-    r"|(?:~|\.{1,2})/\S*|/[\w.-]+/[\w./-]*|[A-Za-z]:\\\S*"
-)  # fmt: skip
+    r"\$[A-Za-z_]\w*|\$\{.*\}|\$\(.*\)|%[A-Za-z_]+%|\{\{.*\}\}|\{[A-Za-z_][\w.]*\}|<[^<>]{1,60}>|[*xX•.…]{1,}|-|@\S+"
+    r"|\[redacted:\w+\]\S*|(?:env|file|vault|op|secretsmanager|ssm|arn|gcp-sm|aws-sm|keyring):\S+|(?:os\.environ"
+    r"|os\.getenv|process\.env|getenv)\b.*|(?:~|\.{1,2})/\S*|/[\w.-]+/[\w./-]*|[A-Za-z]:\\\S*"
+)
 _AMBIGUOUS_NAMES = frozenset(
     {"token", "auth", "pass", "authorization", "authentication", "oauth", "bearer", "jwt", "pw"}
 )

@@ -28,7 +28,8 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements import predicates
 
 _IDLE = lazy_compile(
-    r"(?:问|知道|说|请|了解|让|听|看看|试试|睡|哭|死|起|到|象|法|念|不|家|一想|确认|咨询|找你|跟你|和你|吃|喝|买|休息|回家|聊|查|问问|下|要你|多|太|好好|静|办法|通|开|过|来想去|当然|不出|清楚|明白|必|得)"
+    r"(?:问|知道|说|请|了解|让|听|看看|试试|睡|哭|死|起|到|象|法|念|不|家|一想|确认|咨询|找你|跟你|和你|吃|喝|买|休息"
+    r"|回家|聊|查|问问|下|要你|多|太|好好|静|办法|通|开|过|来想去|当然|不出|清楚|明白|必|得)"
 )
 
 
@@ -60,8 +61,16 @@ def _of_them(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         if match and (value := replace_pronouns(match["value"])):
             if name and not re.fullmatch(NAME, name):
                 yield from _related(found, clause)
-            yield make_draft("relationship", predicate, value, f"{who}{f'{value}岁' if predicate == 'age' else replace_pronouns(rest)}", subject=name or predicates.format_relation(said), single=single,
-                        persons=(name,) if name else (), negated=rest.startswith(("不喜欢", "讨厌")))  # fmt: skip
+            yield make_draft(
+                "relationship",
+                predicate,
+                value,
+                f"{who}{f'{value}岁' if predicate == 'age' else replace_pronouns(rest)}",
+                subject=name or predicates.format_relation(said),
+                single=single,
+                persons=(name,) if name else (),
+                negated=rest.startswith(("不喜欢", "讨厌")),
+            )
             return
 
 
@@ -71,8 +80,8 @@ _THEIRS = (
     (_NOW + r"在(?P<value>[\u4e00-\u9fff\w]{2,15})(?:工作|上班)", "works_at", True),
     (_NOW + r"是(?:一[名个位])?(?P<value>" + TRADE + r")", "works_as", True),
     (
-        _NOW
-        + r"在(?!家|外面|学校|网上|线上|跟|[这那])[\u4e00-\u9fff\w]{2,12}?(?:攻读|学习|学|读)(?P<value>(?![校生书完会了过到期年业习读])[\u4e00-\u9fff]{2,8})",
+        _NOW + r"在(?!家|外面|学校|网上|线上|跟|[这那])[\u4e00-\u9fff\w]{2,12}?(?:攻读|学习|学|读)(?P<value>"
+        r"(?![校生书完会了过到期年业习读])[\u4e00-\u9fff]{2,8})",
         "studies",
         True,
     ),
@@ -220,9 +229,15 @@ def _due(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     if what and do and mentions.find_mentions(found["due"], clause.at):
         due = mentions.expand_dates(found["due"], clause.at)
         yield make_draft(
-            "constraint", f"deadline_of_{what}", due, f"{what}要在{found['due']}之前{do}",
-            category="constraints", importance=3, topic=what, single=True,
-        )  # fmt: skip
+            "constraint",
+            f"deadline_of_{what}",
+            due,
+            f"{what}要在{found['due']}之前{do}",
+            category="constraints",
+            importance=3,
+            topic=what,
+            single=True,
+        )
 
 
 def _someone(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -254,14 +269,29 @@ def _their_event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         return
     when, said = clause.text[spans[0].start : spans[0].end], found["rel"]
     told = (clause.text[: spans[0].start] + clause.text[spans[0].end :]).strip(" ，,的在于")
-    whole = re.fullmatch(r"我(?:的|家的?)?" + said + r"(?P<name>" + NAME + "|" + GIVEN_NAME + r")?(?P<rest>(?:[要会将刚终]|打算|计划|准备|从|飞|来|回|去|生|考|结|毕|住|拿|得|搬|做|参|开).{1,40})", told)  # fmt: skip
+    whole = re.fullmatch(
+        r"我(?:的|家的?)?"
+        + said
+        + r"(?P<name>"
+        + NAME
+        + "|"
+        + GIVEN_NAME
+        + r")?(?P<rest>(?:[要会将刚终]|打算|计划|准备|从|飞|来|回|去|生|考|结|毕|住|拿|得|搬|做|参|开).{1,40})",
+        told,
+    )
     rest = replace_pronouns(re.sub(END, "", whole["rest"])) if whole else None
     if whole and rest and re.search(r"[了过要会将]|打算|计划|准备|[飞来回到]", rest):
         name = whole["name"]
         future = re.match(r"(?:要|会|将要?|打算|计划|准备)", rest)
         text = f"{_who(said, name)}于{when}{rest.removesuffix('了') if future else rest}"
-        yield make_draft("event", "plans" if future else "did", rest.removesuffix("了"), text, subject=name or predicates.format_relation(said),
-                    persons=(name,) if name else ())  # fmt: skip
+        yield make_draft(
+            "event",
+            "plans" if future else "did",
+            rest.removesuffix("了"),
+            text,
+            subject=name or predicates.format_relation(said),
+            persons=(name,) if name else (),
+        )
 
 
 def _skill(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -302,12 +332,7 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     text = f"用户计划于{when}{value[future.end() :]}" if future else f"用户于{when}{value}"
     predicate, what = ("plans", value) if ahead else _turn(value.removesuffix("了"))
     yield make_draft(
-        "event",
-        "moved_to" if where else predicate,
-        where or what,
-        text,
-        location=where,
-        importance=3 if where else 2,
+        "event", "moved_to" if where else predicate, where or what, text, location=where, importance=3 if where else 2
     )
 
 
@@ -327,34 +352,50 @@ def _moved(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("event", "moved_to", where, f"用户搬到{where}", location=where, importance=3)
 
 
-_BREED = r"柯基|金毛|哈士奇|泰迪|柴犬|秋田|萨摩耶|拉布拉多|边牧|贵宾|比熊|博美|法斗|雪纳瑞|阿拉斯加|吉娃娃|德牧|布偶|英短|美短|橘猫|狸花|暹罗|缅因|加菲"
+_BREED = (
+    r"柯基|金毛|哈士奇|泰迪|柴犬|秋田|萨摩耶|拉布拉多|边牧|贵宾|比熊|博美|法斗|雪纳瑞|阿拉斯加|吉娃娃|德牧|布偶|英短"
+    r"|美短|橘猫|狸花|暹罗|缅因|加菲"
+)
 _SPAN = r"[\d一二两三四五六七八九十半几]+多?个?(?:年|月|星期|礼拜|周|天)"
 _WEEKDAY = r"每?个?(?:周|星期|礼拜)[一二三四五六日天](?:早上|上午|中午|下午|晚上)?"
 RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     (r"^(?P<name>" + NAME + r")是我(?:的|家的?)?(?P<rel>" + RELATION + r")$", _related),
-    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?:的?(?:名字|小名|大名|全名|英文名)(?:叫|是)|名叫|叫)(?P<name>(?!我|你|他|她|[醒住不了])" + ANY_NAME + r")(?:（不是(?P<no>.+)）)?$", _related),
+    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?:的?(?:名字|小名|大名|全名|英文名)(?:叫|是)|名叫|叫)(?P<name>(?!我"
+     r"|你|他|她|[醒住不了])" + ANY_NAME + r")(?:（不是(?P<no>.+)）)?$", _related),
     (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")是(?P<name>" + NAME + r")(?:（不是(?P<no>.+)）)?$", _related),
-    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?P<name>" + NAME.replace("{1,2}", "{1,2}?") + "|" + GIVEN_NAME + r")??(?P<rest>(?:现在|目前|其实|一直|已经|都|刚)*(?:住在|定居|在|是|很|最|特别|不|喜欢|爱|讨厌|对|今年|搬|[\d一二三四五六七八九十]{1,3}(?=岁)).+)$", _of_them),
-    (r"^我(?:们)?(?:家)?里?(?:还|也)*(?:养了?|有)(?:一)?[只条匹个](?P<kind>[\u4e00-\u9fff]{0,4}(?:" + _BREED + r"|猫|狗|兔子|鹦鹉|仓鼠|猫咪|狗狗|金鱼|乌龟))(?:[，,]?\s*(?:它?的?名字叫|名叫|叫)(?P<name>" + ANY_NAME + r"))?$", _pet),
+    (r"^我(?:的|家的?)?(?P<rel>" + RELATION + r")(?P<name>" + NAME.replace("{1,2}", "{1,2}?") + "|" + GIVEN_NAME
+     + r")??(?P<rest>(?:现在|目前|其实|一直|已经|都|刚)*(?:住在|定居|在|是|很|最|特别|不|喜欢|爱|讨厌|对|今年|搬"
+     r"|[\d一二三四五六七八九十]{1,3}(?=岁)).+)$", _of_them),
+    (r"^我(?:们)?(?:家)?里?(?:还|也)*(?:养了?|有)(?:一)?[只条匹个](?P<kind>[\u4e00-\u9fff]{0,4}(?:" + _BREED
+     + r"|猫|狗|兔子|鹦鹉|仓鼠|猫咪|狗狗|金鱼|乌龟))(?:[，,]?\s*(?:它?的?名字叫|名叫|叫)(?P<name>" + ANY_NAME
+     + r"))?$", _pet),
     (ME + r"(?P<ask>)(?:需要|必须|得)(?P<value>[^，,]{3,40})$", _task),
     (r"^(?:请|麻烦|帮我|记得)*(?P<ask>提醒我|别忘了|记得)(?:要)?(?P<value>[^，,]{3,40})$", _task),
     (ME + r"(?P<neg>不再|不)?(?P<how>想要|想|打算|计划|准备|希望能?够?|决定)(?P<value>.{3,50})$", _goal),
     (r"^我?的?(?:[\u4e00-\u9fff\d]{0,6}的?)?(?P<what>目标|梦想|愿望|理想)(?:就)?是(?P<value>.{2,40})$", _aim),
-    (r"^我(?:现在|目前|最近)*(?:正在|在|正)?(?:开始)?(?P<doing>备战|备考|为了?准备|(?<=在)准备|学习|学)(?P<value>.{2,25})$", _toward),
-    (r"^我(?:以前|之前|曾经|曾|也|还|在大学)*(?P<verb>做|当|干|去|学|担任|经营|参加|写|带|练|教|管理|创办|开|跑)过(?P<value>[^，,]{1,30})$", _done),
-    (r"^我(?:以前|之前|曾经|曾|也)*在(?P<value>[\u4e00-\u9fff\w ]{2,15}?)(?P<verb>工作|上班|实习|待|呆|生活|留学|读书|住)过(?P<long>[^，,]{0,8})$", _been),
-    (r"^(?:[^，我]{1,8}(?:之前|以前|前|时|那会儿))?我(?:以前|之前|曾经|曾|也)*在(?P<value>[\u4e00-\u9fff\w ]{2,15}?)(?P<verb>工作|上班|实习|待|呆|干|生活|留学|读书|住)了(?P<long>" + _SPAN + r")$", _been),
+    ((r"^我(?:现在|目前|最近)*(?:正在|在|正)?(?:开始)?(?P<doing>备战|备考|为了?准备|(?<=在)准备|学习|学)(?P<value>.{2,2"
+     r"5})$"), _toward),
+    ((r"^我(?:以前|之前|曾经|曾|也|还|在大学)*(?P<verb>做|当|干|去|学|担任|经营|参加|写|带|练|教|管理|创办|开"
+     r"|跑)过(?P<value>[^，,]{1,30})$"), _done),
+    ((r"^我(?:以前|之前|曾经|曾|也)*在(?P<value>[\u4e00-\u9fff\w ]{2,15}?)(?P<verb>工作|上班|实习|待|呆|生活|留学|读书"
+     r"|住)过(?P<long>[^，,]{0,8})$"), _been),
+    (r"^(?:[^，我]{1,8}(?:之前|以前|前|时|那会儿))?我(?:以前|之前|曾经|曾|也)*在(?P<value>[\u4e00-\u9fff\w ]{2,15}?)"
+     r"(?P<verb>工作|上班|实习|待|呆|干|生活|留学|读书|住)了(?P<long>" + _SPAN + r")$", _been),
     (r"^我(?:现在|已经|早就|最近)*(?:不再?|没再)(?P<verb>[学练])(?P<value>[^，了]{1,15})了$", _ended),
     (r"^我(?:现在|如今|最近|已经|终于)+(?:又|重新)(?:可以|能|敢|开始)?(?P<verb>[吃喝抽])(?P<value>[^，了]{1,12})了$", _again),
     (r"^(?P<value>[^，我你他她]{1,12})我(?:现在|已经|早就|也|都)*(?:不再?|没再)(?P<verb>[学练吃喝抽]|喜欢)了$", _ended),
-    (r"^我?(?P<when>" + _WEEKDAY + r"|周末)我?(?:从来|一般|都|基本|一律)*(?P<neg>不|没法|没空|不能)(?P<verb>开会|上班|加班|工作|接电话|上课|应酬|出门)$", _never),
-    (r"^(?P<what>(?!我们|咱|[你他她它这那])[^，]{2,20}?)(?:必须|得|要|需要|应该)(?:在|于)?(?P<due>[^，]{2,12}?)(?:之前|以前|前)(?P<do>(?:交|提交|完成|上线|发|寄|付|做完|写完|还|报名|办)[^，]{0,14})$", _due),
+    (r"^我?(?P<when>" + _WEEKDAY + r"|周末)我?(?:从来|一般|都|基本|一律)*(?P<neg>不|没法|没空|不能)(?P<verb>开会|上班"
+     r"|加班|工作|接电话|上课|应酬|出门)$", _never),
+    ((r"^(?P<what>(?!我们|咱|[你他她它这那])[^，]{2,20}?)(?:必须|得|要|需要|应该)(?:在|于)?(?P<due>[^，]{2,12}?)(?:之前"
+     r"|以前|前)(?P<do>(?:交|提交|完成|上线|发|寄|付|做完|写完|还|报名|办)[^，]{0,14})$"), _due),
     (ME + r"(?P<neg>不)?(?P<verb>擅长|精通|熟悉|会说|会讲|会弹|会开|会用|会写|会做|能说)(?P<value>[^，,]{1,25})$", _skill),
     (r"^我(?:从小)?在(?P<value>[\u4e00-\u9fff\w]{2,12}?)(?P<verb>长大)(?P<long>)的?$", _been),
     (ME + r"会(?P<how>一点儿?|一些|几句|点儿?)?(?P<value>" + LANGUAGE + r")$", _some_language),
-    (r"^(?:我(?P<when>平时|一般|通常)|(?P<every>每(?:天|周[一二三四五六日天]?|个?周末|个?月|年|晚|早)(?:早上|上午|中午|下午|晚上)?)我)(?:一般|都|会|也)*(?P<value>(?![不没很也说想觉认忙是在们的家]|" + RELATION + r")[^，]{2,20})$", _habit),
+    (r"^(?:我(?P<when>平时|一般|通常)|(?P<every>每(?:天|周[一二三四五六日天]?|个?周末|个?月|年|晚|早)(?:早上|上午|中午"
+     r"|下午|晚上)?)我)(?:一般|都|会|也)*(?P<value>(?![不没很也说想觉认忙是在们的家]|" + RELATION + r")[^，]{2,20})$", _habit),
     (r"^.{0,12}我(?:的|家的?)?(?P<rel>" + RELATION + r").{3,50}$", _their_event),
-    (r"^(?P<name>" + GIVEN_NAME + r")(?P<rest>(?:现在|目前|其实|一直|已经|今年)+(?:在|住在|[\d一二三四五六七八九十]).{1,20})$", _someone),
+    (r"^(?P<name>" + GIVEN_NAME + r")(?P<rest>(?:现在|目前|其实|一直|已经|今年)+(?:在|住在|[\d一二三四五六七八九十]).{1"
+     r",20})$", _someone),
     (r"^(?=" + GIVEN_NAME + r")(?P<name>" + NAME + r")(?P<rest>" + _NOW + r"搬[到去].{2,14})$", _someone),
     (r"^(?P<all>.{4,80})$", _event),
     (r"^我" + ADVERBS + r"搬[到去]了?(?P<place>[\u4e00-\u9fff\w]{2,12})$", _moved),

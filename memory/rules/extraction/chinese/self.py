@@ -26,10 +26,12 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 # To call somebody is also to have them do something: `叫我起床`.
 _TO_DO = lazy_compile(
-    r"[去来干做帮买拿交写等滚走别不快好先吃喝看听说想学用在把给进过]|[起出回上下开][床门家去来班会学车楼课机心始]|(?:加班|休息|睡觉|赶紧|马上|明天|今天|早点|注意|小心|放心|努力)"
+    r"[去来干做帮买拿交写等滚走别不快好先吃喝看听说想学用在把给进过]|[起出回上下开][床门家去来班会学车楼课机心始]"
+    r"|(?:加班|休息|睡觉|赶紧|马上|明天|今天|早点|注意|小心|放心|努力)"
 )
 _NO_NAME = lazy_compile(
-    r"[人者生员师座党迷控族手型派粉货癌狂症病压的了血质级期性]$|^[大小老阿](?:[板总头外乡弟妹辈区镇哥姐爷子孩学雅说心猫狗鬼白黑丑众二三四五六七八九幺]|实人)$"
+    r"[人者生员师座党迷控族手型派粉货癌狂症病压的了血质级期性]$|^[大小老阿](?:[板总头外乡弟妹辈区镇哥姐爷子孩学雅说心猫"
+    r"狗鬼白黑丑众二三四五六七八九幺]|实人)$"
 )
 
 
@@ -180,8 +182,25 @@ def _only(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("preference", "prefers", value, text, topic=found["when"])
 
 
-_WHAT = {"颜色": "colour", "食物": "food", "电影": "film", "歌手": "singer", "书": "book", "运动": "sport", "城市": "city", "水果": "fruit", "季节": "season",
-         "歌": "song", "动物": "animal", "菜": "dish", "饮料": "drink", "作家": "author", "游戏": "game", "乐队": "band", "编程语言": "programming_language"}  # fmt: skip
+_WHAT = {
+    "颜色": "colour",
+    "食物": "food",
+    "电影": "film",
+    "歌手": "singer",
+    "书": "book",
+    "运动": "sport",
+    "城市": "city",
+    "水果": "fruit",
+    "季节": "season",
+    "歌": "song",
+    "动物": "animal",
+    "菜": "dish",
+    "饮料": "drink",
+    "作家": "author",
+    "游戏": "game",
+    "乐队": "band",
+    "编程语言": "programming_language",
+}
 
 
 def _favourite(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -234,8 +253,14 @@ def _diet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 def _cannot(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     verb, value = found["verb"], replace_pronouns(found["value"].removesuffix("了"))
     if value and not re.match(r"[了过完饱下到]|起$", value):
-        yield make_draft("constraint", "cannot", f"{verb}{value}", f"用户{found['neg']}{verb}{value}", importance=4 if verb in "吃喝碰" else 3,
-                    category=None if verb in "吃喝碰" else "preferences")  # fmt: skip
+        yield make_draft(
+            "constraint",
+            "cannot",
+            f"{verb}{value}",
+            f"用户{found['neg']}{verb}{value}",
+            importance=4 if verb in "吃喝碰" else 3,
+            category=None if verb in "吃喝碰" else "preferences",
+        )
 
 
 def _condition(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -280,31 +305,41 @@ def _style(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 _NUMERAL = r"[\d一二三四五六七八九十]{1,3}"
 RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
-    (r"^(?:我|你们?|您|大家|请|都|可以|平时|以后|朋友们?|家人|就|直接|喜欢别人)*叫我(?P<name>" + ANY_NAME.replace("{2,6}", "{2,6}?") + r")(?:就(?:好|行|可以|成)了?|好了|吧)?$", _called),
+    (r"^(?:我|你们?|您|大家|请|都|可以|平时|以后|朋友们?|家人|就|直接|喜欢别人)*叫我(?P<name>" + ANY_NAME.replace(
+     "{2,6}", "{2,6}?") + r")(?:就(?:好|行|可以|成)了?|好了|吧)?$", _called),
     (r"^(?:我叫|我的(?:中文|英文|真实)?名字(?:叫|是)|我名叫|我姓名是)(?P<name>" + ANY_NAME + r")$", _name),
     (r"^我是(?P<name>" + NAME + r")$", _name),
     (ME + r"(?P<value>" + _NUMERAL + r")岁了?$", _age),
     (r"^我(?:今天|昨天|这个月|上个月|今年|刚|已经)*(?:满|过完)(?P<value>" + _NUMERAL + r")岁了?$", _age),
     (r"^我的?生日(?:是|在)(?P<value>.{2,20})$", _birthday),
-    (ME + r"(?P<neg>不再|不|没)?(?:(?:和|跟|与|同(?![事学伴桌乡窗伙门]))[^，]{1,14}?)?(?:一起|一块儿?)?(?:住在|定居在?|生活在|居住在)(?P<place>[\u4e00-\u9fff\w]{2,15})" + END, _lives),
+    (ME + r"(?P<neg>不再|不|没)?(?:(?:和|跟|与|同(?![事学伴桌乡窗伙门]))[^，]{1,14}?)?(?:一起|一块儿?)?(?:住在|定居在?"
+     r"|生活在|居住在)(?P<place>[\u4e00-\u9fff\w]{2,15})" + END, _lives),
     (ME + r"是(?P<place>[\u4e00-\u9fff]{2,6})人$", _from),
     (r"^我(?:来自|的?老家(?:就|其实)?[在是]|出生[在于])(?P<place>[\u4e00-\u9fff\w]{2,12}?)的?$", _origin),
     (ME + r"(?P<neg>不再)?(?:是|当|做|担任)(?!过)(?:一[名个位])?(?P<value>" + TRADE + r")(?:了)?$", _trade),
     (r"^我的(?:职业|工作)(?P<neg>)是(?:一[名个位])?(?P<value>" + TRADE + r")$", _trade),
-    (ME + r"(?P<neg>不再|不|没)?在(?P<value>[\u4e00-\u9fff\w]{2,15}?)(?:工作|上班|任职|就职|(?:当|做|担任)(?P<role>" + TRADE + r"))(?P<ended>了?)$", _employer),
+    (ME + r"(?P<neg>不再|不|没)?在(?P<value>[\u4e00-\u9fff\w]{2,15}?)(?:工作|上班|任职|就职|(?:当|做|担任)(?P<role>" + TRADE
+     + r"))(?P<ended>了?)$", _employer),
     (ME + r"(?P<value>结婚|离婚|已婚|单身|未婚)了?$", _status),
     (r"^比起(?P<other>.{1,15}?)我?(?:更|比较)喜欢(?P<value>.{1,15})$", _prefers),
-    (r"^我(?:更喜欢|宁愿|偏好|更偏爱|更爱)(?P<value>.{1,20}?)(?:而不是|胜过|多过)?(?P<other>(?<=是).{1,15}|(?<=过).{1,15})?$", _prefers),
-    (r"^我最(?:喜欢|爱)的(?P<what>[\u4e00-\u9fff]{1,6}?)(?:其实|现在|目前|一直|永远|还|也|当然|应该|就|已经|仍然)*是(?P<value>.{1,25})$", _favourite),
-    (ME + r"(?P<neg>不再|不太|不怎么|不|没那么)?" + ADVERBS + r"(?P<verb>(?:迷上|喜欢上|爱上(?![网学班课]))了?|最喜欢|喜欢|最爱|爱(?![人情上])|热爱|讨厌|厌恶|受不了|反感|酷爱)(?P<value>(?!的|上).{1,30})$", _likes),
+    ((r"^我(?:更喜欢|宁愿|偏好|更偏爱|更爱)(?P<value>.{1,20}?)(?:而不是|胜过|多过)?(?P<other>(?<=是).{1,15}"
+     r"|(?<=过).{1,15})?$"), _prefers),
+    ((r"^我最(?:喜欢|爱)的(?P<what>[\u4e00-\u9fff]{1,6}?)(?:其实|现在|目前|一直|永远|还|也|当然|应该|就|已经"
+     r"|仍然)*是(?P<value>.{1,25})$"), _favourite),
+    (ME + r"(?P<neg>不再|不太|不怎么|不|没那么)?" + ADVERBS + r"(?P<verb>(?:迷上|喜欢上|爱上(?![网学班课]))了?|最喜欢"
+     r"|喜欢|最爱|爱(?![人情上])|热爱|讨厌|厌恶|受不了|反感|酷爱)(?P<value>(?!的|上).{1,30})$", _likes),
     (ME + r"对(?P<value>.{1,20}?)(?:严重|有点|很|特别)?(?P<neg>不再|不)?过敏了?$", _allergy),
     (ME + r"有?(?P<value>乳糖|麸质|果糖)不耐(?:受|症)?$", _intolerant),
-    (ME + r"(?P<neg>不再|不)?(?P<value>(?:是|在)?(?:一个|一名)?(?:素食主义者|素食者|纯素食?者|纯素主义者|严格素食者|吃纯素|吃素的?|吃清真))了?$", _diet),
+    (ME + r"(?P<neg>不再|不)?(?P<value>(?:是|在)?(?:一个|一名)?(?:素食主义者|素食者|纯素食?者|纯素主义者|严格素食者"
+     r"|吃纯素|吃素的?|吃清真))了?$", _diet),
     (ME + r"(?P<neg>不能|不可以|从不|从来不|不)(?P<verb>吃|喝|碰|抽|开车去|坐)(?P<value>[^，,。了]{1,15}了?)$", _cannot),
-    (r"^我(?P<when>每?天?(?:早上|中午|晚上|早餐|午饭|晚饭)|平时|在家)?(?:一般|通常|都|基本)*只(?P<verb>[喝吃用穿看听买坐])(?P<value>(?![了过到剩完])[^，了]{2,20})$", _only),
+    ((r"^我(?P<when>每?天?(?:早上|中午|晚上|早餐|午饭|晚饭)|平时|在家)?(?:一般|通常|都|基本)*只(?P<verb>"
+     r"[喝吃用穿看听买坐])(?P<value>(?![了过到剩完])[^，了]{2,20})$"), _only),
     (ME + r"(?:有|患有|得了|患上了)(?P<value>" + CONDITION + r")$", _condition),
     (r"^(?:我们?家?)?的?预算(?P<be>是|为|只有|大概是?|不超过|在)(?P<value>.{2,30})$", _budget),
     (r"^(?:我的)?(?P<what>[^，。]{0,15}?)的?(?:截止日期|截止时间)是?在?(?P<value>.{2,20})$", _deadline),
-    (r"^(?:请|以后|麻烦|你|都|一律)*用(?P<language>" + LANGUAGE + r")(?:来)?(?:回答|回复|跟我说|和我说|交流|写)(?P<how>)我?" + END, _style),
-    (r"^(?:请|以后|麻烦|你|都|你的)*(?:回答|回复|说话)(?P<language>)(?:我)?(?:请|要|得|尽量)?(?P<how>简短|简洁|简单|详细|正式|随意|直接|口语化)(?:一点|一些|点|些)?" + END, _style),
+    (r"^(?:请|以后|麻烦|你|都|一律)*用(?P<language>" + LANGUAGE + r")(?:来)?(?:回答|回复|跟我说|和我说|交流|写)(?P<how>"
+     r")我?" + END, _style),
+    (r"^(?:请|以后|麻烦|你|都|你的)*(?:回答|回复|说话)(?P<language>)(?:我)?(?:请|要|得|尽量)?(?P<how>简短|简洁|简单"
+     r"|详细|正式|随意|直接|口语化)(?:一点|一些|点|些)?" + END, _style),
 ))  # fmt: skip

@@ -29,8 +29,15 @@ def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
                 found["how"].casefold()[:4].strip(), "wants"
             )
         )
-        yield make_draft("goal", "wants_to", mentions.remove_dates(value, clause.at), f"The user {how} to {value}", negated=against, importance=3,
-                    entities=find_names(value))  # fmt: skip
+        yield make_draft(
+            "goal",
+            "wants_to",
+            mentions.remove_dates(value, clause.at),
+            f"The user {how} to {value}",
+            negated=against,
+            importance=3,
+            entities=find_names(value),
+        )
 
 
 def _toward(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -59,8 +66,11 @@ def _toward(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 _CHORE = lazy_compile(
-    r"(?:call|e-?mail|text|buy|book|pay|pick\s+up|send|schedule|renew|submit|finish|return|order|cancel|fix|register|file|sign|write|prepare\s+(?:the|an?|my|for)|pack|collect"
-    r"|drop\s+off|water|clean|print|review|update|apply|contact|hand\s+in|deliver|refill|repair|wash|reply\s+to|complete|take\s+out)\b", re.IGNORECASE)  # fmt: skip
+    r"(?:call|e-?mail|text|buy|book|pay|pick\s+up|send|schedule|renew|submit|finish|return|order|cancel|fix|register"
+    r"|file|sign|write|prepare\s+(?:the|an?|my|for)|pack|collect|drop\s+off|water|clean|print|review|update|apply"
+    r"|contact|hand\s+in|deliver|refill|repair|wash|reply\s+to|complete|take\s+out)\b",
+    re.IGNORECASE,
+)
 
 
 def _task(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -72,18 +82,33 @@ def _task(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     )
     dated = bool(value and mentions.find_mentions(value, clause.at))
     if value and (asked or _CHORE.match(value) or (dated and not IDLE.match(value))) and len(value.split()) >= 2:
-        yield make_draft("note", "to_do", mentions.remove_dates(value, clause.at), f"The user needs to {value}", category="tasks", importance=3,
-                    entities=find_names(value))  # fmt: skip
+        yield make_draft(
+            "note",
+            "to_do",
+            mentions.remove_dates(value, clause.at),
+            f"The user needs to {value}",
+            category="tasks",
+            importance=3,
+            entities=find_names(value),
+        )
 
 
 RULES: tuple[Rule, ...] = (
-    make_rule(r"i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"(?P<how>want|plan|intend|hope|aim|wish)\s+to\s+(?P<value>.+)$", _goal),
+    make_rule(r"i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"(?P<how>want|plan|intend|hope"
+          r"|aim|wish)\s+to\s+(?P<value>.+)$", _goal),
     make_rule(r"i(?:'d|\s+would)\s+(?P<neg>)" + ADV + r"(?P<how>like|love)\s+to\s+(?P<value>.+)$", _goal),
-    make_rule(r"(?:i'm|i\s+am)\s+" + ADV + r"(?P<neg>not\s+)?(?P<how>planning|intending|hoping|aiming|looking)\s+to\s+(?P<value>.+)$", _goal),
+    make_rule(r"(?:i'm|i\s+am)\s+" + ADV + r"(?P<neg>not\s+)?(?P<how>planning|intending|hoping|aiming|looking)\s+to\s+"
+          r"(?P<value>.+)$", _goal),
     make_rule(r"(?:i've|i\s+have)\s+(?:always\s+)?(?P<neg>)(?P<how>wanted|decided|planned)\s+to\s+(?P<value>.+)$", _goal),
-    make_rule(r"(?P<neg>)my\s+(?:\w+\s+){0,2}(?P<how>goal|dream|aim|resolution|ambition|target)\s+(?:for\s+\S+\s+|this\s+year\s+)?is\s+to\s+(?P<value>.+)$", _goal),
-    make_rule(r"(?:i'?m|i\s+am)\s+" + ADV + r"(?P<doing>training\s+for|preparing\s+for|saving\s+(?:up\s+)?for|saving\s+(?:up\s+)?to|studying\s+for|trying\s+to|learning\s+to|learning|working\s+toward?s?|planning)\s+(?P<value>(?!to\s).+)$", _toward),
-    make_rule(r"(?:(?:i|i've|i\s+have)\s+" + ADV + r"(?:stopped|quit|gave\s+up|given\s+up)|(?:i'?m|i\s+am)\s+(?:not|no\s+longer))\s+(?P<over>)(?P<doing>training\s+for|preparing\s+for|saving\s+(?:up\s+)?for|studying\s+for|learning\s+to|learning)\s+(?P<value>.+)$", _toward),
+    make_rule(r"(?P<neg>)my\s+(?:\w+\s+){0,2}(?P<how>goal|dream|aim|resolution|ambition|target)\s+(?:for\s+\S+\s+"
+          r"|this\s+year\s+)?is\s+to\s+(?P<value>.+)$", _goal),
+    make_rule(r"(?:i'?m|i\s+am)\s+" + ADV + r"(?P<doing>training\s+for|preparing\s+for|saving\s+(?:up\s+)?for"
+          r"|saving\s+(?:up\s+)?to|studying\s+for|trying\s+to|learning\s+to|learning|working\s+toward?s?"
+          r"|planning)\s+(?P<value>(?!to\s).+)$", _toward),
+    make_rule(r"(?:(?:i|i've|i\s+have)\s+" + ADV + r"(?:stopped|quit|gave\s+up|given\s+up)|(?:i'?m|i\s+am)\s+(?:not"
+          r"|no\s+longer))\s+(?P<over>)(?P<doing>training\s+for|preparing\s+for|saving\s+(?:up\s+)?for|studying\s+for"
+          r"|learning\s+to|learning)\s+(?P<value>.+)$", _toward),
     make_rule(r"i\s+" + ADV + r"(?P<ask>)(?:need|have|'ve\s+got)\s+to\s+(?P<value>.+)$", _task),
-    make_rule(r"(?:please\s+)?(?:(?:can|could|will)\s+you\s+)?(?:please\s+)?(?P<ask>remind\s+me\s+to|don't\s+let\s+me\s+forget\s+to|remember\s+to|don't\s+forget\s+to)\s+(?P<value>.+)$", _task),
+    make_rule(r"(?:please\s+)?(?:(?:can|could|will)\s+you\s+)?(?:please\s+)?(?P<ask>remind\s+me\s+to|don't\s+let\s+"
+          r"me\s+forget\s+to|remember\s+to|don't\s+forget\s+to)\s+(?P<value>.+)$", _task),
 )  # fmt: skip

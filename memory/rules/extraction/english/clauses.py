@@ -6,14 +6,7 @@ import re
 from dataclasses import replace
 
 from muniment.memory.rules.extraction.draft import Draft, make_draft
-from muniment.memory.rules.extraction.english import (
-    aims,
-    past,
-    people as english_people,
-    self,
-    tastes,
-    things,
-)
+from muniment.memory.rules.extraction.english import aims, past, people as english_people, self, tastes, things
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.english_phrases import strip_fillers, trim_clause
 from muniment.memory.rules.language.english_words import DIETS, has_verb, narrate_clause
@@ -22,19 +15,22 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 # Where several live, where they went and what became of them is so of the speaker, too; what else they did may be their firm's,
 # or their country's.
 _TOGETHER = (
-    r"(?:went(?!\s+(?:public|bankrupt|live|viral|out|down|up|back|over|through|under|for)\b)|visited|hiked|travell?ed|flew|drove|camped|skied|sailed|cycled|climbed|toured"
-    r"|(?:moved|relocated|emigrated)(?!\s+(?:\w+\s+)?to\s+(?:kubernetes|docker|aws|azure|gcp|postgres\w*|mysql|kafka|jira|zoom|slack|teams|notion|github|gitlab|react|linux|windows"
-    r"|python|rust|java|google|microsoft|office)\b)|adopted|bought\s+(?:a|our)\s+(?:\w+\s+)?(?:house|home|flat|apartment|car|van|boat|cottage|dog|cat|puppy|kitten)|rented|celebrated|lived"
-    r"|married|divorced|separated|got\s+(?:married|engaged|divorced|an?\s+(?:\w+\s+)?(?:dog|cat|puppy|kitten|baby))|had\s+(?:dinner|lunch|breakfast|a\s+(?:baby|son|daughter|picnic|barbecue)))"
+    r"(?:went(?!\s+(?:public|bankrupt|live|viral|out|down|up|back|over|through|under|for)\b)|visited|hiked|travell?ed"
+    r"|flew|drove|camped|skied|sailed|cycled|climbed|toured|(?:moved|relocated|emigrated)(?!\s+(?:\w+\s+)?to\s+"
+    r"(?:kubernetes|docker|aws|azure|gcp|postgres\w*|mysql|kafka|jira|zoom|slack|teams|notion|github|gitlab|react|linux"
+    r"|windows|python|rust|java|google|microsoft|office)\b)|adopted|bought\s+(?:a|our)\s+(?:\w+\s+)?(?:house|home|flat"
+    r"|apartment|car|van|boat|cottage|dog|cat|puppy|kitten)|rented|celebrated|lived|married|divorced|separated"
+    r"|got\s+(?:married|engaged|divorced|an?\s+(?:\w+\s+)?(?:dog|cat|puppy|kitten|baby))|had\s+(?:dinner|lunch"
+    r"|breakfast|a\s+(?:baby|son|daughter|picnic|barbecue)))"
 )
 _VERB = lazy_compile(r"\b(?:are|user|[a-z]{3,}s|[a-z]{3,}ed)\b")
 _SHORT = 3  # words of a note whose verb is beyond doubt
 _WE = lazy_compile(
-    r"(?P<front>(?:(?:on|in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)?)(?:we(?:\s+(?:both|all))?|i\s+&\s+(?P<who>my\s+(?:\w+\s+)?\w+))\s+"
-    r"(?P<what>(?:(?:just|also|finally|recently|now|still|currently)\s+)*(?:(?P<lives>live\s+in|are\s+(?P<diet>" + "|".join(map(re.escape, DIETS)) + r")$)|"
-    + _TOGETHER + r"\b).*)$",
+    r"(?P<front>(?:(?:on|in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)?)(?:we(?:\s+(?:both|all))?"
+    r"|i\s+&\s+(?P<who>my\s+(?:\w+\s+)?\w+))\s+(?P<what>(?:(?:just|also|finally|recently|now|still|currently)\s+)*(?:"
+    r"(?P<lives>live\s+in|are\s+(?P<diet>" + "|".join(map(re.escape, DIETS)) + r")$)|" + _TOGETHER + r"\b).*)$",
     re.IGNORECASE,
-)  # fmt: skip
+)
 _RULES = self.RULES + tastes.RULES + aims.RULES + past.RULES + things.RULES
 
 

@@ -106,16 +106,27 @@ def _knows(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 _MOVED = lazy_compile(
     r"(?:moved|relocated|emigrated)\s+(?:back\s+)?(?:from\s+.{2,40}?\s+)?(?:in)?to\s+(?P<place>.+)", re.IGNORECASE
 )
-_BIG = lazy_compile(r"(?:moved|married|got\s+(?:married|engaged|divorced|promoted|fired|laid)|graduated|was\s+born|retired|adopted|quit|bought\s+a\s+house|gave\s+birth)\b", re.IGNORECASE)  # fmt: skip
+_BIG = lazy_compile(
+    r"(?:moved|married|got\s+(?:married|engaged|divorced|promoted|fired|laid)|graduated|was\s+born|retired|adopted|quit"
+    r"|bought\s+a\s+house|gave\s+birth)\b",
+    re.IGNORECASE,
+)
 
 
 # Told without a date, too.
-_LIFE = lazy_compile(r"got\s+(?:married|engaged(?!\s+(?:in|with))|divorced|promoted|fired(?!\s+up)|laid\s+off)\b|quit\s+(?:smoking|drinking|my\s+job)\b"
-                   r"|(?:left|quit)(?:\s+[A-Z][\w&.'-]*){1,3}$")  # fmt: skip
+_LIFE = lazy_compile(
+    r"got\s+(?:married|engaged(?!\s+(?:in|with))|divorced|promoted|fired(?!\s+up)|laid\s+off)\b|quit\s+(?:smoking"
+    r"|drinking|my\s+job)\b|(?:left|quit)(?:\s+[A-Z][\w&.'-]*){1,3}$"
+)
 
 
-_VAGUE = lazy_compile(r"\w+\s+(?:that|the\s+(?:idea|feeling|chance\s+to\s+see\s+it)|so|such|really|pretty|kind)\b|(?:wanted|needed|decided|tried|realized|realised|noticed|loved|liked|enjoyed|hoped|looked|seemed|stayed|stopped)\b"
-                    r"|was\s+(?!born|hired|promoted|diagnosed|accepted|fired|in\s|at\s|elected|invited|admitted|laid\s|awarded|chosen|robbed|arrested|injured)", re.IGNORECASE)  # fmt: skip
+_VAGUE = lazy_compile(
+    r"\w+\s+(?:that|the\s+(?:idea|feeling|chance\s+to\s+see\s+it)|so|such|really|pretty|kind)\b|(?:wanted|needed"
+    r"|decided|tried|realized|realised|noticed|loved|liked|enjoyed|hoped|looked|seemed|stayed|stopped)\b"
+    r"|was\s+(?!born|hired|promoted|diagnosed|accepted|fired|in\s|at\s|elected|invited|admitted|laid\s|awarded|chosen"
+    r"|robbed|arrested|injured)",
+    re.IGNORECASE,
+)
 
 
 def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -173,26 +184,39 @@ def _grew_up(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 _PAST = (
-    r"(?:was|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave|sold|flew|drove|broke|quit|spent|grew"
-    r"|fell|led|brought|caught|sent|swam|sang|drew|chose|rode|held|paid|ate|read|[a-z]{2,14}(?<!ne)(?<!fe)(?<!spe)ed)"
+    r"(?:was|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave"
+    r"|sold|flew|drove|broke|quit|spent|grew|fell|led|brought|caught|sent|swam|sang|drew|chose|rode|held|paid|ate|read"
+    r"|[a-z]{2,14}(?<!ne)(?<!fe)(?<!spe)ed)"
 )
 RULES: tuple[Rule, ...] = (
-    make_rule(r"i\s+(?:used\s+to\s+work|worked|have\s+worked|formerly\s+worked)\s+(?P<how>as|at|for|in)\s+(?P<value>.+)$", _worked),
+    make_rule(r"i\s+(?:used\s+to\s+work|worked|have\s+worked|formerly\s+worked)\s+(?P<how>as|at|for|in)\s+"
+          r"(?P<value>.+)$", _worked),
     make_rule(r"(?:i've|i\s+have)\s+(?:previously\s+)?worked\s+(?P<how>as|at|for|in)\s+(?P<value>.+)$", _worked),
     make_rule(r"(?P<subject>i\s+(?P<verb>used)\s+to)\s+(?P<value>.+)$", _done),
-    make_rule(r"(?P<subject>(?:i've|i\s+have)\s+(?:also\s+|just\s+|already\s+|recently\s+)?(?P<verb>lived|studied|visited|travelled|traveled|completed|climbed|published|written|built|taught|led|managed|volunteered|owned|competed|graduated|run|founded|designed|served|won|finished))\s+(?P<value>.+)$", _done),
-    make_rule(r"(?P<subject>(?:i've|i\s+have)\s+been\s+(?P<verb>[a-z]{2,14}ing))\s+(?P<value>.*\b(?:for\s+(?:(?:\w+\s+){1,4})(?:years?|months?|decades?)|since\s+(?:\d{4}|childhood|\w+\s+\d{4}|i\s+was\s+\w+))\b.*)$", _done),
-    make_rule(AM + r"(?P<neg>not\s+)?(?:very\s+|pretty\s+|quite\s+)?(?P<how>(?:good|great|excellent|skilled|experienced|proficient|talented|bad|terrible)\s+(?:at|in|with))\s+(?P<value>.+)$", _skill),
-    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|can't\s+|cannot\s+)?(?:can\s+)?speak|" + AM + r"fluent\s+in)\s+(?P<value>.+)$", _speaks),
-    make_rule(r"my\s+(?P<value>[A-Z][a-z]+)\s+is\s+(?P<how>" + ADV + r"(?:(?:pretty|quite|not|rather|getting)\s+" + ADV + r"){0,3}(?:fluent|good|great|decent|basic|rusty|ok|okay|bad|poor|terrible|better)\b.*)$", _their_language),
+    make_rule(r"(?P<subject>(?:i've|i\s+have)\s+(?:also\s+|just\s+|already\s+|recently\s+)?(?P<verb>lived|studied"
+          r"|visited|travelled|traveled|completed|climbed|published|written|built|taught|led|managed|volunteered|owned"
+          r"|competed|graduated|run|founded|designed|served|won|finished))\s+(?P<value>.+)$", _done),
+    make_rule(r"(?P<subject>(?:i've|i\s+have)\s+been\s+(?P<verb>[a-z]{2,14}ing))\s+(?P<value>.*\b(?:for\s+(?:"
+          r"(?:\w+\s+){1,4})(?:years?|months?|decades?)|since\s+(?:\d{4}|childhood|\w+\s+\d{4}|i\s+was\s+\w+))\b.*)$", _done),
+    make_rule(AM + r"(?P<neg>not\s+)?(?:very\s+|pretty\s+|quite\s+)?(?P<how>(?:good|great|excellent|skilled|experienced"
+          r"|proficient|talented|bad|terrible)\s+(?:at|in|with))\s+(?P<value>.+)$", _skill),
+    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|can't\s+|cannot\s+)?(?:can\s+)?speak|" + AM
+          + r"fluent\s+in)\s+(?P<value>.+)$", _speaks),
+    make_rule(r"my\s+(?P<value>[A-Z][a-z]+)\s+is\s+(?P<how>" + ADV + r"(?:(?:pretty|quite|not|rather|getting)\s+" + ADV
+          + r"){0,3}(?:fluent|good|great|decent|basic|rusty|ok|okay|bad|poor|terrible|better)\b.*)$", _their_language),
     make_rule(r"i\s+(?:can\s+)?" + ADV + r"play\s+(?P<value>(?:the\s+)?.{3,40})$", _plays),
     make_rule(r"i\s+" + ADV + r"(?:know|can)\s+(?P<how>how\s+to\s+)?(?P<value>.+)$", _knows),
     make_rule(r"i\s+grew\s+up\s+in\s+(?P<place>.{2,40})$", _grew_up),
-    make_rule(r"i\s+" + ADV + r"(?P<what>(?!\w+\s+and\b)(?:go|run|swim|walk|cycle|bike|work\s+out|meditate|play|read|cook|volunteer|practi[sc]e|train|meet|visit|call|teach|do\s+(?:yoga|pilates|a|my|the))\b.*\b(?:every|each)\s+(?:other\s+)?"
-          r"(?:day|morning|evening|night|week|weekend|month|year|\w+day)\b.*)$", _habit),
-    make_rule(r"(?P<front>)i\s+(?:&\s+(?P<beside>(?:my\s+(?:\w+\s+)?)?\w+)\s+)?(?:just\s+|also\s+|finally\s+|recently\s+|actually\s+|then\s+|first\s+)*(?P<what>(?P<verb>" + _PAST + r")\s+.+)$", _event),
-    make_rule(r"(?P<front>)i(?:'ve|\s+have)\s+(?:(?:just|recently|finally|now|already)\s+)?(?P<what>(?P<verb>moved|relocated|emigrated)\s+.+)$", _event),
-    make_rule(r"(?P<front>(?:on|in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)i\s+(?:just\s+|also\s+|finally\s+)*(?P<what>(?P<verb>" + _PAST + r")\b.*)$", _event),
+    make_rule(r"i\s+" + ADV + r"(?P<what>(?!\w+\s+and\b)(?:go|run|swim|walk|cycle|bike|work\s+out|meditate|play|read"
+          r"|cook|volunteer|practi[sc]e|train|meet|visit|call|teach|do\s+(?:yoga|pilates|a|my|the))\b.*\b(?:every"
+          r"|each)\s+(?:other\s+)?(?:day|morning|evening|night|week|weekend|month|year|\w+day)\b.*)$", _habit),
+    make_rule(r"(?P<front>)i\s+(?:&\s+(?P<beside>(?:my\s+(?:\w+\s+)?)?\w+)\s+)?(?:just\s+|also\s+|finally\s+"
+          r"|recently\s+|actually\s+|then\s+|first\s+)*(?P<what>(?P<verb>" + _PAST + r")\s+.+)$", _event),
+    make_rule(r"(?P<front>)i(?:'ve|\s+have)\s+(?:(?:just|recently|finally|now|already)\s+)?(?P<what>(?P<verb>moved"
+          r"|relocated|emigrated)\s+.+)$", _event),
+    make_rule(r"(?P<front>(?:on|in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)i\s+(?:just\s+|also\s+"
+          r"|finally\s+)*(?P<what>(?P<verb>" + _PAST + r")\b.*)$", _event),
     make_rule(r"(?:i\s+have|i've\s+got|i'm\s+having)\s+(?P<value>(?:an?|my|the)\s+.+)$", _plan),
-    make_rule(r"(?:i'm|i\s+am|i)\s+(?:going|flying|travell?ing|moving|heading|getting|starting|running|meeting|visiting|taking|leaving)\s+(?P<value>.+)$", _plan),
+    make_rule(r"(?:i'm|i\s+am|i)\s+(?:going|flying|travell?ing|moving|heading|getting|starting|running|meeting|visiting"
+          r"|taking|leaving)\s+(?P<value>.+)$", _plan),
 )  # fmt: skip

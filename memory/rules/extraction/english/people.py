@@ -53,9 +53,10 @@ _HAVE = lazy_compile(
 )
 _SPOUSE = lazy_compile(r"^(?i:i'?m|i\s+am)\s+(?:happily\s+)?(?i:married|engaged)\s+to\s+(?P<name>" + _PERSON + r")")
 _COUNTED = (
-    r"(?P<count>an?|one|two|three|four|five|six|\d{1,2})\s+(?P<what>(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?"
-    r"|siblings|cats?|dogs?|puppy|puppies|kittens?|rabbits?|horses?|parrots?|twins|grandchildren))(?:$|\s+(?:and|who|named|called|in|at|now|already|these\s+days|at\s+home)\b|,)"
-)  # fmt: skip
+    r"(?P<count>an?|one|two|three|four|five|six|\d{1,2})\s+(?P<what>(?:\w+\s+)?(?:kids?|child(?:ren)?|sons?|daughters?"
+    r"|sisters?|brothers?|siblings|cats?|dogs?|puppy|puppies|kittens?|rabbits?|horses?|parrots?|twins|grandchildren))"
+    r"(?:$|\s+(?:and|who|named|called|in|at|now|already|these\s+days|at\s+home)\b|,)"
+)
 _COUNT = lazy_compile(r"^(?:(?:i|we)\s+(?:also\s+)?have|i've\s+got|i\s+own)\s+" + _COUNTED, re.IGNORECASE)
 _AND = lazy_compile(r"(?:,\s+and|\s+and|,)\s+" + _COUNTED, re.IGNORECASE)
 _MANY = ("none", "one", "two", "three", "four", "five", "six")
@@ -65,8 +66,14 @@ _CALLED = lazy_compile(
 )
 _BREEDS = parse_vocabulary("siamese persian labrador poodle labradors poodles beagle husky ragdoll bengal sphynx")
 _WHO = r"^(?:" + _MY + r")(?:,?\s+(?P<name>" + _PERSON + r"),?)?\s+"
-_PAST = r"(?:was|had|went|got|came|met|took|made|bought|left|began|became|won|lost|found|gave|sold|broke|quit|passed|[a-z]{2,14}(?<!ne)(?<!fe)ed)"
-_MOVED = r"(?:has\s+)?(?:just\s+|recently\s+)?(?P<verb>(?i:moved|relocated))\s+(?:back\s+)?(?:from\s+.{2,40}?\s+)?to\s+(?P<value>.+)$"
+_PAST = (
+    r"(?:was|had|went|got|came|met|took|made|bought|left|began|became|won|lost|found|gave|sold|broke|quit|passed"
+    r"|[a-z]{2,14}(?<!ne)(?<!fe)ed)"
+)
+_MOVED = (
+    r"(?:has\s+)?(?:just\s+|recently\s+)?(?P<verb>(?i:moved|relocated))\s+(?:back\s+)?(?:from\s+.{2,40}?\s+)?to\s+"
+    r"(?P<value>.+)$"
+)
 _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
     (lazy_compile(_WHO + r"(?P<verb>(?i:lives?|is\s+living|are\s+living))\s+in\s+(?P<value>.+)$"), "lives_in"),
     (lazy_compile(_WHO + _MOVED), "moved_to"),
@@ -78,7 +85,8 @@ _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         lazy_compile(
             _WHO
-            + r"(?P<verb>(?i:can't|cannot|can\s+not|doesn't|does\s+not|never)\s+(?i:eats?|drinks?|have|has|tolerates?|drives?|flies|fly|swims?))\s+(?P<value>.+)$"
+            + r"(?P<verb>(?i:can't|cannot|can\s+not|doesn't|does\s+not|never)\s+(?i:eats?|drinks?|have|has|tolerates?"
+            r"|drives?|flies|fly|swims?))\s+(?P<value>.+)$"
         ),
         "cannot",
     ),
@@ -87,7 +95,8 @@ _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
     (
         lazy_compile(
             _WHO
-            + r"(?P<verb>(?i:is|turned|just\s+turned))\s+(?P<value>\d{1,3})(?:\s+years?\s+old)?(?:\s+(?i:now|already|today))*(?=$|,|\s+and\s)"
+            + r"(?P<verb>(?i:is|turned|just\s+turned))\s+(?P<value>\d{1,3})(?:\s+years?\s+old)?(?:\s+(?i:now|already"
+            r"|today))*(?=$|,|\s+and\s)"
         ),
         "age",
     ),
@@ -105,14 +114,16 @@ _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
 
 # What one has had enough of, or cannot take just now, is nothing to remember.
 _FOR_NOW = lazy_compile(
-    r"\b(?:another|one\s+more|more|enough|much|straight|yet|until|till|before|without|alone|tonight|today|properly|fast|quickly|the\s+rest|the\s+whole)\b"
+    r"\b(?:another|one\s+more|more|enough|much|straight|yet|until|till|before|without|alone|tonight|today|properly|fast"
+    r"|quickly|the\s+rest|the\s+whole)\b"
     # nor is what somebody else does a part of it
     r"|\b(?:can't|cannot|doesn't|don't|isn't|is|are|has|loves|likes)\b",
     re.IGNORECASE,
 )
 # How, where or what for somebody studies is not what.
 _NO_SUBJECT = lazy_compile(
-    r"(?:for|at|in|on|with|from|to|by|until|all|every|each|hard|harder|abroad|online|alone|together|late|part-time|full-time|too|so|an?|my|his|her|their)\b",
+    r"(?:for|at|in|on|with|from|to|by|until|all|every|each|hard|harder|abroad|online|alone|together|late|part-time"
+    r"|full-time|too|so|an?|my|his|her|their)\b",
     re.IGNORECASE,
 )
 _TRADE_OF = lazy_compile(r"^(?P<name>[A-Z][\w-]*(?:\s+[A-Z][\w-]*)?)(?:'s|\s+(?i:is))\s+(?i:an?)\s+(?P<value>[a-z].+)$")

@@ -94,8 +94,8 @@ def _nationality(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 # What somebody calls themselves, not what they do for a living.
 _OF_SORTS = lazy_compile(
-    r"(?:bit|lot|kind|sort|terrible|bad|awful|horrible|lousy|poor|good|great|decent|big|huge|slow|fast|nervous|careful|natural|born|would-be|wannabe"
-    r"|aspiring|amateur|hobby|home|keen|avid|mean|better|worse|little|proud)\b",
+    r"(?:bit|lot|kind|sort|terrible|bad|awful|horrible|lousy|poor|good|great|decent|big|huge|slow|fast|nervous|careful"
+    r"|natural|born|would-be|wannabe|aspiring|amateur|hobby|home|keen|avid|mean|better|worse|little|proud)\b",
     re.IGNORECASE,
 )
 _NO_LONGER = lazy_compile(r"(?:former|retired|ex-?)\s*(?=\w)", re.IGNORECASE)
@@ -134,7 +134,10 @@ def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-_FIRM = r"(?:firm|company|studio|agency|start-?up|practice|consultancy|bank|hospital|school|university|charity|shop|restaurant|lab|newspaper|organi[sz]ation)"
+_FIRM = (
+    r"(?:firm|company|studio|agency|start-?up|practice|consultancy|bank|hospital|school|university|charity|shop"
+    r"|restaurant|lab|newspaper|organi[sz]ation)"
+)
 _SOME_FIRM = lazy_compile(r"^(?:an?|the)\s+(?:[\w-]+\s+){0,3}?" + _FIRM + r"\s+(?:called|named)\s+", re.IGNORECASE)
 
 
@@ -293,7 +296,8 @@ def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
             "constraint",
             "budget",
             said,
-            f"The user's budget {f'for {what} ' if what else ''}is {'at most ' if 'most' in found.groupdict() else ''}{said}",
+            f"The user's budget {f'for {what} ' if what else ''}is {'at most ' if 'most' in found.groupdict() else ''}"
+            f"{said}",
             topic=strip_article(what) if what else None,
             category="constraints",
             single=True,
@@ -344,44 +348,66 @@ def _dated(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 _DIET = "|".join(map(re.escape, DIETS))
 RULES: tuple[Rule, ...] = (
-    make_rule(r"(?:you\s+(?:can|may|could|should)\s+|(?:everyone|everybody|people|(?:my|the)\s+(?:friends|family|colleagues|team|kids))(?:\s+(?:at|in)\s+[\w' ]{2,24}?)?\s+(?:just\s+|always\s+|usually\s+|all\s+)?|(?:please\s+)?(?:just\s+)?)?calls?\s+me\s+(?P<name>" + NAME + r")$", _called),
-    make_rule(r"(?:i\s+(?:go\s+by|prefer\s+to\s+be\s+called|like\s+to\s+be\s+called|want\s+to\s+be\s+called)|i'd\s+(?:prefer|like)\s+to\s+be\s+called|my\s+(?:preferred\s+name|nickname)\s+is)\s+(?P<name>" + NAME + r")$", _called),
-    make_rule(r"(?:my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)|i\s+am\s+called|i'm\s+called|i'm\s+named)\s+(?P<name>" + NAME + r")$", _name),
+    make_rule(r"(?:you\s+(?:can|may|could|should)\s+|(?:everyone|everybody|people|(?:my|the)\s+(?:friends|family"
+          r"|colleagues|team|kids))(?:\s+(?:at|in)\s+[\w' ]{2,24}?)?\s+(?:just\s+|always\s+|usually\s+|all\s+)?"
+          r"|(?:please\s+)?(?:just\s+)?)?calls?\s+me\s+(?P<name>" + NAME + r")$", _called),
+    make_rule(r"(?:i\s+(?:go\s+by|prefer\s+to\s+be\s+called|like\s+to\s+be\s+called|want\s+to\s+be\s+called)"
+          r"|i'd\s+(?:prefer|like)\s+to\s+be\s+called|my\s+(?:preferred\s+name|nickname)\s+is)\s+(?P<name>" + NAME
+          + r")$", _called),
+    make_rule(r"(?:my\s+(?:full\s+|first\s+|real\s+)?name(?:\s+is|'s)|i\s+am\s+called|i'm\s+called|i'm\s+named)\s+"
+          r"(?P<name>" + NAME + r")$", _name),
     make_rule(r"(?:i'?m|i\s+am)\s+(?P<name>" + NAME + r")(?:\s+(?:from|here|speaking)\b.*)?$", _name),
     make_rule(r"this\s+is\s+(?P<name>" + NAME + r")\s+(?:here|speaking)$", _name),
-    make_rule(r"(?:my\s+pronouns\s+are|i\s+(?:use|go\s+by)|my\s+pronouns:)\s+(?P<value>(?:she|he|they|xe|ze)\s*/\s*\w+(?:\s*/\s*\w+)?)(?:\s+pronouns)?$", _pronouns),
+    make_rule(r"(?:my\s+pronouns\s+are|i\s+(?:use|go\s+by)|my\s+pronouns:)\s+(?P<value>(?:she|he|they|xe"
+          r"|ze)\s*/\s*\w+(?:\s*/\s*\w+)?)(?:\s+pronouns)?$", _pronouns),
     make_rule(AM + r"(?P<value>\d{1,3})(?:\s+(?:years?|yrs?)\s*-?\s*old|\s+now)?$", _age),
     make_rule(r"i\s+(?:just\s+|recently\s+)?turned\s+(?P<value>\d{1,3})\b(?!\s+(?:in|down))", _age),
     make_rule(r"my\s+birthday(?:\s+is|'s)\s+(?:on\s+)?(?:the\s+)?(?P<value>.{3,30})$", _birthday),
     make_rule(r"i\s+was\s+born\s+on\s+(?:the\s+)?(?P<value>.{3,30})$", _birthday),
     make_rule(r"i\s+was\s+born\s+(?:and\s+raised\s+)?in\s+(?P<place>\D{2,40})$", _born),
-    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"live|" + r"(?:i'?m|i\s+am)\s+" + ADV + r"(?:living|based))\s+in\s+(?P<place>.{2,60})$", _lives),
+    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"live|"
+          + r"(?:i'?m|i\s+am)\s+" + ADV + r"(?:living|based))\s+in\s+(?P<place>.{2,60})$", _lives),
     make_rule(r"i(?:'m|\s+am|\s+come)\s+" + ADV + r"(?:originally\s+)?from\s+(?P<place>.{2,40})$", _from),
     make_rule(AM + r"(?:an?\s+)?(?P<value>[a-z]+)(?:\s+by\s+birth|\s+citizen)?$", _nationality),
-    make_rule(r"(?:" + AM + r"(?P<neg>no\s+longer\s+)?|i\s+" + ADV + r"work\s+" + ADV + r"as\s+)an?\s+(?P<value>.{3,80})$", _trade),
+    make_rule(r"(?:" + AM + r"(?P<neg>no\s+longer\s+)?|i\s+" + ADV + r"work\s+" + ADV + r"as\s+)an?\s+(?P<value>.{3,80}"
+          r")$", _trade),
     make_rule(r"(?:my\s+job\s+is|i\s+got\s+a\s+job\s+as)(?P<neg>)\s+(?:being\s+)?an?\s+(?P<value>.{3,80})$", _trade),
-    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV + r"(?:working|employed))\s+(?:at|for)\s+(?P<value>.{2,60})$", _employer),
-    make_rule(r"(?:(?:my|our)\s+" + _FIRM + r"\s+is\s+(?:just\s+)?|the\s+" + _FIRM + r"\s+is\s+(?:now\s+|(?=.*\s+now$)))(?P<neg>)called\s+(?:just\s+|simply\s+)?(?P<value>[A-Z0-9].{1,50}?)(?:\s+now)?$", _employer),
-    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV + r"working)\s+in\s+(?P<value>.{2,60})$", _field),
+    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV
+          + r"(?:working|employed))\s+(?:at|for)\s+(?P<value>.{2,60})$", _employer),
+    make_rule(r"(?:(?:my|our)\s+" + _FIRM + r"\s+is\s+(?:just\s+)?|the\s+" + _FIRM + r"\s+is\s+(?:now\s+|(?=.*\s+now$))"
+          r")(?P<neg>)called\s+(?:just\s+|simply\s+)?(?P<value>[A-Z0-9].{1,50}?)(?:\s+now)?$", _employer),
+    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV
+          + r"working)\s+in\s+(?P<value>.{2,60})$", _field),
     make_rule(AM + r"(?P<value>married|divorced|widowed|engaged|single)(?:\s+now)?$", _status),
     make_rule(r"(?:i'm|i\s+am|i)\s+" + ADV + r"(?:studying|study|majoring\s+in)\s+(?P<value>.{3,60})$", _studies),
     make_rule(r"my\s+(?:native\s+language|mother\s+tongue|first\s+language)\s+is\s+(?P<value>\w+)$", _native),
-    make_rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?" + ADV + r"(?:severely\s+|deathly\s+|highly\s+|very\s+)?allergic\s+to\s+(?P<value>.+)$", _allergy),
+    make_rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?" + ADV + r"(?:severely\s+|deathly\s+|highly\s+|very\s+)?allergic\s"
+          r"+to\s+(?P<value>.+)$", _allergy),
     make_rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?(?P<value>lactose|gluten|fructose|histamine)[ -]intolerant$", _intolerant),
-    make_rule(WAS + r"(?P<neg>not\s+|no\s+longer\s+)?(?:an?\s+)?(?:strict\s+|strictly\s+|lifelong\s+)?(?P<on>on\s+an?\s+)?(?P<value>" + _DIET + r")(?:\s+diet)?(?P<ended>\s+any\s?more)?(?:\s+(?:since|for)\s+.*)?$", _diet),
-    make_rule(r"(?P<has>i\s+have|" + AM + r")\s*" + ADV + r"(?:an?\s+)?(?P<value>" + CONDITIONS + "(?:(?:" + _EACH.pattern + r")(?:an?\s+)?" + CONDITIONS + r"){0,3})$", _condition),
-    make_rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to|don't|do\s+not|dont|never)\s+" + ADV
+    make_rule(WAS + r"(?P<neg>not\s+|no\s+longer\s+)?(?:an?\s+)?(?:strict\s+|strictly\s+|lifelong\s+)?(?P<on>on\s+"
+          r"an?\s+)?(?P<value>" + _DIET + r")(?:\s+diet)?(?P<ended>\s+any\s?more)?(?:\s+(?:since|for)\s+.*)?$", _diet),
+    make_rule(r"(?P<has>i\s+have|" + AM + r")\s*" + ADV + r"(?:an?\s+)?(?P<value>" + CONDITIONS + "(?:(?:" + _EACH.pattern
+          + r")(?:an?\s+)?" + CONDITIONS + r"){0,3})$", _condition),
+    make_rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to|don't"
+          r"|do\s+not|dont|never)\s+" + ADV
           + r"(?P<verb>eat|drink|tolerate|consume|digest|drive|fly|swim|work|attend|travel|smoke)(?P<value>\s+.+)?$", _cannot),
-    make_rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not)\s+(?P<verb>do|make)(?P<value>\s+(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days|(?:\w+day\s+)?(?:mornings|afternoons|evenings|nights)|weekends|weekdays))$", _cannot),
-    make_rule(r"i\s+" + ADV + r"(?P<can>can\s+|am\s+allowed\s+to\s+)?" + ADV + r"(?P<verb>eat|drink|drive|smoke|fly)(?P<value>\s+.+?)?\s+(?P<how>again)(?:\s+now)?$", _again),
-    make_rule(r"i\s+(?P<can>(?:finally\s+|already\s+)?can)\s+" + ADV + r"(?P<verb>eat|drink|drive|swim|fly|tolerate)(?P<value>\s+.+?)?\s+(?P<how>now)$", _again),
-    make_rule(r"(?:" + AM + r"(?:on|taking)|(?P<take>i\s+" + ADV + r"take))\s+(?P<value>" + MEDICINE + "(?:(?:" + _EACH.pattern + ")" + MEDICINE + r"){0,3})"
-          r"(?:\s+(?:daily|every\s+\w+|(?:once|twice)\s+a\s+day|(?:for|against)\s+(?:my|it|that|the)\b.*))?$", _medicine),
+    make_rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not)\s+(?P<verb>do|make)(?P<value>\s+(?:(?:mon|tues|wednes"
+          r"|thurs|fri|satur|sun)days|(?:\w+day\s+)?(?:mornings|afternoons|evenings|nights)|weekends|weekdays))$", _cannot),
+    make_rule(r"i\s+" + ADV + r"(?P<can>can\s+|am\s+allowed\s+to\s+)?" + ADV + r"(?P<verb>eat|drink|drive|smoke|fly)"
+          r"(?P<value>\s+.+?)?\s+(?P<how>again)(?:\s+now)?$", _again),
+    make_rule(r"i\s+(?P<can>(?:finally\s+|already\s+)?can)\s+" + ADV + r"(?P<verb>eat|drink|drive|swim|fly|tolerate)"
+          r"(?P<value>\s+.+?)?\s+(?P<how>now)$", _again),
+    make_rule(r"(?:" + AM + r"(?:on|taking)|(?P<take>i\s+" + ADV + r"take))\s+(?P<value>" + MEDICINE + "(?:(?:" + _EACH.pattern
+          + ")" + MEDICINE + r"){0,3})(?:\s+(?:daily|every\s+\w+|(?:once|twice)\s+a\s+day|(?:for|against)\s+(?:my|it"
+          r"|that|the)\b.*))?$", _medicine),
     make_rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$", _cannot),
-    make_rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+(?P<what>[\w' ]{2,30})\s+)?is\s+(?P<value>.+)$", _budget),
-    make_rule(r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+(?P<value>(?P<most>).+)$", _budget),
+    make_rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+"
+          r"(?P<what>[\w' ]{2,30})\s+)?is\s+(?P<value>.+)$", _budget),
+    make_rule(r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+"
+          r"(?P<value>(?P<most>).+)$", _budget),
     make_rule(r"i\s+have\s+a\s+budget\s+of\s+(?P<value>.+)$", _budget),
     make_rule(r"(?:my|our|the)\s+deadline\s+(?:for\s+(?P<what>.{2,40}?)\s+)?is\s+(?P<value>.+)$", _deadline),
-    make_rule(r"my\s+(?P<what>(?!(?:favou?rite|best|worst)\b)[a-z][\w'-]*(?:\s+[\w'-]+){0,5}?)\s+(?:(?:is(?:\s+now)?|takes\s+place)(?=\s+(?:(?:on|in|at|next|this)\s|to(?:day|morrow|night)\b))"
-          r"|(?:has\s+been|was|got)\s+(?:moved|postponed|rescheduled|brought\s+forward)\s+to)\s+(?P<value>.+)$", _dated),
+    make_rule(r"my\s+(?P<what>(?!(?:favou?rite|best|worst)\b)[a-z][\w'-]*(?:\s+[\w'-]+){0,5}?)\s+(?:(?:is(?:\s+now)?"
+          r"|takes\s+place)(?=\s+(?:(?:on|in|at|next|this)\s|to(?:day|morrow|night)\b))|(?:has\s+been|was"
+          r"|got)\s+(?:moved|postponed|rescheduled|brought\s+forward)\s+to)\s+(?P<value>.+)$", _dated),
 )  # fmt: skip

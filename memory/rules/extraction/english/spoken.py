@@ -15,12 +15,15 @@ _DATE = (
     r"|in\s+" + _MONTH + r"|next\s+(?:week|month|year|\w+day)|tomorrow\b|this\s+\w+day\b)"
 )
 _INTRODUCED = lazy_compile(
-    r"\b(?P<name>[A-Z][\w-]{0,40}(?:\s[A-Z][\w-]{0,40})?),\s+(?i:that's|that\s+is|who's|who\s+is|he's|she's|he\s+is|she\s+is)\s+(?i:my)\s+"
-    r"(?P<rel>(?i:" + RELATION + r"))\b,?\s*"
-)  # fmt: skip
-_DATED = lazy_compile(r",\s*(?:and\s+)?(?:it's|it\s+is|it\s+takes\s+place|that's|which\s+is)\s+(?=" + _DATE + ")", re.IGNORECASE)  # fmt: skip
+    r"\b(?P<name>[A-Z][\w-]{0,40}(?:\s[A-Z][\w-]{0,40})?),\s+(?i:that's|that\s+is|who's|who\s+is|he's|she's|he\s+is"
+    r"|she\s+is)\s+(?i:my)\s+(?P<rel>(?i:" + RELATION + r"))\b,?\s*"
+)
+_DATED = lazy_compile(
+    r",\s*(?:and\s+)?(?:it's|it\s+is|it\s+takes\s+place|that's|which\s+is)\s+(?=" + _DATE + ")", re.IGNORECASE
+)
 _KEPT = lazy_compile(
-    r"\b(?:your\s+)?(?P<what>answers|replies|responses|explanations)\b[^.!?]{0,20}[:,–-]\s*(?:please\s+)?keep\s+(?:them|it|those)\b",
+    r"\b(?:your\s+)?(?P<what>answers|replies|responses|explanations)\b[^.!?]{0,20}[:,–-]\s*(?:please\s+)?keep\s+(?:them"
+    r"|it|those)\b",
     re.IGNORECASE,
 )
 _WONDERED = lazy_compile(

@@ -94,8 +94,15 @@ def _style(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _manner(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     never, value = bool(found["neg"]), found["value"].casefold()
-    yield make_draft("preference", "response_style", value, f"The user {'does not want' if never else 'wants'} {value} in answers",
-                category="style", negated=never, importance=3)  # fmt: skip
+    yield make_draft(
+        "preference",
+        "response_style",
+        value,
+        f"The user {'does not want' if never else 'wants'} {value} in answers",
+        category="style",
+        negated=never,
+        importance=3,
+    )
 
 
 def _welcome(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -106,18 +113,31 @@ def _welcome(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 _NEG = r"(?P<neg>not\s+(?:really\s+|very\s+|a\s+)?|no\s+longer\s+)?"
 RULES: tuple[Rule, ...] = (
-    make_rule(r"i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+|never\s+|can't\s+|cannot\s+|can\s+not\s+|cant\s+)?" + ADV
+    make_rule(r"i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+|never\s+|can't\s+|cannot\s+|can\s+not\s+"
+          r"|cant\s+)?" + ADV
           + r"(?P<verb>like|love|enjoy|adore|hate|dislike|detest|loathe|despise|stand|bear)\s+(?P<value>.+)$",
           _likes),
-    make_rule(AM + _NEG + ADV + r"(?:a\s+)?(?:big\s+|huge\s+|great\s+)?(?P<how>into|fond\s+of|fan\s+of|keen\s+on|obsessed\s+with|passionate\s+about|interested\s+in|crazy\s+about)\s+(?P<value>.+)$", _keen),
+    make_rule(AM + _NEG + ADV + r"(?:a\s+)?(?:big\s+|huge\s+|great\s+)?(?P<how>into|fond\s+of|fan\s+of|keen\s+on"
+          r"|obsessed\s+with|passionate\s+about|interested\s+in|crazy\s+about)\s+(?P<value>.+)$", _keen),
     make_rule(r"i(?:'d|\s+would)?\s+" + ADV + r"prefer\s+(?P<value>.+)$", _prefers),
-    make_rule(r"my\s+(?:all[- ]time\s+|absolute\s+)?favou?rite\s+(?P<what>[\w' -]{2,30}?)\s+(?:is|are|has\s+always\s+been|would\s+be)\s+(?:called\s+)?(?P<value>.+)$", _favourite),
-    make_rule(r"(?P<value>(?!what|which|who|this|that|it|he|she)[\w' ]{2,40}?)\s+(?:is|are)\s+my\s+(?:all[- ]time\s+|absolute\s+)?favou?rite\s+(?P<what>[\w' -]{2,30})$", _favourite),
-    make_rule(r"(?:please\s+)?(?:always\s+|from\s+now\s+on,?\s+(?:please\s+)?)?(?P<neg>never\s+|don't\s+|do\s+not\s+)?(?:answer|reply|respond|talk\s+to\s+me|speak\s+to\s+me|write\s+to\s+me|write\s+your\s+answers)(?:\s+to\s+me)?\s+"
-          r"(?P<how>(?:more\s+|very\s+)?(?:briefly|concisely|shortly|formally|informally|casually|politely|directly|in\s+\w+|in\s+(?:short|full|simple)\s+\w+|in\s+bullet\s+points|in\s+detail))(?:\s+from\s+now\s+on|\s+please|\s+in\s+future)?$", _style),
-    make_rule(r"(?:please\s+)?(?:always\s+)?(?:keep|make)\s+(?:your\s+|the\s+)?(?:answers|replies|responses|explanations)\s+(?P<neg>)(?P<how>(?:very\s+)?(?:short|brief|concise|simple|formal|informal|casual|detailed|to\s+the\s+point))(?:\s+please)?$", _style),
-    make_rule(r"(?:please\s+)?(?:(?P<neg>don't\s+use|do\s+not\s+use|never\s+use|stop\s+using|no(?:\s+more)?|avoid)|always\s+use)\s+(?P<value>emojis?|bullet\s+points|jargon|markdown|slang|exclamation\s+marks|metric\s+units|imperial\s+units)(?:\s+please)?$", _manner),
-    make_rule(r"(?P<value>emojis?|bullet\s+points|jargon|markdown|slang|exclamation\s+marks)\s+(?:is|are)\s+(?P<neg>not\s+)?(?:totally\s+|perfectly\s+)?(?:fine|ok|okay|welcome|good|all\s+right)"
-          r"(?:\s+(?:with|by)\s+me)?(?:\s+now)?$", _welcome),
-    make_rule(r"(?:please\s+)?(?P<neg>)(?P<how>short|brief|concise|detailed|formal|informal|casual|simple)\s+(?:answers|replies|responses|explanations)(?:\s+(?:as\s+always|as\s+usual|from\s+now\s+on|please|only)){0,2}$", _style),
+    make_rule(r"my\s+(?:all[- ]time\s+|absolute\s+)?favou?rite\s+(?P<what>[\w' -]{2,30}?)\s+(?:is|are|has\s+always\s+"
+          r"been|would\s+be)\s+(?:called\s+)?(?P<value>.+)$", _favourite),
+    make_rule(r"(?P<value>(?!what|which|who|this|that|it|he|she)[\w' ]{2,40}?)\s+(?:is|are)\s+my\s+(?:all[- ]time\s+"
+          r"|absolute\s+)?favou?rite\s+(?P<what>[\w' -]{2,30})$", _favourite),
+    make_rule(r"(?:please\s+)?(?:always\s+|from\s+now\s+on,?\s+(?:please\s+)?)?(?P<neg>never\s+|don't\s+"
+          r"|do\s+not\s+)?(?:answer|reply|respond|talk\s+to\s+me|speak\s+to\s+me|write\s+to\s+me|write\s+your\s+"
+          r"answers)(?:\s+to\s+me)?\s+(?P<how>(?:more\s+|very\s+)?(?:briefly|concisely|shortly|formally|informally"
+          r"|casually|politely|directly|in\s+\w+|in\s+(?:short|full|simple)\s+\w+|in\s+bullet\s+points|in\s+detail))"
+          r"(?:\s+from\s+now\s+on|\s+please|\s+in\s+future)?$", _style),
+    make_rule(r"(?:please\s+)?(?:always\s+)?(?:keep|make)\s+(?:your\s+|the\s+)?(?:answers|replies|responses"
+          r"|explanations)\s+(?P<neg>)(?P<how>(?:very\s+)?(?:short|brief|concise|simple|formal|informal|casual|detailed"
+          r"|to\s+the\s+point))(?:\s+please)?$", _style),
+    make_rule(r"(?:please\s+)?(?:(?P<neg>don't\s+use|do\s+not\s+use|never\s+use|stop\s+using|no(?:\s+more)?|avoid)"
+          r"|always\s+use)\s+(?P<value>emojis?|bullet\s+points|jargon|markdown|slang|exclamation\s+marks|metric\s+units"
+          r"|imperial\s+units)(?:\s+please)?$", _manner),
+    make_rule(r"(?P<value>emojis?|bullet\s+points|jargon|markdown|slang|exclamation\s+marks)\s+(?:is|are)\s+"
+          r"(?P<neg>not\s+)?(?:totally\s+|perfectly\s+)?(?:fine|ok|okay|welcome|good|all\s+right)(?:\s+(?:with"
+          r"|by)\s+me)?(?:\s+now)?$", _welcome),
+    make_rule(r"(?:please\s+)?(?P<neg>)(?P<how>short|brief|concise|detailed|formal|informal|casual|simple)\s+(?:answers"
+          r"|replies|responses|explanations)(?:\s+(?:as\s+always|as\s+usual|from\s+now\s+on|please|only)){0,2}$", _style),
 )  # fmt: skip
