@@ -9,9 +9,17 @@ from dataclasses import replace
 from muniment.memory.domain.turn import Candidate, Extraction, ForgetRequest, Turn
 from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.extraction.chinese import clauses
-from muniment.memory.rules.extraction.clauses import split_clauses, split_sentences, strip_ornaments
+from muniment.memory.rules.extraction.clauses import (
+    MentionedPerson,
+    find_person,
+    replace_pronoun,
+    rewrite_asides,
+    split_clauses,
+    split_sentences,
+    strip_ornaments,
+)
 from muniment.memory.rules.extraction.draft import Draft
-from muniment.memory.rules.extraction.english import clauses as english, spoken
+from muniment.memory.rules.extraction.english import clauses as english
 from muniment.memory.rules.extraction.forget_requests import POLITE, parse_forget_request
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -72,7 +80,7 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extractio
     forget: dict[str, ForgetRequest] = {}
     asked: set[str] = set()
     budget = iter(range(_MAX_CLAUSES))
-    who: spoken.MentionedPerson | None = None
+    who: MentionedPerson | None = None
     for sentence in split_sentences(text):
         if wanted := parse_forget_request(sentence):
             stated = (
@@ -87,7 +95,7 @@ def extract_statements(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extractio
             found[_make_key(candidate)] = candidate
             if _parse_remember_request(sentence):
                 asked.add(candidate.text)
-        who = spoken.find_person(spoken.rewrite_asides(sentence)) or (who if _PRONOUN.search(sentence) else None)
+        who = find_person(rewrite_asides(sentence)) or (who if _PRONOUN.search(sentence) else None)
         if len(found) >= _MAX_STATEMENTS:
             break
     return Extraction(
@@ -111,7 +119,7 @@ def _make_key(candidate: Candidate) -> str:
 
 
 def _draft_statements(
-    sentence: str, turn: Turn, budget: Iterator[int], who: spoken.MentionedPerson | None, *, lower: bool
+    sentence: str, turn: Turn, budget: Iterator[int], who: MentionedPerson | None, *, lower: bool
 ) -> Iterator[Draft]:
     inner = _parse_remember_request(sentence)
     subject = ""
@@ -122,8 +130,8 @@ def _draft_statements(
             if language is clauses:
                 said, subject = clauses.add_subject(form, previous_subject=subject)
             else:
-                said = spoken.replace_pronoun(form, who)
-                who = spoken.find_person(said) or who
+                said = replace_pronoun(form, who)
+                who = find_person(said) or who
             clause = Clause(text=said, at=turn.at, is_lowercase=lower, is_directive=bool(inner))
             if drafts := language.draft_facts(clause):
                 break

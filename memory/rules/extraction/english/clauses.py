@@ -1,16 +1,169 @@
-"""What an English clause states: the rules by theme, in the order in which they are tried."""
+"""The English rules in the order in which they are tried, and those for sums, dates and belongings."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
-from muniment.memory.rules.extraction.draft import Draft, make_draft
-from muniment.memory.rules.extraction.english import aims, past, people as english_people, self, tastes, things
+from muniment.memory.rules.dates import mentions
+from muniment.memory.rules.extraction.draft import (
+    Draft,
+    Rule,
+    make_draft,
+    make_rule,
+    strip_article,
+)
+from muniment.memory.rules.extraction.english import past, people as english_people, self, tastes
 from muniment.memory.rules.language.clause import Clause
-from muniment.memory.rules.language.english_phrases import strip_fillers, trim_clause
-from muniment.memory.rules.language.english_words import DIETS, has_verb, narrate_clause
+from muniment.memory.rules.language.english_phrases import (
+    find_names,
+    make_slug,
+    strip_fillers,
+    trim_clause,
+    trim_phrase,
+)
+from muniment.memory.rules.language.english_words import (
+    DIETS,
+    has_verb,
+    narrate_clause,
+    replace_pronouns,
+)
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import parse_vocabulary
+
+
+def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = re.sub(r"\s+(?:on|for)\s+(?:it|that|this)$", "", trim_phrase(found["value"]))
+    what = replace_pronouns((found.groupdict().get("what") or "").strip())
+    if re.search(r"\d", value) and (said := replace_pronouns(value)):
+        yield make_draft(
+            "constraint",
+            "budget",
+            said,
+            f"The user's budget {f'for {what} ' if what else ''}is {'at most ' if 'most' in found.groupdict() else ''}"
+            f"{said}",
+            topic=strip_article(what) if what else None,
+            category="constraints",
+            single=True,
+            importance=3,
+        )
+
+
+def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = narrate_clause(trim_phrase(clause.text))
+    if said and mentions.find_mentions(clause.text, clause.at):
+        what = strip_article(replace_pronouns(found["what"] or "") or "work")
+        due = mentions.expand_dates(found["value"], clause.at)
+        yield make_draft(
+            "constraint",
+            make_slug(f"deadline of {what}"),
+            due,
+            said,
+            category="constraints",
+            importance=3,
+            topic=what,
+            single=True,
+        )
+
+
+_CLOCK = lazy_compile(r"\b(?:at\s+|from\s+|around\s+)?\d{1,2}(?::\d{2})?\s*(?:[ap]m\b|o'clock)?", re.IGNORECASE)
+
+
+def _dated(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    """What is on a day, and nothing more: a later word on the same moves it."""
+    when, what = trim_phrase(found["value"]), replace_pronouns(found["what"])
+    said = what and f"The user's {what} is {when}"
+    # Some things have a date of their own, on which `on Christmas Eve` is not that of each year.
+    told = when if mentions.find_mentions(when, clause.at) else said or ""
+    rest = _CLOCK.sub("", mentions.remove_dates(told, clause.at).removeprefix(f"The user's {what} is")).strip(" ,")
+    if said and mentions.find_mentions(told, clause.at) and rest in ("", "on", "in"):
+        yearly = bool(re.search(r"\b(?:birthday|anniversary)$", what or "", re.IGNORECASE))
+        yield make_draft(
+            "note",
+            make_slug(f"date of {what}"),
+            mentions.expand_dates(told, clause.at).removeprefix(f"The user's {what} is "),
+            said,
+            category="event",
+            importance=3,
+            single=True,
+            timeless=yearly,
+        )
+
+
+_DATE_RULES: tuple[Rule, ...] = (
+    make_rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+"
+          r"(?P<what>[\w' ]{2,30})\s+)?is\s+(?P<value>.+)$", _budget),
+    make_rule(r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+"
+          r"(?P<value>(?P<most>).+)$", _budget),
+    make_rule(r"i\s+have\s+a\s+budget\s+of\s+(?P<value>.+)$", _budget),
+    make_rule(r"(?:my|our|the)\s+deadline\s+(?:for\s+(?P<what>.{2,40}?)\s+)?is\s+(?P<value>.+)$", _deadline),
+    make_rule(r"my\s+(?P<what>(?!(?:favou?rite|best|worst)\b)[a-z][\w'-]*(?:\s+[\w'-]+){0,5}?)\s+(?:(?:is(?:\s+now)?"
+          r"|takes\s+place)(?=\s+(?:(?:on|in|at|next|this)\s|to(?:day|morrow|night)\b))|(?:has\s+been|was"
+          r"|got)\s+(?:moved|postponed|rescheduled|brought\s+forward)\s+to)\s+(?P<value>.+)$", _dated),
+)  # fmt: skip
+
+
+_MINE = r"(?:my|our)\s+(?:new\s+|current\s+|own\s+)?"
+_NOW = r"(?:(?:now|currently)\s+)?"
+_THING = (
+    r"(?P<what>(?:(?:work|company|family|gaming|road|mountain|electric|acoustic|bass)\s+)?(?:car|van|truck|motorbike"
+    r"|motorcycle|scooter|bike|bicycle|boat|phone|smartphone|laptop|computer|pc|tablet|camera|watch|guitar|piano|violin"
+    r"|printer|tv|fridge))"
+)
+# A make has a capital or a figure where the words for a mood have none: a red Skoda, an iPhone 13, but a mess.
+_MAKE = (
+    r"(?-i:an?\s+(?:(?!(?:from|of|for|by|like|to|in|on|with|at|and|or|called|named|than|about|former|total|real"
+    r"|absolute|complete|bit|piece|gift|present|copy)\b)[a-z0-9][a-z0-9-]*\s+){0,3}(?:[A-Z][\w.&-]*|[a-z][A-Z]\w+)"
+    r"(?:\s+(?:[A-Z0-9][\w.&-]*|[a-z][A-Z]\w+)){0,4})"
+)
+_LOUD = lazy_compile(r"\b[A-Z]{4,}\b")  # emphasis, not a make
+_NO_MAKE = parse_vocabulary("lemon godsend lifesaver pos disaster nightmare mess joke miracle blessing")
+_SUM = r"(?:\d[\d,.]*(?<![,.])(?:\s?(?:k|thousand|million|grand))?)"
+_MONEY = (
+    r"(?:euros?|dollars?|pounds?|francs?|yuan|yen|rupees?|zloty|kron(?:or|er|a)|bucks|quid|usd|eur|gbp|chf|cny|rmb"
+    r"|[$€£¥])"
+)
+_A_TIME = r"(?:\s*(?:a|an|per|each|every|/)\s*(?:hour|day|week|month|year|annum))"
+_AMOUNT = (
+    rf"(?:(?:[$€£¥]\s?{_SUM}|{_SUM}\s?{_MONEY}){_A_TIME}?|{_SUM}{_A_TIME})(?:\s+(?:before\s+tax|after\s+tax|net|gross"
+    rf"|warm|cold))?"
+)
+_DUE = (
+    r"(?P<what>(?:(?!(?:first|last|next|old|former|previous|dream|ideal|other|second)\b)[a-z-]+\s+)?(?:rent|salary"
+    r"|mortgage|income|pension|wages?|pay|allowance|tuition|loan|debt|stipend|scholarship|savings|net\s+worth"
+    r"|credit\s+limit|hourly\s+rate|day\s+rate))"
+)
+_FLOOR = r"(?:ground|top|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d{1,2}(?:st|nd|rd|th))"
+
+
+def _make(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    told = found["value"]
+    if not _LOUD.search(told) and told.split()[-1].casefold() not in _NO_MAKE:
+        yield _own(found["what"], told, f"is {told}", entities=find_names(told))
+
+
+def _sum(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    yield _own(found["what"], found["value"], f"{found['be']} {found['value']}")
+
+
+def _floor(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    yield _own(f"{found['what']} floor", found["value"], f"is on the {found['value']} floor", found["what"])
+
+
+def _own(key: str, value: str, said: str, what: str = "", *, entities: tuple[str, ...] = ()) -> Draft:
+    text = f"The user's {(what or key).casefold()} {said}"
+    return make_draft("note", make_slug(f"own {key}"), value, text, single=True, entities=entities)
+
+
+_THING_RULES: tuple[Rule, ...] = (
+    make_rule(_MINE + _THING + r"\s+is\s+" + _NOW + r"(?P<value>" + _MAKE + r")$", _make),
+    make_rule(_MINE + _DUE + r"\s+(?P<be>is|are)\s+" + _NOW + r"(?P<value>(?:(?:only|about|around|roughly|exactly)\s+"
+          r")?" + _AMOUNT + r")$", _sum),
+    make_rule(_MINE + r"(?P<what>flat|apartment|office|room|studio|desk)\s+is\s+" + _NOW + r"on\s+the\s+(?P<value>" + _FLOOR
+          + r")\s+floor$", _floor),
+)  # fmt: skip
+
 
 # Where several live, where they went and what became of them is so of the speaker, too; what else they did may be their firm's,
 # or their country's.
@@ -31,7 +184,7 @@ _WE = lazy_compile(
     r"(?P<lives>live\s+in|are\s+(?P<diet>" + "|".join(map(re.escape, DIETS)) + r")$)|" + _TOGETHER + r"\b).*)$",
     re.IGNORECASE,
 )
-_RULES = self.RULES + tastes.RULES + aims.RULES + past.RULES + things.RULES
+_RULES = self.RULES + _DATE_RULES + tastes.RULES + tastes.AIM_RULES + past.RULES + _THING_RULES
 
 
 def draft_facts(clause: Clause) -> list[Draft]:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.extraction.draft import Draft, make_draft
-from muniment.memory.rules.extraction.english.grammar import ADV, AM, IDLE, Rule, make_rule, strip_article
+from muniment.memory.rules.extraction.draft import ADV, AM, IDLE, Draft, Rule, make_draft, make_rule, strip_article
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.english_phrases import (
     find_names,

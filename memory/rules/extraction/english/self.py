@@ -6,13 +6,21 @@ import re
 from collections.abc import Iterator
 
 from muniment.memory.rules.dates import mentions
-from muniment.memory.rules.extraction.draft import Draft, make_draft
-from muniment.memory.rules.extraction.english.grammar import ADV, AM, ENDED, WAS, Rule, make_rule, strip_article
+from muniment.memory.rules.extraction.draft import (
+    ADV,
+    AM,
+    ENDED,
+    WAS,
+    Draft,
+    Rule,
+    make_draft,
+    make_rule,
+    strip_article,
+)
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.english_phrases import (
     NAME,
     is_name,
-    make_slug,
     parse_list,
     parse_object,
     parse_place,
@@ -29,7 +37,6 @@ from muniment.memory.rules.language.english_words import (
     NATIONALITIES,
     TRADES,
     conjugate_verb,
-    narrate_clause,
     replace_pronouns,
 )
 from muniment.memory.rules.language.lazy_regex import lazy_compile
@@ -288,64 +295,6 @@ def _medicine(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("constraint", "takes", value, text, importance=4)
 
 
-def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = re.sub(r"\s+(?:on|for)\s+(?:it|that|this)$", "", trim_phrase(found["value"]))
-    what = replace_pronouns((found.groupdict().get("what") or "").strip())
-    if re.search(r"\d", value) and (said := replace_pronouns(value)):
-        yield make_draft(
-            "constraint",
-            "budget",
-            said,
-            f"The user's budget {f'for {what} ' if what else ''}is {'at most ' if 'most' in found.groupdict() else ''}"
-            f"{said}",
-            topic=strip_article(what) if what else None,
-            category="constraints",
-            single=True,
-            importance=3,
-        )
-
-
-def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = narrate_clause(trim_phrase(clause.text))
-    if said and mentions.find_mentions(clause.text, clause.at):
-        what = strip_article(replace_pronouns(found["what"] or "") or "work")
-        due = mentions.expand_dates(found["value"], clause.at)
-        yield make_draft(
-            "constraint",
-            make_slug(f"deadline of {what}"),
-            due,
-            said,
-            category="constraints",
-            importance=3,
-            topic=what,
-            single=True,
-        )
-
-
-_CLOCK = lazy_compile(r"\b(?:at\s+|from\s+|around\s+)?\d{1,2}(?::\d{2})?\s*(?:[ap]m\b|o'clock)?", re.IGNORECASE)
-
-
-def _dated(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    """What is on a day, and nothing more: a later word on the same moves it."""
-    when, what = trim_phrase(found["value"]), replace_pronouns(found["what"])
-    said = what and f"The user's {what} is {when}"
-    # Some things have a date of their own, on which `on Christmas Eve` is not that of each year.
-    told = when if mentions.find_mentions(when, clause.at) else said or ""
-    rest = _CLOCK.sub("", mentions.remove_dates(told, clause.at).removeprefix(f"The user's {what} is")).strip(" ,")
-    if said and mentions.find_mentions(told, clause.at) and rest in ("", "on", "in"):
-        yearly = bool(re.search(r"\b(?:birthday|anniversary)$", what or "", re.IGNORECASE))
-        yield make_draft(
-            "note",
-            make_slug(f"date of {what}"),
-            mentions.expand_dates(told, clause.at).removeprefix(f"The user's {what} is "),
-            said,
-            category="event",
-            importance=3,
-            single=True,
-            timeless=yearly,
-        )
-
-
 _DIET = "|".join(map(re.escape, DIETS))
 RULES: tuple[Rule, ...] = (
     make_rule(r"(?:you\s+(?:can|may|could|should)\s+|(?:everyone|everybody|people|(?:my|the)\s+(?:friends|family"
@@ -401,13 +350,4 @@ RULES: tuple[Rule, ...] = (
           + ")" + MEDICINE + r"){0,3})(?:\s+(?:daily|every\s+\w+|(?:once|twice)\s+a\s+day|(?:for|against)\s+(?:my|it"
           r"|that|the)\b.*))?$", _medicine),
     make_rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$", _cannot),
-    make_rule(r"(?:my|our|the)\s+(?:total\s+|monthly\s+|weekly\s+|travel\s+|project\s+)?budget\s+(?:for\s+"
-          r"(?P<what>[\w' ]{2,30})\s+)?is\s+(?P<value>.+)$", _budget),
-    make_rule(r"i\s+(?:can't|cannot|can\s+not|won't|(?:don't|do\s+not)\s+want\s+to)\s+(?:spend|pay)\s+more\s+than\s+"
-          r"(?P<value>(?P<most>).+)$", _budget),
-    make_rule(r"i\s+have\s+a\s+budget\s+of\s+(?P<value>.+)$", _budget),
-    make_rule(r"(?:my|our|the)\s+deadline\s+(?:for\s+(?P<what>.{2,40}?)\s+)?is\s+(?P<value>.+)$", _deadline),
-    make_rule(r"my\s+(?P<what>(?!(?:favou?rite|best|worst)\b)[a-z][\w'-]*(?:\s+[\w'-]+){0,5}?)\s+(?:(?:is(?:\s+now)?"
-          r"|takes\s+place)(?=\s+(?:(?:on|in|at|next|this)\s|to(?:day|morrow|night)\b))|(?:has\s+been|was"
-          r"|got)\s+(?:moved|postponed|rescheduled|brought\s+forward)\s+to)\s+(?P<value>.+)$", _dated),
 )  # fmt: skip
