@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -26,12 +25,9 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
 from muniment.memory.ports.llm import BatchModel, ChatModel
 from muniment.memory.ports.store import Store
-from muniment.memory.rules.language.normalize import normalize_text, repair_surrogates
 from muniment.memory.rules.policy.retention import build_terms, hash_terms
 from muniment.memory.rules.redaction import secret_names
-from muniment.memory.rules.redaction.denylist import find_denial
-from muniment.memory.rules.redaction.patterns import redact_secrets
-from muniment.memory.rules.redaction.prefilter import needs_no_redaction
+from muniment.memory.rules.redaction.redact import Redactor, find_denial
 
 _MAX_BUFFERED = 200
 _REDACTION_CACHE_SIZE = 1_000
@@ -69,10 +65,10 @@ class House:
         self.settings = settings
         self.model = model
         self.batches = batches  # the model's batch endpoint, if it has one
-        self.redact = build_redactor(settings.redact)
+        self.redactor = Redactor(settings.redact)
+        self.redact: Callable[[str], str] = self.redactor.redact_text
         # A thread goes to its model again with every turn: what was redacted once is not read again.
         self.redact_cached = lru_cache(maxsize=_REDACTION_CACHE_SIZE)(self.redact)
-        self.redact_patterns = tuple(re.compile(one) for one in settings.redact.patterns)
         self.insight_slots: dict[
             SpaceId, datetime
         ] = {}  # the slot in which insights were last asked for, in this process
@@ -214,10 +210,7 @@ def find_denial_reason(house: House, scope: Scope, turn: Turn | None = None) -> 
 
 def sanitize_text(house: House, text: str) -> str:
     """A text as it may be stored, embedded and logged: cleaned, secrets taken out."""
-    rules = house.settings.redact
-    if not rules.patterns and needs_no_redaction(text, email=rules.email, phone=rules.phone):
-        return text
-    return redact_secrets(normalize_text(text), email=rules.email, phone=rules.phone, patterns=house.redact_patterns)[0]
+    return house.redactor.sanitize_text(text)
 
 
 def sanitize_value(house: House, value: Any) -> Any:
@@ -227,14 +220,7 @@ def sanitize_value(house: House, value: Any) -> Any:
 
 def build_redactor(rules: RedactionSettings | None) -> Callable[[str], str]:
     """What takes the secrets out of a text and leaves a text without any as it is, to the byte; half a character has none."""
-    patterns = tuple(re.compile(one) for one in rules.patterns) if rules else ()
-    email, phone = (rules.email, rules.phone) if rules else (False, False)
-
-    def redact_text(text: str) -> str:
-        found, count = redact_secrets(normalize_text(text), email=email, phone=phone, patterns=patterns)
-        return found if count else repair_surrogates(text)
-
-    return redact_text
+    return Redactor(rules).redact_text
 
 
 def _tenant_scope(scope: Scope) -> Scope:

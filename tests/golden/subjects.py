@@ -29,7 +29,7 @@ from muniment.memory.rules.merging import consolidate, judge, merge, wording
 from muniment.memory.rules.policy import consent
 from muniment.memory.rules.procedures import goals, requests
 from muniment.memory.rules.provenance import quoted
-from muniment.memory.rules.redaction import patterns, prefilter
+from muniment.memory.rules.redaction import redact
 from muniment.memory.rules.retrieval import (
     intents,
     query_hints,
@@ -182,9 +182,9 @@ _OWN_PATTERN = (re.compile("Porto|紫色"),)
 
 def redaction(text: str) -> Plain:
     """A text without its secrets, less and more strictly."""
-    least = patterns.redact_secrets(text, email=False, phone=False, patterns=())
-    most = patterns.redact_secrets(text, email=True, phone=True, patterns=_OWN_PATTERN)
-    plain = prefilter.needs_no_redaction(text), prefilter.needs_no_redaction(text, email=True, phone=True)
+    least = redact.redact_secrets(text, email=False, phone=False, patterns=())
+    most = redact.redact_secrets(text, email=True, phone=True, patterns=_OWN_PATTERN)
+    plain = redact.needs_no_redaction(text), redact.needs_no_redaction(text, email=True, phone=True)
     if plain == (True, True) and not most[1]:
         return {}
     return told(n=least[1], t=_unless(least[0], text), m=most[1], u=_unless(most[0], least[0]), plain=plain)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muniment.memory.config.settings import load_settings
-from muniment.memory.rules.redaction.denylist import find_denial
+from muniment.memory.rules.redaction.redact import find_denial
 
 RULES = load_settings({}).redact.model_copy(
     update={"deny_tags": ("private", "#Health"), "deny_paths": ("*/secrets/*", "*.pem"), "deny_projects": ("Falcon",)}

@@ -16,7 +16,7 @@ from muniment.memory.flows.house import build_redactor
 from muniment.memory.rules.procedures import tool_calls, traces
 from muniment.memory.rules.procedures.procedure import render_procedure
 from muniment.memory.rules.redaction import secret_names
-from muniment.memory.rules.redaction.patterns import redact_secrets
+from muniment.memory.rules.redaction.redact import redact_secrets
 from tests.engine import NOON
 from tests.leaks import CLEAN_AFTER, CLEAN_BEFORE, CLEAN_LAST, LEAKS_AFTER, LEAKS_BEFORE, LEAKS_LAST
 

@@ -6,7 +6,7 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from muniment.memory.rules.redaction.patterns import redact_secrets
+from muniment.memory.rules.redaction.redact import redact_secrets
 from muniment.nodes.offline import SETUP_HINT
 
 KEY = "sk-" + "a1B2" * 6

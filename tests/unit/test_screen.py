@@ -8,13 +8,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from muniment.memory.rules.language.normalize import normalize_text
-from muniment.memory.rules.redaction import patterns
-from muniment.memory.rules.redaction.patterns import redact_secrets
-from muniment.memory.rules.redaction.prefilter import needs_no_redaction
+from muniment.memory.rules.redaction import redact
+from muniment.memory.rules.redaction.redact import needs_no_redaction, redact_secrets
 
 PATTERNS = [
     pattern
-    for found in vars(patterns).values()
+    for found in vars(redact).values()
     for pattern in (found if isinstance(found, tuple) else (found,))
     if isinstance(pattern, re.Pattern)
 ]

@@ -19,7 +19,7 @@ from muniment.memory.errors import BadInput
 from muniment.memory.flows.house import House, sanitize_text
 from muniment.memory.flows.writing.write import check_candidate
 from muniment.memory.rules.extraction import import_lines
-from muniment.memory.rules.redaction.denylist import find_denial
+from muniment.memory.rules.redaction.redact import find_denial
 
 _AT_ONCE = 256  # rows whose characters are looked at together
 _OBJECTS = (dict, Mapping)

@@ -19,8 +19,7 @@ from muniment.memory.flows.house import CLOSE_GRACE_SECONDS, House, find_denial_
 from muniment.memory.flows.writing import import_rows
 from muniment.memory.flows.writing.write import keep_candidates, sanitize_candidate
 from muniment.memory.rules.merging.merge import make_memory
-from muniment.memory.rules.redaction.denylist import find_denial
-from muniment.memory.rules.redaction.prefilter import needs_no_redaction
+from muniment.memory.rules.redaction.redact import find_denial
 
 OnProgress = Callable[[int], None]
 _BATCH = 128  # texts that are embedded at once
@@ -267,8 +266,7 @@ def _redact_rows(house: House, rows: Sequence[dict[str, Any]]) -> list[dict[str,
 
 
 def _needs_no_redaction(house: House, text: str) -> bool:
-    rules = house.settings.redact
-    return not rules.patterns and needs_no_redaction(text, email=rules.email, phone=rules.phone)
+    return house.redactor.needs_no_change(text)
 
 
 def _make_turn(one: Candidate, turn: TurnId, scope: Scope, at: datetime) -> Turn:

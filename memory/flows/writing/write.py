@@ -35,7 +35,7 @@ from muniment.memory.rules.merging.merge import IncomingCandidate, MergeResult, 
 from muniment.memory.rules.policy.consent import build_proposals
 from muniment.memory.rules.procedures import requests
 from muniment.memory.rules.provenance import quoted
-from muniment.memory.rules.redaction.denylist import find_denial
+from muniment.memory.rules.redaction.redact import find_denial
 
 _MAX_UNCOVERED = 1 / 3
 _REPHRASE_ADVICE = "Say it without the secret: nothing of it was kept."

@@ -1,11 +1,16 @@
-"""What leaves a text before it is stored, embedded or logged: secrets, accounts and configured patterns."""
+"""Takes secrets, accounts and configured patterns out of texts, and finds what must not be stored at all.
+
+`Redactor.sanitize_text` makes a text as it may be stored; `Redactor.redact_text` changes only a text with a secret."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.config.schema import RedactionSettings
+from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.normalize import normalize_text, parse_vocabulary, repair_surrogates
 from muniment.memory.rules.redaction.command_lines import find_leaks
 from muniment.memory.rules.redaction.secret_names import is_folder
 
@@ -68,7 +73,7 @@ _PIN = re.compile(
     + r"(?:pin|cvv|cvc|otp|验证码)(?:[ \t]code)?(?:[ \t]{0,4}(?:is|:|=|是|为|：)[ \t]{0,4}(\d(?:[ -]?\d){2,7})"
     r"|[ \t]{0,4}(\d{4,8}))(?!\d)"
 )
-# "my password is too short" says nothing secret.
+# Words after a name that are no value: `my password is too short`.
 _NOT_A_SECRET = parse_vocabulary(
     """
     a an the too so very not no now being been wrong right correct incorrect invalid expired lost forgotten weak
@@ -90,41 +95,148 @@ _PHONE = re.compile(
 )
 _PHONE_DIGITS = range(7, 16)
 
+# Each pattern above needs one of these marks, or digits. The part before the marks is in all of them and is searched first.
+_MARKS = (
+    ("_", ("_",)),
+    ("-", ("-----", "sk-", "glpat-")),
+    (":", ("://", ":aa")),
+    ("x", ("xox",)),
+    ("z", ("aiza",)),
+    ("j", ("eyj",)),
+    ("k", ("key", "token", "akia")),
+    ("p", ("pass", "pw")),
+    ("b", ("bearer", "basic")),
+    ("c", ("secret",)),
+    ("s", ("asia",)),
+)
+_MARKS_ZH = ("密", "口令", "秘钥", "令牌")
+_PIN_NAMES = ("pin", "cvv", "cvc", "otp", "验证码")
+_PIN_NAME = lazy_compile(r"(?<![a-z0-9])(?:pin|cvv|cvc|otp)|验证码")
+_PIN_DIGITS = 3
+# A case-insensitive pattern takes these for s, k and i; `str.lower` does not.
+_FOLDING = lazy_compile("[\u017f\u212a\u0130\u0131]")
+_DIGIT = lazy_compile(r"\d")
+_IBAN_START = lazy_compile(r"[0-9]{2}(?<=[A-Za-z]{2}[0-9]{2})")
+# Maps each ASCII digit to 0 and each ASCII letter to a, so that the start of an IBAN reads aa00.
+_CLASSES = bytes(48 if 48 <= n < 58 else 97 if n < 128 and chr(n).isalpha() else 32 for n in range(256))
+
+
+class Redactor:
+    """Takes secrets out of texts. Without settings it takes out only what is a secret under any settings."""
+
+    def __init__(self, settings: RedactionSettings | None = None) -> None:
+        self._email = settings is not None and settings.email
+        self._phone = settings is not None and settings.phone
+        self._patterns = tuple(map(re.compile, settings.patterns)) if settings else ()
+
+    def sanitize_text(self, text: str) -> str:
+        """The text as it may be stored, embedded and logged: normalized, with `[redacted:kind]` for each secret."""
+        return text if self.needs_no_change(text) else self._redact_normalized(text)[0]
+
+    def redact_text(self, text: str) -> str:
+        """The text unchanged to the byte unless it holds a secret; then the result of `sanitize_text`.
+
+        Lone surrogates, which cannot be encoded, become U+FFFD in any text."""
+        redacted, count = self._redact_normalized(text)
+        return redacted if count else repair_surrogates(text)
+
+    def needs_no_change(self, text: str) -> bool:
+        """Whether `sanitize_text` surely returns the text as it is. False where only the full search can tell."""
+        return not self._patterns and needs_no_redaction(text, email=self._email, phone=self._phone)
+
+    def _redact_normalized(self, text: str) -> tuple[str, int]:
+        return redact_secrets(normalize_text(text), email=self._email, phone=self._phone, patterns=self._patterns)
+
+
+def find_denial(
+    settings: RedactionSettings, *, tags: Iterable[str] = (), path: str | None = None, project: str | None = None
+) -> str | None:
+    """The reason why nothing with these tags, of this path or of this project is stored, or None. Case is ignored."""
+    if project is not None and _fold_name(project) in set(map(_fold_name, settings.deny_projects)):
+        return "denied project"
+    if not {*map(_fold_name, tags)}.isdisjoint(map(_fold_name, settings.deny_tags)):
+        return "denied tag"
+    if path is not None and any(fnmatchcase(_fold_path(path), _fold_path(glob)) for glob in settings.deny_paths):
+        return "denied path"
+    return None
+
+
+def needs_no_redaction(text: str, *, email: bool = False, phone: bool = False) -> bool:
+    """Whether normalization and redaction without configured patterns surely leave the text as it is.
+
+    A quick search for marks that every secret has; False where only the full search can tell."""
+    lowered = text.lower()
+    if not (text.isascii() and text.isprintable()) and _has_unusual_characters(text):
+        return False
+    for part, marks in _MARKS:
+        if part in lowered and any(map(lowered.__contains__, marks)):
+            return False
+    if email and "@" in text:
+        return False
+    digits, has_iban_start = _count_digits(text)
+    return digits < 2 or not (
+        has_iban_start
+        or digits >= _CARD_DIGITS
+        or (phone and digits >= _PHONE_DIGITS.start)
+        or (digits >= _PIN_DIGITS and any(map(lowered.__contains__, _PIN_NAMES)) and _PIN_NAME.search(lowered))
+    )
+
 
 def redact_secrets(text: str, *, email: bool, phone: bool, patterns: tuple[re.Pattern[str], ...]) -> tuple[str, int]:
-    """The text with `[redacted:kind]` where a secret stood, and how many stood there. Linear in the text."""
+    """The text with `[redacted:kind]` in place of each secret, and their number. Linear in the length of the text."""
     spans = [*_find_secrets(text), *_find_accounts(text), *((*span, "password") for span in find_leaks(text))]
     if email:
-        spans.extend((*found.span(), "email") for found in _EMAIL.finditer(text))
+        spans.extend((*match.span(), "email") for match in _EMAIL.finditer(text))
     if phone:
-        spans.extend(_find_phones(text))
+        spans.extend(
+            (*match.span(), "phone")
+            for match in _PHONE.finditer(text)
+            if sum(char.isdigit() for char in match.group()) in _PHONE_DIGITS
+        )
     for pattern in patterns:
-        spans.extend((*found.span(), "pattern") for found in pattern.finditer(text) if found.group())
-    return _replace_spans(text, spans)
-
-
-def _replace_spans(text: str, spans: list[Span]) -> tuple[str, int]:
-    out: list[str] = []
+        spans.extend((*match.span(), "pattern") for match in pattern.finditer(text) if match.group())
+    parts: list[str] = []
     done = count = 0
     for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
         if start >= done:
-            out += [text[done:start], f"[redacted:{kind}]"]
+            parts += [text[done:start], f"[redacted:{kind}]"]
             count += 1
         done = max(done, end)
-    return "".join([*out, text[done:]]), count
+    return "".join([*parts, text[done:]]), count
+
+
+def _fold_name(name: str) -> str:
+    return name.strip().lstrip("#").casefold()
+
+
+def _fold_path(path: str) -> str:
+    """A path with one kind of separator, so that a pattern for one system matches the paths of another."""
+    return path.strip().replace("\\", "/").casefold()
+
+
+def _count_digits(text: str) -> tuple[int, bool]:
+    """The number of digits, and whether two letters are followed by two digits."""
+    if text.isascii():
+        classes = text.encode().translate(_CLASSES)
+        return classes.count(b"0"), b"aa00" in classes
+    return len(_DIGIT.findall(text)), _IBAN_START.search(text) is not None
+
+
+def _has_unusual_characters(text: str) -> bool:
+    return _FOLDING.search(text) is not None or any(mark in text for mark in _MARKS_ZH) or normalize_text(text) != text
 
 
 def _find_secrets(text: str) -> Iterator[Span]:
     yield from _find_private_keys(text)
     for pattern, kind in ((_JWT, "token"), (_KEY, "api_key")):
-        yield from ((*found.span(), kind) for found in pattern.finditer(text))
+        yield from ((*match.span(), kind) for match in pattern.finditer(text))
     for pattern, kind in ((_BEARER, "token"), (_TOKEN, "token"), (_URL, "password"), (_PIN, "password")):
-        yield from ((*found.span(found.lastindex or 0), kind) for found in pattern.finditer(text))
-    for found in _SECRET.finditer(text):
-        yield from _find_value(text, found, found.lastindex or 0, loose=bool(found["loose"]))
+        yield from ((*match.span(match.lastindex or 0), kind) for match in pattern.finditer(text))
+    for match in _SECRET.finditer(text):
+        yield from _find_value(text, match, match.lastindex or 0, loose=bool(match["loose"]))
     for pattern in (_PW, *_SECRET_NEAR, *_SECRET_ZH):
-        for found in pattern.finditer(text):
-            yield from _find_value(text, found, found.lastindex or 0, loose=False)
+        for match in pattern.finditer(text):
+            yield from _find_value(text, match, match.lastindex or 0, loose=False)
 
 
 def _find_value(text: str, match: re.Match[str], group: int, *, loose: bool) -> Iterator[Span]:
@@ -154,13 +266,13 @@ def _find_private_keys(text: str) -> Iterator[Span]:
 def _find_accounts(text: str) -> Iterator[Span]:
     for run in _DIGITS.finditer(text):
         yield from _find_cards(run)
-    for found in _IBAN.finditer(text):
-        for length in range(len(found.group()), 14, -1):
-            stop = found.start() + length
+    for match in _IBAN.finditer(text):
+        for length in range(len(match.group()), 14, -1):
+            stop = match.start() + length
             if text[stop : stop + 1].isascii() and text[stop : stop + 1].isalnum():
                 continue
-            if _has_iban_checksum(re.sub(_GAP, "", found.group()[:length])):
-                yield found.start(), stop, "iban"
+            if _has_iban_checksum(re.sub(_GAP, "", match.group()[:length])):
+                yield match.start(), stop, "iban"
                 break
 
 
@@ -191,9 +303,3 @@ def _has_luhn_checksum(number: str) -> bool:
 
 def _has_iban_checksum(code: str) -> bool:
     return 15 <= len(code) <= 34 and int("".join(str(int(c, 36)) for c in code[4:] + code[:4])) % 97 == 1
-
-
-def _find_phones(text: str) -> Iterator[Span]:
-    for found in _PHONE.finditer(text):
-        if sum(c.isdigit() for c in found.group()) in _PHONE_DIGITS:
-            yield (*found.span(), "phone")
