@@ -190,9 +190,9 @@ def _parse_question(sentence: str) -> str | None:
     if _OWN_PAST.search(bare) or gate.find_skip_reason(sentence, "user") == "question about the assistant":
         return None
     for pattern, told in _TOPICS if asks else ():
-        found = pattern.fullmatch(bare)
-        if found and (what := replace_pronouns(found["what"])):
-            return _shorten_text(told.format(what=what, wh=found.groupdict().get("wh", "").lower()))
+        match = pattern.fullmatch(bare)
+        if match and (what := replace_pronouns(match["what"])):
+            return _shorten_text(told.format(what=what, wh=match.groupdict().get("wh", "").lower()))
     if (ordered := _ORDER.fullmatch(bare)) and (what := replace_pronouns(ordered["what"])):
         return _shorten_text(f"asked the assistant to {what[:1].lower()}{what[1:]}")
     return _quote_text("asked", bare + "?") if asks else None
@@ -218,20 +218,20 @@ def _find_action(turn: Turn, sentence: str) -> str | None:
 
 def _parse_english_action(clause: str) -> str | None:
     for pattern in _DECIDED:
-        if (found := pattern.fullmatch(clause)) and (what := replace_pronouns(found["what"])):
+        if (match := pattern.fullmatch(clause)) and (what := replace_pronouns(match["what"])):
             direct = re.match(r"(?:to|on|against|not\s+to)\s", what, re.IGNORECASE)
             return _shorten_text(f"decided {what}" if direct else f"decided to {what}")
-    found = _DONE.fullmatch(clause)
-    what = replace_pronouns(found["what"]) if found else None
+    match = _DONE.fullmatch(clause)
+    what = replace_pronouns(match["what"]) if match else None
     return _shorten_text(what) if what else None
 
 
 def _parse_chinese_action(clause: str) -> str | None:
     for pattern in _DECIDED_ZH:
-        if (found := pattern.match(clause)) and (what := chinese_words.replace_pronouns(found["what"])):
+        if (match := pattern.match(clause)) and (what := chinese_words.replace_pronouns(match["what"])):
             return f"决定{what}"
-    found = _DONE_ZH.match(clause)
-    return chinese_words.replace_pronouns(found["what"]) if found else None
+    match = _DONE_ZH.match(clause)
+    return chinese_words.replace_pronouns(match["what"]) if match else None
 
 
 def _quote_text(verb: str, text: str) -> str:

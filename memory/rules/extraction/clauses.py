@@ -148,10 +148,10 @@ def split_sentences(text: str) -> Iterator[str]:
     if _NOT_MEANT.search(text):
         return
     plain = _BLANKS.sub(" ", _CITED.sub(" ", _CODE.sub(" ", text)))
-    for found in _SENTENCE.finditer(_QUOTED.sub(_strip_quotation, plain)):
-        if _PLAYED.search(found.group()):
+    for match in _SENTENCE.finditer(_QUOTED.sub(_strip_quotation, plain)):
+        if _PLAYED.search(match.group()):
             return
-        yield found.group().strip()
+        yield match.group().strip()
 
 
 def _strip_quotation(match: re.Match[str]) -> str:
@@ -224,8 +224,8 @@ def _repeat_subject(part: str) -> Iterator[str]:
 def _move_speaker_first(sentence: str) -> str:
     """`My wife and I went` starts with the speaker, so that it is not split between the two."""
     return _BESIDE.sub(
-        lambda found: (
-            f"{found[1]}I & {found[2][:1].lower() if found[2].lower().startswith('my') else found[2][:1]}{found[2][1:]}"
+        lambda match: (
+            f"{match[1]}I & {match[2][:1].lower() if match[2].lower().startswith('my') else match[2][:1]}{match[2][1:]}"
         ),
         sentence,
     )
@@ -233,10 +233,10 @@ def _move_speaker_first(sentence: str) -> str:
 
 def _split_introduction(part: str) -> Iterator[str]:
     """`I'm Ana, a nurse` is a name and a trade."""
-    found = _INTRODUCTION.match(_FILLER.sub("", part))
-    if found:
-        yield found["who"]
-        yield f"I'm {found['what']}"
+    match = _INTRODUCTION.match(_FILLER.sub("", part))
+    if match:
+        yield match["who"]
+        yield f"I'm {match['what']}"
     else:
         yield part
 
@@ -281,8 +281,8 @@ class MentionedPerson:
 
 def rewrite_asides(sentence: str) -> str:
     """The sentence with its asides in the places where they would be written."""
-    said = _INTRODUCED.sub(lambda found: f"my {found['rel']} {found['name']} ", sentence)
-    said = _KEPT.sub(lambda found: f", keep your {found['what']}", said)
+    said = _INTRODUCED.sub(lambda match: f"my {match['rel']} {match['name']} ", sentence)
+    said = _KEPT.sub(lambda match: f", keep your {match['what']}", said)
     return _WONDERED.sub("", _DATED.sub(" ", said))
 
 
@@ -297,9 +297,9 @@ def find_person(text: str) -> MentionedPerson | None:
 
 def replace_pronoun(clause: str, person: MentionedPerson | None) -> str:
     """The clause with the person in the place of the `he` or `she` that it starts with, where that can be nobody else."""
-    found = _PRONOUN.match(clause)
-    if not found or person is None or person.relation in (_WOMEN if found["who"].casefold() == "he" else _MEN):
+    match = _PRONOUN.match(clause)
+    if not match or person is None or person.relation in (_WOMEN if match["who"].casefold() == "he" else _MEN):
         return clause
-    if not found["be"]:
-        return f"{person.phrase} {found['rest']}"
-    return f"{person.phrase} {'has' if _DONE.match(found['rest']) else 'is'} {found['rest'].removeprefix('got ')}"
+    if not match["be"]:
+        return f"{person.phrase} {match['rest']}"
+    return f"{person.phrase} {'has' if _DONE.match(match['rest']) else 'is'} {match['rest'].removeprefix('got ')}"

@@ -142,12 +142,12 @@ def _draft_statements(
 
 def _parse_remember_request(sentence: str) -> str | None:
     """What follows `remember that`, as a sentence of its own."""
-    found = _REMEMBER.match(sentence)
-    if found:
-        advice = "," in sentence[: found.start("inner")][-2:] and not _OWN.match(found["inner"])
-        return None if advice or _NOT_TO_KEEP.match(found["inner"]) else found["inner"].rstrip(" ?")
-    found = _REMEMBER_ZH.match(sentence)
-    return found["inner"] if found and not sentence.rstrip().endswith(("吗", "吗？", "吗?")) else None
+    match = _REMEMBER.match(sentence)
+    if match:
+        advice = "," in sentence[: match.start("inner")][-2:] and not _OWN.match(match["inner"])
+        return None if advice or _NOT_TO_KEEP.match(match["inner"]) else match["inner"].rstrip(" ?")
+    match = _REMEMBER_ZH.match(sentence)
+    return match["inner"] if match and not sentence.rstrip().endswith(("吗", "吗？", "吗?")) else None
 
 
 def _make_candidate(draft: Draft, turn: Turn) -> Candidate:

@@ -114,17 +114,17 @@ def _parse_english(sentence: str) -> ForgetRequest | None:
         return None
     if _EVERYTHING.fullmatch(bare):
         return ForgetRequest(quote=bare, words="", everything=True)
-    found = _FORGET.match(sentence)
+    match = _FORGET.match(sentence)
     if (
-        not found
-        or _OTHER_THINGS.match(sentence[: found.start("inner")])
+        not match
+        or _OTHER_THINGS.match(sentence[: match.start("inner")])
         or (_NOT_FORGET.match(sentence.strip()) and "forget" in sentence.casefold()[:20])
     ):
         return None
-    inner = found["inner"].strip(" .,!?")
+    inner = match["inner"].strip(" .,!?")
     phrase = _THANKS.sub("", inner).strip(" .,!?")
     if named := attributes.parse_english_attribute(phrase):
-        return replace(named, is_void=bool(_UNSURE.search(sentence[: found.start("inner")])))
+        return replace(named, is_void=bool(_UNSURE.search(sentence[: match.start("inner")])))
     if _IDLE_FORGET.match(inner):
         return _parse_topic(phrase)
     aside = _ASIDE.search(phrase)
@@ -145,14 +145,14 @@ def _parse_topic(phrase: str) -> ForgetRequest | None:
 
 
 def _parse_chinese(sentence: str) -> ForgetRequest | None:
-    found = _FORGET_ZH.match(sentence)
-    if not found or sentence.rstrip().endswith(("？", "?", "吗")):
+    match = _FORGET_ZH.match(sentence)
+    if not match or sentence.rstrip().endswith(("？", "?", "吗")):
         return None
     begged = _BEGGED_ZH.search(sentence)
-    verb = sentence[: found.start("inner")] if found["inner"] else ""
+    verb = sentence[: match.start("inner")] if match["inner"] else ""
     if not begged and "你" in verb and _FORGOT_ZH.search(verb):
         return None
-    said = (found["inner"] or found["moved"]).strip(" 。，！.,!")
+    said = (match["inner"] or match["moved"]).strip(" 。，！.,!")
     if _EVERYTHING_ZH.fullmatch(said.rstrip("吧了")):
         return ForgetRequest(quote=said, words="", everything=True)
     phrase = _ABOUT_IT_ZH.sub("", said, count=1)

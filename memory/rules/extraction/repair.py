@@ -109,10 +109,10 @@ def _replace_pronouns(text: str, subject: str, persons: Sequence[str]) -> str:
         return text
     if _CJK.search(text):
         return _ZH.sub("用户" if who == _USER else who, text)
-    if found := _SUBJECT.match(text):
-        verb = _SHORT[found["short"].casefold()] + found["verb"] if found["short"] else _conjugate_verb(found)
-        text = f"{who[:1].upper()}{who[1:]} {verb}{text[found.end() :]}"
-    text = _MIDDLE.sub(lambda found: f"{who} {_conjugate_verb(found)}", text)
+    if match := _SUBJECT.match(text):
+        verb = _SHORT[match["short"].casefold()] + match["verb"] if match["short"] else _conjugate_verb(match)
+        text = f"{who[:1].upper()}{who[1:]} {verb}{text[match.end() :]}"
+    text = _MIDDLE.sub(lambda match: f"{who} {_conjugate_verb(match)}", text)
     return _OBJECT.sub(who, _OWN.sub(f"{who}'s", text))
 
 

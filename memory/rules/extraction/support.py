@@ -49,7 +49,7 @@ def is_supported(statement: str, value: str, turns: Sequence[Turn], support: Seq
     if not object_ or measure_overlap(object_, own, statement) == 0:
         return near and measure_overlap(own, known, text) >= _SOME
     # The first word of a sentence has its capital for nothing.
-    names = [found.group() for found in _NAME.finditer(thing) if found.start() or len(thing.split()) <= _FEW]
+    names = [match.group() for match in _NAME.finditer(thing) if match.start() or len(thing.split()) <= _FEW]
     if names:
         return near and all(measure_overlap(tokens.get_lexeme_set(name), known, text) > 0 for name in names)
     return near and measure_overlap(object_, known, text) >= _HALF

@@ -90,7 +90,7 @@ def _find_wording_fault(text: str) -> str | None:
 def _trim_statement(text: str, max_chars: int) -> str:
     """The longest start of the text that is a whole statement, or nothing."""
     for border in _BORDERS:
-        cuts = [found.start() for found in border.finditer(text) if found.start() <= max_chars]
+        cuts = [match.start() for match in border.finditer(text) if match.start() <= max_chars]
         if cuts and len(_UNIT.findall(text[: cuts[-1]])) >= 3:
             return text[: cuts[-1]].rstrip(" ,;，；")
     return ""

@@ -298,11 +298,11 @@ def parse_indirect_request(text: str) -> str | None:
     for sentence in _split_sentences(text):
         about = ""
         for part in _ASKED_FOR.split(sentence) if _parse_sentence(sentence) is None else ():
-            found = next((one for pattern in _WANTED if (one := pattern.match(part.strip()))), None)
-            if found and (goal := make_impersonal(found["goal"])):
+            match = next((one for pattern in _WANTED if (one := pattern.match(part.strip()))), None)
+            if match and (goal := make_impersonal(match["goal"])):
                 # "The disk is full, can you free some space?"
                 whole = (
-                    about and len(tokens.get_lexeme_set(goal)) < _FEW and make_impersonal(f"{about}: {found['goal']}")
+                    about and len(tokens.get_lexeme_set(goal)) < _FEW and make_impersonal(f"{about}: {match['goal']}")
                 )
                 return whole or goal
             about = make_impersonal(part) or ""
@@ -335,9 +335,9 @@ def _parse_sentence(sentence: str) -> KeepRequest | None:
     if _CJK.search(bare):
         return KeepRequest() if any(one.match(bare) for one in _ASKED_ZH) else None
     for pattern in _ASKED:
-        found = pattern.match(bare)
-        if found and not _LONG_AGO.search(found["rest"]):
-            named = _NAMED.search(_NEXT_TIME.sub("", found["rest"]).rstrip(" .!"))
+        match = pattern.match(bare)
+        if match and not _LONG_AGO.search(match["rest"]):
+            named = _NAMED.search(_NEXT_TIME.sub("", match["rest"]).rstrip(" .!"))
             return KeepRequest(make_impersonal(named["goal"]) if named else None)
     return None
 
@@ -346,8 +346,8 @@ def _split_sentences(text: str) -> Iterator[str]:
     """The sentences that may say something of a path: a very long one says something else, and what a person says of a long
     paste stands before it or after it. A wish in one breath with an order is a sentence of its own."""
     near = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
-    for found in _SENTENCE.finditer(near):
-        sentence = found.group()
+    for match in _SENTENCE.finditer(near):
+        sentence = match.group()
         if len(sentence) > _SENTENCE_CHARS:
             continue
         then = next(

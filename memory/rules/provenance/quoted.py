@@ -275,8 +275,8 @@ def _measure_overlap(lexemes: frozenset[str], text: str) -> float:
 
 
 def _split_sentences(text: str) -> Iterator[str]:
-    for found in _SENTENCE.finditer(text):
-        if one := found.group().strip(_EDGES):
+    for match in _SENTENCE.finditer(text):
+        if one := match.group().strip(_EDGES):
             yield one
 
 
@@ -350,8 +350,8 @@ def _find_orders(sentence: re.Match[str]) -> Iterator[int]:
 
 
 def _skip_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
 def _find_foreign_spans(text: str) -> Iterator[tuple[int, int]]:

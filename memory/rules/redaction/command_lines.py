@@ -121,20 +121,20 @@ def find_leaks(text: str) -> Iterator[tuple[int, int]]:
     plain_case = text.lower()
     if any(map(plain_case.__contains__, _OF_PROGRAMS)):
         for pattern in (*_PROGRAMS, _PIPED, _OPENSSL, _TOKEN_USER):
-            for found in pattern.finditer(text):
-                yield from _find_value(found)
+            for match in pattern.finditer(text):
+                yield from _find_value(match)
     if any(map(plain_case.__contains__, _HINTS)):
         yield from _find_named_secrets(text)
 
 
 def _find_named_secrets(text: str) -> Iterator[tuple[int, int]]:
     for pattern in (*_NAMED, _LINE, _QUOTED, _HEADER, _LISTED, _XML):
-        for found in pattern.finditer(text):
-            if is_secret_name(found["name"]) and (pattern is not _LINE or _is_setting(found)):
-                yield from _find_named_value(found) if pattern in (*_NAMED, _LINE) else _find_value(found)
-    for found in _AUTHORIZATION.finditer(text):
-        if found["bare"].casefold() not in _SCHEMES:
-            yield from _find_value(found)
+        for match in pattern.finditer(text):
+            if is_secret_name(match["name"]) and (pattern is not _LINE or _is_setting(match)):
+                yield from _find_named_value(match) if pattern in (*_NAMED, _LINE) else _find_value(match)
+    for match in _AUTHORIZATION.finditer(text):
+        if match["bare"].casefold() not in _SCHEMES:
+            yield from _find_value(match)
 
 
 def _find_named_value(match: re.Match[str]) -> Iterator[tuple[int, int]]:

@@ -41,14 +41,14 @@ _CLOCK = lazy_compile(
 _MOVED = r"(?:是|在|定在|改到|改成|改在|推迟到|提前到)了?"
 
 
-def _make(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    what, value = found["what"], found["value"]
+def _make(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    what, value = match["what"], match["value"]
     yield make_draft("note", f"own_{_THINGS[what]}", value, f"用户的{what}是{value}", single=True)
 
 
-def _dated(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _dated(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What is on a day, and nothing more: a later word on the same moves it."""
-    what, when = replace_pronouns(found["what"]), found["value"]
+    what, when = replace_pronouns(match["what"]), match["value"]
     if (
         not what
         or not mentions.find_mentions(when, clause.at)

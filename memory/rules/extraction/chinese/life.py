@@ -38,13 +38,13 @@ def _who(said: str, name: str | None) -> str:
     return f"用户的{standard}{name or ''}" + (f"（{said}）" if said != standard else "")
 
 
-def _related(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said, name = found["rel"], found["name"]
+def _related(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said, name = match["rel"], match["name"]
     if re.match(r"[这那谁他她它你您]", name) or re.fullmatch(TRADE, name):
         return
     predicate, standard = RELATIONS[said]
     text = f"用户的{standard}是{name}" + (f"（{said}）" if said != standard else "")
-    if no := found.groupdict().get("no"):
+    if no := match.groupdict().get("no"):
         text += f"，不是{no}"
     yield make_draft(
         "relationship", predicate, name, text, persons=(name,), single=predicate in ONE_AT_A_TIME, importance=3
@@ -94,23 +94,23 @@ _THEIRS = (
 )
 
 
-def _pet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    kind, name = found["kind"], found["name"]
+def _pet(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    kind, name = match["kind"], match["name"]
     text = f"用户养了宠物{kind}" + (f"，名叫{name}" if name else "")
     yield make_draft(
         "relationship", "pet", name or kind, text, persons=(name,) if name else (), topic=kind, importance=3
     )
 
 
-def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = re.sub(END, "", found["value"])
+def _goal(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = re.sub(END, "", match["value"])
     value = replace_pronouns(said)
     if re.match(r"(?:失败|泡汤|落空|取消|有变|变了|成功|赶不上|得[很挺])", said):
         return
-    if not value or len(value) < 3 or said.startswith("我") or (found["how"].startswith("想") and _IDLE.match(said)):
+    if not value or len(value) < 3 or said.startswith("我") or (match["how"].startswith("想") and _IDLE.match(said)):
         return
-    against = bool(found["neg"])
-    how = {"想": "想", "想要": "想要"}.get(found["how"], found["how"])
+    against = bool(match["neg"])
+    how = {"想": "想", "想要": "想要"}.get(match["how"], match["how"])
     text = f"用户{'不再' if against and said.endswith('了') else '不' if against else ''}{how}{value}"
     yield make_draft(
         "goal",
@@ -122,65 +122,58 @@ def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     )
 
 
-def _aim(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = replace_pronouns(re.sub(END, "", found["value"]))
+def _aim(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = replace_pronouns(re.sub(END, "", match["value"]))
     if value:
         yield make_draft(
-            "goal", "wants_to", mentions.remove_dates(value, clause.at), f"用户的{found['what']}是{value}", importance=3
+            "goal", "wants_to", mentions.remove_dates(value, clause.at), f"用户的{match['what']}是{value}", importance=3
         )
 
 
-def _toward(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = replace_pronouns(re.sub(END, "", found["value"]))
+def _toward(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = replace_pronouns(re.sub(END, "", match["value"]))
     if value and not value.startswith(("了", "过", "到", "会", "校", "生")):
-        predicate = "learns" if found["doing"].startswith("学") else "trains_for"
+        predicate = "learns" if match["doing"].startswith("学") else "trains_for"
         yield make_draft(
-            "goal", predicate, mentions.remove_dates(value, clause.at), f"用户正在{found['doing']}{value}", importance=3
+            "goal", predicate, mentions.remove_dates(value, clause.at), f"用户正在{match['doing']}{value}", importance=3
         )
 
 
-def _task(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = replace_pronouns(re.sub(END, "", found["value"]))
-    if value and len(value) >= 3 and (found["ask"] or mentions.find_mentions(value, clause.at)):
+def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = replace_pronouns(re.sub(END, "", match["value"]))
+    if value and len(value) >= 3 and (match["ask"] or mentions.find_mentions(value, clause.at)):
         yield make_draft(
             "note", "to_do", mentions.remove_dates(value, clause.at), f"用户需要{value}", category="tasks", importance=3
         )
 
 
-def _done(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    verb, value = found["verb"], replace_pronouns(re.sub(END, "", found["value"]))
+def _done(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    verb, value = match["verb"], replace_pronouns(re.sub(END, "", match["value"]))
     if value and value[0] not in "了的吗没":
-        slugs = {
-            "做": "worked_as",
-            "当": "worked_as",
-            "担任": "worked_as",
-            "干": "worked_as",
-            "去": "visited",
-            "学": "studied",
-            "住在": "lived_in",
-        }
+        slugs = dict.fromkeys(("做", "当", "担任", "干"), "worked_as")
+        slugs |= {"去": "visited", "学": "studied", "住在": "lived_in"}
         yield make_draft("experience", slugs.get(verb, "did"), value, f"用户{verb}过{value}")
 
 
 _FIRM = lazy_compile(r"(?:公司|集团|院|所|厂|社|局|银行|工作室|团队|部门|机构|医院|报社|事务所|企业)$")
 
 
-def _been(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = replace_pronouns(found["value"])
+def _been(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where = replace_pronouns(match["value"])
     if where:
         firm = "worked_at" if _FIRM.search(where) else "lived_in"
         predicate = {"工作": "worked_at", "干": "worked_at", "上班": "worked_at", "实习": "worked_at"}.get(
-            found["verb"], firm
+            match["verb"], firm
         )
-        done = "" if found["verb"] == "长大" else "了" if found[0].endswith(f"了{found['long']}") else "过"
-        text = f"用户在{where}{found['verb']}{done}{found['long']}"
+        done = "" if match["verb"] == "长大" else "了" if match[0].endswith(f"了{match['long']}") else "过"
+        text = f"用户在{where}{match['verb']}{done}{match['long']}"
         yield make_draft(
             "experience", predicate, where, text, entities=(where,), location=where if predicate == "lived_in" else None
         )
 
 
-def _ended(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    verb, value = found["verb"], replace_pronouns(found["value"])
+def _ended(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    verb, value = match["verb"], replace_pronouns(match["value"])
     if not value or mentions.find_mentions(value, clause.at):
         return
     ended: tuple[FactKind, str, str] = ("constraint", "cannot", verb + value)
@@ -192,47 +185,47 @@ def _ended(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     yield make_draft(kind, predicate, thing, f"用户不再{verb}{value}", negated=predicate != "cannot")
 
 
-def _again(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _again(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What one did not eat before."""
-    value = replace_pronouns(found["value"])
+    value = replace_pronouns(match["value"])
     if value and not re.match(r"[了过完饱下到多撑胖坏]", value):
         yield make_draft(
-            "constraint", "cannot", found["verb"] + value, f"用户又{found['verb']}{value}了", negated=True, importance=3
+            "constraint", "cannot", match["verb"] + value, f"用户又{match['verb']}{value}了", negated=True, importance=3
         )
 
 
-def _some_language(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    yield make_draft("skill", "speaks", found["value"], f"用户会{found['how'] or '说'}{found['value']}")
+def _some_language(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    yield make_draft("skill", "speaks", match["value"], f"用户会{match['how'] or '说'}{match['value']}")
 
 
-def _habit(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = replace_pronouns(re.sub(END, "", found["value"]))
+def _habit(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = replace_pronouns(re.sub(END, "", match["value"]))
     if value and not mentions.find_mentions(value, clause.at) and not re.search(r"[了过]$", value):
-        yield make_draft("note", "habit", value, f"用户{found['when'] or found['every']}{value}")
+        yield make_draft("note", "habit", value, f"用户{match['when'] or match['every']}{value}")
 
 
-def _never(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = f"{found['when']}{found['neg']}{found['verb']}"
+def _never(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = f"{match['when']}{match['neg']}{match['verb']}"
     if not mentions.find_mentions(said, clause.at):
         yield make_draft(
             "constraint",
             "cannot",
-            f"{found['when']}{found['verb']}",
+            f"{match['when']}{match['verb']}",
             f"用户{said}",
             category="preferences",
             importance=3,
         )
 
 
-def _due(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    what, do = replace_pronouns(found["what"].removeprefix("我的").removeprefix("我")), replace_pronouns(found["do"])
-    if what and do and mentions.find_mentions(found["due"], clause.at):
-        due = mentions.expand_dates(found["due"], clause.at)
+def _due(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    what, do = replace_pronouns(match["what"].removeprefix("我的").removeprefix("我")), replace_pronouns(match["do"])
+    if what and do and mentions.find_mentions(match["due"], clause.at):
+        due = mentions.expand_dates(match["due"], clause.at)
         yield make_draft(
             "constraint",
             f"deadline_of_{what}",
             due,
-            f"{what}要在{found['due']}之前{do}",
+            f"{what}要在{match['due']}之前{do}",
             category="constraints",
             importance=3,
             topic=what,
@@ -262,12 +255,12 @@ def _someone(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
             return
 
 
-def _their_event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _their_event(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What happened to one of the family, or will, on a day."""
     spans = mentions.find_mentions(clause.text, clause.at)
     if len(spans) != 1:
         return
-    when, said = clause.text[spans[0].start : spans[0].end], found["rel"]
+    when, said = clause.text[spans[0].start : spans[0].end], match["rel"]
     told = (clause.text[: spans[0].start] + clause.text[spans[0].end :]).strip(" ，,的在于")
     whole = re.fullmatch(
         r"我(?:的|家的?)?"
@@ -294,10 +287,10 @@ def _their_event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _skill(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    against, verb = bool(found["neg"]), found["verb"]
-    predicate = "speaks" if re.match(LANGUAGE, found["value"]) else "plays" if verb == "会弹" else "skilled_in"
-    for one in split_list(re.sub(END, "", found["value"]).strip()):
+def _skill(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    against, verb = bool(match["neg"]), match["verb"]
+    predicate = "speaks" if re.match(LANGUAGE, match["value"]) else "plays" if verb == "会弹" else "skilled_in"
+    for one in split_list(re.sub(END, "", match["value"]).strip()):
         space = " " if re.match(r"[A-Za-z]", one) else ""
         yield make_draft("skill", predicate, one, f"用户{'不' if against else ''}{verb}{space}{one}", negated=against)
 
@@ -308,7 +301,7 @@ def _about_me(text: str) -> bool:
     )
 
 
-def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _event(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     spans = mentions.find_mentions(clause.text, clause.at)
     if not spans or not _about_me(clause.text):
         return
@@ -346,8 +339,8 @@ def _turn(did: str) -> tuple[str, str]:
     return ("left", gone["left"] or gone["quit"]) if gone else (_WED.get(did, "did"), did)
 
 
-def _moved(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = replace_pronouns(found["place"].removesuffix("了"))
+def _moved(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where = replace_pronouns(match["place"].removesuffix("了"))
     if where:
         yield make_draft("event", "moved_to", where, f"用户搬到{where}", location=where, importance=3)
 

@@ -35,40 +35,40 @@ _NO_NAME = lazy_compile(
 )
 
 
-def _called(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    name = found["name"]
+def _called(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    name = match["name"]
     if not re.match(r"[你他她它您一什怎]", name) and not _TO_DO.match(name):
         yield make_draft(
             "identity", "preferred_name", name, f"用户的称呼（偏好的名字）是{name}", single=True, persons=(name,)
         )
 
 
-def _name(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    name = found["name"]
+def _name(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    name = match["name"]
     if re.match(r"[你他她它您一什怎外车了不]", name):
         return
     # `我是程序员` has the shape of 王小明, and what follows `我是` is more often what one is than what one is called.
-    if not found[0].startswith("我是") or not (
+    if not match[0].startswith("我是") or not (
         _NO_NAME.search(name) or re.fullmatch(f"{TRADE}|{RELATION}|{CONDITION}", name)
     ):
         yield make_draft("identity", "name", name, f"用户的名字是{name}", single=True, persons=(name,))
 
 
-def _age(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = found["value"]
+def _age(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = match["value"]
     age = parse_number(said)
     if 3 <= age <= 120:
         yield make_draft("identity", "age", str(age), f"用户{said}岁", single=True)
 
 
-def _birthday(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = found["value"]
+def _birthday(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = match["value"]
     if mentions.find_mentions(said, clause.at) and not mentions.has_relative_date(said, clause.at):
         yield make_draft("identity", "birthday", said, f"用户的生日是{said}", single=True, importance=3, timeless=True)
 
 
-def _lives(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where, ended = found["place"].removesuffix("了"), bool(found["neg"])
+def _lives(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where, ended = match["place"].removesuffix("了"), bool(match["neg"])
     if (
         not re.match(r"一|这|那|哪|酒店|宿舍|家里|外面|楼", where)
         and not re.search(r"的人|(?<![成首])都|很", where)
@@ -79,8 +79,8 @@ def _lives(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("identity", "lives_in", where, text, single=True, negated=ended, importance=3, location=where)
 
 
-def _from(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = found["place"]
+def _from(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where = match["place"]
     if not re.match(
         r"一|个|好|坏|男|女|主|负责|病|名|普通|老|本|当|外地|内向|外向|有|什么|这|那|做|的", where
     ) and not where.endswith(("的", "负责", "主持", "候选")):
@@ -106,8 +106,8 @@ def _from(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _origin(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = replace_pronouns(found["place"])
+def _origin(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where = replace_pronouns(match["place"])
     if where:
         yield make_draft("identity", "comes_from", where, f"用户来自{where}", single=True, location=where)
 
@@ -115,8 +115,8 @@ def _origin(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 _NO_TRADE = lazy_compile(r"不|没|最|很|想|怕|恨|被|喜欢|讨厌|爱上")  # `我是不喜欢老师` says what one dislikes
 
 
-def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    trade, ended = found["value"], bool(found["neg"])
+def _trade(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    trade, ended = match["value"], bool(match["neg"])
     if replace_pronouns(trade) == trade and "的" not in trade and not _NO_TRADE.match(trade):
         yield make_draft(
             "identity",
@@ -129,14 +129,14 @@ def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    firm, role, ended = found["value"], found["role"] or "", bool(found["neg"])
+def _employer(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    firm, role, ended = match["value"], match["role"] or "", bool(match["neg"])
     if (
         replace_pronouns(firm) != firm
         or re.fullmatch(r"一[家个所].{0,1}(?:公司|单位|地方|学校)", firm)
         or firm in ("家", "家里", "外面", "国外", "外地", "这里", "这儿", "那里", "那儿")
         or mentions.find_mentions(firm, clause.at)
-        or (found["ended"] and not ended)
+        or (match["ended"] and not ended)
     ):
         return
     text = f"用户{'不再' if ended else ''}在{firm}工作"
@@ -145,41 +145,41 @@ def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("identity", "works_as", role, f"用户的职业是{role}", single=True, importance=3)
 
 
-def _status(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = {"结婚": "已婚", "离婚": "离异"}.get(found["value"], found["value"])
+def _status(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = {"结婚": "已婚", "离婚": "离异"}.get(match["value"], match["value"])
     yield make_draft("identity", "marital_status", value, f"用户{value}", single=True)
 
 
-def _likes(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    verb, value = found["verb"], re.sub(END, "", found["value"])
-    ended = (value.endswith("了") and bool(found["neg"])) or found["neg"] == "不再"
+def _likes(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    verb, value = match["verb"], re.sub(END, "", match["value"])
+    ended = (value.endswith("了") and bool(match["neg"])) or match["neg"] == "不再"
     bad = verb in ("讨厌", "厌恶", "受不了", "反感")
-    if bad and found["neg"]:
+    if bad and match["neg"]:
         return
     for one in split_list(value.removesuffix("了")):
-        how = "不再" if ended else "不" if found["neg"] else ""
+        how = "不再" if ended else "不" if match["neg"] else ""
         yield make_draft(
             "preference",
             "likes",
             one,
             f"用户{how}{verb.removeprefix('最')}{one}",
-            negated=bad or bool(found["neg"]),
+            negated=bad or bool(match["neg"]),
             timeless=True,
         )
 
 
-def _prefers(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value, other = replace_pronouns(found["value"]), replace_pronouns(found["other"] or "")
+def _prefers(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value, other = replace_pronouns(match["value"]), replace_pronouns(match["other"] or "")
     if value:
         text = f"用户更喜欢{value}" + (f"而不是{other}" if other else "")
         yield make_draft("preference", "prefers", value, text, topic=other)
 
 
-def _only(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = replace_pronouns(found["value"])
+def _only(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = replace_pronouns(match["value"])
     if value:
-        text = f"用户{found['when'] or ''}只{found['verb']}{value}"
-        yield make_draft("preference", "prefers", value, text, topic=found["when"])
+        text = f"用户{match['when'] or ''}只{match['verb']}{value}"
+        yield make_draft("preference", "prefers", value, text, topic=match["when"])
 
 
 _WHAT = {
@@ -203,8 +203,8 @@ _WHAT = {
 }
 
 
-def _favourite(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    what, value = found["what"], replace_pronouns(found["value"])
+def _favourite(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    what, value = match["what"], replace_pronouns(match["value"])
     if value and replace_pronouns(what):
         yield make_draft(
             "preference",
@@ -216,28 +216,28 @@ def _favourite(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _allergy(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    against = bool(found["neg"])
-    for one in split_list(found["value"]):
-        how = found["neg"] or ""
+def _allergy(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    against = bool(match["neg"])
+    for one in split_list(match["value"]):
+        how = match["neg"] or ""
         yield make_draft("constraint", "allergic_to", one, f"用户对{one}{how}过敏", negated=against, importance=4)
 
 
-def _intolerant(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    word = {"乳糖": "lactose", "麸质": "gluten", "果糖": "fructose"}[found["value"]]
-    yield make_draft("constraint", "intolerant_to", word, f"用户{found['value']}不耐受", importance=4)
+def _intolerant(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    word = {"乳糖": "lactose", "麸质": "gluten", "果糖": "fructose"}[match["value"]]
+    yield make_draft("constraint", "intolerant_to", word, f"用户{match['value']}不耐受", importance=4)
 
 
-def _diet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    against = bool(found["neg"])
+def _diet(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    against = bool(match["neg"])
     value = (
         "vegan"
-        if found["value"].startswith(("纯素", "严格素"))
+        if match["value"].startswith(("纯素", "严格素"))
         else "halal"
-        if "清真" in found["value"]
+        if "清真" in match["value"]
         else "vegetarian"
     )
-    said = re.sub(r"^(?:是|在)?(?:一个|一名)?", "", found["value"])
+    said = re.sub(r"^(?:是|在)?(?:一个|一名)?", "", match["value"])
     verb = "" if said.startswith("吃") else "是"
     yield make_draft(
         "constraint",
@@ -250,45 +250,45 @@ def _diet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     )
 
 
-def _cannot(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    verb, value = found["verb"], replace_pronouns(found["value"].removesuffix("了"))
+def _cannot(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    verb, value = match["verb"], replace_pronouns(match["value"].removesuffix("了"))
     if value and not re.match(r"[了过完饱下到]|起$", value):
         yield make_draft(
             "constraint",
             "cannot",
             f"{verb}{value}",
-            f"用户{found['neg']}{verb}{value}",
+            f"用户{match['neg']}{verb}{value}",
             importance=4 if verb in "吃喝碰" else 3,
             category=None if verb in "吃喝碰" else "preferences",
         )
 
 
-def _condition(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    yield make_draft("constraint", "health_condition", found["value"], f"用户患有{found['value']}", importance=4)
+def _condition(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    yield make_draft("constraint", "health_condition", match["value"], f"用户患有{match['value']}", importance=4)
 
 
-def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = replace_pronouns(re.sub(END, "", found["value"]))
+def _budget(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = replace_pronouns(re.sub(END, "", match["value"]))
     if said and re.search(r"[\d一二三四五六七八九十百千万]", said):
         yield make_draft(
             "constraint",
             "budget",
             said,
-            f"用户的预算{found['be']}{said}",
+            f"用户的预算{match['be']}{said}",
             category="constraints",
             single=True,
             importance=3,
         )
 
 
-def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    what = replace_pronouns((found["what"] or "").removesuffix("的")) or "工作"
-    if mentions.find_mentions(found["value"], clause.at):
+def _deadline(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    what = replace_pronouns((match["what"] or "").removesuffix("的")) or "工作"
+    if mentions.find_mentions(match["value"], clause.at):
         yield make_draft(
             "constraint",
             f"deadline_of_{what}",
-            mentions.expand_dates(found["value"], clause.at),
-            f"用户的{what}截止日期是{found['value']}",
+            mentions.expand_dates(match["value"], clause.at),
+            f"用户的{what}截止日期是{match['value']}",
             category="constraints",
             importance=3,
             topic=what,
@@ -296,10 +296,10 @@ def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _style(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    language = found["language"]
-    predicate, value = ("answer_language", language) if language else ("response_style", found["how"])
-    text = f"用户希望用{language}回答" if language else f"用户希望回答{found['how']}"
+def _style(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    language = match["language"]
+    predicate, value = ("answer_language", language) if language else ("response_style", match["how"])
+    text = f"用户希望用{language}回答" if language else f"用户希望回答{match['how']}"
     yield make_draft("preference", predicate, value, text, category="style", single=True, importance=3)
 
 

@@ -33,15 +33,15 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.normalize import parse_vocabulary
 
 
-def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = re.sub(r"\s+(?:on|for)\s+(?:it|that|this)$", "", trim_phrase(found["value"]))
-    what = replace_pronouns((found.groupdict().get("what") or "").strip())
+def _budget(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = re.sub(r"\s+(?:on|for)\s+(?:it|that|this)$", "", trim_phrase(match["value"]))
+    what = replace_pronouns((match.groupdict().get("what") or "").strip())
     if re.search(r"\d", value) and (said := replace_pronouns(value)):
         yield make_draft(
             "constraint",
             "budget",
             said,
-            f"The user's budget {f'for {what} ' if what else ''}is {'at most ' if 'most' in found.groupdict() else ''}"
+            f"The user's budget {f'for {what} ' if what else ''}is {'at most ' if 'most' in match.groupdict() else ''}"
             f"{said}",
             topic=strip_article(what) if what else None,
             category="constraints",
@@ -50,11 +50,11 @@ def _budget(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _deadline(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = narrate_clause(trim_phrase(clause.text))
     if said and mentions.find_mentions(clause.text, clause.at):
-        what = strip_article(replace_pronouns(found["what"] or "") or "work")
-        due = mentions.expand_dates(found["value"], clause.at)
+        what = strip_article(replace_pronouns(match["what"] or "") or "work")
+        due = mentions.expand_dates(match["value"], clause.at)
         yield make_draft(
             "constraint",
             make_slug(f"deadline of {what}"),
@@ -70,9 +70,9 @@ def _deadline(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 _CLOCK = lazy_compile(r"\b(?:at\s+|from\s+|around\s+)?\d{1,2}(?::\d{2})?\s*(?:[ap]m\b|o'clock)?", re.IGNORECASE)
 
 
-def _dated(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _dated(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What is on a day, and nothing more: a later word on the same moves it."""
-    when, what = trim_phrase(found["value"]), replace_pronouns(found["what"])
+    when, what = trim_phrase(match["value"]), replace_pronouns(match["what"])
     said = what and f"The user's {what} is {when}"
     # Some things have a date of their own, on which `on Christmas Eve` is not that of each year.
     told = when if mentions.find_mentions(when, clause.at) else said or ""
@@ -137,18 +137,18 @@ _DUE = (
 _FLOOR = r"(?:ground|top|first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|\d{1,2}(?:st|nd|rd|th))"
 
 
-def _make(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    told = found["value"]
+def _make(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    told = match["value"]
     if not _LOUD.search(told) and told.split()[-1].casefold() not in _NO_MAKE:
-        yield _own(found["what"], told, f"is {told}", entities=find_names(told))
+        yield _own(match["what"], told, f"is {told}", entities=find_names(told))
 
 
-def _sum(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    yield _own(found["what"], found["value"], f"{found['be']} {found['value']}")
+def _sum(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    yield _own(match["what"], match["value"], f"{match['be']} {match['value']}")
 
 
-def _floor(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    yield _own(f"{found['what']} floor", found["value"], f"is on the {found['value']} floor", found["what"])
+def _floor(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    yield _own(f"{match['what']} floor", match["value"], f"is on the {match['value']} floor", match["what"])
 
 
 def _own(key: str, value: str, said: str, what: str = "", *, entities: tuple[str, ...] = ()) -> Draft:

@@ -20,12 +20,12 @@ from muniment.memory.rules.language.english_words import LANGUAGES, narrate_clau
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 
-def _worked(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _worked(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = narrate_clause(trim_clause(clause.text))
-    value = parse_object(found["value"], clause)
+    value = parse_object(match["value"], clause)
     if said and value:
         predicate = {"as": "worked_as", "at": "worked_at", "for": "worked_at", "in": "worked_in"}[
-            found["how"].casefold()
+            match["how"].casefold()
         ]
         yield make_draft(
             "experience",
@@ -36,14 +36,14 @@ def _worked(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _done(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = parse_object(found["value"], clause)
+def _done(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = parse_object(match["value"], clause)
     if (
         value
         and not re.match(r"(?:to\s|up\s|out\s|on\s|a\s+lot|through\s|be\b)", value)
-        and (said := narrate_clause(f"{found['subject']} {value}"))
+        and (said := narrate_clause(f"{match['subject']} {value}"))
     ):
-        verb = make_slug(found["verb"])
+        verb = make_slug(match["verb"])
         doing = verb.endswith("ing")
         rest = re.sub(r"\s*\b(?:for|since)\b.*$", "", f"{verb} {value}") if doing else value
         predicate = "has_been" if doing else "used_to" if verb == "used" else verb
@@ -56,49 +56,49 @@ def _done(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _skill(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    against = bool(found["neg"])
-    for value in parse_list(found["value"], clause):
+def _skill(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    against = bool(match["neg"])
+    for value in parse_list(match["value"], clause):
         if len(value.split()) <= 6 and not re.match(r"(?:the|a|an|least)\s", value):
             yield make_draft(
                 "skill",
                 "skilled_in",
                 value,
-                f"The user is {'not ' if against else ''}{found['how'].casefold()} {value}",
+                f"The user is {'not ' if against else ''}{match['how'].casefold()} {value}",
                 negated=against,
             )
 
 
-def _speaks(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    against = bool(found["neg"])
-    for word in re.findall(r"[^\W\d_]+", found["value"]):
+def _speaks(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    against = bool(match["neg"])
+    for word in re.findall(r"[^\W\d_]+", match["value"]):
         if word.casefold() in LANGUAGES:
             text = f"The user {'does not speak' if against else 'speaks'} {word.title()}"
             yield make_draft("skill", "speaks", word.title(), text, negated=against)
 
 
-def _their_language(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    language, how = found["value"], parse_object(found["how"], clause)
+def _their_language(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    language, how = match["value"], parse_object(match["how"], clause)
     if language.casefold() in LANGUAGES and how:
         bad = bool(re.match(r"(?:very\s+|really\s+)?(?:bad|poor|terrible|not\s)", how, re.IGNORECASE))
         yield make_draft("skill", "speaks", language, f"The user's {language} is {how}", confidence=0.7 if bad else 0.9)
 
 
-def _plays(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    for value in parse_list(found["value"], clause, allow_articles=True):
+def _plays(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    for value in parse_list(match["value"], clause, allow_articles=True):
         if len(value.split()) <= 4 and not re.match(r"(?:a|an|some|with|around|along|in|on)\b", value, re.IGNORECASE):
             yield make_draft("skill", "plays", strip_article(value), f"The user plays {value}")
 
 
-def _knows(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = parse_object(found["value"], clause)
+def _knows(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = parse_object(match["value"], clause)
     if (
         value
-        and (found["how"] or re.match(r"[A-Z][\w+#.]*(?:(?:,\s*|\s+and\s+)[A-Z][\w+#.]*)*$", value))
+        and (match["how"] or re.match(r"[A-Z][\w+#.]*(?:(?:,\s*|\s+and\s+)[A-Z][\w+#.]*)*$", value))
         and not IDLE.match(value)
     ):
-        for one in [value] if found["how"] else parse_list(value, clause):
-            how = "how to " if found["how"] else ""
+        for one in [value] if match["how"] else parse_list(value, clause):
+            how = "how to " if match["how"] else ""
             yield make_draft("skill", "skilled_in", one, f"The user knows {how}{one}", entities=find_names(one))
 
 
@@ -128,25 +128,25 @@ _VAGUE = lazy_compile(
 )
 
 
-def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    what = trim_clause(found["what"])
+def _event(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    what = trim_clause(match["what"])
     moved = _MOVED.match(what)
     where = parse_place(mentions.remove_dates(moved["place"], clause.at), clause) if moved else None
     dated = bool(mentions.find_mentions(clause.text, clause.at)) and not mentions.find_mentions(
-        found["verb"], clause.at
+        match["verb"], clause.at
     )
     if not dated and not where and not _LIFE.match(what):
         return
-    front = found["front"].strip(" ,")
+    front = match["front"].strip(" ,")
     said = narrate_clause(f"I {what} {front[:1].lower()}{front[1:]}".strip())
-    beside = found.groupdict().get("beside")
+    beside = match.groupdict().get("beside")
     if beside and said:
         said = said.replace("The user ", f"The user and {replace_pronouns(beside)} ", 1)
     value = mentions.remove_dates(what, clause.at)
-    rest = value[len(found["verb"]) :].strip()
+    rest = value[len(match["verb"]) :].strip()
     if said and (rest or where) and len(value.split()) <= 24 and not _VAGUE.match(value):
-        light = found["verb"].casefold() in ("got", "was", "had", "became", "went", "took")
-        predicate = "moved_to" if where else make_slug(f"{found['verb']} {rest.split()[0]}" if light else found["verb"])
+        light = match["verb"].casefold() in ("got", "was", "had", "became", "went", "took")
+        predicate = "moved_to" if where else make_slug(f"{match['verb']} {rest.split()[0]}" if light else match["verb"])
         yield make_draft(
             "event",
             predicate,
@@ -158,10 +158,10 @@ def _event(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _plan(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    if not mentions.find_mentions(found["value"], clause.at):
+def _plan(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    if not mentions.find_mentions(match["value"], clause.at):
         return
-    value = parse_object(found["value"], clause)
+    value = parse_object(match["value"], clause)
     said = narrate_clause(trim_clause(clause.text))
     if value and said and not IDLE.match(value) and mentions.remove_dates(value, clause.at):
         yield make_draft(
@@ -169,15 +169,15 @@ def _plan(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _habit(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _habit(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said = narrate_clause(trim_clause(clause.text))
-    value = parse_object(found["what"], clause)
+    value = parse_object(match["what"], clause)
     if said and value and len(value.split()) <= 14:
         yield make_draft("note", "habit", strip_article(value), said, entities=find_names(value))
 
 
-def _grew_up(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = parse_place(found["place"], clause)
+def _grew_up(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where = parse_place(match["place"], clause)
     if where:
         yield make_draft("experience", "lived_in", where, f"The user grew up in {where}", location=where)
 

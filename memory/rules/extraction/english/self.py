@@ -42,59 +42,59 @@ from muniment.memory.rules.language.english_words import (
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 
-def _name(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    name = found["name"].strip(" .!")
+def _name(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    name = match["name"].strip(" .!")
     if is_name(name, clause):
         name = name if not clause.is_lowercase else name.title()
         yield make_draft("identity", "name", name, f"The user's name is {name}", single=True, persons=(name,))
 
 
-def _called(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    name = found["name"].strip(" .!")
+def _called(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    name = match["name"].strip(" .!")
     if is_name(name, clause):
         name = name if not clause.is_lowercase else name.title()
         yield make_draft("identity", "preferred_name", name, f"Preferred name is {name}", single=True, persons=(name,))
 
 
-def _pronouns(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = re.sub(r"\s*/\s*", "/", found["value"].casefold())
+def _pronouns(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = re.sub(r"\s*/\s*", "/", match["value"].casefold())
     yield make_draft("identity", "pronouns", said, f"The user's pronouns are {said}", single=True)
 
 
-def _age(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    if 3 <= int(found["value"]) <= 120:
-        yield make_draft("identity", "age", found["value"], f"The user is {found['value']} years old", single=True)
+def _age(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    if 3 <= int(match["value"]) <= 120:
+        yield make_draft("identity", "age", match["value"], f"The user is {match['value']} years old", single=True)
 
 
-def _birthday(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = found["value"].strip(" .")
+def _birthday(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = match["value"].strip(" .")
     if mentions.find_mentions(f"on {said}", clause.at) and not mentions.has_relative_date(f"on {said}", clause.at):
         yield make_draft(
             "identity", "birthday", said, f"The user's birthday is {said}", single=True, importance=3, timeless=True
         )
 
 
-def _born(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = parse_place(found["place"], clause)
+def _born(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where = parse_place(match["place"], clause)
     if where:
         yield make_draft("identity", "born_in", where, f"The user was born in {where}", single=True, location=where)
 
 
-def _lives(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where, ended = parse_place(ENDED.sub("", found["place"]), clause), bool(found["neg"])
+def _lives(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where, ended = parse_place(ENDED.sub("", match["place"]), clause), bool(match["neg"])
     if where:
         text = f"The user no longer lives in {where}" if ended else f"The user lives in {where}"
         yield make_draft("identity", "lives_in", where, text, single=True, negated=ended, importance=3, location=where)
 
 
-def _from(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    where = parse_place(found["place"], clause)
+def _from(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    where = parse_place(match["place"], clause)
     if where:
         yield make_draft("identity", "comes_from", where, f"The user comes from {where}", single=True, location=where)
 
 
-def _nationality(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = found["value"]
+def _nationality(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = match["value"]
     if said.casefold() in NATIONALITIES:
         yield make_draft("identity", "nationality", said.title(), f"The user is {said.title()}", single=True)
 
@@ -114,8 +114,8 @@ def _former(said: str, trade: str) -> Iterator[Draft]:
         yield make_draft("experience", "worked_as", trade, f"The user is {article} {said}")
 
 
-def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    words = trim_clause(found["value"]).split(" for ")[0]
+def _trade(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    words = trim_clause(match["value"]).split(" for ")[0]
     split = re.split(r"\s+(?:at|in|from|with|based|living|working|specialising|specializing)\b\s*", words)
     trade = strip_article(split[0]).strip()
     if _OF_SORTS.match(trade):
@@ -130,7 +130,7 @@ def _trade(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         or replace_pronouns(trade) is None
     ):
         return
-    ended = bool(found["neg"])
+    ended = bool(match["neg"])
     article = "an" if trade[0].casefold() in "aeiou" else "a"
     text = f"The user {'no longer works' if ended else 'works'} as {article} {trade}"
     yield make_draft("identity", "works_as", trade, text, single=True, negated=ended, importance=3)
@@ -148,10 +148,10 @@ _FIRM = (
 _SOME_FIRM = lazy_compile(r"^(?:an?|the)\s+(?:[\w-]+\s+){0,3}?" + _FIRM + r"\s+(?:called|named)\s+", re.IGNORECASE)
 
 
-def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    told = _SOME_FIRM.sub("", trim_clause(found["value"]))
+def _employer(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    told = _SOME_FIRM.sub("", trim_clause(match["value"]))
     said, _, role = re.sub(r"\s+in\s+(?=[A-Z]).*", "", told).partition(" as ")
-    firm, ended = parse_place(ENDED.sub("", said), clause), bool(found["neg"])
+    firm, ended = parse_place(ENDED.sub("", said), clause), bool(match["neg"])
     if firm:
         text = f"The user {'no longer works' if ended else 'works'} at {firm}"
         yield make_draft("identity", "works_at", firm, text, single=True, negated=ended, importance=3, entities=(firm,))
@@ -164,13 +164,13 @@ def _employer(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 _INDUSTRY = lazy_compile(r"(?:the\s+)?(?P<what>.+?)(?:\s+(?:industry|sector|business))?")
 
 
-def _field(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said, against = trim_phrase(found["value"]), bool(found["neg"])
+def _field(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said, against = trim_phrase(match["value"]), bool(match["neg"])
     what, *firm = re.split(r"\s+(?:at|for|in)\s+", ENDED.sub("", said), maxsplit=1)
     field = _INDUSTRY.fullmatch(what)
     if not field or not all(_one_field(one) for one in re.split(r"\s+(?:and|&)\s+", field["what"])):
         return
-    work = "no longer works" if _over(found["neg"], said) else "does not work" if against else "works"
+    work = "no longer works" if _over(match["neg"], said) else "does not work" if against else "works"
     yield make_draft(
         "identity",
         "field_of_work",
@@ -190,20 +190,20 @@ def _one_field(said: str) -> bool:
     return said in ("IT", "HR", "PR", "QA", "AI") or said.casefold() in FIELDS
 
 
-def _status(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _status(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     yield make_draft(
-        "identity", "marital_status", found["value"].casefold(), f"The user is {found['value'].casefold()}", single=True
+        "identity", "marital_status", match["value"].casefold(), f"The user is {match['value'].casefold()}", single=True
     )
 
 
-def _studies(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = parse_object(found["value"], clause)
+def _studies(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = parse_object(match["value"], clause)
     if value and not value.casefold().startswith("for "):
         yield make_draft("identity", "studies", strip_article(value), f"The user studies {value}", single=True)
 
 
-def _native(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    said = found["value"].title()
+def _native(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    said = match["value"].title()
     if said.casefold() in LANGUAGES:
         yield make_draft("identity", "native_language", said, f"The user's native language is {said}", single=True)
 
@@ -213,9 +213,9 @@ def _over(neg: str | None, said: str) -> bool:
     return bool(neg) and (" ".join(str(neg).casefold().split()) == "no longer" or bool(ENDED.search(said)))
 
 
-def _allergy(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    against, said = bool(found["neg"]), trim_phrase(found["value"])
-    over = _over(found["neg"], said)
+def _allergy(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    against, said = bool(match["neg"]), trim_phrase(match["value"])
+    over = _over(match["neg"], said)
     for value in parse_list(ENDED.sub("", said), clause):
         if IN_JEST.match(value):
             continue
@@ -230,58 +230,58 @@ def _allergy(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _intolerant(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value, against = found["value"].casefold(), bool(found["neg"])
+def _intolerant(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value, against = match["value"].casefold(), bool(match["neg"])
     be = "is not" if against else "is"
     yield make_draft(
         "constraint", "intolerant_to", value, f"The user {be} {value} intolerant", negated=against, importance=4
     )
 
 
-def _diet(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value, neg = found["value"].casefold(), re.sub(r"\s+", " ", found["neg"] or "").casefold().strip()
-    against = bool(neg) or bool(found["ended"])
-    be = "is" if not against else "is no longer" if neg == "no longer" or found["ended"] else "is not"
-    said = f"on a {value} diet" if found["on"] else value
+def _diet(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value, neg = match["value"].casefold(), re.sub(r"\s+", " ", match["neg"] or "").casefold().strip()
+    against = bool(neg) or bool(match["ended"])
+    be = "is" if not against else "is no longer" if neg == "no longer" or match["ended"] else "is not"
+    said = f"on a {value} diet" if match["on"] else value
     yield make_draft("constraint", "diet", value, f"The user {be} {said}", single=True, negated=against, importance=4)
 
 
 _EACH = lazy_compile(r",\s*(?:and\s+)?|\s+and\s+")
 
 
-def _condition(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    has = found["has"].casefold().startswith("i have")
-    for one in _EACH.split(re.sub(r"\s+", " ", found["value"])):
+def _condition(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    has = match["has"].casefold().startswith("i have")
+    for one in _EACH.split(re.sub(r"\s+", " ", match["value"])):
         text = f"The user {'has' if has else 'is'} {one}"
         yield make_draft("constraint", "health_condition", strip_article(one), text, importance=4)
 
 
-def _cannot(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = parse_object(f"{found['verb']} {ENDED.sub('', trim_phrase(found['value'] or ''))}", clause)
+def _cannot(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = parse_object(f"{match['verb']} {ENDED.sub('', trim_phrase(match['value'] or ''))}", clause)
     if not value or re.search(r"\b(?:another|one\s+more|enough|much|straight)\b", value):
         return
-    neg = re.sub(r"\s+", " ", found["neg"].casefold())
+    neg = re.sub(r"\s+", " ", match["neg"].casefold())
     how = {"don't": "does not", "do not": "does not", "dont": "does not", "never": "never"}.get(neg, "cannot")
-    text = f"The user {how} {conjugate_verb(found['verb']) + value[len(found['verb']) :] if how == 'never' else value}"
-    food = found["verb"].casefold() in ("eat", "drink", "have", "tolerate", "consume", "digest")
+    text = f"The user {how} {conjugate_verb(match['verb']) + value[len(match['verb']) :] if how == 'never' else value}"
+    food = match["verb"].casefold() in ("eat", "drink", "have", "tolerate", "consume", "digest")
     yield make_draft(
         "constraint", "cannot", value, text, importance=4 if food else 3, category=None if food else "preferences"
     )
 
 
-def _again(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
+def _again(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What one did not eat before, and what one could not do."""
     value, verb, how = (
-        parse_object(found["value"] or "", clause) or "",
-        found["verb"].casefold(),
-        found["how"].casefold(),
+        parse_object(match["value"] or "", clause) or "",
+        match["verb"].casefold(),
+        match["how"].casefold(),
     )
-    if bool(value) != bool(found["value"]):
+    if bool(value) != bool(match["value"]):
         return
     what = f"{verb} {value}".strip()
     text = (
         f"The user {'now can' if how == 'now' else 'can'} {what}"
-        if found["can"]
+        if match["can"]
         else f"The user {conjugate_verb(verb)} {value}".strip()
     )
     yield make_draft(
@@ -289,9 +289,9 @@ def _again(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     )
 
 
-def _medicine(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    for value in _EACH.split(found["value"].casefold()):
-        text = f"The user {'takes' if found['take'] else 'is on'} {value}"
+def _medicine(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    for value in _EACH.split(match["value"].casefold()):
+        text = f"The user {'takes' if match['take'] else 'is on'} {value}"
         yield make_draft("constraint", "takes", value, text, importance=4)
 
 

@@ -25,9 +25,9 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 _NEGATIVE = frozenset({"hate", "dislike", "detest", "loathe", "despise"})
 
 
-def _likes(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    verb, neg = found["verb"].casefold(), re.sub(r"\s+", " ", found["neg"] or "").casefold().strip()
-    said = found["value"]
+def _likes(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    verb, neg = match["verb"].casefold(), re.sub(r"\s+", " ", match["neg"] or "").casefold().strip()
+    said = match["value"]
     ended = bool(ENDED.search(trim_phrase(said))) or neg in ("no longer", "stopped")
     said = ENDED.sub("", trim_phrase(said))
     changed = re.search(r"^i\s+now\b|\b(?:now|again|these\s+days|nowadays)\W*$", clause.text, re.IGNORECASE)
@@ -47,16 +47,16 @@ def _likes(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("preference", "likes", strip_article(value), text, negated=against, timeless=True)
 
 
-def _keen(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    against = bool(found["neg"])
-    for value in parse_list(found["value"], clause):
-        how = re.sub(r"^fan of", "a fan of", re.sub(r"\s+", " ", found["how"].casefold()))
+def _keen(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    against = bool(match["neg"])
+    for value in parse_list(match["value"], clause):
+        how = re.sub(r"^fan of", "a fan of", re.sub(r"\s+", " ", match["how"].casefold()))
         text = f"The user is {'not ' if against else ''}{how} {value}"
         yield make_draft("preference", "likes", strip_article(value), text, negated=against, timeless=True)
 
 
-def _prefers(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    halves = re.split(r"\s+(?:over|rather\s+than|instead\s+of|more\s+than|to)\s+(?!be\b)", found["value"], maxsplit=1)
+def _prefers(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    halves = re.split(r"\s+(?:over|rather\s+than|instead\s+of|more\s+than|to)\s+(?!be\b)", match["value"], maxsplit=1)
     value = parse_object(halves[0], clause)
     other = parse_object(halves[1], clause) if len(halves) == 2 and not halves[0].startswith("to ") else None
     if not value:
@@ -70,8 +70,8 @@ def _prefers(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     )
 
 
-def _favourite(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    what, value = found["what"].casefold(), parse_object(found["value"], clause)
+def _favourite(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    what, value = match["what"].casefold(), parse_object(match["value"], clause)
     if (
         value
         and len(what.split()) <= 3
@@ -91,20 +91,20 @@ def _favourite(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _style(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    how = trim_phrase(found["how"]).casefold()
+def _style(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    how = trim_phrase(match["how"]).casefold()
     single, value = "response_style", how
     if language := re.fullmatch(r"in\s+(\w+)", how):
         if language[1] not in LANGUAGES:
             return
         how, single, value = f"in {language[1].title()}", "answer_language", language[1].title()
-    never = bool(found["neg"])
+    never = bool(match["neg"])
     text = f"The user wants answers {how}" if not never else f"The user does not want answers {how}"
     yield make_draft("preference", single, value, text, category="style", single=not never, negated=never, importance=3)
 
 
-def _manner(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    never, value = bool(found["neg"]), found["value"].casefold()
+def _manner(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    never, value = bool(match["neg"]), match["value"].casefold()
     yield make_draft(
         "preference",
         "response_style",
@@ -116,8 +116,8 @@ def _manner(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
     )
 
 
-def _welcome(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    never, value = bool(found["neg"]), found["value"].casefold()
+def _welcome(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    never, value = bool(match["neg"]), match["value"].casefold()
     text = f"The user {'does not welcome' if never else 'welcomes'} {value} in answers"
     yield make_draft("preference", "response_style", value, text, category="style", negated=never, importance=3)
 
@@ -154,20 +154,20 @@ RULES: tuple[Rule, ...] = (
 )  # fmt: skip
 
 
-def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    against = bool(found["neg"])
-    value = parse_object(ENDED.sub("", found["value"]), clause)
+def _goal(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    against = bool(match["neg"])
+    value = parse_object(ENDED.sub("", match["value"]), clause)
     if value and not IDLE.match(value) and len(value.split()) >= 2:
         ended = (
             "no longer wants"
-            if ENDED.search(trim_phrase(found["value"])) or (found["neg"] or "").casefold().strip() == "no longer"
+            if ENDED.search(trim_phrase(match["value"])) or (match["neg"] or "").casefold().strip() == "no longer"
             else "does not want"
         )
         how = (
             ended
             if against
             else {"plan": "plans", "inte": "intends", "hope": "hopes", "aim": "aims"}.get(
-                found["how"].casefold()[:4].strip(), "wants"
+                match["how"].casefold()[:4].strip(), "wants"
             )
         )
         yield make_draft(
@@ -181,10 +181,10 @@ def _goal(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
         )
 
 
-def _toward(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value, over = parse_object(ENDED.sub("", found["value"]), clause), "over" in found.groupdict()
+def _toward(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value, over = parse_object(ENDED.sub("", match["value"]), clause), "over" in match.groupdict()
     if value:
-        doing = re.sub(r"\s+", " ", found["doing"].casefold())
+        doing = re.sub(r"\s+", " ", match["doing"].casefold())
         predicate = {
             "trai": "trains_for",
             "prep": "prepares_for",
@@ -214,12 +214,12 @@ _CHORE = lazy_compile(
 )
 
 
-def _task(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    value = parse_object(found["value"], clause)
+def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
+    value = parse_object(match["value"], clause)
     asked = (
         clause.is_directive
-        or "remind" in (found["ask"] or "").casefold()
-        or "let me" in (found["ask"] or "").casefold()
+        or "remind" in (match["ask"] or "").casefold()
+        or "let me" in (match["ask"] or "").casefold()
     )
     dated = bool(value and mentions.find_mentions(value, clause.at))
     if value and (asked or _CHORE.match(value) or (dated and not IDLE.match(value))) and len(value.split()) >= 2:
