@@ -27,8 +27,11 @@ import muniment
 print(muniment.__file__)
 assert version("muniment") == muniment.__version__
 assert muniment.load_settings({}).categories["goals"].rag_length == 20
-for package, suffix in (("config", ".yaml"), ("migrations", ".sql"), ("memory.stores.postgres.sql", ".sql")):
-    folder = files(f"muniment.{package}")
+for package, suffix in (
+    ("config", ".yaml"), ("migrations", ".sql"), ("memory.stores.postgres.sql", ".sql"),
+    ("memory.rules.language.lexicons", ".yaml"),
+):
+    folder = files("muniment").joinpath(*package.split("."))
     assert [one.name for one in folder.iterdir() if one.name.endswith(suffix) and one.read_bytes()], package
 from muniment.memory.prompts import load_prompt
 from muniment.testing import ScriptedOpenAI
