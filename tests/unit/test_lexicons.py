@@ -24,7 +24,8 @@ kin: |
 
   mother_in_law: mother-in-law
 titles: |
-  best_friend: best friend, old friend
+  best_friend: best friend,
+    old friend
 """
 
 
@@ -48,10 +49,11 @@ def test_sections() -> None:
         ("source: x\nwords: no\n", r"sample.yaml, line 2: words: must be text"),
         ("source: x\nwords: [a, b]\n", r"sample.yaml, line 2: words: must be text"),
         ("source: x\nwords: |\n", r"sample.yaml, line 2: words: must be text"),
-        ("source: x\nwords: |\n  a: b\n  c\n", r"sample.yaml, line 4: words: needs lines"),
-        ("source: x\nwords: |\n  a: b\n  a: c\n", r"sample.yaml, line 4: words: needs lines"),
+        ("source: x\nwords: |\n  a: b\n  c\n", r"sample.yaml, line 4: words: needs rows"),
+        ("source: x\nwords: |\n  a: b\n  a: c\n", r"sample.yaml, line 4: words: needs rows"),
         ("source: x\nwords: |\n  a: b\n  c: b\n", r"sample.yaml, line 2: words: has 'b' twice"),
         ("source: x\nwords: |\n  a: b b\n", r"sample.yaml, line 2: words: has 'b' twice"),
+        ("source: x\nwords: |\n  : a\n", r"sample.yaml, line 3: words: needs rows"),
         ("source: x\nno: |\n  a\n", r"sample.yaml, line 2: has a key that is not text"),
         ("source: x\nwords: |\n  a\nwords: |\n  b\n", r"sample.yaml, line 4: words: comes twice"),
         ("source: [x\n", r"sample.yaml, line \d: is not YAML"),

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import re
 
-_NUMBERS = {
-    word: n
-    for n, word in enumerate(
-        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"], 1
-    )
-} | {
-    "a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a few": 3, "few": 3, "several": 4, "fifteen": 15, "twenty": 20, "thirty": 30,
-}  # fmt: skip
+from muniment.memory.rules.language.lexicon import load_lexicon
+
+_NUMBERS = {phrase: int(count) for phrase, count in load_lexicon("numbers.en").get_index("counts", ",").items()}
 COUNT = r"(?P<count>\d{1,4}|an?\s+couple\s+of|a\s+few|couple\s+of|few|several|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty)"
 _ONES = "first second third fourth fifth sixth seventh eighth ninth"
 _TEENS = "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"

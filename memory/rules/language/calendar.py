@@ -13,6 +13,7 @@ Grain = Literal["day", "about", "week", "weekend", "month", "season", "quarter",
 MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
+WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 SEASONS_ZH = {"春": 3, "夏": 6, "秋": 9, "冬": 12}
 _PREPOSITIONS = {

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.language.calendar import MONTHS, WEEKDAYS
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.english_words import DIETS, NATIONALITIES, TRADES, replace_pronouns
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.lexicon import load_lexicon
 
-_NOT_PEOPLE = parse_vocabulary(
-    "team gen type plan option level version batman superman spiderman groot virgo aries taurus gemini libra scorpio sagittarius capricorn aquarius pisces"
-)
+_PEOPLE = load_lexicon("people.en")
+_NOT_FIRST_NAMES = _PEOPLE.get_words("not_first_names")
 _ACRONYM = lazy_compile(r"[A-Z]{3,}")  # AFK, ADHD
 NAME = rf"[^\W\d_][\w'-]*(?:\s+[{words.UPPER}][\w'-]*\.?){{0,3}}"
 
@@ -27,29 +27,8 @@ _FILLERS = lazy_compile(
     r"|lol|haha+|btw|please|of\s+course|most\s+of\s+all|the\s+most|in\s+general|you\s+know|by\s+the\s+way|to\s+be\s+honest|tbh|ok|okay|again|thanks|thank\s+you|at\s+all|after\s+all|more\s+than\s+anything)(?=[\s,]|$))++",
     re.IGNORECASE,
 )
-_NOT_NAMES = (
-    NATIONALITIES | TRADES | frozenset(DIETS)
-    | parse_vocabulary(
-    """
-    ok okay sorry sure fine good great happy sad back here done christian muslim jewish catholic buddhist hindu
-    atheist gay lesbian straight trans bi single married divorced tired busy home not very so just really also
-    still all from in on at into done out up down off over well ill sick ready glad afraid allergic lost late new
-    old young free gone alive alone hungry thirsty bored excited curious interested trying going doing looking
-    working having getting thinking living feeling planning learning training monday tuesday wednesday thursday
-    friday saturday sunday january february march april june july august september october november december it
-    that this what who where why how the a an my your his her their our me you we they he she i no yes maybe later
-    tomorrow today always never when if proud grateful thankful confused stuck wrong right awesome amazing
-    european asian african latino hispanic black white autistic pregnant retired unemployed diabetic deaf blind
-    dead kidding joking names mom dad mum
-    """
-)
-)  # fmt: skip
-_NOT_PLACES = parse_vocabulary(
-    """
-    fear peace hope harmony denial pain poverty love hell heaven style danger need trouble town bed work home
-    school college person general particular fact order time case front charge there here it that this
-    """
-)
+_NOT_NAMES = NATIONALITIES | TRADES | frozenset(DIETS) | _PEOPLE.get_words("not_names")
+_NOT_PLACES = _PEOPLE.get_words("not_places")
 _PLACE_END = lazy_compile(
     r"\s+(?:with|for|and\s+(?!the\s+\w|(?-i:[A-Z]))|since|as|now|at|on|during|by|near|right|these|until|from|to|alone|together|last|next|again|after|before|when|where|because|which|doing|working|who)\b.*$",
     re.IGNORECASE,
@@ -65,10 +44,7 @@ _EMPTY_END = lazy_compile(
 )
 _ARTICLE = lazy_compile(r"^(?:an?|the)\s+", re.IGNORECASE)
 _CAPITAL = lazy_compile(r"\b[A-Z][\w'&.-]*(?:\s+(?:of\s+|the\s+|de\s+)?[A-Z][\w'&.-]*)*")
-_NOT_ENTITIES = frozenset(["I", "I'm", "I've", "The", "A", "My", "On", "In", "At"]) | {
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-    "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday",
-}  # fmt: skip
+_NOT_ENTITIES = frozenset(("I", "I'm", "I've", "The", "A", "My", "On", "In", "At", *MONTHS, *WEEKDAYS))
 
 
 def trim_phrase(words: str) -> str:
@@ -127,7 +103,7 @@ def is_name(words: str, clause: Clause) -> bool:
     parts = words.split()
     if not parts or any(part.casefold().rstrip(".") in _NOT_NAMES or _ACRONYM.fullmatch(part) for part in parts):
         return False
-    if parts[0].casefold() in _NOT_PEOPLE:
+    if parts[0].casefold() in _NOT_FIRST_NAMES:
         return False
     return (clause.is_lowercase and len(parts) == 1 and len(words) > 1) or all(part[0].isupper() for part in parts)
 

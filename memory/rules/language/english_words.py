@@ -4,75 +4,23 @@ from __future__ import annotations
 
 import re
 
-from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.lazy_regex import join_alternatives, lazy_compile
+from muniment.memory.rules.language.lexicon import load_lexicon
 
-RELATIONS = {
-    "wife": "spouse", "husband": "spouse", "spouse": "spouse", "partner": "partner", "girlfriend": "partner", "boyfriend": "partner",
-    "fiance": "partner", "fiancé": "partner", "fiancee": "partner", "fiancée": "partner", "ex-wife": "former_spouse", "ex-husband": "former_spouse",
-    "mother": "mother", "mom": "mother", "mum": "mother", "father": "father", "dad": "father", "parents": "parents", "sister": "sister",
-    "brother": "brother", "son": "son", "daughter": "daughter", "baby": "child", "child": "child", "kid": "child", "grandmother": "grandmother",
-    "grandma": "grandmother", "grandfather": "grandfather", "grandpa": "grandfather", "aunt": "aunt", "uncle": "uncle", "cousin": "cousin",
-    "niece": "niece", "nephew": "nephew", "friend": "friend", "best friend": "best_friend", "roommate": "roommate", "flatmate": "roommate",
-    "neighbour": "neighbour", "neighbor": "neighbour", "boss": "boss", "manager": "boss", "supervisor": "boss", "colleague": "colleague",
-    "coworker": "colleague", "co-worker": "colleague", "teacher": "teacher", "coach": "coach", "mentor": "mentor", "doctor": "doctor",
-    "dentist": "dentist", "therapist": "therapist", "landlord": "landlord", "business partner": "business_partner", "mother-in-law": "mother_in_law",
-    "father-in-law": "father_in_law", "sister-in-law": "sister_in_law", "brother-in-law": "brother_in_law",
-    "dog": "pet", "cat": "pet", "puppy": "pet", "kitten": "pet", "parrot": "pet", "rabbit": "pet", "hamster": "pet", "horse": "pet", "pet": "pet",
-    "turtle": "pet", "goldfish": "pet",
-}  # fmt: skip
-ONE_AT_A_TIME = frozenset({"spouse", "partner", "mother", "father", "boss", "best_friend"})
+_RELATIONS = load_lexicon("relations.en")
+_PEOPLE = load_lexicon("people.en")
+_LANGUAGES = load_lexicon("languages.en")
+_VERBS = load_lexicon("verbs.en")
+RELATIONS = _RELATIONS.get_index("relations", ",")
+ONE_AT_A_TIME = _RELATIONS.get_words("one_at_a_time")
 RELATION = (
     r"(?:(?:older|younger|elder|little|big|twin|eldest|youngest|oldest|new|late|good|close|old|childhood)\s+)?"
-     "(?:" + "|".join(sorted(map(re.escape, RELATIONS), key=len, reverse=True)) + ")"
-)  # fmt: skip
-
-NATIONALITIES = parse_vocabulary(
-    """
-    american british english scottish welsh irish french german italian spanish portuguese dutch belgian swiss
-    austrian swedish norwegian danish finnish polish czech slovak hungarian romanian bulgarian greek turkish
-    russian ukrainian croatian serbian slovenian estonian latvian lithuanian canadian mexican brazilian
-    argentinian chilean colombian peruvian cuban australian chinese japanese korean vietnamese thai indonesian
-    malaysian filipino singaporean taiwanese indian pakistani bangladeshi nepali iranian iraqi israeli lebanese
-    syrian egyptian moroccan algerian tunisian nigerian kenyan ethiopian ghanaian icelandic
-    """
+    + join_alternatives(RELATIONS)
 )
-LANGUAGES = NATIONALITIES | parse_vocabulary(
-    """
-    mandarin cantonese arabic hebrew hindi urdu bengali tamil farsi persian swahili latin catalan tagalog malay
-    """
-)
-TRADES = parse_vocabulary(
-    """
-    accountant actor actress analyst architect artist astronomer attorney author baker banker barber barista
-    bartender biologist bookkeeper builder butcher carpenter cashier chef chemist clerk cleaner coach composer
-    consultant cook copywriter counselor counsellor dancer dentist designer detective developer director doctor
-    driver economist editor electrician engineer entrepreneur farmer firefighter florist freelancer gardener
-    geologist guard guide hairdresser historian illustrator instructor interpreter intern journalist judge lawyer
-    lecturer librarian lifeguard manager mathematician mechanic midwife musician nanny novelist nurse nutritionist
-    optician painter paralegal paramedic pharmacist photographer physicist physiotherapist pilot plumber podcaster
-    poet policeman postman principal producer professor programmer psychiatrist psychologist receptionist
-    recruiter reporter researcher sailor salesman salesperson scientist sculptor secretary singer soldier student
-    surgeon surveyor tailor teacher technician tester therapist translator trainer tutor veterinarian vet waiter
-    waitress welder writer apprentice administrator contractor marketer strategist statistician sommelier linguist
-    filmmaker animator realtor streamer curator dietitian radiologist cardiologist paediatrician pediatrician
-    dermatologist neurologist oncologist gynaecologist gynecologist physician anaesthetist optometrist beautician
-    """
-)
-DIETS = (
-    "vegan",
-    "vegetarian",
-    "pescatarian",
-    "flexitarian",
-    "gluten-free",
-    "gluten free",
-    "dairy-free",
-    "dairy free",
-    "halal",
-    "kosher",
-    "keto",
-    "paleo",
-)
+NATIONALITIES = _LANGUAGES.get_words("nationalities")
+LANGUAGES = NATIONALITIES | _LANGUAGES.get_words("languages")
+TRADES = _PEOPLE.get_words("trades")
+DIETS = _PEOPLE.get_phrases("diets")
 CONDITIONS = (
     r"(?:(?:type\s+[12]\s+)?diabet(?:es|ic)|asthma(?:tic)?|coeliac(?:\s+disease)?|celiac(?:\s+disease)?|lactose[ -]intoleran(?:t|ce)|gluten[ -]intoleran(?:t|ce)"
     r"|adhd|epilep(?:sy|tic)|hypertension|high\s+blood\s+pressure|migraines|arthritis|anemi[ac]|anaemi[ac]|insomnia|dyslexi[ac]|ibs|eczema"
@@ -91,45 +39,13 @@ IN_JEST = lazy_compile(
     r"(?:the\s+user\b|\w+days?$|(?:nonsense|work|people|stupidity|bullshit|drama|mornings?|exercise|maths?|fun|commitment|change|bad\s)\b)",
     re.IGNORECASE,
 )
-_IRREGULAR = parse_vocabulary(
-    """
-    was were did had went got came met saw took made bought left began became ran won lost found taught wrote
-    built gave ate felt sold flew drove broke spent told thought knew grew fell said kept held led brought caught
-    sent slept swam sang drew chose wore rode rose shot sat stood understood paid laid hid forgot forgave fought
-    froze heard lent meant shook spoke stole stuck threw woke quit
-    """
-)
-_MODALS = parse_vocabulary(
-    """
-    can could will would shall should may might must cannot is was has had does did
-    """
-)
-# Of several; those that may as well be a noun tell nothing.
-_OF_MANY = parse_vocabulary("have do go come need want make take get give keep know")
-_NOT_PAST = frozenset(
-    ["need", "feed", "speed", "breed", "bleed", "seed", "heed", "exceed", "succeed", "proceed", "embed"]
-)
-# What one works in that is no place.
-FIELDS = parse_vocabulary(
-    """
-    accounting advertising aerospace agriculture architecture aviation banking biotech catering construction consulting
-    cybersecurity education engineering entertainment fashion finance fintech forestry healthcare hospitality insurance
-    journalism logistics manufacturing marketing media medicine nursing pharma publishing recruiting recruitment research
-    retail robotics sales software tech telecoms tourism transport
-    """
-)
-ADVERBS = parse_vocabulary(
-    """
-    always usually often never sometimes rarely really also still just only actually already recently finally
-    currently generally mostly normally absolutely definitely totally truly mainly typically barely hardly even
-    especially particularly both once officially
-    """
-)
-_EXPANDED = {
-    "don't": "does not", "dont": "does not", "doesn't": "does not", "didn't": "did not", "can't": "cannot", "cant": "cannot", "won't": "will not",
-    "haven't": "has not", "hasn't": "has not", "hadn't": "had not", "wasn't": "was not", "weren't": "were not", "isn't": "is not",
-    "mustn't": "must not", "shouldn't": "should not", "couldn't": "could not", "wouldn't": "would not", "ain't": "is not",
-}  # fmt: skip
+_IRREGULAR = _VERBS.get_words("past")
+_MODALS = _VERBS.get_words("modals")
+_PLURAL = _VERBS.get_words("plural")
+_NOT_PAST = _VERBS.get_words("not_past")
+FIELDS = _PEOPLE.get_words("fields")
+ADVERBS = _VERBS.get_words("adverbs")
+_EXPANDED = _VERBS.get_index("contractions")
 _FIRST_PERSON_VERBS = {
     "is": "am",
     "isn't": "am not",
@@ -194,7 +110,7 @@ def replace_pronouns(words: str, *, allow_third_person: bool = False) -> str | N
 
 def has_verb(phrase: str) -> bool:
     """Whether a word of it is a verb by its form alone, whose it may be: `the vase broke`, `Vera and Tom have a boat`."""
-    return not (_MODALS | _IRREGULAR | _OF_MANY).isdisjoint(phrase.casefold().split())
+    return not (_MODALS | _IRREGULAR | _PLURAL).isdisjoint(phrase.casefold().split())
 
 
 def narrate_clause(clause: str) -> str | None:

@@ -6,12 +6,18 @@ the engine."""
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any, cast
 
 
 def lazy_compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
     """As `re.compile`, but later. What no pattern can be is found at its first use: `re.error`."""
     return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
+
+
+def join_alternatives(words: Iterable[str]) -> str:
+    """A group that matches any of the words: the longest that fits, because longer words come first."""
+    return "(?:" + "|".join(map(re.escape, sorted(words, key=lambda word: (-len(word), word)))) + ")"
 
 
 class _CompiledPattern:

@@ -38,16 +38,22 @@ class Lexicon:
         return tuple(line for line in map(str.strip, self.get_text(section).splitlines()) if line)
 
     def get_table(self, section: str, separator: str | None = None) -> dict[str, tuple[str, ...]]:
-        """The lines `name: word word` of a section in order. A separator such as `,` allows entries of more than one word.
+        """The rows `name: word word` of a section in order. A line that is indented further continues its row.
 
-        Raises BadConfig for a line without a name and for a name that comes twice."""
+        A separator such as `,` allows entries of more than one word. Raises BadConfig for a row without a name and for a
+        name that comes twice."""
         table: dict[str, tuple[str, ...]] = {}
+        last = ""
         for line, row in enumerate(self.get_text(section).splitlines(), self.file.lines[section,] + 1):
             name, colon, entries = row.partition(":")
-            if row.strip() and (not colon or not name.strip() or name.strip() in table):
-                raise build_refusal(self.file.name, line, (section,), "needs lines `name: words`, each name once")
+            if row[:1].isspace() and last:
+                name, entries = last, row
+            elif row and (not colon or not name or name in table):
+                raise build_refusal(self.file.name, line, (section,), "needs rows `name: words`, each name once")
             if row.strip():
-                table[name.strip()] = tuple(entry.strip() for entry in entries.split(separator) if entry.strip())
+                added = (entry.strip() for entry in entries.split(separator))
+                table[name] = (*table.get(name, ()), *filter(None, added))
+                last = name
         return table
 
     def get_index(self, section: str, separator: str | None = None) -> dict[str, str]:

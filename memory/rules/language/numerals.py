@@ -7,20 +7,15 @@ from collections.abc import Iterator
 
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.lexicon import load_lexicon
 
 _DIGITS = lazy_compile(r"\d+(?:[.,]\d+)*")
-_SMALL = {
-    name: n
-    for n, names in enumerate([
-        "zero/no", "one/a/an/once/first/single", "two/twice/second/couple/both/pair", "three/third/triple", "four/fourth",
-        "five/fifth", "six/sixth", "seven/seventh", "eight/eighth", "nine/ninth", "ten/tenth", "eleven/eleventh",
-        "twelve/twelfth/dozen", "thirteen/thirteenth", "fourteen/fourteenth", "fifteen/fifteenth", "sixteen/sixteenth",
-        "seventeen/seventeenth", "eighteen/eighteenth", "nineteen/nineteenth",
-    ])
-    for name in names.split("/")
-}  # fmt: skip
-_TENS = {name: n * 10 for n, name in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)}  # fmt: skip
-_UNITS = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
+_VALUES = {
+    word: int(value) for value, words in load_lexicon("numbers.en").get_table("values").items() for word in words
+}
+_SMALL = {word: value for word, value in _VALUES.items() if value < 20}
+_TENS = {word: value for word, value in _VALUES.items() if 20 <= value < 100}
+_UNITS = {word: value for word, value in _VALUES.items() if value >= 100}
 _WORD = lazy_compile(r"[a-z]+")
 _NUMERAL_ZH = lazy_compile(r"[零〇一二两三四五六七八九十百千万亿]+")
 _DIGITS_ZH = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}

@@ -4,55 +4,30 @@ from __future__ import annotations
 
 import re
 
-from muniment.memory.rules.language import chinese_words, english_words
-from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language import calendar, chinese_words, english_words
+from muniment.memory.rules.language.lazy_regex import join_alternatives, lazy_compile
+from muniment.memory.rules.language.lexicon import load_lexicon
 
-# Who is the same person under another word. Brothers, cousins and the like are not: the user may have several.
-_PETS = {said for said, name in english_words.RELATIONS.items() if name == "pet"}
+_RELATIONS = load_lexicon("relations.en")
+_RELATIONS_ZH = load_lexicon("relations.zh")
+_STATEMENTS = load_lexicon("statements.en")
+_STATEMENTS_ZH = load_lexicon("statements.zh")
+# A role and the word for everybody who may be the same person. Pets are no roles.
 ROLES: dict[str, str] = {
-    said: name for said, name in english_words.RELATIONS.items() if said not in _PETS and " " not in said
-} | {
-    "mommy": "mother", "mama": "mother", "daddy": "father", "papa": "father", "hubby": "spouse", "kids": "children", "children": "children",
-    "granny": "grandmother", "grandad": "grandfather", "granddad": "grandfather", "physician": "doctor", "gp": "doctor",
-    "housemate": "roommate", "workmate": "colleague", "teammate": "colleague", "team-mate": "colleague", "lawyer": "lawyer", "attorney": "lawyer",
-    "assistant": "assistant", "accountant": "accountant", "sons": "sons", "daughters": "daughters", "sisters": "sisters", "brothers": "brothers",
-    "tenant": "tenant", "client": "client", "customer": "client", "nanny": "nanny", "babysitter": "nanny", "grandson": "grandson",
-    "granddaughter": "granddaughter", "stepmother": "stepmother", "stepfather": "stepfather", "godmother": "godmother", "student": "student",
-}  # fmt: skip
-_ONE_PERSON = frozenset({"spouse", "partner", "father", "mother", "boss", "doctor", "child"})
+    word: name for word, name in english_words.RELATIONS.items() if name != "pet" and " " not in word
+}
+ROLES |= _RELATIONS.get_index("roles") | {word: word for word in _RELATIONS.get_words("more_roles")}
+_ONE_PERSON = _RELATIONS_ZH.get_words("one_person")
 ROLES_ZH: dict[str, str] = {
-    said: name if name in _ONE_PERSON else said
-    for said, (name, _) in chinese_words.RELATIONS.items()
-    if name != "pet" and len(said) > 1 and said != "先生"
-} | {
-    "大夫": "doctor", "闺女": "女儿", "母女": "母女", "父母": "parents", "爸妈": "parents", "孙子": "孙子", "孙女": "孙女", "侄子": "侄子",
-    "侄女": "侄女", "小姨": "小姨", "大姨": "大姨", "舅妈": "舅妈", "姑父": "姑父", "亲戚": "亲戚", "前妻": "前妻", "前夫": "前夫", "女婿": "女婿", "儿媳": "儿媳",
-    "外甥": "外甥", "姨妈": "姨妈", "婶婶": "婶婶", "伯伯": "伯伯", "岳父": "岳父", "岳母": "岳母", "公公": "公公", "婆婆": "婆婆",
-    "嫂子": "嫂子", "姐夫": "姐夫", "妹夫": "妹夫", "律师": "律师", "牙医": "牙医", "保姆": "保姆", "助理": "助理", "会计": "会计", "秘书": "秘书",
-    "客户": "客户", "学生": "学生", "徒弟": "徒弟", "师傅": "师傅",
-}  # fmt: skip
-ROLE_ZH = lazy_compile("|".join(sorted(ROLES_ZH, key=len, reverse=True)))
-SYNONYMS = {
-    "apartment": "flat", "automobile": "car", "film": "movie", "bike": "bicycle", "purchase": "buy", "purchased": "buy", "bought": "buy",
-    "fix": "repair", "fixed": "repair", "fixes": "repair", "each": "every", "colour": "color", "favourite": "favorite", "autumn": "fall",
-    "vacation": "holiday", "loves": "like", "love": "like", "enjoys": "like", "enjoy": "like", "likes": "like", "adviser": "advisor", "flowerpot": "pot",
-    "hates": "like", "hate": "like", "dislikes": "like", "dislike": "like", "detests": "like", "closed": "open", "kilometres": "km", "kilometers": "km",
-    "kilometre": "km", "kilometer": "km", "kg": "kilogram", "named": "called", "residence": "home", "mobile": "phone", "cellphone": "phone", "afraid": "fear",
-    "scared": "fear", "went": "go", "goes": "go", "got": "get", "has": "have", "began": "start", "begin": "start", "begins": "start", "ran": "run",
-    "met": "meet", "wrote": "write", "spoke": "speak", "sold": "sell", "lent": "lend", "gave": "give", "made": "make", "broke": "break",
-    "taught": "teach", "found": "find", "sent": "send", "repaired": "repair", "mended": "repair", "mend": "repair", "webshop": "shop", "web": "online", "drove": "drive", "won": "win", "lost": "lose", "took": "take",
-    "left": "leave", "flew": "fly", "euros": "euro", "dollars": "dollar", "photo": "picture", "photograph": "picture", "physician": "doctor",
-    "departs": "leaves", "depart": "leaves", "lies": "is", "employed": "work", "job": "work",
-}  # fmt: skip
-FILLERS = parse_vocabulary(
-    """
-    name named also really quite just still already currently get have need must lately located placed thing way kind
-    any actually fact indeed correction now instead today nowadays anymore longer used formerly previously not cannot no
-    never stopped quit finished there every correct longer going
-    """
-) | {"'s"}
-CJK_FUNCTION_WORDS = frozenset("的了着过地得是在有也还很就都和与跟吧呢啊呀吗嘛被由把位于于为要并从以而曾不没会能着")
+    word: name if name in _ONE_PERSON else word
+    for word, (name, _) in chinese_words.RELATIONS.items()
+    if name != "pet" and len(word) > 1 and word != "先生"
+}
+ROLES_ZH |= _RELATIONS_ZH.get_index("roles") | {word: word for word in _RELATIONS_ZH.get_words("more_roles")}
+ROLE_ZH = lazy_compile(join_alternatives(ROLES_ZH))
+SYNONYMS = _STATEMENTS.get_index("synonyms")
+FILLERS = _STATEMENTS.get_words("fillers")
+CJK_FUNCTION_WORDS = _STATEMENTS_ZH.get_words("function_words")
 
 PHRASES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (lazy_compile(pattern), plain)
@@ -115,7 +90,7 @@ CHANGE_CUES = lazy_compile(
 ADVERBS = lazy_compile(
     r"\b(?:now|actually|indeed|currently|correction:?|in fact|still)\b|现在|其实|实际上|更正[：:]?|确实|已经|目前|改(?=名?叫)"
 )
-_BECAME = "moved|switched|changed|migrated|converted|upgraded|gone|went|risen|rose|fallen|fell|grown|dropped|shifted|increased|raised|reduced|lowered|cut|renamed|ported|reassigned|transferred|corrected|swapped|postponed|rescheduled|extended|shortened|amended|adjusted|updated|revised"
+_BECAME = join_alternatives(_STATEMENTS.get_words("changes"))
 RETRACTING = lazy_compile(rf"\b(?:no longer|instead|rather|not|place|replaced|{_BECAME}|prefers?)\b|不|从")
 RETRACTIONS = tuple(
     lazy_compile(pattern)
@@ -125,7 +100,7 @@ RETRACTIONS = tuple(
         r"^(?P<before>.+?),? (?:and )?(?:instead of|rather than|in place of) (?P<out>.+)$",
         r"^(?P<before>.+?) replaced (?P<out>.+?) (?P<main>(?:by|with|as) .+)$",
         r"^(?P<before>.+?)(?:,| and|, and) not (?P<out>.+)$",
-        rf"^(?P<before>.*?\b(?:{_BECAME})\b.*?)\bfrom (?P<out>.+?) (?P<main>to .+)$",
+        rf"^(?P<before>.*?\b{_BECAME}\b.*?)\bfrom (?P<out>.+?) (?P<main>to .+)$",
         r"^(?P<before>.*?\bprefers? .+?) (?:to|over) (?P<out>.+)$",
         r"^(?P<before>.*?)不再(?P<out>[^，,]+)[，,](?:而是)?(?P<main>改?.+)$",
         r"^(?P<before>.+?)[，,]?而不(?:是|在|用)?(?P<out>.+)$",
@@ -141,37 +116,25 @@ DATE_MARKS = lazy_compile(
     r"\b(?:19|20)\d\d\b|(?:19|20)\d\d年|\d\s*(?:january|february|march|april|may|june|july|august|september|october|november|december)\b"
 )
 
-_ONES = "one two three four five six seven eight nine"
-_TEENS = "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-NUMBERS = {name: n for n, name in enumerate(f"{_ONES} {_TEENS}".split(), 1)} | {
-    name: 10 * n for n, name in enumerate(_TENS.split(), 2)
+NUMBERS = {
+    words[0]: int(value)
+    for value, words in load_lexicon("numbers.en").get_table("values").items()
+    if 0 < int(value) < 100
 }
-_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
-MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_DAYS = [name.casefold() for name in calendar.WEEKDAYS]
+MONTHS = [name.casefold() for name in calendar.MONTHS]
 FIGURES: dict[str, str] = (
     {name: name for name in (*_DAYS, *MONTHS)}
     | {f"{name}s": name for name in _DAYS}
     | {f"周{day}": name for day, name in zip("一二三四五六日", _DAYS, strict=True)}
 )
-_MEASURE = "个只条名位艘台本张次件份套间家箱米岁杯公里年月日号天周小时分钟人元块欧美间层楼口辆:块种部门场"
+_MEASURE = "".join(_STATEMENTS_ZH.get_text("measures").split())
 _NUMBER_ZH = r"(?:[二两三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九])"
-_ONE, _TEEN, _TEN = (said.replace(" ", "|") for said in (_ONES.removeprefix("one "), _TEENS, _TENS))
+_ONES = join_alternatives(name for name, value in NUMBERS.items() if value < 10)
+_TENS = join_alternatives(name for name, value in NUMBERS.items() if value >= 20)
+_BELOW_TWENTY = join_alternatives(name for name, value in NUMBERS.items() if 1 < value < 20)
 _DAY = "|".join(f"{day}s?" for day in _DAYS)
-_NUMBER_WORDS = rf"(?:{_TEN})[ -](?:one|{_ONE})|{_TEN}|{_TEEN}|{_ONE}|{_DAY}"
+_NUMBER_WORDS = rf"{_TENS}[ -]{_ONES}|{_TENS}|{_BELOW_TWENTY}|{_DAY}"
 _MONTH = "|".join(MONTHS)
 _BEFORE_MONTH = (
     "(?:"
@@ -184,11 +147,7 @@ FIGURE = lazy_compile(
     rf"\d+(?:[.:,]\d+)*|周[一二三四五六日]|\b(?:{_NUMBER_WORDS})\b|{_BEFORE_MONTH}(?:{_MONTH})\b|\b(?:{_MONTH})(?= \d)"
     rf"|第[一二三四五六七八九十]+|{_NUMBER_ZH}:(?:00|30)|{_NUMBER_ZH}(?=[{_MEASURE}])"
 )
-# What one comes from one does not go to; what is done for somebody is not done by them.
-OPPOSED_DIRECTIONS = tuple(
-    frozenset(said.split())
-    for said in ("from to", "from for", "for by", "for with", "before after", "on under", "above below", "over under")
-)
+OPPOSED_DIRECTIONS = tuple(frozenset(pair.split()) for pair in _STATEMENTS.get_phrases("opposed_directions"))
 DIRECTIONS = lazy_compile(
     rf"\b(?P<way>{'|'.join(sorted(frozenset().union(*OPPOSED_DIRECTIONS)))})(?=(?P<what>(?:[^\w.,;:]+[\w':.-]+){{1,3}}))"
 )
@@ -198,44 +157,4 @@ DIRECTIONS_ZH = lazy_compile(
 EMPTY_WORDS = lazy_compile(
     r"现在|其实|实际上|更正[：:]?|确实|已经|目前|今年|平时|曾经|以前|过去|从前|不再|从不|放弃|改名?|正在|原定|喜欢|用户|讨厌|厌恶|早就"
 )
-# What is the one is not the other: of two sons, cables or doors.
-CONTRASTS = tuple(
-    frozenset(said.split())
-    for said in (
-        "eldest oldest older elder youngest younger middl",
-        "left leav right",  # `left` is read as a form of `leave`
-        "front back rear",
-        "upstair downstair ground upper lower top bottom",
-        "morn noon afternoon even night",
-        "breakfast lunch dinner supper",
-        "spring summer fall winter",
-        "north south east west northern southern eastern western",
-        "red blue green yellow black white grey gray brown orang purpl pink",
-        "small larg big littl short long tall",
-        "hot cold warm cool",
-        "old new",
-        "matern patern",
-        "buy sell borrow lend rent",
-        "make break repair destroy",
-        "win lose find",
-        "give receiv",
-        "teach learn studi",
-        "arriv depart",
-        "join leav quit",
-        "pass fail",
-        "accept refus reject declin",
-        "increas decreas reduc",
-        "hire fire",
-        "push pull",
-        "send receiv",
-        "invit visit host",
-        "best worst",
-        "cheap expens",
-        "high low",
-        "male femal",
-        "start end begin finish",
-        "open close lock unlock",
-        "daili weekli month year hour",
-        "first second third fourth fifth last next",
-    )
-)
+CONTRASTS = tuple(frozenset(stems.split()) for stems in _STATEMENTS.get_phrases("contrasts"))

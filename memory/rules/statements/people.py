@@ -8,13 +8,17 @@ from collections.abc import Iterator, Set as AbstractSet
 from typing import Literal
 
 from muniment.memory.rules.language.chinese_words import RELATIONS, SURNAMES
-from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.lazy_regex import join_alternatives, lazy_compile
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import has_cjk
 from muniment.memory.rules.statements.parse import ParsedStatement, canonicalize_word
 from muniment.memory.rules.statements.parse_words import CJK_FUNCTION_WORDS, FIGURES, ROLES, ROLES_ZH
 
 PartKind = Literal["name", "kin", "word", "own"]
+_PEOPLE = load_lexicon("people.en")
+_VERBS = load_lexicon("verbs.en")
+_NAMES_ZH = load_lexicon("names.zh")
+_RELATIONS_ZH = load_lexicon("relations.zh")
 USER = frozenset({"user", "i", "my", "me"})
 _PERSON = (  # the words for people that readings know are compared there
     r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child)|trainee|employee|chef|clerk|cook|fianc[eé]e?|flame|guests?|guide|heir|host|intern|judge|notary|secretary|landlady|lodgers?|maid|mechanic|nurse"
@@ -23,28 +27,21 @@ _PERSON = (  # the words for people that readings know are compared there
 _SOMEBODY = lazy_compile(
     rf"(?:\bmy|['’]s) (?P<what>(?:[\w-]+ ){{0,2}}?)(?P<who>(?!(?:former|other)\b)(?:\w+-)*(?:{_PERSON})(?:-\w+)*|(?:great|half|step|foster|ex)-\w+|\w+-in-law)\b"
 )
-_ANOTHER = parse_vocabulary(
-    "former previous late future other second deputy assistant"
-)  # a former manager is no manager
-_OTHER_ONE = lazy_compile(rf"['’]s (?P<which>{'|'.join(sorted(_ANOTHER))}) (?P<what>[\w-]+)")
+_ANOTHER = _PEOPLE.get_words("replacements")
+_OTHER_ONE = lazy_compile(rf"['’]s (?P<which>{join_alternatives(_ANOTHER)}) (?P<what>[\w-]+)")
 _ONE = lazy_compile(r"['’]s (?P<what>[\w-]+)")
 _BETWEEN = lazy_compile(r"['’]s (?P<who>[\w-]+)['’]s ")  # whose somebody has something: the user's student's desk
-_AUXILIARY = parse_vocabulary("is are was were been has have had will would can could should must")
+_AUXILIARY = _VERBS.get_words("auxiliaries")
 _OWNED_BY = lazy_compile(r"\b(?P<who>[\w-]+)['’]s(?=(?P<theirs>(?: [\w-]+){1,5}))")
 _ACTION = lazy_compile(
-    rf"(?<!['’])\b(?P<who>[\w-]+) (?=(?P<helps>(?:{'|'.join(sorted(_AUXILIARY))})\b)?(?: ?(?P<deed>[\w-]+))?)"
+    rf"(?<!['’])\b(?P<who>[\w-]+) (?=(?P<helps>{join_alternatives(_AUXILIARY)}\b)?(?: ?(?P<deed>[\w-]+))?)"
 )
-_NOT_ACTIONS = parse_vocabulary("is are was were be been not and or with to at in on for of by from the a an now")
+_NOT_ACTIONS = _VERBS.get_words("not_actions")
 _IS_WHOSE = lazy_compile(r"\b(?:is|was|are|were|as) (?:the )?[\w.-]+(?: [\w.-]+)?$")
-_FAMILY = (
-    SURNAMES
-    + "章黎伍房葛倪温俞柯祝甘童颜骆詹涂庄喻耿盛裴聂焦岳殷冉庞鲍柳樊翟欧牟靳隋滕覃甄桑阮卞缪岑娄邬闫蒲屈邢蔺湛冼佟窦戚苟乔鲁祁凌霍虞昝卓邝栾邸佘褚楚荀晏阚池仇麦季古舒纪陶翁柴蒙饶穆芦瞿臧闵姬寇郎敖巩狄向苗游关景申连路桂米单"
-    "柏奚酆茅刁裘贲郁嵇於芮羿邴糜巫隗宓郗仲伊钭戎韶郜蓟邰鄂屠胥莘逄郦雍郤璩濮扈燕冀郏浦艾戈庾暨匡寇禄阙殳夔晁訾毋鞠蒯荆竺逯桓付仝苑尧揭缑亢谯笪佴辛凤卜廉尤毕齐费汤安卫华云梅项席尚沙商盖代"
-)
-_SURNAME_ZH = (
-    rf"(?:欧阳|司马|上官|诸葛|夏侯|皇甫|尉迟|公孙|慕容|令狐|宇文|司徒|端木|南宫|[小老](?=[{_FAMILY}])|阿|[{_FAMILY}])"
-)
-_ADDRESSED = "经理|主任|老师|医生|师傅|教练|大夫|教授|老板|护士|律师|队长|阿姨|叔叔?|伯伯?|姨|婶|哥|姐|さん"
+_FAMILY = "".join((SURNAMES + _NAMES_ZH.get_text("rare_surnames")).split())
+_COMPOUND = _NAMES_ZH.get_words("compound_surnames") | _NAMES_ZH.get_words("rare_compound_surnames")
+_SURNAME_ZH = rf"(?:{join_alternatives(_COMPOUND)}|[小老](?=[{_FAMILY}])|阿|[{_FAMILY}])"
+_ADDRESSED = join_alternatives(_RELATIONS_ZH.get_words("titles"))
 _NO_NAME = (
     "周[一二三四五六日末]|阿姨|凌晨|霍乱|季[节度军]|古[代典老]|楚楚|舒[服适]|池[塘子]|仇[恨人]|麦[子当]|纪[念律录]|向[上下左右前后东西南北来往导着他她我你公用]|苗[圃条]"
     "|游[泳戏玩览客行艇轮]|关[于系注门闭心掉]|景[色点区]|申[请报]|连[续接锁忙]|路[上边口过线由]|桂[花林圆]|米[饭粉饼线酒]|单[位独身人元车]|房[产租子间东客屋价贷型源门]"
@@ -53,7 +50,7 @@ _NO_NAME = (
 )
 _NO_SURNAME = "大二三四五小堂表亲老的是和跟在学语文班庭新女男个位名任牙用"
 _NAME_ZH = lazy_compile(
-    rf"(?!{_NO_NAME})(?:(?![{_NO_SURNAME}])[\u4e00-\u9fff](?:{_ADDRESSED})|[\u4e00-\u9fff]{{2,3}}(?=さん)|{_SURNAME_ZH}[\u4e00-\u9fff])"
+    rf"(?!{_NO_NAME})(?:(?![{_NO_SURNAME}])[\u4e00-\u9fff]{_ADDRESSED}|[\u4e00-\u9fff]{{2,3}}(?=さん)|{_SURNAME_ZH}[\u4e00-\u9fff])"
 )
 LOCATED_PERSON_ZH = lazy_compile(
     rf"{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}在"
@@ -67,18 +64,12 @@ _BEFORE_DATE_ZH = lazy_compile(r"(?P<who>[\u4e00-\u9fff]{2,4}?)(?:改?[在于到
 _LONGEST_ZH = 6  # characters of a word for somebody or something, at most
 _BETWEEN_ZH = lazy_compile(r"用户的(?P<who>[\u4e00-\u9fff]{1,3}[^色型式新旧大小老好坏贵款版号级用名的])的")
 _ACTION_ZH = lazy_compile(rf"(?P<who>用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)(?!的)(?P<does>[^，。、]{{2}})")
-_KINDS = (
-    parse_vocabulary(
-        "舅 姨 姑 叔 伯 堂妹 堂弟 堂姐 堂哥 表妹 表弟 表姐 表哥 大舅子 小舅子 搭档 师兄 师姐 师弟 师妹 邻居 室友 同桌 房东 房客 租客 导师"
-    )
-    | RELATIONS.keys()
-    | ROLES_ZH.keys()
-)
+_RELATIVES = _RELATIONS_ZH.get_words("relatives") | RELATIONS.keys() | ROLES_ZH.keys()
 _OFFICE = (  # somebody by office or calling, as far as the last character tells
     "[组班队店部处科校院园村会站市县局厂船机排连董事理社馆所]长|(?!成人|个人|私人|机器人|动员|满员|全员)(?:(?!的)[\u4e00-\u9fff]){1,2}[员师友人]|[\u4e00-\u9fff]{1,2}伴"
     "|上司|下属|领导|主管|总监|秘书|助[理手]|[客租]户|实习生|研究生|医生"
 )
-_KIN = rf"[大二三四五小堂表]?(?:{'|'.join(sorted(_KINDS, key=len, reverse=True))}|{_OFFICE})"
+_KIN = rf"[大二三四五小堂表]?(?:{join_alternatives(_RELATIVES)}|{_OFFICE})"
 _PART = lazy_compile(
     rf"(?P<name>用户|{_NAME_ZH.pattern})|(?P<own>['’]s\b|的)|(?P<kin>{_KIN})|(?P<zh>[\u3400-\u9fff])|[^\W\d_\u3400-\u9fff]+"
 )
@@ -87,27 +78,13 @@ _NEXT = lazy_compile(r"[ -](?P<word>[^\W\d_\u3400-\u9fff]+)")
 _TITLE_ZH = lazy_compile(_ADDRESSED)
 _KIN_ZH = lazy_compile(rf"(?:的|用户)(?P<kin>{_KIN})")
 # Says nothing of who does what beside a name.
-_NEUTRAL_WORDS = parse_vocabulary(
-    "mr mrs ms miss dr prof professor aunt uncle cousin grandma grandpa a an the his her their is are was were be been has have had"
-)
+_NEUTRAL_WORDS = _PEOPLE.get_words("titles_and_grammar")
 _TITLED = lazy_compile(r"\b(?P<title>mr|mrs|ms|miss|aunt|uncle|grandma|grandpa)\.? (?P<name>\w+)")
 _WHOSE = lazy_compile(r"\b(?P<who>\w+)(?:['’]s|(?<=s)['’])(?!\w)")
-NOBODY = parse_vocabulary(
-    "it that this there here what who where when how let he she everyone everybody somebody someone today"
-)
-_THINGS = parse_vocabulary(
-    """
-    after another boiler car charger colour computer cooker dinner dishwasher door elevator floor former freezer heater letter
-    mirror monitor motor number order other paper plant power printer projector restaurant router server shoulder summer
-    supper toaster tower trailer water weather winter
-    """
-)
+NOBODY = _PEOPLE.get_words("no_people")
+_THINGS = _PEOPLE.get_words("things")
 # What may stand behind a Chinese name and is hardly ever the end of one.
-_AFTER_NAME_ZH = CJK_FUNCTION_WORDS | frozenset(
-    "改搭乘交陪约接办查试停洗晒钓爬滑抄签续退缴返想常现再又只从最总仍，、。；：！？“”（） 已才先正刚将更太真特可应该必须需让使同即每这那他她自两几昨今上下早晚第有养住喜爱去说问做吃喝买卖教写看听打"
-    "玩用要叫姓搬换给讨对辞离出结怀病考毕工当负参订预租付收送寄拿带穿戴骑跑走坐睡起回到等找请帮借还丢修拆装种浇画唱跳弹拍拉推搞弄读念报选投赢"
-    "非偷偶互输忘记时周知认觉希决准计怕恨信害担感受妈爸姐哥弟妹儿女老朋家"
-)
+_AFTER_NAME_ZH = CJK_FUNCTION_WORDS | _NAMES_ZH.get_words("after_name")
 
 
 def has_different_people(a: ParsedStatement, b: ParsedStatement) -> bool:

@@ -12,7 +12,7 @@ from muniment.memory.domain.memory import Fact
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.english_words import TRADES
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.statements.parse import ParsedStatement, canonicalize_word
 from muniment.memory.rules.statements.parse_words import FIGURES, ROLE_ZH, ROLES, ROLES_ZH
 from muniment.memory.rules.statements.people import NOBODY
@@ -24,11 +24,7 @@ _WORD = lazy_compile(r"[^\W\d_][\w-]*(?:'(?!s\b)\w+)*(?P<own>'s|(?<=s)')?(?![\w'
 _OF = lazy_compile(
     r"the (?P<what>[\w-]+(?: [\w-]+){0,2}) of (?P<who>the user(?:'s [\w-]+)?|my [\w-]+|[\w-]+)(?= (?:is|are|was|were|has)\b)"
 )
-_NOT_WHOSE = (
-    NOBODY
-    | FIGURES.keys()
-    | parse_vocabulary("tomorrow yesterday tonight week month year morning evening weekend spring summer autumn winter")
-)
+_NOT_WHOSE = NOBODY | FIGURES.keys() | load_lexicon("people.en").get_words("times_with_owner")
 _PEOPLE = TRADES | ROLES.keys()
 _OWN_ZH = lazy_compile(r"(?P<who>[^\W\d_叫为]{1,8}?)的(?P<rest>.*)")
 _THING_ZH = lazy_compile(r"[^\W\d_]+?(?=[为叫在有要会能改换变已不没了就也都很\d]|[a-z]|$)")

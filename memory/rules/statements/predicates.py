@@ -11,85 +11,28 @@ from muniment.memory.domain.memory import FactKind
 from muniment.memory.rules.language import chinese_words, english_words
 from muniment.memory.rules.language.english_phrases import make_slug
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.lexicon import load_lexicon
 
 USER = "user"
 KINDS: frozenset[FactKind] = frozenset(
     ("identity", "preference", "relationship", "goal", "constraint", "experience", "skill", "event", "note")
 )
-_OF: dict[FactKind, str] = {
-    "identity": "name preferred_name pronouns age birthday born_in lives_in comes_from nationality works_as works_at field_of_work"
-    " marital_status studies native_language",
-    "constraint": "allergic_to intolerant_to diet health_condition cannot budget",
-    "preference": "likes prefers response_style answer_language",
-    "goal": "wants_to learns trains_for prepares_for saves_for works_toward",
-    "skill": "skilled_in speaks plays",
-    "experience": "worked_as worked_at worked_in lived_in visited studied used_to has_been",
-    "event": "moved_to",
-    "note": "to_do note",
-}
-_KIND = {name: kind for kind, names in _OF.items() for name in names.split()}
-_SINGLE = frozenset(_OF["identity"].split()) | {"diet", "budget", "response_style", "answer_language"}
+_PREDICATES = load_lexicon("predicates.en")
+_PREDICATES_ZH = load_lexicon("predicates.zh")
+_RELATIONS_EN = load_lexicon("relations.en")
+_RELATIONS_ZH = load_lexicon("relations.zh")
+_KIND = {predicate: kind for kind in KINDS for predicate in _PREDICATES.get_table("kinds").get(kind, ())}
+_SINGLE = frozenset(_PREDICATES.get_table("kinds")["identity"]) | _PREDICATES.get_words("single")
 _MANY = frozenset(_KIND) - _SINGLE
 # What is said of other people is part of the user's relationships, but for what happened to them.
-_PERSONAL_KINDS = frozenset({"identity", "preference", "constraint", "skill", "relationship"})
-_SYNONYMS = {
-    "name": "full_name real_name first_name is_named named is_called 名字 姓名",
-    "preferred_name": "nickname called goes_by prefers_to_be_called preferred_to_be_called addressed_as 称呼 昵称",
-    "pronouns": "preferred_pronouns uses_pronouns",
-    "age": "is_aged years_old has_age 年龄",
-    "birthday": "date_of_birth birth_date birthdate born_on has_birthday 生日",
-    "born_in": "birthplace place_of_birth was_born_in born_at 出生地",
-    "lives_in": "lives resides resides_in live_in living_in located_in home_city home city current_city residence based_in"
-    " lives_at home_location current_residence 住在 居住地 居住在 居住",
-    "comes_from": "from hometown home_town origin is_from originates_from grew_up_in 来自 家乡 老家",
-    "nationality": "citizenship citizen_of is_citizen_of 国籍",
-    "works_as": "occupation job profession job_title role works_as_a has_job has_occupation position career is_a 职业 工作",
-    "works_at": "employer works_for employed_by employed_at company workplace works_in_company 公司 工作单位 就职于",
-    "marital_status": "relationship_status is_married civil_status 婚姻状况",
-    "studies": "majors_in major studying field_of_study degree studies_at 专业",
-    "native_language": "mother_tongue first_language 母语",
-    "likes": "like love loves enjoys enjoy dislikes dislike hates hate is_fond_of fond_of interested_in interest fan_of"
-    " favours favors is_interested_in adores has_interest hobby has_hobby 喜欢 讨厌 爱好 不喜欢",
-    "prefers": "prefer preference 偏好 更喜欢",
-    "response_style": "answer_style communication_style prefers_style preferred_style style response_format tone",
-    "answer_language": "preferred_language language response_language 语言",
-    "allergic_to": "allergy allergies has_allergy is_allergic_to has_allergy_to food_allergy 过敏 过敏原",
-    "intolerant_to": "intolerance is_intolerant_to has_intolerance food_intolerance 不耐受",
-    "diet": "dietary_preference dietary_restriction follows_diet has_diet is_on_diet eats 饮食",
-    "health_condition": "condition medical_condition has_condition diagnosed_with suffers_from has_disease illness 疾病",
-    "cannot": "can_not cannot_eat does_not_eat avoids must_not is_not_allowed_to unable_to 不能 不吃",
-    "budget": "has_budget spending_limit budget_limit 预算",
-    "wants_to": "goal wants want_to plans_to plan_to intends_to intends aims_to aim hopes_to wishes_to has_goal dream"
-    " would_like_to aspires_to 目标 想 打算 计划",
-    "learns": "learning is_learning learning_to studies_language 学习",
-    "trains_for": "training_for is_training_for",
-    "prepares_for": "preparing_for is_preparing_for studies_for 准备 备考",
-    "saves_for": "saving_for is_saving_for saves_to",
-    "skilled_in": "skill good_at is_good_at knows can expert_in proficient_in experienced_in has_skill 擅长 精通 会",
-    "speaks": "speaks_language fluent_in language_spoken 会说",
-    "plays": "plays_instrument plays_sport",
-    "worked_as": "former_job previous_job used_to_work_as formerly_worked_as former_occupation was_a has_worked_as 做过",
-    "worked_at": "former_employer worked_for used_to_work_at previous_employer has_worked_at",
-    "lived_in": "used_to_live_in has_lived_in previous_residence 住过",
-    "visited": "has_visited travelled_to traveled_to went_to been_to 去过",
-    "studied": "has_studied studied_at 学过",
-    "moved_to": "moved relocated_to relocated emigrated_to moved_in_to 搬到 搬去",
-    "to_do": "todo task needs_to has_to must needs_to_do reminder 待办 需要",
-    "plans": "plan planned scheduled has_planned has_appointment appointment",
-    "spouse": "married_to is_married_to is_spouse_of",
-    "partner": "in_a_relationship_with dating engaged_to is_dating",
-    "pet": "has_pet owns_pet pet_name 养",
-    "child": "has_child",
-    "friend": "has_friend friend_of is_friends_with friends_with",
-    "sibling": "has_sibling",
-}
-_CANONICAL = {said: name for name, words in _SYNONYMS.items() for said in words.split()}
+_PERSONAL_KINDS = _PREDICATES.get_words("personal_kinds")
+_CANONICAL = _PREDICATES.get_index("synonyms") | _PREDICATES_ZH.get_index("synonyms")
 _RELATIONS = {make_slug(said): name for said, name in english_words.RELATIONS.items()} | {
     said: name for said, (name, _) in chinese_words.RELATIONS.items()
 }
 _RELATED = frozenset(_RELATIONS.values())
 ONE_AT_A_TIME = english_words.ONE_AT_A_TIME
-_DISLIKES = frozenset(["dislikes", "dislike", "hates", "hate", "讨厌", "不喜欢"])
+_DISLIKES = _PREDICATES.get_words("dislikes") | _PREDICATES_ZH.get_words("dislikes")
 _COUNTED = lazy_compile(
     r"has_(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?|siblings|cats?|dogs?|pupp(?:y|ies)|kittens?|rabbits?"
     r"|horses?|parrots?|twins|grandchildren)"
@@ -97,27 +40,17 @@ _COUNTED = lazy_compile(
 _EMPTY = lazy_compile(r"^(?:is|are|has|have)_(?=\w)|_(?:is|of|named|called)$|(?:_s)?_name$")
 _WHOSE = lazy_compile(r"^(?:(?:the\s+)?user(?:'s)?|the\s+speaker(?:'s)?|my|speaker|i|me|self|用户的?|我的?)(?:\s+|$|(?=[\u4e00-\u9fff]))", re.IGNORECASE)  # fmt: skip
 _NAMED = lazy_compile(english_words.RELATION + r"\s+(?P<name>[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*){0,2})")
-# Of these one has several, and a word tells which is meant: what is said of one is not said of the other.
-_AGE_WORDS = dict.fromkeys(("older", "elder", "big", "eldest", "oldest"), "older") | dict.fromkeys(
-    ("younger", "little", "youngest"), "younger"
-)
-_SIBLINGS = frozenset({"brother", "sister", "son", "daughter", "child"})
-_DISTINCT_RELATIONS = {word: word for word, related in english_words.RELATIONS.items() if related == "pet" and word != "pet"} | {
-    "puppy": "dog", "kitten": "cat",
-    **dict.fromkeys(("猫", "猫咪", "小猫"), "cat"), **dict.fromkeys(("狗", "狗狗", "小狗"), "dog"), "兔子": "rabbit", "鹦鹉": "parrot", "仓鼠": "hamster",
-    **dict.fromkeys(("哥哥", "哥"), "older brother"), "弟弟": "younger brother", **dict.fromkeys(("姐姐", "姐"), "older sister"), "妹妹": "younger sister",
-    **{said: said for said in ("大哥", "二哥", "大姐", "表哥", "表姐", "表弟", "表妹", "堂哥", "堂弟", "爷爷", "奶奶")},
-    **dict.fromkeys(("外公", "姥爷"), "外公"), **dict.fromkeys(("外婆", "姥姥"), "外婆"), "舅舅": "舅舅", "叔叔": "叔叔", "姑姑": "姑姑", "阿姨": "阿姨",
-    "大儿子": "older son", "小儿子": "younger son", "大女儿": "older daughter", "小女儿": "younger daughter",
-}  # fmt: skip
+# Of siblings and children one has several, and a word says which is meant: the statements of one are not those of the other.
+_AGE_WORDS = _RELATIONS_EN.get_index("ages")
+_SIBLINGS = _PREDICATES.get_words("siblings")
+_DISTINCT_RELATIONS = {word: word for word, name in english_words.RELATIONS.items() if name == "pet" and word != "pet"}
+_DISTINCT_RELATIONS |= _RELATIONS_EN.get_index("animals") | _RELATIONS_ZH.get_index("distinct")
+_DISTINCT_RELATIONS |= {word: word for word in _RELATIONS_ZH.get_words("more_distinct")}
 _RELATION_PATTERNS = [(rf"\b{re.escape(said)}", related) for said, related in english_words.RELATIONS.items()] + [
     (said, related) for said, (related, _) in chinese_words.RELATIONS.items()
 ]
-_KIND_SYNONYMS: dict[str, FactKind] = {
-    "fact": "note", "task": "note", "plan": "goal", "habit": "preference", "person": "relationship", "family": "relationship",
-    "profile": "identity", "health": "constraint", "allergy": "constraint", "interest": "preference", "hobby": "preference",
-    "like": "preference", "ability": "skill", "work": "identity", "occupation": "identity", "pet": "relationship",
-}  # fmt: skip
+_KINDS: dict[str, FactKind] = {kind: kind for kind in KINDS}
+_KINDS |= {synonym: kind for kind in KINDS for synonym in _PREDICATES.get_table("kind_synonyms").get(kind, ())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +96,7 @@ def _find_kind(predicate: str) -> FactKind | None:
 
 def parse_kind(word: str) -> FactKind:
     """The kind that a word means; `note` for none."""
-    plain = word.strip().casefold()
-    return next((kind for kind in KINDS if kind == plain), _KIND_SYNONYMS.get(plain, "note"))
+    return _KINDS.get(word.strip().casefold(), "note")
 
 
 @lru_cache(maxsize=4_096)

@@ -7,7 +7,7 @@ import re
 
 from muniment.memory.rules.language.english_words import ADVERBS, get_base_verb
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import STOP_WORDS, has_cjk
 
 # Where there is another voice, or a pronoun, nobody knows whose it is: `she` may be the user, or the sister before. And what
@@ -23,10 +23,7 @@ _OTHER_MENTION = lazy_compile(r"\bthe\s+user\b(?P<own>['’]s\b)?", re.IGNORECAS
 _USER_ZH = lazy_compile(r"用户(?!名|体验|界面|群|数|画像|协议|端|量|反馈|需求|手册|故事)")
 _END = r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)[.!?;](?:\s|$)"
 _AND = lazy_compile(r"(,?\s+(?:and|but)\s+)", re.IGNORECASE)
-# The verbs before which a clause of the same subject begins (rules/clauses.py).
-_CONTINUING_VERBS = parse_vocabulary(
-    "like love hate prefer enjoy dislike adore live work speak play want plan have am need hope don't can't"
-)
+_CONTINUING_VERBS = load_lexicon("verbs.en").get_words("continuing")
 
 # What is written down without a subject is written of the owner, if it starts as such a note does. `Studies show …`, `Plays by …`
 # start so, too: behind these verbs stands what is done, and no other verb.
