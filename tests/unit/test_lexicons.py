@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from collections.abc import Set as AbstractSet
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +30,47 @@ titles: |
   best_friend: best friend,
     old friend
 """
+
+
+DATA = Path(__file__).parents[2] / "benchmarks/data"
+# Names of the benchmarks' data that a general word list may have. A new one needs a better reason than that it scores.
+GENERAL_NAMES = {
+    "peoples and languages": """
+        american arabic brazilian british canadian catalan chinese czech danish finnish french german ghanaian greek
+        hindi hungarian icelandic indian iranian irish italian japanese kenyan korean latin latvian lebanese
+        lithuanian mexican moroccan persian peruvian polish portuguese serbian slovak spanish swahili swiss tunisian
+        turkish vietnamese welsh
+    """,
+    "months and days": """
+        january february march june july august september october november december monday tuesday thursday saturday
+        saturdays sundays
+    """,
+    "countries, regions and large cities": """
+        aarhus africa algarve angeles asia basel bergen berlin bern bilbao bologna boston brazil bristol brittany
+        canada cardiff corfu crete denmark dublin egypt faro florence france frankfurt friesland gdansk ghana glasgow
+        granada graz hanoi hawaii helsinki ireland istanbul italy izmir japan kenya kyoto lausanne leeds london lyon
+        madeira madrid mallorca manchester melbourne milan montreal munich nantes naples nigeria normandy norway oslo
+        palermo paris pisa porto portugal rome sardinia scotland seville singapore stockholm tanzania tokyo toronto
+        turin uppsala utrecht valencia vienna vietnam wales warsaw washington york zealand zurich
+    """,
+    "brands, programs, clubs and works that are known everywhere": """
+        adidas asics canon debian emacs fedora fiat ford fujifilm galaxy google honda java kotlin leica mazda mercedes
+        minecraft monde nikon notion octavia oracle photoshop pixel renault ruby skoda sony spotify swift toyota
+        ubuntu vespa volvo zelda guardian ajax arsenal chelsea radiohead mozart
+    """,
+    "ordinary words that the data writes with a capital only": """
+        alma auntie bean brand capture depression direct elementary gray lily mason monk moonlights muslim nordic
+        parkinson pilates politics professor save sergeant southern star stone united villa
+    """,
+}
+
+
+def find_benchmark_names(words: AbstractSet[str]) -> set[str]:
+    """The words that the data of the benchmarks writes with a capital inside a sentence and never without, less general names."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(DATA.iterdir()))
+    capitals = {name.lower() for name in re.findall(r"(?<=[a-z,] )([A-Z][a-z]{3,})\b", text)}
+    general = {name for names in GENERAL_NAMES.values() for name in names.split()}
+    return (words & capitals) - set(re.findall(r"\b[a-z]{4,}\b", text)) - general
 
 
 def test_sections() -> None:
@@ -79,6 +123,20 @@ def test_every_lexicon_is_well_formed(name: str) -> None:
     lexicon = load_lexicon(name)
     assert name.rpartition(".")[2] in ("en", "zh"), "name the file topic.language.yaml"
     assert all(lexicon.get_words(section) for section in lexicon.file.tree)
+
+
+@pytest.mark.parametrize("name", list_lexicons())
+def test_no_lexicon_knows_the_benchmarks(name: str) -> None:
+    """A list that holds a name of the data measures itself and not what users ask."""
+    lexicon = load_lexicon(name)
+    text = " ".join(lexicon.get_text(section) for section in lexicon.file.tree if section != "source")
+    assert not find_benchmark_names(set(re.findall(r"[a-z]{4,}", text.lower().replace("_", " "))))
+
+
+def test_benchmark_names_are_found() -> None:
+    """Names of firms, places and things in the data are no general names."""
+    names = {"northzone", "fendt", "kumasi", "fairphone"}
+    assert find_benchmark_names(names | {"london", "kitchen"}) == names
 
 
 def test_start_reads_no_lexicon() -> None:
