@@ -27,7 +27,10 @@ _MONTH = r"(?P<month>" + NUMBER + r")月(?!里?[前后])份?"
 _DAY = r"(?P<day>" + NUMBER + r")[日号]"
 _YEAR = r"(?P<year>(?:19|20)\d\d|[一二][〇零九一二三四五六七八]{3})年"
 # As the calendar has them, and not where the character begins another word: 初中, 底特律, 末班车.
-_OF_YEAR = r"(?P<of_year>年?(?:初(?![次中一二三恋步始见级期夏春秋冬学试])|底(?![特下层部线薪片])|末(?![班日]))|年中(?!秋)|[上下]半年)"
+_OF_YEAR = (
+    r"(?P<of_year>年?(?:初(?![次中一二三恋步始见级期夏春秋冬学试])|底(?![特下层部线薪片])|末(?![班日]))|年中(?!秋)"
+    r"|[上下]半年)"
+)
 _OF_MONTH = (
     r"(?:的?(?P<of_month>[上中下]旬|[上下]半月|(?:第[一二三四]|最后一)个?(?:周|星期|礼拜)"
     r"|初(?![次中一二三恋步始见级期夏春秋冬学试])|底(?![特下层部线薪片])|末(?![班日])))?"
@@ -35,7 +38,10 @@ _OF_MONTH = (
 _COUNT = r"(?P<count>\d{1,4}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九几])"
 _NOT_HABITUAL = r"(?<!每)(?<!每个)(?<!每逢)(?<!每年)(?<!每年的)"
 # What one never or always does on a weekday has no date.
-_NOT_A_HABIT = r"(?!(?:早上|上午|中午|下午|傍晚|晚上)?(?:我|用户|他|她)?(?:都|从不|从来|总|一般|通常|基本|经常|习惯|固定|只|不(?:开会|上班|工作|加班|吃|喝|出门|接电话)))"
+_NOT_A_HABIT = (
+    r"(?!(?:早上|上午|中午|下午|傍晚|晚上)?(?:我|用户|他|她)?(?:都|从不|从来|总|一般|通常|基本|经常|习惯|固定|只"
+    r"|不(?:开会|上班|工作|加班|吃|喝|出门|接电话)))"
+)
 _FUTURE = lazy_compile(r"打算|计划|准备|想|将|会(?!议|员|计|场|$|[，。])|要|目标|备战|希望|截止|提醒")
 _PAST = lazy_compile(r"了|过|曾|当时|刚|是在")
 
@@ -195,15 +201,26 @@ def _resolve_shift(match: re.Match[str], at: datetime, direction: int) -> DatePe
 
 
 _WITHIN = (
-    r"的?(?:" + _MONTH + r"(?:" + _DAY + _PART + r"|" + _OF_MONTH + r")|(?P<season>[春夏秋冬][天季])|第?(?P<quarter>[一二三四1-4])季度|" + _HOLIDAY
-    + r"|" + _OF_YEAR + r")"
-)  # fmt: skip
+    r"的?(?:"
+    + _MONTH
+    + r"(?:"
+    + _DAY
+    + _PART
+    + r"|"
+    + _OF_MONTH
+    + r")|(?P<season>[春夏秋冬][天季])|第?(?P<quarter>[一二三四1-4])季度|"
+    + _HOLIDAY
+    + r"|"
+    + _OF_YEAR
+    + r")"
+)
 _IN_YEAR = r"(?:" + _WITHIN + r")?"
 _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
     (lazy_compile(_YEAR + _IN_YEAR), _resolve_absolute_year, False, False),
     (
         lazy_compile(
-            r"(?:上世纪|20世纪|二十世纪)?(?<![\d一二两三四五六七八九十])(?P<tens>(?:19|20)\d0|[3-9]0|[三四五六七八九]十)年代"
+            r"(?:上世纪|20世纪|二十世纪)?(?<![\d一二两三四五六七八九十])(?P<tens>(?:19|20)\d0|[3-9]0"
+            r"|[三四五六七八九]十)年代"
         ),
         _resolve_decade,
         False,

@@ -7,18 +7,26 @@ import re
 from muniment.memory.rules.language.lexicon import load_lexicon
 
 _NUMBERS = {phrase: int(count) for phrase, count in load_lexicon("numbers.en").get_index("counts", ",").items()}
-COUNT = r"(?P<count>\d{1,4}|an?\s+couple\s+of|a\s+few|couple\s+of|few|several|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty)"
+COUNT = (
+    r"(?P<count>\d{1,4}|an?\s+couple\s+of|a\s+few|couple\s+of|few|several|an?|one|two|three|four|five|six|seven"
+    r"|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty)"
+)
 _ONES = "first second third fourth fifth sixth seventh eighth ninth"
 _TEENS = "tenth eleventh twelfth thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-_ORDINALS = {word: n for n, word in enumerate(f"{_ONES} {_TEENS}".split(), 1)} | {
-    f"{tens}{word}": start + n
-    for tens, start, most in (("twenty", 20, 9), ("thirty", 30, 1))
-    for n, word in enumerate(_ONES.split()[:most], 1)
-} | {"thirtieth": 30}  # fmt: skip
+_ORDINALS = (
+    {word: n for n, word in enumerate(f"{_ONES} {_TEENS}".split(), 1)}
+    | {
+        f"{tens}{word}": start + n
+        for tens, start, most in (("twenty", 20, 9), ("thirty", 30, 1))
+        for n, word in enumerate(_ONES.split()[:most], 1)
+    }
+    | {"thirtieth": 30}
+)
 # The longer ones first; between the two words of one there may be a hyphen or a space.
 ORDINAL = "|".join(re.sub(r"^(twenty|thirty)", r"\1[\\s-]?", one) for one in sorted(_ORDINALS, key=len, reverse=True))
 PART_OF = (
-    r"(?P<which>(?:the\s+)?(?:very\s+)?(?:beginning|start|middle|end|(?:first|second)\s+half|(?:first|second|third|fourth|last)\s+week)\s+of\s+"
+    r"(?P<which>(?:the\s+)?(?:very\s+)?(?:beginning|start|middle|end|(?:first|second)\s+half|(?:first|second|third"
+    r"|fourth|last)\s+week)\s+of\s+"
     r"|(?:early|mid|late)(?:\s+in)?[\s-]+)"
 )
 

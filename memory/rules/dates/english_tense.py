@@ -7,10 +7,15 @@ import re
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _FUTURE = lazy_compile(
-    r"\b(?:will|going\s+to|plan\w*|want\w*|hop(?:e|es|ing)|shall|training|need\w*|upcoming|scheduled|would\s+like|intend\w*|aim\w*|goal|deadline|due"
-    r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing|remind|next|must|have\s+to|has\s+to|should|looking\s+forward|preparing|saving)\b|'ll\b|'d\s+like\b", re.IGNORECASE)  # fmt: skip
+    r"\b(?:will|going\s+to|plan\w*|want\w*|hop(?:e|es|ing)|shall|training|need\w*|upcoming|scheduled|would\s+like"
+    r"|intend\w*|aim\w*|goal|deadline|due"
+    r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing|remind|next|must|have\s+to|has\s+to|should|looking\s+forward"
+    r"|preparing|saving)\b|'ll\b|'d\s+like\b",
+    re.IGNORECASE,
+)
 _DONE = (
-    r"was|were|did|didn't|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught|wrote|built|gave|ate|felt"
+    r"was|were|did|didn't|had|went|got|came|met|saw|took|made|bought|left|began|became|ran|won|lost|found|taught"
+    r"|wrote|built|gave|ate|felt"
     r"|sold|flew|drove|broke|quit|spent|told|born|been"
 )
 _PAST = lazy_compile(rf"\b(?:{_DONE}|read|ago|[a-z]{{2,20}}ed)\b", re.IGNORECASE)
@@ -18,26 +23,38 @@ _PAST = lazy_compile(rf"\b(?:{_DONE}|read|ago|[a-z]{{2,20}}ed)\b", re.IGNORECASE
 # What has no year of its own may be what happens each year: the text says that it was once, or will be.
 _ONCE = lazy_compile(rf"\b(?:{_DONE}|(?!hundred|naked|sacred)[a-z]{{2,20}}(?<!e)ed)\b", re.IGNORECASE)
 _SOON = lazy_compile(
-    r"\b(?:will|going\s+to|plan(?:s|ned|ning)?|hop(?:e|es|ing)|upcoming|resolution|(?:decided|agreed|promised)\s+to|wants?|intends?|looking\s+forward|(?:would|'d)\s+like"
+    r"\b(?:will|going\s+to|plan(?:s|ned|ning)?|hop(?:e|es|ing)|upcoming|resolution|(?:decided|agreed"
+    r"|promised)\s+to|wants?|intends?|looking\s+forward|(?:would|'d)\s+like"
     r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing"
     # What is on one day, and not on that of each year.
-    r"|(?:flight|train|bus|ferry|appointment|check-?up|exam|interview|surgery|operation|wedding|marathon|concert|gig|deadline|trip|holiday|vacation"
-    r"|delivery|due\s+date|hearing|trial|match|race|game|show|premiere|launch|move|party)\s+(?:(?:to|for|with|in|at|from)\s+(?:\w+\s+){1,3}?)?(?:is|leaves|departs|arrives|starts"
-    r"|takes\s+place)(?!\s+(?:always|every|usually)))\b|'ll\b", re.IGNORECASE)  # fmt: skip
+    r"|(?:flight|train|bus|ferry|appointment|check-?up|exam|interview|surgery|operation|wedding|marathon|concert"
+    r"|gig|deadline|trip|holiday|vacation"
+    r"|delivery|due\s+date|hearing|trial|match|race|game|show|premiere|launch|move|party)\s+(?:(?:to|for|with|in"
+    r"|at|from)\s+(?:\w+\s+){1,3}?)?(?:is|leaves|departs|arrives|starts"
+    r"|takes\s+place)(?!\s+(?:always|every|usually)))\b|'ll\b",
+    re.IGNORECASE,
+)
 _HABIT = lazy_compile(
-    r"\b(?:always|usually|often|every|each|never|normally|typically|generally|mostly|sometimes|tends?|whenever|used\s+to|would(?!\s+(?:like|love))"
+    r"\b(?:always|usually|often|every|each|never|normally|typically|generally|mostly|sometimes|tends?|whenever"
+    r"|used\s+to|would(?!\s+(?:like|love))"
     r"|growing\s+up|as\s+a\s+(?:kid|child|boy|girl)|when\s+(?:i|we|he|she|they)\s+(?:was|were)"
-    r"|born|birthday|named\s+after)\b", re.IGNORECASE)  # fmt: skip
+    r"|born|birthday|named\s+after)\b",
+    re.IGNORECASE,
+)
 _STATE = lazy_compile(
     r"(?:\b(?:am|is|are|gets?|feels?|becomes?)|'m|'s|'re)\s+(?:\w+\s+)?\w+ed\b|(?:'ve|have|has|'s)\s+got\b",
     re.IGNORECASE,
 )
 # What stands behind a date that stands by itself; before another word it may be the half of a name, as in Easter Island.
 ALONE = (
-    r"(?=\s*(?:$|[^\w\s-]|\s(?:and|but|or|so|because|since|as|when|while|where|if|although|that|which|who|with|without|in|on|at|to|for|from|by|about"
-    r"|after|before|during|until|till|over|through|around|near|back|again|too|also|together|alone|there|here|then|now|this|last|next|these|those"
-    r"|my|our|your|his|her|its|their|the|an?|some|all|both|no|not|i|we|you|he|she|it|they|me|us|him|them|someone|everyone|everybody|nobody|one"
-    r"|am|is|are|was|were|did|does|do|has|have|had|will|would|can|could|may|might|shall|should|must|won't|didn't|wasn't|isn't|i'm|we're|i've)\b))"
+    r"(?=\s*(?:$|[^\w\s-]|\s(?:and|but|or|so|because|since|as|when|while|where|if|although|that|which|who|with"
+    r"|without|in|on|at|to|for|from|by|about"
+    r"|after|before|during|until|till|over|through|around|near|back|again|too|also|together|alone|there|here|then"
+    r"|now|this|last|next|these|those"
+    r"|my|our|your|his|her|its|their|the|an?|some|all|both|no|not|i|we|you|he|she|it|they|me|us|him|them|someone"
+    r"|everyone|everybody|nobody|one"
+    r"|am|is|are|was|were|did|does|do|has|have|had|will|would|can|could|may|might|shall|should|must|won't|didn't"
+    r"|wasn't|isn't|i'm|we're|i've)\b))"
 )
 _BY_ITSELF = lazy_compile(ALONE, re.IGNORECASE)
 _STARTS = lazy_compile(r"(?:^|[.!?:;,\n])[\s\"'“‘(*-]*$")

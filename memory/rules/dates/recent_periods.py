@@ -16,16 +16,31 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _UNIT = r"(?P<unit>day|week|fortnight|month|year)s?\b(?!\s+of\b)"
 _ENGLISH = (
-    lazy_compile(rf"\b(?:in|over|during|within|for|throughout)\s+(?:the|my)\s+(?:last|past|previous)\s+(?:{COUNT}\s+)?{_UNIT}", re.IGNORECASE),
+    lazy_compile(
+        rf"\b(?:in|over|during|within|for|throughout)\s+(?:the|my)\s+(?:last|past|previous)\s+(?:{COUNT}\s+)?{_UNIT}",
+        re.IGNORECASE,
+    ),
     lazy_compile(rf"\b(?:last|past|previous)\s+{COUNT}\s+{_UNIT}", re.IGNORECASE),
-)  # fmt: skip
+)
 _CHINESE = lazy_compile(
-    r"(?:过去|最近|近)的?这?(?P<count>\d{1,3}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九几半])个?(?P<unit>天|日|周|星期|礼拜|月|年)(?!代)"
+    r"(?:过去|最近|近)的?这?(?P<count>\d{1,3}|[一二三四五六七八九]?十[一二三四五六七八九]?"
+    r"|[一二两三四五六七八九几半])个?(?P<unit>天|日|周|星期|礼拜|月|年)(?!代)"
 )
 _HALF = "半"
 _DAYS = {
-    "day": 1.0, "week": 7.0, "fortnight": 14.0, "month": 30.4, "year": 365.25, "天": 1.0, "日": 1.0, "周": 7.0, "星期": 7.0, "礼拜": 7.0, "月": 30.4, "年": 365.25,
-}  # fmt: skip
+    "day": 1.0,
+    "week": 7.0,
+    "fortnight": 14.0,
+    "month": 30.4,
+    "year": 365.25,
+    "天": 1.0,
+    "日": 1.0,
+    "周": 7.0,
+    "星期": 7.0,
+    "礼拜": 7.0,
+    "月": 30.4,
+    "年": 365.25,
+}
 
 
 def find_recent_periods(query: str, now: datetime, limit: int) -> list[Span]:

@@ -24,7 +24,8 @@ _JOINT = lazy_compile(rf"\s+(?P<word>and|to|until|till|through)\s+|{_DASH}", re.
 _BARE = lazy_compile(
     rf"\b(?P<month>{_MONTH}(?:,?\s+(?:19|20)\d\d)?)(?:\s+(?:to|until|till|through)\s+|{_DASH})(?={_MONTH})"
     rf"|(?<![\w/.:-]){_DAY}{_DASH}(?=[0-3]?\d(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH})"
-    rf"|\b(?P<first>{_MONTH}\s+(?:the\s+)?[0-3]?\d(?:st|nd|rd|th)?)(?:\s+(?:to|until|till|through)\s+|{_DASH})(?=(?:the\s+)?[0-3]?\d(?!\d))"
+    rf"|\b(?P<first>{_MONTH}\s+(?:the\s+)?[0-3]?\d(?:st|nd|rd|th)?)(?:\s+(?:to|until|till|through)\s+"
+    rf"|{_DASH})(?=(?:the\s+)?[0-3]?\d(?!\d))"
     rf"|(?<![\w/.:-])(?P<year>(?:19|20)\d\d)(?:\s+(?:to|until|till|through)\s+|{_DASH})(?=(?:19|20)\d\d\b(?![-/.]\d))",
     re.IGNORECASE,
 )

@@ -11,8 +11,19 @@ from muniment.memory.rules.language import holidays
 Grain = Literal["day", "about", "week", "weekend", "month", "season", "quarter", "year", "decade"]
 
 MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 SEASONS_ZH = {"春": 3, "夏": 6, "秋": 9, "冬": 12}
@@ -40,16 +51,54 @@ _MONTHS = {"month": 1, "season": 3, "quarter": 3, "year": 12, "decade": 120}
 _DECADE_PARTS = {"early": 0, "mid": 36, "late": 72}  # of a decade: four of its years each, from that month on
 # Of a year: from which month on, and how many. Of a month: its first day, and the first behind it (0: the next month's).
 _YEAR_PARTS = {
-    "early": (0, 4), "mid": (4, 4), "late": (8, 4), "the start of": (0, 3), "the beginning of": (0, 3), "the middle of": (4, 4), "the end of": (9, 3),
-    "the first half of": (0, 6), "the second half of": (6, 6), "初": (0, 3), "年初": (0, 3), "年中": (4, 4), "年底": (9, 3), "年末": (9, 3), "底": (9, 3), "末": (9, 3),
-    "上半年": (0, 6), "下半年": (6, 6),
-}  # fmt: skip
+    "early": (0, 4),
+    "mid": (4, 4),
+    "late": (8, 4),
+    "the start of": (0, 3),
+    "the beginning of": (0, 3),
+    "the middle of": (4, 4),
+    "the end of": (9, 3),
+    "the first half of": (0, 6),
+    "the second half of": (6, 6),
+    "初": (0, 3),
+    "年初": (0, 3),
+    "年中": (4, 4),
+    "年底": (9, 3),
+    "年末": (9, 3),
+    "底": (9, 3),
+    "末": (9, 3),
+    "上半年": (0, 6),
+    "下半年": (6, 6),
+}
 _MONTH_PARTS = {
-    "early": (1, 11), "mid": (11, 21), "late": (21, 0), "the start of": (1, 11), "the beginning of": (1, 11), "the middle of": (11, 21), "the end of": (21, 0),
-    "the first half of": (1, 16), "the second half of": (16, 0), "the first week of": (1, 8), "the second week of": (8, 15), "the third week of": (15, 22),
-    "the fourth week of": (22, 29), "the last week of": (-7, 0), "初": (1, 11), "上旬": (1, 11), "中旬": (11, 21), "下旬": (21, 0), "底": (21, 0), "末": (21, 0),
-    "上半月": (1, 16), "下半月": (16, 0), "第一周": (1, 8), "第二周": (8, 15), "第三周": (15, 22), "第四周": (22, 29), "最后一周": (-7, 0),
-}  # fmt: skip
+    "early": (1, 11),
+    "mid": (11, 21),
+    "late": (21, 0),
+    "the start of": (1, 11),
+    "the beginning of": (1, 11),
+    "the middle of": (11, 21),
+    "the end of": (21, 0),
+    "the first half of": (1, 16),
+    "the second half of": (16, 0),
+    "the first week of": (1, 8),
+    "the second week of": (8, 15),
+    "the third week of": (15, 22),
+    "the fourth week of": (22, 29),
+    "the last week of": (-7, 0),
+    "初": (1, 11),
+    "上旬": (1, 11),
+    "中旬": (11, 21),
+    "下旬": (21, 0),
+    "底": (21, 0),
+    "末": (21, 0),
+    "上半月": (1, 16),
+    "下半月": (16, 0),
+    "第一周": (1, 8),
+    "第二周": (8, 15),
+    "第三周": (15, 22),
+    "第四周": (22, 29),
+    "最后一周": (-7, 0),
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,29 +17,37 @@ _ACRONYM = lazy_compile(r"[A-Z]{3,}")  # AFK, ADHD
 NAME = rf"[^\W\d_][\w'-]*(?:\s+[{words.UPPER}][\w'-]*\.?){{0,3}}"
 
 _SUBORDINATE = lazy_compile(
-    r"\s*(?:,\s*)?\b(?:because|although|(?:even\s+)?though|(?<!a )(?<!a\n)while|which|who|where|but|so(?!\s+called)|cause|cuz|whenever|when|as\s+well\s+as|given|considering|and\s+(?:i|it|that|they|he"
-    r"|she|we|you|i'm|i've|then|so)\b|since\s+(?:i|it|he|she|they|we|the|my|there)\b|after\s+(?:i|we)\b|before\s+(?:i|we)\b)\b.*$|\s*(?:[,.:](?=\s|$)|[;!?(]|(?<!\d)[–—]|[–—](?!\d)).*$|\s+-\s.*$",
+    r"\s*(?:,\s*)?\b(?:because|although|(?:even\s+)?though|(?<!a )(?<!a\n)while|which|who|where|but"
+    r"|so(?!\s+called)|cause|cuz|whenever|when|as\s+well\s+as|given|considering|and\s+(?:i|it|that|they|he"
+    r"|she|we|you|i'm|i've|then|so)\b|since\s+(?:i|it|he|she|they|we|the|my|there)\b|after\s+(?:i|we)\b"
+    r"|before\s+(?:i|we)\b)\b.*$|\s*(?:[,.:](?=\s|$)|[;!?(]|(?<!\d)[–—]|[–—](?!\d)).*$|\s+-\s.*$",
     re.IGNORECASE | re.DOTALL,
 )  # `12:30`, `1,200` and `9–17` are one word each
 _SUBORDINATE_KEEP_COMMAS = lazy_compile(_SUBORDINATE.pattern.replace("[,.:]", ":"), re.IGNORECASE | re.DOTALL)
 _FILLERS = lazy_compile(
-    r"(?<![\s,])(?:[\s,]++(?:too|also|as\s+well|very\s+much|a\s+lot|so\s+much|a\s+bit|really|right\s+now|now|at\s+the\s+moment|these\s+days|nowadays|lately|currently|actually|though|anyway"
-    r"|lol|haha+|btw|please|of\s+course|most\s+of\s+all|the\s+most|in\s+general|you\s+know|by\s+the\s+way|to\s+be\s+honest|tbh|ok|okay|again|thanks|thank\s+you|at\s+all|after\s+all|more\s+than\s+anything)(?=[\s,]|$))++",
+    r"(?<![\s,])(?:[\s,]++(?:too|also|as\s+well|very\s+much|a\s+lot|so\s+much|a\s+bit|really|right\s+now|now"
+    r"|at\s+the\s+moment|these\s+days|nowadays|lately|currently|actually|though|anyway"
+    r"|lol|haha+|btw|please|of\s+course|most\s+of\s+all|the\s+most|in\s+general|you\s+know|by\s+the\s+way"
+    r"|to\s+be\s+honest|tbh|ok|okay|again|thanks|thank\s+you|at\s+all|after\s+all|more\s+than\s+anything)(?=[\s,]"
+    r"|$))++",
     re.IGNORECASE,
 )
 _NOT_NAMES = NATIONALITIES | TRADES | frozenset(DIETS) | _PEOPLE.get_words("not_names")
 _NOT_PLACES = _PEOPLE.get_words("not_places")
 _PLACE_END = lazy_compile(
-    r"\s+(?:with|for|and\s+(?!the\s+\w|(?-i:[A-Z]))|since|as|now|at|on|during|by|near|right|these|until|from|to|alone|together|last|next|again|after|before|when|where|because|which|doing|working|who)\b.*$",
+    r"\s+(?:with|for|and\s+(?!the\s+\w|(?-i:[A-Z]))|since|as|now|at|on|during|by|near|right|these|until|from|to"
+    r"|alone|together|last|next|again|after|before|when|where|because|which|doing|working|who)\b.*$",
     re.IGNORECASE,
 )
 _EMPTY_START = lazy_compile(
-    r"(?:how|what|when|where|why|who|whoever|that|to\s+see\s+(?:it|that|you)|the\s+(?:way|idea|fact|feeling|sound\s+of\s+that)|being\s+able|all\s+(?:the|of)|and|or|of|is|are"
+    r"(?:how|what|when|where|why|who|whoever|that|to\s+see\s+(?:it|that|you)|the\s+(?:way|idea|fact|feeling"
+    r"|sound\s+of\s+that)|being\s+able|all\s+(?:the|of)|and|or|of|is|are"
     r"|so|too|very|much|more|most|both|each|such|same|no|nothing|everyone|people)\b",
     re.IGNORECASE,
 )
 _EMPTY_END = lazy_compile(
-    r"(?:^|\s)(?:few|some|many|more|lot|of|the|and|to|an?|for|with|same|others?|another|especially|even|mostly|including|user)$",
+    r"(?:^|\s)(?:few|some|many|more|lot|of|the|and|to|an?|for|with|same|others?|another|especially|even|mostly"
+    r"|including|user)$",
     re.IGNORECASE,
 )
 _ARTICLE = lazy_compile(r"^(?:an?|the)\s+", re.IGNORECASE)

@@ -22,21 +22,28 @@ LANGUAGES = NATIONALITIES | _LANGUAGES.get_words("languages")
 TRADES = _PEOPLE.get_words("trades")
 DIETS = _PEOPLE.get_phrases("diets")
 CONDITIONS = (
-    r"(?:(?:type\s+[12]\s+)?diabet(?:es|ic)|asthma(?:tic)?|coeliac(?:\s+disease)?|celiac(?:\s+disease)?|lactose[ -]intoleran(?:t|ce)|gluten[ -]intoleran(?:t|ce)"
-    r"|adhd|epilep(?:sy|tic)|hypertension|high\s+blood\s+pressure|migraines|arthritis|anemi[ac]|anaemi[ac]|insomnia|dyslexi[ac]|ibs|eczema"
+    r"(?:(?:type\s+[12]\s+)?diabet(?:es|ic)|asthma(?:tic)?|coeliac(?:\s+disease)?|celiac(?:\s+disease)?"
+    r"|lactose[ -]intoleran(?:t|ce)|gluten[ -]intoleran(?:t|ce)"
+    r"|adhd|epilep(?:sy|tic)|hypertension|high\s+blood\s+pressure|migraines|arthritis|anemi[ac]|anaemi[ac]"
+    r"|insomnia|dyslexi[ac]|ibs|eczema"
     r"|colou?r[ -]?blind|an?\s+\w+\s+(?:allergy|intolerance)|hay\s+fever|crohn's\s+disease|hearing\s+loss)"
 )
 
 # By their endings, as most are named.
 MEDICINE = (
-    r"(?:[a-z]{2,14}(?:profen|formin|statins?|pril|sartan|olol|prazole|cillin|mycin|oxetine|talopram|zepam|dipine|triptan|gliptin|thyroxine|codone)"
-    r"|statins|paracetamol|acetaminophen|aspirin|sertraline|warfarin|heparin|lithium|ritalin|adderall|prednisone|prednisolone|cortisone|antihistamines"
-    r"|blood\s+thinners|insulin|antidepressants|beta[ -]blockers|antibiotics|steroids|(?:thyroid|heart|blood\s+pressure|(?!(?:my|the|some|any|no|new|more|this|that|your|his|her|their|enough)\b)\w+)\s+medication)"
+    r"(?:[a-z]{2,14}(?:profen|formin|statins?|pril|sartan|olol|prazole|cillin|mycin|oxetine|talopram|zepam|dipine"
+    r"|triptan|gliptin|thyroxine|codone)"
+    r"|statins|paracetamol|acetaminophen|aspirin|sertraline|warfarin|heparin|lithium|ritalin|adderall|prednisone"
+    r"|prednisolone|cortisone|antihistamines"
+    r"|blood\s+thinners|insulin|antidepressants|beta[ -]blockers|antibiotics|steroids|(?:thyroid|heart"
+    r"|blood\s+pressure|(?!(?:my|the|some|any|no|new|more|this|that|your|his|her|their"
+    r"|enough)\b)\w+)\s+medication)"
 )
 
 # What nobody is allergic to but in jest.
 IN_JEST = lazy_compile(
-    r"(?:the\s+user\b|\w+days?$|(?:nonsense|work|people|stupidity|bullshit|drama|mornings?|exercise|maths?|fun|commitment|change|bad\s)\b)",
+    r"(?:the\s+user\b|\w+days?$|(?:nonsense|work|people|stupidity|bullshit|drama|mornings?|exercise|maths?|fun"
+    r"|commitment|change|bad\s)\b)",
     re.IGNORECASE,
 )
 _IRREGULAR = _VERBS.get_words("past")
@@ -67,8 +74,10 @@ _FIRST_PERSON = (
     (lazy_compile(r"\band\s+I\b"), "and the user"),
 )
 _UNCLEAR = lazy_compile(
-    r"\b(?:i|i'm|im|i've|i'd|i'll|we|(?<!\bthe )us|ours|ourselves|we're|we've|you|your|yours|yourself|you're|u|ur|it|its|it's|they|them|their|theirs|they're|he|him|his|she"
-    r"|her|hers|this|these|those|here|there|someone|something|anything|everything|stuff|things?|one|ones|that's|what|how|whatever|such|ya)\b|\bthat$|^that\b|\b(?:to|in|of|at|with|for|on|from|about|like|by|into)\s+that\b",
+    r"\b(?:i|i'm|im|i've|i'd|i'll|we|(?<!\bthe )us|ours|ourselves|we're|we've|you|your|yours|yourself|you're|u|ur"
+    r"|it|its|it's|they|them|their|theirs|they're|he|him|his|she"
+    r"|her|hers|this|these|those|here|there|someone|something|anything|everything|stuff|things?|one|ones|that's"
+    r"|what|how|whatever|such|ya)\b|\bthat$|^that\b|\b(?:to|in|of|at|with|for|on|from|about|like|by|into)\s+that\b",
     re.IGNORECASE,
 )
 _THEIR_OWN = lazy_compile(r"\b(?:his|her|their)\b", re.IGNORECASE)

@@ -40,9 +40,11 @@ _MARKS = {"Mn", "Mc"}
 _TIME_WORD = lazy_compile(
     r"^(?:(?:jan|feb|mar|apr|may|ju[nl]|aug|sept?|oct|nov|dec)(?![a-z])|januar|februar|march|april|june|july|august"
     r"|septem|octob|novem|decem|monday|tuesd|wednes|thursd|friday|saturd|sunday|yesterday|today|tonight|tomorrow|ago\b"
-    r"|last\b|next\b|this\b|past|coming|week|fortnight|month|year|day|spring|autumn|fall|winter|summer|christmas|xmas|valentine"
+    r"|last\b|next\b|this\b|past|coming|week|fortnight|month|year|day|spring|autumn|fall|winter|summer|christmas"
+    r"|xmas|valentine"
     r"|hallowe|thanksgiving|(?:thir|for|fif|six|seven|eigh|nine)ties|fourth\b|fifth\b|sixth\b|seventh\b|eighth\b"
-    r"|ninth\b|tenth\b|eleventh\b|twelfth\b|(?:thir|four|fif|six|seven|eigh|nine)teenth|(?:twen|thir)tieth|twenty|thirty)"
+    r"|ninth\b|tenth\b|eleventh\b|twelfth\b|(?:thir|four|fif|six|seven|eigh|nine)teenth|(?:twen|thir)tieth|twenty"
+    r"|thirty)"
     r"|[年月日号天周昨今明前后去春夏秋冬季]|圣诞|平安夜|元旦|情人节|复活节|万圣节|感恩节|劳动节|五一|国庆|十一|除夕"
 )
 _TIME_DIMENSION = 0  # no dimension: it stands before those of such a word

@@ -34,8 +34,10 @@ _NOUNS: dict[str, str] = {  # predicates -> what is somebody's
     "budget": r"budget",
 }
 _CLAUSES: dict[str, str] = {  # predicates -> what is said of the speaker
-    "lives_in": r"where\s+i(?:'m|\s+am)?\s+(?:live|living|reside|based)|(?:the|what|which)\s+(?:place|city|town|country)\s+i(?:'m|\s+am)?\s+liv(?:e|ing)\s+in",
-    "works_at": r"where\s+i(?:'m|\s+am)?\s+(?:work|working|employed)|(?:who|whom)\s+i(?:'m|\s+am)?\s+work(?:ing)?\s+for|the\s+(?:company|firm|place)\s+i\s+work\s+(?:for|at)",
+    "lives_in": r"where\s+i(?:'m|\s+am)?\s+(?:live|living|reside|based)|(?:the|what|which)\s+(?:place|city|town"
+    r"|country)\s+i(?:'m|\s+am)?\s+liv(?:e|ing)\s+in",
+    "works_at": r"where\s+i(?:'m|\s+am)?\s+(?:work|working|employed)|(?:who|whom)\s+i(?:'m|\s+am)?\s+work(?:ing)?\s+for"
+    r"|the\s+(?:company|firm|place)\s+i\s+work\s+(?:for|at)",
     "works_as": r"what\s+i\s+(?:do\s+for\s+(?:a\s+living|work)|work\s+as)",
     "birthday": r"when\s+i\s+was\s+born|when\s+(?:is\s+)?my\s+birthday(?:\s+is)?",
     "born_in": r"where\s+i\s+was\s+born",
@@ -72,7 +74,8 @@ _CLAUSES_ZH: dict[str, str] = {
     "lives_in": "住(?:在)?(?:哪里|哪儿|哪|哪个城市|什么地方|何处)",
     "works_at": "在(?:哪里?|哪儿|哪家公司|什么地方|什么公司)(?:工作|上班)",
     "works_as": "(?:是)?做什么(?:工作)?的|的工作是什么",
-    "birthday": "(?:是)?(?:什么时候|哪天|哪一天|几月几[号日])(?:出)?生(?:的|日)?|(?:的)?生日是(?:什么时候|哪天|哪一天|几[号日])",
+    "birthday": "(?:是)?(?:什么时候|哪天|哪一天|几月几[号日])(?:出)?生(?:的|日)?|(?:的)?生日是(?:什么时候|哪天|哪一天"
+    "|几[号日])",
     "born_in": "(?:是)?在(?:哪里?|哪儿|什么地方)出生(?:的)?|(?:出)?生在(?:哪里?|哪儿)",
     "comes_from": "(?:是)?来自(?:哪里?|哪儿|什么地方)|是(?:哪里|哪儿)人",
     "age": "(?:今年)?(?:多大|几岁|多少岁)(?:了)?",

@@ -11,12 +11,16 @@ from muniment.memory.rules.statements.parse import ParsedStatement
 # A number between the first noun and a verb, or a colon, is a name, and no amount.
 _LEADING = lazy_compile(
     r"(?:(?:the|my|our|his|her|their|[\w-]+['’]s) )*"
-    r"(?!(?:in|on|at|since|until|by|before|after|all|another|first|last|next|may|june?|july?|(?:jan|feb|mar|apr|aug|sep|oct|nov|dec)\w*|\w+day) )"
+    r"(?!(?:in|on|at|since|until|by|before|after|all|another|first|last|next|may|june?|july?|(?:jan|feb|mar|apr"
+    r"|aug|sep|oct|nov|dec)\w*|\w+day) )"
     r"(?P<what>[^\W\d_]+) ?(?:no\.? |number |nr\.? |#)?(?P<which>[a-z]*-?\d+[a-z]?(?: of \d+)?)"
-    r"(?::(?!\S)| (?=(?:is|was|has|had|will|can|needs?|must|should|does|did|went|came|broke|fell|got|lies|starts|ends|[a-z]+ed"
+    r"(?::(?!\S)| (?=(?:is|was|has|had|will|can|needs?|must|should|does|did|went|came|broke|fell|got|lies|starts"
+    r"|ends|[a-z]+ed"
     # What ends in s and is no plural.
-    r"|(?:explain|describe|contain|belong|arrive|leave|depart|open|close|begin|run|serve|listen|meet|take|give|go(?=e)|cover|teach(?=e)|deal|fit"
-    r"|hold|keep|send|get|come|connect|include|provide|require|expire|depend|lead|lose|say|tell|want|make|bring|sit|stop)e?s)\b))"
+    r"|(?:explain|describe|contain|belong|arrive|leave|depart|open|close|begin|run|serve|listen|meet|take|give"
+    r"|go(?=e)|cover|teach(?=e)|deal|fit"
+    r"|hold|keep|send|get|come|connect|include|provide|require|expire|depend|lead|lose|say|tell|want|make|bring"
+    r"|sit|stop)e?s)\b))"
 )
 _LEADING_ZH = lazy_compile(r"第?(?P<which>\d+)(?P<what>[章节集期页层栋室]|[号日](?=[房楼线门仓库床桌院馆机站]))")
 # What somebody does something with is one of many, and the next is one more. Where somebody is, or what is being read, is one
@@ -24,14 +28,18 @@ _LEADING_ZH = lazy_compile(r"第?(?P<which>\d+)(?P<what>[章节集期页层栋�
 _OBJECT = lazy_compile(
     r"(?<!\bin )(?<!\bon )(?<!\bat )(?<!\bto )(?<!\binto )(?<!\bfrom )(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\ban )(?<!\ba )"
     r"(?<!\bin the )(?<!\bon the )(?<!\bat the )(?<!\bto the )(?<!\bis the )(?<!\bwas the )"
-    r"\b(?P<what>chapter|episode|season|volume|part|certificate|invoice|receipt|ticket|order|module|lesson|lecture|unit|level|grade|stage|phase|step|round|match|game"
-    r"|race|marathon|leg|lap|exam|test|quiz|exercise|assignment|task|issue|report|session|draft|letter|payment|instal?lment|dose|flight|room|week)"
+    r"\b(?P<what>chapter|episode|season|volume|part|certificate|invoice|receipt|ticket|order|module|lesson|lecture"
+    r"|unit|level|grade|stage|phase|step|round|match|game"
+    r"|race|marathon|leg|lap|exam|test|quiz|exercise|assignment|task|issue|report|session|draft|letter|payment"
+    r"|instal?lment|dose|flight|room|week)"
     r" (?:no\.? ?|number |nr\.? ?|# ?)?#?(?P<which>\d+|one|two|three|four|five|six|seven|eight|nine|ten)"
-    r"(?=$|[,;)]|\.(?!\d)| (?:of|in|on|at|for|from|to|with|by|and|about|before|after|again|already|yesterday|today|last)\b)"
+    r"(?=$|[,;)]|\.(?!\d)| (?:of|in|on|at|for|from|to|with|by|and|about|before|after|again|already|yesterday|today"
+    r"|last)\b)"
 )
 _ONGOING = lazy_compile(r"\b(?:is|are|was|were|am) (?:\w+ )?\w+ing\b")
 _OBJECT_ZH = lazy_compile(
-    r"[了完过][^，。]{0,8}?(?P<which>第[\d一二三四五六七八九十百]+(?=[章节集期页课回季卷册部话关级轮场])|\d+(?=[日号](?:发票|订单|合同|车票|机票)))"
+    r"[了完过][^，。]{0,8}?(?P<which>第[\d一二三四五六七八九十百]+(?=[章节集期页课回季卷册部话关级轮场])"
+    r"|\d+(?=[日号](?:发票|订单|合同|车票|机票)))"
     r"[日号]?(?P<what>[章节集期页课回季卷册部话关级轮场]|发票|订单|合同|车票|机票)"
 )
 

@@ -23,8 +23,12 @@ _WORD = lazy_compile(
 )
 _WITHOUT = lazy_compile(r"\b(?:without|without any|without an?|without the)\s+([a-z]+)")
 _OWNED = lazy_compile(
-    r"'s?\s+(?:[a-z]+\s+){0,2}?(?P<role>" + "|".join(sorted(parse_words.ROLES, key=len, reverse=True)) + r")\b(?!-)(?:'s)?(?:\s+(?P<name>[" + words.UPPER + r"]\w+))?"
-)  # fmt: skip
+    r"'s?\s+(?:[a-z]+\s+){0,2}?(?P<role>"
+    + "|".join(sorted(parse_words.ROLES, key=len, reverse=True))
+    + r")\b(?!-)(?:'s)?(?:\s+(?P<name>["
+    + words.UPPER
+    + r"]\w+))?"
+)
 _OWNED_ZH = lazy_compile(f"的[^，。]{{0,4}}?(?P<role>{parse_words.ROLE_ZH.pattern})(?P<name>{chinese_words.NAME})?")
 _ISO = lazy_compile(r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)\b")
 _PASSIVE = lazy_compile(r"\bby\b|由|被|把|让")

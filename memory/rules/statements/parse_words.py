@@ -67,28 +67,34 @@ PHRASES_ZH: tuple[tuple[re.Pattern[str], str], ...] = PHRASES + tuple(
     )
 )
 ENDINGS = lazy_compile(
-    r"\bused to\b|\bno longer\b|\bformerly\b|\bpreviously\b|\banymore\b|\bany more\b|\bstopped\b|\bquit\b|\bg[ai]ven? up\b"
+    r"\bused to\b|\bno longer\b|\bformerly\b|\bpreviously\b|\banymore\b|\bany more\b|\bstopped\b|\bquit\b"
+    r"|\bg[ai]ven? up\b"
     r"|\bceased\b|\b(?:has|have) finished \w+ing\b|\bin the past\b"
-    r"|不再|以前|曾经|过去(?=[^了])|从前|原先|放弃|停止|已经不|戒(?!指|备|心|律)|(?<=[修写做学读看建搬])完(?!全|整|美|善)"
+    r"|不再|以前|曾经|过去(?=[^了])|从前|原先|放弃|停止|已经不|戒(?!指|备|心|律)|(?<=[修写做学读看建搬])完(?!全|整"
+    r"|美|善)"
 )
 DENIALS = lazy_compile(
     r"\bnot\b|\bno\b(?!\.)|\bnever\b|\bneither\b|\bnor\b|\bunable\b"
-    r"|(?<!差)不(?!错|同|久|但|仅|过|然|锈|[^，。,不是]{1,4}的\w)|没(?!收)|(?<!\w)(?:请|就|先|千万)?别(?!人|墅|的|针|名)|未(?!来|婚|必)"
+    r"|(?<!差)不(?!错|同|久|但|仅|过|然|锈|[^，。,不是]{1,4}的\w)|没(?!收)|(?<!\w)(?:请|就|先|千万)?别(?!人|墅|的"
+    r"|针|名)|未(?!来|婚|必)"
     r"|无(?!锡|线|人机|论|花果|数|穷)|戒(?!指|备|心|律)|滴酒不沾"
 )
 OPPOSITES = lazy_compile(
     r"\bhates?\b|\bdislikes?\b|\bdetests?\b|\bcan not stand\b|\bclosed\b|讨厌|厌恶|受不了|关门|坏了(?!.*不能)"
 )
 PLANS = lazy_compile(
-    r"\bplans? to\b|\bplanning to\b|\bwants? to\b|\bwould like to\b|\bwill\b|\bintends? to\b|\bgoing to\b|\bhopes? to\b"
+    r"\bplans? to\b|\bplanning to\b|\bwants? to\b|\bwould like to\b|\bwill\b|\bintends? to\b|\bgoing to\b"
+    r"|\bhopes? to\b"
     r"|打算|计划|想(?!象|念)|准备|希望|将要|即将"
 )
 CHANGE_CUES = lazy_compile(
-    r"\bnow\b|\bactually\b|\bin fact\b|\bcorrection\b|\binstead\b|\bno longer\b|\bthese days\b|\bnowadays\b|\bmoved (?:\w+ ){0,4}?to\b|\b(?:changed|switched|renamed|postponed|rescheduled) to\b"
+    r"\bnow\b|\bactually\b|\bin fact\b|\bcorrection\b|\binstead\b|\bno longer\b|\bthese days\b|\bnowadays\b"
+    r"|\bmoved (?:\w+ ){0,4}?to\b|\b(?:changed|switched|renamed|postponed|rescheduled) to\b"
     r"|现在|其实|实际上|更正|纠正|改(?!善|进|装|造|变|革)|[换搬移调挪转]到|换成|推迟|提前到|不再|原定"
 )
 ADVERBS = lazy_compile(
-    r"\b(?:now|actually|indeed|currently|correction:?|in fact|still)\b|现在|其实|实际上|更正[：:]?|确实|已经|目前|改(?=名?叫)"
+    r"\b(?:now|actually|indeed|currently|correction:?|in fact|still)\b|现在|其实|实际上|更正[：:]?|确实|已经|目前"
+    r"|改(?=名?叫)"
 )
 _BECAME = join_alternatives(_STATEMENTS.get_words("changes"))
 RETRACTING = lazy_compile(rf"\b(?:no longer|instead|rather|not|place|replaced|{_BECAME}|prefers?)\b|不|从")
@@ -109,11 +115,13 @@ RETRACTIONS = tuple(
     )
 )
 PAST_MARKS = lazy_compile(
-    r"(?<!is )(?<!are )(?<!be )\b(?:\w{3,}ed|went|ran|sang|met|bought|saw|took|got|had|came|gave|flew|drove|won|lost|sold|made|did|broke|swam|ate)\b"
+    r"(?<!is )(?<!are )(?<!be )\b(?:\w{3,}ed|went|ran|sang|met|bought|saw|took|got|had|came|gave|flew|drove|won"
+    r"|lost|sold|made|did|broke|swam|ate)\b"
     r"|了|过|于|去"
 )
 DATE_MARKS = lazy_compile(
-    r"\b(?:19|20)\d\d\b|(?:19|20)\d\d年|\d\s*(?:january|february|march|april|may|june|july|august|september|october|november|december)\b"
+    r"\b(?:19|20)\d\d\b|(?:19|20)\d\d年|\d\s*(?:january|february|march|april|may|june|july|august|september"
+    r"|october|november|december)\b"
 )
 
 NUMBERS = {
@@ -155,6 +163,7 @@ DIRECTIONS_ZH = lazy_compile(
     r"(?P<way>从|(?<![收看听得拿买找见想感遇受])到|(?<!过)去(?!年)|往)(?=(?P<what>[\u3400-\u9fff]{2}))"
 )
 EMPTY_WORDS = lazy_compile(
-    r"现在|其实|实际上|更正[：:]?|确实|已经|目前|今年|平时|曾经|以前|过去|从前|不再|从不|放弃|改名?|正在|原定|喜欢|用户|讨厌|厌恶|早就"
+    r"现在|其实|实际上|更正[：:]?|确实|已经|目前|今年|平时|曾经|以前|过去|从前|不再|从不|放弃|改名?|正在|原定|喜欢"
+    r"|用户|讨厌|厌恶|早就"
 )
 CONTRASTS = tuple(frozenset(stems.split()) for stems in _STATEMENTS.get_phrases("contrasts"))

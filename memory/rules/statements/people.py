@@ -21,11 +21,14 @@ _NAMES_ZH = load_lexicon("names.zh")
 _RELATIONS_ZH = load_lexicon("relations.zh")
 USER = frozenset({"user", "i", "my", "me"})
 _PERSON = (  # the words for people that readings know are compared there
-    r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child)|trainee|employee|chef|clerk|cook|fianc[eé]e?|flame|guests?|guide|heir|host|intern|judge|notary|secretary|landlady|lodgers?|maid|mechanic|nurse"
-    r"|priest|pupils?|toddler|triplets|twins?|vet|ward|widow|stepson|stepdaughter|surgeon|analyst|chauffeur|lead|deputy|understudy|pal|buddy|ex)"
+    r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child)|trainee|employee|chef|clerk|cook|fianc[eé]e?|flame"
+    r"|guests?|guide|heir|host|intern|judge|notary|secretary|landlady|lodgers?|maid|mechanic|nurse"
+    r"|priest|pupils?|toddler|triplets|twins?|vet|ward|widow|stepson|stepdaughter|surgeon|analyst|chauffeur|lead"
+    r"|deputy|understudy|pal|buddy|ex)"
 )
 _SOMEBODY = lazy_compile(
-    rf"(?:\bmy|['’]s) (?P<what>(?:[\w-]+ ){{0,2}}?)(?P<who>(?!(?:former|other)\b)(?:\w+-)*(?:{_PERSON})(?:-\w+)*|(?:great|half|step|foster|ex)-\w+|\w+-in-law)\b"
+    rf"(?:\bmy|['’]s) (?P<what>(?:[\w-]+ ){{0,2}}?)(?P<who>(?!(?:former|other)\b)(?:\w+-)*(?:{_PERSON})(?:-\w+)*"
+    rf"|(?:great|half|step|foster|ex)-\w+|\w+-in-law)\b"
 )
 _ANOTHER = _PEOPLE.get_words("replacements")
 _OTHER_ONE = lazy_compile(rf"['’]s (?P<which>{join_alternatives(_ANOTHER)}) (?P<what>[\w-]+)")
@@ -43,14 +46,19 @@ _COMPOUND = _NAMES_ZH.get_words("compound_surnames") | _NAMES_ZH.get_words("rare
 _SURNAME_ZH = rf"(?:{join_alternatives(_COMPOUND)}|[小老](?=[{_FAMILY}])|阿|[{_FAMILY}])"
 _ADDRESSED = join_alternatives(_RELATIONS_ZH.get_words("titles"))
 _NO_NAME = (
-    "周[一二三四五六日末]|阿姨|凌晨|霍乱|季[节度军]|古[代典老]|楚楚|舒[服适]|池[塘子]|仇[恨人]|麦[子当]|纪[念律录]|向[上下左右前后东西南北来往导着他她我你公用]|苗[圃条]"
-    "|游[泳戏玩览客行艇轮]|关[于系注门闭心掉]|景[色点区]|申[请报]|连[续接锁忙]|路[上边口过线由]|桂[花林圆]|米[饭粉饼线酒]|单[位独身人元车]|房[产租子间东客屋价贷型源门]"
-    "|伊[朗斯]|燕[麦子窝]|浦东|付[款钱费账出了清过给不]|辛[苦辣]|尤其|毕[业竟]|廉价|费[用劲力心时]|汤[圆碗里水匙药勺]|安[装排全静心慰检抚稳顿徽]|卫[生衣星浴视]|华[为人语东北南]|云[南端盘朵]"
-    "|梅[雨花子酒]|项[目链]|席[位地]|尚[未且]|沙[发拉漠滩子尘]|商[店量场业务品城家]|盖[子被章了上好住房楼]|代[替码表理购课班办]|凤[凰梨]|艾[滋灸草]|齐[全平]|荆[州棘]|屠[宰杀]|暨南|揭[晓开示]|莘莘"
+    "周[一二三四五六日末]|阿姨|凌晨|霍乱|季[节度军]|古[代典老]|楚楚|舒[服适]|池[塘子]|仇[恨人]|麦[子当]"
+    "|纪[念律录]|向[上下左右前后东西南北来往导着他她我你公用]|苗[圃条]"
+    "|游[泳戏玩览客行艇轮]|关[于系注门闭心掉]|景[色点区]|申[请报]|连[续接锁忙]|路[上边口过线由]|桂[花林圆]"
+    "|米[饭粉饼线酒]|单[位独身人元车]|房[产租子间东客屋价贷型源门]"
+    "|伊[朗斯]|燕[麦子窝]|浦东|付[款钱费账出了清过给不]|辛[苦辣]|尤其|毕[业竟]|廉价|费[用劲力心时]"
+    "|汤[圆碗里水匙药勺]|安[装排全静心慰检抚稳顿徽]|卫[生衣星浴视]|华[为人语东北南]|云[南端盘朵]"
+    "|梅[雨花子酒]|项[目链]|席[位地]|尚[未且]|沙[发拉漠滩子尘]|商[店量场业务品城家]|盖[子被章了上好住房楼]"
+    "|代[替码表理购课班办]|凤[凰梨]|艾[滋灸草]|齐[全平]|荆[州棘]|屠[宰杀]|暨南|揭[晓开示]|莘莘"
 )
 _NO_SURNAME = "大二三四五小堂表亲老的是和跟在学语文班庭新女男个位名任牙用"
 _NAME_ZH = lazy_compile(
-    rf"(?!{_NO_NAME})(?:(?![{_NO_SURNAME}])[\u4e00-\u9fff]{_ADDRESSED}|[\u4e00-\u9fff]{{2,3}}(?=さん)|{_SURNAME_ZH}[\u4e00-\u9fff])"
+    rf"(?!{_NO_NAME})(?:(?![{_NO_SURNAME}])[\u4e00-\u9fff]{_ADDRESSED}|[\u4e00-\u9fff]{{2,3}}(?=さん)"
+    rf"|{_SURNAME_ZH}[\u4e00-\u9fff])"
 )
 LOCATED_PERSON_ZH = lazy_compile(
     rf"{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}在"
@@ -66,12 +74,14 @@ _BETWEEN_ZH = lazy_compile(r"用户的(?P<who>[\u4e00-\u9fff]{1,3}[^色型式新
 _ACTION_ZH = lazy_compile(rf"(?P<who>用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)(?!的)(?P<does>[^，。、]{{2}})")
 _RELATIVES = _RELATIONS_ZH.get_words("relatives") | RELATIONS.keys() | ROLES_ZH.keys()
 _OFFICE = (  # somebody by office or calling, as far as the last character tells
-    "[组班队店部处科校院园村会站市县局厂船机排连董事理社馆所]长|(?!成人|个人|私人|机器人|动员|满员|全员)(?:(?!的)[\u4e00-\u9fff]){1,2}[员师友人]|[\u4e00-\u9fff]{1,2}伴"
+    "[组班队店部处科校院园村会站市县局厂船机排连董事理社馆所]长|(?!成人|个人|私人|机器人|动员|满员"
+    "|全员)(?:(?!的)[\u4e00-\u9fff]){1,2}[员师友人]|[\u4e00-\u9fff]{1,2}伴"
     "|上司|下属|领导|主管|总监|秘书|助[理手]|[客租]户|实习生|研究生|医生"
 )
 _KIN = rf"[大二三四五小堂表]?(?:{join_alternatives(_RELATIVES)}|{_OFFICE})"
 _PART = lazy_compile(
-    rf"(?P<name>用户|{_NAME_ZH.pattern})|(?P<own>['’]s\b|的)|(?P<kin>{_KIN})|(?P<zh>[\u3400-\u9fff])|[^\W\d_\u3400-\u9fff]+"
+    rf"(?P<name>用户|{_NAME_ZH.pattern})|(?P<own>['’]s\b|的)|(?P<kin>{_KIN})|(?P<zh>[\u3400-\u9fff])"
+    rf"|[^\W\d_\u3400-\u9fff]+"
 )
 _OF_THEIRS = lazy_compile(r"['’]s (?P<what>[\w-]+(?: [\w-]+){0,2})")
 _NEXT = lazy_compile(r"[ -](?P<word>[^\W\d_\u3400-\u9fff]+)")

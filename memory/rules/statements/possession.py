@@ -22,7 +22,8 @@ _NAMED = frozenset({"name", "preferred_name"})
 _LONGEST = 4  # words for a thing, at most
 _WORD = lazy_compile(r"[^\W\d_][\w-]*(?:'(?!s\b)\w+)*(?P<own>'s|(?<=s)')?(?![\w'])|\S")
 _OF = lazy_compile(
-    r"the (?P<what>[\w-]+(?: [\w-]+){0,2}) of (?P<who>the user(?:'s [\w-]+)?|my [\w-]+|[\w-]+)(?= (?:is|are|was|were|has)\b)"
+    r"the (?P<what>[\w-]+(?: [\w-]+){0,2}) of (?P<who>the user(?:'s [\w-]+)?|my [\w-]+|[\w-]+)(?= (?:is|are|was"
+    r"|were|has)\b)"
 )
 _NOT_WHOSE = NOBODY | FIGURES.keys() | load_lexicon("people.en").get_words("times_with_owner")
 _PEOPLE = TRADES | ROLES.keys()
@@ -30,12 +31,24 @@ _OWN_ZH = lazy_compile(r"(?P<who>[^\W\d_叫为]{1,8}?)的(?P<rest>.*)")
 _THING_ZH = lazy_compile(r"[^\W\d_]+?(?=[为叫在有要会能改换变已不没了就也都很\d]|[a-z]|$)")
 # What stands there with 的 and owns nothing: qualities, times, places, pronouns and what is done.
 _NOT_WHOSE_ZH = lazy_compile(
-    r".*[色型式新旧大小老好坏贵款版号级用名前后上下里外内中边旁天年月日周时期次种样]|.*[这那他她它其谁您你咱].*|自己|所有|一切|全部|大家|最爱|每.*|.*(?:喜欢|住|买|吃|喝|看|开|做|在|去|要|想|主|公|现任|当前|常用)"
+    r".*[色型式新旧大小老好坏贵款版号级用名前后上下里外内中边旁天年月日周时期次种样]|.*[这那他她它其谁您你咱].*"
+    r"|自己|所有|一切|全部|大家|最爱|每.*|.*(?:喜欢|住|买|吃|喝|看|开|做|在|去|要|想|主|公|现任|当前|常用)"
 )
 # At the start of a statement nobody stands before them whom they could mean.
 _SOMEBODY = lazy_compile(r"(?:his|hers?|their|he|she|they)\b|[他她]们?")
-_WHO = {"his": "he", "he": "he", "her": "she", "hers": "she", "she": "she", "their": "they", "they": "they",
-        "他": "he", "她": "she", "他们": "they", "她们": "they"}  # fmt: skip
+_WHO = {
+    "his": "he",
+    "he": "he",
+    "her": "she",
+    "hers": "she",
+    "she": "she",
+    "their": "they",
+    "they": "they",
+    "他": "he",
+    "她": "she",
+    "他们": "they",
+    "她们": "they",
+}
 
 
 @dataclass(frozen=True, slots=True)

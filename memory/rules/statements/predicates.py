@@ -34,11 +34,16 @@ _RELATED = frozenset(_RELATIONS.values())
 ONE_AT_A_TIME = english_words.ONE_AT_A_TIME
 _DISLIKES = _PREDICATES.get_words("dislikes") | _PREDICATES_ZH.get_words("dislikes")
 _COUNTED = lazy_compile(
-    r"has_(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?|siblings|cats?|dogs?|pupp(?:y|ies)|kittens?|rabbits?"
+    r"has_(?:kids?|child(?:ren)?|sons?|daughters?|sisters?|brothers?|siblings|cats?|dogs?|pupp(?:y|ies)|kittens?"
+    r"|rabbits?"
     r"|horses?|parrots?|twins|grandchildren)"
 )
 _EMPTY = lazy_compile(r"^(?:is|are|has|have)_(?=\w)|_(?:is|of|named|called)$|(?:_s)?_name$")
-_WHOSE = lazy_compile(r"^(?:(?:the\s+)?user(?:'s)?|the\s+speaker(?:'s)?|my|speaker|i|me|self|用户的?|我的?)(?:\s+|$|(?=[\u4e00-\u9fff]))", re.IGNORECASE)  # fmt: skip
+_WHOSE = lazy_compile(
+    r"^(?:(?:the\s+)?user(?:'s)?|the\s+speaker(?:'s)?|my|speaker|i|me|self|用户的?|我的?)(?:\s+|$"
+    r"|(?=[\u4e00-\u9fff]))",
+    re.IGNORECASE,
+)
 _NAMED = lazy_compile(english_words.RELATION + r"\s+(?P<name>[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*){0,2})")
 # Of siblings and children one has several, and a word says which is meant: the statements of one are not those of the other.
 _AGE_WORDS = _RELATIONS_EN.get_index("ages")

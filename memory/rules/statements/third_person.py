@@ -13,8 +13,10 @@ from muniment.memory.rules.language.tokens import STOP_WORDS, has_cjk
 # Where there is another voice, or a pronoun, nobody knows whose it is: `she` may be the user, or the sister before. And what
 # two do is not what either says of themselves.
 _UNCLEAR = lazy_compile(
-    r"(?<![\w/])(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself|we|our|ours|you|your|yours|he|him|his|himself|she|her|hers|herself"
-    r"|they|them|their|theirs|themself|themselves|its|(?-i:it|us))(?![\w/])|\buser\s+and\b|\band\s+the\s+user\b(?!['’])|[我你您咱俺他她它]",
+    r"(?<![\w/])(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself|we|our|ours|you|your|yours|he|him|his|himself|she|her"
+    r"|hers|herself"
+    r"|they|them|their|theirs|themself|themselves|its|(?-i:it|us))(?![\w/])|\buser\s+and\b"
+    r"|\band\s+the\s+user\b(?!['’])|[我你您咱俺他她它]",
     re.IGNORECASE,
 )
 _USER = r"(?:the\s+)?user"
@@ -28,13 +30,16 @@ _CONTINUING_VERBS = load_lexicon("verbs.en").get_words("continuing")
 # What is written down without a subject is written of the owner, if it starts as such a note does. `Studies show …`, `Plays by …`
 # start so, too: behind these verbs stands what is done, and no other verb.
 _NOTE = lazy_compile(
-    r"(?:(?:currently|also|really|still|usually|always|now)\s+)?(?:(?:likes|loves|enjoys|hates|dislikes|prefers|adores|lives|works|speaks|plays|studies|knows|has|wants|plans|hopes|doesn't|does\s+not|can't|cannot"
-    r"|is(?=\s+(?-i:[a-z\d])))\s+(?!(?:of|by|about|on|show|suggest|find|indicate|prove|say|reveal|confirm|have|been|not\s+only)\b))"
+    r"(?:(?:currently|also|really|still|usually|always|now)\s+)?(?:(?:likes|loves|enjoys|hates|dislikes|prefers"
+    r"|adores|lives|works|speaks|plays|studies|knows|has|wants|plans|hopes|doesn't|does\s+not|can't|cannot"
+    r"|is(?=\s+(?-i:[a-z\d])))\s+(?!(?:of|by|about|on|show|suggest|find|indicate|prove|say|reveal|confirm|have"
+    r"|been|not\s+only)\b))"
     r"(?!.*\b(?:is|are|was|were|will|would|can|could|did|should|must)\b).+",
     re.IGNORECASE,
 )
 _OWN_NOTE = lazy_compile(
-    r"(?:(?:full|first|last|preferred)\s+)?(?:name|nickname|birthday|native\s+language|mother\s+tongue|favou?rite\s+\w+)\s+is\s+.+|pronouns\s+are\s+.+",
+    r"(?:(?:full|first|last|preferred)\s+)?(?:name|nickname|birthday|native\s+language|mother\s+tongue"
+    r"|favou?rite\s+\w+)\s+is\s+.+|pronouns\s+are\s+.+",
     re.IGNORECASE,
 )
 _MORE = lazy_compile(r"[.!?;]\s+\S|[?\n]|\buser\b", re.IGNORECASE)
