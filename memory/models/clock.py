@@ -1,4 +1,4 @@
-"""The clock on the wall, as the `Clock` port."""
+"""The system clock, as the `Clock` port."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 
 class SystemClock:
-    """The system's time, UTC, timezone-aware."""
+    """The system's time."""
 
     def now(self) -> datetime:
+        """Return the current time in UTC, with its time zone."""
         return datetime.now(UTC)

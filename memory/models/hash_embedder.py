@@ -1,4 +1,4 @@
-"""An embedder without a model: hashed words and pieces of words, exact and repeatable."""
+"""An embedder without a model: hashed words and parts of words, exact and repeatable."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from hashlib import blake2b
 import numpy as np
 
 from muniment.memory.domain.ids import Vector
+from muniment.memory.rules.language.normalize import parse_vocabulary
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _PIECES = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+|[^\w\s]")
 _IS_CJK = re.compile(f"[{_CJK}]")
-# Words that say little: two statements about the user are not alike because both say "the user is".
-_COMMON = frozenset(
-    re.findall(
-        r"\w+",
-        """
+# Words with little weight: two statements about the user are not similar because both say "the user is".
+_COMMON = parse_vocabulary(
+    """
     a an and are as at be been by do does for from had has have he her his in is it its me my of on or she so that the
-    their they this to user was we were what when where which who will with you your""",
-    )
+    their they this to user was we were what when where which who will with you your
+    """
 )
 _COMMON_CJK = frozenset("的了是在我你他她它们和与及也都就很有会吗呢吧啊用户")
 
 
 def hash_vector(text: str, dimensions: int = 256) -> Vector:
-    """A unit vector of the text's hashed words, word parts and CJK 2-grams: shared content is a high cosine."""
+    """Return a unit vector of the text's hashed words, word parts and CJK 2-grams: shared content is a high cosine."""
     weights: dict[str, float] = defaultdict(float)
     for feature, weight in _list_features(text):
         weights[feature] += weight
@@ -54,27 +53,30 @@ def _list_features(text: str) -> Iterator[tuple[str, float]]:
             yield piece, 0.05
         else:
             yield piece, 1.0
-            # The beginning stands for the stem; the 3-grams forgive a spelling.
+            # The first letters replace the stem; the 3-grams tolerate another spelling.
             yield f"{piece[:4]}*", 1.0
             marked = f"^{piece}$"
             yield from ((marked[at : at + 3], 0.15) for at in range(len(marked) - 2))
 
 
 class HashEmbedder:
-    """An embedder that needs no model. It knows words, not meanings: synonyms are strangers to it."""
+    """An embedder that needs no model. It compares words, not meanings: synonyms are not similar."""
 
     def __init__(self, dimensions: int = 256) -> None:
         self._dimensions = dimensions
 
     @property
     def name(self) -> str:
+        """Return `hash-` and the number of dimensions."""
         return f"hash-{self._dimensions}"
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one unit vector per text, in order."""
         return [hash_vector(text, self._dimensions) for text in texts]
 
     async def embed_query(self, text: str) -> Vector:
+        """Return the unit vector of a question."""
         return hash_vector(text, self._dimensions)
 
     async def close(self) -> None:
-        return None
+        """Do nothing: there is nothing to close."""

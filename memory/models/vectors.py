@@ -8,12 +8,9 @@ import numpy.typing as npt
 from muniment.memory.domain.ids import Vector
 
 
-def _normalize_vector(vector: npt.NDArray[np.float32]) -> Vector:
-    """Length 1."""
-    return _freeze_vector((vector / np.linalg.norm(vector.astype(np.float64))).astype(np.float32))
-
-
-def _freeze_vector(vector: Vector) -> Vector:
-    """Read-only: it is shared with the cache."""
-    vector.setflags(write=False)
-    return vector
+def normalize_vector(vector: npt.NDArray[np.float32]) -> Vector:
+    """Return the vector with length 1, or zero if it is zero; read-only, because the cache shares it."""
+    norm = np.linalg.norm(vector.astype(np.float64))
+    unit: Vector = (vector / norm if norm else vector).astype(np.float32)
+    unit.setflags(write=False)
+    return unit

@@ -17,10 +17,10 @@ import numpy.typing as npt
 from muniment.memory.domain.ids import Vector
 from muniment.memory.models.onnx.fetch import MODEL_FILE, TOKENIZER_FILE, fetch_model
 from muniment.memory.models.sharing import EmbeddingQueue, VectorCache
+from muniment.memory.models.vectors import normalize_vector
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
-from muniment.memory.models.vectors import _freeze_vector, _normalize_vector
 
 ONNX_NAME = "bge-small-en-v1.5-int8"
 ONNX_DIMENSIONS = 384
@@ -34,8 +34,7 @@ class _Session(Protocol):
 
 
 class _LoadedModel(NamedTuple):
-    """The model, and of its tokens those that say nothing: marks, and what it has no token for. A question begins with `marked`
-    others."""
+    """The model, its tokens without content (marks and the unknown token), and the tokens of the question prefix."""
 
     session: _Session
     tokenizer: Tokenizer
@@ -46,10 +45,13 @@ class _LoadedModel(NamedTuple):
 class OnnxEmbedder:
     """bge-small-en-v1.5, int8, in this process: 384 dimensions, 512 tokens, no network once its files are there.
 
-    `folder` holds the files; missing ones are fetched at the first use.
-    `workers` texts are embedded at the same time, each on one core; a question waits for those at most, and for other
-    questions. What several ask at the same moment is embedded once. Raises `BadConfig` if the files cannot be had.
+    `folder` holds the files; missing files are fetched at the first use.
+    `workers` texts are embedded at the same time, each on one core; a question waits for at most those texts and for
+    other questions. A text that several callers want at the same time is embedded once. Raises BadConfig if the files
+    cannot be fetched.
     """
+
+    name = ONNX_NAME
 
     def __init__(self, folder: Path, *, workers: int | None = None) -> None:
         self._folder = folder
@@ -63,30 +65,28 @@ class OnnxEmbedder:
         self._sharing = EmbeddingQueue(self._start_workers, long_first=True)
 
     @property
-    def name(self) -> str:
-        return ONNX_NAME
-
-    @property
     def cache(self) -> VectorCache:
-        """The vectors at hand, a question's by its words with the prefix; counts its `hits` and `misses`."""
+        """Return the cache, in which a question has its prefix; it counts its `hits` and `misses`."""
         return self._sharing.cache
 
     @property
     def made(self) -> int:
-        """Texts that the model has read so far."""
+        """Return the number of texts that the model has embedded."""
         return self._sharing.made
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        """One unit vector per text, in order. The same text has the same vector, whatever it comes with."""
+        """Return one unit vector per text, in order. A text has the same vector in any company."""
         return await self._sharing.embed_texts(texts)
 
     async def embed_query(self, text: str) -> Vector:
-        """The unit vector of a question; the model wants questions marked by a prefix. Of one in which it knows no word it is
-        zero, and near to nothing: to the model all those are one question, which has neighbours like any other."""
+        """Return the unit vector of a question, which the model marks by a prefix.
+
+        The vector is zero, and near to nothing, if the model knows no word of it: all of these are the same question to
+        the model, which has neighbours like any other."""
         return (await self._sharing.embed_texts([text], prefix=QUERY_PREFIX, question=True))[0]
 
     async def close(self) -> None:
-        """Let the running texts finish and give the memory back; whoever still waits gets `ModelUnavailable`."""
+        """Let the running texts finish and free the memory. Callers that still wait get ModelUnavailable."""
         with self._gate:
             self._closed = True
             self._sharing.close()
@@ -94,7 +94,7 @@ class OnnxEmbedder:
         self._loaded = None
 
     def _start_workers(self) -> None:
-        """Give every idle worker a text: no more than that is ever promised, so that the next question is the next."""
+        """Give every idle worker one text. No worker has a second one, so that the next question is served next."""
         with self._gate:
             while not self._closed and self._busy < self._workers and (batch := self._sharing.take_batch(1, 0)):
                 self._busy += 1
@@ -113,19 +113,19 @@ class OnnxEmbedder:
         self._start_workers()
 
     def _embed_text(self, text: str) -> Vector:
-        """One text at a time: the int8 model scales by the whole tensor, so neighbours in a batch would change it."""
-        model = self._load_model()
+        """Embed one text alone: the int8 model scales by the whole tensor, so neighbours in a batch would change it."""
+        model = self._loaded or self._load_model()
         tokens: list[int] = model.tokenizer.encode(text).ids
         if text.startswith(QUERY_PREFIX.rstrip()) and model.ignored_tokens.issuperset(tokens[model.prefix_length : -1]):
-            return _freeze_vector(np.zeros(ONNX_DIMENSIONS, dtype=np.float32))
+            return normalize_vector(np.zeros(ONNX_DIMENSIONS, dtype=np.float32))
         ids = np.array([tokens], dtype=np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        return _normalize_vector(model.session.run(None, feed)[0][0, 0])
+        return normalize_vector(model.session.run(None, feed)[0][0, 0])
 
     def _load_model(self) -> _LoadedModel:
         with self._loading:
             if self._loaded is None:
-                # Slow to import: not in the event loop, and not for those who embed elsewhere.
+                # Slow to import: not in the event loop, and not where another embedder is used.
                 import onnxruntime  # type: ignore[import-untyped] # noqa: PLC0415 - nor has it types
                 from tokenizers import Tokenizer  # noqa: PLC0415
 
@@ -139,11 +139,11 @@ class OnnxEmbedder:
                 session = onnxruntime.InferenceSession(
                     str(folder / MODEL_FILE), options, providers=["CPUExecutionProvider"]
                 )
-                marked = len(tokenizer.encode(QUERY_PREFIX).ids) - 1
-                self._loaded = _LoadedModel(session, tokenizer, _find_ignored_tokens(tokenizer), marked)
+                prefix_length = len(tokenizer.encode(QUERY_PREFIX).ids) - 1
+                self._loaded = _LoadedModel(session, tokenizer, _find_ignored_tokens(tokenizer), prefix_length)
             return self._loaded
 
 
 def _find_ignored_tokens(tokenizer: Tokenizer) -> frozenset[int]:
-    known = tokenizer.get_vocab().items()
-    return frozenset(id_ for token, id_ in known if token == _UNKNOWN or not any(map(str.isalnum, token)))
+    vocabulary = tokenizer.get_vocab().items()
+    return frozenset(id_ for token, id_ in vocabulary if token == _UNKNOWN or not any(map(str.isalnum, token)))

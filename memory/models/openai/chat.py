@@ -1,4 +1,4 @@
-"""Chat models behind any endpoint that speaks OpenAI's `/chat/completions`."""
+"""Chat models behind any endpoint with OpenAI's `/chat/completions`."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Choice(_ResponsePart):
 
 
 class Usage(_ResponsePart):
-    """The tokens that an endpoint has counted, as far as it says."""
+    """The tokens that an endpoint has counted; None where it sends no count."""
 
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -60,12 +60,12 @@ class _Completion(_ResponsePart):
 class OpenAIChat:
     """A chat model with tools; `name` is the model's name at the endpoint (`base_url`, or OpenAI itself).
 
-    `timeout_seconds` is per attempt, `max_output_tokens` per answer. Failures are `ModelTimeout`,
-    `ModelRateLimited`, `ModelUnavailable`, `ModelError` (a request the endpoint does not accept) or
-    `BadModelAnswer` (refused, empty, not in form, tool arguments that are not a JSON object, a form cut off).
+    `timeout_seconds` is per attempt, `max_output_tokens` per answer. Failures are ModelTimeout, ModelRateLimited,
+    ModelUnavailable, ModelError (a request that the endpoint does not accept) or BadModelAnswer (refused, empty,
+    malformed, tool arguments that are not a JSON object, structured output that was cut off).
 
-    An endpoint that refuses structured output or a temperature is asked again without, then always so; the schema is
-    told in the prompt instead.
+    When an endpoint refuses structured output or a temperature, the request is sent again without it, and so are all
+    later ones; the prompt then contains the schema.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class OpenAIChat:
         max_output_tokens: int = 800,
     ) -> None:
         self._model = model
-        # OpenAI's newer models refuse `max_tokens`; most compatible endpoints know nothing else.
+        # OpenAI's newer models refuse `max_tokens`; most compatible endpoints accept nothing else.
         self._limit = "max_tokens" if base_url else "max_completion_tokens"
         self._max_output_tokens = max_output_tokens
         self._dropped: frozenset[str] = frozenset()  # options that the endpoint has refused
@@ -89,17 +89,18 @@ class OpenAIChat:
 
     @property
     def name(self) -> str:
+        """Return the model's name at the endpoint."""
         return self._model
 
     @property
     def client(self) -> openai.AsyncOpenAI:
-        """The endpoint, for what is asked of it besides a chat."""
+        """Return the client, for other requests than chats."""
         return self._client
 
     async def chat(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
     ) -> ChatAnswer:
-        """The model's answer: text, tool calls or both. `BadInput` for a tool name that providers refuse."""
+        """Return the model's answer: text, tool calls or both. Raises ModelError; BadInput for an invalid tool name."""
         for tool in tools:
             if not _TOOL_NAME.fullmatch(tool.name):
                 raise BadInput(
@@ -117,10 +118,11 @@ class OpenAIChat:
                     raise
                 dropped |= refused
             else:
-                self._dropped = dropped  # only now is it known that they were the reason
+                self._dropped = dropped  # the answer proves that these options were the reason
                 return answer
 
     async def close(self) -> None:
+        """Close the client."""
         await self._client.close()
 
     def build_body(
@@ -130,7 +132,7 @@ class OpenAIChat:
         form: AnswerForm | None = None,
         dropped: frozenset[str] | None = None,
     ) -> dict[str, Any]:
-        """The body of a request, without the options that are `dropped`: those the endpoint has refused, if not given."""
+        """Return the body of a request, without the `dropped` options, by default those that the endpoint refuses."""
         dropped = self._dropped if dropped is None else dropped
         if form and "response_format" in dropped:
             messages = _add_form_prompt(messages, form)
@@ -157,13 +159,13 @@ class OpenAIChat:
 
     async def _send_request(self, body: dict[str, Any], *, formed: bool) -> ChatAnswer:
         with translate_errors(self._model, self._client):
-            # As extra: what the client has types for it walks through bit by bit, 0.13 ms for each message.
+            # As extra_body: the client converts typed messages one by one, at 0.13 ms for each.
             create = self._client.chat.completions.with_raw_response.create
             raw = await create(model=self._model, messages=(), extra_body=body)
         return self.parse_answer(raw.content, formed=formed)
 
     def parse_answer(self, content: bytes | str, *, formed: bool) -> ChatAnswer:
-        """The answer in the JSON of a completion. Raises BadModelAnswer."""
+        """Return the answer in the JSON of a completion. Raises BadModelAnswer."""
         try:
             completion = _Completion.model_validate_json(content)
         except ValidationError as error:
@@ -171,13 +173,13 @@ class OpenAIChat:
         try:
             return self._accept_completion(completion, formed=formed)
         except BadModelAnswer as error:
-            used = completion.usage or Usage()
-            if completion.choices[0].finish_reason == "length":  # whoever has worked to the limit is paid for it
-                error.data["tokens"] = used.prompt_tokens or 0, used.completion_tokens or 0
+            usage = completion.usage or Usage()
+            if completion.choices[0].finish_reason == "length":  # an answer that was cut off is billed
+                error.data["tokens"] = usage.prompt_tokens or 0, usage.completion_tokens or 0
             raise
 
     def _accept_completion(self, completion: _Completion, *, formed: bool) -> ChatAnswer:
-        """The first choice as a `ChatAnswer`; a cut-off text is an answer, a cut-off form or tool call is not."""
+        """Return the first choice. A cut-off text is an answer; cut-off structured output or a cut-off call is not."""
         choice = completion.choices[0]
         message, finish = choice.message, choice.finish_reason
         if message.refusal or finish == "content_filter":
@@ -197,17 +199,15 @@ class OpenAIChat:
         )
 
     def _parse_call(self, call: _Call, finish: str | None) -> ToolCall:
-        # A tool without parameters is often called with no arguments at all.
+        # A tool without parameters is often called with an empty string.
         try:
             arguments = json.loads(call.function.arguments or "{}")
         except (json.JSONDecodeError, RecursionError):
             arguments = None
         if not isinstance(arguments, dict):
             why = "were cut off" if finish == "length" else "are not a JSON object"
-            raise BadModelAnswer(
-                f"The arguments of the model's tool call {why}.",
-                model=self._model, finish_reason=finish, call=call.function.name,
-            )  # fmt: skip
+            message = f"The arguments of the model's tool call {why}."
+            raise BadModelAnswer(message, model=self._model, finish_reason=finish, call=call.function.name)
         return ToolCall(id=call.id, name=call.function.name, arguments=arguments)
 
 
@@ -229,7 +229,7 @@ def _encode_message(message: ChatMessage) -> dict[str, Any]:
 
 
 def _add_form_prompt(messages: Sequence[ChatMessage], form: AnswerForm) -> list[ChatMessage]:
-    """The messages with the form in words, in the one system message that every endpoint knows."""
+    """Return the messages with the schema in the system message, the first one, which every endpoint accepts."""
     schema = json.dumps(form.schema, ensure_ascii=False)
     words = f"Answer with one JSON object and nothing else. Its JSON schema: {schema}"
     if messages and messages[0].role == "system":

@@ -1,4 +1,4 @@
-"""The OpenAI client as embedder and chat model share it: explicit key and address, failures as `ModelError`s."""
+"""The OpenAI client of the embedder and the chat model: explicit key and address, failures as ModelError."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OPTIONS = ("response_format", "temperature")  # what a refusal may name
 def open_client(
     *, api_key: SecretStr, base_url: str | None, timeout_seconds: float, max_retries: int
 ) -> openai.AsyncOpenAI:
-    """A client that takes nothing from the process environment but its proxies."""
+    """Return a client that takes only its proxies from the process environment."""
     return openai.AsyncOpenAI(
         api_key=api_key.get_secret_value() or "none",
         base_url=base_url or OPENAI_URL,
@@ -31,20 +31,20 @@ def open_client(
 
 @contextmanager
 def translate_errors(model: str, client: openai.AsyncOpenAI) -> Iterator[None]:
-    """Failures of the client become `ModelError`s. The originals are cut off: they may quote the key or the texts."""
+    """Raise failures of the client as ModelError, without their cause, which may quote the key or the texts."""
     try:
         yield
     except RuntimeError:
         if not client.is_closed():
             raise
-        # Of which the library beneath it makes no error of its own. An attempt before this one may have been sent.
+        # The HTTP library has no error class for a closed client. An earlier attempt may have been sent.
         raise ModelUnavailable(
             "The model's client has been closed.", model=model, sent=client.max_retries > 0
         ) from None
     except openai.APITimeoutError:
         raise ModelTimeout(model=model) from None
     except openai.APIConnectionError as error:
-        # What was never sent costs nothing. By name: the client has changed the library beneath it before.
+        # A request that was never sent costs nothing. By name: the client has changed its HTTP library before.
         if type(error.__cause__).__name__ == "ConnectError":
             raise ModelUnavailable(model=model, sent=False) from None
         raise ModelUnavailable(model=model) from None
@@ -63,16 +63,16 @@ def _build_status_error(error: openai.APIStatusError, model: str) -> ModelError:
     if status in SLOW:
         return ModelTimeout(model=model, status=status)
     if status in UNACCEPTABLE:
-        said = f"{error.message} {error.param or ''}"
-        named = {"about": about} if (about := tuple(name for name in _OPTIONS if name in said)) else {}
+        text = f"{error.message} {error.param or ''}"
+        options = {"about": about} if (about := tuple(name for name in _OPTIONS if name in text)) else {}
         return ModelError(
-            f"The model's endpoint does not accept the request ({status}).", model=model, status=status, **named
+            f"The model's endpoint does not accept the request ({status}).", model=model, status=status, **options
         )
     return ModelUnavailable(f"The model's endpoint answers with status {status}.", model=model, status=status)
 
 
 def _parse_seconds(header: str | None) -> float | None:
-    """`retry-after` in seconds; its other form, a date, counts as not given."""
+    """Return `retry-after` in seconds; None for a date, its other form."""
     try:
         return float(header) if header else None
     except ValueError:

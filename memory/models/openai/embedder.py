@@ -1,4 +1,4 @@
-"""The embedder behind any OpenAI-compatible endpoint."""
+"""An embedder behind any OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -11,22 +11,16 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
 from muniment.memory.domain.ids import Vector
-from muniment.memory.errors import (
-    BadModelAnswer,
-    ModelError,
-    ModelRateLimited,
-    ModelTimeout,
-    ModelUnavailable,
-)
+from muniment.memory.errors import BadModelAnswer, ModelError, ModelRateLimited, ModelTimeout, ModelUnavailable
 from muniment.memory.models.sharing import EmbeddingQueue, TextBatch, VectorCache
-from muniment.memory.models.vectors import _normalize_vector
+from muniment.memory.models.vectors import normalize_vector
 
-# Of the models most often named: what answers with others is another model from its first answer on.
+# Of the best-known models: an answer with other dimensions comes from another model.
 OPENAI_DIMENSIONS = {"text-embedding-3-small": 1536, "text-embedding-3-large": 3072, "text-embedding-ada-002": 1536}
 REQUEST_TEXTS = 256
 REQUEST_CHARS = 200_000
-REQUESTS = 4  # on their way at once, one of them never for bulk
-GATHER_SECONDS = 0.002  # that a request waits for company while another is on its way
+REQUESTS = 4  # open at the same time, one of them never for bulk
+GATHER_SECONDS = 0.002  # that a request waits for further texts while another is open
 
 
 class _Embedding(BaseModel):
@@ -43,11 +37,10 @@ class _Embeddings(BaseModel):
 class OpenAIEmbedder:
     """Any endpoint that speaks OpenAI's `/embeddings`; `name` is the model's name there.
 
-    Where the model is not well known, its first answer says how many dimensions each later one must have. Callers at
-    the same moment travel together: small ones share a request, a part of a bulk has its own, and at most `REQUESTS`
-    are on their way.
-    `timeout_seconds` is per attempt. Failures are `ModelTimeout`, `ModelRateLimited`, `ModelUnavailable` or
-    `BadModelAnswer` (wrong count, wrong dimensions, not a number).
+    The first answer of a model that is not in `OPENAI_DIMENSIONS` sets the number of dimensions of all later answers.
+    Small calls at the same time share a request, a part of a bulk call has its own, and at most `REQUESTS` are open.
+    `timeout_seconds` is per attempt. Failures are ModelTimeout, ModelRateLimited, ModelUnavailable or
+    BadModelAnswer (wrong count, wrong dimensions, not a number).
     """
 
     def __init__(
@@ -59,7 +52,7 @@ class OpenAIEmbedder:
         timeout_seconds: float = 30.0,
         max_retries: int = 1,
     ) -> None:
-        # Most of a second to import, which whoever embeds offline does not need.
+        # Most of a second to import, and not needed by the offline embedder.
         from muniment.memory.models.openai.client import open_client  # noqa: PLC0415
 
         self._model = model
@@ -73,22 +66,24 @@ class OpenAIEmbedder:
 
     @property
     def name(self) -> str:
+        """Return the model's name at the endpoint."""
         return self._model
 
     @property
     def cache(self) -> VectorCache:
-        """The vectors at hand; counts its `hits` and `misses`."""
+        """Return the cache, which counts its `hits` and `misses`."""
         return self._sharing.cache
 
     async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
-        """One unit vector per text, in order."""
+        """Return one unit vector per text, in order."""
         return await self._sharing.embed_texts(texts)
 
     async def embed_query(self, text: str) -> Vector:
+        """Return the unit vector of a question."""
         return (await self._sharing.embed_texts([text], question=True))[0]
 
     async def close(self) -> None:
-        """Give up what is on its way; whoever still waits gets `ModelUnavailable`."""
+        """Cancel the open requests. Callers that still wait get ModelUnavailable."""
         self._sharing.close()
         for task in self._sending:
             task.cancel()
@@ -96,7 +91,7 @@ class OpenAIEmbedder:
         await self._client.close()
 
     def _gather_texts(self) -> None:
-        """Send at once when nothing is on its way, all that asked in this turn of the loop; else in a moment."""
+        """Send all texts of this turn of the loop when no request is open, else after `GATHER_SECONDS`."""
         loop = asyncio.get_running_loop()
         if not self._sending:
             loop.call_soon(self._start_requests)
@@ -115,7 +110,7 @@ class OpenAIEmbedder:
             task.add_done_callback(self._finish_request)
 
     def _finish_request(self, task: asyncio.Task[None]) -> None:
-        """What was not foreseen reaches those who wait, too."""
+        """Pass any unexpected error on to the callers."""
         texts = self._sending.pop(task).texts
         if task.cancelled():
             self._sharing.fail_batch(texts, ModelUnavailable("The request was given up.", model=self._model))
@@ -133,7 +128,7 @@ class OpenAIEmbedder:
             if len(parts) == 1:
                 self._sharing.fail_batch(texts, error)
                 return
-            # One caller's text may be what is wrong: the others asked for nothing bad.
+            # The text of one caller may be the cause: the others are sent again without it.
             for part in parts:
                 await self._send_texts(part)
         else:
@@ -153,7 +148,7 @@ class OpenAIEmbedder:
         except (ValidationError, binascii.Error, ValueError) as error:
             raise BadModelAnswer("The embeddings are not in the expected form.", model=self._model) from error
         self._check_vectors(rows, vectors, len(texts))
-        return [_normalize_vector(vector) for vector in vectors]
+        return [normalize_vector(vector) for vector in vectors]
 
     def _check_vectors(self, rows: Sequence[_Embedding], vectors: Sequence[Vector], expected_count: int) -> None:
         if [row.index for row in rows] != list(range(expected_count)):
@@ -170,7 +165,7 @@ class OpenAIEmbedder:
 
 
 def _decode_vector(embedding: list[float] | str) -> Vector:
-    """Endpoints are asked for base64 (float32, little-endian); some answer with numbers all the same."""
+    """Return the vector of an answer: base64 (float32, little-endian) as requested, or the numbers that some send."""
     if isinstance(embedding, str):
         return np.frombuffer(base64.b64decode(embedding, validate=True), dtype="<f4").astype(np.float32)
     return np.array(embedding, dtype=np.float32)

@@ -1,7 +1,7 @@
-"""A model, an embedder and a clock for tests and demos: no key, no network, the same answer each time.
+"""A model, an embedder and a clock for tests and demos: no key, no network, the same answers in every run.
 
-`ScriptedOpenAI` is a server on loopback that speaks OpenAI's protocol, so that what is tested is the real client over
-real HTTP. Point `OPENAI_BASE_URL` or a client at `server.base_url`:
+`ScriptedOpenAI` is a server on loopback with OpenAI's protocol: a test uses the real client over real HTTP.
+Point `OPENAI_BASE_URL` or a client at `server.base_url`:
 
     from muniment.testing import ScriptedOpenAI, structured
 
@@ -10,10 +10,10 @@ real HTTP. Point `OPENAI_BASE_URL` or a client at `server.base_url`:
         …  # the first request is refused with 429, the second one answered
         assert server.requests[-1].body["model"] == "tiny-1"
 
-`reply` is a text, a `tool_call(…)`, a list of them, or a function of the request's body; `latency` delays and `fail` or
-`fail_share` break answers; `unknown={"response_format"}` is an endpoint that knows no structured output.
-`ScriptedBatches` has a batch endpoint, too: answers that come after so many looks, half of them, or none. `ScriptedChat`
-is a `ChatModel` in the process, `HashEmbedder` an embedder that needs no model, `FixedClock` a clock that stands still.
+`reply` is a text, a `tool_call(…)`, a list of them, or a function of the request's body. `latency` delays answers, `fail`
+and `fail_share` break them, and `unknown={"response_format"}` is an endpoint without structured output.
+`ScriptedBatches` has a batch endpoint, too, with all answers after so many polls, or only some. `ScriptedChat` is a
+`ChatModel` in the process, `HashEmbedder` an embedder without a model, `FixedClock` a clock that stands still.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The scripted server with a batch endpoint: files go up, a batch is made of one, its answers come when the script says."""
+"""The scripted server with a batch endpoint: upload a file, make a batch of it, fetch the answers when it is over."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _do_nothing(_method: str, _path: str) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class ScriptedBatch:
-    """A batch of the scripted server, and how often it was asked after."""
+    """A batch of the scripted server, and how often it was polled."""
 
     id: str
     input_file: str
@@ -40,12 +40,11 @@ class ScriptedBatch:
 
 
 class ScriptedBatches(ScriptedOpenAI):
-    """`with ScriptedBatches(reply=…) as server:` answers `/v1/files` and `/v1/batches`, too.
+    """A server that answers `/v1/files` and `/v1/batches`, too: `with ScriptedBatches(reply=…) as server:`.
 
-    A batch is in progress for so many `polls`, then it `ends`. `fate` tells by the place of a request in its batch what
-    becomes of it: answered, missing from every file, in the file of errors, or cut off; where a batch has expired what is
-    missing is in the file of errors. `hold` is called with the method and path of a request when its work is done and
-    before it is answered."""
+    A batch is in progress for so many `polls`, then it `ends`. `fate` gives the result of a request by its place in the
+    batch: answered, missing from every file, in the error file, or cut off. What is missing is in the error file of a
+    batch that has expired. `hold` is called with the method and path of each request before it is answered."""
 
     def __init__(
         self,
@@ -65,36 +64,36 @@ class ScriptedBatches(ScriptedOpenAI):
         self._numbers = count(1)
 
     def handler(self) -> type[Handler]:
-        """See `ScriptedOpenAI.handler`."""
+        """Return the class that reads a request and sends its answer."""
         return _BatchHandler
 
     def handle_request(self, method: str, request: Request, raw: bytes) -> tuple[int, bytes, Fail | None]:
-        """Status, body and failure of one request about files or batches; called by the handler's thread."""
+        """Return status, body and failure of a request about files or batches. The thread of the handler calls it."""
         fail, refusal = self.begin_request(request)
         if refusal is not None:
             return refusal[0], json.dumps(refusal[1]).encode(), fail
         url = urlsplit(request.path)
-        asked = dict(parse_qsl(url.query))
+        params = dict(parse_qsl(url.query))
         _, kind, name, part, *_ = [*url.path.partition("/v1")[2].split("/"), "", "", ""]
         if kind == "files":
-            found = self._handle_files(method, name, part, raw, asked)
+            answer = self._handle_files(method, name, part, raw, params)
         else:
-            found = self._handle_batches(method, name, part, request.body, asked)
+            answer = self._handle_batches(method, name, part, request.body, params)
         self.hold(method, request.path)
-        if found is None:
+        if answer is None:
             return 404, json.dumps(build_error("no such object", "not_found")).encode(), fail
-        return 200, found if isinstance(found, bytes) else json.dumps(found).encode(), fail
+        return 200, answer if isinstance(answer, bytes) else json.dumps(answer).encode(), fail
 
     def _handle_files(
         self, method: str, name: str, part: str, raw: bytes, params: dict[str, str]
     ) -> dict[str, Any] | bytes | None:
         if method == "POST":
-            # The one part of the form that is a file: between its own empty line and the last boundary.
-            found = re.search(rb'name="file"; filename="([^"]*)".*?\r\n\r\n(.*?)\r\n--', raw, re.DOTALL)
-            named, content = (found[1].decode(), found[2]) if found else ("", b"")
-            return self._describe_file(self._store_file(content, named))
+            # The part of the form that is a file: between its own empty line and the last boundary.
+            match = re.search(rb'name="file"; filename="([^"]*)".*?\r\n\r\n(.*?)\r\n--', raw, re.DOTALL)
+            filename, content = (match[1].decode(), match[2]) if match else ("", b"")
+            return self._describe_file(self._store_file(content, filename))
         if not name:
-            return _paginate_rows([self._describe_file(one) for one in reversed(self.files)], params)
+            return _paginate_rows([self._describe_file(file) for file in reversed(self.files)], params)
         if name not in self.files:
             return None
         if method == "DELETE":
@@ -107,27 +106,23 @@ class ScriptedBatches(ScriptedOpenAI):
     ) -> dict[str, Any] | None:
         if method == "POST" and not name:
             number = f"batch_{len(self.batches) + 1}"
-            made = ScriptedBatch(
-                id=number,
-                input_file=body["input_file_id"],
-                metadata=body.get("metadata") or {},
-                created=int(time.time()),
-            )
-            self.batches[number] = made
-            return _describe_batch(made)
+            metadata, created = body.get("metadata") or {}, int(time.time())
+            batch = ScriptedBatch(id=number, input_file=body["input_file_id"], metadata=metadata, created=created)
+            self.batches[number] = batch
+            return _describe_batch(batch)
         if not name:
-            return _paginate_rows([_describe_batch(one) for one in reversed(self.batches.values())], params)
-        found = self.batches.get(name)
-        if found is None:
+            return _paginate_rows([_describe_batch(batch) for batch in reversed(self.batches.values())], params)
+        if name not in self.batches:
             return None
+        batch = self.batches[name]
         if part == "cancel":
-            found.status = "cancelling" if found.status == "in_progress" else found.status
+            batch.status = "cancelling" if batch.status == "in_progress" else batch.status
         else:
-            self._advance_batch(found)
-        return _describe_batch(found)
+            self._advance_batch(batch)
+        return _describe_batch(batch)
 
     def _advance_batch(self, batch: ScriptedBatch) -> None:
-        """One more look at a batch: at the last one it comes to its end."""
+        """Count a poll of a batch; the last one ends it and makes its files."""
         if batch.status == "cancelling":
             batch.status = "cancelled"
         if batch.status != "in_progress":
@@ -149,11 +144,11 @@ class ScriptedBatches(ScriptedOpenAI):
             elif fate == "error" or self.ends == "expired":
                 code = "batch_expired" if self.ends == "expired" else "server_error"
                 lines["error_file_id"].append(_encode_line(request, None, code))
-        batch.files = {name: self._store_file(b"\n".join(some) + b"\n") for name, some in lines.items() if some}
+        batch.files = {name: self._store_file(b"\n".join(rows) + b"\n") for name, rows in lines.items() if rows}
 
-    def _store_file(self, content: bytes, named: str = "") -> str:
+    def _store_file(self, content: bytes, filename: str = "") -> str:
         name = f"file-{next(self._numbers)}"
-        self.files[name], self.names[name] = content, named or f"{name}.jsonl"
+        self.files[name], self.names[name] = content, filename or f"{name}.jsonl"
         return name
 
     def _describe_file(self, name: str) -> dict[str, Any]:
@@ -184,19 +179,19 @@ class _BatchHandler(Handler):
         self._serve_request("POST", self.rfile.read(int(self.headers.get("content-length", 0))))
 
     def _serve_request(self, method: str, raw: bytes) -> None:
-        told = raw and "json" in self.headers.get("content-type", "")
-        status, body, fail = self.script.handle_request(method, self.read_request(json.loads(raw) if told else {}), raw)
+        content = json.loads(raw) if raw and "json" in self.headers.get("content-type", "") else {}
+        status, body, fail = self.script.handle_request(method, self.read_request(content), raw)
         try:
             if fail == "drop":
                 self.close_connection = True
             else:
                 self.send_answer(status, body[: len(body) // 2] if fail == "cut_off" else body)
         except (BrokenPipeError, ConnectionResetError):
-            self.close_connection = True  # the client did not wait
+            self.close_connection = True  # the client has gone
 
 
 def _paginate_rows(rows: list[dict[str, Any]], params: dict[str, str]) -> dict[str, Any]:
-    """A part of a list: at most `limit` rows, those behind the one that is named as `after`."""
+    """Return a page of a list: at most `limit` rows, those behind the row with the id `after`."""
     ids = [row["id"] for row in rows]
     start = ids.index(params["after"]) + 1 if params.get("after") in ids else 0
     end = start + int(params.get("limit", 20))
@@ -218,7 +213,7 @@ def _describe_batch(batch: ScriptedBatch) -> dict[str, Any]:
 
 
 def _encode_line(request: dict[str, Any], completion: dict[str, Any] | None, code: str | None = None) -> bytes:
-    """One line of an output file or of a file of errors."""
+    """Return one line of an output file or of an error file."""
     line = {
         "id": f"request-{request['custom_id']}",
         "custom_id": request["custom_id"],

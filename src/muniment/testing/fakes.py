@@ -16,8 +16,8 @@ Script: TypeAlias = Callable[[Sequence[ChatMessage], Sequence[Tool]], Reply]
 class ScriptedChat:
     """A chat model that answers from a list, one by one, or from a function of messages and tools.
 
-    A `ModelError` in the script is raised. `calls` keeps what was asked, `forms` in which form. A list that has run out is
-    `ModelUnavailable`, not an empty answer.
+    A ModelError in the script is raised. `calls` has the messages and tools of each call, `forms` the output schemas.
+    After the end of a list every call raises ModelUnavailable.
     """
 
     def __init__(self, script: Sequence[Reply] | Script, *, name: str = "scripted") -> None:
@@ -29,11 +29,13 @@ class ScriptedChat:
 
     @property
     def name(self) -> str:
+        """Return the name of the model."""
         return self._name
 
     async def chat(
         self, messages: Sequence[ChatMessage], tools: Sequence[Tool] = (), *, form: AnswerForm | None = None
     ) -> ChatAnswer:
+        """Return the next answer of the script. Raises ModelError."""
         self.calls.append((tuple(messages), tuple(tools)))
         self.forms.append(form)
         reply = self._script(messages, tools) if self._script else next(self._replies, None)
@@ -43,20 +45,20 @@ class ScriptedChat:
             raise reply
         if isinstance(reply, ChatAnswer):
             return reply
-        message = ChatMessage(role="assistant", content=reply) if isinstance(reply, str) else reply
+        answer = ChatMessage(role="assistant", content=reply) if isinstance(reply, str) else reply
         return ChatAnswer(
-            message=message,
+            message=answer,
             model=self._name,
-            input_tokens=sum(len(asked.content) for asked in messages) // 4,
-            output_tokens=len(message.content) // 4,
+            input_tokens=sum(len(message.content) for message in messages) // 4,
+            output_tokens=len(answer.content) // 4,
         )
 
     async def close(self) -> None:
-        return None
+        """Do nothing: there is nothing to close."""
 
 
 class FixedClock:
-    """A clock that stands still until it is told to move."""
+    """A clock that moves only by `advance`. Raises BadConfig for a start without a time zone."""
 
     def __init__(self, start: datetime) -> None:
         if start.tzinfo is None:
@@ -64,9 +66,10 @@ class FixedClock:
         self._now = start.astimezone(UTC)
 
     def now(self) -> datetime:
+        """Return the time of the clock in UTC."""
         return self._now
 
     def advance(self, seconds: float) -> datetime:
-        """Move by so many seconds and say the new time."""
+        """Move by so many seconds and return the new time."""
         self._now += timedelta(seconds=seconds)
         return self._now

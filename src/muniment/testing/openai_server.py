@@ -1,4 +1,4 @@
-"""A scripted server that speaks OpenAI's protocol on loopback: real HTTP for tests, demos and benchmarks without a key."""
+"""A scripted server with OpenAI's protocol on loopback: real HTTP for tests, demos and benchmarks without a key."""
 
 from __future__ import annotations
 
@@ -16,10 +16,8 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 
 from muniment.memory.models.hash_embedder import hash_vector
 
-Fail = Literal[
-    "rate_limit", "server_error", "overloaded", "unauthorized", "bad_request", "cut_off", "wrong_schema", "empty",
-    "refusal", "too_long", "drop",
-]  # fmt: skip
+_StatusFail = Literal["rate_limit", "server_error", "overloaded", "unauthorized", "bad_request"]
+Fail = Literal[_StatusFail, "cut_off", "wrong_schema", "empty", "refusal", "too_long", "drop"]
 FAILS: tuple[Fail, ...] = get_args(Fail)
 Reply: TypeAlias = str | dict[str, Any]
 Replies: TypeAlias = Reply | Sequence[Reply] | Callable[[dict[str, Any]], Reply]
@@ -38,7 +36,7 @@ _STATUS: dict[str, tuple[int, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One request as it arrived; `headers` have lower-case names."""
+    """A request as it arrived; `headers` have lower-case names."""
 
     path: str
     body: dict[str, Any]
@@ -46,7 +44,7 @@ class Request:
 
 
 def tool_call(name: str, arguments: dict[str, Any] | str, *, call_id: str = "call_1") -> dict[str, Any]:
-    """A reply that calls one tool; `arguments` as a string go out as they are."""
+    """Return a reply that calls one tool; `arguments` as a string are sent unchanged."""
     text = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return {
         "content": None,
@@ -55,7 +53,7 @@ def tool_call(name: str, arguments: dict[str, Any] | str, *, call_id: str = "cal
 
 
 def structured(value: object, *, fenced: bool = False, surrounded: bool = False) -> str:
-    """A reply that is a JSON text: alone, in a Markdown fence, among other words, or both."""
+    """Return a value as JSON: alone, `fenced` in Markdown, `surrounded` by other words, or both."""
     text = json.dumps(value, ensure_ascii=False)
     if fenced:
         text = f"```json\n{text}\n```"
@@ -63,14 +61,14 @@ def structured(value: object, *, fenced: bool = False, surrounded: bool = False)
 
 
 class ScriptedOpenAI:
-    """`with ScriptedOpenAI(reply=…) as server:` answers `/v1/chat/completions` and `/v1/embeddings` at `base_url`.
+    """A server for `/v1/chat/completions` and `/v1/embeddings`: `with ScriptedOpenAI(reply=…) as server:`.
 
     `reply`: one answer for every chat, a list (one each, then the last again), or a function of the request body. An
     answer is a text, or a dict of message fields (`content`, `tool_calls`, `refusal`) that may have `finish_reason`.
-    `embed`: a text's vector. `latency`: seconds before each answer, or a function of the request. `fail`: one failure for
-    every request, or a list (one each, None for a good answer, then good for ever). `fail_share`: the share of the other
-    requests that fail, each in one of `fails`, drawn with `seed`. `retry_after`: seconds, sent with a 429. `unknown`:
-    fields of a body that are refused with 400, such as `response_format`, as older endpoints do.
+    `embed`: the vector of a text. `latency`: seconds before each answer, or a function of the request. `fail`: one
+    failure for every request, or a list (one each, None for a good answer, then only good ones). `fail_share`: the
+    share of the other requests that fail, each in one of `fails`, drawn with `seed`. `retry_after`: seconds, sent with
+    a 429. `unknown`: fields of a body that are refused with 400, such as `response_format`, as older endpoints do.
     """
 
     def __init__(
@@ -100,16 +98,13 @@ class ScriptedOpenAI:
 
     @property
     def base_url(self) -> str:
-        """The address for a client, such as `http://127.0.0.1:40321/v1`."""
+        """Return the address for a client, such as `http://127.0.0.1:40321/v1`. Raises RuntimeError before `with`."""
         if self._server is None:
-            message = "the server is not running: enter it with `with` first"
-            raise RuntimeError(message)
+            raise RuntimeError("The server is not running. Enter it with `with` first.")
         return f"http://127.0.0.1:{self._server.server_port}/v1"
 
     def __enter__(self) -> Self:
-        owner: ScriptedOpenAI = self
-
-        handler = type("Scripted", (self.handler(),), {"script": owner})
+        handler = type("Scripted", (self.handler(),), {"script": self})
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self._server.daemon_threads = True
         self._thread = threading.Thread(
@@ -128,11 +123,11 @@ class ScriptedOpenAI:
             self._thread.join(5)
 
     def handler(self) -> type[Handler]:
-        """What reads a request and sends its answer."""
+        """Return the class that reads a request and sends its answer."""
         return Handler
 
     def answer_request(self, request: Request) -> tuple[int, dict[str, Any] | None, Fail | None]:
-        """Status, JSON body and failure for one request; called by the handler's thread."""
+        """Return status, JSON body and failure of a request. The thread of the handler calls it."""
         fail, refusal = self.begin_request(request)
         if refusal is not None:
             return *refusal, fail
@@ -143,7 +138,7 @@ class ScriptedOpenAI:
         return 404, build_error("no such path", "not_found"), fail
 
     def begin_request(self, request: Request) -> tuple[Fail | None, tuple[int, dict[str, Any]] | None]:
-        """Note the request and let the latency pass: the failure that it is to have, and its answer if that is no good one."""
+        """Record the request and wait for the latency. Returns its failure, and status and body of a refusal."""
         with self._lock:
             self.requests.append(request)
             fail = next(self._fails, None) or self._draw_failure()
@@ -160,13 +155,14 @@ class ScriptedOpenAI:
 
     @property
     def retry_after(self) -> str:
+        """Return the seconds as the header has them."""
         return f"{self._retry_after:g}"
 
     def _draw_failure(self) -> Fail | None:
         return self._random.choice(self._kinds) if self._random.random() < self._share else None
 
     def build_completion(self, body: dict[str, Any], fail: Fail | None = None) -> dict[str, Any]:
-        """What a chat with this body is answered with."""
+        """Return the completion that answers a chat with this body."""
         reply: Reply = "" if fail == "empty" else self._next_reply(body)
         message: dict[str, Any] = {"content": reply} if isinstance(reply, str) else dict(reply)
         if fail == "refusal":
@@ -175,8 +171,8 @@ class ScriptedOpenAI:
             whole = str(message.get("content") or "")
             message = {"content": whole[: len(whole) // 2] or "Well", "finish_reason": "length"}
         finish = message.pop("finish_reason", "tool_calls" if message.get("tool_calls") else "stop")
-        asked = sum(len(str(part.get("content") or "")) for part in body.get("messages", ()))
-        said = len(json.dumps(message, ensure_ascii=False))
+        prompt = sum(len(str(part.get("content") or "")) for part in body.get("messages", ())) // 4
+        completion = len(json.dumps(message, ensure_ascii=False)) // 4
         return {
             "id": "chatcmpl-scripted",
             "object": "chat.completion",
@@ -184,9 +180,9 @@ class ScriptedOpenAI:
             "model": body.get("model", "scripted"),
             "choices": [{"index": 0, "message": {"role": "assistant", **message}, "finish_reason": finish}],
             "usage": {
-                "prompt_tokens": asked // 4,
-                "completion_tokens": said // 4,
-                "total_tokens": asked // 4 + said // 4,
+                "prompt_tokens": prompt,
+                "completion_tokens": completion,
+                "total_tokens": prompt + completion,
             },
         }
 
@@ -201,8 +197,8 @@ class ScriptedOpenAI:
         return reply
 
     def _build_embeddings(self, body: dict[str, Any], *, empty: bool) -> dict[str, Any]:
-        asked = body.get("input", ())
-        texts = [] if empty else [asked] if isinstance(asked, str) else list(asked)
+        inputs = body.get("input", ())
+        texts = [] if empty else [inputs] if isinstance(inputs, str) else list(inputs)
         packed = body.get("encoding_format") == "base64"
         rows = []
         for index, text in enumerate(texts):
@@ -220,7 +216,7 @@ class ScriptedOpenAI:
 
 
 class Handler(BaseHTTPRequestHandler):
-    """One request to the script of its server."""
+    """Answers requests by the script of its server."""
 
     script: ScriptedOpenAI
     protocol_version = "HTTP/1.1"
@@ -228,6 +224,7 @@ class Handler(BaseHTTPRequestHandler):
     timeout = 60
 
     def do_POST(self) -> None:  # the name that http.server calls
+        """Answer a POST request."""
         raw = self.rfile.read(int(self.headers.get("content-length", 0)))
         try:
             body = json.loads(raw)
@@ -239,11 +236,11 @@ class Handler(BaseHTTPRequestHandler):
         try:
             self._deliver_answer(status, answer, fail, stream=bool(body.get("stream")))
         except (BrokenPipeError, ConnectionResetError):
-            # The client did not wait: that is what a test of its time limit looks like from here.
+            # The client has gone, as in a test of its time limit.
             self.close_connection = True
 
     def read_request(self, body: dict[str, Any]) -> Request:
-        """The request that is read, with its body."""
+        """Return the request that the handler reads, with its body."""
         return Request(path=self.path, body=body, headers={k.lower(): v for k, v in self.headers.items()})
 
     def _deliver_answer(self, status: int, answer: dict[str, Any] | None, fail: Fail | None, *, stream: bool) -> None:
@@ -258,19 +255,16 @@ class Handler(BaseHTTPRequestHandler):
             self.send_answer(status, text, {"retry-after": self.script.retry_after} if fail == "rate_limit" else {})
 
     def send_answer(self, status: int, text: bytes, headers: dict[str, str] | None = None) -> None:
-        """A whole answer."""
+        """Send a complete answer."""
         self.send_response(status)
-        for name, value in {
-            "content-type": "application/json",
-            "content-length": str(len(text)),
-            **(headers or {}),
-        }.items():
+        standard = {"content-type": "application/json", "content-length": str(len(text))}
+        for name, value in (standard | (headers or {})).items():
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(text)
 
     def _stream_answer(self, answer: dict[str, Any]) -> None:
-        """Server-sent events; without a length the end of the connection is the end of the answer."""
+        """Send the answer as server-sent events. It has no length, so the end of the connection ends it."""
         self.close_connection = True
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
@@ -281,17 +275,17 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
         self.wfile.write(b"data: [DONE]\n\n")
 
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002, ARG002  # http.server's signature
-        return None
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's signature
+        """Print nothing."""
 
 
 def build_error(message: str, kind: str) -> dict[str, Any]:
-    """The body of an answer that is an error."""
+    """Return the body of an error."""
     return {"error": {"message": message, "type": kind, "code": kind}}
 
 
 def _split_chunks(answer: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A completion in pieces: the role, one piece a word, the tool calls, the reason for the end, the usage."""
+    """Yield a completion in chunks: the role, one chunk per word, the tool calls, the finish reason, the usage."""
     choice = answer["choices"][0]
     message = choice["message"]
     base = {key: answer[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
@@ -315,7 +309,7 @@ def _split_words(line: str) -> list[str]:
 
 
 def _iter_failures(fail: Fails) -> Iterator[Fail | None]:
-    """One failure for ever, or one each from a list."""
+    """Yield one failure for ever, or those of a list."""
     if isinstance(fail, str):
         while True:
             yield fail
