@@ -4,68 +4,26 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from muniment import __version__
-from muniment.faces.cli.commands import (
-    browse,
-    chat,
-    checkpoints,
-    consent,
-    consolidate,
-    database,
-    embedder,
-    erase,
-    index,
-    query,
-    remember,
-    scrub,
-    stats,
-    transfer,
-    work,
-)
+from muniment.faces.cli.lazy_commands import LazyGroup, add_commands
 from muniment.faces.cli.output import screen
 from muniment.memory.errors import BadInput, MunimentError
 
 _OUTPUT_ERRNOS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # of whatever takes the output
 
 app = typer.Typer(
-    add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]},
-)  # fmt: skip
-
-COMMANDS: dict[str, Callable[..., None]] = {
-    "chat": chat.run_chat,
-    "query": query.query_memory,
-    "why-not": query.explain_absence,
-    "remember": remember.remember_statement,
-    "list": browse.list_memories,
-    "show": browse.show_memory,
-    "history": browse.show_history,
-    "pin": remember.pin_memory,
-    "unpin": remember.unpin_memory,
-    "forget": remember.forget_memory,
-    "restore": remember.restore_memory,
-    "erase": erase.erase_user,
-    "scrub": scrub.scrub_files,
-    "import": transfer.import_file,
-    "export": transfer.export_file,
-    "consolidate": consolidate.run_consolidation,
-    "work": work.run_worker,
-    "index": index.build_indexes,
-    "migrate": database.migrate_database,
-    "status": database.show_status,
-    "stop": database.stop_database,
-}
-for name, command in COMMANDS.items():
-    app.command(name)(command)
-app.add_typer(embedder.app, name="embedder")
-app.add_typer(consent.app, name="consent")
-app.add_typer(stats.app, name="stats")
-app.add_typer(checkpoints.app, name="checkpoints")
-stats.app.command("checkpoints")(checkpoints.show_sizes)
+    cls=LazyGroup,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+add_commands(app)
 
 
 def _show_version(is_requested: bool) -> None:

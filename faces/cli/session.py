@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
 from muniment.faces.cli import options
-from muniment.faces.cli.output import screen
+from muniment.faces.cli.output import screen, terminal
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import STATES
@@ -60,7 +60,7 @@ def create_memory(settings: Settings) -> Memory:
 async def start_memory(memory: Memory, settings: Settings, *, quiet: bool) -> None:
     """Open the memory, saying so where somebody waits for a server to start."""
     description = "opening the database…" if settings.database_url else "starting the database…"
-    with screen.show_spinner(description, quiet=quiet):
+    with terminal.show_spinner(description, quiet=quiet):
         await memory.open()
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from muniment.faces.cli.commands import work as working
+from muniment.faces.cli.commands.maintenance import work as working
 from muniment.memory import bootstrap
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.jobs import Job, JobOutcome

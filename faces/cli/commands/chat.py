@@ -13,7 +13,7 @@ import typer
 from muniment.faces.cli import options, session
 from muniment.faces.cli.loop import LoopThread
 from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
-from muniment.faces.cli.output import screen
+from muniment.faces.cli.output import screen, terminal
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.errors import MunimentError, TooLarge
 
@@ -53,10 +53,10 @@ def run_chat(
     chat_session = ChatSession(settings, scope)
     with LoopThread() as loop:
         try:
-            with screen.show_spinner("starting the database…", quiet=as_json):
+            with terminal.show_spinner("starting the database…", quiet=as_json):
                 unfinished = loop.run(chat_session.start())
             if unfinished and not as_json:
-                screen.print_hint("The last turn was cut short; here is the end of it.")
+                terminal.print_hint("The last turn was cut short; here is the end of it.")
                 _show_turn(unfinished, as_json=False, is_terminal=True)
             code = _run_turns(loop, chat_session, settings, as_json=as_json)
         finally:
@@ -70,7 +70,7 @@ def _run_turns(loop: LoopThread, chat_session: ChatSession, settings: Settings, 
     code = 0
     is_terminal = sys.stdin.isatty() and not as_json
     if is_terminal:
-        screen.print_hint(
+        terminal.print_hint(
             f"Talking as {chat_session.scope.owner}, conversation {chat_session.scope.thread}. Leave with Ctrl-D."
         )
     for text in _read_terminal() if is_terminal else _read_pipe():
@@ -140,10 +140,10 @@ def _show_turn(turn: dict[str, Any], *, as_json: bool, is_terminal: bool, shown_
     if is_terminal:
         for change in turn["writes"]:
             action = "waits for consent" if change.get("state") == "pending" else change["action"].lower()
-            screen.print_hint(f"  {action} [{change['category']}] {change['text']}")
+            terminal.print_hint(f"  {action} [{change['category']}] {change['text']}")
 
 
 def _show_reply(turn: dict[str, Any]) -> None:
     if turn["header"] not in turn["reply"]:
-        screen.print_hint(turn["header"])
+        terminal.print_hint(turn["header"])
     screen.print_line("\n".join(map(screen.replace_controls, turn["reply"].splitlines())))

@@ -14,6 +14,7 @@ from muniment.faces.cli.output import screen
 from muniment.memory import codec
 from muniment.memory.config.schema import Category
 from muniment.memory.domain.memory import Memory
+from muniment.memory.domain.query import Hit
 
 _AGE_UNITS = (
     (60, 60, "minute"),
@@ -22,6 +23,9 @@ _AGE_UNITS = (
     (61 * 86_400, 30.44 * 86_400, "month"),
     (731 * 86_400, 365.25 * 86_400, "year"),
 )
+
+
+_MIN_SHOWN = 0.0005  # what is not 0.000
 
 
 def format_age(then: datetime, now: datetime) -> str:
@@ -65,5 +69,18 @@ def print_bullet(memory: Memory, categories: Mapping[str, Category], now: dateti
 
 
 def list_fields(memory: Memory) -> dict[str, Any]:
-    """A memory as it is shown in full: without the words around it, which only help to find it."""
+    """A memory's fields as they are shown in full: all but `context`, which only helps to find it."""
     return {name: value for name, value in codec.encode_memory(memory).items() if name != "context"}
+
+
+def print_score(hit: Hit) -> None:
+    """The score of a hit with its parts, and where it was found."""
+    parts = ", ".join(f"{name} {value:.3f}" for name, value in hit.parts.items() if abs(value) >= _MIN_SHOWN)
+    places = ", ".join(f"{name} #{hit.ranks[name]}" if name in hit.ranks else name for name in hit.channels)
+    screen.print_line(
+        f"    {screen.shorten_id(hit.memory.id)}  score {hit.score:.3f} of {parts or 'nothing'} ({places or 'no channel'})"
+    )
+    if hit.words:
+        screen.print_line(f"    words {', '.join(hit.words)}")
+    screen.print_line(f"    relevance {hit.relevance:.3f}, changed at revision {hit.memory.rev}"
+               + (f", related to {screen.shorten_id(hit.related_to)}" if hit.related_to else ""))  # fmt: skip

@@ -9,17 +9,10 @@ import os
 import re
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, TypeVar, cast
-
-from rich.cells import cell_len
-from rich.console import Console
-from rich.padding import Padding
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
 
 from muniment.memory.errors import (
     BadConfig,
@@ -56,7 +49,6 @@ ERROR_HINTS: dict[type[BaseException], str] = {
     ModelError: "see MUNIMENT_MODEL, MUNIMENT_EMBEDDER, OPENAI_API_KEY and OPENAI_BASE_URL",
 }
 _SHOWN_ID_CHARS = 8  # of an id that are shown: any four or more of its first find it
-_MIN_TEXT_WIDTH = 12  # characters of a line that a text can be read in
 # A memory is somebody's text: shown as it is, it could move the cursor or retitle the window.
 _CONTROL_CHARS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
@@ -163,12 +155,6 @@ def print_line(text: str) -> None:
     sys.stdout.flush()
 
 
-def print_hint(text: str) -> None:
-    """Something by the way: dim, and only where a person watches."""
-    if is_interactive():
-        Console(highlight=False).print(Text(replace_controls(text), style="dim"))
-
-
 def print_stderr(text: str) -> None:
     """Something by the way for who reads a pipe's other end: on standard error, out of the data; or to nobody."""
     with contextlib.suppress(OSError):
@@ -181,58 +167,3 @@ def print_fields(fields: Mapping[str, Any]) -> None:
     width = max((len(name) for name in fields), default=0)
     for name, value in fields.items():
         print_line(f"{name:<{width}}  {join_lines(str(value))}")
-
-
-def print_table(columns: Sequence[str], rows: Sequence[Sequence[Any]], *, text_columns: int = 1) -> None:
-    """A table where a person watches, the last `texts` columns wrapped, each below the rest where that leaves no room for them;
-    piped, a line per row with tabs between the cells and no heading."""
-    cells = [[join_lines("" if cell is None else str(cell)) for cell in row] for row in rows]
-    if not sys.stdout.isatty():
-        for row in cells:
-            print_line("\t".join(row))
-        return
-    console = Console(highlight=False)
-    widths = [max(map(cell_len, column)) for column in zip(columns, *cells, strict=True)]
-    rest = len(columns) - text_columns
-    if (
-        sum(widths[:rest]) + sum(min(width, _MIN_TEXT_WIDTH) for width in widths[rest:]) + 2 * (len(columns) - 1)
-        > console.width
-    ):
-        for row in cells:
-            console.print(Text("  ".join(filter(None, row[:rest])), style="dim"))
-            console.print(*(Padding(Text(cell), (0, 0, 0, 2)) for cell in row[rest:] if cell), sep="")
-        return
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for left, name in zip(range(len(columns), 0, -1), columns, strict=True):
-        table.add_column(name, no_wrap=left > text_columns, overflow="fold")
-    for row in cells:
-        table.add_row(*(Text(cell) for cell in row))
-    console.print(table)
-
-
-@contextmanager
-def show_spinner(description: str, *, quiet: bool) -> Iterator[None]:
-    """A spinner on standard error while something takes its time; nothing when quiet or piped."""
-    if quiet or not is_interactive():
-        yield
-        return
-    with Console(stderr=True).status(description):
-        yield
-
-
-@contextmanager
-def show_progress(description: str, total: int | None, *, quiet: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error, moved by calling what is given with how many more are done; nothing when piped."""
-    if quiet or not is_interactive():
-        yield lambda _: None
-        return
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(description, total=total)
-        yield lambda done: bar.advance(task, done)

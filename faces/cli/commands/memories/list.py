@@ -1,4 +1,4 @@
-"""`list`, `show`, `history`: what is remembered, and what became of it."""
+"""`list`: the memories of a user, newest change first."""
 
 from __future__ import annotations
 
@@ -15,16 +15,14 @@ from muniment.faces.cli.options import (
     AsJson,
     AsOf,
     Categories,
-    Id,
     User,
     parse_as_of as parsed,
     split_list,
 )
-from muniment.faces.cli.output import memories as prose, screen
+from muniment.faces.cli.output import memories as prose, screen, terminal
 from muniment.memory import codec
-from muniment.memory.config.settings import Settings, load_settings
-from muniment.memory.domain.journal import JournalEntry
-from muniment.memory.domain.memory import KINDS, STATES, TRUSTS, Memory, Neighbour
+from muniment.memory.config.settings import load_settings
+from muniment.memory.domain.memory import KINDS, STATES, TRUSTS
 from muniment.memory.domain.query import ListRequest, MemoryPage
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
@@ -137,11 +135,11 @@ def _print_page(page: MemoryPage, listing: ListRequest, now: datetime) -> None:
         first = [screen.shorten_id(one.id), f"{one.category}{' *' if one.pinned else ''}", one.importance]
         rows.append([*first, prose.format_age(one.updated_at, now), one.text] if is_terminal else [*first, one.text])
     if rows:
-        screen.print_table(["id", "category", "imp", *(["changed"] if is_terminal else []), "text"], rows)
+        terminal.print_table(["id", "category", "imp", *(["changed"] if is_terminal else []), "text"], rows)
     if line := _format_paging(page, listing.offset):
-        screen.print_hint(line) if is_terminal else screen.print_stderr(line)
+        terminal.print_hint(line) if is_terminal else screen.print_stderr(line)
     if not page.total:
-        screen.print_hint(
+        terminal.print_hint(
             "Nothing is remembered here."
             if listing == ListRequest()
             else "Nothing fits; see what there is with `muniment list`."
@@ -158,87 +156,3 @@ def _format_paging(page: MemoryPage, offset: int) -> str:
     after = offset + count
     more = f"; next: --offset {after}" if after < page.total else ""
     return f"{offset + 1:,}-{after:,} of {page.total:,}{more}"
-
-
-def show_memory(memory_id: Id, user: User = DEFAULT_USER, as_of: AsOf = None, as_json: AsJson = False) -> None:
-    """Show one memory with all that is known about it, whatever its state.
-
-    For example:
-
-      muniment show 4f2a
-
-      muniment show 4f2a --as-of 2026-05-01     # as it was at the end of that day
-    """
-    settings = load_settings()
-    scope = session.make_scope(settings, user)
-    moment = parsed(as_of)
-
-    async def work() -> tuple[Memory, list[Neighbour]]:
-        async with session.open_memory(settings, quiet=as_json) as memory:
-            found = await memory.get(scope, await session.find_memory_id(memory, scope, memory_id), as_of=moment)
-            # Edges have no former versions: of a memory as it was, none can be told.
-            return found, [] if moment is not None else list(await memory.related(scope, found.id))
-
-    found, related = session.run_async(work())
-    fields = prose.list_fields(found)
-    if as_json:
-        beside = [{"id": str(one.memory.id), "text": one.memory.text, "strength": round(one.sim, 4)} for one in related]
-        screen.print_json(fields | ({"related": beside} if beside else {}))
-        return
-    screen.print_fields(fields)
-    for one in related:
-        screen.print_line(
-            f"related {one.sim:.2f}  {screen.shorten_id(one.memory.id)}  {screen.join_lines(one.memory.text)}"
-        )
-
-
-def show_history(
-    memory_id: Annotated[
-        str | None, typer.Argument(metavar="[ID]", help="A memory's id; without it, the whole space.")
-    ] = None,
-    user: User = DEFAULT_USER,
-    limit: Annotated[int, typer.Option(metavar="N", min=1, help="At most so many.")] = 100,
-    as_json: AsJson = False,
-) -> None:
-    """Show what happened to a memory, or to all of them, newest first. Nothing is ever taken out of it.
-
-    For example:
-
-      muniment history 4f2a
-
-      muniment history --limit 10
-    """
-    settings = load_settings()
-    scope = session.make_scope(settings, user)
-
-    entries = session.run_async(_read_history(settings, scope, memory_id, limit, quiet=as_json))
-    if as_json:
-        screen.print_json({"user": scope.owner, "history": [codec.encode_journal_entry(one) for one in entries]})
-        return
-    if not entries:
-        screen.print_hint("Nothing has happened yet.")
-        return
-    rows = [[one.rev, f"{one.ts:%Y-%m-%d %H:%M}", one.action, one.node, screen.shorten_id(one.memory_id), one.category, _format_entry(one)]
-            for one in entries]  # fmt: skip
-    screen.print_table(["rev", "when (UTC)", "action", "by", "id", "category", "text"], rows)
-
-
-def _format_entry(entry: JournalEntry) -> str:
-    """The text of a line, with the decision that it stands for."""
-    if heir := entry.meta.get("into"):
-        return f"{entry.text}  (superseded by {screen.shorten_id(heir)})"
-    if gone := entry.meta.get("from"):
-        return f"{entry.text}  (also stands for {screen.shorten_id(gone)})"
-    decided = entry.meta.get("consent")
-    if not decided:
-        return entry.text
-    field = f"{entry.meta['field']} = {entry.meta['value']}, " if "field" in entry.meta else ""
-    return f"{entry.text}  (consent {decided}: {field}by {entry.meta.get('by')})"
-
-
-async def _read_history(
-    settings: Settings, scope: Scope, prefix: str | None, limit: int, *, quiet: bool
-) -> list[JournalEntry]:
-    async with session.open_memory(settings, quiet=quiet) as memory:
-        memory_id = await session.find_memory_id(memory, scope, prefix) if prefix else None
-        return list(await memory.history(scope, memory_id, limit))

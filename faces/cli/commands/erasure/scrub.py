@@ -1,4 +1,4 @@
-"""`scrub`, and what follows `--scrub`: the database's files without what was removed."""
+"""`scrub`, and what `--scrub` does: the database's files are written without what was removed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 from muniment.faces.cli import session
 from muniment.faces.cli.options import AsJson
-from muniment.faces.cli.output import screen
+from muniment.faces.cli.output import screen, terminal
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.erasure import ScrubResult
 from muniment.memory.errors import BadInput
@@ -57,7 +57,7 @@ def run_scrub(settings: Settings, *, quiet: bool) -> dict[str, Any]:
         # The bootstrap brings the database's driver: nothing for `--help` to wait for.
         from muniment.memory import bootstrap  # noqa: PLC0415
 
-        with screen.show_progress("rewriting tables", None, quiet=quiet) as on_progress:
+        with terminal.show_progress("rewriting tables", None, quiet=quiet) as on_progress:
             return await bootstrap.scrub_database(settings, on_progress)
 
     result = session.run_async(work())

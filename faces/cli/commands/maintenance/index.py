@@ -8,7 +8,7 @@ import typer
 
 from muniment.faces.cli import session
 from muniment.faces.cli.options import DEFAULT_USER, AsJson
-from muniment.faces.cli.output import screen
+from muniment.faces.cli.output import screen, terminal
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput
@@ -58,9 +58,9 @@ async def _build_indexes(
     async with session.open_memory(settings, quiet=quiet) as memory:
         if user is not None:
             scope = session.make_scope(settings, user)
-            with screen.show_spinner("indexing…", quiet=quiet):
+            with terminal.show_spinner("indexing…", quiet=quiet):
                 return {scope: await memory.index(scope, drop=drop)}
-        with screen.show_progress("indexing spaces", None, quiet=quiet) as move:
+        with terminal.show_progress("indexing spaces", None, quiet=quiet) as move:
             return dict(await memory.index_all(move, drop=drop))
 
 

@@ -1,4 +1,4 @@
-"""`work`: do the background jobs, here, until told to stop."""
+"""`work`: background jobs, until the worker is stopped."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from muniment.faces.cli import session
-from muniment.faces.cli.commands import checkpoints
 from muniment.faces.cli.options import AsJson
-from muniment.faces.cli.output import screen
+from muniment.faces.cli.output import screen, terminal
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.jobs import JobOutcome
 from muniment.memory.errors import BadInput, StoreError
 
 if TYPE_CHECKING:
     from muniment.memory.client import Memory
+from muniment.faces.cli.commands.checkpoints import saver
 
 _CATCH_UP_SECONDS = 3600.0
 _NO_MODEL_MESSAGE = (
@@ -80,7 +80,7 @@ async def _run_worker(settings: Settings, *, drain: bool, max_jobs: int | None, 
         elif screen.is_interactive():
             screen.print_line(_format_outcome(outcome))
 
-    pruning = checkpoints.schedule_pruning(settings, once=drain) if max_jobs is None else contextlib.nullcontext()
+    pruning = saver.schedule_pruning(settings, once=drain) if max_jobs is None else contextlib.nullcontext()
     async with (
         session.open_memory(settings, quiet=as_json) as memory,
         bootstrap.open_worker(settings, memory, report_outcome, with_schedule=max_jobs is None) as worker,
@@ -104,7 +104,7 @@ async def _enqueue_missed(memory: Memory, *, as_json: bool) -> None:
     """Enqueue what no model has looked at."""
     turn_count = await memory.enqueue_missed()
     if turn_count and not as_json:
-        screen.print_hint(f"{turn_count} earlier turn{'s' if turn_count > 1 else ''} to look at")
+        terminal.print_hint(f"{turn_count} earlier turn{'s' if turn_count > 1 else ''} to look at")
 
 
 async def _enqueue_periodically(memory: Memory, *, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""`migrate`, `status`, `stop`: the database itself."""
+"""`status`: the database, the embedder and a user's memory."""
 
 from __future__ import annotations
 
@@ -9,28 +9,6 @@ from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
 from muniment.faces.cli.output import screen
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.scope import Scope
-
-
-def migrate_database(as_json: AsJson = False) -> None:
-    """Bring the database's tables up to date. Every command does it by itself; this one only says what it did.
-
-    For example:
-
-      muniment migrate
-    """
-    # Here and below the bootstrap brings the database's driver: nothing for `--help` to wait for.
-    from muniment.memory import bootstrap  # noqa: PLC0415
-
-    settings = load_settings()
-    with screen.show_spinner("starting the database…", quiet=as_json):
-        applied = session.run_async(bootstrap.migrate_database(settings))
-    if as_json:
-        screen.print_json({"applied": applied})
-        return
-    for name in applied:
-        screen.print_line(f"applied {name}")
-    if not applied:
-        screen.print_line("The database is up to date.")
 
 
 def show_status(user: User = DEFAULT_USER, as_json: AsJson = False) -> None:
@@ -73,20 +51,3 @@ async def _read_status(settings: Settings, scope: Scope, *, quiet: bool) -> dict
         place["server"] = server
     async with session.open_memory(settings, quiet=quiet) as memory:
         return place | configured | {"space": await memory.status(scope)}
-
-
-def stop_database(as_json: AsJson = False) -> None:
-    """Stop the embedded database. Nothing is lost; the next command starts it again.
-
-    For example:
-
-      muniment stop
-    """
-    # See `migrate`.
-    from muniment.memory import bootstrap  # noqa: PLC0415
-
-    stopped = session.run_async(bootstrap.stop_server(load_settings()))
-    if as_json:
-        screen.print_json({"stopped": stopped})
-    else:
-        screen.print_line("Stopped." if stopped else "It was not running.")

@@ -1,4 +1,4 @@
-"""`query` and `why-not`: what an agent finds, and why it does not find something."""
+"""`query`: what an agent finds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from muniment.faces.cli.options import (
     Budget,
     Categories,
     Filter,
-    Id,
     Threshold,
     TopK,
     User,
@@ -25,13 +24,10 @@ from muniment.faces.cli.options import (
     check_agent,
     split_list,
 )
-from muniment.faces.cli.output import memories, screen
+from muniment.faces.cli.output import memories, screen, terminal
 from muniment.memory import codec
 from muniment.memory.config.settings import Settings, load_settings
-from muniment.memory.domain.query import Answer, Explanation, Hit
-from muniment.memory.errors import NotFound
-
-_MIN_SHOWN = 0.0005  # what is not 0.000
+from muniment.memory.domain.query import Answer, Hit
 
 
 def query_memory(
@@ -84,71 +80,22 @@ def query_memory(
         _print_answer(answer, settings, now, explain=explain)
 
 
-def explain_absence(
-    memory_id: Id,
-    text: Annotated[str, typer.Option("--query", "-q", metavar="TEXT", help="What was asked.")],
-    agent: Agent,
-    user: User = DEFAULT_USER,
-    categories: Categories = None,
-    filters: Filter = None,
-    top_k: TopK = None,
-    budget: Budget = None,
-    threshold: Threshold = None,
-    as_of: AsOf = None,
-    as_json: AsJson = False,
-) -> None:
-    """Say why a memory is not in the answer to a query: the first reason that decides, or its place when it is in it.
-
-    What narrows the answer is given as to `muniment query`, and it is made in the same way.
-
-    For example:
-
-      muniment why-not 4f2a --query "what may I not eat?" --agent supervisor
-
-      muniment why-not 4f2a --query deadline --agent planner --categories tasks --filter importance_min=4
-
-      muniment why-not 4f2a --query deadline --agent planner --as-of 12
-    """
-    settings = load_settings()
-    scope = session.make_scope(settings, user)
-    check_agent(settings, agent)
-    arguments = {"categories": list(split_list(categories, "--category")), "top_k": top_k, "budget_tokens": budget, "threshold": threshold,
-            "as_of": as_of}  # fmt: skip
-    asked = build_query(settings, text, "--query", arguments, filters)
-
-    async def work() -> Explanation:
-        async with session.open_memory(settings, quiet=as_json) as memory:
-            full_id = await session.find_memory_id(memory, scope, memory_id)
-            return await memory.why_not(scope, agent, full_id, asked)
-
-    verdict = session.run_async(work())
-    if verdict.reason == "other space or unknown":
-        raise NotFound(
-            f"no memory {verdict.id} in the space of {scope.owner!r}: it is of another space, or unknown",
-            id=str(verdict.id),
-        )
-    if as_json:
-        screen.print_json(codec.encode_explanation(verdict))
-    else:
-        _print_verdict(verdict)
-
-
 def _print_answer(answer: Answer, settings: Settings, now: datetime, *, explain: bool) -> None:
     over_budget = sum(one.reason == "over budget" for one in answer.omissions)
     if not answer.hits:
-        screen.print_hint(
+        terminal.print_hint(
             "What is relevant is longer than the budget." if over_budget else "Nothing relevant is remembered."
         )
     for hit in answer.hits:
         _print_hit(hit, settings, now, is_full=answer.returns == "full")
         if explain:
-            _print_score(hit)
+            memories.print_score(hit)
     if explain:
         for left in answer.omissions:
             screen.print_line(f"  left out {screen.shorten_id(left.id)}: {left.reason} (score {left.score:.3f})")
         screen.print_line(f"  {answer.tokens} tokens, at revision {answer.rev}")
     elif over_budget and answer.hits:
-        screen.print_hint(
+        terminal.print_hint(
             f"{over_budget} more {'is' if over_budget == 1 else 'are'} relevant and beyond the budget; --budget gives more."
         )
 
@@ -161,25 +108,3 @@ def _print_hit(hit: Hit, settings: Settings, now: datetime, *, is_full: bool) ->
     for name, value in memories.list_fields(hit.memory).items() if is_full else ():
         if name not in ("category", "text"):
             screen.print_line(f"    {name}: {screen.join_lines(str(value))}")
-
-
-def _print_score(hit: Hit) -> None:
-    parts = ", ".join(f"{name} {value:.3f}" for name, value in hit.parts.items() if abs(value) >= _MIN_SHOWN)
-    places = ", ".join(f"{name} #{hit.ranks[name]}" if name in hit.ranks else name for name in hit.channels)
-    screen.print_line(
-        f"    {screen.shorten_id(hit.memory.id)}  score {hit.score:.3f} of {parts or 'nothing'} ({places or 'no channel'})"
-    )
-    if hit.words:
-        screen.print_line(f"    words {', '.join(hit.words)}")
-    screen.print_line(f"    relevance {hit.relevance:.3f}, changed at revision {hit.memory.rev}"
-               + (f", related to {screen.shorten_id(hit.related_to)}" if hit.related_to else ""))  # fmt: skip
-
-
-def _print_verdict(verdict: Explanation) -> None:
-    if verdict.memory is not None:
-        memory = verdict.memory
-        screen.print_line(f"{screen.shorten_id(memory.id)}  [{memory.category}] {screen.join_lines(memory.text)}")
-    screen.print_line(f"{verdict.reason}: {screen.join_lines(verdict.sentence)}")
-    if verdict.hit is not None:
-        _print_score(verdict.hit)
-    screen.print_line(f"    at revision {verdict.rev}")

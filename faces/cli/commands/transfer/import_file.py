@@ -1,22 +1,16 @@
-"""`import` and `export`: memories in and out of files."""
+"""`import`: memories are read from a file."""
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import tempfile
-from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from pathlib import Path
 from typing import IO, Annotated, Any
 
 import typer
 
 from muniment.faces.cli import session
 from muniment.faces.cli.import_source import ImportSource
-from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
-from muniment.faces.cli.output import screen
+from muniment.faces.cli.options import DEFAULT_USER, AsJson
+from muniment.faces.cli.output import screen, terminal
 from muniment.faces.locomo import parse_conversations
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.errors import BadInput, MunimentError
@@ -85,7 +79,7 @@ def _import_lines(settings: Settings, import_source: ImportSource, user: str, qu
 
     async def work(source: IO[bytes]) -> int:
         async with session.open_memory(settings, quiet=quiet) as memory:
-            with screen.show_progress(f"import {import_source.file}", None, quiet=quiet) as move:
+            with terminal.show_progress(f"import {import_source.file}", None, quiet=quiet) as move:
                 return await memory.load(scope, import_source.read_rows(source), import_source.count_written(move))
 
     with import_source.open_file() as source:
@@ -106,7 +100,7 @@ def _import_conversations(
         imported: dict[str, int] = {}
         total = sum(len(one.candidates) for _, one in scoped)
         async with session.open_memory(settings, quiet=quiet) as memory:
-            with screen.show_progress(f"import {import_source.file}", total, quiet=quiet) as bar:
+            with terminal.show_progress(f"import {import_source.file}", total, quiet=quiet) as bar:
                 move = import_source.count_written(bar)
                 for scope, one in scoped:
                     imported[scope.owner] = imported.get(scope.owner, 0) + await memory.ingest(
@@ -124,69 +118,3 @@ def _print_progress(source: ImportSource, *, quiet: bool) -> None:
 
 def _unknown_fields_to_json(source: ImportSource) -> dict[str, Any]:
     return {"not_read": dict(source.unknown_fields)} if source.unknown_fields else {}
-
-
-def export_file(
-    file: Annotated[str, typer.Argument(metavar="[FILE]", help="Where to; - or nothing for standard output.")] = "-",
-    user: User = DEFAULT_USER,
-    content: Annotated[
-        bool, typer.Option("--content", help="Memories and relations alone, without revisions: to compare two moments.")
-    ] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Write all of a user's memory as JSON lines: memories, former versions, history, relations, what was said.
-
-    `import --format jsonl` into a user without memories restores it exactly; the vectors are made anew. --content is
-    for comparing: the same bytes as long as the same is known, such as before a consolidation and after its undo.
-    An existing FILE is replaced only when the new one is complete.
-
-    For example:
-
-      muniment export --user ana backup.jsonl
-
-      muniment export | gzip > backup.jsonl.gz
-
-      muniment export --user ana --content before.jsonl
-    """
-    settings = load_settings()
-    scope = session.make_scope(settings, user)
-
-    async def work() -> Iterable[Mapping[str, Any]]:
-        async with session.open_memory(settings, quiet=as_json) as memory:
-            return await memory.export(scope, content=content)
-
-    with screen.show_spinner("reading…", quiet=as_json or file == "-"):
-        rows = session.run_async(work())
-    lines = (json.dumps(row, ensure_ascii=False) for row in rows)
-    if file == "-":
-        for line in lines:
-            sys.stdout.write(f"{line}\n")
-        return
-    count = _write_file(Path(file), lines)
-    if as_json:
-        screen.print_json({"user": scope.owner, "rows": count, "file": file})
-    else:
-        screen.print_line(f"{count:,} rows written to {file}")
-
-
-def _write_file(path: Path, lines: Iterable[str]) -> int:
-    """Write a file beside the old one and put it in its place whole; readable by its owner only."""
-    count = 0
-    draft = None
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as file:
-            draft = Path(file.name)
-            for line in lines:
-                file.write(f"{line}\n")
-                count += 1
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be written ({error.strerror or error})") from error
-    finally:
-        if draft is not None:
-            draft.unlink(missing_ok=True)
-    return count

@@ -1,4 +1,4 @@
-"""`embedder switch` and `embedder status`: from one model that turns texts into vectors to another."""
+"""`embedder switch`: from one model that turns texts into vectors to another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 from muniment.faces.cli import options, session
 from muniment.faces.cli.import_source import ImportSource
 from muniment.faces.cli.options import DEFAULT_USER, AsJson, User
-from muniment.faces.cli.output import screen
+from muniment.faces.cli.output import screen, terminal
 from muniment.memory.config.settings import Settings, format_embedder_setting, is_embedder_name, load_settings
 from muniment.memory.domain.embedding import MemoryText, SearchComparison, SwitchProgress
 from muniment.memory.domain.scope import Scope
@@ -21,12 +21,11 @@ if TYPE_CHECKING:
     from muniment.memory.client import EmbedderSwitch
     from muniment.memory.ports.embedders import Embedder
 
-app = typer.Typer(help="The model that turns texts into vectors.", no_args_is_help=True)
+
 _MAX_SHOWN = 10
 _OVERLAP_FAILED_CODE = 1  # the exit code of a model that did not do
 
 
-@app.command("switch")
 def switch_embedder(
     name: Annotated[
         str | None, typer.Argument(metavar="[NAME]", help="The new embedder; else MUNIMENT_EMBEDDER's.")
@@ -102,7 +101,7 @@ class _SwitchSteps:
         """All of it; what became of it, as JSON."""
         memory = session.create_memory(self.settings)
         try:
-            with screen.show_spinner("opening the database…", quiet=self.quiet):
+            with terminal.show_spinner("opening the database…", quiet=self.quiet):
                 tally = await memory.embedders()
             async with memory.switch_embedder(self._advance) as switch:
                 report: dict[str, Any] = {"embedder": self.settings.embedder, "texts": 0, "switched": not switch.is_due}
@@ -113,10 +112,10 @@ class _SwitchSteps:
                     report, min_overlap=min_overlap, compare_only=compare_only, needs_confirmation=needs_confirmation
                 ):
                     return report
-                with screen.show_spinner("cutting over…", quiet=self.quiet):
+                with terminal.show_spinner("cutting over…", quiet=self.quiet):
                     await switch.activate_embedder()
                 self.state = f"{memory.house.embedder.name} is in use"
-                with screen.show_spinner("tidying…", quiet=self.quiet):
+                with terminal.show_spinner("tidying…", quiet=self.quiet):
                     await switch.move_vectors()
         finally:
             await memory.close()
@@ -138,14 +137,14 @@ class _SwitchSteps:
     async def _embed_texts(self, switch: EmbedderSwitch, tally: SwitchProgress, report: dict[str, Any]) -> None:
         self.state = f"what is done is kept, and {tally.used} is in use"
         left = tally.rows - tally.done if tally.next == switch.model_name else tally.rows
-        with screen.show_progress("new vectors", left if switch.is_due else 0, quiet=self.quiet) as self._on_progress:
+        with terminal.show_progress("new vectors", left if switch.is_due else 0, quiet=self.quiet) as self._on_progress:
             report["texts"] = await switch.embed_missing()
 
     async def _compare_embedders(self, switch: EmbedderSwitch, current: str, told: dict[str, Any]) -> None:
         former, state = _make_embedder(self.settings, current), self.state
         self.state += f" (--no-compare does without asking {current})"
         try:
-            with screen.show_spinner(f"asking {current} and {switch.model_name}…", quiet=self.quiet):
+            with terminal.show_spinner(f"asking {current} and {switch.model_name}…", quiet=self.quiet):
                 contrasts = await switch.compare_answers(former, self.questions)
         finally:
             await former.close()
@@ -195,7 +194,7 @@ class _SwitchSteps:
             for one in differing[: self.max_shown]
         ]
         if rows:
-            screen.print_table(
+            terminal.print_table(
                 ("question", "overlap", "text", f"only {current}", f"only {next_model}"), rows, text_columns=3
             )
 
@@ -207,41 +206,6 @@ class _SwitchSteps:
 def _confirm_cut_over() -> bool:
     with screen.interruptible_prompt():
         return typer.confirm("Cut over?")
-
-
-@app.command("status")
-def show_status(as_json: AsJson = False) -> None:
-    """Show the database's embedder, and how far a switch to another one is.
-
-    For example:
-
-      muniment embedder status --json
-    """
-    settings = load_settings()
-
-    async def work() -> SwitchProgress:
-        memory = session.create_memory(settings)
-        try:
-            return await memory.embedders()
-        finally:
-            await memory.close()
-
-    with screen.show_spinner("counting…", quiet=as_json):
-        tally = session.run_async(work())
-    share = tally.done / tally.rows if tally.rows else 1.0
-    report = {
-        "embedder": tally.used,
-        "configured": settings.embedder,
-        "switching_to": tally.next,
-        "vectors": tally.rows,
-        "done": tally.done,
-        "share": round(share, 4),
-        "to_tidy": tally.untidy,
-    }
-    if as_json:
-        screen.print_json(report)
-    else:
-        screen.print_fields({key: "-" if value is None else value for key, value in report.items()})
 
 
 def _read_questions(settings: Settings, file: str, user: str) -> list[tuple[Scope, str]]:

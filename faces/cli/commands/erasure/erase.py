@@ -1,4 +1,4 @@
-"""`erase`, and `forget --hard`: removal for good, asked about first and told in a receipt."""
+"""`erase`, and `forget --hard`: removal for good, with a question before and a receipt after."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from muniment.faces.cli import session
-from muniment.faces.cli.commands import scrub as scrubbing
-from muniment.faces.cli.commands.scrub import Yes
+from muniment.faces.cli.commands.erasure import scrub as scrubbing
+from muniment.faces.cli.commands.erasure.scrub import Yes
 from muniment.faces.cli.options import AsJson
-from muniment.faces.cli.output import screen
+from muniment.faces.cli.output import screen, terminal
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.erasure import Traces
 from muniment.memory.domain.ids import MemoryId
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from muniment.graph.checkpointer import PooledSaver
     from muniment.graph.erasure import ErasureResult
     from muniment.memory.client import Memory
+
 
 _MAX_SHOWN = 10
 Scrub = Annotated[
@@ -83,7 +84,7 @@ def erase_memory(memory_id: str, user: str, *, yes: bool, scrub: bool, as_json: 
     async def work() -> ErasureResult | None:
         async with _open_memory_and_savers(settings, quiet=as_json) as (memory, savers):
             id_ = await session.find_memory_id(memory, scope, memory_id)
-            with screen.show_spinner("looking for what says it…", quiet=as_json):
+            with terminal.show_spinner("looking for what says it…", quiet=as_json):
                 traces = await memory.find_traces(scope, id_)
             if not yes and not _confirm_memory(traces):
                 return None
@@ -110,7 +111,7 @@ async def _run_erasure(
 ) -> ErasureResult:
     from muniment.graph import erasure  # noqa: PLC0415 - as above
 
-    with screen.show_spinner("erasing…", quiet=quiet):
+    with terminal.show_spinner("erasing…", quiet=quiet):
         return await erasure.erase_with_checkpoints(memory, savers, scope, memory_id, traces)
 
 

@@ -1,0 +1,43 @@
+"""`embedder status`: the database's embedder, and how far a switch is."""
+
+from __future__ import annotations
+
+from muniment.faces.cli import session
+from muniment.faces.cli.options import AsJson
+from muniment.faces.cli.output import screen, terminal
+from muniment.memory.config.settings import load_settings
+from muniment.memory.domain.embedding import SwitchProgress
+
+
+def show_status(as_json: AsJson = False) -> None:
+    """Show the database's embedder, and how far a switch to another one is.
+
+    For example:
+
+      muniment embedder status --json
+    """
+    settings = load_settings()
+
+    async def work() -> SwitchProgress:
+        memory = session.create_memory(settings)
+        try:
+            return await memory.embedders()
+        finally:
+            await memory.close()
+
+    with terminal.show_spinner("counting…", quiet=as_json):
+        tally = session.run_async(work())
+    share = tally.done / tally.rows if tally.rows else 1.0
+    report = {
+        "embedder": tally.used,
+        "configured": settings.embedder,
+        "switching_to": tally.next,
+        "vectors": tally.rows,
+        "done": tally.done,
+        "share": round(share, 4),
+        "to_tidy": tally.untidy,
+    }
+    if as_json:
+        screen.print_json(report)
+    else:
+        screen.print_fields({key: "-" if value is None else value for key, value in report.items()})

@@ -1,0 +1,105 @@
+"""The commands of the root group: each is imported when it is called, so that `muniment --help` imports none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_group
+
+_PACKAGE = "muniment.faces.cli.commands"
+
+# Name -> the module below `commands` with its function, and the first sentence of the function's help.
+COMMANDS: Mapping[str, tuple[str, str]] = {
+    "chat": ("chat:run_chat", "Talk with the supervisor, who remembers."),
+    "query": (
+        "memories.query:query_memory",
+        "Ask the memory, as one of the agents asks it with its tool `memory.query`.",
+    ),
+    "why-not": (
+        "memories.why_not:explain_absence",
+        "Say why a memory is not in the answer to a query: the first reason that decides, or its place when it is in it.",
+    ),
+    "remember": ("memories.remember:remember_statement", "Remember a statement."),
+    "list": ("memories.list:list_memories", "List the memories of a user, newest change first."),
+    "show": ("memories.show:show_memory", "Show one memory with all that is known about it, whatever its state."),
+    "history": ("memories.history:show_history", "Show what happened to a memory, or to all of them, newest first."),
+    "pin": ("memories.pin:pin_memory", "Pin a memory: it ranks higher and its changes are told first."),
+    "unpin": ("memories.pin:unpin_memory", "Take the pin off a memory."),
+    "forget": (
+        "memories.forget:forget_memory",
+        "Forget a memory: it is in no answer any more, and can be restored for write.soft_delete_days (30).",
+    ),
+    "restore": ("memories.restore:restore_memory", "Bring a forgotten memory back."),
+    "erase": (
+        "erasure.erase:erase_user",
+        "Erase a user for good: memories, history, what was said, jobs, and the checkpoints of every thread.",
+    ),
+    "scrub": (
+        "erasure.scrub:scrub_files",
+        "Rewrite the database's files without what was erased, forgotten and purged, or pruned.",
+    ),
+    "import": ("transfer.import_file:import_file", "Read memories from a file."),
+    "export": (
+        "transfer.export_file:export_file",
+        "Write all of a user's memory as JSON lines: memories, former versions, history, relations, what was said.",
+    ),
+    "consolidate": (
+        "maintenance.consolidate:run_consolidation",
+        "Find memories that say the same, or that a later one has outdated, and let one of each two stay.",
+    ),
+    "work": (
+        "maintenance.work:run_worker",
+        "Do background jobs: let a model look at what was said, and tend the memories of every user while nobody looks.",
+    ),
+    "index": (
+        "maintenance.index:build_indexes",
+        "Make the indexes of a large memory, or bring them up to date; from recall.index_from memories on.",
+    ),
+    "migrate": ("database.migrate:migrate_database", "Bring the database's tables up to date."),
+    "status": (
+        "database.status:show_status",
+        "Show the database, the embedder and what a user's memory holds, and when it was last tended.",
+    ),
+    "stop": ("database.stop:stop_database", "Stop the embedded database."),
+    "embedder": ("embedder:app", "The model that turns texts into vectors."),
+    "consent": (
+        "consent:app",
+        "What waits for your yes: changes of your profile, and instructions found in somebody else's text.",
+    ),
+    "stats": (
+        "stats:app",
+        "Count what the memory of a user did by day, node and operation, and show what changed and when.",
+    ),
+    "checkpoints": ("checkpoints:app", "Prune the state of threads, or bring it from another saver."),
+}
+
+
+class LazyGroup(TyperGroup):
+    """A group whose commands stand for `COMMANDS` in its help; the one that is called is loaded first."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that `args` name, loaded, and the rest of them. Raises typer's UsageError for an unknown one."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, load_command(str(name)), rest
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Give the app a command without parameters for each of `COMMANDS`."""
+    for name, (_, summary) in COMMANDS.items():
+        app.command(name, help=summary)(lambda: None)
+
+
+def load_command(name: str) -> Any:
+    """Import the module of this command and make the command, or the group of commands."""
+    module, _, attribute = COMMANDS[name][0].partition(":")
+    command = getattr(import_module(f"{_PACKAGE}.{module}"), attribute)
+    parent = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    if isinstance(command, typer.Typer):
+        parent.add_typer(command, name=name)
+    else:
+        parent.command(name)(command)
+    return get_group(parent).commands[name]
