@@ -24,8 +24,9 @@ from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 from rich.table import Table
 
 from benchmarks import harness
-from muniment.graph.checkpointer import PooledSaver, open_saver
+from muniment.graph.checkpointer import open_saver
 from muniment.graph.janitor import measure_threads, prune_threads
+from muniment.graph.saver import PooledSaver
 from muniment.graph.supervisor import build
 from muniment.memory import bootstrap
 from muniment.memory.config import settings

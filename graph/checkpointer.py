@@ -1,282 +1,39 @@
-"""LangGraph's checkpoints in the same Postgres, in a schema of their own."""
+"""LangGraph's checkpoints in the same Postgres, in a schema of their own: the pool, the tables, the server's saver."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from functools import lru_cache
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.checkpoint.base import (
-    ChannelVersions,
-    Checkpoint,
-    CheckpointMetadata,
-    CheckpointTuple,
-    DeltaChannelHistory,
-)
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
-from langgraph.runtime import Runtime
-from psycopg import AsyncConnection, AsyncCursor, DataError, OperationalError
+from psycopg import AsyncConnection
 from psycopg.errors import (
-    DiskFull,
-    IdleInTransactionSessionTimeout,
-    InsufficientPrivilege,
-    InvalidSchemaName,
     LockNotAvailable,
-    ReadOnlySqlTransaction,
 )
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool, PoolClosed, PoolTimeout
+from psycopg_pool import AsyncConnectionPool
 
 from muniment.graph import tables
 from muniment.graph.janitor import run_janitor
-from muniment.graph.redaction import Redact, redact_value
+from muniment.graph.redaction import Redact
+from muniment.graph.saver import (
+    SCHEMA,
+    CheckpointConnection,
+    CheckpointPool,
+    PooledSaver,
+    set_search_path,
+    translate_errors,
+)
 from muniment.memory import bootstrap
 from muniment.memory.config.settings import Settings, load_settings
-from muniment.memory.errors import BadInput, Denied, NoCheckpoint, StoreDown, StoreError, StoreFull
-from muniment.nodes.state import ID_CHANNELS, Who, get_identity, resolve_scope
 
-SCHEMA = "checkpoints"
 _SETUP_LOCK = 0x6D756E696D656E74  # the advisory lock of whoever makes the tables: "muniment"
 _SETUP_POLL_SECONDS = 0.05
 _PATIENCE_SECONDS = 3
 _CONNECT_SECONDS = 10.0
 _MAX_CONNECTIONS = 8
-_REDACTION_CACHE_SIZE = 4096  # a thread's messages are stored again with each of its checkpoints
-
-# What LangGraph's loop puts beside the thread's name; whoever only looks at a thread does not.
-_RUNTIME_KEY = "__pregel_runtime"
-
-
-class CheckpointConnection(AsyncConnection[DictRow]):
-    """The saver's SQL names no schema: the session says it, or each transaction where the session is not its `own`."""
-
-    has_own_session = True
-
-
-CheckpointPool: TypeAlias = AsyncConnectionPool[CheckpointConnection]
-
-
-class _NullLock(asyncio.Lock):
-    """A lock that lets everybody pass."""
-
-    async def acquire(self) -> Literal[True]:
-        return True
-
-    def release(self) -> None:
-        return None
-
-
-class _MissingParent(Exception):
-    """What a checkpoint shares with its parent may be gone with it."""
-
-
-class PooledSaver(AsyncPostgresSaver):
-    """The official saver without its lock: each call has a connection of the pool to itself, so none waits for another.
-
-    What it stores is redacted: LangGraph saves a message before any node has seen it."""
-
-    def __init__(self, pool: CheckpointPool, redact: Redact, tenant: str | None = None) -> None:
-        super().__init__(conn=cast("AsyncConnectionPool[AsyncConnection[DictRow]]", pool))
-        self.lock = _NullLock()
-        self._pool = pool
-        self._tenant = tenant
-        self._redact = lru_cache(_REDACTION_CACHE_SIZE)(redact)
-
-    async def aput(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """See `BaseCheckpointSaver.aput`."""
-        redacted, redacted_config = checkpoint.copy(), config.copy()
-        # Stored are the texts, and of the rest what is new.
-        redacted["channel_values"] = {
-            name: self.redact_channel(name, one) if name in new_versions or isinstance(one, str) else one
-            for name, one in checkpoint["channel_values"].items()
-        }
-        redacted_config["metadata"] = redact_value(
-            config.get("metadata", {}), self._redact
-        ) | self._make_owner_metadata(config)
-        return await self._save_after_parent(
-            redacted_config, redacted, redact_value(metadata, self._redact), new_versions
-        )
-
-    async def aput_writes(
-        self, config: RunnableConfig, writes: Sequence[tuple[str, Any]], task_id: str, task_path: str = ""
-    ) -> None:
-        """See `BaseCheckpointSaver.aput_writes`."""
-        redacted = [(name, self.redact_channel(name, value)) for name, value in writes]
-        await super().aput_writes(config, redacted, task_id, task_path)
-
-    async def aget_tuple(self, config: RunnableConfig) -> CheckpointTuple | None:
-        """See `BaseCheckpointSaver.aget_tuple`. With this call a run begins. Raises NoCheckpoint for one that is to go on from a
-        checkpoint that is not there any more, where LangGraph would begin the thread anew; Denied and BadInput for one of
-        somebody else in an owner's thread, before LangGraph saves what he says, or answers, and shows what is there."""
-        found, where = await super().aget_tuple(config), config["configurable"]
-        if _RUNTIME_KEY not in where or where.get("checkpoint_ns"):
-            return found
-        if found is not None:
-            await self._check_owner(config, found)
-        elif where.get("checkpoint_id"):
-            raise _make_missing_error(where)
-        return found
-
-    async def aget_delta_channel_history(
-        self, *, config: RunnableConfig, channels: Sequence[str]
-    ) -> Mapping[str, DeltaChannelHistory]:
-        """See `BaseCheckpointSaver.aget_delta_channel_history`; all of it is of one moment, whoever prunes. Raises NoCheckpoint
-        where a checkpoint that a value cannot be read without is gone: LangGraph would take what is left for all of it."""
-        where = config["configurable"]
-        async with _translate_errors(), self._pool.connection() as conn, conn.transaction():
-            await conn.execute("set transaction isolation level repeatable read")
-            await _set_search_path(conn)
-            official = AsyncPostgresSaver(conn, serde=self.serde)
-            found = await official.aget_delta_channel_history(config=config, channels=channels)
-            if incomplete := [name for name, one in found.items() if "seed" not in one]:
-                named = {"thread": where["thread_id"], "ns": where["checkpoint_ns"], "id": where["checkpoint_id"]}
-                await _check_is_complete(await conn.execute(tables.OLDEST_VERSIONS, named), incomplete, where)
-            return found
-
-    def redact_channel(self, channel: str, value: Any) -> Any:
-        """What becomes of a channel's value when it is saved."""
-        return value if channel in ID_CHANNELS else redact_value(value, self._redact)
-
-    @asynccontextmanager
-    async def cursor(self) -> AsyncIterator[AsyncCursor[DictRow]]:
-        """A connection to the saver's tables, for as long as it is wanted. Raises StoreDown, StoreFull."""
-        async with self._cursor() as cursor:
-            yield cursor
-
-    async def _save_after_parent(
-        self,
-        config: RunnableConfig,
-        checkpoint: Checkpoint,
-        metadata: CheckpointMetadata,
-        new_versions: ChannelVersions,
-    ) -> RunnableConfig:
-        """Save a checkpoint while its parent stays: the values that it shares with it are there then. Where the janitor was
-        quicker, which a run that started from an old checkpoint may meet, all its values are saved with it."""
-        where = config["configurable"]
-        if not (parent := where.get("checkpoint_id")):
-            return await super().aput(config, checkpoint, metadata, new_versions)
-        try:
-            async with _translate_errors(), self._pool.connection() as conn, conn.pipeline(), conn.transaction():
-                await _set_search_path(conn)
-                # Asked first and read last: in a pipeline the answer costs no round trip of its own.
-                held = await conn.execute(tables.HOLD_PARENT, (where["thread_id"], where["checkpoint_ns"], parent))
-                official = AsyncPostgresSaver(conn, serde=self.serde)
-                saved = await official.aput(config, checkpoint, metadata, new_versions)
-                # A graph that saves whole what this thread had by a delta channel: the value is in no checkpoint yet.
-                whole = checkpoint["channel_values"].keys() & await _read_delta_channels(held) - new_versions.keys()
-                if whole:
-                    versions = {name: checkpoint["channel_versions"][name] for name in whole}
-                    await official.aput(config, checkpoint, metadata, versions)
-                return saved
-        except _MissingParent:
-            if metadata.get("counters_since_delta_snapshot"):
-                raise StoreError("The checkpoint that this run started from was removed while it ran.") from None
-            # An update of a checkpoint that is gone: LangGraph has found nothing, and begun anew.
-            if metadata.get("source") == "update" and set(new_versions) == set(checkpoint["channel_versions"]):
-                raise _make_missing_error(where) from None
-            return await super().aput(config, checkpoint, metadata, checkpoint["channel_versions"])
-
-    async def _check_owner(self, config: RunnableConfig, found: CheckpointTuple) -> None:
-        """Raises Denied for a run of somebody else. Of a consolidation's thread only who is logged in is one: otherwise its user
-        is in its input, and who goes on with it is no stranger."""
-        values = found.checkpoint["channel_values"]
-        owner = values.get("space")
-        if "asked" not in values and "portions" in values:
-            owner = owner if self._is_authenticated(config) else None
-        elif "asked" not in values:  # before a first turn of the supervisor, or another graph
-            async with self.cursor() as cursor:
-                await cursor.execute(tables.THREAD_OWNER, {"thread": config["configurable"]["thread_id"]})
-                row = await cursor.fetchone()
-            owner = row["space"] if row else None
-        if owner is not None and self._resolve_space(config) not in {None, owner}:
-            raise Denied("This thread belongs to another user.")
-
-    def _make_owner_metadata(self, config: RunnableConfig) -> dict[str, str]:
-        """Whose run this is, for a checkpoint that comes before the step that writes it into the state."""
-        runtime = config["configurable"].get(_RUNTIME_KEY)
-        if not isinstance(runtime, Runtime) or runtime.context is None:  # of whatever graph
-            return {}
-        try:
-            space = self._resolve_space(config)
-        except (Denied, BadInput):  # which the first step tells
-            return {}
-        return {"space": space} if space else {}
-
-    def _resolve_space(self, config: RunnableConfig) -> str | None:
-        """The space of whoever runs, None when that cannot be known here. Raises Denied, BadInput."""
-        runtime = config["configurable"].get(_RUNTIME_KEY)
-        if not isinstance(runtime, Runtime) or not isinstance(runtime.context, Who | None):
-            return None
-        tenant = self._tenant or (runtime.context.tenant if runtime.context else None)
-        return str(resolve_scope(runtime, config, tenant).space) if tenant else None
-
-    def _is_authenticated(self, config: RunnableConfig) -> bool:
-        runtime = config["configurable"].get(_RUNTIME_KEY)
-        return isinstance(runtime, Runtime) and get_identity(runtime, config["configurable"]) is not None
-
-    @asynccontextmanager
-    async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
-        async with _translate_errors(), self._pool.connection() as conn, AsyncExitStack() as stack:
-            if pipeline or not conn.has_own_session:
-                await stack.enter_async_context(conn.pipeline())
-            if not conn.has_own_session:
-                await stack.enter_async_context(conn.transaction())
-                await _set_search_path(conn)
-            yield await stack.enter_async_context(conn.cursor(binary=True, row_factory=dict_row))
-
-
-def _make_missing_error(where: dict[str, Any]) -> NoCheckpoint:
-    return NoCheckpoint(
-        "The thread has no checkpoint of this id, or has none any more: old ones are pruned. "
-        "Go on from its end, or from one that its history shows.",
-        thread=str(where["thread_id"]), checkpoint=str(where["checkpoint_id"]),
-    )  # fmt: skip
-
-
-async def _read_delta_channels(parent: AsyncCursor[DictRow]) -> set[str]:
-    """The channels whose values are in the parent's ancestors. Raises _ParentGone."""
-    row = await parent.fetchone()
-    if row is None:
-        raise _MissingParent
-    return set(row["deltas"])
-
-
-async def _check_is_complete(oldest: AsyncCursor[DictRow], channels: Iterable[str], where: dict[str, Any]) -> None:
-    """Nothing was in these channels when the oldest checkpoint was saved. Raises NoCheckpoint."""
-    row = await oldest.fetchone()
-    if row is None:
-        raise _make_missing_error(where)
-    if not row["versions"].keys().isdisjoint(channels):
-        raise NoCheckpoint(
-            "Earlier checkpoints, which this one cannot be read without, were removed, and not by this janitor.",
-            thread=str(where["thread_id"]), checkpoint=str(where["checkpoint_id"]),
-        )  # fmt: skip
-
-
-@asynccontextmanager
-async def _translate_errors() -> AsyncIterator[None]:
-    try:
-        yield
-    except DiskFull:
-        raise StoreFull from None
-    except DataError:
-        raise BadInput("A text has a NUL or half a character, which the database cannot store.") from None
-    except (InsufficientPrivilege, InvalidSchemaName) as error:  # of a schema that one may not use nothing is said
-        raise Denied(f"The database's role may not use the checkpoints (schema {SCHEMA}): {error.diag.message_primary} "
-                     "(MUNIMENT_CHECKPOINTS_URL, or else MUNIMENT_DATABASE_URL, names it).", sqlstate=error.sqlstate) from None  # fmt: skip
-    except ReadOnlySqlTransaction:
-        raise StoreError("The database of the checkpoints is read-only, as a replica is: name its primary.") from None
-    except (OperationalError, IdleInTransactionSessionTimeout, PoolTimeout, PoolClosed):
-        raise StoreDown("The database of the checkpoints cannot be reached.") from None
 
 
 @asynccontextmanager
@@ -292,7 +49,7 @@ async def open_saver(dsn: str, redact: Redact | None = None, tenant: str | None 
         kwargs={"autocommit": True, "prepare_threshold": 0, "row_factory": dict_row},
     )  # fmt: skip
     try:
-        async with _translate_errors():
+        async with translate_errors():
             await pool.open(wait=True, timeout=_CONNECT_SECONDS)
             async with pool.connection() as conn:
                 await _create_tables(conn)
@@ -337,15 +94,10 @@ async def _configure_connection(conn: CheckpointConnection) -> None:
         await conn.execute(f"set search_path to {SCHEMA}")
 
 
-async def _set_search_path(conn: CheckpointConnection) -> None:
-    if not conn.has_own_session:
-        await conn.execute(tables.SET_SEARCH_PATH, (SCHEMA, bootstrap.read_silence_limit(conn)))
-
-
 async def _has_saver_tables(dsn: str) -> bool:
     """Whether a database has the saver's tables."""
     async with (
-        _translate_errors(),
+        translate_errors(),
         await AsyncConnection[DictRow].connect(dsn, autocommit=True, row_factory=dict_row) as conn,
     ):
         return await _query_bool(conn, f"select to_regclass('{SCHEMA}.checkpoints') is not null as yes")
@@ -377,7 +129,7 @@ async def _hold_setup_lock(conn: CheckpointConnection) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         if not conn.has_own_session:
             await stack.enter_async_context(conn.transaction())
-            await _set_search_path(conn)
+            await set_search_path(conn)
         kind = "" if conn.has_own_session else "xact_"
         while not await _query_bool(conn, f"select pg_try_advisory_{kind}lock({_SETUP_LOCK}) as yes"):  # noqa: ASYNC110 - another process
             await asyncio.sleep(_SETUP_POLL_SECONDS)

@@ -18,7 +18,7 @@ from muniment.memory.domain.ids import MemoryId, SpaceId
 from muniment.memory.domain.scope import Scope
 
 if TYPE_CHECKING:
-    from muniment.graph.checkpointer import PooledSaver
+    from muniment.graph.saver import PooledSaver
 
 # Texts stand in the saver's blobs as they are, whatever is around them.
 _FIND_HOLDING_THREADS: LiteralString = """

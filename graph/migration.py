@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver, CheckpointTuple
 from langgraph.checkpoint.memory import InMemorySaver
 
-from muniment.graph.checkpointer import PooledSaver
+from muniment.graph.saver import PooledSaver
 from muniment.memory.errors import CopyDiffers
 
 Saver: TypeAlias = BaseCheckpointSaver[Any]

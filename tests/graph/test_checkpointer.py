@@ -12,7 +12,8 @@ import pytest
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from psycopg.conninfo import make_conninfo
 
-from muniment.graph.checkpointer import PooledSaver, checkpointer, open_saver
+from muniment.graph.checkpointer import checkpointer, open_saver
+from muniment.graph.saver import PooledSaver
 from muniment.memory import bootstrap
 from muniment.memory.config.settings import load_settings
 from muniment.memory.domain.scope import Scope

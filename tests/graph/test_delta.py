@@ -13,10 +13,10 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.postgres.base import _build_delta_stage2_sql
 
 from muniment.graph import supervisor
-from muniment.graph.checkpointer import PooledSaver
 from muniment.graph.erasure import find_holding_threads
 from muniment.graph.janitor import prune_threads
 from muniment.graph.migration import migrate_threads
+from muniment.graph.saver import PooledSaver
 from muniment.graph.supervisor import build
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings, load_settings

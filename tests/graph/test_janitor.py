@@ -17,7 +17,7 @@ from langgraph.types import Command, interrupt
 from typing_extensions import TypedDict
 
 from muniment.graph import checkpointer as checkpoints, janitor, tables
-from muniment.graph.checkpointer import PooledSaver, checkpointer, open_saver
+from muniment.graph.checkpointer import checkpointer, open_saver
 from muniment.graph.janitor import (
     PruneResult,
     delete_threads,
@@ -26,6 +26,7 @@ from muniment.graph.janitor import (
     prune_if_due,
     prune_threads,
 )
+from muniment.graph.saver import PooledSaver
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict, NoCheckpoint

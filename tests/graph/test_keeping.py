@@ -16,9 +16,9 @@ from langgraph.graph.message import _messages_delta_reducer
 from typing_extensions import TypedDict
 
 from muniment.graph import tables
-from muniment.graph.checkpointer import PooledSaver
 from muniment.graph.janitor import prune_threads
 from muniment.graph.retention import CheckpointRow, select_retained
+from muniment.graph.saver import PooledSaver
 from tests.graph.test_janitor import Sum, at, history, saver
 
 __all__ = ["saver"]

@@ -19,8 +19,9 @@ from langgraph.types import Command, Send, interrupt
 from typing_extensions import TypedDict
 
 from muniment.graph import saver_files
-from muniment.graph.checkpointer import PooledSaver, open_saver
+from muniment.graph.checkpointer import open_saver
 from muniment.graph.migration import MigrationResult, migrate_threads
+from muniment.graph.saver import PooledSaver
 from muniment.graph.supervisor import build
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings

@@ -12,8 +12,9 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.types import Command
 
-from muniment.graph.checkpointer import PooledSaver, open_saver
+from muniment.graph.checkpointer import open_saver
 from muniment.graph.consolidation import build as consolidation
+from muniment.graph.saver import PooledSaver
 from muniment.graph.supervisor import build
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings

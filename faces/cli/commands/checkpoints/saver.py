@@ -11,7 +11,7 @@ from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 
 if TYPE_CHECKING:
-    from muniment.graph.checkpointer import PooledSaver
+    from muniment.graph.saver import PooledSaver
 
 
 @asynccontextmanager

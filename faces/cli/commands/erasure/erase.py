@@ -20,8 +20,8 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import MunimentError
 
 if TYPE_CHECKING:
-    from muniment.graph.checkpointer import PooledSaver
     from muniment.graph.erasure import ErasureResult
+    from muniment.graph.saver import PooledSaver
     from muniment.memory.client import Memory
 
 

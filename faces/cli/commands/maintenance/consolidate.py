@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn
 import typer
 
 from muniment.faces.cli import session
-from muniment.faces.cli.options import DEFAULT_USER, AsJson, check_name
+from muniment.faces.cli.options import DEFAULT_USER, AsJson
 from muniment.faces.cli.output import consolidation, screen, terminal
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.consolidation import Finding, Run
@@ -93,11 +93,8 @@ def run_consolidation(
     elif runs:
         consolidation_runs.list_runs(settings, scope, as_json=as_json)
     elif many:
-        only = None if tenant is None else check_name(tenant, "--tenant")
-        session.run_async(
-            consolidate_all.consolidate_spaces(
-                settings, only, dry=dry_run, limit=limit, unchanged=unchanged, as_json=as_json
-            )
+        consolidate_all.consolidate_spaces(
+            settings, tenant, dry=dry_run, limit=limit, unchanged=unchanged, as_json=as_json
         )
     else:
         _consolidate_user(settings, scope, dry=dry_run, limit=limit, as_json=as_json)

@@ -7,6 +7,7 @@ from collections import Counter
 import typer
 
 from muniment.faces.cli import session
+from muniment.faces.cli.options import check_name
 from muniment.faces.cli.output import consolidation, screen, terminal
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consolidation import SpaceResult
@@ -23,10 +24,17 @@ _TOTAL_LABELS = {
 }  # fmt: skip
 
 
-async def consolidate_spaces(
+def consolidate_spaces(
     settings: Settings, tenant: str | None, *, dry: bool, limit: int | None, unchanged: bool, as_json: bool
 ) -> None:
-    """Space by space: each has its line as soon as it is done, so that an interruption loses no word of what was."""
+    """Consolidate every space, or every one of a tenant. Each has its line as soon as it is done. Raises BadInput."""
+    only = None if tenant is None else check_name(tenant, "--tenant")
+    session.run_async(_consolidate_spaces(settings, only, dry=dry, limit=limit, unchanged=unchanged, as_json=as_json))
+
+
+async def _consolidate_spaces(
+    settings: Settings, tenant: str | None, *, dry: bool, limit: int | None, unchanged: bool, as_json: bool
+) -> None:
     total = Counter[str]()
     async with session.open_memory(settings, quiet=as_json) as memory:
         spaces = await memory.spaces(tenant)
