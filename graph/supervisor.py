@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 from langgraph.channels.delta import DeltaChannel
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.message import _messages_delta_reducer
+from langgraph.types import Command
 
 from muniment.memory import bootstrap
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.ports.llm import ChatModel
-from muniment.nodes import consent, context, episodic, hotpath, prompts, subagents, supervisor, tools, worker
+from muniment.nodes import consent, context, episodic, hotpath, prompts, subagents, supervisor, tools
+from muniment.nodes.entry import run_node
 from muniment.nodes.state import Input, State, Who
 
 _SNAPSHOT_EVERY = 20  # writes of messages, three a turn: a checkpoint keeps its ancestors back to a snapshot
@@ -33,27 +37,30 @@ def build(
             snapshot_frequency=_SNAPSHOT_EVERY,
         )
         messages.key = "messages"
-    before = partial(context.read_context, memory=memory, settings=settings)
-    graph.add_node("context", before, destinations=context.NEXT)
+
+    def node(step: Callable[..., Awaitable[State | Command[Any]]], *, after: bool = False, **arguments: Any) -> Any:
+        return partial(run_node, step=partial(step, memory=memory, **arguments), settings=settings, has_writes=after)
+
+    first = partial(context.read_context, memory=memory, settings=settings)
+    graph.add_node("context", first, destinations=context.NEXT)
     graph.add_node("deny", partial(context.deny_turn, settings=settings))
-    graph.add_node("hotpath", partial(hotpath.learn_messages, memory=memory, settings=settings))
-    reply = partial(supervisor.write_reply, memory=memory, model=model, settings=settings,
-                    instructions=prompts.load_prompt("supervisor"), colleagues=colleagues)  # fmt: skip
+    learn = partial(hotpath.learn_messages, memory=memory)
+    graph.add_node("hotpath", partial(run_node, step=learn, settings=settings, is_parallel=True))
+    agents: dict[str, Any] = {"model": model, "settings": settings}
+    instructions = prompts.load_prompt("supervisor")
+    reply = node(supervisor.write_reply, **agents, instructions=instructions, colleagues=colleagues)
     graph.add_node("supervisor", reply, destinations=(*colleagues, "episodic"))
-    if model is not None:
-        for name in colleagues:
-            work = partial(subagents.run_subagent, memory=memory, model=model, settings=settings, agent=name,
-                           instructions=prompts.load_prompt(name))  # fmt: skip
-            graph.add_node(name, work)
-            graph.add_edge(name, "supervisor")
+    for name in colleagues:
+        work = node(subagents.run_subagent, **agents, agent=name, instructions=prompts.load_prompt(name))
+        graph.add_node(name, work)
+        graph.add_edge(name, "supervisor")
     # Deferred: it waits for the reply, the colleagues and the hot path, whichever is last.
-    graph.add_node("episodic", partial(episodic.record_turn, memory=memory, settings=settings), defer=True)
-    graph.add_node("worker", partial(worker.enqueue_jobs, memory=memory, settings=settings))
+    graph.add_node("episodic", node(episodic.record_turn, after=True, settings=settings), defer=True)
+    graph.add_node("worker", node(episodic.enqueue_jobs, after=True))
     graph.add_edge(START, "context")
     graph.add_edge("hotpath", "episodic")
     graph.add_edge("episodic", "worker")
-    ask = partial(consent.ask_consent, memory=memory, settings=settings, interrupts=interrupts)
-    graph.add_node("consent", ask)
+    graph.add_node("consent", node(consent.ask_consent, after=True, interrupts=interrupts))
     graph.add_conditional_edges("worker", consent.route_consent, ["consent", END])
     graph.add_edge("consent", END)
     return graph

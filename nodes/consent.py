@@ -1,4 +1,4 @@
-"""After everything else: ask the person whether the profile may change, and tell what became of an earlier question."""
+"""The last node: ask the person whether the profile may change, and say what became of an earlier question."""
 
 from __future__ import annotations
 
@@ -7,65 +7,60 @@ from typing import Any, Literal
 from uuid import UUID
 
 from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableConfig
-from langgraph.runtime import Runtime
 from langgraph.types import interrupt
 
 from muniment.memory import codec
 from muniment.memory.client import Memory
-from muniment.memory.config.settings import Settings
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import MunimentError
-from muniment.nodes import failures, time_travel
-from muniment.nodes.state import State, Who, get_reply, resolve_speaker
+from muniment.nodes.entry import report_failure
+from muniment.nodes.state import State, get_reply
 
 _ANSWERS: Mapping[str, bool] = {"yes": True, "true": True, "no": False, "false": False}
 
 
 def route_consent(state: State) -> Literal["consent", "__end__"]:
-    """Where the worker goes next: only a turn with something to ask or to tell has this node."""
+    """The node after `worker`: `consent` where there is a question or a decision, else the end."""
     return "consent" if state.get("asking") or state.get("decided") else "__end__"
 
 
-async def ask_consent(
-    state: State, runtime: Runtime[Who], config: RunnableConfig, *, memory: Memory, settings: Settings, interrupts: bool
-) -> State:
+async def ask_consent(state: State, scope: Scope, *, memory: Memory, interrupts: bool) -> State:
     """Ask by an interrupt, or by the last line of the reply: then the next message may answer it.
 
-    An interrupt is resumed with yes or no for all, or with `{request id: yes or no}`. Whoever goes on without an answer
-    leaves the requests as they are."""
-    scope, asking = resolve_speaker(state, runtime, config, settings.tenant), state.get("asking", [])
-    place = await time_travel.continue_turn(state, runtime, config, has_writes=True)
-    if asking and interrupts:
-        answer = interrupt({"consent": asking})
-        await _decide_requests(memory, scope, asking, answer)
-        return place | State(asking=[])
-    last_reply = get_reply(state)
-    if last_reply is None:
-        return place | State(asking=[])
-    lines = [state.get("decided", ""), codec.format_consent_question(asking) if asking else ""]
-    text = "\n\n".join(filter(None, [str(last_reply.text), *lines]))
+    An interrupt is resumed with yes or no for all, or with `{request id: yes or no}`. A run that goes on without an
+    answer leaves the requests as they are."""
+    requests = state.get("asking", [])
+    if requests and interrupts:
+        answer = interrupt({"consent": requests})
+        await _decide_requests(memory, scope, requests, answer)
+        return State(asking=[])
+    reply = get_reply(state)
+    if reply is None:
+        return State(asking=[])
+    lines = [state.get("decided", ""), codec.format_consent_question(requests) if requests else ""]
+    text = "\n\n".join(filter(None, [str(reply.text), *lines]))
     # The same id: the message is replaced, the thread has one reply.
-    message = AIMessage(text, id=last_reply.id, name=last_reply.name)
-    return place | State(messages=[message], asking=[], decided="", to_confirm=[one["id"] for one in asking])
+    message = AIMessage(text, id=reply.id, name=reply.name)
+    return State(messages=[message], asking=[], decided="", to_confirm=[request["id"] for request in requests])
 
 
-async def _decide_requests(memory: Memory, scope: Scope, asking: list[dict[str, str]], answer: Any) -> None:
-    """Of the requests only those that still wait: what was decided elsewhere meanwhile, or replaced, keeps no other waiting."""
+async def _decide_requests(memory: Memory, scope: Scope, requests: list[dict[str, str]], answer: Any) -> None:
+    """Decide those of the requests that are still pending; another process may have decided some."""
     decisions = {
-        one["id"]: _parse_answer(answer.get(one["id"]) if isinstance(answer, Mapping) else answer) for one in asking
+        request["id"]: _parse_answer(answer.get(request["id"]) if isinstance(answer, Mapping) else answer)
+        for request in requests
     }
     for approve in (True, False):
         try:
-            pending_ids = {str(one.id) for one in await memory.consents(scope)}
-            if ids := [UUID(id_) for id_, meant in decisions.items() if meant is approve and id_ in pending_ids]:
+            pending_ids = {str(consent.id) for consent in await memory.consents(scope)}
+            if ids := [UUID(id_) for id_, yes in decisions.items() if yes is approve and id_ in pending_ids]:
                 await memory.decide_consents(scope, ids, approve=approve, node="hotpath")
         except MunimentError as error:
-            await failures.report_failure(memory, scope, "hotpath", "update", error)
+            await report_failure(memory, scope, "hotpath", "update", error)
 
 
 def _parse_answer(answer: Any) -> bool | None:
-    """What an answer to an interrupt means; None leaves the request waiting."""
+    """What an answer to an interrupt means; None leaves the request pending."""
     if isinstance(answer, bool):
         return answer
     return _ANSWERS.get(answer.strip().casefold()) if isinstance(answer, str) else None

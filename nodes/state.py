@@ -1,4 +1,4 @@
-"""What the graph carries from node to node, and whose turn it is."""
+"""The state that the graph carries from node to node, and the scope of a run."""
 
 from __future__ import annotations
 
@@ -25,79 +25,79 @@ ID_CHANNELS = frozenset(
 )  # of the state: what holds ids and times, no text
 _MAX_NAME_CHARS = 500
 _MEMORY = (
-    "What a run from an earlier checkpoint reads: then - memory as it was at that checkpoint, also for the turns that follow; "
-    "now - memory as it is. What is said is remembered today either way."
+    "What a run from an earlier checkpoint reads: then - memory as it was at that checkpoint, also for the turns that "
+    "follow; now - memory as it is. What is said is remembered today either way."
 )
 
 
 class Task(TypedDict):
-    """What the supervisor asks of a subagent."""
+    """A task that the supervisor gives to a subagent."""
 
     agent: str
     task: str
 
 
 class Report(Task):
-    """What a subagent answered; a part of this turn only."""
+    """The answer of a subagent; a part of this turn only."""
 
     text: str
 
 
 class PendingToolTurn(TypedDict):
-    """A use of a tool on its way to the ledger, redacted and shortened as it will be there."""
+    """A tool call that is not in the ledger yet, redacted and shortened as it will be there."""
 
     id: str
     text: str
-    at: int  # microseconds since 1970: no text, which redaction might take for a number of somebody
+    at: int  # microseconds since 1970: redaction could take a text of digits for a phone number
     agent: str | None
     path: str | None
     tags: list[str]
 
 
 class Input(TypedDict):
-    """What a caller may say."""
+    """The input of a run."""
 
     messages: Annotated[list[AnyMessage], add_messages]
 
 
 class State(TypedDict, total=False):
-    """A thread. `messages` lasts and holds nothing recalled; the rest is of the latest turn unless it says otherwise."""
+    """A thread. `messages` lasts and has no text of memory; the rest is of the latest turn unless a comment differs."""
 
     messages: Annotated[list[AnyMessage], add_messages]
-    space: str  # whose thread this is, for ever
-    told_offline: bool  # for ever: that no model is configured is said once
+    space: str  # the owner's space; lasts
+    told_offline: bool  # lasts: the hint that no model is configured is given once
     asked: list[str]  # ids of the user's messages of this turn
     at: str  # when the turn began, ISO: a resumed turn is the same turn
     rev: int | None  # the revision that was read, None when memory could not be read
-    as_of: int | None  # until asked for now: where a thread that goes on from an earlier checkpoint reads; None is now
-    step: int  # LangGraph's number of the last step whose node looked where in the thread it runs
+    as_of: int | None  # the revision to read, of a thread that goes on from an earlier checkpoint; None is the last
+    step: int  # LangGraph's number of the last step whose node has settled `as_of`
     stable: str
     header: str
     bullets: list[str]
     moving: str
     writes: list[dict[str, Any]]
-    recalled: list[int]  # fingerprints of what memory put before a model
-    asking: list[dict[str, str]]  # values of the profile that want a person's yes: id, field, value, question
+    recalled: list[int]  # shingle hashes of the memories that a model was shown
+    asking: list[dict[str, str]]  # changes of the profile that need consent: id, field, value, question
     decided: str  # what became of an earlier question, one sentence
-    was_asked: list[str]  # for ever: ids of the requests that the thread was asked about
+    was_asked: list[str]  # lasts: ids of the requests that the thread was asked about
     to_confirm: list[str]  # ids of the requests that the last reply asked about: the next message may answer
     reports: list[Report]
     handoff: Task | None
     handoffs: int
     unread: str  # why the turn goes on without memory, one sentence
-    unmet: str  # what was to be forgotten and was not, a sentence each
-    unwritten: str  # why something of the turn was not kept, one sentence
+    unmet: str  # requests to forget that matched nothing, a sentence each
+    unwritten: str  # why something of the turn was not stored, one sentence
     refused: bool  # the message itself is not valid
-    to_learn: dict[str, str]  # message id -> time: what memory could not take yet waits here for the next turn
+    to_learn: dict[str, str]  # message id -> time: what memory could not take yet; the next turn tries again
     to_record: dict[str, str]  # the same for the ledger
-    acts: list[PendingToolTurn]  # uses of tools that the ledger does not have yet
+    acts: list[PendingToolTurn]  # tool calls that the ledger does not have yet
     untold: int  # turns since memory was last asked to capture an episode
-    told_at: str  # when that was, or when the thread began, ISO
+    told_at: str  # the time of that request, or of the thread's first turn, ISO
 
 
 @dataclass(frozen=True, kw_only=True)
 class Who:
-    """The context of a run: who is speaking. No tenant is the server's own; `thread` is LangGraph's if not given."""
+    """The context of a run: the person who speaks. Without `tenant` it is the server's, without `thread` LangGraph's."""
 
     user: str = DEFAULT_USER
     tenant: str | None = None
@@ -107,9 +107,9 @@ class Who:
 
 
 def resolve_scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
-    """Who is asking; `tenant` is the server's. An authenticated user wins over the context.
+    """The scope of a run; `tenant` is the server's. An authenticated user takes precedence over the context.
 
-    Raises Denied when the context names somebody else, BadInput when it names nobody."""
+    Raises Denied when the context names another user, BadInput when it names none."""
     context = get_run_context(runtime)
     configurable = config.get("configurable", {})
     identified = get_identity(runtime, configurable)
@@ -138,23 +138,13 @@ def resolve_scope(runtime: Runtime[Who], config: RunnableConfig, tenant: str) ->
         if len(value) > _MAX_NAME_CHARS or not codec.is_storable(value):
             raise BadInput(f"context: {name} has a NUL, half a character, or more than {_MAX_NAME_CHARS} characters")
     run = configurable.get("run_id") or (info.run_id if info else None)
-    return Scope(owner=owner, tenant=tenant, thread=str(thread) if thread else None,
-                 session=str(thread) if thread else None, run=str(run) if run else None, project=context.project)  # fmt: skip
-
-
-def resolve_speaker(state: State, runtime: Runtime[Who], config: RunnableConfig, tenant: str) -> Scope:
-    """As `scope`, for a turn that has begun: whoever resumes or replays it from there must be the one whose thread it is.
-
-    Raises Denied, BadInput."""
-    who, space = resolve_scope(runtime, config, tenant), state.get("space")
-    if space not in {None, str(who.space)}:
-        raise Denied("This thread belongs to another user.")
-    return who
+    key, run_id = str(thread) if thread else None, str(run) if run else None
+    return Scope(owner=owner, tenant=tenant, thread=key, session=key, run=run_id, project=context.project)
 
 
 def get_run_context(runtime: Runtime[Who]) -> Who:
-    """The context of a run, as the caller has given it. Raises BadInput."""
-    context: Who | None = runtime.context  # a run without a context has none, whatever LangGraph's types say
+    """The context of a run, as the caller has given it. Raises BadInput for a value that is no text."""
+    context: Who | None = runtime.context  # None without one, although LangGraph's types differ
     who = context or Who()
     for name, value in (("user", who.user), ("tenant", who.tenant or ""), ("project", who.project or "")):
         if not isinstance(value, str):
@@ -163,7 +153,7 @@ def get_run_context(runtime: Runtime[Who]) -> Who:
 
 
 def get_identity(runtime: Runtime[Who], configurable: dict[str, Any]) -> str | None:
-    """The user that LangGraph's server has authenticated; without authentication it says ''."""
+    """The user that LangGraph's server has authenticated; None without authentication, where the server has ''."""
     user = runtime.server_info.user if runtime.server_info else None
     return (user.identity if user else None) or configurable.get("langgraph_auth_user_id") or None
 
@@ -175,13 +165,13 @@ def _read_claim(runtime: Runtime[Who], name: str) -> str | None:
 
 def find_unanswered(messages: Sequence[AnyMessage]) -> list[HumanMessage]:
     """The user's messages since the last reply."""
-    found: list[HumanMessage] = []
+    unanswered: list[HumanMessage] = []
     for message in reversed(messages):
         if isinstance(message, AIMessage):
             break
         if isinstance(message, HumanMessage):
-            found.append(message)
-    return found[::-1]
+            unanswered.append(message)
+    return unanswered[::-1]
 
 
 def find_turn_messages(state: State) -> list[HumanMessage]:
@@ -191,17 +181,26 @@ def find_turn_messages(state: State) -> list[HumanMessage]:
 
 
 def get_reply(state: State) -> AIMessage | None:
-    """The reply of this turn, when there is one already."""
+    """The reply of this turn; None before there is one."""
     last = state["messages"][-1] if state["messages"] else None
     return last if isinstance(last, AIMessage) else None
 
 
 def make_turn(scope: Scope, message: AnyMessage, at: str, recalled: Sequence[int] = ()) -> Turn:
-    """A message as the ledger knows it: the same message of the same thread is always the same turn.
+    """A message as a turn of the ledger: the same message of the same thread is always the same turn.
 
-    Its tags and its path, if it has any, are among its `additional_kwargs`. `recalled`: what memory said for it."""
+    Tags and path come from its `additional_kwargs`. `recalled`: shingle hashes of what memory gave for it."""
     role: Literal["user", "assistant"] = "user" if isinstance(message, HumanMessage) else "assistant"
     tags, path = message.additional_kwargs.get("tags"), message.additional_kwargs.get("path")
-    return Turn.make(session=scope.session or "", key=message.id or "", role=role, text=str(message.text),
-                     at=datetime.fromisoformat(at), thread=scope.thread, actor=scope.actor, recalled=tuple(recalled),
-                     tags=tuple(tags or ()) if codec.is_text_list(tags) else (), path=path if isinstance(path, str) else None)  # fmt: skip
+    return Turn.make(
+        session=scope.session or "",
+        key=message.id or "",
+        role=role,
+        text=str(message.text),
+        at=datetime.fromisoformat(at),
+        thread=scope.thread,
+        actor=scope.actor,
+        recalled=tuple(recalled),
+        tags=tuple(tags or ()) if codec.is_text_list(tags) else (),
+        path=path if isinstance(path, str) else None,
+    )

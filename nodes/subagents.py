@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from langchain_core.runnables import RunnableConfig
-from langgraph.runtime import Runtime
-
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
+from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import ModelError
 from muniment.memory.ports.llm import ChatMessage, ChatModel
-from muniment.nodes import time_travel
 from muniment.nodes.dialogue import explain_failure, run_dialogue
-from muniment.nodes.state import Report, State, Who, resolve_speaker
+from muniment.nodes.state import Report, State
 from muniment.nodes.tool_turns import add_pending_turns, find_latest_time
 from muniment.nodes.tools import Toolbox
 
 
 async def run_subagent(
     state: State,
-    runtime: Runtime[Who],
-    config: RunnableConfig,
+    scope: Scope,
     *,
     memory: Memory,
     model: ChatModel,
@@ -27,14 +23,20 @@ async def run_subagent(
     agent: str,
     instructions: str,
 ) -> State:
-    """Do the task at hand and add the report. A model that fails is reported, not raised."""
-    scope, handoff = resolve_speaker(state, runtime, config, settings.tenant), state.get("handoff")
-    place = await time_travel.continue_turn(state, runtime, config)
+    """Do the task of the state and add the report. A model that fails is reported, not raised."""
+    handoff = state.get("handoff")
     if handoff is None:
-        return place
+        return State()
     key = " ".join([*state.get("asked", ())[-1:], str(state.get("handoffs", 0))])
-    toolbox = Toolbox(memory=memory, settings=settings, scope=scope, agent=agent, as_of=place["as_of"], message_id=key,
-                      previous_time=find_latest_time(state))  # fmt: skip
+    toolbox = Toolbox(
+        memory=memory,
+        settings=settings,
+        scope=scope,
+        agent=agent,
+        as_of=state.get("as_of"),
+        message_id=key,
+        previous_time=find_latest_time(state),
+    )
     messages = [ChatMessage(role="system", content=instructions), ChatMessage(role="user", content=handoff["task"])]
     try:
         outcome = await run_dialogue(memory.meter_model(scope, model), messages, toolbox, settings.model.tool_rounds)
@@ -44,6 +46,9 @@ async def run_subagent(
     else:
         text = outcome.content if isinstance(outcome, ChatMessage) else ""
     report = Report(agent=agent, task=handoff["task"], text=text)
-    recalled = [*state.get("recalled", ()), *toolbox.recalled]
-    update = State(reports=[*state.get("reports", ()), report], handoff=None, recalled=recalled)
-    return place | update | State(acts=add_pending_turns(state, scope, toolbox.turns))
+    return State(
+        reports=[*state.get("reports", ()), report],
+        handoff=None,
+        recalled=[*state.get("recalled", ()), *toolbox.recalled],
+        acts=add_pending_turns(state, scope, toolbox.turns),
+    )

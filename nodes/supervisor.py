@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from langchain_core.messages import AIMessage
-from langchain_core.runnables import RunnableConfig
-from langgraph.runtime import Runtime
 from langgraph.types import Command
 
 from muniment.memory import codec
@@ -15,9 +15,10 @@ from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, ModelError, MunimentError
 from muniment.memory.ports.llm import ChatMessage, ChatModel
-from muniment.nodes import dialogue, failures, offline, time_travel
-from muniment.nodes.dialogue import build_prompt, run_dialogue
-from muniment.nodes.state import State, Task, Who, find_turn_messages, resolve_speaker
+from muniment.nodes import offline
+from muniment.nodes.dialogue import build_prompt, explain_failure, run_dialogue
+from muniment.nodes.entry import report_failure
+from muniment.nodes.state import State, find_turn_messages
 from muniment.nodes.tool_turns import add_pending_turns, find_latest_time
 from muniment.nodes.tools import Toolbox
 
@@ -26,8 +27,7 @@ NAME = "supervisor"
 
 async def write_reply(
     state: State,
-    runtime: Runtime[Who],
-    config: RunnableConfig,
+    scope: Scope,
     *,
     memory: Memory,
     model: ChatModel | None,
@@ -35,73 +35,63 @@ async def write_reply(
     instructions: str,
     colleagues: tuple[str, ...] = (),
 ) -> Command[str]:
-    """Reply, or hand a task to a colleague. Only the reply is kept in the thread."""
-    scope, messages = resolve_speaker(state, runtime, config, settings.tenant), find_turn_messages(state)
-    place = await time_travel.continue_turn(state, runtime, config)
+    """Reply, or hand a task to a colleague. Only the reply stays in the thread."""
+    messages = find_turn_messages(state)
     if not messages:
-        return Command(goto="episodic", update=place)
-    text = "\n".join(str(one.text) for one in messages)
+        return Command(goto="episodic")
+    text = "\n".join(str(message.text) for message in messages)
     if model is None or state.get("refused") or not text.strip():
-        found, lost = await _query_memory(memory, scope, state, text)
-        place |= lost | State(recalled=[*state.get("recalled", ()), *memory.shingle_hashes(*found)])
-        update = _reply_without_model(state | lost, text, found, has_model=model is not None)
-        return Command(goto="episodic", update=place | update)
-    toolbox = Toolbox(memory=memory, settings=settings, scope=scope, agent=NAME, as_of=place["as_of"], message_id=str(messages[-1].id),
-                      previous_time=find_latest_time(state),
-                      colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else ())  # fmt: skip
+        hints = [] if model is not None or state.get("told_offline") else [offline.SETUP_HINT]
+        update = await _reply_from_memory(state, scope, memory, text, (), *hints)
+        return Command(goto="episodic", update=update | State(told_offline=True) if hints else update)
+    toolbox = Toolbox(
+        memory=memory,
+        settings=settings,
+        scope=scope,
+        agent=NAME,
+        as_of=state.get("as_of"),
+        message_id=str(messages[-1].id),
+        previous_time=find_latest_time(state),
+        colleagues=colleagues if state.get("handoffs", 0) < settings.model.handoffs else (),
+    )
     try:
-        outcome = await _ask_model(state, memory.meter_model(scope, model), settings, instructions, toolbox)
+        prompt = build_prompt(state, instructions, settings.limits.turn_chars)
+        outcome = await run_dialogue(memory.meter_model(scope, model), prompt, toolbox, settings.model.tool_rounds)
     except ModelError as error:
-        note = f"{dialogue.explain_failure(error)}, so this is from memory alone."
-        place |= State(acts=add_pending_turns(state, scope, toolbox.turns))
-        found, lost = await _query_memory(memory, scope, state, text)
-        fingerprints = (*toolbox.recalled, *memory.shingle_hashes(*found))
-        place |= lost | State(recalled=[*state.get("recalled", ()), *fingerprints])
-        reply = _make_reply(offline.compose_reply(state | lost, text, found), state | lost, note)
-        return Command(goto="episodic", update=place | _make_update(reply))
-    place |= State(acts=add_pending_turns(state, scope, toolbox.turns))
+        note = f"{explain_failure(error)}, so this is from memory alone."
+        update = await _reply_from_memory(state, scope, memory, text, toolbox.recalled, note)
+        return Command(goto="episodic", update=update | State(acts=add_pending_turns(state, scope, toolbox.turns)))
+    update = State(acts=add_pending_turns(state, scope, toolbox.turns))
     if toolbox.recalled:
-        place |= State(recalled=[*state.get("recalled", ()), *toolbox.recalled])
+        update["recalled"] = [*state.get("recalled", ()), *toolbox.recalled]
     if isinstance(outcome, ChatMessage):
-        return Command(goto="episodic", update=place | _make_update(_make_reply(outcome.content, state)))
+        return Command(goto="episodic", update=update | State(messages=[_make_reply(outcome.content, state)]))
     handoff = State(handoff=outcome, handoffs=state.get("handoffs", 0) + 1)
-    return Command(goto=outcome["agent"], update=place | handoff)
+    return Command(goto=outcome["agent"], update=update | handoff)
 
 
-async def _ask_model(
-    state: State, model: ChatModel, settings: Settings, instructions: str, toolbox: Toolbox
-) -> ChatMessage | Task:
-    messages = build_prompt(state, instructions, settings.limits.turn_chars)
-    return await run_dialogue(model, messages, toolbox, settings.model.tool_rounds)
+async def _reply_from_memory(
+    state: State, scope: Scope, memory: Memory, text: str, recalled: Sequence[int], *notes: str
+) -> State:
+    """The update with a reply that quotes memory. `recalled` are hashes of what the model's tools have found.
 
-
-async def _query_memory(memory: Memory, scope: Scope, state: State, text: str) -> tuple[list[str], State]:
-    """What memory says to a question, at the revision that the turn read, where the context does not: the lasting part of
-    it is there whatever is asked. Where memory fails, why the reply is without it: that is not to know nothing."""
-    rev = state.get("rev")
-    if rev is None or not offline.is_open_question(state, text):
-        return [], State()
-    try:
-        answer = await memory.query(scope, NAME, Query(text=text, as_of=Revision(rev)))
-    except BadInput:  # what the turn has read was erased since
-        return [], State()
-    except MunimentError as error:
-        return [], State(unread=await failures.report_failure(memory, scope, "context", "search", error))
-    return [str(codec.encode_hit(hit, "bullets")["text"]) for hit in answer.hits], State()
-
-
-def _reply_without_model(state: State, text: str, texts: list[str], *, has_model: bool) -> State:
-    """The reply without asking a model. Once in a thread's life it says that none is configured."""
-    reply = offline.compose_reply(state, text, texts)
-    if has_model or state.get("told_offline"):
-        return _make_update(_make_reply(reply, state))
-    return State(messages=[_make_reply(reply, state, offline.SETUP_HINT)], told_offline=True)
+    Where the context has nothing on a question, memory is searched once more, at the revision that the turn has read.
+    Where that search fails, the reply says why: an answer without memory does not mean that memory has none."""
+    rev, update, texts = state.get("rev"), State(), list[str]()
+    if rev is not None and offline.is_open_question(state, text):
+        try:
+            answer = await memory.query(scope, NAME, Query(text=text, as_of=Revision(rev)))
+            texts = [str(codec.encode_hit(hit, "bullets")["text"]) for hit in answer.hits]
+        except BadInput:  # that revision was erased since
+            pass
+        except MunimentError as error:
+            update = State(unread=await report_failure(memory, scope, "context", "search", error))
+    hashes = [*state.get("recalled", ()), *recalled, *memory.shingle_hashes(*texts)]
+    new_state = state | update
+    reply = _make_reply(offline.compose_reply(new_state, text, texts), new_state, *notes)
+    return update | State(recalled=hashes, messages=[reply])
 
 
 def _make_reply(text: str, state: State, *notes: str) -> AIMessage:
     """The reply with what the user has to know about how it was made."""
     return AIMessage("\n\n".join(filter(None, [text, state.get("unread", ""), *notes])), name=NAME)
-
-
-def _make_update(reply: AIMessage) -> State:
-    return State(messages=[reply])

@@ -1,8 +1,8 @@
 """Whether a run goes on where its thread ends, or from an earlier checkpoint: then it reads memory as it was then.
 
-Every checkpoint of a thread has a parent. A run is in the past when, going up from where it starts, some checkpoint is not
-the one that was made right before its child: the thread had gone on from there. The nodes write down the step at which
-they ran, so that a run whose steps go on without a gap need not look."""
+Every checkpoint of a thread has a parent. A run is in the past when, on the way up from its start, some checkpoint is
+not the one that was made right before its child: the thread had gone on from there. The nodes store the step at which
+they ran, so that a run whose steps go on without a gap reads no checkpoint."""
 
 from __future__ import annotations
 
@@ -16,35 +16,33 @@ from langgraph.runtime import Runtime
 
 from muniment.nodes.state import State, Who, get_run_context
 
-# Where LangGraph tells a node which saver its run has: a graph is compiled, and on the server served, with one that
-# its builder does not know.
+# The key of a run's saver in its config: a graph is compiled, and on the server served, with a saver that its builder
+# does not know.
 _SAVER_KEY = "__pregel_checkpointer"
-_STEPS_TO_NEXT_TURN = (
-    3  # steps from the last node of a turn to the first of the next: the input and the start are steps, too
-)
+_STEPS_TO_NEXT_TURN = 3  # from the last node of a turn to the first of the next: input and start are steps, too
 _STEPS_TO_NEXT_NODE = 1
 _STEP_BEFORE_FIRST = -2  # so that the first node of a thread, which runs at step 1, is a next turn
-_PAGE_SIZE = 4  # checkpoints asked for at once, to see whether a run is in the past
+_PAGE_SIZE = 4  # checkpoints that are read at once
 
 
 @dataclass(frozen=True, slots=True)
 class _CheckpointInfo:
-    """A checkpoint, as far as it says where it belongs and what its turn read."""
+    """Where a checkpoint belongs in its thread, and what its turn has read."""
 
     id: str
     parent: str | None
     step: int
     is_input: bool
-    has_step: bool  # made by a node that wrote down where it ran
+    has_step: bool  # made by a node that has stored its step
     space: str | None
-    speaker: str | None  # whose run saved it, where the saver writes that down
+    speaker: str | None  # the space of the run that has saved it, where the saver stores that
     message_ids: tuple[str, ...]
     rev: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class _ThreadHistory:
-    """The checkpoints of a thread, and where in it a run is. `start` is the one that the caller has named, if any."""
+    """The checkpoints of a thread. `start_id` is the one that the caller has named, if any."""
 
     saver: BaseCheckpointSaver[Any]
     thread: str
@@ -52,86 +50,82 @@ class _ThreadHistory:
     start_id: str | None
 
     async def list_checkpoints(self) -> AsyncIterator[_CheckpointInfo]:
-        """Newest first."""
+        """All checkpoints, newest first."""
         before: RunnableConfig | None = None
         while True:
-            page = [one async for one in self.saver.alist(self._make_config(), before=before, limit=_PAGE_SIZE)]
-            for one in page:
-                yield _read_checkpoint(one)
+            page = [saved async for saved in self.saver.alist(self._make_config(), before=before, limit=_PAGE_SIZE)]
+            for saved in page:
+                yield _read_checkpoint(saved)
             if len(page) < _PAGE_SIZE:
                 return
             before = page[-1].config
 
     async def has_diverged(self) -> bool:
-        """Whether the thread had gone on from where this run starts. What the run itself has saved so far does not count."""
+        """Whether the thread had gone on from the start of this run. The run's own checkpoints do not count."""
         expected = self.start_id
-        async for one in self.list_checkpoints():
-            if expected in (None, one.id):
-                expected = one.parent
-                if one.has_step or expected is None:
+        async for checkpoint in self.list_checkpoints():
+            if expected in (None, checkpoint.id):
+                expected = checkpoint.parent
+                if checkpoint.has_step or expected is None:
                     return False
-            elif one.id != self.current_id and not (one.is_input and one.parent == expected):
+            elif checkpoint.id != self.current_id and not (checkpoint.is_input and checkpoint.parent == expected):
                 return True
         return False
 
     async def find_turn_revision(self, ids: Sequence[str]) -> int | None:
-        """The revision that was read for these messages when they were first asked from here; None when they were not."""
-        id_ = self.start_id or await anext((one.id async for one in self.list_checkpoints()), None)
-        while id_ is not None:
-            saved = await self.saver.aget_tuple(self._make_config(id_))
-            if saved is None:
-                return None
-            origin = _read_checkpoint(saved)
-            if (rev := await self._find_revision_after(origin, ids)) is not None or origin.has_step:
+        """The revision that was read when these messages were first sent from here; None when they were not."""
+        async for checkpoint in self._list_ancestors():
+            if (rev := await self._find_revision_after(checkpoint, ids)) is not None or checkpoint.has_step:
                 return rev
-            id_ = origin.parent
         return None
 
     async def find_last_revision(self) -> int | None:
-        """The last revision that was read before where this run starts, by whatever turn; None when none was."""
-        id_ = self.start_id or await anext((one.id async for one in self.list_checkpoints()), None)
-        while id_ is not None:
-            saved = await self.saver.aget_tuple(self._make_config(id_))
-            if saved is None:
-                return None
-            point = _read_checkpoint(saved)
-            if point.rev is not None:
-                return point.rev
-            id_ = point.parent
-        return None
+        """The last revision that any turn has read before the start of this run; None when none has."""
+        return await anext((point.rev async for point in self._list_ancestors() if point.rev is not None), None)
 
     async def find_later_revision(self) -> int | None:
-        """The revision that was first read by what went on from here; None when none was."""
-        made = [one async for one in self.list_checkpoints()]
-        by_id = {one.id: one for one in made}
+        """The first revision that a run from here has read; None when none has."""
+        checkpoints = [checkpoint async for checkpoint in self.list_checkpoints()]
+        by_id = {checkpoint.id: checkpoint for checkpoint in checkpoints}
         lineage: set[str] = set()
-        at = by_id.get(self.start_id) if self.start_id else made[0]
-        while at is not None:  # of what was begun here and cut short, nothing may have come
+        at = by_id.get(self.start_id) if self.start_id else checkpoints[0]
+        while at is not None:  # a run that began here may have been cut short before its first node
             lineage.add(at.id)
             at = None if at.has_step or at.parent is None else by_id.get(at.parent)
-        for one in reversed(made):
-            if one.parent in lineage:
-                if one.rev is not None:
-                    return one.rev
-                lineage.add(one.id)
+        for checkpoint in reversed(checkpoints):
+            if checkpoint.parent in lineage:
+                if checkpoint.rev is not None:
+                    return checkpoint.rev
+                lineage.add(checkpoint.id)
         return None
 
+    async def _list_ancestors(self) -> AsyncIterator[_CheckpointInfo]:
+        """The checkpoint at which this run starts, its parent, and so on."""
+        id_ = self.start_id or await anext((checkpoint.id async for checkpoint in self.list_checkpoints()), None)
+        while id_ is not None and (saved := await self.saver.aget_tuple(self._make_config(id_))) is not None:
+            checkpoint = _read_checkpoint(saved)
+            yield checkpoint
+            id_ = checkpoint.parent
+
     async def _find_revision_after(self, origin: _CheckpointInfo, ids: Sequence[str]) -> int | None:
-        """The same of one checkpoint. A turn begins one step after it, two when its message was not taken in, three when
-        it was not there."""
-        line, found = {origin.id}, []
+        """The revision that was first read for these messages after this checkpoint.
+
+        A turn begins one step after it, two when its input was not applied yet, three when there was no input yet."""
+        lineage, readers = {origin.id}, list[_CheckpointInfo]()
         for steps in (1, 2, 3):
             filter_ = {"step": origin.step + steps}
-            made = [_read_checkpoint(one) async for one in self.saver.alist(self._make_config(), filter=filter_)]
-            after = [one for one in made if one.parent in line]
-            line |= {one.id for one in after}
-            found += [one for one in after if one.rev is not None and one.message_ids == tuple(ids)]
-        return min(found, key=lambda one: one.id).rev if found else None
+            checkpoints = [
+                _read_checkpoint(saved) async for saved in self.saver.alist(self._make_config(), filter=filter_)
+            ]
+            children = [child for child in checkpoints if child.parent in lineage]
+            lineage |= {child.id for child in children}
+            readers += [child for child in children if child.rev is not None and child.message_ids == tuple(ids)]
+        return min(readers, key=lambda reader: reader.id).rev if readers else None
 
     def _make_config(self, checkpoint: str | None = None) -> RunnableConfig:
-        """The thread, or one checkpoint of it."""
-        named = {"checkpoint_id": checkpoint} if checkpoint else {}
-        return {"configurable": {"thread_id": self.thread, "checkpoint_ns": "", **named}}
+        """The config of the thread, or of one checkpoint of it."""
+        selection = {"checkpoint_id": checkpoint} if checkpoint else {}
+        return {"configurable": {"thread_id": self.thread, "checkpoint_ns": "", **selection}}
 
 
 def get_step(config: RunnableConfig) -> int:
@@ -140,28 +134,29 @@ def get_step(config: RunnableConfig) -> int:
 
 
 async def find_owner(state: State, runtime: Runtime[Who], config: RunnableConfig) -> str | None:
-    """Whose thread this is, None of a new one. Where a run starts from before its first turn, the thread's other
-    checkpoints say it: a stranger could otherwise begin there, learn what its owner said, and take the thread. Of one
-    whose first turn was cut short it is whoever spoke first."""
+    """The space that owns the thread; None for a new one.
+
+    For a run that starts before the thread's first turn the other checkpoints name the owner: otherwise a stranger
+    could start there and take the thread. A thread whose first turn was cut short belongs to the first speaker."""
     history = _open_history(runtime, config)
     if "space" in state or history is None:
         return state.get("space")
     first: str | None = None
-    async for one in history.list_checkpoints():
-        if one.space:
-            return one.space
-        first = one.speaker or first
+    async for checkpoint in history.list_checkpoints():
+        if checkpoint.space:
+            return checkpoint.space
+        first = checkpoint.speaker or first
     return first
 
 
 async def begin_turn(state: State, runtime: Runtime[Who], config: RunnableConfig, ids: Sequence[str]) -> State:
     """For the first node of a turn: the revision to read memory at, None for the last one, and the step.
 
-    The same messages asked again are answered from what they were answered from; other messages, from what the checkpoint
-    knew: what its turn read, and wrote, or an earlier one, where its turn could not read; where none had read before, from
-    what was read first after it. A thread that was begun so stays there until it is asked for now."""
+    In the past, messages that are sent again read the revision that they have read before. Others read the last one
+    that the checkpoint's turn has read or written, or a turn before it, or else the first one after it. A thread that
+    goes on from there keeps this revision until a run's context has `memory="now"`."""
     step, as_of = get_step(config), state.get("as_of")
-    if _is_reading_now(runtime):
+    if get_run_context(runtime).memory == "now":
         return State(as_of=None, step=step)
     history = _open_history(runtime, config)
     has_gap = step != state.get("step", _STEP_BEFORE_FIRST) + _STEPS_TO_NEXT_TURN
@@ -179,11 +174,11 @@ async def begin_turn(state: State, runtime: Runtime[Who], config: RunnableConfig
 async def continue_turn(
     state: State, runtime: Runtime[Who], config: RunnableConfig, *, has_writes: bool = False
 ) -> State:
-    """For a later node of a turn: the same, where what the turn has read already decides.
+    """For a later node of a turn: the same. In the past, the turn's own revision decides.
 
-    `written`: after the hot path, when the turn's own changes are part of what the checkpoint knew."""
+    `has_writes`: after the hot path, when the turn's own changes are part of what it reads."""
     step, as_of = get_step(config), state.get("as_of")
-    if _is_reading_now(runtime):
+    if get_run_context(runtime).memory == "now":
         return State(as_of=None, step=step)
     has_gap = step != state.get("step", _STEP_BEFORE_FIRST) + _STEPS_TO_NEXT_NODE
     if as_of is None and has_gap and (history := _open_history(runtime, config)) and await history.has_diverged():
@@ -191,20 +186,16 @@ async def continue_turn(
     return State(as_of=as_of, step=step)
 
 
-def _is_reading_now(runtime: Runtime[Who]) -> bool:
-    return get_run_context(runtime).memory == "now"
-
-
 def _get_last_revision(state: State) -> int | None:
-    """The last revision that a checkpoint knows of: what was read, or written after it."""
+    """The last revision that the turn of a checkpoint has read or written."""
     if (as_of := state.get("as_of")) is not None:
         return as_of
-    revisions = [state.get("rev"), *(one.get("rev") for one in state.get("writes", ()))]
-    return max((one for one in revisions if one is not None), default=None)
+    revisions = [state.get("rev"), *(change.get("rev") for change in state.get("writes", ()))]
+    return max((rev for rev in revisions if rev is not None), default=None)
 
 
 def _open_history(runtime: Runtime[Who], config: RunnableConfig) -> _ThreadHistory | None:
-    """None without a saver, and inside another graph, whose checkpoints are not of this graph's turns."""
+    """The thread's checkpoints; None without a saver, and inside another graph, whose checkpoints are of its nodes."""
     info, saver = runtime.execution_info, config.get("configurable", {}).get(_SAVER_KEY)
     if info is None or not info.thread_id or "|" in info.checkpoint_ns or not isinstance(saver, BaseCheckpointSaver):
         return None

@@ -20,7 +20,7 @@ from muniment.memory.domain.turn import ToolUse, Turn
 from muniment.memory.errors import BadInput, Denied, MunimentError
 from muniment.memory.fence import fence_text
 from muniment.memory.ports.llm import Tool, ToolCall
-from muniment.nodes import failures
+from muniment.nodes.entry import report_failure
 from muniment.nodes.state import Task
 
 QUERY_TOOL = "memory_query"  # `memory.query`; providers allow no dot in a tool's name
@@ -131,7 +131,7 @@ class Toolbox:
             text = f"Error: {self.memory.redact(str(error))[:_MAX_ERROR_CHARS]}"
             self._record_call(call, text, ok=False)
         except MunimentError as error:
-            await failures.report_failure(self.memory, self.scope, "context", "search", error)
+            await report_failure(self.memory, self.scope, "context", "search", error)
             text = f"Error: memory is unavailable at the moment ({type(error).__name__})."
             self._record_call(call, text, ok=False)
         return text
