@@ -24,8 +24,7 @@ from benchmarks import harness, recall
 from muniment.memory.client import Memory
 from muniment.memory.config.schema import RecallSettings
 from muniment.memory.domain.query import Query
-from muniment.memory.flows.house import House
-from muniment.memory.flows.reading import recall as reads
+from muniment.memory.engine import Engine
 from muniment.memory.rules.retrieval import rank
 
 ALL = "all"
@@ -62,7 +61,7 @@ class Signals:
 async def measure(file: Path, limit: int | None) -> dict[str, Any]:
     """Import once; then ask all questions once for each variant, and score them once for the constants."""
     async with recall.imported(file, limit) as world:
-        house, total = world.memory.house, sum(len(talk.questions) for talk in world.talks)
+        house, total = world.memory.engine, sum(len(talk.questions) for talk in world.talks)
         scores: dict[str, list[recall.Score]] = {}
         for name, changed in variants(house.settings.recall).items():
             memory = beside(house, changed)
@@ -93,17 +92,17 @@ def variants(all_on: RecallSettings) -> dict[str, RecallSettings]:
     return found
 
 
-def beside(house: House, changed: RecallSettings) -> Memory:
+def beside(house: Engine, changed: RecallSettings) -> Memory:
     """An engine with other settings on the same database and embedder, which are not its to close."""
     own = house.settings.model_copy(update={"recall": changed})
-    return Memory(House(store=house.store, embedder=house.embedder, clock=house.clock, settings=own))
+    return Memory(house.rebuild(settings=own))
 
 
-async def signals(house: House, talk: recall.Talk, question: recall.Question) -> Signals:
+async def signals(house: Engine, talk: recall.Talk, question: recall.Question) -> Signals:
     """Every memory of the space, scored by the settings."""
     asked = Query(text=question.text, top_k=1, threshold=0.0, budget_tokens=recall.UNLIMITED)
-    reader, search = await reads.authorize_query(house, talk.scope, recall.AGENT, asked)
-    reading = await reads.retrieve_hits(house, reader, asked, replace(search, candidates=EVERY))
+    reader, search = await house.recall.authorize_query(talk.scope, recall.AGENT, asked)
+    reading = await house.recall.retrieve_hits(reader, asked, replace(search, candidates=EVERY))
     hits = sorted(rank.score_hits(reading.snapshot.hits, reading.ranking), key=lambda hit: hit.memory.id)
     return Signals(
         talk=talk.name,

@@ -117,7 +117,7 @@ async def _nights(memory: Memory, clock: FixedClock, world: doubles.World) -> di
     started = perf_counter()
     while len(runs) < NIGHTS and not _rested(runs):
         clock.advance(NIGHT.total_seconds())
-        run = await memory.consolidate(scope, limit=LIFTED)
+        run = await memory.admin.consolidate(scope, limit=LIFTED)
         if run is None or run.status != "done":
             raise StoreError(f"a night of the benchmark has not ended well: {run and run.status}")
         runs.append(run)
@@ -125,7 +125,7 @@ async def _nights(memory: Memory, clock: FixedClock, world: doubles.World) -> di
     after = await memory.list(scope, states=("active", "superseded"), limit=EVERYTHING)
     judged = quality(world, after)
     for run in reversed(runs):
-        await memory.undo_consolidation(scope, run.id)
+        await memory.admin.undo_consolidation(scope, run.id)
     return judged | {
         "nights": len(runs),
         "duplicates_before": runs[0].duplicates_before,

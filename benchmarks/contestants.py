@@ -20,7 +20,6 @@ from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadConfig
-from muniment.memory.flows.reading import recall
 from muniment.memory.ports.embedders import Embedder
 
 K = 10
@@ -88,8 +87,8 @@ class Muniment:
         """What the dense channel found, best cosine first, before near-duplicates are folded: no memory has a word of the
         question, so no other channel speaks."""
         query = Query(text=asked.unheard, top_k=_DENSE, threshold=0.0, budget_tokens=10**9)
-        reader, search = await recall.authorize_query(self.memory.house, Scope(owner=asked.owner), AGENT, query)
-        found = (await recall.retrieve_hits(self.memory.house, reader, query, search)).snapshot.hits
+        reader, search = await self.memory.engine.recall.authorize_query(Scope(owner=asked.owner), AGENT, query)
+        found = (await self.memory.engine.recall.retrieve_hits(reader, query, search)).snapshot.hits
         return [one.memory.text for one in sorted(found, key=lambda one: -(one.cosine or 0.0))][:K]
 
     async def load(self, owner: str, made: Sequence[Made]) -> None:
@@ -104,13 +103,13 @@ class Found:
     """What the store finds for the same question by the same statement; nothing is ranked or packed."""
 
     def __init__(self, memory: Memory) -> None:
-        self.house = memory.house
+        self.engine = memory.engine
 
     async def search(self, asked: Asked) -> list[str]:
-        reader, search = await recall.authorize_query(
-            self.house, Scope(owner=asked.owner), AGENT, Query(text=asked.text, top_k=K)
+        reader, search = await self.engine.recall.authorize_query(
+            Scope(owner=asked.owner), AGENT, Query(text=asked.text, top_k=K)
         )
-        return [one.memory.text for one in (await self.house.store.read_snapshot(reader, search)).hits]
+        return [one.memory.text for one in (await self.engine.store.reads.read_snapshot(reader, search)).hits]
 
 
 class Floor:

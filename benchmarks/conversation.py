@@ -106,14 +106,14 @@ async def play(
                 turn = said.turn(SESSION)
                 if said.role == "user":
                     played.did(turn, "rules", await memory.learn(SCOPE, turn))
-                await memory.record(SCOPE, [turn])
+                await memory.conversation.record(SCOPE, [turn])
                 waiting.append(turn)
                 if said.role == "assistant" and (jobs == "prompt" or (said is script.turns[-1] and jobs != "worker")):
                     if jobs == "reversed":
                         waiting.reverse()
                     for one in waiting if model else ():
                         if one.role != "assistant":
-                            played.did(one, "model", await memory.extract(SCOPE, one.id))
+                            played.did(one, "model", await memory.jobs.extract(SCOPE, one.id))
                     waiting.clear()
             if jobs == "worker":
                 await _worked_off(own, memory, clock)

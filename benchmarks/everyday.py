@@ -127,13 +127,13 @@ async def measure(reading: Callable[[], Sequence[User]], *, beside: Path | None,
                 for user, talk in zip(users, others, strict=False):
                     await memory.ingest(user.scope, (*user.memories, *talk))
                     tick(1)
-            now = memory.house.settings.recall
+            now = memory.engine.settings.recall
             engines: dict[str | None, Memory] = {None: memory}
             for part in INGREDIENTS:
                 changed = now.model_copy(update={ablation.PARTS[part]: 0.0})
-                engines[part] = ablation.beside(memory.house, changed)
+                engines[part] = ablation.beside(memory.engine, changed)
             asked = {without: await ask(engine, users) for without, engine in engines.items()}
-            embedder = memory.house.embedder.name
+            embedder = memory.engine.embedder.name
     rows = []
     for half, language in product(dict.fromkeys(one.half for one in users), (*LANGUAGES, EVERY)):
         for without, every in asked.items():

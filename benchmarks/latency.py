@@ -122,7 +122,7 @@ async def ring(
         ours = Muniment(memory)
         await load(world, users, memories, known, ours, store, admin)
         loaded = perf_counter()
-        indexed = await memory.index_all()
+        indexed = await memory.admin.index_all()
         contestants: dict[str, Contestant] = {
             "memory": ours,
             "memory_embedding": Muniment(embedding),

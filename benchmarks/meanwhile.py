@@ -58,7 +58,7 @@ async def measure(memories: int, seconds: float, rounds: int, judging: float | N
         machine = await harness.machine(dsn)
         async with _memory(own, url) as memory:
             texts = await _fill(memory, memories)
-            turns = _Turns(memory, None if url is None else memory.house.model)
+            turns = _Turns(memory, None if url is None else memory.engine.model)
             await turns.say(texts[0])  # the first one imports and connects
             took: dict[str, dict[str, list[float]]] = {"calm": {}, "busy": {}}
             seen: Counter[str] = Counter()
@@ -94,7 +94,7 @@ class _Turns:
     """Turns of a conversation. Without a model: what the graph itself costs, and nothing that hides it."""
 
     def __init__(self, memory: Memory, model: ChatModel | None) -> None:
-        self._graph = build(memory, model, memory.house.settings).compile(checkpointer=InMemorySaver())
+        self._graph = build(memory, model, memory.engine.settings).compile(checkpointer=InMemorySaver())
         self._said = 0
 
     async def say(self, text: str) -> None:
@@ -192,7 +192,7 @@ async def _consolidate(url: str | None) -> None:
     ):
         while True:
             await admin.execute("delete from muniment.pair_fingerprints")
-            await memory.consolidate(scope, limit=400, on_findings=tell)
+            await memory.admin.consolidate(scope, limit=400, on_findings=tell)
             print("run", flush=True)
 
 

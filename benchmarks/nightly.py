@@ -79,7 +79,7 @@ async def work() -> dict[str, Any]:
         bootstrap.open_worker(own, memory, heard.append, with_schedule=False) as worker,
     ):
         before, started = peak_mb(), perf_counter()
-        await memory.enqueue_due()
+        await memory.jobs.enqueue_due()
         round_seconds = perf_counter() - started
         await worker.run(drain=True)
         seconds = perf_counter() - started

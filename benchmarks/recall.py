@@ -194,7 +194,7 @@ async def imported(file: Path, limit: int | None = None) -> AsyncIterator[World]
             about = {
                 "file": file.name,
                 "memories": memories,
-                "embedder": memory.house.embedder.name,
+                "embedder": memory.engine.embedder.name,
                 "machine": machine,
             }
             yield World(memory=memory, talks=tuple(talks), evidence=evidence, about=about)

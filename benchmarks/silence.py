@@ -19,9 +19,8 @@ from rich.table import Table
 
 from benchmarks import harness, recall
 from muniment.memory.domain.query import Hit, Query
+from muniment.memory.engine import Engine
 from muniment.memory.errors import BadInput
-from muniment.memory.flows.house import House
-from muniment.memory.flows.reading import recall as reads
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import rank
 from muniment.memory.rules.retrieval.rank import RankingContext
@@ -48,7 +47,7 @@ async def measure(file: Path, limit: int | None) -> dict[str, Any]:
     async with recall.imported(file, limit) as world:
         if len(world.talks) < 2:
             raise BadInput(f"{file.name}: a second conversation is wanted, whose questions are foreign to the first")
-        house = world.memory.house
+        house = world.memory.engine
         gates = tuple(sorted({*GATES, house.settings.recall.gate}))
         todo = [
             (here, question, here is there)
@@ -72,11 +71,11 @@ async def measure(file: Path, limit: int | None) -> dict[str, Any]:
     }
 
 
-async def ask(house: House, here: recall.Talk, question: recall.Question, own: bool, gates: Sequence[float]) -> Asked:
+async def ask(house: Engine, here: recall.Talk, question: recall.Question, own: bool, gates: Sequence[float]) -> Asked:
     """Read once as a query does, without a limit of tokens, and judge what was found by each gate."""
     request = Query(text=question.text, top_k=TOP, budget_tokens=recall.UNLIMITED)
-    reader, search = await reads.authorize_query(house, here.scope, recall.AGENT, request)
-    reading = await reads.retrieve_hits(house, reader, request, search)
+    reader, search = await house.recall.authorize_query(here.scope, recall.AGENT, request)
+    reading = await house.recall.retrieve_hits(reader, request, search)
 
     def told(lens: RankingContext) -> bool:
         judged = rank.rank_hits(reading.snapshot.hits, lens)

@@ -113,8 +113,8 @@ async def _night(own: settings.Settings, dsn: str, count: int, *, kill: int = 0)
             started = perf_counter()
             changed = own.model_copy(update={"database_url": SecretStr(url)})
             async with bootstrap.create_memory(changed) as memory:
-                house = memory.house
-                await house.store.enqueue_due_spaces(
+                house = memory.engine
+                await house.store.maintenance.enqueue_due_spaces(
                     memory.now(), timedelta(hours=1), timedelta(seconds=1), house.retention
                 )
             if kill:

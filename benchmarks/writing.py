@@ -101,7 +101,7 @@ class Doors:
 
     async def insert_embedding(self, piece: Piece) -> None:
         """The same, with the work of the configured embedder."""
-        await self.embedding.house.embedder.embed_documents([piece.text])
+        await self.embedding.engine.embedder.embed_documents([piece.text])
         await self.insert(piece)
 
     async def insert_journalled(self, piece: Piece) -> None:
@@ -146,9 +146,9 @@ class Doors:
             action="ADD", after=make_memory(piece.candidate(), id_, scope, at), vector=piece.vector, band="new"
         )
         edges = tuple(Relation(a=id_, b=other, strength=0.7) for other in known)
-        rev, store = self.revisions[scope], self.memory.house.store
+        rev, store = self.revisions[scope], self.memory.engine.store
         plan = WritePlan(scope=scope, expected_rev=rev, node="face", at=at, changes=(change,), relations=edges)
-        self.revisions[scope] = (await store.commit(plan)).rev
+        self.revisions[scope] = (await store.writes.commit(plan)).rev
 
     def _row(self, piece: Piece) -> tuple[Any, ...]:
         at = self.memory.now()

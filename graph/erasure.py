@@ -54,7 +54,7 @@ async def erase_with_checkpoints(
 
     The checkpoints go first: as long as the memory is there, whoever was interrupted finds them again. Raises NotFound,
     Conflict, StoreDown."""
-    known_traces = traces or await memory.find_traces(scope, memory_id)
+    known_traces = traces or await memory.admin.find_traces(scope, memory_id)
     counts: dict[str, int] = {}
     for saver in savers:
         if memory_id is None:
@@ -65,11 +65,11 @@ async def erase_with_checkpoints(
         else:
             texts = (*known_traces.texts, *known_traces.derived)
             held = await find_holding_threads(
-                saver, scope.space, known_traces.threads, texts, lambda text: memory.mentions(known_traces, text)
+                saver, scope.space, known_traces.threads, texts, lambda text: memory.admin.mentions(known_traces, text)
             )
         for table, count in (await delete_threads(saver, held)).items():
             counts[table] = counts.get(table, 0) + count
-    receipt = await (memory.erase_space(scope) if memory_id is None else memory.erase(scope, memory_id))
+    receipt = await (memory.admin.erase_space(scope) if memory_id is None else memory.admin.erase(scope, memory_id))
     return ErasureResult(receipt=receipt, checkpoints={name: count for name, count in counts.items() if count})
 
 

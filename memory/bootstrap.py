@@ -12,11 +12,11 @@ from pydantic import SecretStr
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import DEFAULT_EMBEDDER, HASH_EMBEDDER, OPENAI, Settings, load_settings
 from muniment.memory.domain.erasure import ScrubResult
+from muniment.memory.engine import Engine
 from muniment.memory.errors import BadConfig
-from muniment.memory.flows.background import registry
 from muniment.memory.flows.background.maintenance import Schedule
 from muniment.memory.flows.background.worker import OnOutcome, Worker
-from muniment.memory.flows.house import House, build_redactor
+from muniment.memory.flows.redactor import build_redactor
 from muniment.memory.models.clock import SystemClock
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.embedders import Embedder
@@ -40,9 +40,10 @@ def create_memory(
     clock: Clock | None = None,
     model: ChatModel | None = None,
 ) -> Memory:
-    """An engine that opens itself on first use; no I/O here. Without a `model` it takes the one that the settings name.
+    """Return a memory that opens itself on first use; no I/O happens here.
 
-    Raises BadConfig for an unknown embedder."""
+    An `embedder`, `clock` or `model` of one's own takes the place of the one that the settings name. Raises BadConfig for an
+    unknown embedder."""
     chosen = embedder or make_embedder(settings)
 
     async def address() -> str:
@@ -51,7 +52,7 @@ def create_memory(
     store = PostgresStore(address, model=chosen.name)
     chat = model or make_chat_model(settings)
     return Memory(
-        House(
+        Engine.build(
             store=store,
             embedder=chosen,
             clock=clock or SystemClock(),
@@ -63,34 +64,41 @@ def create_memory(
 
 
 @asynccontextmanager
-async def open_memory(settings: Settings | None = None) -> AsyncIterator[Memory]:
-    """The engine, open, by the settings of this process; closed at the end. Raises BadConfig, StoreDown."""
-    async with create_memory(settings or load_settings()) as opened:
-        yield opened
+async def open_memory(
+    settings: Settings | None = None, *, embedder: Embedder | None = None, model: ChatModel | None = None
+) -> AsyncIterator[Memory]:
+    """Open a memory by the settings of this process, or by those given, and close it at the end.
+
+    An `embedder` or a `model` of one's own takes the place of the one that the settings name; it is closed at the end, too.
+    Raises BadConfig, StoreDown, WrongEmbedder."""
+    async with create_memory(settings or load_settings(), embedder=embedder, model=model) as memory:
+        yield memory
 
 
 @asynccontextmanager
 async def open_worker(
     settings: Settings, memory: Memory, on_outcome: OnOutcome | None = None, *, with_schedule: bool = True
 ) -> AsyncIterator[Worker]:
-    """A worker for the jobs that this memory can do: `run` it. `told` hears of every attempt. Without `rounds` it leaves it
-    to others to find the spaces that are to be tended.
+    """Open a worker for the jobs that this memory can perform; `run` it. `on_outcome` is called after every attempt. Without
+    a schedule it does not look for spaces that are due for maintenance.
 
-    It has connections of its own: while it waits for a database that is down, no reply has to wait behind it."""
+    It has connections of its own, so that no reply waits behind a worker that waits for the database."""
 
     async def address() -> str:
         return await ensure_database(settings)
 
-    queue = PostgresStore(address, model=memory.house.embedder.name)
+    queue = PostgresStore(address, model=memory.engine.embedder.name)
     try:
         yield Worker(
-            queue,
-            memory.perform_job,
-            names=registry.list_performable(memory.house),
-            clock=memory.house.clock,
+            queue.jobs,
+            memory.jobs.perform_job,
+            names=memory.engine.job_registry.list_performable(),
+            clock=memory.engine.clock,
             rules=settings.jobs,
             on_outcome=on_outcome,
-            schedule=Schedule(queue, memory.house.clock, settings.session_ledger) if with_schedule else None,
+            schedule=Schedule(queue.maintenance, memory.engine.clock, settings.session_ledger)
+            if with_schedule
+            else None,
         )
     finally:
         await queue.close()

@@ -72,7 +72,7 @@ async def begin(
     if not (limit is None or type(limit) is int) or not isinstance(dry, bool):
         raise BadInput("input: limit is a whole number, dry_run true or false")
     scope = _resolve_scope(state, runtime, config, settings)
-    run = await memory.begin_run(scope, dry=dry, limit=limit)
+    run = await memory.admin.begin_run(scope, dry=dry, limit=limit)
     update = ConsolidationState(
         space=str(scope.space), run=None, portions=[], findings=[], shown=[], told=_BUSY_MESSAGE
     )
@@ -84,7 +84,7 @@ async def survey(
 ) -> ConsolidationState:
     """Find the pairs to check. Raises Denied, Conflict, StoreError."""
     run = _load_run(state, _resolve_scope(state, runtime, config, settings))
-    new_run, portions = await memory.survey_run(run)
+    new_run, portions = await memory.admin.survey_run(run)
     return ConsolidationState(run=_dump_run(new_run), portions=[[_dump_pair(one) for one in some] for some in portions])
 
 
@@ -94,7 +94,7 @@ async def check(
     """Look at one portion: by the rules, or with the model. Raises Denied, StoreError."""
     scope = _resolve_scope(state, runtime, config, settings)
     pairs = await _load_pairs(memory, scope, state["portions"][0])
-    run, findings = await memory.check_run(_load_run(state, scope), pairs)
+    run, findings = await memory.admin.check_run(_load_run(state, scope), pairs)
     return ConsolidationState(
         run=_dump_run(run),
         portions=state["portions"][1:],
@@ -123,7 +123,7 @@ async def apply(
             and one.get("revs") in (None, _list_revisions(pair))
         ]
         changed = len(state["findings"]) - len(findings)  # since they were looked at, maybe in another process
-        done = await memory.apply_run(replace(run, outdated=run.outdated + changed), findings)
+        done = await memory.admin.apply_run(replace(run, outdated=run.outdated + changed), findings)
     return ConsolidationState(run=_dump_run(done), findings=[])
 
 
@@ -135,7 +135,7 @@ async def end(
     run = _load_run(state, scope)
     over = await _find_newer_record(memory, scope, run)
     if over is None or (over.ended_at is None and over.status != "waiting"):
-        over = await memory.end_run(run)
+        over = await memory.admin.end_run(run)
     return _clear_input(ConsolidationState(run=_dump_run(over), told=_summarize_run(over)))
 
 
@@ -178,7 +178,7 @@ def _load_run(state: ConsolidationState, scope: Scope) -> Run:
 
 async def _find_newer_record(memory: Memory, scope: Scope, run: Run) -> Run | None:
     """The run's record, when it is further than the state: a process has died between the two."""
-    for record in [] if run.dry else await memory.consolidations(scope, 1, run=run.id):
+    for record in [] if run.dry else await memory.admin.consolidations(scope, 1, run=run.id):
         if (
             record.ended_at
             or record.status not in ("running", run.status)
@@ -195,7 +195,7 @@ def _count_handled(run: Run) -> int:
 async def _load_pairs(memory: Memory, scope: Scope, states: Sequence[PairState]) -> list[Pair]:
     """The pairs as their memories are by now, without those of which one is gone."""
     ids = [(_parse_id(one["older"]), _parse_id(one["newer"])) for one in states]
-    memories = await memory.get_many(scope, chain.from_iterable(ids))
+    memories = await memory.admin.get_many(scope, chain.from_iterable(ids))
     return [
         Pair(older=memories[older], newer=memories[newer], sim=one["sim"], tries=one.get("tries", 0))
         for (older, newer), one in zip(ids, states, strict=True)

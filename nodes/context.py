@@ -63,10 +63,10 @@ async def read_context(
 def _redact_content(content: Any, memory: Memory) -> Any:
     """A message's content without secrets: a text, or blocks of which some have a text."""
     if isinstance(content, str):
-        return memory.redact(content)
+        return memory.conversation.redact(content)
     return [
-        memory.redact(block) if isinstance(block, str)
-        else block | {"text": memory.redact(block["text"])} if isinstance(block.get("text"), str)
+        memory.conversation.redact(block) if isinstance(block, str)
+        else block | {"text": memory.conversation.redact(block["text"])} if isinstance(block.get("text"), str)
         else block
         for block in content
     ]  # fmt: skip
@@ -94,7 +94,7 @@ async def _read_memory(memory: Memory, scope: Scope, texts: list[str], max_chars
                 f"Memory cannot say any more what it held at revision {as_of}, so this reply was made without it.",
                 rev=as_of,
             ) from error
-    recalled = memory.shingle_hashes(brief.stable, brief.header, *brief.bullets)
+    recalled = memory.conversation.shingle_hashes(brief.stable, brief.header, *brief.bullets)
     return State(
         rev=int(brief.rev),
         stable=brief.stable,

@@ -34,7 +34,7 @@ async def record_turn(state: State, scope: Scope, *, memory: Memory, settings: S
             await _record_messages(state, scope, memory, waiting, pending, settings.limits.turn_chars)
             # What a run in the past has read says nothing about what the thread has seen.
             if rev is not None and scope.thread and state.get("as_of") is None:
-                await memory.mark_seen(scope, Revision(rev))
+                await memory.conversation.mark_seen(scope, Revision(rev))
         except BadInput as error:
             failure, waiting, pending = failure or str(error), {}, []  # a later turn would fail in the same way
         except MunimentError as error:
@@ -70,7 +70,7 @@ async def _record_messages(
         reply_turn = make_turn(scope, reply, waiting[str(reply.id)], state.get("recalled", ()))
         turns += tool_turns.tag_turns(state, scope, [replace(reply_turn, tags=(), path=None)])
     if turns:
-        await memory.record(scope, turns)
+        await memory.conversation.record(scope, turns)
 
 
 async def _capture_episode(state: State, scope: Scope, memory: Memory, settings: Settings) -> State:
@@ -81,7 +81,7 @@ async def _capture_episode(state: State, scope: Scope, memory: Memory, settings:
     if is_early or turn_count < rules.cooldown_turns or not rules.per_day or not scope.thread:
         return State(untold=turn_count, told_at=since)
     try:
-        await memory.capture(scope)
+        await memory.conversation.capture(scope)
     except MunimentError as error:
         # The ledger has all messages: the next capture reads them.
         await report_failure(memory, scope, "episodic", "create", error)
@@ -93,8 +93,8 @@ async def enqueue_jobs(state: State, scope: Scope, *, memory: Memory) -> State:
     if state.get("to_record"):
         return State()  # memory has just failed in `record_turn`: no second wait for it
     try:
-        await memory.flush(scope)
-        await memory.schedule_reflection(scope)
+        await memory.conversation.flush(scope)
+        await memory.conversation.schedule_reflection(scope)
     except MunimentError as error:
         # The reply is out; the events stay in their buffer, with this one.
         await report_failure(memory, scope, "worker", "create", error)

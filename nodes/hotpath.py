@@ -80,7 +80,7 @@ async def _apply_answer(state: State, messages: list[HumanMessage], scope: Scope
     if not ids or len(messages) != 1:
         return ""
     try:
-        decisions = await memory.answer_consents(scope, [UUID(id_) for id_ in ids], str(messages[0].text))
+        decisions = await memory.conversation.answer_consents(scope, [UUID(id_) for id_ in ids], str(messages[0].text))
     except MunimentError as error:
         return await report_failure(memory, scope, "hotpath", "update", error)
     return codec.format_decisions(decisions)

@@ -56,7 +56,7 @@ async def write_reply(
     )
     try:
         prompt = build_prompt(state, instructions, settings.limits.turn_chars)
-        outcome = await run_dialogue(memory.meter_model(scope, model), prompt, toolbox, settings.model.tool_rounds)
+        outcome = await run_dialogue(memory.conversation.meter_model(scope, model), prompt, toolbox, settings.model.tool_rounds)
     except ModelError as error:
         note = f"{explain_failure(error)}, so this is from memory alone."
         update = await _reply_from_memory(state, scope, memory, text, toolbox.recalled, note)
@@ -86,7 +86,7 @@ async def _reply_from_memory(
             pass
         except MunimentError as error:
             update = State(unread=await report_failure(memory, scope, "context", "search", error))
-    hashes = [*state.get("recalled", ()), *recalled, *memory.shingle_hashes(*texts)]
+    hashes = [*state.get("recalled", ()), *recalled, *memory.conversation.shingle_hashes(*texts)]
     new_state = state | update
     reply = _make_reply(offline.compose_reply(new_state, text, texts), new_state, *notes)
     return update | State(recalled=hashes, messages=[reply])

@@ -93,7 +93,7 @@ def collect_tool_turns(state: State, scope: Scope, memory: Memory) -> tuple[list
         at = began + (n - first) * _TICK
         if isinstance(message, ToolMessage):
             use = _make_tool_use(message, calls.get(message.tool_call_id, {}), at)
-            turns.append(memory.make_tool_turn(scope, use))
+            turns.append(memory.conversation.make_tool_turn(scope, use))
         elif isinstance(message, HumanMessage) and message.id and message.id not in new_ids:
             times[message.id] = at.isoformat()
     return turns, times

@@ -128,7 +128,7 @@ class Toolbox:
             text = await self._execute_call(call)
         except (BadInput, Denied) as error:
             # Redacted before it is cut: half a secret is no longer recognised as one.
-            text = f"Error: {self.memory.redact(str(error))[:_MAX_ERROR_CHARS]}"
+            text = f"Error: {self.memory.conversation.redact(str(error))[:_MAX_ERROR_CHARS]}"
             self._record_call(call, text, ok=False)
         except MunimentError as error:
             await report_failure(self.memory, self.scope, "context", "search", error)
@@ -141,13 +141,13 @@ class Toolbox:
         before, now = self.turns[-1].at if self.turns else self.previous_time, self.memory.now()
         at = max(now, before + timedelta(microseconds=1)) if before else now
         use = ToolUse(key=key, name=call.name, arguments=call.arguments, result=result, ok=ok, agent=self.agent, at=at)
-        self.turns.append(self.memory.make_tool_turn(self.scope, use))
+        self.turns.append(self.memory.conversation.make_tool_turn(self.scope, use))
 
     async def _execute_call(self, call: ToolCall) -> str:
         if call.name == QUERY_TOOL:
             query = self._parse_query(call.arguments)
             answer = await self.memory.query(self.scope, self.agent, query)
-            self.recalled.extend(self.memory.shingle_hashes(*(hit.memory.text for hit in answer.hits)))
+            self.recalled.extend(self.memory.conversation.shingle_hashes(*(hit.memory.text for hit in answer.hits)))
             # What was found is in memory; the ledger holds no second copy of it.
             self._record_call(call, f"{len(answer.hits)} found", ok=True)
             return fence_text(json.dumps(codec.encode_answer(answer, explain=query.explain), ensure_ascii=False))

@@ -53,9 +53,9 @@ async def kept(memory: Memory, text: str, who: Scope | None = None, category: st
 
 
 async def commit(memory: Memory, who: Scope, *changes: Change, **more: Any) -> Revision:
-    rev, _ = await memory.house.store.find_neighbours(who, (), 0)
+    rev, _ = await memory.engine.store.reads.find_neighbours(who, (), 0)
     plan = WritePlan(scope=who, expected_rev=rev, node="worker", at=memory.now(), changes=changes)
-    return (await memory.house.store.commit(replace(plan, **more))).rev
+    return (await memory.engine.store.writes.commit(replace(plan, **more))).rev
 
 
 async def forgotten(memory: Memory, who: Scope | None = None) -> MemoryId:
@@ -68,9 +68,9 @@ async def forgotten(memory: Memory, who: Scope | None = None) -> MemoryId:
     change = Change(action="UPDATE", before=found, after=corrected, meta={"why": "same", "said": text})
     ask = Proposal(field="city", value="Cellotown", memory=id_, turns=(), expires_at=LATER)
     await commit(memory, who, change, relations=(Relation(a=id_, b=other, strength=0.9),), proposals=(ask,))
-    await memory.track(who, OpsEvent(node="face", op="search", status="ok", ts=NOON, memory_id=id_))
-    await memory.flush(who)
-    with psycopg.connect(memory.house.settings.database_url.get_secret_value()) as admin:  # type: ignore[union-attr]
+    await memory.conversation.track(who, OpsEvent(node="face", op="search", status="ok", ts=NOON, memory_id=id_))
+    await memory.conversation.flush(who)
+    with psycopg.connect(memory.engine.settings.database_url.get_secret_value()) as admin:  # type: ignore[union-attr]
         admin.execute(
             "insert into muniment.pair_fingerprints values (%s, %s, %s, 90, 'same', 'rules', %s, %s)",
             (who.space, *sorted((id_, other)), uuid4(), NOON),

@@ -255,7 +255,7 @@ class PlainStore:
         as_of: Revision | None = None,
     ) -> SearchSnapshot:
         """See `Store.look`. Fails where the real store sees anything else."""
-        theirs = await self._store.read_snapshot(
+        theirs = await self._store.reads.read_snapshot(
             reader, search, stable=stable, stable_limit=stable_limit, thread=thread, horizon=horizon, as_of=as_of
         )
         rev = self._world.rev if as_of is None else min(self._world.rev, as_of)

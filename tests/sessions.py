@@ -106,6 +106,6 @@ async def procedures(memory: Memory, owner: str = "ana") -> Sequence[Record]:
 async def learned(memory: Memory, lines: Sequence[Line], *, owner: str = "ana", **more: Any) -> list[str]:
     """What is known after a session."""
     where = scope(owner, more.get("thread", "A"))
-    await memory.record(where, session(lines, **more))
-    await memory.learn_path(where)
+    await memory.conversation.record(where, session(lines, **more))
+    await memory.conversation.learn_path(where)
     return [one.text for one in await procedures(memory, owner)]

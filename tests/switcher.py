@@ -27,7 +27,7 @@ class Slow(HashEmbedder):
 
 async def main(url: str, dimensions: int) -> None:
     memory = bootstrap.create_memory(settings(url), embedder=Slow(dimensions))
-    async with memory.switch_embedder() as switch:
+    async with memory.admin.switch_embedder() as switch:
         await switch.embed_missing()
         say("cut")
         await switch.activate_embedder()

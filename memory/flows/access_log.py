@@ -12,7 +12,7 @@ from muniment.memory.domain.ids import MemoryId, SpaceId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreError
 from muniment.memory.ports.clock import Clock
-from muniment.memory.ports.store import Store
+from muniment.memory.ports.writes import MemoryWrites
 
 _MIN_INTERVAL = timedelta(minutes=10)  # a memory that was counted so lately waits
 # So much is counted of one space, or of all, or for so long, before it is written without being asked: a write of many costs
@@ -23,8 +23,8 @@ _FULL, _MOST, _MAX_DELAY = 1_000, 20_000, timedelta(hours=1)
 class AccessLog:
     """A buffer of what was retrieved. What is in it is lost when the process dies."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store, self._clock = store, clock
+    def __init__(self, writes: MemoryWrites, clock: Clock) -> None:
+        self._writes, self._clock = writes, clock
         self._counts: dict[Scope, Counter[MemoryId]] = {}
         self._accessed_at: dict[Scope, datetime] = {}
         self._written: dict[tuple[SpaceId, MemoryId], datetime] = {}
@@ -62,7 +62,7 @@ class AccessLog:
         left: Counter[MemoryId] = Counter(late)
         try:
             if todo:
-                held = await self._store.record_access(scope, todo, at)
+                held = await self._writes.record_access(scope, todo, at)
                 left.update({id_: todo[id_] for id_ in held})
                 for id_ in todo.keys() - held:
                     self._written.pop((scope.space, id_), None)  # the latest stay the last

@@ -7,6 +7,8 @@ from typing import Protocol
 
 
 class Clock(Protocol):
-    """The time, UTC, timezone-aware."""
+    """A source of the current time."""
 
-    def now(self) -> datetime: ...
+    def now(self) -> datetime:
+        """Return the time, UTC, timezone-aware."""
+        ...

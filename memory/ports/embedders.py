@@ -13,71 +13,85 @@ from muniment.memory.domain.scope import Scope
 
 
 class EmbedderSwitchStore(Protocol):
-    """The part of a store that a switch asks. The store's own model is the next one."""
+    """A switch to the store's own model, while the database's vectors come from another one."""
 
     def acquire_switch(self) -> AbstractAsyncContextManager[UUID | None]:
-        """The only switch of the database meanwhile: its run, or None when the model is in use already; a run that was
-        interrupted goes on, one to another model is given up. Raises Conflict while another process holds it."""
+        """Hold the only switch of the database: enter with its run, or None when the model is in use already.
+
+        An interrupted run to the same model goes on, one to another model is abandoned. Raises Busy while another
+        process holds it."""
         ...
 
-    async def count_vectors(self) -> SwitchProgress: ...
+    async def count_vectors(self) -> SwitchProgress:
+        """Return the models in use and next, and how many rows have which vectors."""
+        ...
 
     async def list_pending_spaces(self, run: UUID) -> list[Scope]:
-        """The spaces that changed since they were swept."""
+        """Return the spaces that changed since the run embedded them."""
         ...
 
     async def begin_space(self, scope: Scope, run: UUID) -> Revision | None:
-        """Begin to sweep a space: the revision up to which it is swept; None where there is no such space."""
+        """Begin to embed a space. Returns the revision up to which it is embedded; None when it does not exist."""
         ...
 
     async def list_unembedded(
         self, scope: Scope, since: Revision, until: Revision | None, after: MemoryId, limit: int
     ) -> tuple[Revision, list[UnembeddedRow]]:
-        """The space's revision, and what was changed after `since`, not after `until`, and is a stranger; by id, from
-        `after` on."""
+        """Return the space's revision, and a page of the rows without a vector of the model that changed after `since`
+        and not after `until`, by id. `since` 0 reads the whole space."""
         ...
 
     async def write_vectors(
         self, scope: Scope, run: UUID, rows: Sequence[UnembeddedRow], vectors: Sequence[Vector]
     ) -> None:
-        """Give strangers their vectors, beside those in use; what has another text by now is left alone. Not a change.
+        """Write vectors of the next model beside those in use. A row whose text has changed stays as it is.
 
-        Raises Conflict when another switch has begun."""
+        This is no change of the space. Raises Conflict when another switch has begun."""
         ...
 
     async def mark_embedded(self, scope: Scope, run: UUID, rev: Revision) -> None:
-        """Note that nothing of the space up to this revision is a stranger; not where it was erased since the sweep began."""
+        """Note that the space is embedded up to this revision, unless it was erased since `begin_space`."""
         ...
 
     async def activate_embedder(self, run: UUID, embed_rest: Callable[[], Awaitable[None]]) -> None:
-        """Let the writers wait while `last` sweeps what came in between, and put the next model into use.
+        """Pause the writers, await `embed_rest` for what came in between, and put the next model into use.
 
-        Conflict when the writers do not let it, or something is left; then nothing is changed."""
+        Raises Conflict when the writers cannot be paused or a space is pending; then nothing is changed."""
         ...
 
     async def clean_vectors(self, scope: Scope) -> int:
-        """Put the vectors in use where they belong, and drop those that no switch needs; how many rows. Not a change."""
+        """Move the vectors in use into their own column and drop those that no switch needs; return how many rows.
+
+        This is no change of the space."""
         ...
 
     async def sample_memories(self, scope: Scope, limit: int) -> list[MemoryText]:
-        """So many active memories of the space."""
+        """Return `limit` active memories of the space."""
         ...
 
     async def find_closest(
         self, scope: Scope, model: str, vector: Vector, limit: int, excluded: MemoryId | None = None
     ) -> list[MemoryText]:
-        """The active memories that are closest to a vector of a model, but for one."""
+        """Return the active memories closest to a vector of a model, without `excluded`."""
         ...
 
 
 class Embedder(Protocol):
-    """Texts to unit vectors; of a question that the model cannot read at all, zero. `name` is stored beside every vector."""
+    """A model that turns texts into unit vectors. `name` is stored beside every vector."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The model's name, the same in every process."""
+        ...
 
-    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]: ...
+    async def embed_documents(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one unit vector for each text."""
+        ...
 
-    async def embed_query(self, text: str) -> Vector: ...
+    async def embed_query(self, text: str) -> Vector:
+        """Return the unit vector of a question; zero when the model can read nothing of it."""
+        ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Release the model."""
+        ...

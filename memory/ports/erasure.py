@@ -1,4 +1,4 @@
-"""What erasure needs of a store."""
+"""The erasure port: removal for good."""
 
 from __future__ import annotations
 
@@ -13,35 +13,41 @@ from muniment.memory.domain.turn import Turn
 
 
 class ErasureStore(Protocol):
-    """The part of a store that removes for good."""
+    """Removal of memories and spaces, and the reads that find what has to go with them."""
 
     async def list_memory_texts(
         self, scope: Scope, after: tuple[MemoryId, Revision], limit: int
     ) -> list[MemoryStatement]:
-        """The texts of all memories, whatever their state, and their former ones, in the order of ids and revisions."""
+        """Return a page of the texts of all memories in any state and of their versions, by id and revision."""
         ...
 
     async def list_turns(self, scope: Scope, after: TurnId, limit: int) -> list[Turn]:
-        """The turns of the ledger, in the order of their ids."""
+        """Return a page of the turns of the ledger, by id."""
         ...
 
     async def find_threads(
         self, scope: Scope, ids: Sequence[MemoryId] | None = None, turns: Sequence[TurnId] = ()
     ) -> frozenset[str]:
-        """The threads in which these memories were written or changed and these turns were said; of None all of the space."""
+        """Return the threads in which these memories were written or changed and these turns were said; with None for
+        `ids` all threads of the space."""
         ...
 
     async def purge_memories(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> ErasureReceipt:
-        """Remove those of the memories whose `purge_at` has come and that are not active: their vectors, versions, relations,
-        requests and events, and what the journal says of them. The journal keeps that they were, and gets one last line each.
-        """
+        """Remove those of the memories that are not active and whose `purge_at` has come.
+
+        Their vectors, versions, relations, requests, events and the contents of their journal lines go too. The
+        journal keeps that they existed, and gets one last line for each."""
         ...
 
     async def erase_memory(self, scope: Scope, memory_id: MemoryId, traces: Traces, at: datetime) -> ErasureReceipt:
-        """Remove a memory as `purge` does, whatever its state, and its traces: what was built on it, the turns that say it
-        and what hangs on them. Raises Conflict when the space is no longer at `traces.rev`."""
+        """Remove a memory in any state as `purge_memories` does, and its traces: memories built on it, the turns that say
+        it and the rows that refer to them.
+
+        Raises Conflict when the space is no longer at `traces.rev`, NotFound when the memory does not exist."""
         ...
 
     async def erase_space(self, scope: Scope, at: datetime) -> ErasureReceipt:
-        """Remove a space: every row of every table, its jobs and its indexes. What the tenant spent stays, without a name."""
+        """Remove a space: its rows in every table, its jobs and its indexes. The tenant's spending stays, without a name.
+
+        Raises Conflict while another process builds an index, StoreError for a role that may not drop the space's."""
         ...

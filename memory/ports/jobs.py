@@ -12,49 +12,49 @@ from muniment.memory.domain.turn import Turn
 
 
 class JobQueue(Protocol):
-    """Jobs for later. A job is of one worker at a time, and in the queue until it is done."""
+    """Jobs for later. One worker at a time holds a job, and a job stays in the queue until it is finished."""
 
     async def enqueue_jobs(self, jobs: Sequence[Job]) -> None:
-        """Add jobs; one that waits already, with the same name and key in the same space, is the same job."""
+        """Add jobs. A job that waits already, with the same name and key in the same space, is the same job."""
         ...
 
     async def register_worker(self) -> int:
-        """A new worker's number."""
+        """Return the number of a new worker."""
         ...
 
     async def record_heartbeat(self, worker: int) -> bool:
-        """Say that the worker lives; False when it is counted as dead, so that it has to enroll again."""
+        """Note that the worker is alive. Returns False when it counts as dead, and has to register again."""
         ...
 
     async def unregister_worker(self, worker: int) -> None:
-        """The worker stops: what it holds goes back, due at once."""
+        """End a worker: its jobs go back to the queue, due at once."""
         ...
 
     async def requeue_abandoned(self, seconds: float) -> int:
-        """Put back what is held by workers that gave no sign for so long; how many jobs."""
+        """Put back the jobs of workers without a heartbeat for `seconds`; return how many."""
         ...
 
     async def take_job(self, worker: int, names: Sequence[JobName]) -> JobTicket | None:
-        """The next job of these names that is due. Turns of one space are extracted in order, one at a time."""
+        """Return the next due job of these names, None without one. Turns of one space are extracted in order."""
         ...
 
     async def finish_job(self, ticket: JobTicket) -> None:
-        """The job leaves the queue."""
+        """Remove the job from the queue."""
         ...
 
     async def reschedule_job(self, ticket: JobTicket, wait: timedelta, *, step_aside: bool = False) -> None:
-        """The job is tried again, not before `wait` is over by the queue's own clock; one that steps aside lets later jobs
-        of its space pass."""
+        """Put the job back, due after `wait` by the queue's own clock; with `step_aside` later jobs of its space may pass
+        it."""
         ...
 
     async def count_jobs(self) -> dict[str, dict[str, int]]:
-        """The jobs in the queue: name -> due, later, running."""
+        """Return the counts of jobs by name and state: due, later, running."""
         ...
 
     def listen_for_jobs(self, names: Sequence[JobName]) -> AsyncIterator[None]:
-        """Once at the start and whenever a job may have come. A hint: only `take` knows. Raises StoreDown."""
+        """Yield once at the start and whenever a job may have come; only `take_job` says whether. Raises StoreDown."""
         ...
 
     async def list_unextracted_turns(self, scope: Scope, after: Turn | None, limit: int) -> list[Turn]:
-        """The user's turns after this one that no model has looked at and no job will, oldest first."""
+        """Return the user's turns after this one that no model has read and no job will, oldest first."""
         ...

@@ -1,22 +1,21 @@
-"""What maintenance needs of a store."""
+"""The maintenance port: what is due, what is expired, and the indexes of large spaces."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from muniment.memory.domain.ids import MemoryId, Revision
+from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.jobs import JobName
-from muniment.memory.domain.maintenance import DueMemories, RetentionTerms
+from muniment.memory.domain.maintenance import DueMemories, IndexingResult, RetentionTerms
 from muniment.memory.domain.scope import Scope
 
 
 class MaintenanceStore(Protocol):
-    """The part of a store that knows what is due, in one space and in all."""
+    """What is due in one space and in all, and the upkeep of their indexes."""
 
     async def find_due(self, scope: Scope, now: datetime, terms: RetentionTerms, limit: int) -> DueMemories | None:
-        """What is due now, at most so many memories of each kind; None where there is no such space."""
+        """Return what is due now, at most `limit` memories to forget and to purge; None when the space does not exist."""
         ...
 
     async def record_maintenance(
@@ -27,31 +26,44 @@ class MaintenanceStore(Protocol):
         next_due_at: datetime | None,
         terms: RetentionTerms,
     ) -> None:
-        """Note that the space was tended and when something in it is due next: `again`, or what of the ledger is before it.
+        """Note that the space was maintained at `at`, and when it is due next: `next_due_at`, or when a row of its ledger
+        expires before that.
 
-        `seen`: the revision that was looked at, None when not to the end. What a consolidation changed counts as looked at;
-        the first change of anybody else after it makes the space due again."""
+        `checked_rev` is the revision that was checked, None when the check did not reach the end. Changes by a
+        consolidation count as checked; the first other change after it makes the space due again."""
         ...
 
     async def enqueue_due_spaces(
         self, now: datetime, every: timedelta, spread: timedelta, terms: RetentionTerms
     ) -> int | None:
-        """Enqueue `tend` for every space that is due, each tenant at its own time within `spread`; how many. Those that
-        have changed are due once in `every`, those that were tended by other terms at once. None while another process does
-        the same."""
+        """Enqueue a `tend` job for every space that is due, each tenant at its own time within `spread`; return how many.
+
+        A changed space is due once in `every`, one that was maintained under other terms at once. Returns None while
+        another process does the same."""
         ...
 
     async def enqueue_periodic(self, name: JobName, at: datetime) -> bool:
-        """Enqueue a job of no space, once for each slot, named by its beginning, however many ask; whether this call did."""
-        ...
-
-    async def record_access(self, scope: Scope, counts: Mapping[MemoryId, int], at: datetime) -> frozenset[MemoryId]:
-        """Count that memories were retrieved. Not a change; waits for no writer: those that one holds are returned."""
+        """Enqueue a job of no space once for each slot, which `at` names; return whether this call did."""
         ...
 
     async def delete_expired(
         self, scope: Scope, turns_before: datetime, events_before: datetime, checked_before: datetime
     ) -> int:
-        """Remove turns, and events and looks, that are older; not those that a job still wants. How many turns. So go
-        what is noted of pairs that were checked before, and the records of runs that changed nothing."""
+        """Remove turns, events, extraction records, pair fingerprints and records of runs without a change that are older
+        than these times, but no turn that a job needs. Returns how many turns were removed."""
+        ...
+
+    async def index_space(self, scope: Scope, min_memories: int, *, force: bool = False) -> IndexingResult:
+        """Build the indexes of a space with at least `min_memories` active memories; drop those of a smaller one.
+
+        Existing ones are built anew after many changes, with `force` after any. Raises Conflict while another process
+        builds one or a switch of the embedder is under way."""
+        ...
+
+    async def unindex_space(self, scope: Scope) -> IndexingResult:
+        """Drop the indexes of a space: it is searched as a small one."""
+        ...
+
+    async def find_spaces_to_index(self, min_memories: int) -> list[Scope]:
+        """Return the spaces whose indexes may have to be built, rebuilt or dropped. For maintenance only."""
         ...

@@ -8,12 +8,88 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from muniment.memory.bootstrap import open_memory
-    from muniment.memory.client import Memory
-    from muniment.memory.config.settings import Settings, load_settings
-    from muniment.memory.domain.query import Filters, Query
-    from muniment.memory.domain.scope import Scope
-    from muniment.memory.domain.turn import ToolUse as Use
+    from muniment.memory.admin import (
+        Admin,
+    )
+    from muniment.memory.bootstrap import (
+        open_memory,
+        open_worker,
+    )
+    from muniment.memory.client import (
+        Memory,
+    )
+    from muniment.memory.config.settings import (
+        Settings,
+        load_settings,
+    )
+    from muniment.memory.conversation import (
+        Conversation,
+    )
+    from muniment.memory.domain.consent import (
+        Consent,
+    )
+    from muniment.memory.domain.consolidation import (
+        Finding,
+        Pair,
+        Run,
+        SpaceResult,
+        UndoResult,
+    )
+    from muniment.memory.domain.embedding import (
+        SwitchProgress,
+    )
+    from muniment.memory.domain.erasure import (
+        ErasureReceipt,
+        Traces,
+    )
+    from muniment.memory.domain.ids import (
+        MemoryId,
+        Revision,
+        TurnId,
+    )
+    from muniment.memory.domain.jobs import (
+        Job,
+    )
+    from muniment.memory.domain.journal import (
+        JournalEntry,
+    )
+    from muniment.memory.domain.maintenance import (
+        IndexingResult,
+        MaintenanceResult,
+    )
+    from muniment.memory.domain.memory import (
+        Fact,
+        Neighbour,
+    )
+    from muniment.memory.domain.plan import (
+        Change,
+        Receipt,
+    )
+    from muniment.memory.domain.query import (
+        Answer,
+        Brief,
+        Explanation,
+        Filters,
+        Hit,
+        ListRequest,
+        MemoryPage,
+        Omission,
+        Query,
+    )
+    from muniment.memory.domain.scope import (
+        Scope,
+    )
+    from muniment.memory.domain.turn import (
+        Candidate,
+        ToolUse,
+        ToolUse as Use,
+        Turn,
+    )
+    from muniment.memory.domain.usage import (
+        OpsEvent,
+        SpaceActivity,
+        UsageReport,
+    )
     from muniment.memory.errors import (
         BadConfig,
         BadExtraction,
@@ -40,61 +116,133 @@ if TYPE_CHECKING:
         TooLarge,
         WrongEmbedder,
     )
+    from muniment.memory.flows.background.worker import (
+        Worker,
+    )
+    from muniment.memory.jobs import (
+        Jobs,
+    )
+    from muniment.memory.ports.embedders import (
+        Embedder,
+    )
+    from muniment.memory.ports.llm import (
+        ChatAnswer,
+        ChatMessage,
+        ChatModel,
+    )
 
 __version__ = "0.4.0"
 
 __all__ = [
+    "Admin",
+    "Answer",
     "BadConfig",
     "BadExtraction",
     "BadInput",
     "BadModelAnswer",
     "BatchFailed",
+    "Brief",
     "Busy",
+    "Candidate",
+    "Change",
+    "ChatAnswer",
+    "ChatMessage",
+    "ChatModel",
     "Conflict",
+    "Consent",
+    "Conversation",
     "CopyDiffers",
     "Denied",
     "EditedMigration",
+    "Embedder",
+    "ErasureReceipt",
+    "Explanation",
+    "Fact",
     "Filters",
+    "Finding",
+    "Hit",
+    "IndexingResult",
+    "Job",
+    "Jobs",
+    "JournalEntry",
+    "ListRequest",
+    "MaintenanceResult",
     "Memory",
+    "MemoryId",
+    "MemoryPage",
     "ModelError",
     "ModelRateLimited",
     "ModelTimeout",
     "ModelUnavailable",
     "MunimentError",
+    "Neighbour",
     "NoCheckpoint",
     "NotFound",
     "NotReady",
+    "Omission",
+    "OpsEvent",
     "OverBudget",
+    "Pair",
     "Query",
+    "Receipt",
+    "Revision",
+    "Run",
     "Scope",
     "Settings",
+    "SpaceActivity",
+    "SpaceResult",
     "StoreDown",
     "StoreError",
     "StoreFull",
+    "SwitchProgress",
     "TooLarge",
+    "ToolUse",
+    "Traces",
+    "Turn",
+    "TurnId",
+    "UndoResult",
+    "UsageReport",
     "Use",
+    "Worker",
     "WrongEmbedder",
     "load_settings",
     "open_memory",
+    "open_worker",
 ]
 
-_LAZY_IMPORTS = {
-    "open_memory": ("muniment.memory.bootstrap", "open_memory"),
-    "Memory": ("muniment.memory.client", "Memory"),
-    "Filters": ("muniment.memory.domain.query", "Filters"),
-    "Query": ("muniment.memory.domain.query", "Query"),
-    "Scope": ("muniment.memory.domain.scope", "Scope"),
-    "Settings": ("muniment.memory.config.settings", "Settings"),
-    "Use": ("muniment.memory.domain.turn", "ToolUse"),
-    "load_settings": ("muniment.memory.config.settings", "load_settings"),
+_MODULES = {
+    "admin": "Admin",
+    "bootstrap": "open_memory open_worker",
+    "client": "Memory",
+    "config.settings": "Settings load_settings",
+    "conversation": "Conversation",
+    "domain.consent": "Consent",
+    "domain.consolidation": "Finding Pair Run SpaceResult UndoResult",
+    "domain.embedding": "SwitchProgress",
+    "domain.erasure": "ErasureReceipt Traces",
+    "domain.ids": "MemoryId Revision TurnId",
+    "domain.jobs": "Job",
+    "domain.journal": "JournalEntry",
+    "domain.maintenance": "IndexingResult MaintenanceResult",
+    "domain.memory": "Fact Neighbour",
+    "domain.plan": "Change Receipt",
+    "domain.query": "Answer Brief Explanation Filters Hit ListRequest MemoryPage Omission Query",
+    "domain.scope": "Scope",
+    "domain.turn": "Candidate ToolUse Turn",
+    "domain.usage": "OpsEvent SpaceActivity UsageReport",
+    "flows.background.worker": "Worker",
+    "jobs": "Jobs",
+    "ports.embedders": "Embedder",
+    "ports.llm": "ChatAnswer ChatMessage ChatModel",
 }
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}  # all others are errors
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
-    module, attribute = _LAZY_IMPORTS.get(name, ("muniment.memory.errors", name))
-    value = getattr(import_module(module), attribute)
+    attribute = "ToolUse" if name == "Use" else name
+    value = getattr(import_module(f"muniment.memory.{_HOMES.get(attribute, 'errors')}"), attribute)
     globals()[name] = value
     return value
 

@@ -69,51 +69,51 @@ def reader(who: Scope, *allowed: str) -> Reader:
 
 async def test_a_plan_numbers_its_changes_from_the_revision_it_expects(store: PostgresStore) -> None:
     """Three changes take a new space from 0 to 3, and each has its own revision."""
-    receipt = await store.commit(plan(scope(), 0, *added(memory("a"), memory("b"), memory("c"))))
+    receipt = await store.writes.commit(plan(scope(), 0, *added(memory("a"), memory("b"), memory("c"))))
     assert receipt.rev == 3
     assert [change.after.rev for change in receipt.changes] == [1, 2, 3]
-    assert [line.rev for line in await store.read_history(reader(scope()), None, 10)] == [3, 2, 1]
+    assert [line.rev for line in await store.reads.read_history(reader(scope()), None, 10)] == [3, 2, 1]
 
 
 async def test_a_stale_plan_writes_nothing(store: PostgresStore) -> None:
     """A plan that expects a former revision is a Conflict and leaves no trace."""
-    await store.commit(plan(scope(), 0, *added(memory("a"))))
+    await store.writes.commit(plan(scope(), 0, *added(memory("a"))))
     with pytest.raises(Conflict):
-        await store.commit(plan(scope(), 0, *added(memory("b"))))
-    assert [one.text for one in (await store.list_memories(reader(scope()), ListRequest())).memories] == ["a"]
+        await store.writes.commit(plan(scope(), 0, *added(memory("b"))))
+    assert [one.text for one in (await store.reads.list_memories(reader(scope()), ListRequest())).memories] == ["a"]
 
 
 async def test_a_plan_is_all_or_nothing(store: PostgresStore) -> None:
     """When the last change cannot be stored, the first is not there either, and the revision stands."""
     good, bad = memory("good"), memory("bad", importance=9)
     with pytest.raises(Exception, match="importance"):
-        await store.commit(plan(scope(), 0, *added(good, bad)))
-    assert await store.get_memory(reader(scope()), good.id) is None
-    assert (await store.find_neighbours(scope(), (), 0))[0] == 0
+        await store.writes.commit(plan(scope(), 0, *added(good, bad)))
+    assert await store.reads.get_memory(reader(scope()), good.id) is None
+    assert (await store.reads.find_neighbours(scope(), (), 0))[0] == 0
 
 
 async def test_a_consumed_turn_makes_the_plan_a_replay(store: PostgresStore) -> None:
     """The same turn twice is one write, whatever the second plan holds."""
     turn = said("once", key="1")
-    await store.commit(plan(scope(), 0, *added(memory("once")), turns=(turn,)))
-    receipt = await store.commit(plan(scope(), 1, *added(memory("twice")), turns=(turn,)))
+    await store.writes.commit(plan(scope(), 0, *added(memory("once")), turns=(turn,)))
+    receipt = await store.writes.commit(plan(scope(), 1, *added(memory("twice")), turns=(turn,)))
     assert receipt.replayed
-    assert [one.text for one in (await store.list_memories(reader(scope()), ListRequest())).memories] == ["once"]
-    assert (await store.find_neighbours(scope(), (), 0))[0] == 1
+    assert [one.text for one in (await store.reads.list_memories(reader(scope()), ListRequest())).memories] == ["once"]
+    assert (await store.reads.find_neighbours(scope(), (), 0))[0] == 1
 
 
 async def test_a_former_version_stays_readable_in_the_history(store: PostgresStore) -> None:
     """A correction keeps the id; each line of the history shows the text of its own revision."""
     first = memory("Ship v1 by August")
-    await store.commit(plan(scope(), 0, *added(first)))
+    await store.writes.commit(plan(scope(), 0, *added(first)))
     change = Change(
         action="UPDATE",
         before=first,
         after=replace(first, text="Ship v1 by September"),
         vector=hash_vector("Ship v1 by September"),
     )
-    await store.commit(plan(scope(), 1, change))
-    lines = await store.read_history(reader(scope()), first.id, 10)
+    await store.writes.commit(plan(scope(), 1, change))
+    lines = await store.reads.read_history(reader(scope()), first.id, 10)
     assert [(line.action, line.text) for line in lines] == [
         ("UPDATE", "Ship v1 by September"),
         ("ADD", "Ship v1 by August"),
@@ -124,23 +124,26 @@ async def test_a_former_version_stays_readable_in_the_history(store: PostgresSto
 async def test_a_memory_changed_twice_in_a_plan_has_both_revisions(store: PostgresStore) -> None:
     """Each change of a plan sees the one before it, also of the same memory: versions, history and vector."""
     first = memory("Ship v1 by August")
-    await store.commit(plan(scope(), 0, *added(first)))
+    await store.writes.commit(plan(scope(), 0, *added(first)))
     second = replace(first, text="Ship v1 by September")
     gone = replace(second, state="soft_deleted")
-    await store.commit(
+    await store.writes.commit(
         plan(
             scope(), 1, Change(action="UPDATE", before=first, after=second),
             Change(action="DELETE", before=second, after=gone), *added(memory("Rest")),
         )
     )  # fmt: skip
-    lines = await store.read_history(reader(scope()), first.id, 10)
+    lines = await store.reads.read_history(reader(scope()), first.id, 10)
     assert [(line.rev, line.action, line.text, line.old_ref) for line in lines] == [
         (3, "DELETE", "Ship v1 by September", f"{first.id}@2"),
         (2, "UPDATE", "Ship v1 by September", f"{first.id}@1"),
         (1, "ADD", "Ship v1 by August", None),
     ]
-    assert [row["from_rev"] for row in (await store.dump_space(scope())).rows if row["type"] == "version"] == [1, 2]
-    assert [one.text for one in (await store.list_memories(reader(scope()), ListRequest())).memories] == ["Rest"]
+    assert [row["from_rev"] for row in (await store.writes.dump_space(scope())).rows if row["type"] == "version"] == [
+        1,
+        2,
+    ]
+    assert [one.text for one in (await store.reads.list_memories(reader(scope()), ListRequest())).memories] == ["Rest"]
 
 
 async def test_what_goes_with_a_plan_fails_with_it(
@@ -149,31 +152,34 @@ async def test_what_goes_with_a_plan_fails_with_it(
     """A stale or replayed plan enqueues nothing, the connection that it failed on goes on, and the driver complains of
     nothing."""
     look = ExtractionRecord(turn=said("once", key="1").id, source="rules")
-    await store.commit(plan(scope(), 0, *added(memory("a")), extracted=look))
+    await store.writes.commit(plan(scope(), 0, *added(memory("a")), extracted=look))
     job = Job(name="expire", scope=scope(), key="never")
     for count in range(1, 50):  # statements: the answer to the first may be there before the last is sent
         with pytest.raises(Conflict):
-            await store.commit(plan(scope(), 0, *added(*[memory("b")] * count), jobs=(job,)))
-    assert (await store.commit(plan(scope(), 1, *added(memory("c")), extracted=look, jobs=(job,)))).replayed
-    assert (await store.commit(plan(scope(), 1, *added(memory("d"))))).rev == 2
+            await store.writes.commit(plan(scope(), 0, *added(*[memory("b")] * count), jobs=(job,)))
+    assert (await store.writes.commit(plan(scope(), 1, *added(memory("c")), extracted=look, jobs=(job,)))).replayed
+    assert (await store.writes.commit(plan(scope(), 1, *added(memory("d"))))).rev == 2
     assert not caplog.messages
     with psycopg.connect(database_url) as admin:
         assert admin.execute("select count(*) from jobs.queue").fetchone() == (0,)
-    assert {one.text for one in (await store.list_memories(reader(scope()), ListRequest())).memories} == {"a", "d"}
+    assert {one.text for one in (await store.reads.list_memories(reader(scope()), ListRequest())).memories} == {
+        "a",
+        "d",
+    }
 
 
 async def test_an_edge_is_there_once(store: PostgresStore, database_url: str) -> None:
     """Said from both ends, and by writers who know nothing of each other, it is one row; the last strength holds."""
     a, b = memory("a"), memory("b")
-    await store.commit(plan(scope(), 0, *added(a, b)))
+    await store.writes.commit(plan(scope(), 0, *added(a, b)))
 
     async def link(n: int) -> None:
         ends = (a.id, b.id) if n % 2 else (b.id, a.id)
         both = Relation(a=ends[0], b=ends[1], strength=0.2), Relation(a=ends[1], b=ends[0], strength=0.7)
         while True:
-            rev, _ = await store.find_neighbours(scope(), (), 0)
+            rev, _ = await store.reads.find_neighbours(scope(), (), 0)
             try:
-                await store.commit(plan(scope(), rev, *added(memory(f"note {n}")), relations=both))
+                await store.writes.commit(plan(scope(), rev, *added(memory(f"note {n}")), relations=both))
             except Conflict:
                 await asyncio.sleep(0.001 * n)
             else:
@@ -188,16 +194,18 @@ async def test_an_edge_is_there_once(store: PostgresStore, database_url: str) ->
 async def test_a_turn_named_twice_is_consumed_once(store: PostgresStore) -> None:
     """Two candidates of one turn bring it along twice."""
     turn = said("once", key="1")
-    receipt = await store.commit(plan(scope(), 0, *added(memory("a"), memory("b")), turns=(turn, turn)))
+    receipt = await store.writes.commit(plan(scope(), 0, *added(memory("a"), memory("b")), turns=(turn, turn)))
     assert (receipt.rev, receipt.replayed) == (2, False)
-    assert await store.find_consumed_turns(scope(), [turn.id]) == {turn.id}
+    assert await store.ledger.find_consumed_turns(scope(), [turn.id]) == {turn.id}
 
 
 async def test_a_hit_by_words_alone_is_found(store: PostgresStore) -> None:
     """The channels are a true union: with a meaningless vector the keyword still finds its memory."""
-    await store.commit(plan(scope(), 0, *added(memory("The user plays the bandoneon"), memory("Something else"))))
+    await store.writes.commit(
+        plan(scope(), 0, *added(memory("The user plays the bandoneon"), memory("Something else")))
+    )
     asked = replace(search("bandoneon"), vector=hash_vector("zzz qqq"), candidates=1)
-    found = (await store.read_snapshot(reader(scope()), asked)).hits
+    found = (await store.reads.read_snapshot(reader(scope()), asked)).hits
     best = max(found, key=lambda one: one.keyword)
     assert best.memory.text == "The user plays the bandoneon"
     assert best.keyword > 0
@@ -207,19 +215,19 @@ async def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresStore) -
     """Keywords carry their rarity in the space (IDF)."""
     common = [memory(f"The user runs race number {n}") for n in range(8)]
     rare = memory("The user plays the bandoneon")
-    await store.commit(plan(scope(), 0, *added(*common, rare)))
-    found = (await store.read_snapshot(reader(scope()), search("race bandoneon"))).hits
+    await store.writes.commit(plan(scope(), 0, *added(*common, rare)))
+    found = (await store.reads.read_snapshot(reader(scope()), search("race bandoneon"))).hits
     shares = {one.memory.text: one.keyword for one in found}
     assert shares[rare.text] > 1.5 * shares[common[0].text] > 0
 
 
 async def test_a_verb_is_found_in_each_of_its_forms(store: PostgresStore) -> None:
     """Who asks what somebody bought says "did they buy": in a small space, and in one that has indexes."""
-    await store.commit(plan(scope(), 0, *added(memory("Ana bought an accordion"), memory("Ana keeps bees"))))
-    small = (await store.read_snapshot(reader(scope()), search("buy"))).hits
-    assert (await store.index_space(scope(), 1)).made == ("vectors", "words")
-    await store.read_snapshot(reader(scope()), search(""))
-    large = (await store.read_snapshot(reader(scope()), search("buy"))).hits
+    await store.writes.commit(plan(scope(), 0, *added(memory("Ana bought an accordion"), memory("Ana keeps bees"))))
+    small = (await store.reads.read_snapshot(reader(scope()), search("buy"))).hits
+    assert (await store.maintenance.index_space(scope(), 1)).made == ("vectors", "words")
+    await store.reads.read_snapshot(reader(scope()), search(""))
+    large = (await store.reads.read_snapshot(reader(scope()), search("buy"))).hits
     for found in (small, large):
         assert [one.memory.text for one in found if one.keyword] == ["Ana bought an accordion"]
 
@@ -230,11 +238,11 @@ async def test_what_is_told_of_the_user_is_picked(store: PostgresStore) -> None:
     others = [memory(f"{who} keeps bees") for who in ("Ana", "Their user", "USER")]
     note, theirs = memory("My sister keeps bees", actor_id="ana"), memory("Our sister keeps bees", actor_id="bob")
     unsigned = memory("我养蜂")
-    await store.commit(plan(scope(), 0, *added(*told, note, theirs, unsigned, *others)))
+    await store.writes.commit(plan(scope(), 0, *added(*told, note, theirs, unsigned, *others)))
 
     async def picked(candidates: int, weights: Weights) -> set[str]:
         asked = replace(search("keeps bees"), candidates=candidates, weights=weights)
-        return {one.memory.text for one in (await store.read_snapshot(reader(scope()), asked)).hits}
+        return {one.memory.text for one in (await store.reads.read_snapshot(reader(scope()), asked)).hits}
 
     assert await picked(6, replace(WEIGHTS, own=5.0)) == {one.text for one in (*told, note, unsigned)}
     (hint,) = {tokens.hash_lexeme(word) for word in tokens.extract_terms("Ana")}
@@ -246,26 +254,28 @@ async def test_an_edge_brings_a_memory_that_neither_channel_finds(store: Postgre
     hit, far = memory("The user trains for a marathon"), memory("qqq zzz xxx")
     more = [memory(f"marathon {n}") for n in range(3)]
     edge = Relation(a=hit.id, b=far.id, strength=0.7)
-    await store.commit(plan(scope(), 0, *added(hit, far, *more), relations=(edge, edge)))
-    found = (await store.read_snapshot(reader(scope()), replace(search("marathon trains"), candidates=1))).hits
+    await store.writes.commit(plan(scope(), 0, *added(hit, far, *more), relations=(edge, edge)))
+    found = (await store.reads.read_snapshot(reader(scope()), replace(search("marathon trains"), candidates=1))).hits
     assert {one.memory.text: one.edges for one in found}[far.text][hit.id] == pytest.approx(0.7)
 
 
 async def test_another_space_sees_nothing(store: PostgresStore) -> None:
     """Neither search, list, history nor id reaches into another owner's or tenant's space."""
     mine = memory("The user has a secret garden")
-    await store.commit(plan(scope("ana"), 0, *added(mine)))
+    await store.writes.commit(plan(scope("ana"), 0, *added(mine)))
     for other in (scope("bob"), scope("ana", tenant="other"), scope("ana", owner_type="agent")):
-        assert (await store.read_snapshot(reader(other), search("secret garden"))).hits == ()
-        assert (await store.list_memories(reader(other), ListRequest())).memories == ()
-        assert await store.read_history(reader(other), None, 10) == []
-        assert await store.get_memory(reader(other), mine.id) is None
+        assert (await store.reads.read_snapshot(reader(other), search("secret garden"))).hits == ()
+        assert (await store.reads.list_memories(reader(other), ListRequest())).memories == ()
+        assert await store.reads.read_history(reader(other), None, 10) == []
+        assert await store.reads.get_memory(reader(other), mine.id) is None
 
 
 async def test_row_security_hides_what_the_search_forgot_to_exclude(store: PostgresStore) -> None:
     """A reader whose allowlist lacks a category gets none of it, though the search names it."""
-    await store.commit(plan(scope(), 0, *added(memory("Call the dentist", "tasks"), memory("Be brief", "preferences"))))
-    sight = await store.read_snapshot(
+    await store.writes.commit(
+        plan(scope(), 0, *added(memory("Call the dentist", "tasks"), memory("Be brief", "preferences")))
+    )
+    sight = await store.reads.read_snapshot(
         reader(scope(), "preferences"),
         search("dentist brief", ("tasks", "preferences")),
         stable=("tasks",),
@@ -297,7 +307,7 @@ async def test_row_security_hides_what_the_search_forgot_to_exclude(store: Postg
 )
 async def test_filters_narrow_the_search(store: PostgresStore, filters: Filters, texts: set[str]) -> None:
     """Each filter of memory.query leaves just the memories that it describes."""
-    await store.commit(
+    await store.writes.commit(
         plan(
             scope(),
             0,
@@ -308,16 +318,16 @@ async def test_filters_narrow_the_search(store: PostgresStore, filters: Filters,
             ),
         )
     )
-    found = (await store.read_snapshot(reader(scope()), search("a b c", filters=filters))).hits
+    found = (await store.reads.read_snapshot(reader(scope()), search("a b c", filters=filters))).hits
     assert {one.memory.text for one in found} == texts
 
 
 async def test_the_cursor_never_goes_back(store: PostgresStore) -> None:
     """A thread that has seen revision 2 is not shown it again because a late step says 1."""
-    await store.commit(plan(scope(), 0, *added(memory("a"), memory("b"))))
-    await store.advance_cursor(scope(), "T", Revision(2))
-    await store.advance_cursor(scope(), "T", Revision(1))
-    sight = await store.read_snapshot(reader(scope()), None, thread="T", horizon=NOON)
+    await store.writes.commit(plan(scope(), 0, *added(memory("a"), memory("b"))))
+    await store.writes.advance_cursor(scope(), "T", Revision(2))
+    await store.writes.advance_cursor(scope(), "T", Revision(1))
+    sight = await store.reads.read_snapshot(reader(scope()), None, thread="T", horizon=NOON)
     assert sight.delta is not None
     assert (sight.delta.since, sight.delta.entries) == (2, ())
 
@@ -327,14 +337,14 @@ async def test_neighbours_share_a_key_or_are_close(store: PostgresStore) -> None
     same = memory("Lives in Porto", stable_key="identity|user|lives_in|")
     close = memory("The user drinks green tea")
     other = memory("The user drinks green tea too", kind="episodic")
-    await store.commit(plan(scope(), 0, *added(same, close, other)))
+    await store.writes.commit(plan(scope(), 0, *added(same, close, other)))
     probe = NeighbourProbe(
         vector=hash_vector("The user drinks green tea daily"),
         kind="semantic",
         stable_key="identity|user|lives_in|",
         attribute="identity|user|lives_in|",
     )
-    rev, near = await store.find_neighbours(scope(), [probe], 5)
+    rev, near = await store.reads.find_neighbours(scope(), [probe], 5)
     assert rev == 3
     assert [(one.memory.text, one.sim == 1.0) for one in near[0]] == [(same.text, True), (close.text, False)]
 
@@ -358,24 +368,24 @@ async def test_writers_of_one_space_leave_no_gap(store: PostgresStore) -> None:
 
     async def write(n: int) -> None:
         while True:
-            rev, _ = await store.find_neighbours(scope(), (), 0)
+            rev, _ = await store.reads.find_neighbours(scope(), (), 0)
             try:
-                await store.commit(plan(scope(), rev, *added(memory(f"note {n}"))))
+                await store.writes.commit(plan(scope(), rev, *added(memory(f"note {n}"))))
             except Conflict:
                 await asyncio.sleep(0.001 * n)
             else:
                 return
 
     await asyncio.gather(*(write(n) for n in range(40)))
-    lines = await store.read_history(reader(scope()), None, 100)
+    lines = await store.reads.read_history(reader(scope()), None, 100)
     assert [line.rev for line in lines] == list(range(40, 0, -1))
     assert {line.text for line in lines} == {f"note {n}" for n in range(40)}
 
 
 async def test_connections_come_back_clean(store: PostgresStore, database_url: str) -> None:
     """What a transaction entered is gone with it: a connection outside enter_space sees no row."""
-    await store.commit(plan(scope(), 0, *added(memory("a"))))
-    async with store._connect() as conn:
+    await store.writes.commit(plan(scope(), 0, *added(memory("a"))))
+    async with store._connections.connect() as conn:
         found = await (await conn.execute("select count(*) as n from muniment.memories")).fetchone()
         who = await (
             await conn.execute("select current_user::text as who, current_setting('app.spaces', true) as s")

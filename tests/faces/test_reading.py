@@ -240,7 +240,7 @@ def test_explained(muniment: Muniment) -> None:
 
 async def tend(url: str) -> None:
     async with engine(url, clock=FixedClock(datetime.now(UTC))) as memory:
-        await memory.maintain(scope("me"))
+        await memory.admin.maintain(scope("me"))
 
 
 def test_where_nothing_can_be_written(muniment: Muniment, database_url: str) -> None:

@@ -59,10 +59,10 @@ def ana(environment: dict[str, str]) -> tuple[Settings, Scope]:
             await memory.ingest(scope, [*TOLD, note(BESIDE, "relationships")])
             ids = {one.text: one.id for one in await memory.list(scope)}
             low, high = sorted((ids[TOLD[-1].text], ids[BESIDE]))
-            rev = (await memory.house.store.read_snapshot(Reader(scope=scope, allowed=frozenset()), None)).rev
+            rev = (await memory.engine.store.reads.read_snapshot(Reader(scope=scope, allowed=frozenset()), None)).rev
             edge = Relation(a=low, b=high, strength=0.9)
             plan = WritePlan(scope=scope, expected_rev=rev, node="worker", at=memory.now(), relations=(edge,))
-            await memory.house.store.commit(plan)
+            await memory.engine.store.writes.commit(plan)
 
     alone(tell())
     return settings, scope

@@ -9,7 +9,6 @@ from pathlib import Path
 from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.plan import ExtractionRecord, WritePlan
-from muniment.memory.flows import metering
 from muniment.memory.ports.llm import ChatAnswer, ChatMessage
 from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.engine import engine, said, scope, settings
@@ -38,7 +37,7 @@ async def lived(url: str, tuned: Settings | None = None) -> None:
             message=ChatMessage(role="assistant", content="{}"), model="mini", input_tokens=300, output_tokens=0
         )
         asked = [ChatMessage(role="user", content="x")]
-        await metering.ask_model(memory.house, who, "extract", asked, model=ScriptedChat([answer], name="mini"))
+        await memory.engine.usage_meter.ask_model(who, "extract", asked, model=ScriptedChat([answer], name="mini"))
         rev = Revision((await memory.status(who))["rev"])
         looked = ExtractionRecord(
             turn=said("x").id,
@@ -47,7 +46,7 @@ async def lived(url: str, tuned: Settings | None = None) -> None:
             repaired=("quotes",),
             refused=("relative date", "more than 3 a turn"),
         )
-        await memory.house.store.commit(
+        await memory.engine.store.writes.commit(
             WritePlan(scope=who, expected_rev=rev, node="worker", at=clock.now(), extracted=looked)
         )
 

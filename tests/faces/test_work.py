@@ -69,7 +69,9 @@ def tell(environment: dict[str, str]) -> None:
     async def work() -> None:
         async with bootstrap.create_memory(load_settings(environment)) as memory:
             for owner, texts in FACTS.items():
-                await memory.record(scope(owner), [said(f"{text}.", key=f"{n}") for n, text in enumerate(texts)])
+                await memory.conversation.record(
+                    scope(owner), [said(f"{text}.", key=f"{n}") for n, text in enumerate(texts)]
+                )
 
     asyncio.run(work())
 

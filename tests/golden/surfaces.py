@@ -314,7 +314,7 @@ async def _learnt(url: str, turns: Sequence[Record], reader: _Reader | None) -> 
             line: dict[str, Any] = {"turn": raw["id"]}
             if turn.role == "user":
                 brief = await memory.brief(scope, AGENT, raw["text"])
-                await memory.mark_seen(scope, brief.rev)
+                await memory.conversation.mark_seen(scope, brief.rev)
                 line |= told(header=brief.header, moving=brief.moving)
                 receipt = await memory.learn(scope, turn)
                 line |= {
@@ -322,9 +322,12 @@ async def _learnt(url: str, turns: Sequence[Record], reader: _Reader | None) -> 
                     "unmet": receipt.unmatched_requests,
                     "ask": list(map(codec.encode_consent_request, receipt.consent_requests)),
                 }
-            await memory.record(scope, [turn])
+            await memory.conversation.record(scope, [turn])
             if reader is not None and turn.role == "user" and raw.get("answer"):
-                line |= {"read": codec.encode_receipt(await memory.extract(scope, turn.id)), "prompt": reader.prompt}
+                line |= {
+                    "read": codec.encode_receipt(await memory.jobs.extract(scope, turn.id)),
+                    "prompt": reader.prompt,
+                }
             yield line
         async for line in _in_the_end(memory, scope, clock, with_model=reader is not None):
             yield line
@@ -332,14 +335,14 @@ async def _learnt(url: str, turns: Sequence[Record], reader: _Reader | None) -> 
 
 async def _in_the_end(memory: Memory, scope: Scope, clock: FixedClock, *, with_model: bool) -> Any:
     clock.advance(timedelta(hours=1).total_seconds())
-    yield {"captured": codec.encode_receipt(await memory.capture(scope))}
+    yield {"captured": codec.encode_receipt(await memory.conversation.capture(scope))}
     waiting = await memory.consents(scope)
     decided = await memory.decide_consents(scope, [one.id for one in waiting[:2]], approve=True)
     yield {"decided": codec.encode_receipt(decided)}
     for text in ("I like rowing on the Maas", "My sister is called 若兰", "The Wi-Fi password is hunter22"):
         yield {"remember": text, "did": await _remembered(memory, scope, text)}
     if not with_model:
-        run_ = await memory.consolidate(scope)
+        run_ = await memory.admin.consolidate(scope)
         yield {"consolidated": run_ is not None and _counts(run_)}
     for one in await memory.list(scope, states=("active", "pending", "superseded", "soft_deleted"), limit=500):
         yield {"kept": codec.encode_memory(one)}

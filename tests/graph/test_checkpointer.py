@@ -121,17 +121,17 @@ async def test_the_server_has_a_worker(database_url: str, monkeypatch: pytest.Mo
         for name, value in (named | {"MUNIMENT_DATABASE_URL": database_url}).items():
             monkeypatch.setenv(name, value)
         async with bootstrap.create_memory(load_settings()) as memory:
-            await memory.record(user, [turn])
+            await memory.conversation.record(user, [turn])
             monkeypatch.delenv("MUNIMENT_MODEL")
             async with checkpointer(), asyncio.timeout(20):
                 # Tended at once where the space's turn of this round has come, else later in it.
-                while "tend" not in await memory.count_jobs() and (await memory.status(user))["tended"] is None:
+                while "tend" not in await memory.jobs.count_jobs() and (await memory.status(user))["tended"] is None:
                     await asyncio.sleep(0.05)
-            assert (await memory.count_jobs())["extract"] == {"due": 1, "later": 0, "running": 0}
+            assert (await memory.jobs.count_jobs())["extract"] == {"due": 1, "later": 0, "running": 0}
             monkeypatch.setenv("MUNIMENT_MODEL", "m")
             async with checkpointer():
                 async with asyncio.timeout(20):
-                    while "extract" in await memory.count_jobs():
+                    while "extract" in await memory.jobs.count_jobs():
                         await asyncio.sleep(0.05)
     assert len(model.requests) == 1
 

@@ -182,11 +182,11 @@ async def test_a_failing_memory_asks_nothing(
 
     talk = here(memory, settings, interrupts=False)
     with monkeypatch.context() as patch:
-        patch.setattr(memory.house.store, "find_neighbours", down)
+        patch.setattr(memory.engine.store.reads, "find_neighbours", down)
         assert "(yes/no)" not in last(await talk.say("Call me Ana."))
     assert "(yes/no)" in last(await talk.say("My pronouns are she/her."))
     with monkeypatch.context() as patch:
-        patch.setattr(memory.house.store, "commit", down)
+        patch.setattr(memory.engine.store.writes, "commit", down)
         assert "Memory is unavailable" in last(await talk.say("yes"))
     assert set((await found(memory, settings)).values()) == {"pending"}
 
@@ -196,7 +196,7 @@ async def test_denied_turns_leave_nothing(memory: Memory, settings: Settings) ->
     rules = settings.redact.model_copy(
         update={"deny_tags": ("private",), "deny_paths": ("*/secrets/*",), "deny_projects": ("falcon",)}
     )
-    memory.house.settings = settings.model_copy(update={"redact": rules})
+    memory.engine = memory.engine.rebuild(settings=settings.model_copy(update={"redact": rules}))
     talk = here(memory, settings, interrupts=False)
     for more, who in (
         ({"tags": ["Private"]}, Who(user="ana")),

@@ -82,9 +82,9 @@ async def test_the_graph_comes_to_the_same_as_one_call(settings: Settings, clock
         await tell(memory, "ana", "ben")
         graph = build(memory, tuned).compile(checkpointer=InMemorySaver())
         steps = [one async for one in graph.astream(ConsolidationInput(user="ana"), thread(), stream_mode="updates")]
-        whole = await memory.consolidate(Scope(owner="ben"))
+        whole = await memory.admin.consolidate(Scope(owner="ben"))
         assert whole is not None
-        (record,) = await memory.consolidations(Scope(owner="ana"))
+        (record,) = await memory.admin.consolidations(Scope(owner="ana"))
         assert figures(record) == figures(whole)
         assert (record.same, record.requests) == (2, 1)
         texts = [sorted(one.text for one in await memory.list(Scope(owner=owner))) for owner in ("ana", "ben")]
@@ -111,14 +111,14 @@ async def test_it_goes_on_where_a_process_has_died(
             .compile(checkpointer=saver, interrupt_after=[stop])
             .ainvoke(ConsolidationInput(user="ana"), config)
         )
-        (open_,) = await memory.consolidations(Scope(owner="ana"))
+        (open_,) = await memory.admin.consolidations(Scope(owner="ana"))
         assert open_.status == "running"
         assert await list_space_threads(saver, Scope(owner="ana").space) == [config["configurable"]["thread_id"]]
         async with bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=clock) as other:
             state = await build(other, tuned).compile(checkpointer=saver).ainvoke(None, config)
             assert state["run"]["status"] == "done"
-            whole = await other.consolidate(Scope(owner="ben"))
-            (record,) = await other.consolidations(Scope(owner="ana"))
+            whole = await other.admin.consolidate(Scope(owner="ben"))
+            (record,) = await other.admin.consolidations(Scope(owner="ana"))
         assert whole is not None
         assert figures(record) == figures(whole)
 
@@ -132,7 +132,7 @@ async def test_a_step_whose_checkpoint_was_lost_is_not_done_twice(
     async with served(settings, clock) as (memory, tuned):
         for owner in ("ana", "ben") if back else ():
             await memory.ingest(Scope(owner=owner), [note("The user reads a book about bees")])
-            assert await memory.consolidate(Scope(owner=owner))
+            assert await memory.admin.consolidate(Scope(owner=owner))
         clock.advance(-back)
         await tell(memory, "ana", "ben")
         saver, config = InMemorySaver(), thread()
@@ -145,8 +145,8 @@ async def test_a_step_whose_checkpoint_was_lost_is_not_done_twice(
         before = await graph.aget_state(config)
         await build(memory, tuned).compile(checkpointer=saver, interrupt_after=[step]).ainvoke(None, config)
         state = await graph.ainvoke(None, before.config)
-        whole = await memory.consolidate(Scope(owner="ben"))
-        (record,) = await memory.consolidations(Scope(owner="ana"), run=UUID(state["run"]["id"]))
+        whole = await memory.admin.consolidate(Scope(owner="ben"))
+        (record,) = await memory.admin.consolidations(Scope(owner="ana"), run=UUID(state["run"]["id"]))
         assert whole is not None
         assert figures(record) == figures(whole)
         assert state["run"]["status"] == "done"
@@ -168,7 +168,7 @@ async def test_what_has_changed_since_it_was_looked_at_is_left_alone(settings: S
         now = replace(told, text="The user waters the roses")
         plan = WritePlan(scope=ana, expected_rev=Revision((await memory.status(ana))["rev"]), node="face", at=clock.now(),
                          changes=(Change(action="UPDATE", before=told, after=now),))  # fmt: skip
-        await memory.house.store.commit(plan)
+        await memory.engine.store.writes.commit(plan)
         state = await build(memory, tuned).compile(checkpointer=saver).ainvoke(None, config)
         assert (state["run"]["status"], state["run"]["same"], state["run"]["outdated"]) == ("done", 1, 1)
         assert {SAID[0], now.text} < {one.text for one in await memory.list(ana)}
@@ -181,7 +181,7 @@ async def test_the_next_run_of_a_thread(settings: Settings, clock: FixedClock) -
         graph, config = build(memory, tuned).compile(checkpointer=InMemorySaver()), thread()
         first = await graph.ainvoke(ConsolidationInput(user="ana", dry_run=True, limit=1), config)
         assert (first["run"]["dry"], first["run"]["checked"]) == (True, 1)
-        held = await memory.begin_run(Scope(owner="ana"))
+        held = await memory.admin.begin_run(Scope(owner="ana"))
         busy = await graph.ainvoke(ConsolidationInput(user="ana", limit=1), config)
         assert (held is None, busy["run"]) == (False, None)
         state = await graph.ainvoke(ConsolidationInput(dry_run=False), config, context=Who(user="ben"))
@@ -197,7 +197,7 @@ async def test_a_dry_run_writes_nothing(settings: Settings, clock: FixedClock) -
         state = await build(memory, tuned).compile().ainvoke(ConsolidationInput(user="ana", dry_run=True))
         assert state["run"]["same"] == 2
         assert len(await memory.list(Scope(owner="ana"))) == len(SAID)
-        assert await memory.consolidations(Scope(owner="ana")) == []
+        assert await memory.admin.consolidations(Scope(owner="ana")) == []
 
 
 async def test_a_pair_that_gets_no_answer_is_known_by_its_tries(settings: Settings, clock: FixedClock) -> None:
@@ -207,8 +207,8 @@ async def test_a_pair_that_gets_no_answer_is_known_by_its_tries(settings: Settin
         graph = build(memory, tuned).compile(checkpointer=InMemorySaver())
         for night in range(1, 4):
             state = await graph.ainvoke(ConsolidationInput(user="ana"), thread())
-            whole = await memory.consolidate(Scope(owner="ben"))
-            (record, *_) = await memory.consolidations(Scope(owner="ana"))
+            whole = await memory.admin.consolidate(Scope(owner="ben"))
+            (record, *_) = await memory.admin.consolidations(Scope(owner="ana"))
             assert whole is not None
             assert figures(record) == figures(whole)
             assert record.unanswered > 0
@@ -232,8 +232,8 @@ async def test_a_model_that_cannot_be_asked_ends_the_graph_too(
             await memory.ingest(who, [*map(note, SAID), *more])
         graph = build(memory, tuned).compile(checkpointer=InMemorySaver())
         steps = [one async for one in graph.astream(ConsolidationInput(user="ana"), thread(), stream_mode="updates")]
-        whole = await memory.consolidate(ben)
-        (record,) = await memory.consolidations(ana)
+        whole = await memory.admin.consolidate(ben)
+        (record,) = await memory.admin.consolidations(ana)
         assert whole is not None
         # Which pairs came first, of those that are equally near, is a matter of their ids.
         for name in ("status", "reason", "seen", "requests", "model", "prompt", "surveyed"):
@@ -247,7 +247,7 @@ async def test_a_space_that_is_busy_is_told_so(settings: Settings, clock: FixedC
     async with served(settings, clock) as (memory, tuned):
         await tell(memory, "ana")
         graph = build(memory, tuned).compile()
-        await memory.begin_run(Scope(owner="ana"))
+        await memory.admin.begin_run(Scope(owner="ana"))
         state = await graph.ainvoke(ConsolidationInput(user="ana"))
         assert state["run"] is None
         assert "under way" in state["told"]

@@ -59,7 +59,7 @@ async def told(memory: Memory, settings: Settings, model: ScriptedChat, text: st
     await Talk(memory, settings, build(memory, model, settings).compile()).say(text, thread=thread)
     who = Scope(owner="ana", tenant=settings.tenant)
     turns = [one for one in await memory.export(who) if one["type"] == "turn" and one["text"] == text]
-    return await memory.extract(who, TurnId(turns[-1]["turn_id"]))
+    return await memory.jobs.extract(who, TurnId(turns[-1]["turn_id"]))
 
 
 @pytest.mark.parametrize("tool", [False, True])
@@ -72,7 +72,7 @@ async def test_a_reply_that_repeats_memory_teaches_nothing(settings: Settings, c
         who = Scope(owner="ana", tenant=settings.tenant)
         (kept,) = (await memory.keep_candidates(who, [statement(KNOWN, "goals", value="marathon")])).changes
         if tool:  # nothing of it comes from the context, not even as news
-            await memory.mark_seen(replace(who, thread="a"), kept.after.rev)
+            await memory.conversation.mark_seen(replace(who, thread="a"), kept.after.rev)
         assert (await memory.query(who, "supervisor", Query(text="marathon"))).hits
         receipt = await told(memory, tuned, model, "I wonder what to drink in October, at that Lisbon thing.")
         assert (receipt.changes, receipt.refused) == ((), ("recalled",))

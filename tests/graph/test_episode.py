@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from muniment.memory.client import Memory
+from muniment.memory.conversation import Conversation
 from muniment.memory.domain.plan import Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown
@@ -47,7 +48,7 @@ async def test_until_then_memory_is_not_asked(
         looks.append(scope)
         raise StoreDown
 
-    monkeypatch.setattr(Memory, "capture", look)
+    monkeypatch.setattr(Conversation, "capture", look)
     ana = talk()
     states: list[dict[str, Any]] = []
     for _ in range(12):

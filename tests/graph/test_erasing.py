@@ -29,12 +29,12 @@ async def test_threads_that_hold_it(database_url: str, talk: Callable[..., Talk]
         await speaking.say("Good morning.", thread="a", user="ben")
         await speaking.say("I am allergic to walnuts.", thread="b", user="ben")
         (held,) = [one for one in await speaking.memory.list(ANA) if "walnut" in one.text]
-        traces = await speaking.memory.find_traces(ANA, held.id)
+        traces = await speaking.memory.admin.find_traces(ANA, held.id)
         with psycopg.connect(database_url) as admin:
             admin.execute("delete from muniment.turns")
 
         def said(text: str) -> bool:
-            return speaking.memory.mentions(traces, text)
+            return speaking.memory.admin.mentions(traces, text)
 
         assert await find_holding_threads(saver, ANA.space, (), traces.texts) == ["said", "told"]
         assert await find_holding_threads(saver, ANA.space, (), (), said) == ["said", "told"]

@@ -39,15 +39,17 @@ async def test_a_turn_leaves_its_looks_for_later(settings: Settings, clock: Fixe
         state = await talk.say(TEXT)
         assert last(state) == "Nice to meet you."
         await talk.say("How old is the oldest organ?", thread="b")
-        waiting = await memory.count_jobs()
+        waiting = await memory.jobs.count_jobs()
         assert (waiting["extract"]["due"], waiting["reflect"]["due"]) == (1, 1)
         who = Scope(owner="ana")
         ruled = {one.text for one in await memory.list(who)}
         assert "The user is allergic to dust" in ruled
-        held = await memory.house.store.take_job(await memory.house.store.register_worker(), names("extract"))
+        held = await memory.engine.store.jobs.take_job(
+            await memory.engine.store.jobs.register_worker(), names("extract")
+        )
         assert held is not None
-        await memory.perform_job(held.job)
-        await memory.perform_job(Job(name="reflect", scope=who, key="2026-05-04"))
+        await memory.jobs.perform_job(held.job)
+        await memory.jobs.perform_job(Job(name="reflect", scope=who, key="2026-05-04"))
         assert {one.text for one in await memory.list(who)} - ruled == {"The user repairs church organs", SEEN}
 
 

@@ -287,7 +287,7 @@ async def test_a_reply_does_not_wait_for_the_hot_path(talk: Callable[..., Talk])
     slow.go.set()
     ana = talk(slow)
     order: list[str] = []
-    turnstile = ana.memory.house.space_lock(_scope(ana).space)
+    turnstile = ana.memory.engine.locks.space_lock(_scope(ana).space)
     await turnstile.acquire()
     stream = ana.graph.astream(
         Input(messages=[HumanMessage(STORY)]), ana.config("a"), context=Who(user="ana"), stream_mode="updates"

@@ -275,7 +275,9 @@ async def test_what_a_fork_says_is_remembered_today(here: Talk) -> None:
     replayed = await replay(here, await where(here, "context", 1))
     assert (replayed["writes"], replayed["unwritten"]) == ([], "")
     assert [one.text for one in await here.memory.list(ana(here))] == ["The user moved to Porto"]
-    await here.memory.mark_seen(ana(here, "a"), (await here.memory.brief(ana(here, "a"), "supervisor", "Hi")).rev)
+    await here.memory.conversation.mark_seen(
+        ana(here, "a"), (await here.memory.brief(ana(here, "a"), "supervisor", "Hi")).rev
+    )
     state = await fork(here, await where(here, "end", 2), "I have a dog called Rex.")
     assert state["writes"]
     again = await here.say("Do I have a dog?")

@@ -14,9 +14,9 @@ from muniment.graph.checkpointer import open_saver
 from muniment.graph.supervisor import build
 from muniment.memory.client import Memory
 from muniment.memory.config.settings import Settings
+from muniment.memory.conversation import Conversation
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown
-from muniment.memory.flows.house import build_redactor
 from muniment.memory.ports.llm import ChatMessage, Tool, ToolCall
 from muniment.nodes.state import Input, Who
 from muniment.testing.fakes import FixedClock, ScriptedChat
@@ -90,7 +90,7 @@ async def test_what_the_agents_use_is_recorded(talk: Callable[..., Talk], memory
     assert found[0]["text"] == 'memory_query {"query": "marathon"}\n1 found'
     assert found[1]["text"].startswith('memory_query {"query": "training", "categories": ["profile"]}\nError: ')
     assert state["acts"] == []
-    assert "learn_path" not in await memory.count_jobs()
+    assert "learn_path" not in await memory.jobs.count_jobs()
 
 
 async def test_work_that_a_thread_was_handed_is_learned(talk: Callable[..., Talk], memory: Memory) -> None:
@@ -106,8 +106,8 @@ async def test_work_that_a_thread_was_handed_is_learned(talk: Callable[..., Talk
         "Thanks. Remember how we did this.",
     ]
     assert found[1]["path"] == "scan.pdf"
-    assert (await memory.count_jobs())["learn_path"]["due"] == 2
-    await memory.learn_path(ANA)
+    assert (await memory.jobs.count_jobs())["learn_path"]["due"] == 2
+    await memory.conversation.learn_path(ANA)
     [text] = await known(memory)
     assert text.startswith(
         "Goal: Extract the tables from scan.pdf\nSteps:\n1. Call parse_pdf with path=scan.pdf, engine=ocr"
@@ -126,7 +126,7 @@ async def test_work_that_a_thread_was_handed_is_learned(talk: Callable[..., Talk
 async def test_the_executor_finds_it_the_supervisor_does_not(talk: Callable[..., Talk], memory: Memory) -> None:
     """By naming the category: one gets the steps, the other a refusal."""
     await hand(talk(), work())
-    await memory.learn_path(ANA)
+    await memory.conversation.learn_path(ANA)
     seen: dict[str, str] = {}
 
     def said(messages: Sequence[ChatMessage], tools: Sequence[Tool]) -> ChatMessage | str:
@@ -156,7 +156,7 @@ async def test_work_in_chinese_is_learned(talk: Callable[..., Talk], memory: Mem
         HumanMessage("太好了，记住我们是怎么做的"),
     ]
     await hand(ana, messages)
-    await memory.learn_path(ANA)
+    await memory.conversation.learn_path(ANA)
     [text] = await known(memory)
     assert text == (
         "Goal: 把报告转换成PDF格式\nSteps:\n1. Call convert_file with path=报告.docx, format=pdf, api_key=[redacted:password]\n"
@@ -172,7 +172,7 @@ async def test_an_answer_alone_is_nothing_to_learn(talk: Callable[..., Talk], me
     ana = talk(script("1. Call parse_pdf with engine=ocr.\n2. It works, HTTP 200. Done!", "Gladly."))
     await ana.say("How do I extract the tables from scan.pdf?")
     await ana.say("Remember how we did this.")
-    assert (await memory.learn_path(ANA)).skipped == "no path that succeeded"
+    assert (await memory.conversation.learn_path(ANA)).skipped == "no path that succeeded"
     assert not await memory.list(ANA)
 
 
@@ -181,28 +181,28 @@ async def test_what_memory_could_not_take_waits(
 ) -> None:
     """The uses of a turn whose record failed are recorded with the next one, once each, at their own time."""
     ana = talk()
-    record = Memory.record
+    record = Conversation.record
 
-    async def down(self: Memory, *_: Any) -> None:
+    async def down(self: Conversation, *_: Any) -> None:
         raise StoreDown
 
-    monkeypatch.setattr(Memory, "record", down)
+    monkeypatch.setattr(Conversation, "record", down)
     state = await hand(ana, work())
     assert [one["text"].split()[0] for one in state["acts"]] == ["parse_pdf"] * 3
     assert not await ledger(memory, "user", "tool")
-    monkeypatch.setattr(Memory, "record", record)
+    monkeypatch.setattr(Conversation, "record", record)
     state = await ana.say("Are you there?")
     assert state["acts"] == []
     found = await ledger(memory, "user", "tool")
     assert [row["role"] for row in found] == ["user", "tool", "tool", "tool", "user", "user"]
-    await memory.learn_path(ANA)
+    await memory.conversation.learn_path(ANA)
     assert len(await known(memory)) == 1
 
 
 async def test_what_is_denied_has_no_uses_either(settings: Settings, clock: FixedClock, memory: Memory) -> None:
     """Where what was asked may not be kept, what was done for it may not: it is of the same things."""
     rules = settings.redact.model_copy(update={"deny_tags": ("private",)})
-    memory.house.settings = settings.model_copy(update={"redact": rules})
+    memory.engine = memory.engine.rebuild(settings=settings.model_copy(update={"redact": rules}))
     ana = Talk(memory, settings, build(memory, script(call("memory_query", query="x"), "Well."), settings).compile())
     message = HumanMessage("Extract the tables from scan.pdf", additional_kwargs={"tags": ["private"]})
     await hand(ana, [*used(1, "parse_pdf", "12 tables", path="scan.pdf"), message])
@@ -215,16 +215,17 @@ async def test_a_use_survives_the_checkpoint(
     """Its secrets gone, its time kept, with phone numbers redacted too, which look like the ends of some times."""
     rules = settings.redact.model_copy(update={"phone": True})
     tuned = settings.model_copy(update={"redact": rules})
-    memory.house.settings, memory.house.redact = tuned, build_redactor(rules)
-    memory.house.clock = FixedClock(datetime(2026, 5, 4, 12, 34, 5, 123456, UTC))
+    memory.engine = memory.engine.rebuild(
+        settings=tuned, clock=FixedClock(datetime(2026, 5, 4, 12, 34, 5, 123456, UTC))
+    )
 
-    async def down(self: Memory, *_: Any) -> None:
+    async def down(self: Conversation, *_: Any) -> None:
         raise StoreDown
 
-    async with open_saver(database_url, memory.redact) as saver:
+    async with open_saver(database_url, memory.conversation.redact) as saver:
         ana = Talk(memory, tuned, build(memory, None, tuned).compile(checkpointer=saver))
         with monkeypatch.context() as patch:
-            patch.setattr(Memory, "record", down)
+            patch.setattr(Conversation, "record", down)
             uses = used(1, "parse_pdf", "12 tables", path="scan.pdf", password="hunter22")
             await hand(ana, [*uses, HumanMessage("Fine.")])
         await ana.say("Are you there?")

@@ -22,10 +22,10 @@ from muniment.testing.openai_server import ScriptedOpenAI
 
 TOOLS = """
 import json
-from muniment.memory.config.settings import load
+from muniment.memory.config.settings import load_settings
 from muniment.nodes.tools import SUBAGENTS, Toolbox
 from muniment.memory.domain.scope import Scope
-settings = load({})
+settings = load_settings({})
 for agent in ("supervisor", *SUBAGENTS):
     box = Toolbox(memory=None, settings=settings, scope=Scope(owner="ana"), agent=agent, colleagues=SUBAGENTS)
     print(json.dumps([[one.name, one.description, one.parameters] for one in box.tools]))

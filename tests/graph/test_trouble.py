@@ -107,7 +107,7 @@ async def test_memory_that_fails_is_not_memory_that_knows_nothing(
     talk: Callable[..., Talk], memory: Memory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The look beside the context fails: the reply says so, and not that nothing is remembered."""
-    here, look = talk(), memory.house.store.read_snapshot
+    here, look = talk(), memory.engine.store.reads.read_snapshot
     await here.say(STORY)
 
     async def once(reader: Reader, search: Search | None, **more: Any) -> SearchSnapshot:
@@ -115,7 +115,7 @@ async def test_memory_that_fails_is_not_memory_that_knows_nothing(
             raise StoreDown
         return await look(reader, search, **more)
 
-    monkeypatch.setattr(memory.house.store, "read_snapshot", once)
+    monkeypatch.setattr(memory.engine.store.reads, "read_snapshot", once)
     state = await here.say("Who is Zoe?", thread="b")
     assert state["header"]
     assert "(StoreDown), so this reply was made without it" in last(state)
@@ -195,8 +195,8 @@ from tests.graph.test_model import Slow
 from muniment.graph.checkpointer import open_saver
 
 async def run(url):
-    settings = load({"MUNIMENT_DATABASE_URL": url})
-    async with open_saver(url) as saver, bootstrap.memory(settings, embedder=HashEmbedder()) as memory:
+    settings = load_settings({"MUNIMENT_DATABASE_URL": url})
+    async with open_saver(url) as saver, bootstrap.create_memory(settings, embedder=HashEmbedder()) as memory:
         slow = Slow()
         here = Talk(memory, settings, build(memory, slow, settings).compile(checkpointer=saver))
         stream = here.graph.astream(Input(messages=[HumanMessage(STORY)]), here.config("a"), context=Who(user="ana"))

@@ -79,21 +79,21 @@ class Place:
         return list(await self.memory.list(ANA))
 
     async def night(self) -> Run:
-        run = await self.memory.consolidate(ANA)
+        run = await self.memory.admin.consolidate(ANA)
         assert run is not None
         return run
 
     async def collect(self, run: Run) -> Run:
         """The job, once."""
-        await self.memory.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
+        await self.memory.jobs.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
         return await self.record(run)
 
     async def record(self, run: Run) -> Run:
-        return next(one for one in await self.memory.consolidations(ANA) if one.id == run.id)
+        return next(one for one in await self.memory.admin.consolidations(ANA) if one.id == run.id)
 
     async def spent(self) -> tuple[int, int]:
         """Tokens and money charged to the day."""
-        days = (await self.memory.usage(ANA, 9)).days
+        days = (await self.memory.admin.usage(ANA, 9)).days
         return sum(one[0] for one in days.values()), sum(one[1] for one in days.values())
 
 
@@ -139,7 +139,7 @@ async def test_the_run_waits_and_the_answers_are_applied_when_they_come(database
         assert len(await here.active()) == 8
         assert await here.spent() == (over.input_tokens + over.output_tokens, over.micros)
         assert over.micros < reserved[1]
-        (line,) = (await here.memory.usage(ANA, 9)).lines
+        (line,) = (await here.memory.admin.usage(ANA, 9)).lines
         assert (line.purpose, line.requests, line.micros) == ("consolidate", over.requests, over.micros)
         full = over.input_tokens * 2.0 + over.output_tokens * 4.0
         assert full / 2 <= over.micros < full / 2 + over.requests
@@ -156,7 +156,7 @@ async def test_while_it_waits_the_space_has_no_other_run(database_url: str, tmp_
             conn.execute(
                 "update muniment.consolidation_runs set leased_until = leased_until - interval '3 days 23 hours'"
             )
-        assert await here.memory.consolidate(ANA) is None
+        assert await here.memory.admin.consolidate(ANA) is None
         assert (await here.record(run)).status == "waiting"
 
 
@@ -282,7 +282,7 @@ async def test_a_batch_of_a_space_that_was_erased_is_cancelled(database_url: str
         run = await here.night()
         with psycopg.connect(database_url) as conn:
             conn.execute("delete from muniment.consolidation_runs where run_id = %s", (UUID(str(run.id)),))
-        await here.memory.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
+        await here.memory.jobs.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
         assert here.server.batches["batch_1"].status != "in_progress"
         assert here.server.files == {}
 
@@ -310,10 +310,10 @@ def test_a_process_that_is_killed_between_asking_and_noting_the_name_asks_once(
 
     async def finish() -> tuple[Run, int]:
         async with place_at(database_url, file, server, SystemClock()) as memory:
-            (run,) = await memory.consolidations(ANA)
+            (run,) = await memory.admin.consolidations(ANA)
             assert (run.status, run.batch, len(run.asked)) == ("waiting", None, 3)
-            await memory.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
-            return (await memory.consolidations(ANA))[0], len(await memory.list(ANA))
+            await memory.jobs.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
+            return (await memory.admin.consolidations(ANA))[0], len(await memory.list(ANA))
 
     file = tmp_path / "batch.yaml"
     file.write_text(CONFIG)

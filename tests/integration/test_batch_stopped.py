@@ -32,19 +32,19 @@ async def test_who_is_stopped_before_the_handing_over_gives_the_run_up(database_
             night.cancel()
 
     async with place(database_url, tmp_path, things=2) as here:
-        night = asyncio.create_task(here.memory.consolidate(ANA, on_findings=tell))
+        night = asyncio.create_task(here.memory.admin.consolidate(ANA, on_findings=tell))
         with pytest.raises(asyncio.CancelledError):
             await night
         with psycopg.connect(database_url, autocommit=True) as conn:
             conn.execute(STOP.format(here=HERE, event="insert on muniment.spend_days", when=""))
             conn.execute("select pg_advisory_lock(%s)", (HERE,))
-            night = asyncio.create_task(here.memory.consolidate(ANA))
+            night = asyncio.create_task(here.memory.admin.consolidate(ANA))
             while not conn.execute(WAITS, (HERE,)).fetchall():
                 assert not night.done()
                 await asyncio.sleep(0.01)
             await broken_off(night)
             conn.execute("select pg_advisory_unlock(%s)", (HERE,))
-        stopped = await here.memory.consolidations(ANA)
+        stopped = await here.memory.admin.consolidations(ANA)
         assert [(one.status, one.asked) for one in stopped] == [("interrupted", ())] * 2
         assert await here.spent() == (0, 0)
         assert (await here.collect(await here.night())).same == 2
@@ -60,11 +60,11 @@ async def test_who_is_stopped_in_the_handing_over_leaves_a_run_that_waits(databa
             go_on.wait(10)
 
     async with place(database_url, tmp_path, things=2, hold=hold) as here:
-        night = asyncio.create_task(here.memory.consolidate(ANA))
+        night = asyncio.create_task(here.memory.admin.consolidate(ANA))
         assert await asyncio.to_thread(made.wait, 10)
         await broken_off(night)
         go_on.set()
-        (run,) = await here.memory.consolidations(ANA)
+        (run,) = await here.memory.admin.consolidations(ANA)
         assert (run.status, len(run.asked)) == ("waiting", 2)
         over = await here.collect(run)
         assert (over.status, over.same) == ("done", 2)
@@ -88,11 +88,11 @@ async def test_over_before_it_could_be_handed_over(database_url: str, tmp_path: 
             go_on.clear()
             night = asyncio.create_task(here.night())
             assert await asyncio.to_thread(up.wait, 10)
-            (run, *_) = await here.memory.consolidations(ANA)
+            (run, *_) = await here.memory.admin.consolidations(ANA)
             if erased:
-                await here.memory.erase_space(ANA)
+                await here.memory.admin.erase_space(ANA)
             else:
-                await here.memory.cancel_consolidation(ANA, run.id)
+                await here.memory.admin.cancel_consolidation(ANA, run.id)
             here.server._share, here.server._kinds = float(refused), ("rate_limit",)
             go_on.set()
             if erased:
@@ -103,7 +103,7 @@ async def test_over_before_it_could_be_handed_over(database_url: str, tmp_path: 
             here.server._share = 0.0
             assert {one.status for one in here.server.batches.values()} <= {"cancelling", "cancelled"}
             assert await here.spent() == (0, 0)
-            await here.memory.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
+            await here.memory.jobs.perform_job(Job(name="collect", scope=ANA, key=str(run.id)))
             assert here.server.files == {}
             await here.memory.ingest(
                 ANA, [note(text) for thing in THINGS[:2] for text in told(thing)] if erased else []
@@ -123,10 +123,10 @@ async def test_what_was_called_off_is_erased_before_anybody_came_for_it(
 
     async with place(database_url, tmp_path, things=2, polls=9, hold=hold) as here:
         run = await here.night()
-        assert (await here.memory.cancel_consolidation(ANA, run.id)).batch == "batch_1"
+        assert (await here.memory.admin.cancel_consolidation(ANA, run.id)).batch == "batch_1"
         down.clear()
         assert here.server.files != {}
-        await (here.memory.erase_space(ANA) if whole else here.memory.erase(ANA, run.asked[0].newer))
+        await (here.memory.admin.erase_space(ANA) if whole else here.memory.admin.erase(ANA, run.asked[0].newer))
         assert here.server.files == {}
         assert here.server.batches["batch_1"].status in {"cancelling", "cancelled"}
 
@@ -146,10 +146,10 @@ async def test_a_memory_is_erased_while_a_batch_shows_it(database_url: str, tmp_
         await here.memory.ingest(ANA, [note("Nora sings in the choir")])
         shown = run.asked[0].newer
         (other,) = [one.id for one in await here.active() if "choir" in one.text]
-        await here.memory.erase(ANA, other)
+        await here.memory.admin.erase(ANA, other)
         assert (await here.record(run)).status == "waiting"
         down += [away] * away
-        await here.memory.erase(ANA, shown)
+        await here.memory.admin.erase(ANA, shown)
         over = await here.record(run)
         assert (over.status, over.unanswered) == ("cancelled", 2)
         assert await here.spent() == (0, 0)

@@ -162,14 +162,14 @@ async def test_two_who_collect_at_once(database_url: str, tmp_path: Path) -> Non
             ends = "when (old.ended_at is null and new.ended_at is not null)"
             conn.execute(STOP.format(here=HERE, event="update on muniment.consolidation_runs", when=ends))
             conn.execute("select pg_advisory_lock(%s)", (HERE,))
-            tasks = [asyncio.create_task(one.perform_job(job)) for one in (here.memory, other)]
+            tasks = [asyncio.create_task(one.jobs.perform_job(job)) for one in (here.memory, other)]
             done, left = await asyncio.wait(tasks, timeout=8, return_when=asyncio.FIRST_COMPLETED)
             assert [type(one.exception()) for one in done] == [Conflict]
             conn.execute("select pg_advisory_unlock(%s)", (HERE,))
             await asyncio.gather(*left)
         over = await here.collect(run)
         assert (over.status, over.same, len(await here.active())) == ("done", 3, 3)
-        (line,) = (await here.memory.usage(ANA, 9)).lines
+        (line,) = (await here.memory.admin.usage(ANA, 9)).lines
         assert (line.requests, line.micros) == (over.requests, over.micros) == (1, over.micros)
         await spotless(here, over)
         with psycopg.connect(database_url) as conn:
@@ -181,21 +181,21 @@ async def test_patience_begins_with_the_handing_over(database_url: str, tmp_path
     """A run that had much to do before is not late; the day that pays is the one on which it asked."""
     async with place(database_url, tmp_path, things=2, hold=deaf_to("POST", "/v1/batches")) as here:
         here.clock.advance(11.9 * 3600)
-        begun = await here.memory.begin_run(ANA)
+        begun = await here.memory.admin.begin_run(ANA)
         assert begun
-        run, portions = await here.memory.survey_run(begun)
+        run, portions = await here.memory.admin.survey_run(begun)
         for portion in portions:
-            run, found = await here.memory.check_run(run, portion)
-            run = await here.memory.apply_run(run, found)
+            run, found = await here.memory.admin.check_run(run, portion)
+            run = await here.memory.admin.apply_run(run, found)
         here.clock.advance(1200)
-        run = await here.memory.end_run(run)
+        run = await here.memory.admin.end_run(run)
         assert (run.status, run.batch) == ("waiting", None)
         asked, here.server.batches = here.server.batches, {}
         with pytest.raises(NotReady):
             await here.collect(run)
         here.server.batches = asked
         assert (await here.collect(run)).same == 2
-        ((day, _),) = (await here.memory.usage(ANA, 9)).days.items()
+        ((day, _),) = (await here.memory.admin.usage(ANA, 9)).days.items()
         assert day == NOON.date() + timedelta(days=1)
 
 
@@ -227,11 +227,11 @@ async def test_who_has_no_endpoint_says_so_once_and_gives_up_in_the_end(
             with caplog.at_level(logging.WARNING):
                 for _ in range(3):
                     with pytest.raises(NotReady):
-                        await other.perform_job(job)
+                        await other.jobs.perform_job(job)
                     here.clock.advance(3600)
             assert sum("endpoint" in one.getMessage() for one in caplog.records) == 1
             here.clock.advance(3 * DAY)
-            await other.perform_job(job)
+            await other.jobs.perform_job(job)
         over = await here.record(run)
         assert (over.status, over.reason, over.micros) == ("failed", "ModelUnavailable", run.micros)
         assert await here.spent() == (run.input_tokens + run.output_tokens, run.micros)
@@ -243,10 +243,10 @@ async def test_a_space_whose_answers_nobody_comes_for_is_consolidated_again(data
         run = await here.night()
         async with engine(database_url, clock=here.clock) as other:
             here.clock.advance(3 * DAY)
-            assert (await other.maintain(ANA)).run is None
+            assert (await other.admin.maintain(ANA)).run is None
             here.clock.advance(DAY)
             await other.ingest(ANA, [note("The green door is locked"), note("The green door is locked.")])
-            done = await other.maintain(ANA)
+            done = await other.admin.maintain(ANA)
         assert done.run
         assert (done.run.status, done.run.same) == ("done", 1)
         over = await here.record(run)
@@ -276,32 +276,32 @@ async def test_a_run_that_waits_is_called_off(database_url: str, tmp_path: Path)
     are asked about another night."""
     async with place(database_url, tmp_path, things=2, polls=9) as here:
         run = await here.night()
-        over = await here.memory.cancel_consolidation(ANA, run.id)
+        over = await here.memory.admin.cancel_consolidation(ANA, run.id)
         assert (over.status, over.unanswered, over.same, over.requests) == ("cancelled", 2, 0, 0)
         assert here.server.batches["batch_1"].status == "cancelled"
         assert await here.spent() == (0, 0)
         await spotless(here, over)
-        assert await here.memory.cancel_consolidation(ANA, run.id) == over
+        assert await here.memory.admin.cancel_consolidation(ANA, run.id) == over
         assert await here.collect(run) == over
         here.server.polls = 0
         done = await here.collect(await here.night())
         assert done.same == 2
         for wanted, error in ((done.id, BadInput), (uuid4(), NotFound)):
             with pytest.raises(error, match="consolidation"):
-                await here.memory.cancel_consolidation(ANA, wanted)
+                await here.memory.admin.cancel_consolidation(ANA, wanted)
 
 
 async def test_what_was_answered_before_it_was_called_off_is_paid_for(database_url: str, tmp_path: Path) -> None:
     """Once, and to the cent; but nothing of it is done."""
     async with place(database_url, tmp_path, things=8) as here:
         run = await here.night()
-        assert here.memory.house.batches
-        paid = await here.memory.house.batches.fetch_results("batch_1")
+        assert here.memory.engine.batches
+        paid = await here.memory.engine.batches.fetch_results("batch_1")
         assert paid
-        over = await here.memory.cancel_consolidation(ANA, run.id)
+        over = await here.memory.admin.cancel_consolidation(ANA, run.id)
         assert (over.status, over.requests, over.same) == ("cancelled", 2, 0)
         assert (over.input_tokens, over.output_tokens) == tuple(map(sum, zip(*paid.tokens.values(), strict=True)))
-        (line,) = (await here.memory.usage(ANA, 9)).lines
+        (line,) = (await here.memory.admin.usage(ANA, 9)).lines
         assert (line.requests, line.micros) == (2, over.micros)
         await spotless(here, over)
         assert await here.collect(run) == over
@@ -319,7 +319,7 @@ async def test_an_endpoint_that_is_away_holds_up_no_calling_off(database_url: st
     async with place(database_url, tmp_path, things=2, polls=9, hold=hold) as here:
         run = await here.night()
         down.append(True)
-        over = await here.memory.cancel_consolidation(ANA, run.id)
+        over = await here.memory.admin.cancel_consolidation(ANA, run.id)
         assert (over.status, over.batch) == ("cancelled", "batch_1")
         assert await here.spent() == (0, 0)
         with pytest.raises(Exception, match="model"):
@@ -340,9 +340,9 @@ async def test_called_off_while_it_is_handed_over(database_url: str, tmp_path: P
     async with place(database_url, tmp_path, things=2, polls=9, hold=hold) as here:
         night = asyncio.create_task(here.night())
         assert await asyncio.to_thread(made.wait, 10)
-        (run,) = await here.memory.consolidations(ANA)
+        (run,) = await here.memory.admin.consolidations(ANA)
         hidden, here.server.batches = here.server.batches, {}
-        assert (await here.memory.cancel_consolidation(ANA, run.id)).status == "cancelled"
+        assert (await here.memory.admin.cancel_consolidation(ANA, run.id)).status == "cancelled"
         here.server.batches = hidden
         go_on.set()
         assert (await night).status == "cancelled"
@@ -355,7 +355,7 @@ async def test_a_space_is_erased_while_it_waits(database_url: str, tmp_path: Pat
     """Its texts do not stay at the endpoint, and its tenant has the money back."""
     async with place(database_url, tmp_path, things=2, polls=9) as here:
         await here.night()
-        await here.memory.erase_space(ANA)
+        await here.memory.admin.erase_space(ANA)
         assert here.server.batches["batch_1"].status == "cancelled"
         assert here.server.files == {}
         assert await here.spent() == (0, 0)

@@ -72,13 +72,13 @@ def planned(
 async def test_what_is_brought_is_what_is_committed(database_url: str) -> None:
     """Packed or as JSON, the same plan leaves the same rows, to the byte."""
     async with engine(database_url) as memory:
-        store, candidates = memory.house.store, varied()
+        store, candidates = memory.engine.store, varied()
         ids = [MemoryId(uuid4()) for _ in candidates]
-        vectors = await memory.house.embedder.embed_documents([one.text for one in candidates])
+        vectors = await memory.engine.embedder.embed_documents([one.text for one in candidates])
         one, two = (scope(name, agent="planner", run="r1", actor="Cy") for name in ("one", "two"))
-        await store.commit(planned(one, candidates, ids, vectors))
+        await store.writes.commit(planned(one, candidates, ids, vectors))
         plan = planned(two, candidates, ids, vectors)
-        assert await store.insert_packed(plan, await store.pack_rows(plan)) == len(candidates)
+        assert await store.writes.insert_packed(plan, await store.writes.pack_rows(plan)) == len(candidates)
         assert list(await memory.export(one)) == list(await memory.export(two))
         with psycopg.connect(database_url) as admin:
             found = [admin.execute(_BYTES, (where.space,)).fetchall() for where in (one, two)]
@@ -132,7 +132,7 @@ async def test_a_local_socket_takes_what_comes_next(database_url: str) -> None:
     """More than the system lets it take by itself: a statement is sent while the server is at the one before."""
     async with engine(database_url) as memory, await psycopg.AsyncConnection.connect(database_url) as plain:
         await memory.list(scope())
-        async with memory.house.store._connected() as conn:  # type: ignore[attr-defined]
+        async with memory.engine.store._connections.connect() as conn:  # type: ignore[attr-defined]
             if not conn.info.host.startswith("/"):
                 pytest.skip("the database is not on this machine")
             sizes = []
@@ -149,7 +149,7 @@ async def test_a_search_is_planned_for_what_was_imported(database_url: str) -> N
     async with engine(database_url) as memory:
         await memory.ingest(scope(), [note(f"line {n}") for n in range(600)])
         assert (await memory.query(scope(), "supervisor", Query(text="line 7"))).hits
-        store = memory.house.store
+        store = memory.engine.store
         assert isinstance(store, PostgresStore)
         nodes = await plans(store, None)
     lookups = [str(one["Index Cond"]) for one in nodes if one.get("Index Name") == "memories_pk"]

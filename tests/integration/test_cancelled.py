@@ -23,6 +23,6 @@ async def test_cancelled_at_any_moment(database_url: str) -> None:
             reading.cancel()
             with suppress(asyncio.CancelledError):
                 await reading
-            await memory.count_jobs()
+            await memory.jobs.count_jobs()
             assert [one.text for one in await memory.list(scope())] == ["The user lives in Porto"]
         assert 0 < ended < MOMENTS

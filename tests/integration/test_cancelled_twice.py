@@ -85,7 +85,7 @@ async def test_nobody_else_notices(
         ended = await asyncio.gather(*bystanders, return_exceptions=True)
         assert [one for one in ended if isinstance(one, BaseException)] == []
         assert all(ended)
-        await memory.count_jobs()
+        await memory.jobs.count_jobs()
         assert all(await asyncio.gather(*(memory.list(ana) for _ in range(20))))
         async with await psycopg.AsyncConnection.connect(database_url, autocommit=True) as conn:
             async with asyncio.timeout(5):

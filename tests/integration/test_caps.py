@@ -12,7 +12,6 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.plan import ExtractionRecord, Receipt
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Extraction, Turn
-from muniment.memory.flows.writing import write
 from muniment.testing.fakes import FixedClock, ScriptedChat
 from tests.engine import NOON, engine, said, scope, settings, statement
 
@@ -43,7 +42,7 @@ async def model_finds(memory: Memory, user: Scope, turn: Turn, *found: str) -> R
     """What a model's look at the turn comes to when it finds these statements."""
     candidates = tuple(replace(statement(text), turns=(turn.id,)) for text in found)
     looked = ExtractionRecord(turn=turn.id, source="model", found=len(found))
-    return await write.commit_extraction(memory.house, user, Extraction(candidates=candidates), (), "worker", looked)
+    return await memory.engine.writer.commit_extraction(user, Extraction(candidates=candidates), (), "worker", looked)
 
 
 async def test_of_five_statements_the_three_most_important_stay(memory: Memory) -> None:
@@ -79,8 +78,8 @@ async def test_rules_and_model_share_the_three_of_a_turn(memory: Memory) -> None
 async def test_the_three_of_a_turn_are_shared_whoever_is_first(memory: Memory) -> None:
     """A worker may look at a turn before the rules' find is committed."""
     turn = said(FIVE)
-    memory.house.model = ScriptedChat(())
-    await memory.record(scope(), [turn])
+    memory.engine = memory.engine.rebuild(model=ScriptedChat(()))
+    await memory.conversation.record(scope(), [turn])
     await model_finds(memory, scope(), turn, "The user wants a dog", "The user wants a boat")
     receipt = await memory.learn(scope(), turn)
     assert [change.after.text for change in receipt.changes] == ["The user is allergic to peanuts"]
@@ -97,7 +96,7 @@ async def test_a_day_has_an_end(sparing: tuple[Memory, FixedClock]) -> None:
     late = said("I like sailing.")
     assert (await memory.learn(scope(), late)).refused == (f"more than {A_DAY} a day",)
     assert len(await texts(memory, scope())) == A_DAY
-    passage = await memory.house.store.get_passage(scope(), late.id, before=0, after=0)
+    passage = await memory.engine.store.ledger.get_passage(scope(), late.id, before=0, after=0)
     assert passage is not None
     assert (await memory.remember(scope(), "I like sailing.")).changes
     assert (await memory.learn(scope("ben"), said("I like sailing."))).changes
@@ -111,6 +110,6 @@ async def test_nobody_counts_until_it_can_matter(sparing: tuple[Memory, FixedClo
     """The day is counted when there are as many revisions as it allows, not before."""
     memory, _ = sparing
     await memory.learn(scope(), said("I like coffee. I like chess. I like rowing."))
-    assert not memory.house.daily_counts
+    assert not memory.engine.cache.daily_counts
     await memory.learn(scope(), said("I like tea. I like judo."))
-    assert memory.house.daily_counts[scope().space] == (NOON.replace(hour=0), 3, 3)
+    assert memory.engine.cache.daily_counts[scope().space] == (NOON.replace(hour=0), 3, 3)

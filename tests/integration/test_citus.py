@@ -19,7 +19,6 @@ from muniment.memory.domain.plan import Change, ExtractionRecord, Relation, Writ
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.search import NeighbourProbe
 from muniment.memory.errors import BadInput, Conflict
-from muniment.memory.flows.reading import recall
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.stores.postgres.sql import load_blocks
 from muniment.memory.stores.postgres.store import PostgresStore
@@ -113,7 +112,7 @@ async def lived(url: str) -> list[Any]:
     """All that is in the tables after plans of every kind, and what was answered and refused meanwhile."""
     told: list[Any] = []
     async with engine(url) as memory:
-        store = memory.house.store
+        store = memory.engine.store
         made = [
             Record(
                 id=MemoryId(UUID(int=n)), kind="semantic", category="goals", text=f"Tea of garden {n}", created_at=NOON,
@@ -129,7 +128,7 @@ async def lived(url: str) -> list[Any]:
             relations=(Relation(a=made[0].id, b=made[1].id, strength=0.5),),
             extracted=ExtractionRecord(turn=turn.id, source="rules", found=2),
         )
-        told.append((await store.commit(first)).rev)
+        told.append((await store.writes.commit(first)).rev)
         kept = [await memory.get(scope(), one.id) for one in made]
         with psycopg.connect(url) as conn:
             conn.execute("update muniment.memories set next_embedding = embedding, next_model = 'next'")
@@ -145,13 +144,13 @@ async def lived(url: str) -> list[Any]:
             ),
             relations=(Relation(a=made[0].id, b=made[1].id, strength=0.25),),
         )
-        told.append((await store.commit(second)).rev)
-        told.append((await store.commit(replace(first, expected_rev=Revision(4)))).replayed)
+        told.append((await store.writes.commit(second)).rev)
+        told.append((await store.writes.commit(replace(first, expected_rev=Revision(4)))).replayed)
         with pytest.raises(Conflict):
-            await store.commit(second)
+            await store.writes.commit(second)
         back = replace(gone, state="active")
         with pytest.raises(BadInput):
-            await store.commit(
+            await store.writes.commit(
                 replace(
                     plan,
                     expected_rev=Revision(4),
@@ -162,7 +161,10 @@ async def lived(url: str) -> list[Any]:
         probe = NeighbourProbe(
             kind="semantic", vector=hash_vector("tea"), stable_key="user.tea.1", attribute="user.tea"
         )
-        told += [await store.find_neighbours(scope(), (), 0), await store.find_neighbours(scope(), [probe, probe], 5)]
+        told += [
+            await store.reads.find_neighbours(scope(), (), 0),
+            await store.reads.find_neighbours(scope(), [probe, probe], 5),
+        ]
     with psycopg.connect(url) as conn:
         for table in TABLES:
             told += sorted(map(str, conn.execute(f"select * from muniment.{table}").fetchall()))
@@ -232,16 +234,16 @@ async def test_a_search_is_one_task(database_url: str, *, scan: bool) -> None:
     """The coordinator sends a search, whole, to the one node that has the space; there an index of the space's own is used."""
     async with engine(database_url) as memory:
         await memory.ingest(scope(), [note(f"Green tea with number {n}") for n in range(1_500)])
-        store = memory.house.store
+        store = memory.engine.store
         assert isinstance(store, PostgresStore)
         if not scan:
-            assert (await store.index_space(scope(), 1)).made == ("vectors", "words")
+            assert (await store.maintenance.index_space(scope(), 1)).made == ("vectors", "words")
         with psycopg.connect(database_url, autocommit=True) as admin:
             admin.execute("analyze muniment.memories")  # as autovacuum does it on each node
-        reader, search = await recall.authorize_query(memory.house, scope(), "supervisor", Query(text="green tea"))
+        reader, search = await memory.engine.recall.authorize_query(scope(), "supervisor", Query(text="green tea"))
         space = {"space": scope().space, "owner": scope().owner, "allowed": sorted(reader.allowed), "as_of": None}
-        text, asked = store._build_search(space, search, scan=scan)
-        async with store._connect() as conn:
+        text, asked = store.reads._searches.build(space, search, scan=scan)
+        async with store._connections.connect() as conn:
             cursor = AsyncRawCursor(conn, row_factory=dict_row)
             explained = b"explain " + (text if isinstance(text, bytes) else text.encode())
             shown = await (await cursor.execute(explained, asked)).fetchall()

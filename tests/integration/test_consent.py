@@ -88,7 +88,7 @@ async def test_seven_days_are_the_end_of_it(database_url: str) -> None:
         (request,) = (await memory.learn(scope(), said("Call me Ana."))).consent_requests
         assert request.expires_at == NOON + timedelta(days=7)
         clock.advance(timedelta(days=7).total_seconds() - 1)
-        assert await memory.expire_consents(scope()) == 0
+        assert await memory.jobs.expire_consents(scope()) == 0
         assert await waiting(memory) == [("preferred_name", "Ana")]
         clock.advance(1)
         with pytest.raises(NotFound):
@@ -105,9 +105,9 @@ async def test_the_job_ends_it_too(database_url: str) -> None:
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         await memory.learn(scope(), said("Call me Ana."))
-        assert (await memory.house.store.count_jobs())["expire"]
+        assert (await memory.engine.store.jobs.count_jobs())["expire"]
         clock.advance(timedelta(days=9).total_seconds())
-        await memory.perform_job(Job(name="expire", scope=scope(), key="2026-05-11"))
+        await memory.jobs.perform_job(Job(name="expire", scope=scope(), key="2026-05-11"))
         assert await decisions(memory) == [("expired", "preferred_name", "Ana", "time")]
 
 
@@ -165,7 +165,7 @@ async def test_a_decision_is_no_news_of_a_memory(database_url: str) -> None:
     async with engine(database_url, clock=clock) as memory:
         receipt = await memory.learn(scope(), said("I live in Porto."))
         brief = await memory.brief(scope(thread="B"), "supervisor", "Hello!")
-        await memory.mark_seen(scope(thread="B"), brief.rev)
+        await memory.conversation.mark_seen(scope(thread="B"), brief.rev)
         clock.advance(3600)
         await memory.decide_consents(scope(), [one.id for one in receipt.consent_requests], approve=True)
         after = await memory.brief(scope(thread="B"), "supervisor", "Hello!")
@@ -214,7 +214,7 @@ async def test_what_rests_on_nothing_waits_no_longer(database_url: str, text: st
             assert len((await memory.learn(scope(), said("Forget where I live."))).changes) == 1
         elif way == "by time":
             clock.advance(timedelta(days=6).total_seconds())
-            assert (await memory.maintain(scope())).forgotten == 1
+            assert (await memory.admin.maintain(scope())).forgotten == 1
         else:
             assert held.fact is not None
             where = replace(held.fact, object="a house by the sea that has no address and no name")
@@ -241,18 +241,18 @@ async def test_a_consolidation_withdraws_and_is_undone_all_the_same(database_url
             await memory.ingest(scope(), [twin])
         others = sorted((one for one in await memory.list(scope()) if one.id != held.id), key=lambda one: one.text)
         await memory.pin(scope(), others[1].id)
-        run = await memory.begin_run(scope())
+        run = await memory.admin.begin_run(scope())
         for other in others:
-            now = await memory.get_many(scope(), [held.id, other.id])
+            now = await memory.admin.get_many(scope(), [held.id, other.id])
             pair = Pair(older=now[held.id], newer=now[other.id], sim=1.0)
             assert run is not None
-            run = await memory.apply_run(run, [Finding(pair=pair, judgement="same", source="rules")])
+            run = await memory.admin.apply_run(run, [Finding(pair=pair, judgement="same", source="rules")])
         assert run is not None
-        run = await memory.end_run(run)
+        run = await memory.admin.end_run(run)
         assert (await memory.get(scope(), held.id)).superseded_by == others[1].id
         assert await waiting(memory) == []
         assert await decisions(memory) == [("withdrawn", "city", "Porto", "another memory")]
-        undone = await memory.undo_consolidation(scope(), run.id)
+        undone = await memory.admin.undo_consolidation(scope(), run.id)
         assert (undone.restored, undone.left) == (3, 0)
         assert (await memory.get(scope(), held.id)).state == "active"
         assert await waiting(memory) == []
@@ -309,7 +309,7 @@ async def test_two_deciders_make_one_decision(database_url: str) -> None:
         rev = (await memory.brief(scope(), "supervisor", "Hello!")).rev
         plan = WritePlan(scope=scope(), expected_rev=rev, node="face", at=NOON, decisions=(late,))
         with pytest.raises(Conflict):
-            await memory.house.store.commit(plan)
+            await memory.engine.store.writes.commit(plan)
         assert [line[::3] for line in await decisions(memory)] == [("approved", "first")]
         assert await profile(memory) == ["preferred_name: Ana"]
 

@@ -16,7 +16,6 @@ from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.query import Query
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.errors import BadInput, Conflict
-from muniment.memory.flows.consolidation import consolidate
 from muniment.testing.fakes import FixedClock
 from muniment.testing.openai_server import ScriptedOpenAI, structured
 from tests.engine import NOON, engine, note, said, scope, settings
@@ -29,7 +28,7 @@ async def test_of_two_that_say_the_same_one_stays_with_what_supports_both(databa
     async with engine(database_url) as memory:
         first, second = note(TWINS[0], importance=4, tags=("garden",)), note(TWINS[1], pinned=True, tags=("home",))
         await memory.ingest(ANA, [first, second, note("The user reads a book about bees")])
-        run = await memory.consolidate(ANA)
+        run = await memory.admin.consolidate(ANA)
         assert run is not None
         assert (run.status, run.seen, run.checked, run.same, run.duplicates_before, run.duplicates_after) == (
             "done", 1, 1, 1, 1, 0,
@@ -39,7 +38,7 @@ async def test_of_two_that_say_the_same_one_stays_with_what_supports_both(databa
         assert set(heir.turns) == {*first.turns, *second.turns}
         (gone,) = await memory.list(ANA, states=("superseded",))
         assert gone.superseded_by == heir.id
-        assert (await memory.consolidations(ANA))[0] == run
+        assert (await memory.admin.consolidations(ANA))[0] == run
 
 
 async def test_nothing_is_merged_across_persons(database_url: str) -> None:
@@ -50,7 +49,7 @@ async def test_nothing_is_merged_across_persons(database_url: str) -> None:
             [note(TWINS[0], actor="ana"), note(TWINS[1], actor="ben"), note("The user's sister has a dog called Rex"),
              note("The user's brother has a dog called Rex")],
         )  # fmt: skip
-        run = await memory.consolidate(ANA)
+        run = await memory.admin.consolidate(ANA)
         assert run is not None
         assert (run.same, run.superseded, run.distinct) == (0, 0, 2)
         assert len(await texts(memory)) == 4
@@ -61,11 +60,11 @@ async def test_a_pair_is_not_looked_at_twice(database_url: str) -> None:
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         await memory.ingest(ANA, [note("The user went running on 3 May"), note("The user went running on 4 May")])
-        runs = [await memory.consolidate(ANA) for _ in range(2)]
+        runs = [await memory.admin.consolidate(ANA) for _ in range(2)]
         assert [one.checked for one in runs if one] == [1, 0]
         clock.advance(15 * 86_400)
         await memory.pin(ANA, (await active(memory))[0].id)
-        again = await memory.consolidate(ANA)
+        again = await memory.admin.consolidate(ANA)
         assert again is not None
         assert again.checked == 1
 
@@ -79,7 +78,7 @@ async def test_every_script_is_compared_in_its_own_way(database_url: str) -> Non
         await memory.ingest(
             ANA, [note("用户每天早上在阳台给番茄浇水"), note("用户每天早上在阳台给番茄浇水。"), note("用户喜欢弹钢琴")]
         )
-        run = await memory.consolidate(ANA)
+        run = await memory.admin.consolidate(ANA)
         assert run is not None
         assert (run.seen, run.same) == (1, 1)
         assert len(await texts(memory)) == 2
@@ -107,7 +106,7 @@ async def test_a_model_is_asked_by_the_page_and_held_to_the_guards(database_url:
         async with engine(database_url, tuned=tuned) as memory:
             await memory.ingest(ANA, [note(one) for one in told])
             found: list[Finding] = []
-            run = await memory.consolidate(ANA, on_findings=found.extend)
+            run = await memory.admin.consolidate(ANA, on_findings=found.extend)
             assert run is not None
             assert (run.status, run.requests, run.same, run.unanswered) == ("done", 1, 1, 1)
             assert run.input_tokens > 0
@@ -116,7 +115,7 @@ async def test_a_model_is_asked_by_the_page_and_held_to_the_guards(database_url:
             left = await texts(memory)
             assert len(left) == 5
             assert sum("euros" in one for one in left) == 2
-            again = await memory.consolidate(ANA)
+            again = await memory.admin.consolidate(ANA)
             assert again is not None
             assert [[one["earlier"]["text"] for one in page] for page in asked[1:]] == [[told[4]]]
 
@@ -139,11 +138,11 @@ async def test_a_model_that_fails_or_talks_nonsense(
         async with engine(database_url, tuned=tuned) as memory:
             await memory.ingest(ANA, [note(one) for one in (*TWINS, "The user grows figs in a big pot",
                                                            "In a pot the user has lots of figs, a big one")])  # fmt: skip
-            run = await memory.consolidate(ANA)
+            run = await memory.admin.consolidate(ANA)
             assert run is not None
             assert (run.status, run.reason, run.same, run.unanswered) == (status, reason, 1, unanswered)
             assert run.requests == unanswered
-            assert await memory.consolidate(ANA) is not None
+            assert await memory.admin.consolidate(ANA) is not None
 
 
 async def test_the_budget_of_the_day_is_a_hard_stop(database_url: str) -> None:
@@ -155,10 +154,10 @@ async def test_the_budget_of_the_day_is_a_hard_stop(database_url: str) -> None:
             await memory.ingest(
                 ANA, [note("The user grows figs in a big pot"), note("In a pot the user has lots of figs, a big one")]
             )
-            first = await memory.consolidate(ANA)
+            first = await memory.admin.consolidate(ANA)
             assert first is not None
             assert (first.status, first.requests, first.unanswered) == ("done", 1, 1)  # the day was not used up before
-            run = await memory.consolidate(ANA)
+            run = await memory.admin.consolidate(ANA)
             assert run is not None
             assert (run.status, run.reason, run.requests) == ("over_budget", "OverBudget", 0)
             assert len(server.requests) == 1
@@ -169,15 +168,15 @@ async def test_what_changes_meanwhile_is_left_alone(database_url: str) -> None:
     was only pinned keeps its pin."""
     async with engine(database_url) as memory:
         await memory.ingest(ANA, [note(one) for one in (*TWINS, "The user plants beans", "The user plants beans.")])
-        run = await memory.begin_run(ANA)
+        run = await memory.admin.begin_run(ANA)
         assert run is not None
-        run, portions = await memory.survey_run(run)
-        run, findings = await memory.check_run(run, portions[0])
+        run, portions = await memory.admin.survey_run(run)
+        run, findings = await memory.admin.check_run(run, portions[0])
         assert len(findings) == 2
         beans = [one for one in await active(memory) if "beans" in one.text]
         await memory.forget(ANA, next(one.id for one in await active(memory) if "tomatoes" in one.text))
         await memory.pin(ANA, beans[0].id)
-        run = await memory.end_run(await memory.apply_run(run, findings))
+        run = await memory.admin.end_run(await memory.admin.apply_run(run, findings))
         assert (run.same, run.outdated, run.checked) == (1, 1, 1)
         assert [one.pinned for one in await active(memory) if "beans" in one.text] == [True]
         assert len(await texts(memory)) == 2
@@ -188,16 +187,16 @@ async def test_a_model_is_not_asked_about_what_is_gone(database_url: str, how: s
     """What was forgotten or erased after the survey is in no prompt any more; the other pairs of its prompt are."""
     with Picky() as server:
         async with house(database_url, server, 12, FixedClock(NOON)) as memory:
-            run = await memory.begin_run(ANA)
+            run = await memory.admin.begin_run(ANA)
             assert run is not None
-            run, portions = await memory.survey_run(run)
+            run, portions = await memory.admin.survey_run(run)
             first, *others = portions[-3:]  # before them come the pairs that the rules are sure of
-            run = await memory.apply_run(*await memory.check_run(run, first))
+            run = await memory.admin.apply_run(*await memory.admin.check_run(run, first))
             pair = others[0][0]
             await getattr(memory, how)(ANA, pair.older.id)
             for some in others:
-                run = await memory.apply_run(*await memory.check_run(run, some))
-            run = await memory.end_run(run)
+                run = await memory.admin.apply_run(*await memory.admin.check_run(run, some))
+            run = await memory.admin.end_run(run)
             assert (run.status, run.same, run.outdated, run.requests) == ("done", 11, 1, 3)
             assert server.asked == [5, 4, 2]
             assert pair.older.text not in str([one.body for one in server.requests])
@@ -207,19 +206,19 @@ async def test_one_run_of_a_space_at_a_time(database_url: str) -> None:
     """A second run waits for nothing and does nothing; one whose lease is over is given up, and cannot write any more."""
     async with engine(database_url) as memory:
         await memory.ingest(ANA, [note(one) for one in TWINS])
-        run = await memory.begin_run(ANA)
+        run = await memory.admin.begin_run(ANA)
         assert run is not None
-        assert await memory.consolidate(ANA) is None
-        run, portions = await memory.survey_run(run)
+        assert await memory.admin.consolidate(ANA) is None
+        run, portions = await memory.admin.survey_run(run)
         with psycopg.connect(database_url) as admin:
             admin.execute("update muniment.consolidation_runs set leased_until = now() - interval '1 second'")
-        second = await memory.consolidate(ANA)
+        second = await memory.admin.consolidate(ANA)
         assert second is not None
         assert second.same == 1
-        _, findings = await memory.check_run(run, portions[0])
+        _, findings = await memory.admin.check_run(run, portions[0])
         with pytest.raises(Conflict):
-            await memory.apply_run(run, findings)
-        assert {one.status for one in await memory.consolidations(ANA)} == {"done", "interrupted"}
+            await memory.admin.apply_run(run, findings)
+        assert {one.status for one in await memory.admin.consolidations(ANA)} == {"done", "interrupted"}
 
 
 async def test_a_run_that_is_cancelled_while_it_begins_is_not_left_open(database_url: str) -> None:
@@ -227,14 +226,14 @@ async def test_a_run_that_is_cancelled_while_it_begins_is_not_left_open(database
     async with engine(database_url) as memory:
         await memory.ingest(ANA, [note(one) for one in TWINS])
         started = perf_counter()
-        await memory.consolidate(ANA, limit=5)
+        await memory.admin.consolidate(ANA, limit=5)
         took = perf_counter() - started
         for n in range(60):
-            run = asyncio.create_task(memory.consolidate(ANA, limit=5))
+            run = asyncio.create_task(memory.admin.consolidate(ANA, limit=5))
             await asyncio.sleep(took * n / 200)
             run.cancel()
             await asyncio.gather(run, return_exceptions=True)
-            assert all(one.ended_at for one in await memory.consolidations(ANA, limit=100)), f"after {n} of 200"
+            assert all(one.ended_at for one in await memory.admin.consolidations(ANA, limit=100)), f"after {n} of 200"
 
 
 async def test_a_clock_that_was_set_back_hides_no_run(database_url: str) -> None:
@@ -243,18 +242,18 @@ async def test_a_clock_that_was_set_back_hides_no_run(database_url: str) -> None
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         await memory.ingest(ANA, [note(TWINS[0])])
-        first = await memory.consolidate(ANA)
+        first = await memory.admin.consolidate(ANA)
         assert first is not None
         clock.advance(-2 * 86_400)
         await memory.ingest(ANA, [note(TWINS[1])])
-        open_ = await memory.begin_run(ANA)
+        open_ = await memory.admin.begin_run(ANA)
         assert open_ is not None
-        assert [one.id for one in await memory.consolidations(ANA)] == [open_.id, first.id]
-        assert [one.id for one in await memory.consolidations(ANA, run=first.id)] == [first.id]
-        open_, _ = await memory.survey_run(open_)
-        over = await memory.end_run(replace(open_, seen=0))
+        assert [one.id for one in await memory.admin.consolidations(ANA)] == [open_.id, first.id]
+        assert [one.id for one in await memory.admin.consolidations(ANA, run=first.id)] == [first.id]
+        open_, _ = await memory.admin.survey_run(open_)
+        over = await memory.admin.end_run(replace(open_, seen=0))
         assert over.surveyed > first.surveyed
-        dry = await memory.begin_run(ANA, dry=True)
+        dry = await memory.admin.begin_run(ANA, dry=True)
         assert dry is not None
         assert dry.surveyed == over.surveyed
 
@@ -263,15 +262,15 @@ async def test_a_step_whose_answer_was_lost_stays_in_the_record(database_url: st
     """Whoever gives a run up after a step that was written, and does not know it, takes no count back."""
     async with engine(database_url) as memory:
         await memory.ingest(ANA, [note(one) for one in TWINS])
-        run = await memory.begin_run(ANA)
+        run = await memory.admin.begin_run(ANA)
         assert run is not None
-        run, portions = await memory.survey_run(run)
-        checked, findings = await memory.check_run(run, portions[0])
-        await memory.apply_run(checked, findings)
-        await consolidate.abandon_run(memory.house, run)
-        (record,) = await memory.consolidations(ANA)
+        run, portions = await memory.admin.survey_run(run)
+        checked, findings = await memory.admin.check_run(run, portions[0])
+        await memory.admin.apply_run(checked, findings)
+        await memory.engine.consolidation.abandon_run(run)
+        (record,) = await memory.admin.consolidations(ANA)
         assert (record.status, record.same, record.checked) == ("interrupted", 1, 1)
-        assert (await memory.undo_consolidation(ANA, run.id)).restored > 0
+        assert (await memory.admin.undo_consolidation(ANA, run.id)).restored > 0
 
 
 async def test_a_chain_ends_in_one_memory(database_url: str) -> None:
@@ -279,8 +278,8 @@ async def test_a_chain_ends_in_one_memory(database_url: str) -> None:
     async with engine(database_url) as memory:
         await memory.ingest(ANA, [note(one) for one in (*TWINS, f"{TWINS[0]}!", "The user reads about bees")])
         thread = scope(thread="T")
-        await memory.mark_seen(thread, (await memory.brief(thread, "supervisor", "tomatoes")).rev)
-        runs = [await memory.consolidate(ANA) for _ in range(2)]
+        await memory.conversation.mark_seen(thread, (await memory.brief(thread, "supervisor", "tomatoes")).rev)
+        runs = [await memory.admin.consolidate(ANA) for _ in range(2)]
         assert [one and one.duplicates_after for one in runs] == [0, 0]
         assert len(await texts(memory)) == 2
         header = (await memory.brief(thread, "supervisor", "tomatoes")).header
@@ -300,7 +299,7 @@ async def test_writers_and_a_consolidation_do_not_overwrite_each_other(database_
             for n in range(15):
                 await other.learn(ANA, said(f"My goal is to climb {n} hills."))
 
-        run, _ = await asyncio.gather(memory.consolidate(ANA), writing())
+        run, _ = await asyncio.gather(memory.admin.consolidate(ANA), writing())
         assert run is not None
         assert run.status == "done"
         assert run.same == 15
@@ -314,7 +313,7 @@ async def test_where_a_survey_looks(database_url: str) -> None:
     partners of the same category and kind that share a word or a number, and changed within `partner_days`."""
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
-        house = memory.house
+        house = memory.engine
 
         def twice(text: str, **more: Any) -> list[Candidate]:
             return [note(text, **more), note(f"{text}.", **more)]
@@ -329,8 +328,8 @@ async def test_where_a_survey_looks(database_url: str) -> None:
         rev = Revision((await memory.status(ANA))["rev"])
 
         async def seen(since: int, **bounds: Any) -> set[str]:
-            told = replace(consolidate._make_bounds(house), **bounds)
-            found = await house.store.survey_space(ANA, told, 100, since=Revision(since))
+            told = replace(house.consolidation._make_bounds(), **bounds)
+            found = await house.store.runs.survey_space(ANA, told, 100, since=Revision(since))
             return {one.older.text.rstrip(".").split()[-1] for one in found.pairs if one.sim > 0.8}
 
         assert await seen(0) == await seen(rev) == {"tomatoes", "bees", "violin"}
@@ -357,7 +356,7 @@ async def test_a_day_has_its_cap(database_url: str) -> None:
         await memory.ingest(ANA, [note(f"{one}{end}") for one in told for end in ("", ".")])
 
         async def run(limit: int | None = None) -> tuple[int, int]:
-            done = await memory.consolidate(ANA, limit=limit)
+            done = await memory.admin.consolidate(ANA, limit=limit)
             assert done is not None
             return done.same, done.surveyed
 
@@ -366,4 +365,4 @@ async def test_a_day_has_its_cap(database_url: str) -> None:
         clock.advance(12 * 3_600)
         assert await run() == (1, 10)
         with pytest.raises(BadInput, match="limit"):
-            await memory.consolidate(ANA, limit=0)
+            await memory.admin.consolidate(ANA, limit=0)

@@ -20,7 +20,7 @@ async def test_what_is_too_far_apart_holds_nothing_up(database_url: str, tmp_pat
     told = [f"{who}在{day}吃了{food}" for who in ("王芳", "李强", "张伟") for day in ("早上", "晚上") for food in foods]
     async with engine(database_url, tuned=settings(database_url, MUNIMENT_CONFIG=str(file))) as memory:
         await memory.ingest(ANA, [note(TWINS[0], importance=1), *map(note, told), note(TWINS[1], importance=1)])
-        runs = [await memory.consolidate(ANA, limit=100_000) for _ in range(14)]
+        runs = [await memory.admin.consolidate(ANA, limit=100_000) for _ in range(14)]
         assert all(run is not None and run.status == "done" for run in runs)
         assert runs[-1] is not None
         assert runs[-1].surveyed >= len(told)

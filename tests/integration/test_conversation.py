@@ -208,7 +208,7 @@ async def test_a_renamed_memory_is_found_by_its_own_words(database_url: str) -> 
         assert kept.text == "The user's colleague Joris draws the planting plans"
         answer = await memory.query(who, "supervisor", Query(text=kept.text, threshold=0.0, explain=True))
         [hit] = answer.hits
-        near = await memory.house.store.find_neighbours(
+        near = await memory.engine.store.reads.find_neighbours(
             who, [NeighbourProbe(vector=hash_vector(kept.text), kind="semantic")], 1
         )
     assert hit.memory.id == kept.id

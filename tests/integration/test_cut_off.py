@@ -82,7 +82,7 @@ async def pair(memory: Memory, *owners: Any) -> None:
         await memory.ingest(
             who, [note("The green door is locked at night"), note("The green door is locked at night.")]
         )
-    await memory.house.store.enqueue_jobs([Job(name="tend", scope=who) for who in owners])
+    await memory.engine.store.jobs.enqueue_jobs([Job(name="tend", scope=who) for who in owners])
 
 
 async def test_a_worker_is_cut_off(database_url: str, tmp_path: Path) -> None:
@@ -104,14 +104,14 @@ async def test_a_worker_is_cut_off(database_url: str, tmp_path: Path) -> None:
                 admin.conn.execute("select pg_advisory_unlock(%s)", (HERE,))
                 await admin.until(lambda: admin.one(HOLDS) == 1)
                 await _taken_over(admin, memory, tuned)
-                (run, cut) = await memory.consolidations(ANA)
+                (run, cut) = await memory.admin.consolidations(ANA)
                 assert (run.status, run.same, cut.status, cut.same) == ("done", 1, "interrupted", 0)
                 assert admin.conn.execute(MERGED).fetchone() == (2, 2)
                 way.heal()
                 await pair(memory, BEN)
                 await admin.until(lambda: not admin.one(WAITING))
                 assert admin.conn.execute(MERGED).fetchone() == (4, 4)
-                assert [one.status for one in await memory.consolidations(ANA)] == ["done", "interrupted"]
+                assert [one.status for one in await memory.admin.consolidations(ANA)] == ["done", "interrupted"]
                 way.stall()
                 process.send_signal(signal.SIGTERM)
                 out, err = await asyncio.to_thread(process.communicate, timeout=20)
@@ -162,20 +162,20 @@ async def test_a_query_is_cut_off(database_url: str, tmp_path: Path) -> None:
 async def test_what_another_worker_has_is_not_ended(database_url: str) -> None:
     """A worker that was taken for dead says that its job is done: it may be wanted anew by now, and stays."""
     async with bootstrap.create_memory(settings(database_url), embedder=HashEmbedder()) as memory:
-        queue, job = memory.house.store, Job(name="tend", scope=ANA)
-        await queue.enqueue_jobs([job])
-        held = await queue.take_job(await queue.register_worker(), ["tend"])
+        queue, job = memory.engine.store, Job(name="tend", scope=ANA)
+        await queue.jobs.enqueue_jobs([job])
+        held = await queue.jobs.take_job(await queue.jobs.register_worker(), ["tend"])
         assert held is not None
-        assert await queue.requeue_abandoned(0) == 1
-        await queue.enqueue_jobs([job])
-        await queue.finish_job(held)
-        assert (await queue.count_jobs())["tend"] == {"due": 1, "later": 0, "running": 0}
-        again = await queue.take_job(await queue.register_worker(), ["tend"])
+        assert await queue.jobs.requeue_abandoned(0) == 1
+        await queue.jobs.enqueue_jobs([job])
+        await queue.jobs.finish_job(held)
+        assert (await queue.jobs.count_jobs())["tend"] == {"due": 1, "later": 0, "running": 0}
+        again = await queue.jobs.take_job(await queue.jobs.register_worker(), ["tend"])
         assert again is not None
-        await queue.reschedule_job(held, timedelta())
-        assert (await queue.count_jobs())["tend"]["running"] == 1
-        await queue.finish_job(again)
-        assert await queue.count_jobs() == {}
+        await queue.jobs.reschedule_job(held, timedelta())
+        assert (await queue.jobs.count_jobs())["tend"]["running"] == 1
+        await queue.jobs.finish_job(again)
+        assert await queue.jobs.count_jobs() == {}
 
 
 def test_an_address_keeps_what_it_says() -> None:
@@ -219,8 +219,8 @@ async def test_every_pool_heeds_it(database_url: str) -> None:
     """A client that vanishes in the middle of a transaction holds nothing for longer than the settings say."""
     tuned, shown = settings(database_url), "show idle_in_transaction_session_timeout"
     async with bootstrap.create_memory(tuned, embedder=HashEmbedder()) as memory:
-        assert isinstance(memory.house.store, PostgresStore)
-        async with memory.house.store._connect() as conn:
+        assert isinstance(memory.engine.store, PostgresStore)
+        async with memory.engine.store._connections.connect() as conn:
             assert (await (await conn.execute(shown)).fetchone()) == {"idle_in_transaction_session_timeout": "20s"}
         async with open_saver(await bootstrap.ensure_checkpoint_database(tuned)) as saver, saver.cursor() as cursor:
             await cursor.execute(shown)

@@ -40,7 +40,7 @@ async def test_what_is_said_in_one_thread_is_told_in_another_once(database_url: 
         assert any("marathon" in bullet for bullet in brief.bullets)
         assert "Preferred name is Ana" in brief.stable
         assert "lactose" in brief.stable
-        await memory.mark_seen(other, brief.rev)
+        await memory.conversation.mark_seen(other, brief.rev)
         again = await memory.brief(other, "supervisor", "And after it?")
         assert again.header == ""
         assert again.stable == brief.stable
@@ -79,7 +79,7 @@ async def test_a_correction_keeps_the_id_and_the_history(database_url: str) -> N
     async with engine(database_url) as memory:
         old = (await memory.learn(scope(), said("I live in Porto."))).changes[0].after
         brief = await memory.brief(scope(thread="B"), "supervisor", "hello")
-        await memory.mark_seen(scope(thread="B"), brief.rev)
+        await memory.conversation.mark_seen(scope(thread="B"), brief.rev)
         change = (await memory.learn(scope(), said("I live in Braga now."))).changes[0]
         assert (change.action, change.after.id) == ("UPDATE", old.id)
         assert [one.text for one in await memory.list(scope())] == [change.after.text]
@@ -125,7 +125,7 @@ async def test_secrets_never_reach_a_table(database_url: str) -> None:
     async with engine(database_url) as memory:
         turn = said(f"I live in Porto and my API key is {secret}, remember that my token is {secret}.")
         await memory.learn(scope(), turn)
-        await memory.record(scope(), [turn])
+        await memory.conversation.record(scope(), [turn])
         before = await memory.export(scope())
         with pytest.raises(BadInput, match=r"a secret\. Say it without the secret: nothing of it was kept"):
             await memory.remember(scope(), f"the deploy key is {secret} and the meeting room is on the third floor")
@@ -253,8 +253,10 @@ async def test_an_export_loses_nothing(database_url: str) -> None:
         await memory.learn(scope(), said("Actually, call me Anita."))
         await memory.pin(scope(), (await memory.list(scope()))[0].id)
         await memory.forget(scope(), (await memory.list(scope()))[-1].id)
-        await memory.mark_seen(scope(thread="B"), (await memory.brief(scope(thread="B"), "supervisor", "x")).rev)
-        await memory.record(scope(), [said("hello 😀 \u202bשלום")])
+        await memory.conversation.mark_seen(
+            scope(thread="B"), (await memory.brief(scope(thread="B"), "supervisor", "x")).rev
+        )
+        await memory.conversation.record(scope(), [said("hello 😀 \u202bשלום")])
         rows = json.loads(json.dumps(await memory.export(scope())))
         assert await memory.load(scope("copy"), rows) == 3
         assert list(await memory.export(scope("copy"))) == rows
@@ -319,7 +321,7 @@ async def test_hostile_text_is_just_text(database_url: str, text: str) -> None:
     """It is stored, found and rendered, or there is nothing worth keeping; nothing breaks."""
     async with engine(database_url) as memory:
         await memory.learn(scope(), said(text))
-        await memory.record(scope(), [said(text)])
+        await memory.conversation.record(scope(), [said(text)])
         await memory.remember(scope(), text[:250])
         await memory.query(scope(), "supervisor", Query(text=text, threshold=0.0))
         brief = await memory.brief(scope(thread="B"), "supervisor", text)
@@ -386,7 +388,7 @@ async def test_new_vectors_for_a_new_embedder(database_url: str) -> None:
     from muniment.memory import bootstrap
 
     memory = bootstrap.create_memory(settings(database_url), embedder=other, clock=FixedClock(NOON))  # type: ignore[arg-type]
-    assert await memory.reembed() == 2
-    assert await memory.reembed() == 0
+    assert await memory.admin.reembed() == 2
+    assert await memory.admin.reembed() == 0
     assert len((await memory.query(scope(), "supervisor", Query(text="sail Corsica"))).hits) == 1
     await memory.close()

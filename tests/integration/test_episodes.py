@@ -23,7 +23,7 @@ async def say(
     """These turns in the ledger, `minutes` apart."""
     asks = who or scope()
     for text in texts:
-        await memory.record(asks, [said(text, thread=asks.thread or "", at=clock.now())])
+        await memory.conversation.record(asks, [said(text, thread=asks.thread or "", at=clock.now())])
         clock.advance(minutes * 60)
 
 
@@ -36,18 +36,18 @@ async def test_an_episode_waits_for_three_turns_and_ten_minutes(database_url: st
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         await say(memory, clock, TRIP[:2], minutes=10)
-        assert (await memory.capture(scope())).skipped
+        assert (await memory.conversation.capture(scope())).skipped
         await say(memory, clock, TRIP[2:], minutes=0)
-        receipt = await memory.capture(scope())
+        receipt = await memory.conversation.capture(scope())
         assert [change.action for change in receipt.changes] == ["ADD"]
         assert await kept(memory) == [
             "On 2026-05-04 the user asked about renting a car in Spain and asked which roads to take to Granada"
         ]
         await say(memory, clock, MEAL, minutes=3)
-        assert (await memory.capture(scope())).skipped
+        assert (await memory.conversation.capture(scope())).skipped
         clock.advance(60)
-        assert len((await memory.capture(scope())).changes) == 1
-        assert (await memory.capture(scope())).skipped
+        assert len((await memory.conversation.capture(scope())).changes) == 1
+        assert (await memory.conversation.capture(scope())).skipped
         assert len(await kept(memory)) == 2
 
 
@@ -56,9 +56,9 @@ async def test_what_is_no_news_is_not_kept(database_url: str) -> None:
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         await say(memory, clock, ("I live in Lisbon.", "Hello!", "Thanks!"))
-        receipt = await memory.capture(scope())
+        receipt = await memory.conversation.capture(scope())
         assert (receipt.rev, receipt.skipped) == (0, "nothing to tell")
-        assert (await memory.capture(Scope(owner="ana"))).skipped
+        assert (await memory.conversation.capture(Scope(owner="ana"))).skipped
 
 
 async def test_a_topic_is_taken_up_within_two_days(database_url: str) -> None:
@@ -66,18 +66,20 @@ async def test_a_topic_is_taken_up_within_two_days(database_url: str) -> None:
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         await say(memory, clock, TRIP)
-        first = (await memory.capture(scope())).changes[0].after
+        first = (await memory.conversation.capture(scope())).changes[0].after
         clock.advance(40 * 3600)
         await say(memory, clock, RENTED, who=scope(thread="B"))
-        (change,) = (await memory.capture(scope(thread="B"))).changes
+        (change,) = (await memory.conversation.capture(scope(thread="B"))).changes
         assert (change.action, change.after.id) == ("MERGE", first.id)
         assert change.after.text.endswith(". On 2026-05-06 the user decided to rent a small car in Spain")
         assert len(change.after.turns) == 6
-        assert (await memory.capture(scope(thread="B"))).skipped
+        assert (await memory.conversation.capture(scope(thread="B"))).skipped
         clock.advance(49 * 3600)
         await say(memory, clock, RENTED, who=scope(thread="C"))
-        assert [one.action for one in (await memory.capture(scope(thread="C"))).changes] == ["ADD"]
-        done = [(one.day.day, one.op) for one in (await memory.activity(scope(), 9)).counts if one.node == "episodic"]
+        assert [one.action for one in (await memory.conversation.capture(scope(thread="C"))).changes] == ["ADD"]
+        done = [
+            (one.day.day, one.op) for one in (await memory.admin.activity(scope(), 9)).counts if one.node == "episodic"
+        ]
         assert done == [(8, "create"), (6, "merge"), (4, "create")]
 
 
@@ -89,12 +91,12 @@ async def test_five_a_day(database_url: str) -> None:
         for topic in topics:
             who = scope(thread=topic)
             await say(memory, clock, (f"How do I find out more about {topic}?", "Ok.", "Thanks!"), who=who)
-            await memory.capture(who)
+            await memory.conversation.capture(who)
         assert len(await kept(memory)) == 5
         midnight = NOON.replace(hour=0) + timedelta(days=1)
         for early, more in ((1, 0), (0, 1)):
             clock.advance((midnight - clock.now()).total_seconds() - early)
-            assert len((await memory.capture(scope(thread=topics[-1]))).changes) == more
+            assert len((await memory.conversation.capture(scope(thread=topics[-1]))).changes) == more
 
 
 async def test_two_at_once_are_one(database_url: str) -> None:
@@ -102,7 +104,7 @@ async def test_two_at_once_are_one(database_url: str) -> None:
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as one, engine(database_url, clock=clock) as two:
         await say(one, clock, TRIP)
-        await asyncio.gather(one.capture(scope()), two.capture(scope()))
+        await asyncio.gather(one.conversation.capture(scope()), two.conversation.capture(scope()))
         assert len(await kept(one)) == 1
 
 
@@ -111,7 +113,7 @@ async def test_the_supervisor_finds_what_happened(database_url: str) -> None:
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         await say(memory, clock, TRIP)
-        await memory.capture(scope())
+        await memory.conversation.capture(scope())
         asked = Query(text="renting a car in Spain")
         assert len((await memory.query(scope(thread="B"), "supervisor", asked)).hits) == 1
         assert (await memory.query(scope(thread="B"), "planner", asked)).hits == ()

@@ -30,19 +30,19 @@ from tests.erasing import all_rows, commit, everything, forgotten, kept, rows
 
 async def lived(memory: Memory) -> MemoryId:
     """A space in which a statement left every kind of trace, and others that have nothing to do with it."""
-    mine, store = scope(), memory.house.store
+    mine, store = scope(), memory.engine.store
     first = said("I am allergic to walnuts, and I sail on Sundays", thread="A")
     await memory.learn(mine, first)
     reply = Turn.make(
         session="B", key="r", role="assistant", text="Noted. You are allergic to walnuts!", at=NOON, thread="B",
-        recalled=memory.shingle_hashes("[constraints] User is allergic to walnuts"),
+        recalled=memory.conversation.shingle_hashes("[constraints] User is allergic to walnuts"),
     )  # fmt: skip
     asked = Turn.make(
         session="C", key="q", role="user", text="What may I eat?", at=NOON, thread="C",
-        recalled=memory.shingle_hashes("User is allergic to walnuts", "User sails on Sundays"),
+        recalled=memory.conversation.shingle_hashes("User is allergic to walnuts", "User sails on Sundays"),
     )  # fmt: skip
     other = said("The piano is tuned in March", thread="D")
-    await memory.record(mine, [reply, asked, other])
+    await memory.conversation.record(mine, [reply, asked, other])
     (held,) = [one for one in await memory.list(mine) if "walnut" in one.text]
     tied = replace(note("The user decided to avoid walnuts, being allergic to walnuts"), turns=(other.id,))
     await memory.ingest(mine, [tied, replace(note("Vera teaches there"), context="I am allergic to walnuts")])
@@ -57,9 +57,9 @@ async def lived(memory: Memory) -> MemoryId:
     was = await memory.get(mine, once)
     now = replace(was, text="User keeps bees")
     await commit(memory, mine, Change(action="UPDATE", before=was, after=now, meta={"why": "supersedes"}))
-    with psycopg.connect(memory.house.settings.database_url.get_secret_value()) as admin:  # type: ignore[union-attr]
+    with psycopg.connect(memory.engine.settings.database_url.get_secret_value()) as admin:  # type: ignore[union-attr]
         admin.execute("update muniment.extractions set refused = '{allergic to walnuts}'")
-    await store.enqueue_jobs(
+    await store.jobs.enqueue_jobs(
         [Job(name="extract", scope=mine, key=str(first.id)), Job(name="extract", scope=mine, key=str(other.id))]
     )
     return held.id
@@ -69,7 +69,7 @@ async def test_what_says_it_is_found(database_url: str) -> None:
     """The turns that support or repeat it, the threads in which it was said or recalled, and what was made of it."""
     async with engine(database_url) as memory:
         id_ = await lived(memory)
-        found = await memory.find_traces(scope(), id_)
+        found = await memory.admin.find_traces(scope(), id_)
         assert found.threads == {"A", "B", "C"}
         assert len(found.turns) == 3
         assert sorted(one.text for one in found.built_on) == [
@@ -77,11 +77,11 @@ async def test_what_says_it_is_found(database_url: str) -> None:
         ]  # fmt: skip
         assert [one.text for one in found.former] == ["User is allergic to walnuts and pears"]
         assert [one.text for one in found.around if not one.since] == ["Vera teaches there"]
-        assert (await memory.find_traces(scope())).threads == {"A", "B", "C", "D"}
-        assert memory.mentions(found, "So you're allergic to walnuts?")
-        assert not memory.mentions(found, "Walnuts are nuts.")
+        assert (await memory.admin.find_traces(scope())).threads == {"A", "B", "C", "D"}
+        assert memory.admin.mentions(found, "So you're allergic to walnuts?")
+        assert not memory.admin.mentions(found, "Walnuts are nuts.")
         with pytest.raises(NotFound):
-            await memory.find_traces(scope("ben"), id_)
+            await memory.admin.find_traces(scope("ben"), id_)
 
 
 async def test_what_was_made_of_it_is_looked_for_too(database_url: str) -> None:
@@ -95,21 +95,21 @@ async def test_what_was_made_of_it_is_looked_for_too(database_url: str) -> None:
         goats = await memory.get(mine, await kept(memory, "The user keeps goats", category="goals"))
         now = replace(goats, text="User is allergic to walnuts and figs")
         await commit(memory, mine, Change(action="UPDATE", before=goats, after=now, vector=hash_vector(now.text)))
-        shown = memory.shingle_hashes("[goals] The user plans ahead")
+        shown = memory.conversation.shingle_hashes("[goals] The user plans ahead")
         echo = Turn.make(session="E", key="e", role="assistant", text="You plan ahead, so book now.", at=NOON, thread="E",
                          recalled=shown)  # fmt: skip
         asked = Turn.make(session="F", key="f", role="user", text="What now?", at=NOON, thread="F", recalled=shown)
         own = replace(said("I plan ahead", thread="G"), recalled=shown)
         late = Turn.make(session="H", key="h", role="user", text="And now?", at=NOON, thread="H",
-                         recalled=memory.shingle_hashes("[goals] Looks far into the future"))  # fmt: skip
-        await memory.record(mine, [echo, asked, own, late])
-        found = await memory.find_traces(mine, id_)
+                         recalled=memory.conversation.shingle_hashes("[goals] Looks far into the future"))  # fmt: skip
+        await memory.conversation.record(mine, [echo, asked, own, late])
+        found = await memory.admin.find_traces(mine, id_)
         assert found.threads == {"A", "B", "C", "E", "F", "G", "H"}
         assert {echo.id, asked.id, own.id} & set(found.turns) == {echo.id}
         assert {"The user plans ahead", "Looks far into the future", "The user keeps goats"} <= set(found.derived)
-        assert memory.mentions(found, "You plan ahead.")
-        assert not memory.mentions(found, "The user likes order")
-        await memory.erase(mine, id_)
+        assert memory.admin.mentions(found, "You plan ahead.")
+        assert not memory.admin.mentions(found, "The user likes order")
+        await memory.admin.erase(mine, id_)
         assert "Looks far" not in everything(database_url, but=())
         with psycopg.connect(database_url) as admin:
             left: dict[str, list[int]] = dict(
@@ -123,10 +123,10 @@ async def test_a_memory_is_erased_with_all_that_says_it(database_url: str) -> No
     """No table says it any more; what has nothing to do with it stays, without the turns that are gone."""
     async with engine(database_url) as memory:
         id_ = await lived(memory)
-        await memory.house.store.index_space(scope(), 1)
+        await memory.engine.store.maintenance.index_space(scope(), 1)
         assert "llergic" in everything(database_url, but=())
-        erased = set((await memory.find_traces(scope(), id_)).turns)
-        done = await memory.erase(scope(), id_)
+        erased = set((await memory.admin.find_traces(scope(), id_)).turns)
+        done = await memory.admin.erase(scope(), id_)
         assert "llergic" not in everything(database_url, but=())
         assert {one.text for one in await memory.list(scope(), states=STATES)} == {
             "The user likes order", "User rows", "User keeps bees", "Vera teaches there",
@@ -145,12 +145,12 @@ async def test_a_memory_is_erased_with_all_that_says_it(database_url: str) -> No
         assert is_repetition("User sails on Sundays", hashes)
         hits = (await memory.query(scope(), "supervisor", Query(text="Vera teaches", threshold=0.0))).hits
         assert "Vera teaches there" in [hit.memory.text for hit in hits]
-        await memory.house.store.unindex_space(scope())
+        await memory.engine.store.maintenance.unindex_space(scope())
         told = await memory.export(scope())
         await memory.load(scope("cem"), told)
         assert await memory.export(scope("cem")) == told
         with pytest.raises(NotFound):
-            await memory.erase(scope(), id_)
+            await memory.admin.erase(scope(), id_)
 
 
 async def test_what_was_said_again_in_other_words_goes_with_it(database_url: str) -> None:
@@ -160,13 +160,15 @@ async def test_what_was_said_again_in_other_words_goes_with_it(database_url: str
         held = first.changes[0].after.id
         await memory.forget(scope(), held)
         other = said("On that ferry Vera and I said yes.", thread="C")
-        await memory.record(scope(), [said("We met on a ferry. My wife is called Vera.", thread="B"), other])
+        await memory.conversation.record(
+            scope(), [said("We met on a ferry. My wife is called Vera.", thread="B"), other]
+        )
         await memory.ingest(scope(), [replace(note("The user's wife is Vera"), kind="semantic", turns=(other.id,))])
         (known,) = await memory.list(scope())
         insight = replace(known, id=MemoryId(uuid4()), kind="insight", text="They stay", fact=None, stable_key=None)
         await commit(memory, scope(), Change(action="ADD", after=insight, vector=hash_vector("They stay")))
-        found = await memory.find_traces(scope(), held)
-        await memory.erase(scope(), held)
+        found = await memory.admin.find_traces(scope(), held)
+        await memory.admin.erase(scope(), held)
         assert found.threads >= {"B", "C"}
         assert not await memory.list(scope(), states=STATES)
         assert "Vera" not in everything(database_url, but=())
@@ -184,17 +186,17 @@ async def test_a_user_is_erased_and_nobody_else(database_url: str) -> None:
         for who in (mine, *others):
             await memory.learn(who, said("I am allergic to walnuts"))
             await forgotten(memory, who=who)
-            await memory.house.store.enqueue_jobs(
+            await memory.engine.store.jobs.enqueue_jobs(
                 [Job(name="extract", scope=who, key="1"), Job(name="expire", scope=who)]
             )
-            await memory.mark_seen(who, Revision(1))
-            await memory.house.store.index_space(who, 1)
-        await memory.track(mine, OpsEvent(node="face", op="search", status="ok", ts=NOON))
+            await memory.conversation.mark_seen(who, Revision(1))
+            await memory.engine.store.maintenance.index_space(who, 1)
+        await memory.conversation.track(mine, OpsEvent(node="face", op="search", status="ok", ts=NOON))
         filled = {name for name, count in rows(database_url, mine).items() if count}
         assert filled >= {"memories", "memory_versions", "journal", "relations", "turns", "events", "consent_requests",
                           "postings", "pair_fingerprints", "thread_revision", "extractions", "spaces"}  # fmt: skip
         before = all_rows(database_url)
-        done = await memory.erase_space(mine)
+        done = await memory.admin.erase_space(mine)
         after = all_rows(database_url)
         (receipt,) = after.pop(str(mine.space))
         del before[str(mine.space)]
@@ -207,22 +209,22 @@ async def test_a_user_is_erased_and_nobody_else(database_url: str) -> None:
                 name for (name,) in admin.execute("select relname from pg_class where relname like 'memories_near%'")
             ]
         assert sorted(names) == sorted(build_index_name(who.space, "hash-256") for who in others)
-        assert (await memory.erase_space(mine)).counts == {}
-        await memory.flush(mine)
+        assert (await memory.admin.erase_space(mine)).counts == {}
+        await memory.conversation.flush(mine)
         assert all_rows(database_url)[str(mine.space)] == [receipt]
         await memory.learn(mine, said("I am allergic to walnuts"))
         assert [one.rev for one in await memory.list(mine)] == [1]
-        await memory.mark_seen(mine, Revision(7))  # by a run that began before the erasure
+        await memory.conversation.mark_seen(mine, Revision(7))  # by a run that began before the erasure
         await memory.remember(mine, "I keep bees")
         assert "bees" in (await memory.brief(mine, "supervisor", "hello")).header
         for who in others:
-            await memory.house.store.unindex_space(who)
+            await memory.engine.store.maintenance.unindex_space(who)
 
 
 async def test_what_was_asked_about_what_is_erased_is_not_kept(database_url: str) -> None:
     """An answer of a model that comes after the erasure writes nothing, into the old space or a new one."""
     async with engine(database_url) as memory:
-        mine, store = scope(), memory.house.store
+        mine, store = scope(), memory.engine.store
         turn = said("I am allergic to walnuts")
         await memory.learn(mine, turn)
         (held,) = await memory.list(mine)
@@ -234,13 +236,13 @@ async def test_what_was_asked_about_what_is_erased_is_not_kept(database_url: str
             ExtractionRecord(turn=turn.id, source="model", prompt="extract-1"),
             ExtractionRecord(turn=TurnId(uuid4()), source="model", prompt="insight-1", since=held.rev),
         )
-        for erasing in (memory.erase(mine, held.id), memory.erase_space(mine)):
+        for erasing in (memory.admin.erase(mine, held.id), memory.admin.erase_space(mine)):
             await erasing
-            rev, _ = await store.find_neighbours(mine, (), 0)
+            rev, _ = await store.reads.find_neighbours(mine, (), 0)
             for look in looks:
                 plan = WritePlan(scope=mine, expected_rev=rev, node="worker", at=NOON, changes=(add,), extracted=look)
                 with pytest.raises(Conflict):
-                    await store.commit(plan)
+                    await store.writes.commit(plan)
             assert await memory.list(mine, states=STATES) == []
         assert set(all_rows(database_url)) == {str(mine.space)}
         assert len(all_rows(database_url)[str(mine.space)]) == 2  # the receipts
@@ -249,9 +251,9 @@ async def test_what_was_asked_about_what_is_erased_is_not_kept(database_url: str
 async def test_a_space_that_is_at_the_same_revision_again(database_url: str) -> None:
     """What was planned before an erasure is not written into the space that was begun anew, though its revision is the same."""
     async with engine(database_url) as memory:
-        mine, store = scope(), memory.house.store
+        mine, store = scope(), memory.engine.store
         old = await memory.get(mine, await kept(memory, "User is allergic to walnuts"))
-        await memory.erase_space(mine)
+        await memory.admin.erase_space(mine)
         await kept(memory, "User keeps bees")
         told, vector = replace(old, text="User is allergic to walnuts and pears"), hash_vector("x")
         new = replace(old, id=MemoryId(uuid4()), text="x")
@@ -267,7 +269,7 @@ async def test_a_space_that_is_at_the_same_revision_again(database_url: str) -> 
             replace(plan, changes=(add,), extracted=look),
         ):
             with pytest.raises(Conflict, match="erased"):
-                await store.commit(stale)
+                await store.writes.commit(stale)
         assert [one.text for one in await memory.list(mine, states=STATES)] == ["User keeps bees"]
 
 
@@ -283,13 +285,13 @@ async def test_writers_during_an_erasure(database_url: str) -> None:
                 over = erased.is_set()
                 with suppress(Conflict):
                     await (memory if n % 2 else other).learn(scope(), said(f"I want to learn {uuid4().hex}"))
-                    await (other if n % 2 else memory).record(scope(), [said(f"turn {n}")])
+                    await (other if n % 2 else memory).conversation.record(scope(), [said(f"turn {n}")])
                     last = over
 
         writing = [asyncio.create_task(write(n)) for n in range(4)]
         for _ in range(3):
             await asyncio.sleep(0.05)
-            assert (await memory.erase_space(scope())).counts.get("spaces", 1) == 1
+            assert (await memory.admin.erase_space(scope())).counts.get("spaces", 1) == 1
         erased.set()
         await asyncio.gather(*writing)
         left = await memory.list(scope(), states=STATES, limit=1000)
@@ -302,7 +304,7 @@ async def test_writers_during_an_erasure(database_url: str) -> None:
                     select from muniment.turns t where t.space_id = s.space_id and t.turn_id = any(m.turns)))
                 from muniment.spaces s""").fetchall()
         assert whole == [(True,)]
-        await memory.erase_space(scope())
+        await memory.admin.erase_space(scope())
         assert {row.split()[0] for row in all_rows(database_url)[str(scope().space)]} == {"muniment.erasures"}
 
 
@@ -313,10 +315,10 @@ async def test_what_is_buffered_does_not_bring_it_back(database_url: str) -> Non
         await reading.ingest(scope(), [note("The user sails on Sundays")])
         await reading.query(scope(), "supervisor", Query(text="When does the user sail?"))
         clock.advance(60)
-        await erasing_it.erase_space(scope())
-        await reading.flush(scope())
+        await erasing_it.admin.erase_space(scope())
+        await reading.conversation.flush(scope())
         assert not any(count for table, count in rows(database_url, scope()).items() if table != "erasures")
         clock.advance(60)
         await reading.query(scope(), "supervisor", Query(text="When does the user sail?"))
-        await reading.flush(scope())
+        await reading.conversation.flush(scope())
         assert (rows(database_url, scope())["spaces"], rows(database_url, scope())["events"]) == (1, 1)

@@ -48,7 +48,9 @@ async def become(memory: Memory, memory_id: MemoryId, state: State, **more: Any)
     after: Record = replace(before, state=state, updated_at=NOON, **more)
     rev = (await memory.page(scope(), ListRequest())).rev
     change = Change(action="UPDATE", before=before, after=after, vector=hash_vector(after.text))
-    await memory.house.store.commit(WritePlan(scope=scope(), expected_rev=rev, node="face", at=NOON, changes=(change,)))
+    await memory.engine.store.writes.commit(
+        WritePlan(scope=scope(), expected_rev=rev, node="face", at=NOON, changes=(change,))
+    )
 
 
 async def why(memory: Memory, memory_id: MemoryId, asked: Query = ASKED, agent: str = "supervisor") -> Explanation:
@@ -326,11 +328,11 @@ async def test_a_request_that_is_refused(memory: Memory) -> None:
 async def test_asking_why_leaves_no_trace(memory: Memory) -> None:
     """It is no search of an agent: nothing is tracked and nothing changes."""
     (cello,) = await kept(memory, CELLO)
-    await memory.flush(scope())
-    before = await memory.activity(scope(), 30)
+    await memory.conversation.flush(scope())
+    before = await memory.admin.activity(scope(), 30)
     await why(memory, cello)
-    await memory.flush(scope())
-    assert await memory.activity(scope(), 30) == before
+    await memory.conversation.flush(scope())
+    assert await memory.admin.activity(scope(), 30) == before
 
 
 async def test_one_shape_for_engine_and_tool(database_url: str, memory: Memory) -> None:

@@ -70,7 +70,7 @@ async def texts(memory: Memory, who: Scope) -> set[str]:
 async def recorded(memory: Memory, text: str = TOLD) -> Turn:
     """A turn in the ledger that the rules have learned from."""
     turn = said(text)
-    await memory.record(scope(), [turn])
+    await memory.conversation.record(scope(), [turn])
     await memory.learn(scope(), turn)
     return turn
 
@@ -81,10 +81,10 @@ async def test_the_model_adds_to_what_the_rules_found_and_doubles_nothing(databa
         turn = await recorded(memory)
         before = await texts(memory, scope())
         assert len(before) == 2
-        receipt = await memory.extract(scope(), turn.id)
+        receipt = await memory.jobs.extract(scope(), turn.id)
         assert [change.after.text for change in receipt.changes] == ["Maria teaches pottery to refugees"]
         assert await texts(memory, scope()) == before | {"Maria teaches pottery to refugees"}
-        again = await memory.extract(scope(), turn.id)
+        again = await memory.jobs.extract(scope(), turn.id)
     assert again.replayed
     assert len(server.requests) == 1
 
@@ -95,8 +95,8 @@ async def test_the_model_is_asked_as_the_prompt_says(database_url: str) -> None:
         asked = Turn.make(session="A", key="q", role="assistant", text="Who came with you?", at=NOON, thread="A")
         turn = said("My wife Maria.", key="a", at=NOON.replace(minute=1))
         later = said("Where is the station?", key="b", at=NOON.replace(minute=2))
-        await memory.record(scope(), [asked, turn, later])
-        await memory.extract(scope(), turn.id)
+        await memory.conversation.record(scope(), [asked, turn, later])
+        await memory.jobs.extract(scope(), turn.id)
     body = server.requests[0].body
     told = json.loads(body["messages"][1]["content"])
     assert [(one["turn"], one["role"], one["text"]) for one in told["conversation"]] == [
@@ -114,8 +114,8 @@ async def test_a_long_paste_is_shown_in_part(database_url: str) -> None:
     async with listening(database_url, facts()) as (memory, server):
         before = Turn.make(session="A", key="q", role="assistant", text="b" * 9_000, at=NOON, thread="A")
         turn = said(f"I sent {'x' * 50_000} to Ana", at=NOON.replace(minute=1))
-        await memory.record(scope(), [before, turn])
-        await memory.extract(scope(), turn.id)
+        await memory.conversation.record(scope(), [before, turn])
+        await memory.jobs.extract(scope(), turn.id)
     shown = json.loads(server.requests[0].body["messages"][1]["content"])["conversation"]
     assert [len(one["text"]) < most for one, most in zip(shown, (4_100, 24_100), strict=True)] == [True, True]
     assert shown[1]["text"].startswith("I sent x")
@@ -125,7 +125,7 @@ async def test_a_long_paste_is_shown_in_part(database_url: str) -> None:
 async def test_a_turn_that_is_not_in_the_ledger_cannot_be_read(database_url: str) -> None:
     async with listening(database_url, facts()) as (memory, server):
         with pytest.raises(NotFound):
-            await memory.extract(scope(), TurnId(said("x").id))
+            await memory.jobs.extract(scope(), TurnId(said("x").id))
     assert server.requests == []
 
 
@@ -157,14 +157,14 @@ async def test_a_failing_model_has_a_name_and_costs_no_fact(
         turn = await recorded(memory)
         ruled = await texts(memory, scope())
         with pytest.raises(ModelError) as raised:
-            await memory.extract(scope(), turn.id)
+            await memory.jobs.extract(scope(), turn.id)
         assert type(raised.value) is error
         assert "Lisbon" not in f"{raised.value!r} {raised.value.data}"
         assert await texts(memory, scope()) == ruled != set()
     if error is ModelRateLimited:
         assert raised.value.data["retry_after"] == 7
     async with listening(database_url, facts(POTTERY)) as (memory, _):
-        receipt = await memory.extract(scope(), turn.id)
+        receipt = await memory.jobs.extract(scope(), turn.id)
         assert len(receipt.changes) == 1
         assert not receipt.replayed
 
@@ -187,7 +187,7 @@ async def test_endpoints_that_only_know_text_will_do(
     async with listening(database_url, reply, unknown=unknown) as (memory, server):
         for text in (TOLD, f"Hello. {TOLD}"):
             turn = await recorded(memory, text)
-            await memory.extract(scope(), turn.id)
+            await memory.jobs.extract(scope(), turn.id)
         assert "Maria teaches pottery to refugees" in await texts(memory, scope())
     assert len(server.requests) == asked + 1
 
@@ -197,7 +197,7 @@ async def test_what_is_not_right_is_counted_and_marked(database_url: str) -> Non
     wrong = [fact("You live in Rome", object="Rome"), fact("We moved"), fact("The user sings", confidence=0.1)]
     async with listening(database_url, facts(fact("I teach pottery"), *wrong)) as (memory, _):
         turn = await recorded(memory, "I teach pottery.")
-        receipt = await memory.extract(scope(), turn.id)
+        receipt = await memory.jobs.extract(scope(), turn.id)
         rows = await extractions(database_url)
     assert [change.after.text for change in receipt.changes] == ["The user teaches pottery"]
     assert receipt.repaired == ("pronoun",)
@@ -221,8 +221,8 @@ async def test_nothing_found_is_paid_for_once(database_url: str) -> None:
     """An empty answer is an answer."""
     async with listening(database_url, facts()) as (memory, server):
         turn = await recorded(memory)
-        assert (await memory.extract(scope(), turn.id)).changes == ()
-        assert (await memory.extract(scope(), turn.id)).replayed
+        assert (await memory.jobs.extract(scope(), turn.id)).changes == ()
+        assert (await memory.jobs.extract(scope(), turn.id)).replayed
     assert len(server.requests) == 1
 
 
@@ -230,8 +230,8 @@ async def test_small_talk_is_not_paid_for(database_url: str) -> None:
     """The gate stands before the model, too."""
     async with listening(database_url, facts()) as (memory, server):
         turn = said("Hello there!")
-        await memory.record(scope(), [turn])
-        assert (await memory.extract(scope(), turn.id)).skipped == "greeting"
+        await memory.conversation.record(scope(), [turn])
+        assert (await memory.jobs.extract(scope(), turn.id)).skipped == "greeting"
     assert server.requests == []
 
 
@@ -239,7 +239,7 @@ async def test_two_looks_at_once_are_one(database_url: str) -> None:
     """Both may ask; one is written, in whatever order they come back."""
     async with listening(database_url, facts(POTTERY), latency=0.1) as (memory, _):
         turn = await recorded(memory)
-        receipts = await asyncio.gather(*(memory.extract(scope(), turn.id) for _ in range(4)))
+        receipts = await asyncio.gather(*(memory.jobs.extract(scope(), turn.id) for _ in range(4)))
         found = [one.text for one in await memory.list(scope())]
     assert sorted(one.replayed for one in receipts) == [False, True, True, True]
     assert found.count("Maria teaches pottery to refugees") == 1
@@ -265,13 +265,13 @@ async def test_a_crash_between_answer_and_commit_loses_and_doubles_nothing(datab
         model = OpenAIChat("tiny-1", api_key=SecretStr("k"), base_url=server.base_url)
         async with engine(database_url, model=model, embedder=Crashing(2)) as memory:
             turn = said(TOLD)
-            await memory.record(scope(), [turn])
+            await memory.conversation.record(scope(), [turn])
             for _ in range(2):
                 with pytest.raises(ModelUnavailable):
-                    await memory.extract(scope(), turn.id)
+                    await memory.jobs.extract(scope(), turn.id)
                 assert await texts(memory, scope()) == set()
-            assert len((await memory.extract(scope(), turn.id)).changes) == 1
-            assert (await memory.extract(scope(), turn.id)).replayed
+            assert len((await memory.jobs.extract(scope(), turn.id)).changes) == 1
+            assert (await memory.jobs.extract(scope(), turn.id)).replayed
             history = await memory.history(scope())
     assert [line.action for line in history] == ["ADD"]
     assert len(server.requests) == 3
@@ -281,12 +281,12 @@ async def test_a_look_that_is_cancelled_can_be_taken_again(database_url: str) ->
     """A worker that stops in the middle of a question leaves the turn as it was."""
     async with listening(database_url, facts(POTTERY), latency=0.5) as (memory, _):
         turn = await recorded(memory)
-        task = asyncio.create_task(memory.extract(scope(), turn.id))
+        task = asyncio.create_task(memory.jobs.extract(scope(), turn.id))
         await asyncio.sleep(0.2)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert len((await memory.extract(scope(), turn.id)).changes) == 1
+        assert len((await memory.jobs.extract(scope(), turn.id)).changes) == 1
 
 
 async def test_without_a_model_the_turn_waits(database_url: str) -> None:
@@ -294,7 +294,7 @@ async def test_without_a_model_the_turn_waits(database_url: str) -> None:
     async with engine(database_url) as memory:
         turn = await recorded(memory)
         with pytest.raises(ModelUnavailable):
-            await memory.extract(scope(), turn.id)
+            await memory.jobs.extract(scope(), turn.id)
 
 
 async def test_a_correction_by_the_model_replaces_what_it_corrects(database_url: str) -> None:
@@ -304,8 +304,8 @@ async def test_a_correction_by_the_model_replaces_what_it_corrects(database_url:
     async with listening(database_url, [facts(first), facts(second)]) as (memory, _):
         for text in ("My flat, in Porto, has a garden.", "The flat in Faro is home now."):
             turn = said(text, thread=text)
-            await memory.record(scope(thread=text), [turn])
-            await memory.extract(scope(thread=text), turn.id)
+            await memory.conversation.record(scope(thread=text), [turn])
+            await memory.jobs.extract(scope(thread=text), turn.id)
         assert await texts(memory, scope()) == {"The user lives in Faro"}
         assert [line.action for line in await memory.history(scope())] == ["UPDATE", "ADD"]
 
@@ -314,13 +314,13 @@ async def test_what_memory_recalled_is_not_learned_from_the_reply(database_url: 
     """A statement that only repeats what was put before the model is no news."""
     async with listening(database_url, facts(fact("The user breeds alpacas in Peru", turns=[1, 2]))) as (memory, _):
         turn = said("What do you know of me? I forgot all of it, and the alpacas.", key="q")
-        recalled = memory.shingle_hashes("The user breeds alpacas in Peru")
+        recalled = memory.conversation.shingle_hashes("The user breeds alpacas in Peru")
         reply = Turn.make(
             session="A", key="r", role="assistant", text="You breed alpacas in Peru.", at=NOON.replace(minute=1),
             thread="A", recalled=recalled,
         )  # fmt: skip
-        await memory.record(scope(), [turn, reply])
-        receipt = await memory.extract(scope(), turn.id)
+        await memory.conversation.record(scope(), [turn, reply])
+        receipt = await memory.jobs.extract(scope(), turn.id)
     assert (receipt.changes, receipt.refused) == ((), ("recalled",))
 
 
@@ -330,7 +330,7 @@ async def test_secrets_leave_before_the_model_and_after(database_url: str) -> No
     leak = fact(f"The user's deployment uses the key {key} on Mondays", object="key")
     async with listening(database_url, facts(leak)) as (memory, server):
         turn = await recorded(memory, f"My deployment uses the key {key}, mind you.")
-        await memory.extract(scope(), turn.id)
+        await memory.jobs.extract(scope(), turn.id)
         kept = json.dumps(await memory.export(scope()), default=str)
     assert key not in json.dumps(server.requests[0].body)
     assert key not in kept
@@ -356,7 +356,7 @@ async def test_a_look_is_one_signal(database_url: str) -> None:
         states = []
         for text, minute in (("To run a marathon in June 2027: that is the dream of mine.", 0), (lunch, 1), (again, 2)):
             turn = said(text, at=NOON.replace(minute=minute))
-            await memory.record(scope(), [turn])
-            await memory.extract(scope(), turn.id)
+            await memory.conversation.record(scope(), [turn])
+            await memory.jobs.extract(scope(), turn.id)
             states.append({one.decision for one in await memory.consents(scope(), decided=True)})
     assert states == [{"pending"}, {"pending"}, {"approved"}]

@@ -166,7 +166,7 @@ async def test_an_export_that_was_tampered_with(database_url: str) -> None:
         await memory.keep_candidates(scope(), [note("A cat sat on the mat today")])
         known = await memory.list(scope())
         await memory.pin(scope(), known[0].id)
-        await memory.mark_seen(scope(), Revision(1))
+        await memory.conversation.mark_seen(scope(), Revision(1))
         rows = list(await memory.export(scope()))
         edge: dict[str, Any] = {
             "type": "relation",
@@ -189,7 +189,7 @@ async def test_a_space_that_was_only_asked_is_empty(database_url: str) -> None:
         await memory.keep_candidates(scope(), [note("A cat sat on the mat today")])
         rows = await memory.export(scope())
         await memory.query(scope("copy"), "supervisor", Query(text="cat"))
-        await memory.flush(scope("copy"))
+        await memory.conversation.flush(scope("copy"))
         assert await memory.load(scope("copy"), rows) == 1
         assert list(await memory.export(scope("copy"))) == list(rows)
 
@@ -235,7 +235,7 @@ async def test_a_name_too_long_for_an_index_is_no_lost_database(database_url: st
     async with engine(database_url) as memory:
         await memory.keep_candidates(scope(), [note("A cat sat on the mat today")])
         with pytest.raises(StoreError, match="54000") as caught:
-            await memory.mark_seen(scope(thread=name), Revision(1))
+            await memory.conversation.mark_seen(scope(thread=name), Revision(1))
         assert not isinstance(caught.value, StoreDown)
 
 

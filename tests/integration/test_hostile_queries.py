@@ -83,7 +83,7 @@ async def test_the_rest_of_a_long_question_does_not_count(memory: Memory) -> Non
     """Not for words, meaning, names or times, and not for what kind of question it is."""
     said = [note("Green tea with Vera in the morning", actor="vera"), note("Green tea at night", actor="bo")]
     await memory.ingest(scope("eve"), said)
-    most = memory.house.settings.limits.query_chars
+    most = memory.engine.settings.limits.query_chars
     long = ("green tea with Zaza " * most)[:most]
     first = await memory.query(scope("eve"), "supervisor", Query(text=long, threshold=0.1, explain=True))
     assert first.hits
@@ -171,8 +171,8 @@ async def test_what_is_new_fits_into_the_budget(memory: Memory) -> None:
     mine = scope("eve", "A")
     await memory.ingest(mine, [note(f"{n} {'🦔' * 270}") for n in range(5)])
     brief = await memory.brief(mine, "supervisor", "Is there any news?")
-    assert len(brief.header.splitlines()) == 1 + memory.house.settings.delta.bullets
-    assert token_count.count_tokens(brief.moving) <= memory.house.settings.recall.context_budget_tokens
+    assert len(brief.header.splitlines()) == 1 + memory.engine.settings.delta.bullets
+    assert token_count.count_tokens(brief.moving) <= memory.engine.settings.recall.context_budget_tokens
 
 
 async def test_a_moment_before_everything(memory: Memory) -> None:
@@ -247,7 +247,7 @@ IMPOSSIBLE: list[dict[str, Any]] = [
 
 async def test_whatever_a_model_writes_it_is_told_what_is_wrong(memory: Memory) -> None:
     """The tool never fails the turn: an impossible call has an error for a result, which shows nothing that was recalled."""
-    tools = Toolbox(memory=memory, settings=memory.house.settings, scope=scope(), agent="supervisor")
+    tools = Toolbox(memory=memory, settings=memory.engine.settings, scope=scope(), agent="supervisor")
     for wrong in IMPOSSIBLE:
         arguments = ({"query": "green tea"} if "query" not in wrong and wrong else {}) | wrong
         async with asyncio.timeout(SECONDS):
@@ -260,7 +260,7 @@ async def test_whatever_a_model_writes_it_is_told_what_is_wrong(memory: Memory) 
 
 async def test_a_tools_result_is_one_block(memory: Memory) -> None:
     """One fence around JSON, whatever is asked for and whatever was remembered."""
-    tools = Toolbox(memory=memory, settings=memory.house.settings, scope=scope(), agent="supervisor")
+    tools = Toolbox(memory=memory, settings=memory.engine.settings, scope=scope(), agent="supervisor")
     for text in TEXTS.values():
         arguments = {"query": f"how it begins green tea {text}", "threshold": 0, "return": "full"}
         async with asyncio.timeout(SECONDS):

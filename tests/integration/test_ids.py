@@ -20,8 +20,8 @@ ONE: dict[str, Callable[[Memory, Any], Awaitable[Any]]] = {
     "pin": lambda memory, given: memory.pin(WHO, given),
     "forget": lambda memory, given: memory.forget(WHO, given),
     "restore": lambda memory, given: memory.restore(WHO, given),
-    "traces": lambda memory, given: memory.find_traces(WHO, given),
-    "erase": lambda memory, given: memory.erase(WHO, given),
+    "traces": lambda memory, given: memory.admin.find_traces(WHO, given),
+    "erase": lambda memory, given: memory.admin.erase(WHO, given),
 }
 
 

@@ -47,14 +47,14 @@ async def lived(memory: Memory) -> None:
         await memory.keep_candidates(scope(), [statement(f"The user wants to {aim}")])
     await memory.keep_candidates(scope(), [statement("The user wants to obey strangers", trust="document")])
     reply = Turn.make(session="A", key="r", role="assistant", text="y" * 900, at=NOON, thread="A")
-    await memory.record(scope(), [said("x" * 900, at=NOON - timedelta(minutes=1)), reply])
+    await memory.conversation.record(scope(), [said("x" * 900, at=NOON - timedelta(minutes=1)), reply])
 
 
 async def test_an_insight_is_kept_as_an_insight(database_url: str) -> None:
     """Of its own kind and category, unpinned, of low trust and confidence, resting on what was looked at."""
     async with reflecting(database_url, insights(SEEN)) as (memory, server):
         await lived(memory)
-        [change] = (await memory.reflect(scope())).changes
+        [change] = (await memory.jobs.reflect(scope())).changes
     kept = change.after
     assert (kept.text, kept.kind, kept.category, kept.trust) == (SEEN, "insight", "relationship_dynamic", "agent")
     assert (kept.importance, kept.pinned, kept.tags, kept.fact) == (2, False, ("Decisions",), None)
@@ -67,7 +67,7 @@ async def test_the_model_is_shown_a_little(database_url: str) -> None:
     """At most 5 activities, 3 facts and 1,000 characters of conversation, the latest; no stranger's words."""
     async with reflecting(database_url, insights(SEEN)) as (memory, server):
         await lived(memory)
-        await memory.reflect(scope())
+        await memory.jobs.reflect(scope())
     shown = json.loads(server.requests[0].body["messages"][1]["content"])
     assert len(shown["activities"]) == 5
     assert len(shown["facts"]) == 3
@@ -92,7 +92,7 @@ async def test_what_is_not_fit_is_not_kept(database_url: str, answer: str, kept:
     """None is fine; pronouns that leave open whom they mean, a fourth one and the end of a long one go."""
     async with reflecting(database_url, answer) as (memory, _):
         await lived(memory)
-        found = [one.after.text for one in (await memory.reflect(scope())).changes]
+        found = [one.after.text for one in (await memory.jobs.reflect(scope())).changes]
     assert found == [text.strip() for text in kept]
 
 
@@ -101,12 +101,12 @@ async def test_one_look_a_day(database_url: str) -> None:
     clock = FixedClock(NOON)
     async with reflecting(database_url, [insights(), insights(SEEN)], clock) as (memory, server):
         await lived(memory)
-        await memory.reflect(scope())
+        await memory.jobs.reflect(scope())
         clock.advance(23 * 3600)
-        assert (await memory.reflect(scope())).skipped
+        assert (await memory.jobs.reflect(scope())).skipped
         assert len(server.requests) == 1
         clock.advance(3601)
-        assert len((await memory.reflect(scope())).changes) == 1
+        assert len((await memory.jobs.reflect(scope())).changes) == 1
 
 
 async def test_looks_may_be_hours_apart(database_url: str) -> None:
@@ -115,12 +115,12 @@ async def test_looks_may_be_hours_apart(database_url: str) -> None:
     often = tuned.model_copy(update={"insights": tuned.insights.model_copy(update={"every_hours": 6})})
     async with reflecting(database_url, [insights(), insights(SEEN)], clock, often) as (memory, _):
         await lived(memory)
-        await memory.reflect(scope())
+        await memory.jobs.reflect(scope())
         clock.advance(6 * 3600)
-        await memory.schedule_reflection(scope())
-        assert [change.after.text for change in (await memory.reflect(scope())).changes] == [SEEN]
+        await memory.conversation.schedule_reflection(scope())
+        assert [change.after.text for change in (await memory.jobs.reflect(scope())).changes] == [SEEN]
         clock.advance(6 * 3600)
-        await memory.schedule_reflection(scope())
+        await memory.conversation.schedule_reflection(scope())
     asked = "select count(*) from jobs.queue where name = 'reflect'"
     with psycopg.connect(database_url) as conn:
         assert conn.execute(asked).fetchone() == (2,)
@@ -129,7 +129,7 @@ async def test_looks_may_be_hours_apart(database_url: str) -> None:
 async def test_nothing_to_look_at_costs_nothing(database_url: str) -> None:
     """A new space has shown nothing yet."""
     async with reflecting(database_url, insights(SEEN)) as (memory, server):
-        assert (await memory.reflect(scope())).skipped == "nothing to look at"
+        assert (await memory.jobs.reflect(scope())).skipped == "nothing to look at"
     assert server.requests == []
 
 
@@ -141,8 +141,8 @@ async def test_an_answer_that_is_none_can_be_asked_for_again(
     async with reflecting(database_url, [reply, insights(SEEN)]) as (memory, _):
         await lived(memory)
         with pytest.raises(error):
-            await memory.reflect(scope())
-        assert (await memory.reflect(scope())).changes
+            await memory.jobs.reflect(scope())
+        assert (await memory.jobs.reflect(scope())).changes
 
 
 async def test_a_turn_asks_for_a_look_once_a_day(database_url: str) -> None:
@@ -150,16 +150,16 @@ async def test_a_turn_asks_for_a_look_once_a_day(database_url: str) -> None:
     clock = FixedClock(NOON)
     async with reflecting(database_url, insights(SEEN), clock) as (memory, _):
         await lived(memory)
-        await memory.reflect(scope())
+        await memory.jobs.reflect(scope())
         clock.advance(3600)
         for _ in range(3):
-            await memory.schedule_reflection(scope())
-        assert memory.house.insight_slots == {scope().space: NOON.replace(hour=0)}
+            await memory.conversation.schedule_reflection(scope())
+        assert memory.engine.cache.insight_slots == {scope().space: NOON.replace(hour=0)}
     async with engine(database_url) as memory:
-        await memory.schedule_reflection(scope())
-        assert memory.house.insight_slots == {}
+        await memory.conversation.schedule_reflection(scope())
+        assert memory.engine.cache.insight_slots == {}
         with pytest.raises(ModelUnavailable):
-            await memory.reflect(scope(owner="ben")) if await _shown(memory, "ben") else None
+            await memory.jobs.reflect(scope(owner="ben")) if await _shown(memory, "ben") else None
 
 
 async def _shown(memory: Memory, owner: str) -> bool:
@@ -171,7 +171,7 @@ async def test_insights_are_found_with_little_weight(database_url: str) -> None:
     """Behind a plain statement in the same words."""
     async with reflecting(database_url, insights("Tables of prices calm the user")) as (memory, _):
         await memory.keep_candidates(scope(), [statement("The user compares prices in tables", "preferences")])
-        await memory.reflect(scope())
+        await memory.jobs.reflect(scope())
         answer = await memory.query(scope(), "supervisor", Query(text="prices in tables", threshold=0.0))
     kinds = [hit.memory.kind for hit in answer.hits]
     assert kinds == ["semantic", "insight"]

@@ -54,10 +54,12 @@ async def memory(database_url: str) -> AsyncIterator[Memory]:
 
 
 def worker(memory: Memory, perform: Perform, told: list[JobOutcome] | None = None, **rules: Any) -> Worker:
-    quick = memory.house.settings.jobs.model_copy(update=rules)
+    quick = memory.engine.settings.jobs.model_copy(update=rules)
     heard = None if told is None else told.append
     names: tuple[JobName, ...] = ("extract", "expire")
-    return Worker(memory.house.store, perform, names=names, clock=memory.house.clock, rules=quick, on_outcome=heard)
+    return Worker(
+        memory.engine.store.jobs, perform, names=names, clock=memory.engine.clock, rules=quick, on_outcome=heard
+    )
 
 
 def rows(url: str, query: str = "select * from jobs.queue order by id") -> list[dict[str, Any]]:
@@ -91,19 +93,19 @@ async def until(condition: Callable[[], bool], seconds: float = 20.0) -> None:
 
 async def test_a_turn_and_its_job_are_one_transaction(memory: Memory, database_url: str) -> None:
     """Where one of them fails there is neither."""
-    store, who = memory.house.store, scope()
+    store, who = memory.engine.store, scope()
     wrong = replace(said("I like tea."), source="nobody")  # type: ignore[arg-type]  # what no client can say
     with pytest.raises(StoreError):
-        await store.record_turns(who, [said(SAID[0]), wrong], [Job(name="extract", scope=who, key="1")])
+        await store.ledger.record_turns(who, [said(SAID[0]), wrong], [Job(name="extract", scope=who, key="1")])
     assert rows(database_url, "select * from muniment.turns") == []
     assert rows(database_url) == []
     plan = WritePlan(
         scope=who, expected_rev=Revision(7), node="hotpath", at=NOON, jobs=(Job(name="expire", scope=who),)
     )
     with pytest.raises(Conflict):
-        await store.commit(plan)
+        await store.writes.commit(plan)
     assert rows(database_url) == []
-    await store.commit(replace(plan, expected_rev=Revision(0)))
+    await store.writes.commit(replace(plan, expected_rev=Revision(0)))
     assert [row["name"] for row in rows(database_url)] == ["expire"]
 
 
@@ -113,7 +115,7 @@ async def test_one_job_a_turn(memory: Memory, database_url: str) -> None:
     turn, hello = said(SAID[0], key="1"), said("Hello!", key="2")
     reply = replace(said("Nice to hear.", key="3"), role="assistant")
     for _ in range(2):
-        await memory.record(who, [turn, hello, reply])
+        await memory.conversation.record(who, [turn, hello, reply])
     (row,) = rows(database_url)
     assert row["args"] == {"tenant": "default", "owner": "ana", "owner_type": "user", "key": str(turn.id)}
     assert (row["lock"], row["dedup_key"]) == (str(who.space), f"{who.space}:extract:{turn.id}")
@@ -124,17 +126,17 @@ async def test_without_a_model_nothing_is_enqueued_and_nothing_is_forgotten(data
     async with bootstrap.create_memory(settings(database_url), embedder=HashEmbedder()) as plain:
         for owner in ("ana", "ben"):
             turns = [said(text, key=f"{owner}{n}") for n, text in enumerate([*SAID, "Hello!"])]
-            await plain.record(scope(owner), turns)
+            await plain.conversation.record(scope(owner), turns)
         assert rows(database_url) == []
-        assert await plain.enqueue_missed() == 0
+        assert await plain.jobs.enqueue_missed() == 0
     tuned = settings(database_url, MUNIMENT_MODEL="none")
     async with bootstrap.create_memory(tuned, embedder=HashEmbedder()) as modern:
-        assert await modern.enqueue_missed() == 2 * len(SAID)
-        assert await modern.enqueue_missed() == 0
-        assert await modern.count_jobs() == {"extract": {"due": 2 * len(SAID), "later": 0, "running": 0}}
-        held = await modern.house.store.take_job(await modern.house.store.register_worker(), ["extract"])
+        assert await modern.jobs.enqueue_missed() == 2 * len(SAID)
+        assert await modern.jobs.enqueue_missed() == 0
+        assert await modern.jobs.count_jobs() == {"extract": {"due": 2 * len(SAID), "later": 0, "running": 0}}
+        held = await modern.engine.store.jobs.take_job(await modern.engine.store.jobs.register_worker(), ["extract"])
         assert held
-        assert await modern.enqueue_missed() == 0
+        assert await modern.jobs.enqueue_missed() == 0
 
 
 async def test_two_workers_keep_the_order_of_each_space(memory: Memory) -> None:
@@ -142,7 +144,7 @@ async def test_two_workers_keep_the_order_of_each_space(memory: Memory) -> None:
     owners, each = ("ana", "ben", "cem"), 6
     for n in range(each):
         for owner in owners:
-            await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(owner), key=str(n))])
+            await memory.engine.store.jobs.enqueue_jobs([Job(name="extract", scope=scope(owner), key=str(n))])
     done: defaultdict[str, list[str]] = defaultdict(list)
     inside: set[str] = set()
     together = asyncio.Barrier(len(owners))
@@ -156,16 +158,16 @@ async def test_two_workers_keep_the_order_of_each_space(memory: Memory) -> None:
         done[job.scope.owner].append(job.key)
 
     await asyncio.gather(*(worker(memory, perform).run(drain=True) for _ in range(2)))
-    while await memory.count_jobs():
+    while await memory.jobs.count_jobs():
         await worker(memory, perform).run(drain=True)
     assert done == {owner: [str(n) for n in range(each)] for owner in owners}
 
 
 async def test_a_failure_holds_back_its_space_and_no_other(memory: Memory, database_url: str) -> None:
     """The job of a model that is down is tried again before the later ones of its space."""
-    store, told = memory.house.store, list[JobOutcome]()
+    store, told = memory.engine.store, list[JobOutcome]()
     for owner, key in (("ana", "1"), ("ana", "2"), ("ben", "3")):
-        await store.enqueue_jobs([Job(name="extract", scope=scope(owner), key=key)])
+        await store.jobs.enqueue_jobs([Job(name="extract", scope=scope(owner), key=key)])
     done: list[str] = []
 
     async def perform(job: Job) -> None:
@@ -193,7 +195,7 @@ async def test_what_fails_by_its_own_fault_lets_others_pass(
 ) -> None:
     """After five bad answers, or a defect, the rest of the space goes on; a model that is slow is waited for in order."""
     for key in "12":
-        await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(), key=key)])
+        await memory.engine.store.jobs.enqueue_jobs([Job(name="extract", scope=scope(), key=key)])
     done: list[str] = []
 
     async def perform(job: Job) -> None:
@@ -211,14 +213,14 @@ async def test_what_fails_by_its_own_fault_lets_others_pass(
 
 async def test_over_budget_waits_for_the_next_day(memory: Memory, database_url: str) -> None:
     """Not before the next midnight (UTC)."""
-    await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(), key="1")])
+    await memory.engine.store.jobs.enqueue_jobs([Job(name="extract", scope=scope(), key="1")])
 
     async def perform(job: Job) -> None:
         raise OverBudget
 
-    store, rules = memory.house.store, memory.house.settings.jobs
+    store, rules = memory.engine.store, memory.engine.settings.jobs
     before = rows(database_url, NOW)[0]["at"]
-    await Worker(store, perform, names=("extract",), clock=FixedClock(NOON), rules=rules).run(drain=True)
+    await Worker(store.jobs, perform, names=("extract",), clock=FixedClock(NOON), rules=rules).run(drain=True)
     (row,) = rows(database_url)
     assert before <= row["scheduled_at"] - timedelta(hours=12) <= rows(database_url, NOW)[0]["at"]
 
@@ -233,7 +235,7 @@ async def test_retry_after_is_honoured(database_url: str) -> None:
             bootstrap.create_memory(tuned, embedder=HashEmbedder()) as memory,
             bootstrap.open_worker(tuned, memory, told.append, with_schedule=False) as hired,
         ):
-            await memory.record(scope(), [said(SAID[0])])
+            await memory.conversation.record(scope(), [said(SAID[0])])
             before = rows(database_url, NOW)[0]["at"]
             await hired.run(drain=True)
     (outcome,) = told
@@ -245,18 +247,18 @@ async def test_retry_after_is_honoured(database_url: str) -> None:
 async def test_what_is_gone_is_dropped(memory: Memory, database_url: str) -> None:
     """A job about a turn that is in no ledger any more leaves the queue; an unknown job's name is refused."""
     told: list[JobOutcome] = []
-    await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(), key=str(said("gone").id))])
-    await worker(memory, memory.perform_job, told).run(drain=True)
+    await memory.engine.store.jobs.enqueue_jobs([Job(name="extract", scope=scope(), key=str(said("gone").id))])
+    await worker(memory, memory.jobs.perform_job, told).run(drain=True)
     assert [(one.error_class, one.retry_at) for one in told] == [(NotFound.__name__, None)]
     assert rows(database_url) == []
     with pytest.raises(BadInput):
-        await memory.perform_job(Job(name="dance", scope=scope()))  # type: ignore[arg-type]
+        await memory.jobs.perform_job(Job(name="dance", scope=scope()))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("way", ["stop", "cancel"])
 async def test_a_worker_that_stops_gives_back_what_it_holds(memory: Memory, database_url: str, way: str) -> None:
     """At once, without waiting for the model; the attempt does not count."""
-    await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(), key="1")])
+    await memory.engine.store.jobs.enqueue_jobs([Job(name="extract", scope=scope(), key="1")])
     begun = asyncio.Event()
 
     async def perform(job: Job) -> None:
@@ -266,7 +268,7 @@ async def test_a_worker_that_stops_gives_back_what_it_holds(memory: Memory, data
     hired = worker(memory, perform)
     task = asyncio.create_task(hired.run())
     await asyncio.wait_for(begun.wait(), 10)
-    assert (await memory.count_jobs())["extract"]["running"] == 1
+    assert (await memory.jobs.count_jobs())["extract"]["running"] == 1
     (hired.stop if way == "stop" else task.cancel)()
     await asyncio.wait([task], timeout=2)
     assert task.done()
@@ -276,26 +278,26 @@ async def test_a_worker_that_stops_gives_back_what_it_holds(memory: Memory, data
 
 async def test_the_jobs_of_a_dead_worker_are_put_back(memory: Memory, database_url: str) -> None:
     """Those of a living one are not; a twin that was enqueued meanwhile does the work of the dead one's."""
-    store = memory.house.store
+    store = memory.engine.store
     jobs = [Job(name="extract", scope=scope(owner), key="1") for owner in ("ana", "ben")]
-    await store.enqueue_jobs(jobs)
-    number = await store.register_worker()
-    held = [await store.take_job(number, ["extract"]) for _ in jobs]
+    await store.jobs.enqueue_jobs(jobs)
+    number = await store.jobs.register_worker()
+    held = [await store.jobs.take_job(number, ["extract"]) for _ in jobs]
     assert all(held)
-    assert await store.requeue_abandoned(60) == 0
-    await store.enqueue_jobs(jobs[:1])
-    assert await store.requeue_abandoned(0) == 1
-    assert await store.record_heartbeat(number) is False
+    assert await store.jobs.requeue_abandoned(60) == 0
+    await store.jobs.enqueue_jobs(jobs[:1])
+    assert await store.jobs.requeue_abandoned(0) == 1
+    assert await store.jobs.record_heartbeat(number) is False
     assert [(row["status"], row["args"]["owner"]) for row in rows(database_url)] == [("todo", "ben"), ("todo", "ana")]
 
 
 async def test_a_twin_takes_over(memory: Memory, database_url: str) -> None:
     """A job that is enqueued again while it runs, and fails, waits once."""
-    store, job = memory.house.store, Job(name="extract", scope=scope(), key="1")
-    await store.enqueue_jobs([job])
+    store, job = memory.engine.store, Job(name="extract", scope=scope(), key="1")
+    await store.jobs.enqueue_jobs([job])
 
     async def perform(_: Job) -> None:
-        await store.enqueue_jobs([job])
+        await store.jobs.enqueue_jobs([job])
         raise ModelTimeout
 
     await worker(memory, perform).run(max_jobs=1)
@@ -305,8 +307,8 @@ async def test_a_twin_takes_over(memory: Memory, database_url: str) -> None:
 async def test_what_waits_for_its_hour_holds_nothing_up(memory: Memory) -> None:
     """A job for tomorrow lets later ones of its space pass."""
     late = datetime.now(UTC) + timedelta(days=1)
-    await memory.house.store.enqueue_jobs([Job(name="expire", scope=scope(), key="1", at=late)])
-    await memory.house.store.enqueue_jobs(
+    await memory.engine.store.jobs.enqueue_jobs([Job(name="expire", scope=scope(), key="1", at=late)])
+    await memory.engine.store.jobs.enqueue_jobs(
         [Job(name="extract", scope=scope(), key="2"), Job(name="expire", scope=scope())]
     )
     done: list[str] = []
@@ -328,7 +330,7 @@ async def test_a_job_is_begun_when_it_comes(memory: Memory) -> None:
     async with running(worker(memory, perform)):
         await asyncio.sleep(0.5)
         started = asyncio.get_running_loop().time()
-        await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(), key="1")])
+        await memory.engine.store.jobs.enqueue_jobs([Job(name="extract", scope=scope(), key="1")])
         await asyncio.wait_for(done.wait(), 10)
         assert asyncio.get_running_loop().time() - started < 2.0
 
@@ -337,7 +339,7 @@ async def test_a_lost_connection_costs_nothing(memory: Memory, database_url: str
     """The server throws everybody out, twice, while jobs are under way: the worker goes on, and every job is done."""
     keys = [str(n) for n in range(12)]
     jobs = [Job(name="extract", scope=scope(f"u{n}"), key=key) for n, key in enumerate(keys)]
-    await memory.house.store.enqueue_jobs(jobs)
+    await memory.engine.store.jobs.enqueue_jobs(jobs)
     done: set[str] = set()
 
     async def perform(job: Job) -> None:
@@ -367,7 +369,9 @@ async def test_a_killed_database_costs_nothing(home: Path) -> None:
         bootstrap.open_worker(tuned, memory, with_schedule=False) as hired,
     ):
         keys = [str(n) for n in range(8)]
-        await memory.house.store.enqueue_jobs([Job(name="extract", scope=scope(f"u{key}"), key=key) for key in keys])
+        await memory.engine.store.jobs.enqueue_jobs(
+            [Job(name="extract", scope=scope(f"u{key}"), key=key) for key in keys]
+        )
         hired._perform = perform
         async with running(hired):
             await until(lambda: len(done) >= 2)

@@ -87,9 +87,9 @@ def opened(url: str) -> PostgresStore:
 async def fill(url: str) -> None:
     store = opened(url)
     for who, count in ((ANA, COUNT), (BEN, COUNT // 3), (CEM, 60)):
-        await store.commit(plan(who, 0, *added(made(who.owner, count))))
+        await store.writes.commit(plan(who, 0, *added(made(who.owner, count))))
     for who in (ANA, BEN):
-        assert (await store.index_space(who, 100)).made == ("vectors", "words")
+        assert (await store.maintenance.index_space(who, 100)).made == ("vectors", "words")
     await store.close()
 
 
@@ -123,21 +123,21 @@ async def changing(own: str) -> AsyncIterator[PostgresStore]:
 async def learned(url: str) -> AsyncIterator[PostgresStore]:
     store = opened(url)
     for who in (ANA, BEN, CEM):
-        await store.read_snapshot(reader(who), search("", CENTRES[0]))
-    assert store._indexed_spaces == {ANA.space, BEN.space}
+        await store.reads.read_snapshot(reader(who), search("", CENTRES[0]))
+    assert store._indexes.indexed_spaces == {ANA.space, BEN.space}
     yield store
     await store.close()
 
 
 async def found(store: PostgresStore, who: Reader, asked: Search, *, by_index: bool = True) -> tuple[SearchHit, ...]:
     """By the indexes, or as if there were none."""
-    store._indexed_spaces = {ANA.space, BEN.space} if by_index else set()
-    return (await store.read_snapshot(who, asked)).hits
+    store._indexes.indexed_spaces = {ANA.space, BEN.space} if by_index else set()
+    return (await store.reads.read_snapshot(who, asked)).hits
 
 
 async def plans(store: PostgresStore, space: SpaceId | None) -> list[dict[str, object]]:
     """The nodes of the plan of the last search as it was sent and prepared: that of a space by its indexes, or any scan."""
-    async with store._connect() as conn:
+    async with store._connections.connect() as conn:
         marks = f"%{space.hex}%" if space else "%cardinality%"
         cursor = await conn.execute(
             "select name, parameter_types::text[] as types from pg_prepared_statements"
@@ -256,7 +256,10 @@ def place(one: SearchHit) -> tuple[float, MemoryId]:
 async def test_a_query_names_a_speaker(store: PostgresStore) -> None:
     """All that the one speaker whom a query names has said is looked at, however far its meaning is."""
     asked = search("what did mira say", NOWHERE, speakers=("what", "did", "mira", "say"))
-    sight, exact = await store.read_snapshot(reader(ANA), asked), await found(store, reader(ANA), asked, by_index=False)
+    sight, exact = (
+        await store.reads.read_snapshot(reader(ANA), asked),
+        await found(store, reader(ANA), asked, by_index=False),
+    )
     assert sight.speakers == ("mira",)
     hers = {one.memory.id for one in exact if one.memory.actor_id == "Mira"}
     assert set() < hers <= {one.memory.id for one in sight.hits}
@@ -293,7 +296,7 @@ async def test_what_is_written_later_is_found_at_once(changing: PostgresStore) -
     (changed, vector), (gone, _) = rows[10], rows[11]
     fresh = replace(changed, id=MemoryId(UUID(int=1)), text="quixotic zebra")
     after = replace(changed, text="marzipan altogether")
-    await changing.commit(plan(ANA, COUNT, *added([(fresh, near(3, np.random.default_rng(5)))]),
+    await changing.writes.commit(plan(ANA, COUNT, *added([(fresh, near(3, np.random.default_rng(5)))]),
                                Change(action="UPDATE", before=changed, after=after, vector=vector),
                                Change(action="DELETE", before=gone, after=replace(gone, state="soft_deleted"))))  # fmt: skip
 
@@ -308,8 +311,8 @@ async def test_what_is_written_later_is_found_at_once(changing: PostgresStore) -
         assert gone.id not in {one.memory.id for one in await found(changing, reader(ANA), search("", rows[11][1]))}
 
     await check()
-    assert await changing.index_space(ANA, 100) == IndexingResult(memories=COUNT, indexed=True)
-    assert (await changing.index_space(ANA, 100, force=True)).made == ("words",)
+    assert await changing.maintenance.index_space(ANA, 100) == IndexingResult(memories=COUNT, indexed=True)
+    assert (await changing.maintenance.index_space(ANA, 100, force=True)).made == ("words",)
     await check()
 
 
@@ -320,8 +323,8 @@ async def test_an_interrupted_build_is_done_again(changing: PostgresStore, own: 
         admin.execute(f"update pg_index set indisvalid = false where indexrelid = 'muniment.{name}'::regclass")
         stale = large_spaces.build_index_name(ANA.space, "former")
         admin.execute(f"create index {stale} on muniment.memories (memory_id)")
-        assert (await changing.index_space(ANA, 100)).made == ("vectors", "words")
-        assert (await changing.index_space(ANA, 100)).made == ()
+        assert (await changing.maintenance.index_space(ANA, 100)).made == ("vectors", "words")
+        assert (await changing.maintenance.index_space(ANA, 100)).made == ()
         left = admin.execute("select relname, indisvalid from pg_index join pg_class c on c.oid = indexrelid "
                              "where relname like 'memories_near_%'").fetchall()  # fmt: skip
     assert sorted(left) == sorted((large_spaces.build_index_name(who.space, MODEL), True) for who in (ANA, BEN))
@@ -330,13 +333,15 @@ async def test_an_interrupted_build_is_done_again(changing: PostgresStore, own: 
 async def test_dropped_indexes_are_not_missed(changing: PostgresStore, own: str) -> None:
     """A process that still believes in them gets the right answer, and then knows; lists go with them."""
     other = opened(own)
-    assert await other.index_space(ANA, COUNT + 1) == IndexingResult(memories=COUNT, indexed=False, made=("dropped",))
-    assert await other.unindex_space(ANA) == IndexingResult(memories=COUNT, indexed=False)
+    assert await other.maintenance.index_space(ANA, COUNT + 1) == IndexingResult(
+        memories=COUNT, indexed=False, made=("dropped",)
+    )
+    assert await other.maintenance.unindex_space(ANA) == IndexingResult(memories=COUNT, indexed=False)
     await other.close()
     asked = search(WORDS[0], CENTRES[1])
-    seen = (await changing.read_snapshot(reader(ANA), asked)).hits
-    assert (len(seen), changing._indexed_spaces) == (24, {BEN.space})
-    assert seen == (await changing.read_snapshot(reader(ANA), asked)).hits
+    seen = (await changing.reads.read_snapshot(reader(ANA), asked)).hits
+    assert (len(seen), changing._indexes.indexed_spaces) == (24, {BEN.space})
+    assert seen == (await changing.reads.read_snapshot(reader(ANA), asked)).hits
     with psycopg.connect(own) as admin:
         assert admin.execute("select distinct space_id from muniment.postings").fetchall() == [(BEN.space,)]
 
@@ -344,8 +349,8 @@ async def test_dropped_indexes_are_not_missed(changing: PostgresStore, own: str)
 async def test_many_are_made_one_after_the_other(changing: PostgresStore) -> None:
     """However often a connection has held the lock: a build waits for whoever holds a snapshot, and never for its own lock."""
     for _ in range(4):
-        assert (await changing.index_space(ANA, 100)).indexed
-        assert (await changing.unindex_space(ANA)).made == ("dropped",)
+        assert (await changing.maintenance.index_space(ANA, 100)).indexed
+        assert (await changing.maintenance.unindex_space(ANA)).made == ("dropped",)
 
 
 async def test_a_vector_in_the_other_column_is_found(changing: PostgresStore, own: str) -> None:
@@ -354,11 +359,11 @@ async def test_a_vector_in_the_other_column_is_found(changing: PostgresStore, ow
     with psycopg.connect(own) as admin:
         admin.execute("update muniment.memories set embedding_model = 'former', embedding = '[1,0]', next_embedding = embedding,"
                       " next_model = %s where memory_id = %s", (MODEL, one.id))  # fmt: skip
-    seen = await changing.read_snapshot(reader(ANA), search("", vector))
+    seen = await changing.reads.read_snapshot(reader(ANA), search("", vector))
     assert one.id in {found.memory.id for found in seen.hits}
-    assert ANA.space not in changing._indexed_spaces
+    assert ANA.space not in changing._indexes.indexed_spaces
     with pytest.raises(Conflict):
-        await changing.index_space(ANA, 100)
+        await changing.maintenance.index_space(ANA, 100)
 
 
 async def test_one_at_a_time(changing: PostgresStore, own: str) -> None:
@@ -366,10 +371,10 @@ async def test_one_at_a_time(changing: PostgresStore, own: str) -> None:
     with psycopg.connect(own, autocommit=True) as admin:
         admin.execute("select pg_advisory_lock(hashtext('muniment index'))")
         with pytest.raises(Conflict):
-            await changing.index_space(ANA, 100)
+            await changing.maintenance.index_space(ANA, 100)
         admin.execute("select pg_advisory_unlock(hashtext('muniment index'))")
     with pytest.raises(NotFound):
-        await changing.index_space(scope("nobody"), 100)
+        await changing.maintenance.index_space(scope("nobody"), 100)
 
 
 async def test_the_worker_finds_what_has_grown(own: str) -> None:
@@ -377,24 +382,26 @@ async def test_the_worker_finds_what_has_grown(own: str) -> None:
     tuned = settings(own)
     tuned = tuned.model_copy(update={"recall": tuned.recall.model_copy(update={"index_from": 50})})
     async with engine(own, tuned=tuned) as memory:
-        assert await memory.enqueue_missed() == 0
-        assert await memory.count_jobs() == {"index": {"due": 1, "later": 0, "running": 0}}
-        await memory.perform_job(Job(name="index", scope=CEM))
-        assert not (await memory.index(CEM)).made
-        assert set(await memory.index_all()) == {replace(who, thread=None, session=None) for who in (ANA, BEN, CEM)}
-        assert (await memory.index(CEM, drop=True)).made == ("dropped",)
+        assert await memory.jobs.enqueue_missed() == 0
+        assert await memory.jobs.count_jobs() == {"index": {"due": 1, "later": 0, "running": 0}}
+        await memory.jobs.perform_job(Job(name="index", scope=CEM))
+        assert not (await memory.admin.index(CEM)).made
+        assert set(await memory.admin.index_all()) == {
+            replace(who, thread=None, session=None) for who in (ANA, BEN, CEM)
+        }
+        assert (await memory.admin.index(CEM, drop=True)).made == ("dropped",)
 
 
 async def test_a_brief_is_of_one_revision_and_by_index(changing: PostgresStore) -> None:
     """The search beside the stable memories uses the indexes too, and falls back within the same snapshot."""
     for filters in (Filters(), Filters(agent_id="lone")):
         asked = search(WORDS[0], CENTRES[1], filters)
-        sight = await changing.read_snapshot(reader(ANA), asked, stable=("goals",), stable_limit=5)
+        sight = await changing.reads.read_snapshot(reader(ANA), asked, stable=("goals",), stable_limit=5)
         assert (sight.rev, len(sight.stable)) == (COUNT, 5)
         assert len(sight.hits) == (1 if filters.agent_id else 24)
 
 
 async def test_as_of_reads_no_index(changing: PostgresStore) -> None:
     """What is in no index, as former versions, is found by a scan."""
-    seen = await changing.read_snapshot(reader(ANA), search("ana5", CENTRES[1]), as_of=Revision(6))
+    seen = await changing.reads.read_snapshot(reader(ANA), search("ana5", CENTRES[1]), as_of=Revision(6))
     assert {one.memory.rev for one in seen.hits} == {1, 2, 3, 4, 5, 6}

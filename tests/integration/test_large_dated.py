@@ -56,7 +56,7 @@ async def test_what_happened_then_is_looked_at(memory: Memory) -> None:
     """All of it, by its days, and what came after the index."""
     scanned = await answer(memory)
     assert set(scanned) == texts(THEN)
-    assert (await memory.index(WHO)).indexed
+    assert (await memory.admin.index(WHO)).indexed
     assert await answer(memory) == scanned
     await memory.ingest(WHO, [LATER])
     assert set(await answer(memory)) == texts([*THEN, LATER])
@@ -64,7 +64,7 @@ async def test_what_happened_then_is_looked_at(memory: Memory) -> None:
 
 async def test_much_happened_then(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where that is more than is looked at one by one, the space is searched as a small one."""
-    assert (await memory.index(WHO)).indexed
+    assert (await memory.admin.index(WHO)).indexed
     monkeypatch.setattr(large_spaces, "_FEW", len(THEN) - 1)
     large_spaces.fill_search_text.cache_clear()
     try:
@@ -75,33 +75,33 @@ async def test_much_happened_then(memory: Memory, monkeypatch: pytest.MonkeyPatc
 
 async def test_lists_of_an_older_version_know_no_days(memory: Memory, database_url: str) -> None:
     """A scan answers until they are made anew."""
-    await memory.index(WHO)
+    await memory.admin.index(WHO)
     with psycopg.connect(database_url) as conn:
         conn.execute(
             "delete from muniment.postings where dimension = %s or dimension > %s",
             (large_spaces._DATED_LIST, large_spaces._FIRST_DAY_LIST),
         )
     assert set(await answer(memory)) == texts(THEN)
-    await memory.perform_job(Job(name="index", scope=WHO))
+    await memory.jobs.perform_job(Job(name="index", scope=WHO))
     with psycopg.connect(database_url) as conn:
         days = conn.execute(
             "select count(*) from muniment.postings where dimension > %s", (large_spaces._FIRST_DAY_LIST,)
         ).fetchone()
     assert days == (len(THEN),)
-    assert (await memory.index(WHO)).made == ()
+    assert (await memory.admin.index(WHO)).made == ()
 
 
 async def test_what_is_erased_is_in_no_list(memory: Memory, database_url: str) -> None:
     """Neither in that of its day nor in that of what is told of the user."""
     await memory.ingest(WHO, [replace(THEN[0], text="The user repaired a boat")])
-    await memory.index(WHO)
+    await memory.admin.index(WHO)
     [gone] = [one for one in await memory.list(WHO) if one.text == "The user repaired a boat"]
     with psycopg.connect(database_url) as conn:
         assert {
             large_spaces._USER_LIST,
             large_spaces._FIRST_DAY_LIST + (MAY - datetime(1970, 1, 1, tzinfo=UTC)).days,
         } <= lists(conn, gone.id)
-    await memory.erase(WHO, gone.id)
+    await memory.admin.erase(WHO, gone.id)
     with psycopg.connect(database_url) as conn:
         assert lists(conn, gone.id) == set()
 
@@ -115,7 +115,7 @@ async def test_a_filter_that_nothing_passes(memory: Memory, database_url: str) -
     """The space is scanned before its index has been read from end to end."""
     more = [Candidate(text=f"{one.text} {n}", category="activity") for n in range(4) for one in TALK]
     await memory.ingest(WHO, more)
-    await memory.index(WHO)
+    await memory.admin.index(WHO)
     await answer(memory)
     nobody = Query(text="bread", filters=Filters(actor_id="nobody"), threshold=0.0)
     assert not (await memory.query(WHO, "supervisor", nobody)).hits

@@ -68,7 +68,7 @@ async def test_little_that_is_told_of_the_user(memory: Memory) -> None:
     await memory.ingest(WHO, [*talk(400), *OWN[:3]])
     scanned = await answers(memory)
     assert [found[:1] for found in scanned[:3]] == [[one.text] for one in OWN[:3]]
-    assert (await memory.index(WHO)).indexed
+    assert (await memory.admin.index(WHO)).indexed
     assert await answers(memory) == scanned
     await memory.ingest(WHO, OWN[3:])
     assert [found[:1] for found in await answers(memory)] == [[one.text] for one in OWN]
@@ -78,17 +78,17 @@ async def test_much_that_is_told_of_the_user(memory: Memory, few: None) -> None:
     """What has a word that tells what is asked is looked at."""
     await memory.ingest(WHO, [*talk(400), *OWN])
     assert [found[:1] for found in await answers(memory)] == [[one.text] for one in OWN]
-    assert (await memory.index(WHO)).indexed
+    assert (await memory.admin.index(WHO)).indexed
     assert [found[:1] for found in await answers(memory)] == [[one.text] for one in OWN]
 
 
 async def test_lists_of_an_older_version_are_made_anew(memory: Memory, database_url: str) -> None:
     """They do not say what is told of the user: until then it is found by its words and its meaning alone."""
     await memory.ingest(WHO, [*talk(400), *OWN])
-    assert (await memory.index(WHO)).made == ("vectors", "words")
+    assert (await memory.admin.index(WHO)).made == ("vectors", "words")
     with psycopg.connect(database_url) as conn:
         conn.execute("delete from muniment.postings where dimension = %s", [large_spaces._USER_LIST])
     assert [found[:1] for found in await answers(memory)] != [[one.text] for one in OWN]
-    await memory.perform_job(Job(name="index", scope=WHO))
+    await memory.jobs.perform_job(Job(name="index", scope=WHO))
     assert [found[:1] for found in await answers(memory)] == [[one.text] for one in OWN]
-    assert (await memory.index(WHO)).made == ()
+    assert (await memory.admin.index(WHO)).made == ()

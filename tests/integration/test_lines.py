@@ -40,14 +40,14 @@ async def imported(memory: Memory, *rows: dict[str, Any]) -> int:
 async def commits(memory: Memory, rows: Sequence[dict[str, Any]]) -> list[WritePlan]:
     """The plans that an import of these rows commits."""
     plans: list[WritePlan] = []
-    commit = memory.house.store.commit
+    commit = memory.engine.store.writes.commit
 
     async def noted(plan: WritePlan) -> Receipt:
         plans.append(plan)
         return await commit(plan)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(memory.house.store, "commit", noted)
+        patched.setattr(memory.engine.store.writes, "commit", noted)
         await imported(memory, *rows)
     return plans
 
@@ -137,7 +137,7 @@ async def test_who_leaves_an_import_learns_of_what_was_just_written(
     """A cancellation that comes when the rows are in, and their receipt is not, still counts them."""
     counted: list[int] = []
     async with engine(database_url) as memory:
-        commit = memory.house.store.commit
+        commit = memory.engine.store.writes.commit
 
         async def late(plan: WritePlan) -> Receipt:
             done = await commit(plan)
@@ -145,7 +145,7 @@ async def test_who_leaves_an_import_learns_of_what_was_just_written(
             await asyncio.sleep(0.01)
             return done
 
-        monkeypatch.setattr(memory.house.store, "commit", late)
+        monkeypatch.setattr(memory.engine.store.writes, "commit", late)
         rows = [{"text": f"Note {n}: a train to Porto"} for n in range(200)]
         loading = asyncio.create_task(memory.load(scope(), rows, counted.append))
         with pytest.raises(asyncio.CancelledError):
@@ -236,8 +236,8 @@ async def test_what_was_so_long_ago_is_not_forgotten_at_once(database_url: str) 
     async with engine(database_url, clock=clock) as memory:
         await imported(memory, {"text": "User likes tea", "event_time": "2020-03-01"})
         clock.advance(59 * DAY)
-        assert (await memory.maintain(scope())).forgotten == 0
+        assert (await memory.admin.maintain(scope())).forgotten == 0
         clock.advance(DAY)
-        assert (await memory.maintain(scope())).forgotten == 1
+        assert (await memory.admin.maintain(scope())).forgotten == 1
         (gone,) = (await memory.page(scope(), ListRequest(states=("soft_deleted",)))).memories
         assert (gone.created_at, gone.updated_at) == (NOON, clock.now())

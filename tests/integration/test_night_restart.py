@@ -46,7 +46,7 @@ async def test_a_database_that_is_killed_under_a_batch(home: Path, tmp_path: Pat
             bootstrap.open_worker(tuned, memory, with_schedule=False) as hired,
         ):
             await memory.ingest(ANA, [note(text) for thing in THINGS[:3] for text in told(thing)])
-            run = await memory.consolidate(ANA)
+            run = await memory.admin.consolidate(ANA)
             assert run is not None
             found = await server.find_server(home)
             assert found is not None
@@ -59,13 +59,13 @@ async def test_a_database_that_is_killed_under_a_batch(home: Path, tmp_path: Pat
             go_on.set()
             await server.ensure_server(home)
             async with asyncio.timeout(45):
-                while await memory.count_jobs():
+                while await memory.jobs.count_jobs():
                     await asyncio.sleep(0.1)
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
-            (over,) = await memory.consolidations(ANA)
+            (over,) = await memory.admin.consolidations(ANA)
             assert (over.status, over.same, len(await memory.list(ANA))) == ("done", 3, 3)
-            books = await memory.usage(ANA, 2)
+            books = await memory.admin.usage(ANA, 2)
             assert [(one.requests, one.micros) for one in books.lines] == [(1, over.micros)]
             assert list(books.days.values()) == [(over.input_tokens + over.output_tokens, over.micros)]
             assert endpoint.files == {}
@@ -89,22 +89,22 @@ async def test_a_database_that_is_killed_under_a_night(home: Path) -> None:
             await memory.ingest(
                 who, [note("The green door is locked at night"), note("The green door is locked at night.")]
             )
-        begun = await memory.begin_run(WHOSE[0])
+        begun = await memory.admin.begin_run(WHOSE[0])
         assert begun is not None
-        cut_off, portions = await memory.survey_run(begun)
-        await memory.house.store.enqueue_jobs([Job(name="tend", scope=who) for who in WHOSE])
+        cut_off, portions = await memory.admin.survey_run(begun)
+        await memory.engine.store.jobs.enqueue_jobs([Job(name="tend", scope=who) for who in WHOSE])
         working = asyncio.create_task(hired.run())
         found = await server.find_server(home)
         assert found is not None
         os.kill(found["pid"], signal.SIGKILL)
         address = await server.ensure_server(home)
         try:  # it goes on where it was, unless the worker was faster to give it up
-            cut_off, findings = await memory.check_run(cut_off, portions[0])
-            await memory.end_run(await memory.apply_run(cut_off, findings))
+            cut_off, findings = await memory.admin.check_run(cut_off, portions[0])
+            await memory.admin.end_run(await memory.admin.apply_run(cut_off, findings))
         except StoreError:
             pass
         async with asyncio.timeout(45):
-            while await memory.count_jobs():
+            while await memory.jobs.count_jobs():
                 await asyncio.sleep(0.1)
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)

@@ -25,8 +25,6 @@ from muniment.memory.domain.plan import Change, Relation, WritePlan
 from muniment.memory.domain.query import Answer, Filters, Query
 from muniment.memory.errors import Denied
 from muniment.memory.fence import fence_text
-from muniment.memory.flows.house import House
-from muniment.memory.flows.reading import recall
 from muniment.memory.models.hash_embedder import hash_vector
 from muniment.memory.ports.store import Store
 from muniment.memory.rules.retrieval import token_count
@@ -173,7 +171,7 @@ async def lived(memory: Memory, admin: psycopg.Connection, dice: Dice, born: int
 async def _write(memory: Memory, world: World, at: datetime, made: list[Change]) -> None:
     expects = Revision(world.rev - len(made))
     plan = WritePlan(scope=world.scope, expected_rev=expects, node="worker", at=at, changes=tuple(made))
-    await memory.house.store.commit(plan)
+    await memory.engine.store.writes.commit(plan)
 
 
 def _id(n: int) -> MemoryId:
@@ -202,13 +200,13 @@ async def _tie(memory: Memory, world: World, dice: Dice) -> None:
     tied = tuple(Relation(a=a, b=b, strength=strength) for (a, b), strength in world.edges.items())
     plan = WritePlan(scope=world.scope, expected_rev=world.rev, node="worker", at=NOON, relations=tied)
     if tied:
-        await memory.house.store.commit(plan)
+        await memory.engine.store.writes.commit(plan)
 
 
 def beside(memory: Memory, world: World) -> Memory:
     """The same engine over the plain store."""
-    house, store = memory.house, PlainStore(memory.house.store, world)
-    plain = House(store=cast("Store", store), embedder=house.embedder, clock=house.clock, settings=house.settings)
+    house, store = memory.engine, PlainStore(memory.engine.store, world)
+    plain = house.rebuild(store=cast("Store", store))
     return Memory(plain)
 
 
@@ -229,7 +227,7 @@ async def test_every_answer_is_that_of_the_rules(
     dice = Dice(seed)
     world = await lived(memory, admin, dice, born, edited if born else 0)
     plain = beside(memory, world)
-    allowed = memory.house.get_allowed_categories(agent)
+    allowed = memory.engine.settings.get_allowed_categories(agent)
     for _ in range(QUESTIONS):
         query = dice.question(world.rev)
         named = {*query.categories, query.filters.category} - {None}
@@ -259,7 +257,7 @@ async def test_every_brief_is_that_of_the_rules(
         brief = await memory.brief(world.scope, agent, text, as_of=as_of)
         assert brief == await plain.brief(world.scope, agent, text, as_of=as_of)
         assert brief.rev == (world.rev if as_of is None else as_of)
-        assert token_count.count_tokens(brief.moving) <= memory.house.settings.recall.context_budget_tokens
+        assert token_count.count_tokens(brief.moving) <= memory.engine.settings.recall.context_budget_tokens
 
 
 @pytest.mark.parametrize("crowd", ["the same words", "a full category"])
@@ -297,7 +295,7 @@ async def test_the_order_of_equals_lasts(memory: Memory, admin: psycopg.Connecti
     assert {hit.memory.id for hit in first.hits} == {
         min(one.id for one in known if one.text == hit.memory.text) for hit in first.hits
     }
-    async with engine(database_url, tuned=memory.house.settings) as other:
+    async with engine(database_url, tuned=memory.engine.settings) as other:
         for upset in ("select 1", "update muniment.memories set access_count = access_count + 1 where random() < 0.5",
                       "vacuum full muniment.memories", "analyze muniment.memories"):  # fmt: skip
             admin.execute(upset)
@@ -314,8 +312,8 @@ async def test_of_equals_the_smaller_ids_are_candidates(memory: Memory) -> None:
     """Where there is no room for all that tie, it is not the order of writing that decides."""
     await memory.ingest(scope(), [note("Green tea with Vera") for _ in range(3 * CANDIDATES)])
     known = await memory.list(scope())
-    reader, search = await recall.authorize_query(memory.house, scope(), "supervisor", Query(text="green tea"))
+    reader, search = await memory.engine.recall.authorize_query(scope(), "supervisor", Query(text="green tea"))
     for _ in range(2):
-        found = (await memory.house.store.read_snapshot(reader, search)).hits
+        found = (await memory.engine.store.reads.read_snapshot(reader, search)).hits
         assert sorted(one.memory.id for one in found) == sorted(one.id for one in known)[: search.candidates]
         await memory.pin(scope(), max(one.id for one in known))

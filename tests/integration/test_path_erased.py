@@ -61,9 +61,9 @@ async def test_a_space_that_is_erased_meanwhile_stays_erased(database_url: str) 
         async with interrupted(database_url, methodcaller("erase_space", who)) as memory:
             if known:
                 await memory.remember(who, "I keep bees")
-                await memory.flush(who)
-            await memory.record(who, session(PARSER))
-            receipt = await memory.learn_path(who)
+                await memory.conversation.flush(who)
+            await memory.conversation.record(who, session(PARSER))
+            receipt = await memory.conversation.learn_path(who)
             assert (receipt.changes, receipt.skipped) == ((), "erased meanwhile")
         rows = all_rows(database_url)[str(who.space)]
         assert {row.split()[0] for row in rows} == {"muniment.erasures"}
@@ -80,10 +80,10 @@ async def test_what_is_erased_meanwhile_is_in_no_path(database_url: str) -> None
     """A person's request goes with the fact that it was for: the goal would say it."""
     turns = session(ACME)
     held: list[MemoryId] = []
-    async with interrupted(database_url, lambda other: other.erase(scope(), held[0])) as memory:
-        await memory.record(scope(), turns)
+    async with interrupted(database_url, lambda other: other.admin.erase(scope(), held[0])) as memory:
+        await memory.conversation.record(scope(), turns)
         held.append(await _fact(memory, turns[0]))
-        assert (await memory.learn_path(scope())).skipped == "erased meanwhile"
+        assert (await memory.conversation.learn_path(scope())).skipped == "erased meanwhile"
         assert await memory.list(scope(), states=STATES) == []
     assert "Acme" not in "\n".join(all_rows(database_url)[str(scope().space)])
 
@@ -92,13 +92,13 @@ async def test_a_path_that_is_erased_while_it_is_told_anew(database_url: str) ->
     """The procedure itself is erased while a model tells the same work at greater length."""
     held: list[MemoryId] = []
     async with engine(database_url, clock=after()) as memory:
-        await memory.record(scope(), session(PARSER))
-        await memory.learn_path(scope())
+        await memory.conversation.record(scope(), session(PARSER))
+        await memory.conversation.learn_path(scope())
         held += [one.id for one in await procedures(memory)]
-    async with interrupted(database_url, lambda other: other.erase(scope(), held[0])) as memory:
+    async with interrupted(database_url, lambda other: other.admin.erase(scope(), held[0])) as memory:
         thanks: Line = ("user", "Remember how we did this.")
-        await memory.record(scope(), session([*PARSER, thanks])[-1:])
-        assert (await memory.learn_path(scope())).skipped == "erased meanwhile"
+        await memory.conversation.record(scope(), session([*PARSER, thanks])[-1:])
+        assert (await memory.conversation.learn_path(scope())).skipped == "erased meanwhile"
         assert await memory.list(scope(), states=STATES) == []
 
 
@@ -108,10 +108,10 @@ async def test_another_path_of_the_thread_is_kept(database_url: str) -> None:
                               ("deploy", {"release": "2.4", "slow": True}, "HTTP 200")]  # fmt: skip
     turns = [*session(ACME), *session(other_work, start=NOON.replace(hour=13))]
     held: list[MemoryId] = []
-    async with interrupted(database_url, lambda other: other.erase(scope(), held[0])) as memory:
-        await memory.record(scope(), turns)
+    async with interrupted(database_url, lambda other: other.admin.erase(scope(), held[0])) as memory:
+        await memory.conversation.record(scope(), turns)
         held.append(await _fact(memory, turns[0]))
-        await memory.learn_path(scope())
+        await memory.conversation.learn_path(scope())
         told = [one.text.splitlines()[0] for one in await procedures(memory)]
         assert told == ["Goal: Deploy release 2.4 to production"]
 
@@ -123,20 +123,20 @@ async def test_a_plan_without_its_turns_is_refused(database_url: str) -> None:
     add = Change(action="ADD", after=made, vector=hash_vector("x"))
     async with engine(database_url) as memory:
         turns = session(PARSER)
-        await memory.record(scope(), turns)
-        store = memory.house.store
-        rev, _ = await store.find_neighbours(scope(), (), 0)
+        await memory.conversation.record(scope(), turns)
+        store = memory.engine.store
+        rev, _ = await store.reads.find_neighbours(scope(), (), 0)
         plan = WritePlan(scope=scope(), expected_rev=rev, node="worker", at=NOON, changes=(add,),
                          source_turns=tuple(one.id for one in turns))  # fmt: skip
-        await memory.erase_space(scope())
+        await memory.admin.erase_space(scope())
         with pytest.raises(Conflict):
-            await store.commit(plan)
+            await store.writes.commit(plan)
         assert {row.split()[0] for row in all_rows(database_url)[str(scope().space)]} == {"muniment.erasures"}
-        await memory.record(scope(), turns[1:])
+        await memory.conversation.record(scope(), turns[1:])
         with pytest.raises(Conflict):
-            await store.commit(plan)
-        await memory.record(scope(), turns[:1])
-        assert (await store.commit(replace(plan, at=NOON))).rev == 1
+            await store.writes.commit(plan)
+        await memory.conversation.record(scope(), turns[:1])
+        assert (await store.writes.commit(replace(plan, at=NOON))).rev == 1
 
 
 async def test_learning_and_erasing_at_once(database_url: str) -> None:
@@ -144,13 +144,13 @@ async def test_learning_and_erasing_at_once(database_url: str) -> None:
     async with engine(database_url, clock=after()) as memory, engine(database_url, clock=after()) as other:
         spaces = [scope(f"u{n}") for n in range(24)]
         for who in spaces:
-            await memory.record(who, session(PARSER))
+            await memory.conversation.record(who, session(PARSER))
 
         async def erase(n: int) -> None:
             await asyncio.sleep(n * 0.0008)
-            await other.erase_space(spaces[n])
+            await other.admin.erase_space(spaces[n])
 
         for n, who in enumerate(spaces):
-            await asyncio.gather(memory.learn_path(who), erase(n))
+            await asyncio.gather(memory.conversation.learn_path(who), erase(n))
     left = all_rows(database_url)
     assert {row.split()[0] for who in spaces for row in left[str(who.space)]} == {"muniment.erasures"}

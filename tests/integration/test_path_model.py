@@ -41,13 +41,13 @@ async def test_a_model_tells_it_in_its_words(database_url: str) -> None:
         avoid=[("parse_pdf with engine=fast: no text layer", [1])],
     )
     async with told(database_url, good) as (memory, server):
-        await memory.record(scope(), session(PARSER))
-        await memory.learn_path(scope())
+        await memory.conversation.record(scope(), session(PARSER))
+        await memory.conversation.learn_path(scope())
         [known] = await procedures(memory)
         assert known.text.splitlines()[2] == "1. Call parse_pdf on scan.pdf with engine=ocr and dpi=300"
         assert "- parse_pdf with engine=fast: no text layer" in known.text
-        assert (await memory.learn_path(scope())).skipped == "known"
-        books = await memory.usage(scope(), 1)
+        assert (await memory.conversation.learn_path(scope())).skipped == "known"
+        books = await memory.admin.usage(scope(), 1)
         assert [one.purpose for one in books.lines] == ["path"]
     [asked] = [one.body for one in server.requests]
     assert asked["response_format"]["json_schema"]["name"] == "procedure"
@@ -100,11 +100,11 @@ async def test_extraction_sees_no_tools(database_url: str) -> None:
             "category": "procedural", "importance": 2, "confidence": 0.9, "turns": [2]}  # fmt: skip
     async with told(database_url, structured({"facts": [fact]})) as (memory, server):
         turns = session([*PARSER, ("user", "I build boats."), PARSER[1]])
-        await memory.record(scope(), turns)
-        await memory.extract(scope(), turns[6].id)
+        await memory.conversation.record(scope(), turns)
+        await memory.jobs.extract(scope(), turns[6].id)
         shown = json.loads(server.requests[-1].body["messages"][1]["content"])
         assert {one["role"] for one in shown["conversation"]} == {"user"}
         assert "procedural" not in shown["categories"]
         assert [one.category for one in await memory.list(scope())] != ["procedural"]
-        await memory.reflect(scope())
+        await memory.jobs.reflect(scope())
         assert "parse_pdf" not in str(server.requests[-1].body["messages"][1])

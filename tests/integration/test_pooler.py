@@ -54,14 +54,14 @@ async def test_every_transaction_is_in_the_application_s_role(way: Pooler) -> No
     async def live(n: int) -> None:
         who, word = scope("ana", tenant=f"tenant{n % 2}"), ("plum", "pear")[n % 2]
         async with engine(way.url) as memory:
-            store = memory.house.store
+            store = memory.engine.store
             assert isinstance(store, PostgresStore)
             for k in range(3):
                 await memory.ingest(who, [note(f"Saw {word} number {n} and {k} in the garden")])
                 answer = await memory.query(who, "supervisor", Query(text=f"{word} in the garden"))
                 assert answer.hits
                 assert all(word in hit.memory.text for hit in answer.hits)
-                async with store._transaction() as conn:
+                async with store._connections.transaction() as conn:
                     row = await (await conn.execute(WHO)).fetchone()
                 assert row == {"who": "muniment_app", "seen": 0}
 
@@ -86,17 +86,17 @@ async def test_nothing_is_kept_in_a_session(way: Pooler, monkeypatch: pytest.Mon
         assert [write[2] for write in found.pending_writes or ()] == [2]
     async with engine(way.url) as memory, engine(way.url) as rival:
         await memory.ingest(scope(), [note("Planted a plum tree")])
-        store, against = memory.house.store, rival.house.store
+        store, against = memory.engine.store, rival.engine.store
         assert isinstance(store, PostgresStore)
         assert isinstance(against, PostgresStore)
-        async with store.acquire_switch():
+        async with store.embedder_switch.acquire_switch():
             with pytest.raises(Conflict):
-                async with against.acquire_switch():
+                async with against.embedder_switch.acquire_switch():
                     pass
-        async with against.acquire_switch():
+        async with against.embedder_switch.acquire_switch():
             pass
-        assert (await store.index_space(scope(), 1)).indexed
-        assert len([called async for called in store.listen_for_jobs(["tend"])]) == 1
+        assert (await store.maintenance.index_space(scope(), 1)).indexed
+        assert len([called async for called in store.jobs.listen_for_jobs(["tend"])]) == 1
     with pytest.raises(BadConfig, match="name Postgres itself"):
         await scrub.scrub_database(way.url)
     assert await stand(way) == before
@@ -107,7 +107,7 @@ async def test_a_pooler_that_poses_as_postgres_gets_no_answer(database_url: str)
     searched without row-level security, and all else is in the right role."""
     with Pooler(database_url, posing=True) as way:
         async with engine(way.url) as memory:
-            store = memory.house.store
+            store = memory.engine.store
             assert isinstance(store, PostgresStore)
             await memory.ingest(scope(), [note("Planted a plum tree")])
             assert (await memory.query(scope(), "supervisor", Query(text="plum tree"))).hits
@@ -115,13 +115,13 @@ async def test_a_pooler_that_poses_as_postgres_gets_no_answer(database_url: str)
             with pytest.raises(BadConfig, match="pool be one of sessions"):
                 await memory.query(scope(), "supervisor", Query(text="plum tree"))
             await store.close()
-            async with store._statement_connection() as conn:
+            async with store._connections.statement() as conn:
                 await conn.execute("reset role")
             with pytest.raises(BadConfig, match="pool be one of sessions"):
                 await memory.query(scope(), "supervisor", Query(text="plum tree"))
             with pytest.raises(BadConfig, match="pool be one of sessions"):
                 await memory.remember(scope(), "I live in Porto")
-            async with store._read_transaction(scope("ben"), None) as conn:
+            async with store._connections.reading(scope("ben"), None) as conn:
                 row = await conn.execute(WHO)
             assert await row.fetchone() == {"who": "muniment_app", "seen": 0}
 
@@ -129,17 +129,17 @@ async def test_a_pooler_that_poses_as_postgres_gets_no_answer(database_url: str)
 async def test_a_plan_is_written_in_the_application_s_role_or_not_at_all(database_url: str) -> None:
     """One statement is all that such a plan is: nothing before it can have seen that the role is another."""
     async with engine(database_url) as memory:
-        store = memory.house.store
+        store = memory.engine.store
         assert isinstance(store, PostgresStore)
         await memory.ingest(scope(), [note("Planted a plum tree")])
         [tree] = await memory.list(scope())
         rev = Revision((await memory.status(scope()))["rev"])
         felled = Change(action="UPDATE", before=tree, after=replace(tree, text="Felled a plum tree"))
         plan = WritePlan(scope=scope(), expected_rev=rev, node="face", at=NOON, changes=(felled,))
-        async with store._statement_connection() as conn:
+        async with store._connections.statement() as conn:
             await conn.execute("reset role")
             with pytest.raises(psycopg.Error) as refused:
-                await commit.send_plan(conn, plan, memory.house.embedder.name)
+                await commit.send_plan(conn, plan, memory.engine.embedder.name)
             assert refused.value.sqlstate == "MU003"
             await conn.execute("set role muniment_app")
         assert [one.text for one in await memory.list(scope())] == ["Planted a plum tree"]

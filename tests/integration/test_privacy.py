@@ -63,15 +63,15 @@ async def test_a_denied_turn_is_nowhere(
                 session="A", key="1", role="user", text="I live in Porto.", at=NOON, thread="A", **turn_has
             )
             assert (await memory.learn(who, turn)).skipped == reason
-            await memory.record(who, [turn])
+            await memory.conversation.record(who, [turn])
             kept = await memory.keep_candidates(who, [replace(note("A trip to Porto"), turns=(turn.id,))], [turn])
             assert (kept.changes, kept.skipped or kept.refused[0]) == ((), reason if scope_has else "denied turn")
             assert await memory.export(who) == ()
-            assert await memory.house.store.count_jobs() == {}
+            assert await memory.engine.store.jobs.count_jobs() == {}
             # A turn that came before it was denied is not sent to a model either.
-            await memory.house.store.record_turns(who, [turn])
+            await memory.engine.store.ledger.record_turns(who, [turn])
             if turn_has:
-                assert (await memory.extract(who, turn.id)).skipped == reason
+                assert (await memory.jobs.extract(who, turn.id)).skipped == reason
         assert server.requests == []
 
 
@@ -172,7 +172,7 @@ async def use(memory: Memory) -> None:
         scope(), [Candidate(text=text, category="history", kind="episodic", context=text, tags=(text,))]
     )
     path = Turn.make(session="A", key="p", role="tool", text=text, at=NOON, path=text, tags=(text,), thread="A")
-    await memory.record(scope(), [path])
+    await memory.conversation.record(scope(), [path])
     copy = [dict(one) for one in await memory.export(scope())]
     first = next(one for one in copy if one["type"] == "memory")
     asked = {
@@ -244,7 +244,7 @@ async def test_no_canary_is_anywhere(database_url: str, caplog: pytest.LogCaptur
             for row in await memory.export(scope()):
                 if row["type"] == "turn":
                     with suppress(MunimentError):
-                        await memory.extract(scope(), TurnId(UUID(row["turn_id"])))
+                        await memory.jobs.extract(scope(), TurnId(UUID(row["turn_id"])))
             exported = json.dumps(
                 [*await memory.export(scope()), *await memory.export(scope("copy"))], ensure_ascii=False
             )

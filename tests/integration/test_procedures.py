@@ -43,8 +43,8 @@ async def test_a_session_becomes_a_procedure(memory: Memory) -> None:
     """A document delivered at last, a parser that was overcome, checks that a person wants kept: by what tools report."""
     for lines, told, importance in ((PDF, PDF_TOLD, 3), (PARSER, PARSER_TOLD, 3), (DEPLOYMENT, DEPLOYMENT_TOLD, 4)):
         turns, who = session(lines), scope(told[:12])
-        await memory.record(who, turns)
-        receipt = await memory.learn_path(who)
+        await memory.conversation.record(who, turns)
+        receipt = await memory.conversation.learn_path(who)
         [known] = await procedures(memory, who.owner)
         assert [one.after.id for one in receipt.changes] == [known.id]
         assert known.text == told
@@ -53,7 +53,7 @@ async def test_a_session_becomes_a_procedure(memory: Memory) -> None:
         assert known.tags == ("path",)
         worked = {one.id for one in turns if one.role == "tool" and "memory_query" not in one.text}
         assert worked <= set(known.turns) <= {one.id for one in turns if one.role != "assistant"}
-        assert (await memory.learn_path(who)).skipped == "known"
+        assert (await memory.conversation.learn_path(who)).skipped == "known"
         assert len(await procedures(memory, who.owner)) == 1
 
 
@@ -172,8 +172,8 @@ async def test_other_steps_keep_the_wordings(memory: Memory) -> None:
             ("parse_pdf", {"path": "scan.pdf", "engine": "fast"}, "exit code: 2"),
             ("parse_pdf", {"path": "scan.pdf", "engine": way}, "12 tables", True),
         ]
-        await memory.record(where, session(lines, thread=f"T{n}", start=NOON + timedelta(minutes=2 * n)))
-        await memory.learn_path(where)
+        await memory.conversation.record(where, session(lines, thread=f"T{n}", start=NOON + timedelta(minutes=2 * n)))
+        await memory.conversation.learn_path(where)
     [known] = await procedures(memory)
     assert known.text.splitlines()[:3] == [
         "Goal: Extract the tables from scan.pdf / Pull the tables from scan.pdf",
@@ -219,7 +219,7 @@ async def test_what_was_forgotten_is_not_learned_again(memory: Memory) -> None:
     await learned(memory, PARSER)
     [known] = await procedures(memory)
     await memory.forget(scope(), known.id)
-    await memory.learn_path(scope())
+    await memory.conversation.learn_path(scope())
     assert not await procedures(memory)
     more: list[Line] = [("check_tables", {"path": "scan.pdf"}, "ok", True)]
     assert await learned(memory, more, start=NOON + timedelta(minutes=2)) == []
@@ -230,13 +230,13 @@ async def test_what_was_forgotten_is_not_learned_again(memory: Memory) -> None:
 async def test_it_is_no_fact_and_no_episode(memory: Memory) -> None:
     """A wish is no statement of the person, a tool's turn none either; what is kept by hand has to be a procedure."""
     turns = session([*PARSER, ("user", "记住我们是怎么做的"), ("user", "Save the steps for next time."), THANKS])
-    await memory.record(scope(), turns)
+    await memory.conversation.record(scope(), turns)
     for turn in turns:
         receipt = await memory.learn(scope(), turn)
         assert not receipt.changes
-    await memory.learn_path(scope())
-    memory.house.clock = after(30)
-    await memory.capture(scope())
+    await memory.conversation.learn_path(scope())
+    memory.engine = memory.engine.rebuild(clock=after(30))
+    await memory.conversation.capture(scope())
     kinds = {one.kind: one.text for one in await memory.list(scope())}
     assert set(kinds) <= {"procedural", "episodic"}
     assert "parse_pdf" not in kinds.get("episodic", "")
@@ -251,29 +251,29 @@ async def test_it_is_no_fact_and_no_episode(memory: Memory) -> None:
 async def test_work_is_looked_at_when_it_is_quiet(memory: Memory) -> None:
     """Uses that come one by one make one job, later; a wish makes one that is due at once, and a worker does it."""
     for turn in session(DEPLOYMENT)[:-1]:
-        await memory.record(scope(), [turn])
-    assert (await memory.count_jobs())["learn_path"] == {"due": 1, "later": 0, "running": 0}
-    await memory.record(scope(), session(DEPLOYMENT)[-1:])
-    assert (await memory.count_jobs())["learn_path"]["due"] == 2
-    async with bootstrap.open_worker(memory.house.settings, memory) as worker:
+        await memory.conversation.record(scope(), [turn])
+    assert (await memory.jobs.count_jobs())["learn_path"] == {"due": 1, "later": 0, "running": 0}
+    await memory.conversation.record(scope(), session(DEPLOYMENT)[-1:])
+    assert (await memory.jobs.count_jobs())["learn_path"]["due"] == 2
+    async with bootstrap.open_worker(memory.engine.settings, memory) as worker:
         await asyncio.wait_for(worker.run(drain=True), 20)
     assert [one.text for one in await procedures(memory)] == [DEPLOYMENT_TOLD]
-    assert "learn_path" not in await memory.count_jobs()
-    await memory.record(scope(), session(PARSER)[:1])
-    await memory.record(scope(), session(PARSER)[1:2])
-    assert "learn_path" not in await memory.count_jobs()
+    assert "learn_path" not in await memory.jobs.count_jobs()
+    await memory.conversation.record(scope(), session(PARSER)[:1])
+    await memory.conversation.record(scope(), session(PARSER)[1:2])
+    assert "learn_path" not in await memory.jobs.count_jobs()
 
 
 async def test_a_job_knows_its_thread(memory: Memory) -> None:
     """Of two threads only the one that the job names is looked at; without one there is nothing to look at."""
-    await memory.record(scope(thread="A"), session(PARSER))
-    await memory.record(
+    await memory.conversation.record(scope(thread="A"), session(PARSER))
+    await memory.conversation.record(
         scope(thread="with spaces"), [replace(one, session="s 7") for one in session(PDF, thread="with spaces")]
     )
-    await memory.perform_job(Job(name="learn_path", scope=scope(thread=""), key="worked with spaces"))
+    await memory.jobs.perform_job(Job(name="learn_path", scope=scope(thread=""), key="worked with spaces"))
     [known] = await procedures(memory)
     assert (known.text, known.thread_id, known.session_id) == (PDF_TOLD, "with spaces", "s 7")
-    assert (await memory.learn_path(Scope(owner="ana"))).skipped == "no thread"
+    assert (await memory.conversation.learn_path(Scope(owner="ana"))).skipped == "no thread"
 
 
 async def test_denied_work_is_not_learned(database_url: str) -> None:
@@ -288,16 +288,16 @@ async def test_denied_work_is_not_learned(database_url: str) -> None:
         assert await learned(memory, private) == []  # type: ignore[arg-type]
         assert {row["role"] for row in await memory.export(scope()) if row["type"] == "turn"} == {"user"}
     async with engine(database_url, clock=after()) as memory:
-        await memory.record(scope(thread="B"), session(private, thread="B"))  # type: ignore[arg-type]
-        memory.house.settings = tuned.model_copy(update={"redact": rules})
-        assert (await memory.learn_path(scope(thread="B"))).skipped == "no path that succeeded"
+        await memory.conversation.record(scope(thread="B"), session(private, thread="B"))  # type: ignore[arg-type]
+        memory.engine = memory.engine.rebuild(settings=tuned.model_copy(update={"redact": rules}))
+        assert (await memory.conversation.learn_path(scope(thread="B"))).skipped == "no path that succeeded"
 
 
 async def test_two_workers_make_one(database_url: str) -> None:
     """Both look at the same thread at once: one procedure, one line of the journal."""
     async with engine(database_url, clock=after()) as one, engine(database_url, clock=after()) as other:
-        await one.record(scope(), session(PARSER))
-        await asyncio.gather(*(memory.learn_path(scope()) for memory in (one, other, one, other)))
+        await one.conversation.record(scope(), session(PARSER))
+        await asyncio.gather(*(memory.conversation.learn_path(scope()) for memory in (one, other, one, other)))
         assert len(await procedures(one)) == 1
         assert len(await one.history(scope())) == 1
 
@@ -307,9 +307,9 @@ async def test_work_that_goes_on_is_one_procedure(memory: Memory, monkeypatch: p
     await learned(memory, PARSER)
     [first] = await procedures(memory)
     more: list[Line] = [("check_tables", {"path": "scan.pdf"}, '{"valid": true}')]
-    await memory.record(scope(), session(more, start=NOON + timedelta(minutes=2)))
+    await memory.conversation.record(scope(), session(more, start=NOON + timedelta(minutes=2)))
     monkeypatch.setattr("muniment.memory.flows.background.procedures._TURNS", 4)
-    await memory.learn_path(scope())
+    await memory.conversation.learn_path(scope())
     [second] = await procedures(memory)
     assert second.id == first.id
     assert second.text.splitlines()[0] == PARSER_TOLD.splitlines()[0]
@@ -322,8 +322,8 @@ async def test_the_caps_of_the_day_hold(database_url: str) -> None:
     writing = tuned.write.model_copy(update={"per_day": 1})
     async with engine(database_url, tuned=tuned.model_copy(update={"write": writing}), clock=after()) as memory:
         await learned(memory, PARSER)
-        await memory.record(scope(thread="B"), session(PDF, thread="B"))
-        receipt = await memory.learn_path(scope(thread="B"))
+        await memory.conversation.record(scope(thread="B"), session(PDF, thread="B"))
+        receipt = await memory.conversation.learn_path(scope(thread="B"))
         assert receipt.refused == ("more than 1 a day",)
         assert len(await procedures(memory)) == 1
 
@@ -335,8 +335,8 @@ async def test_it_keeps_to_its_size(database_url: str) -> None:
         rules = tuned.procedures.model_copy(update={"chars": chars, "steps": steps})
         async with engine(database_url, tuned=tuned.model_copy(update={"procedures": rules}), clock=after()) as memory:
             owner = scope(owner=f"u{chars}")
-            await memory.record(owner, session(DEPLOYMENT))
-            receipt = await memory.learn_path(owner)
+            await memory.conversation.record(owner, session(DEPLOYMENT))
+            receipt = await memory.conversation.learn_path(owner)
             assert len(receipt.changes) == expected
             for change in receipt.changes:
                 assert len(change.after.text) <= chars

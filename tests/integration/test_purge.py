@@ -27,7 +27,7 @@ async def test_a_purge_leaves_the_journal_and_no_word(database_url: str) -> None
     async with engine(database_url) as memory:
         id_ = await forgotten(memory)
         assert "ello" in everything(database_url)
-        done = await memory.house.store.purge_memories(scope(), [id_], LATER)
+        done = await memory.engine.store.erasure.purge_memories(scope(), [id_], LATER)
         assert done.what == "purge"
         assert done.counts == {
             "memories": 1, "memory_versions": 3, "relations": 1, "consent_requests": 1, "events": 1,
@@ -58,11 +58,11 @@ async def test_only_what_is_due_is_purged(database_url: str) -> None:
         await memory.forget(scope(), one)
         await memory.forget(scope(), two)
         await memory.restore(scope(), two)
-        store = memory.house.store
-        assert (await store.purge_memories(scope(), [one, two], NOON + timedelta(days=29))).counts == {}
-        assert (await store.purge_memories(scope("ben"), [one, two], LATER)).counts == {}
-        assert (await store.purge_memories(scope(), [one, two], LATER)).counts["memories"] == 1
-        assert (await store.purge_memories(scope(), [one, two], LATER)).counts == {}
+        store = memory.engine.store
+        assert (await store.erasure.purge_memories(scope(), [one, two], NOON + timedelta(days=29))).counts == {}
+        assert (await store.erasure.purge_memories(scope("ben"), [one, two], LATER)).counts == {}
+        assert (await store.erasure.purge_memories(scope(), [one, two], LATER)).counts["memories"] == 1
+        assert (await store.erasure.purge_memories(scope(), [one, two], LATER)).counts == {}
         assert [item.id for item in await memory.list(scope(), states=STATES)] == [two]
         assert rows(database_url, scope())["erasures"] == 1
         assert rows(database_url, scope("ben")) == dict.fromkeys(rows(database_url, scope("ben")), 0)
@@ -73,8 +73,8 @@ async def test_readers_go_on_without_it(database_url: str) -> None:
     async with engine(database_url) as memory:
         id_ = await forgotten(memory)
         before = await memory.brief(scope(), "supervisor", "hello")
-        await memory.mark_seen(scope(), before.rev)
-        await memory.house.store.purge_memories(scope(), [id_], LATER)
+        await memory.conversation.mark_seen(scope(), before.rev)
+        await memory.engine.store.erasure.purge_memories(scope(), [id_], LATER)
         after = await memory.brief(scope(thread="B"), "supervisor", "the cello until May")
         assert before.rev + 1 == after.rev
         assert (await memory.brief(scope(), "supervisor", "hello")).header == ""
@@ -88,7 +88,7 @@ async def test_readers_go_on_without_it(database_url: str) -> None:
         ]
         verdict = await memory.why_not(scope(), "supervisor", id_, Query(text="cello"))
         assert verdict.reason == "other space or unknown"
-        assert [one.action for one in (await memory.activity(scope(), 5)).changes] == [
+        assert [one.action for one in (await memory.admin.activity(scope(), 5)).changes] == [
             "DELETE",
             "DELETE",
             "UPDATE",
@@ -103,12 +103,12 @@ async def test_a_writer_notices(database_url: str) -> None:
     async with engine(database_url) as memory:
         id_ = await forgotten(memory)
         held = await memory.get(scope(), id_)
-        rev, _ = await memory.house.store.find_neighbours(scope(), (), 0)
-        await memory.house.store.purge_memories(scope(), [id_], LATER)
+        rev, _ = await memory.engine.store.reads.find_neighbours(scope(), (), 0)
+        await memory.engine.store.erasure.purge_memories(scope(), [id_], LATER)
         change = Change(action="RESTORE", before=held, after=replace(held, state="active", purge_at=None))
         plan = WritePlan(scope=scope(), expected_rev=rev, node="face", at=NOON, changes=(change,))
         with pytest.raises(Conflict):
-            await memory.house.store.commit(plan)
+            await memory.engine.store.writes.commit(plan)
         with pytest.raises(NotFound):
             await memory.restore(scope(), id_)
         assert rows(database_url, scope())["memories"] == 1
@@ -118,7 +118,7 @@ async def test_a_space_with_purged_memories_moves(database_url: str) -> None:
     """Its export can be imported and is the same; lines of a memory that was not purged still need it."""
     async with engine(database_url) as memory:
         id_ = await forgotten(memory)
-        await memory.house.store.purge_memories(scope(), [id_], LATER)
+        await memory.engine.store.erasure.purge_memories(scope(), [id_], LATER)
         told = await memory.export(scope())
         await memory.load(scope("ben"), told)
         assert await memory.export(scope("ben")) == told
@@ -132,10 +132,10 @@ async def test_lists_of_a_large_space_lose_it(database_url: str) -> None:
     """The words' lists do not name it any more, the others are still found by theirs, and the next lists are right."""
     async with engine(database_url) as memory:
         ids = [await kept(memory, text) for text in ("zebra cello", "cello piano", "piano flute")]
-        store = memory.house.store
-        assert (await store.index_space(scope(), 1)).indexed
+        store = memory.engine.store
+        assert (await store.maintenance.index_space(scope(), 1)).indexed
         await memory.forget(scope(), ids[0])
-        await store.purge_memories(scope(), [ids[0]], LATER)
+        await store.erasure.purge_memories(scope(), [ids[0]], LATER)
         with psycopg.connect(database_url) as admin:
             listed = "select df, memories, weights from muniment.postings where dimension not in (0, %s)"
             lists = admin.execute(listed, (large_spaces._DATED_LIST,)).fetchall()
@@ -146,8 +146,8 @@ async def test_lists_of_a_large_space_lose_it(database_url: str) -> None:
             answer = await memory.query(scope(), "supervisor", Query(text="cello", threshold=0.0))
             assert ids[1] in {hit.memory.id for hit in answer.hits}
             assert ids[0] not in {hit.memory.id for hit in answer.hits}
-            await store.index_space(scope(), 1, force=True)
-        await store.unindex_space(scope())
+            await store.maintenance.index_space(scope(), 1, force=True)
+        await store.maintenance.unindex_space(scope())
 
 
 async def test_what_it_replaced_is_replaced_by_nothing(database_url: str) -> None:
@@ -159,7 +159,7 @@ async def test_what_it_replaced_is_replaced_by_nothing(database_url: str) -> Non
         await commit(memory, scope(), Change(action="UPDATE", before=held, after=gone))
         await commit(memory, scope(), Change(action="UPDATE", before=gone, after=replace(gone, pinned=True)))
         await memory.forget(scope(), heir)
-        await memory.house.store.purge_memories(scope(), [heir], LATER)
+        await memory.engine.store.erasure.purge_memories(scope(), [heir], LATER)
         assert (await memory.get(scope(), former)).superseded_by is None
         assert (await memory.get(scope(), former, as_of=Revision(3))).superseded_by is None
         verdict = await memory.why_not(scope(), "supervisor", former, Query(text="cello"))

@@ -93,24 +93,26 @@ async def test_jobs_that_were_carried_over_are_done(former: str) -> None:
     ask(former, "insert into jobs.procrastinate_periodic_defers (task_name, defer_timestamp) values ('round', 86400)")
     await apply_migrations(former)
     async with engine(former) as memory:
-        store = memory.house.store
-        await store.enqueue_jobs([Job(name="extract", scope=ana, key="1"), Job(name="extract", scope=ana, key="5")])
-        number = await store.register_worker()
+        store = memory.engine.store
+        await store.jobs.enqueue_jobs(
+            [Job(name="extract", scope=ana, key="1"), Job(name="extract", scope=ana, key="5")]
+        )
+        number = await store.jobs.register_worker()
         assert number == 2
-        assert await store.requeue_abandoned(60) == 0
+        assert await store.jobs.requeue_abandoned(60) == 0
         keys = []
-        while ticket := await store.take_job(number, ["extract"]):
+        while ticket := await store.jobs.take_job(number, ["extract"]):
             keys.append(ticket.job.key)
-            await store.finish_job(ticket)
+            await store.jobs.finish_job(ticket)
         assert keys == ["1", "2", "5"]
-        assert await store.requeue_abandoned(30) == 1
-        while ticket := await store.take_job(number, ["extract"]):
+        assert await store.jobs.requeue_abandoned(30) == 1
+        while ticket := await store.jobs.take_job(number, ["extract"]):
             keys.append(ticket.job.key)
             assert ticket.attempts == (1 if ticket.job.key == "3" else 0)
-            await store.finish_job(ticket)
+            await store.jobs.finish_job(ticket)
         assert keys == ["1", "2", "5", "3", "4"]
-        assert not await store.enqueue_periodic("round", datetime.fromtimestamp(86400, UTC))
-        assert await store.enqueue_periodic("round", datetime.fromtimestamp(86400 * 2, UTC))
+        assert not await store.maintenance.enqueue_periodic("round", datetime.fromtimestamp(86400, UTC))
+        assert await store.maintenance.enqueue_periodic("round", datetime.fromtimestamp(86400 * 2, UTC))
 
 
 async def test_what_the_former_version_still_enqueues_is_handed_over(former: str) -> None:
@@ -126,7 +128,7 @@ async def test_what_the_former_version_still_enqueues_is_handed_over(former: str
         assert [note.channel for note in listener.notifies(timeout=5, stop_after=1)] == ["muniment_jobs#extract"]
     assert ask(former, "select count(*) from jobs.procrastinate_jobs") == [(0,)]
     async with engine(former) as memory:
-        ticket = await memory.house.store.take_job(await memory.house.store.register_worker(), ["extract"])
+        ticket = await memory.engine.store.jobs.take_job(await memory.engine.store.jobs.register_worker(), ["extract"])
         assert ticket is not None
         assert (ticket.job.name, ticket.job.scope.space, ticket.job.key) == ("extract", scope("ana").space, "1")
 

@@ -52,7 +52,7 @@ OWNER = "owner-of-quillonberry"
 async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
     """A user in whose space a word is everywhere; the id of what says it."""
     async with open_saver(url, tenant=who.tenant) as saver:
-        graph = build(memory, None, memory.house.settings).compile(checkpointer=saver)
+        graph = build(memory, None, memory.engine.settings).compile(checkpointer=saver)
         for thread, text in (("A", f"I want to grow {word} jam."), ("B", "What do I want to grow?")):
             await say(graph, who, thread, text)
         held = next(one for one in await memory.list(who) if word in one.text and one.kind == "semantic")
@@ -61,13 +61,13 @@ async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
         dread = Record(id=MemoryId(uuid4()), kind="insight", category="goals", text=f"Dreads breakfast for {word} in it",
                        created_at=NOON, updated_at=NOON, turns=held.turns)  # fmt: skip
         rev = await commit(memory, who, Change(action="ADD", after=dread, vector=hash_vector(dread.text)))
-        await memory.mark_seen(replace(who, thread="C", session="C"), rev)
+        await memory.conversation.mark_seen(replace(who, thread="C", session="C"), rev)
         recalled = await say(graph, who, "C", "Who dreads breakfast?")
         assert [line for line in recalled["bullets"] if word in line] == [f"[goals] {dread.text}"]
         assert [name for name, value in recalled.items() if held.text in str(value)] == []
         twin = replace(held, id=MemoryId(uuid4()), text=f"{held.text}.", stable_key=None, turns=())
         await commit(memory, who, Change(action="ADD", after=twin, vector=hash_vector(twin.text)))
-        night = consolidation(memory, memory.house.settings).compile(checkpointer=saver)
+        night = consolidation(memory, memory.engine.settings).compile(checkpointer=saver)
         shown = await night.ainvoke({"user": who.owner, "dry_run": True}, at(who, "night"))
         assert word in str(shown["shown"])
     again = said(f"Yes, I still want to grow {word} jam", key="again")
@@ -79,7 +79,7 @@ async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
         at=NOON,
         thread="A",
     )
-    await memory.record(who, [again, reply])
+    await memory.conversation.record(who, [again, reply])
     episode = await kept(memory, f"The user said to want to grow {word} jam", who)
     now = replace(
         held,
@@ -93,10 +93,10 @@ async def lived(memory: Memory, url: str, who: Scope, word: str) -> MemoryId:
         proposals=(Proposal(field="city", value=word, memory=held.id, turns=(again.id,), expires_at=LATER),),
     )  # fmt: skip
     await memory.ingest(who, [replace(note("Vera teaches there"), context=f"I want to grow {word} jam")])
-    await memory.house.store.enqueue_jobs([Job(name="extract", scope=who, key=str(again.id))])
-    await memory.track(who, OpsEvent(node="face", op="search", status="ok", ts=NOON, memory_id=held.id))
-    await memory.flush(who)
-    await memory.house.store.index_space(who, 1)
+    await memory.engine.store.jobs.enqueue_jobs([Job(name="extract", scope=who, key=str(again.id))])
+    await memory.conversation.track(who, OpsEvent(node="face", op="search", status="ok", ts=NOON, memory_id=held.id))
+    await memory.conversation.flush(who)
+    await memory.engine.store.maintenance.index_space(who, 1)
     return held.id
 
 
@@ -146,14 +146,14 @@ async def test_no_file_holds_what_was_erased(home: Path) -> None:
         assert dumped(url, GONE)
         assert {name.split("/")[-2] for name in before} >= {"pg_wal"}
         assert len(before) > 5
-        async with open_savers(memory.house.settings, memory.redact) as savers:
+        async with open_savers(memory.engine.settings, memory.conversation.redact) as savers:
             assert len(await list_space_threads(savers[0], scope("ana").space)) == 5
             await erase_with_checkpoints(memory, savers, scope("ana"), ids["ana"])
             assert await list_space_threads(savers[0], scope("ana").space) == []
             await erase_with_checkpoints(memory, savers, scope(OWNER))
         assert dumped(url, GONE) == []
         assert files(home, GONE)
-        done = await bootstrap.scrub_database(memory.house.settings)
+        done = await bootstrap.scrub_database(memory.engine.settings)
         assert (done.statistics, done.log, done.held) == (True, True, 0)
         assert done.tables > 20
         assert files(home, GONE) == []
@@ -165,9 +165,9 @@ async def test_no_file_holds_what_was_erased(home: Path) -> None:
                 "select count(*) from muniment.postings where dimension = %s", (dimension,)
             ).fetchone()
         assert lists == (0,)
-        async with open_savers(memory.house.settings, memory.redact) as savers:
+        async with open_savers(memory.engine.settings, memory.conversation.redact) as savers:
             await erase_with_checkpoints(memory, savers, scope("ben"))
-        await bootstrap.scrub_database(memory.house.settings)
+        await bootstrap.scrub_database(memory.engine.settings)
         assert files(home, STAYS) == []
 
 
@@ -185,7 +185,7 @@ async def test_a_scrub_waits_for_who_still_sees_it(database_url: str, monkeypatc
         with psycopg.connect(database_url) as other:
             other.execute("set transaction isolation level repeatable read")
             other.execute("select count(*) from pg_catalog.pg_class")
-            await memory.erase_space(scope())
+            await memory.admin.erase_space(scope())
             with pytest.raises(Conflict, match="still sees"):
                 await scrub.scrub_database(database_url)
 

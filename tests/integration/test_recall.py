@@ -19,9 +19,7 @@ from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Reader
 from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.turn import Turn
-from muniment.memory.flows.house import House
-from muniment.memory.flows.reading import recall
-from muniment.memory.stores.postgres import quotas, search
+from muniment.memory.stores.postgres import ledger, reads as store_reads
 from muniment.memory.stores.postgres.store import PostgresStore
 from tests.engine import NOON, engine, reads, scope, statement
 
@@ -39,11 +37,11 @@ NOISE = [said(f"The user did {'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}{
 
 
 async def told(memory: Memory, *records: Record, rev: int = 0, relations: tuple[Relation, ...] = ()) -> None:
-    vectors = await memory.house.embedder.embed_documents([one.text for one in records])
+    vectors = await memory.engine.embedder.embed_documents([one.text for one in records])
     changes = tuple(
         Change(action="ADD", after=one, vector=vector) for one, vector in zip(records, vectors, strict=True)
     )
-    await memory.house.store.commit(
+    await memory.engine.store.writes.commit(
         WritePlan(scope=WHO, expected_rev=Revision(rev), node="face", at=NOON + timedelta(days=rev), changes=changes,
                   relations=relations)
     )  # fmt: skip
@@ -51,22 +49,22 @@ async def told(memory: Memory, *records: Record, rev: int = 0, relations: tuple[
 
 def tuned(memory: Memory, **changed: float) -> Memory:
     """One beside it with other settings."""
-    house = memory.house
+    house = memory.engine
     own = house.settings.model_copy(update={"recall": house.settings.recall.model_copy(update=changed)})
-    return Memory(House(store=house.store, embedder=house.embedder, clock=house.clock, settings=own))
+    return Memory(house.rebuild(settings=own))
 
 
 async def looked(memory: Memory, asked: Query, agent: str = "supervisor") -> tuple[list[str], Sequence[int]]:
     """What is found, and how many candidates each look at the store had."""
-    counts, look = [], memory.house.store.read_snapshot
+    counts, look = [], memory.engine.store.reads.read_snapshot
 
     async def counted(reader: Reader, search: Search | None, **more: Any) -> SearchSnapshot:
         counts.append(search.candidates if search else 0)
         return await look(reader, search, **more)
 
-    memory.house.store.read_snapshot = counted  # type: ignore[method-assign]
+    memory.engine.store.reads.read_snapshot = counted  # type: ignore[method-assign]
     answer = await memory.query(WHO, agent, asked)
-    memory.house.store.read_snapshot = look  # type: ignore[method-assign]
+    memory.engine.store.reads.read_snapshot = look  # type: ignore[method-assign]
     return [hit.memory.text for hit in answer.hits], counts
 
 
@@ -250,18 +248,20 @@ async def test_what_a_thread_has_seen_is_not_read_again(database_url: str) -> No
     async with engine(database_url) as memory:
         await told(memory, *NOISE)
         await told(memory, said("The user has a boat."), rev=len(NOISE))
-        await memory.mark_seen(WHO, Revision(len(NOISE)))
-        store = memory.house.store
+        await memory.conversation.mark_seen(WHO, Revision(len(NOISE)))
+        store = memory.engine.store
         assert isinstance(store, PostgresStore)
-        sight = await store.read_snapshot(
+        sight = await store.reads.read_snapshot(
             Reader(scope=WHO, allowed=frozenset({"activity"})), None, thread="A", horizon=NOON
         )
         assert sight.delta is not None
         assert [line.text for line in sight.delta.entries] == ["The user has a boat."]
         with psycopg.connect(database_url, autocommit=True) as admin:
             admin.execute("analyze muniment.journal, muniment.memories")  # as autovacuum does
-        for text in (search._select_source(search._SEARCH["delta"], None), quotas._CAPS["written"]):
-            async with store._read_transaction(WHO, None) as conn:
+        blocks = store_reads._SEARCH
+        delta = blocks["delta"].replace("{source}", blocks["current"])
+        for text in (delta, ledger._LEDGER["changes"]):
+            async with store._connections.reading(WHO) as conn:
                 plan = await (await conn.execute(f"explain (analyze, format json) {text}", asked)).fetchall()
             assert max(reads(plan[0]["QUERY PLAN"][0]["Plan"])) < 5
 
@@ -270,9 +270,9 @@ async def test_a_verb_in_all_of_its_forms_is_no_more_than_all(database_url: str)
     """What tells each form of what is asked has all of the query's words, and not more than all: nothing else gives way to it."""
     async with engine(database_url) as memory:
         await told(memory, said("Wake, woke, woken."), *NOISE)
-        asked = await recall.prepare_search(memory.house, Query(text="wake"), ("activity",))
+        asked = await memory.engine.recall.prepare_search(Query(text="wake"), ("activity",))
         (best, *_) = (
-            await memory.house.store.read_snapshot(Reader(scope=WHO, allowed=frozenset({"activity"})), asked)
+            await memory.engine.store.reads.read_snapshot(Reader(scope=WHO, allowed=frozenset({"activity"})), asked)
         ).hits
         assert (best.memory.text, best.keyword) == ("Wake, woke, woken.", 1.0)
 
@@ -281,12 +281,12 @@ async def test_of_very_many_changes_those_that_matter_most_are_told(
     database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After an import a turn does not read all of it: the most important, then the last, in the order in which they came."""
-    monkeypatch.setattr(search, "_CHANGES", 3)
+    monkeypatch.setattr(store_reads, "_MAX_CHANGES", 3)
     bees = replace(said("The user is allergic to bees."), importance=5)
     async with engine(database_url) as memory:
         await told(memory, bees, *NOISE)
         here = Reader(scope=WHO, allowed=frozenset({"activity"}))
-        sight = await memory.house.store.read_snapshot(here, None, thread="A", horizon=NOON)
+        sight = await memory.engine.store.reads.read_snapshot(here, None, thread="A", horizon=NOON)
         assert sight.delta is not None
         assert [line.text for line in sight.delta.entries] == [bees.text, *(one.text for one in NOISE[-2:])]
 

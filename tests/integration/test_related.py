@@ -23,9 +23,11 @@ async def tied(memory: Memory, *strengths: float, category: str = "activity", hu
     by_text = {one.text: one.id for one in await memory.list(scope())}
     ids = [by_text[one.text] for one in candidates]
     edges = [Relation(a=ids[0], b=id_, strength=strength) for id_, strength in zip(ids[1:], strengths, strict=True)]
-    rev = (await memory.house.store.read_snapshot(Reader(scope=scope(), allowed=frozenset({"activity"})), None)).rev
+    rev = (
+        await memory.engine.store.reads.read_snapshot(Reader(scope=scope(), allowed=frozenset({"activity"})), None)
+    ).rev
     plan = WritePlan(scope=scope(), expected_rev=rev, node="worker", at=NOON, relations=tuple(edges))
-    await memory.house.store.commit(plan)
+    await memory.engine.store.writes.commit(plan)
     return list(ids)
 
 

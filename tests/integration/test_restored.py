@@ -34,9 +34,9 @@ async def test_what_has_given_way_is_not_beside_its_successor(database_url: str)
     """A consolidation has made one of two: the other one comes back as one that gave way."""
     async with engine(database_url) as memory:
         await memory.ingest(scope(), [note(f"The user waters the tomatoes{end}") for end in ("", ".")])
-        await memory.consolidate(scope())
+        await memory.admin.consolidate(scope())
         [gone] = await memory.list(scope(), states=("superseded",))
-        await memory.mark_seen(scope(), gone.rev)
+        await memory.conversation.mark_seen(scope(), gone.rev)
         await memory.forget(scope(), gone.id)
         [back] = (await memory.restore(scope(), gone.id)).changes
         assert (back.after.state, back.after.superseded_by) == ("superseded", gone.superseded_by)

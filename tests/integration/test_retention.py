@@ -57,9 +57,11 @@ async def test_the_database_selects_what_the_rule_decides(database_url: str) -> 
     (vector,) = await HashEmbedder().embed_documents(["-"])
     changes = tuple(Change(action="ADD", after=one, vector=vector) for one in made)
     async with engine(database_url) as memory:
-        store, base = memory.house.store, memory.house.settings
+        store, base = memory.engine.store, memory.engine.settings
         for who in WHO:
-            await store.commit(WritePlan(scope=who, expected_rev=Revision(0), node="face", at=NOON, changes=changes))
+            await store.writes.commit(
+                WritePlan(scope=who, expected_rev=Revision(0), node="face", at=NOON, changes=changes)
+            )
         with psycopg.connect(database_url, autocommit=True) as conn:
             conn.execute("""update muniment.memories set last_accessed_at = updated_at + random() * (%s - updated_at)
                             where random() < 0.5""", (NOON,))  # fmt: skip
@@ -77,7 +79,7 @@ async def test_the_database_selects_what_the_rule_decides(database_url: str) -> 
             )
             own, who = build_terms(tuned, base.session_ledger, base.categories), dice.choice(WHO)
             seen = [replace(one, last_accessed_at=read[who.space, one.id]) for one in made]
-            due = await store.find_due(who, NOON, own, 1_000)
+            due = await store.maintenance.find_due(who, NOON, own, 1_000)
             assert due
             assert {one.id for one in due.forget} == {one.id for one in seen if is_forgettable(who, one, own, NOON)}
             ends = [
@@ -113,14 +115,14 @@ forgetting:
     async with engine(database_url, clock=clock, tuned=tuned) as memory:
         for who, importance, _ in LIVES:
             await memory.keep_candidates(who, [note("The kiosk sells umbrellas", importance=importance)])
-            await memory.maintain(who)
+            await memory.admin.maintain(who)
         for who, _, days in sorted(LIVES, key=lambda one: one[2]):
             ends = NOON + days * DAYS
             assert (await memory.status(who))["tended_next"] == ends.isoformat()
             clock.advance((ends - clock.now()).total_seconds() - 1)
-            assert (await memory.maintain(who)).forgotten == 0
+            assert (await memory.admin.maintain(who)).forgotten == 0
             clock.advance(1)
-            assert (await memory.maintain(who)).forgotten == 1
+            assert (await memory.admin.maintain(who)).forgotten == 1
             assert (await memory.status(who))["tended_next"] == (ends + 30 * DAYS).isoformat()
 
 
@@ -140,15 +142,15 @@ async def test_other_settings_hold_where_nobody_speaks(
     async with engine(database_url, clock=clock) as memory:
         assert await standing() is None
         await memory.keep_candidates(who, [note("The kiosk sells umbrellas", importance=5)])
-        await memory.maintain(who)
+        await memory.admin.maintain(who)
         assert await standing() == (NOON + 90 * DAYS).isoformat()  # the events of this day
-        assert await memory.enqueue_due() == 0
+        assert await memory.jobs.enqueue_due() == 0
     file.write_text(changed)
     async with engine(database_url, clock=clock, tuned=settings(database_url, MUNIMENT_CONFIG=str(file))) as memory:
         assert await standing() == NOON.isoformat()
-        assert await memory.enqueue_due() == 1
-        await memory.maintain(who)
+        assert await memory.jobs.enqueue_due() == 1
+        await memory.admin.maintain(who)
         assert await standing() == (NOON + days * DAYS).isoformat()
         with psycopg.connect(database_url, autocommit=True) as conn:
             conn.execute("delete from jobs.queue")
-        assert await memory.enqueue_due() == 0
+        assert await memory.jobs.enqueue_due() == 0

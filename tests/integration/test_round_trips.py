@@ -18,14 +18,14 @@ TEXT = "Where is the lighthouse?"
 CALLS: dict[str, Callable[[Memory], Awaitable[Any]]] = {
     "query": lambda memory: memory.query(WHO, "supervisor", Query(text=TEXT)),
     "brief": lambda memory: memory.brief(WHO, "supervisor", TEXT),
-    "seen": lambda memory: memory.mark_seen(WHO, Revision(1)),
-    "near": lambda memory: memory.house.store.find_neighbours(WHO, (), 0),
+    "seen": lambda memory: memory.conversation.mark_seen(WHO, Revision(1)),
+    "near": lambda memory: memory.engine.store.reads.find_neighbours(WHO, (), 0),
 }
 
 
 async def waits(memory: Memory, call: Callable[[Memory], Awaitable[Any]], file: Path) -> int:
     """How many times a call sends and waits for what comes back, as the driver's own trace has it."""
-    pool = cast("PostgresStore", memory.house.store)._pool
+    pool = cast("PostgresStore", memory.engine.store)._connections._pool
     assert pool is not None
     with file.open("wb") as trace:
         async with pool.connection() as conn:

@@ -68,14 +68,14 @@ async def keep(memory: Memory, owner: str, text: str = "The lamp is brass") -> N
 async def test_a_slot_is_given_away_once(database_url: str) -> None:
     """Many ask, in any order and with clocks set forward and back: each slot brings one round, and none is lost."""
     async with engine(database_url) as memory:
-        store = memory.house.store
-        asked = await asyncio.gather(*(store.enqueue_periodic("round", NOON) for _ in range(20)))
+        store = memory.engine.store
+        asked = await asyncio.gather(*(store.maintenance.enqueue_periodic("round", NOON) for _ in range(20)))
         assert sorted(asked) == [False] * 19 + [True]
         assert ask(database_url, "select count(*) from jobs.queue") == [(1,)]
-        assert not await store.enqueue_periodic("round", NOON)
+        assert not await store.maintenance.enqueue_periodic("round", NOON)
         ask(database_url, "delete from jobs.queue")
         slots = [NOON + n * SPREAD for n in (1, 400, 2, 1, 3, 400, 2, 0)]
-        assert [await store.enqueue_periodic("round", one) for one in slots] == [
+        assert [await store.maintenance.enqueue_periodic("round", one) for one in slots] == [
             True,
             True,
             True,
@@ -186,8 +186,8 @@ async def test_a_round_waits_for_no_other(database_url: str) -> None:
         await keep(memory, "ana")
         async with await psycopg.AsyncConnection.connect(database_url) as other:
             await other.execute("select pg_advisory_xact_lock(%s)", (0x6D756E69726F756E,))
-            assert await memory.enqueue_due() is None
-        assert await memory.enqueue_due() == 1
+            assert await memory.jobs.enqueue_due() is None
+        assert await memory.jobs.enqueue_due() == 1
 
 
 async def test_what_is_due(database_url: str) -> None:
@@ -196,33 +196,33 @@ async def test_what_is_due(database_url: str) -> None:
     async with engine(database_url, clock=clock) as memory:
         for owner in ("ana", "ben", "cem"):
             await keep(memory, owner)
-        assert await memory.enqueue_due() == 3
-        assert await memory.enqueue_due() == 0  # they wait already
+        assert await memory.jobs.enqueue_due() == 3
+        assert await memory.jobs.enqueue_due() == 0  # they wait already
         assert tends(database_url) == {"ana", "ben", "cem"}
         ask(database_url, "delete from jobs.queue")
         clock.advance(5 * 3600)  # late in the slot
         for owner in ("ana", "ben", "cem"):
-            await memory.maintain(scope(owner))
+            await memory.admin.maintain(scope(owner))
         rows = "select owner_id, xmin::text, tend_at from muniment.spaces order by 1"
         before = ask(database_url, rows)
         for hours in (1, 6, 6):
             clock.advance(hours * 3600)
-            assert await memory.enqueue_due() == 0
+            assert await memory.jobs.enqueue_due() == 0
         await keep(memory, "ben", "The door is green")
-        assert await memory.enqueue_due() == 0
+        assert await memory.jobs.enqueue_due() == 0
         clock.advance(6 * 3600)
-        assert await memory.enqueue_due() == 1
+        assert await memory.jobs.enqueue_due() == 1
         assert tends(database_url) == {"ben"}
         assert [row for row in ask(database_url, rows) if row[0] != "ben"] == [row for row in before if row[0] != "ben"]
         ask(database_url, "delete from jobs.queue")
-        await memory.maintain(scope("ben"))
+        await memory.admin.maintain(scope("ben"))
         clock.advance(14 * DAY.total_seconds())
-        assert await memory.enqueue_due() == 0
+        assert await memory.jobs.enqueue_due() == 0
         clock.advance(46 * DAY.total_seconds())
-        assert await memory.enqueue_due() == 3
+        assert await memory.jobs.enqueue_due() == 3
         ask(database_url, "delete from jobs.queue")
-        assert [(await memory.maintain(scope(owner))).forgotten for owner in ("ana", "ben", "cem")] == [1, 2, 1]
-        assert await memory.enqueue_due() == 0
+        assert [(await memory.admin.maintain(scope(owner))).forgotten for owner in ("ana", "ben", "cem")] == [1, 2, 1]
+        assert await memory.jobs.enqueue_due() == 0
 
 
 @pytest.mark.parametrize("ahead", [365 * DAY, HOUR, -HOUR, -365 * DAY])
@@ -235,7 +235,7 @@ async def test_a_clock_that_was_wrong_for_an_hour_stops_nothing(database_url: st
     async with engine(database_url, clock=clock, tuned=tuned.model_copy(update={"consolidation": told})) as memory:
         clock.advance(ahead.total_seconds())
         await memory.ingest(scope(), [note("The door is locked at night"), note("The door is locked at night.")])
-        done = await memory.maintain(scope())
+        done = await memory.admin.maintain(scope())
         assert done.run
         assert done.run.same == 1
         clock.advance(HOUR.total_seconds() - ahead.total_seconds())
@@ -244,13 +244,13 @@ async def test_a_clock_that_was_wrong_for_an_hour_stops_nothing(database_url: st
             clock.advance(SPREAD.total_seconds())
             await keep(memory, "ana", f"The lamp {n} is brass")
             ask(database_url, "delete from jobs.queue")
-            if await memory.enqueue_due():
-                await memory.maintain(scope())
+            if await memory.jobs.enqueue_due():
+                await memory.admin.maintain(scope())
                 tended += 1
         assert tended in (2, 3)
         await memory.ingest(scope(), [note("The gate is painted in May"), note("The gate is painted in May.")])
         clock.advance(DAY.total_seconds())
-        again = await memory.maintain(scope())
+        again = await memory.admin.maintain(scope())
         assert again.run
         assert again.run.checked == 1
 
@@ -267,8 +267,8 @@ async def test_the_hour_of_a_change_of_clocks(database_url: str) -> None:
             await keep(memory, "ana", f"The lamp {len(slots)} is brass")
             slots.append(find_slot_start(clock.now(), SPREAD))
             ask(database_url, "delete from jobs.queue")
-            if await memory.enqueue_due():
-                await memory.maintain(scope())
+            if await memory.jobs.enqueue_due():
+                await memory.admin.maintain(scope())
                 tended.append(len(slots))
             clock.advance(SPREAD.total_seconds())
         assert {after - before for before, after in pairwise(slots)} == {SPREAD}
@@ -282,8 +282,8 @@ async def test_more_spaces_than_a_page(database_url: str, monkeypatch: pytest.Mo
     clock = FixedClock(find_slot_start(NOON, SPREAD) + 3 * HOUR)
     async with engine(database_url, clock=clock) as memory:
         for one in spaces:
-            await memory.record(one, [said("Hello!")])
-        assert await memory.enqueue_due() == 30
+            await memory.conversation.record(one, [said("Hello!")])
+        assert await memory.jobs.enqueue_due() == 30
     ahead = "select args ->> 'owner', extract(epoch from scheduled_at - now())::float8 from jobs.queue"
     waits = dict(ask(database_url, ahead))
     for one in spaces:
@@ -296,22 +296,22 @@ async def test_more_spaces_than_a_page(database_url: str, monkeypatch: pytest.Mo
 async def test_what_waits_for_its_hour_is_not_read(database_url: str) -> None:
     """Among thousands of spaces that are tended later in the night a worker finds the one that is due at once."""
     async with engine(database_url) as memory:
-        number = await memory.house.store.register_worker()
+        number = await memory.engine.store.jobs.register_worker()
         with psycopg.connect(database_url, autocommit=True) as admin:
             admin.execute("""
                 insert into jobs.queue (name, lock, dedup_key, args, scheduled_at)
                 select 'tend', n || ':tend:', n || ':tend:', '{"tenant": "t", "owner": "o", "owner_type": "user", "key": ""}',
                   now() + case n when 3000 then '-1 minute' else '1 hour' end::interval from generate_series(1, 5000) n""")
         named = {"worker": number, "names": ["tend", "extract"], "start": "", "end": None}
-        async with memory.house.store._connected() as conn, conn.transaction(force_rollback=True):  # type: ignore[attr-defined]
+        async with memory.engine.store._connections.connect() as conn, conn.transaction(force_rollback=True):  # type: ignore[attr-defined]
             await conn.execute(jobs._JOBS["by_index"])
             for name in ("take_in_order", "take_by_time"):
                 asked = "explain (analyze, format json) " + jobs._JOBS[name]
                 (told,) = (await (await conn.execute(asked, named)).fetchone()).values()
                 assert max(reads(told[0]["Plan"])) < 10, name
-        ticket = await memory.house.store.take_job(number, ["tend", "extract"])
+        ticket = await memory.engine.store.jobs.take_job(number, ["tend", "extract"])
         assert ticket is not None
-        assert await memory.house.store.take_job(number, ["tend", "extract"]) is None
+        assert await memory.engine.store.jobs.take_job(number, ["tend", "extract"]) is None
 
 
 async def test_every_slot_has_its_round(database_url: str) -> None:
@@ -351,8 +351,8 @@ async def test_killed_while_tending(database_url: str, tmp_path: Path) -> None:
                            text=f"note {n}", created_at=NOON, updated_at=NOON) for n in range(each)]  # fmt: skip
             changes = tuple(Change(action="ADD", after=one, vector=vector) for one in made)
             plan = WritePlan(scope=who, expected_rev=Revision(0), node="face", at=NOON, changes=changes)
-            await memory.house.store.commit(plan)
-            await memory.record(who, [said(f"Hello {n}!") for n in range(3)])
+            await memory.engine.store.writes.commit(plan)
+            await memory.conversation.record(who, [said(f"Hello {n}!") for n in range(3)])
     quick = tmp_path / "quick.yaml"
     quick.write_text(
         "jobs: {stalled_seconds: 1}\nsession_ledger: {cleanup_interval_seconds: 1}\nforgetting: {untouched_days: 1}\n"

@@ -70,7 +70,7 @@ async def test_all_of_a_few_are_read_closely(database_url: str) -> None:
         assert len(bullets) == 1
         assert "用户不吃羊肉" in bullets[0]
         few = tuned.recall.model_copy(update={"told_among": len(texts)})
-        memory.house.settings = tuned.model_copy(update={"recall": few})
+        memory.engine = memory.engine.rebuild(settings=tuned.model_copy(update={"recall": few}))
         assert await looked_at() == few.candidates_own
 
 

@@ -64,7 +64,7 @@ async def whole(slow: Slow) -> list[str]:
     found = [one for one in await slow.memory.list(WHO) if one.id != slow.other]
     for one in found:
         probe = NeighbourProbe(vector=hash_vector(one.text), kind=one.kind)
-        _, [near] = await slow.memory.house.store.find_neighbours(WHO, [probe], 3)
+        _, [near] = await slow.memory.engine.store.reads.find_neighbours(WHO, [probe], 3)
         assert {item.memory.id: item.sim for item in near}[one.id] == pytest.approx(1.0, abs=1e-3)
     return [one.text for one in found]
 
@@ -81,17 +81,17 @@ async def test_a_name_that_is_put_right(slow: Slow) -> None:
         if n == 0:
             await others(slow)
     assert await whole(slow) == ["The user's colleague Joris draws the planting plans"]
-    counts = (await slow.memory.activity(WHO, 9)).counts
+    counts = (await slow.memory.admin.activity(WHO, 9)).counts
     assert sum(one.count for one in counts if one.op == "search") == 2
 
 
 async def test_an_episode(slow: Slow) -> None:
     """It is made of what the thread holds by then."""
-    await slow.memory.record(
+    await slow.memory.conversation.record(
         WHO, [said(text, at=NOON) for text in ("What about renting a car in Spain?", "Hm.", "Fine.")]
     )
     await others(slow)
-    assert len((await slow.memory.capture(WHO)).changes) == 1
+    assert len((await slow.memory.conversation.capture(WHO)).changes) == 1
     assert len(await whole(slow)) == 1
 
 

@@ -45,7 +45,7 @@ async def test_every_query_is_right_at_every_step(
                 await old.ingest(scope("bob"), [note(f"sailing to island {steps}")])
 
         async with unopened(database_url, Watched(40, step)) as new:
-            async with new.switch_embedder() as switch:
+            async with new.admin.switch_embedder() as switch:
                 await switch.embed_missing()
                 assert without(database_url, "hash-40") <= 1  # what bob said at the very last
                 with pytest.raises(WrongEmbedder):
@@ -74,20 +74,20 @@ async def test_back_again_with_and_without_tidying(database_url: str) -> None:
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 30, 6)
         before = await answers(old, mine, 1)
-        async with new.switch_embedder() as there:
+        async with new.admin.switch_embedder() as there:
             await there.embed_missing()
             await there.activate_embedder()
         after = await answers(new, mine, 1)
         await new.pin(mine, (await new.list(mine, limit=1))[0].id)  # archives a row that is not tidied
         async with unopened(database_url, HashEmbedder(50)) as third:
-            async with third.switch_embedder() as on:
+            async with third.admin.switch_embedder() as on:
                 await on.embed_missing()
             assert await answers(new, mine, 1) == after
-            async with third.switch_embedder() as on:
+            async with third.admin.switch_embedder() as on:
                 await on.activate_embedder()
             assert await answers(third, mine, 1) != after
             assert without(database_url, "hash-50") == 0
-        assert await old.reembed() > 30
+        assert await old.admin.reembed() > 30
         assert await answers(old, mine, 1) == before
         assert untidy(database_url) == without(database_url, "hash-256") == 0
 
@@ -97,16 +97,16 @@ async def test_a_switch_is_given_up_by_a_switch_to_what_is_in_use(database_url: 
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 10, 8)
         before = await answers(old, mine)
-        async with new.switch_embedder() as switch:
+        async with new.admin.switch_embedder() as switch:
             assert await switch.embed_missing() > 10
-        tally = await old.embedders()
+        tally = await old.admin.embedders()
         assert (tally.used, tally.next, tally.done) == ("hash-256", "hash-40", tally.rows)
-        assert await old.reembed() == 0
-        tally = await old.embedders()
+        assert await old.admin.reembed() == 0
+        tally = await old.admin.embedders()
         assert (tally.used, tally.next, tally.untidy, tally.done) == ("hash-256", None, 0, tally.rows)
         assert untidy(database_url) == 0
         assert await answers(old, mine) == before
-        assert await new.reembed() > 10
+        assert await new.admin.reembed() > 10
 
 
 async def test_a_failing_embedder_keeps_what_is_done(database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,11 +125,11 @@ async def test_a_failing_embedder_keeps_what_is_done(database_url: str, monkeypa
         mine = await fill(old, "ana", 40, 9)
         before = await answers(old, mine)
         with pytest.raises(ModelUnavailable):
-            await new.reembed()
+            await new.admin.reembed()
         assert await answers(old, mine) == before
         failing, embedder.texts = False, 0
         left = without(database_url, "hash-40")
-        assert await new.reembed() == left
+        assert await new.admin.reembed() == left
         assert embedder.texts <= left
         assert without(database_url, "hash-40") == 0
 
@@ -139,7 +139,7 @@ async def test_a_text_that_changes_loses_its_next_vector(database_url: str, othe
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 5, 11)
         rev = (await old.status(mine))["rev"]
-        async with new.switch_embedder() as switch:
+        async with new.admin.switch_embedder() as switch:
             await switch.embed_missing()
             await old.learn(mine, said("I live in Lisbon."))
             assert without(database_url, "hash-40") == 1
@@ -156,7 +156,7 @@ async def test_a_comparison_tells_what_only_one_finds(database_url: str) -> None
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 60, 12)
         await fill(old, "bob", 60, 13)
-        async with new.switch_embedder() as switch:
+        async with new.admin.switch_embedder() as switch:
             await switch.embed_missing()
             found = await switch.compare_answers(HashEmbedder())
             assert len(found) == 100
@@ -170,7 +170,7 @@ async def test_a_comparison_tells_what_only_one_finds(database_url: str) -> None
             assert [(one.number, one.question) for one in asked] == [(1, "harbour coffee"), (2, "zzz")]
             agreed = await switch.compare_answers(NEXT, [(mine, text) for text in QUERIES])
             assert switch.summarize_contrasts(agreed) == {"questions": 5, "mean": 1.0, "worst": 1.0}
-        assert (await old.embedders()).used == "hash-256"
+        assert (await old.admin.embedders()).used == "hash-256"
 
 
 async def test_the_keeper_sees_no_word(database_url: str) -> None:
@@ -201,9 +201,9 @@ async def test_whoever_is_refused_leaves_nothing_open(database_url: str) -> None
 async def test_an_empty_database_is_switched_at_once(database_url: str) -> None:
     """Also when it never had an embedder: then it has this one."""
     async with unopened(database_url, NEXT) as new:
-        assert (await new.embedders()).used is None
-        assert await new.reembed() == 0
-        assert (await new.embedders()).used == "hash-40"
+        assert (await new.admin.embedders()).used is None
+        assert await new.admin.reembed() == 0
+        assert (await new.admin.embedders()).used == "hash-40"
         await new.keep_candidates(scope(), [note("the harbour at dawn")])
         assert without(database_url, "hash-40") == 0
 
@@ -212,11 +212,11 @@ async def test_a_database_whose_first_embedder_comes_while_it_is_switched(databa
     """It gives way, like one that was there before."""
     waiting = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
     async with unopened(database_url, NEXT) as new:
-        await new.embedders()
+        await new.admin.embedders()
         with psycopg.connect(database_url) as first:
             first.execute("insert into muniment.embedders (model, active) values ('hash-256', true)")
-            switched = asyncio.create_task(new.reembed())
+            switched = asyncio.create_task(new.admin.reembed())
             while not counts(database_url, waiting):
                 await asyncio.sleep(0.01)
         await switched
-        assert (await new.embedders()).used == NEXT.name
+        assert (await new.admin.embedders()).used == NEXT.name

@@ -58,7 +58,7 @@ async def test_nothing_written_during_a_cut_over_slips_through(database_url: str
         work = [write(), pin(), bring("one", 1), bring("two", 1), bring("bulk", 5)]
         writers = [asyncio.create_task(one) for one in work]
         await asyncio.sleep(0.2)
-        async with new.switch_embedder() as switch:
+        async with new.admin.switch_embedder() as switch:
             await switch.embed_missing()
             await switch.activate_embedder()
             ends = await asyncio.wait_for(asyncio.gather(*writers, return_exceptions=True), 20)
@@ -87,7 +87,7 @@ async def test_kill_and_go_on(database_url: str, other_url: str) -> None:
                     told = run.stdout.readline().strip()
                 await asyncio.sleep(chance.uniform(0, wait))
                 run.send_signal(signal.SIGKILL)
-            now = (await new.embedders()).used
+            now = (await new.admin.embedders()).used
             assert await answers(old if now == "hash-256" else new, mine, 1) == (
                 before if now == "hash-256" else expected
             )
@@ -101,7 +101,7 @@ async def again(new: Memory) -> int:
     """Switch as soon as the server has noticed that the one who was at it is gone."""
     for _ in range(100):
         try:
-            return await new.reembed()
+            return await new.admin.reembed()
         except Conflict:
             await asyncio.sleep(0.05)
     raise AssertionError("the switch is still another's")
@@ -116,34 +116,38 @@ async def test_one_switch_at_a_time(database_url: str) -> None:
     """The second is told so at once, whichever embedder it is for; when the first is over, it can begin."""
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         await fill(old, "ana", 3, 5)
-        async with unopened(database_url, HashEmbedder(50)) as rival, new.switch_embedder() as switch:
+        async with unopened(database_url, HashEmbedder(50)) as rival, new.admin.switch_embedder() as switch:
             for late in (rival, old, new):
                 with pytest.raises(Conflict, match="another process"):
-                    await late.reembed()
+                    await late.admin.reembed()
             await switch.embed_missing()
             await switch.activate_embedder()
-        assert await new.reembed() == 0
+        assert await new.admin.reembed() == 0
 
 
 async def test_a_switch_that_was_overtaken_writes_nothing(database_url: str) -> None:
     """Who lost its place to another switch without noticing is refused at its next batch and at the cut-over."""
     async with engine(database_url) as old, unopened(database_url, NEXT) as new:
         mine = await fill(old, "ana", 3, 5)
-        async with new.switch_embedder() as switch:
+        async with new.admin.switch_embedder() as switch:
             run = switch._run
             assert run is not None
             await switch.embed_missing()
         async with unopened(database_url, HashEmbedder(50)) as rival:
-            async with rival.switch_embedder() as second:
+            async with rival.admin.switch_embedder() as second:
                 await second.embed_missing()
-                _, found = await new.house.store.list_unembedded(mine, Revision(0), None, reembed._FIRST, 1)
+                _, found = await new.engine.store.embedder_switch.list_unembedded(
+                    mine, Revision(0), None, reembed._FIRST, 1
+                )
                 with pytest.raises(Conflict, match="has begun"):
-                    await new.house.store.write_vectors(mine, run, found, await NEXT.embed_documents([found[0].text]))
+                    await new.engine.store.embedder_switch.write_vectors(
+                        mine, run, found, await NEXT.embed_documents([found[0].text])
+                    )
                 with pytest.raises(Conflict):
-                    await new.house.store.activate_embedder(run, nothing)
+                    await new.engine.store.embedder_switch.activate_embedder(run, nothing)
                 await second.activate_embedder()
                 await second.move_vectors()
-            assert (await rival.embedders()).used == "hash-50"
+            assert (await rival.admin.embedders()).used == "hash-50"
         assert untidy(database_url) == without(database_url, "hash-50") == 0
 
 
@@ -157,13 +161,13 @@ async def test_a_space_that_is_erased_while_it_is_swept(database_url: str, *, an
             if not embedder.texts > 3:
                 return
             embedder.hook = None
-            await old.erase_space(mine)
+            await old.admin.erase_space(mine)
             if anew:
                 await old.ingest(mine, [note(text) for text in some(2, 6)])
 
         embedder = Watched(40, erased)
         async with unopened(database_url, embedder) as new:
-            await new.reembed()
+            await new.admin.reembed()
             assert embedder.hook is None
             assert untidy(database_url) == without(database_url, embedder.name) == 0
             assert len(await new.list(mine)) == 2 * anew
@@ -199,12 +203,12 @@ async def test_writers_do_not_wait_for_a_slow_embedder(database_url: str, monkey
 
         task = asyncio.create_task(write())
         with pytest.raises(Conflict, match="try again when less is written"):
-            await new.reembed()
-        assert (await new.embedders()).used == "hash-256"
+            await new.admin.reembed()
+        assert (await new.admin.embedders()).used == "hash-256"
         writing = False
         written = await task
         assert longest < 2
         slow = False
-        await new.reembed()
+        await new.admin.reembed()
         assert len(await new.list(scope("bob"), limit=1000)) == written
         assert without(database_url, "hash-40") == 0

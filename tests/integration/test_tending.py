@@ -60,13 +60,13 @@ async def test_forgotten_restored_and_purged_later(memory: Memory, clock: FixedC
     dull, dear, needed = await kept(memory, "The kiosk sells blue umbrellas", "The harbour café closes on Mondays",
                                     "The tram to the kiosk is line 7")  # fmt: skip
     await memory.pin(WHO, dear)
-    await memory.mark_seen(WHO, (await memory.brief(WHO, "supervisor", "Hello")).rev)
+    await memory.conversation.mark_seen(WHO, (await memory.brief(WHO, "supervisor", "Hello")).rev)
     clock.advance(59 * DAY)
-    assert (await memory.maintain(WHO)).forgotten == 0
+    assert (await memory.admin.maintain(WHO)).forgotten == 0
     asked = Query(text="tram line to the kiosk", top_k=1)
     assert [hit.memory.id for hit in (await memory.query(WHO, "supervisor", asked)).hits] == [needed]
     clock.advance(DAY)
-    assert (await memory.maintain(WHO)).forgotten == 1
+    assert (await memory.admin.maintain(WHO)).forgotten == 1
     assert [await state(memory, one) for one in (dull, dear, needed)] == ["soft_deleted", "active", "active"]
     gone = await memory.get(WHO, dull)
     assert gone.purge_at == clock.now() + 30 * DAYS
@@ -77,18 +77,18 @@ async def test_forgotten_restored_and_purged_later(memory: Memory, clock: FixedC
     brief = await memory.brief(WHO, "supervisor", "Where are blue umbrellas sold at a kiosk?")
     assert "soft_deleted: [Activity] The kiosk sells blue umbrellas" in brief.header
     assert not any("umbrellas" in bullet for bullet in brief.bullets)
-    await memory.mark_seen(WHO, brief.rev)
+    await memory.conversation.mark_seen(WHO, brief.rev)
     assert (await memory.brief(WHO, "supervisor", "Hello")).header == ""
 
     await memory.restore(WHO, dull)
-    assert (await memory.maintain(WHO)).forgotten == 0
+    assert (await memory.admin.maintain(WHO)).forgotten == 0
     assert await state(memory, dull) == "active"
     clock.advance(60 * DAY)
-    assert (await memory.maintain(WHO)).forgotten == 2
+    assert (await memory.admin.maintain(WHO)).forgotten == 2
     clock.advance(30 * DAY - 1)
-    assert (await memory.maintain(WHO)).purged == 0
+    assert (await memory.admin.maintain(WHO)).purged == 0
     clock.advance(1)
-    assert (await memory.maintain(WHO)).purged == 2
+    assert (await memory.admin.maintain(WHO)).purged == 2
     tables = ("memories", "memory_versions")
     left = [ask(database_url, f"select distinct memory_id from muniment.{table}") for table in tables]
     assert left == [[(dear,)], [(dear,)]]
@@ -102,7 +102,7 @@ async def test_in_batches(memory: Memory, clock: FixedClock, database_url: str, 
         memory, *(f"The {one} drawer" for one in ("red", "green", "blue", "grey", "white", "brown", "small", "long"))
     )
     clock.advance(90 * DAY)
-    assert (await memory.maintain(WHO)).forgotten == 8
+    assert (await memory.admin.maintain(WHO)).forgotten == 8
     assert ask(
         database_url, "select count(*), count(distinct memory_id) from muniment.journal where action = 'TTL'"
     ) == [(8, 8)]
@@ -114,35 +114,35 @@ async def test_what_only_the_database_calls_due_is_left(memory: Memory, clock: F
     clock.advance(90 * DAY)
     with monkeypatch.context() as patch:
         patch.setattr("muniment.memory.rules.policy.retention.is_forgettable", lambda *_: False)
-        assert (await asyncio.wait_for(memory.maintain(WHO), 10)).forgotten == 0
+        assert (await asyncio.wait_for(memory.admin.maintain(WHO), 10)).forgotten == 0
     assert await state(memory, dull) == "active"
-    assert (await memory.maintain(WHO)).forgotten == 1
+    assert (await memory.admin.maintain(WHO)).forgotten == 1
 
 
 async def test_what_is_touched_meanwhile_stays(memory: Memory, clock: FixedClock) -> None:
     """A change, or a retrieval alone, between the look and the plan: nothing is forgotten by what was seen before."""
     one, other = await kept(memory, "The attic has a red trunk", "The cellar has a green door")
     clock.advance(60 * DAY)
-    house, store = memory.house, memory.house.store
-    due = await store.find_due(WHO, clock.now(), house.retention, 10)
+    house, store = memory.engine, memory.engine.store
+    due = await store.maintenance.find_due(WHO, clock.now(), house.retention, 10)
     assert due
     assert {found.id for found in due.forget} == {one, other}
-    await store.record_access(WHO, {one: 1}, clock.now())
+    await store.writes.record_access(WHO, {one: 1}, clock.now())
     with pytest.raises(Conflict):
-        await maintenance._forget_due(house, WHO, due, clock.now())
+        await house.maintenance_flow._forget_due(WHO, due, clock.now())
     assert await state(memory, other) == "active"
-    due = await store.find_due(WHO, clock.now(), house.retention, 10)
+    due = await store.maintenance.find_due(WHO, clock.now(), house.retention, 10)
     assert due
     await memory.pin(WHO, other)
     with pytest.raises(Conflict):
-        await maintenance._forget_due(house, WHO, due, clock.now())
-    assert (await memory.maintain(WHO)).forgotten == 0
+        await house.maintenance_flow._forget_due(WHO, due, clock.now())
+    assert (await memory.admin.maintain(WHO)).forgotten == 0
 
 
 async def test_no_such_space(memory: Memory) -> None:
     """A space that is gone is none to tend: its job is dropped."""
     with pytest.raises(NotFound):
-        await memory.perform_job(Job(name="tend", scope=scope("nobody")))
+        await memory.jobs.perform_job(Job(name="tend", scope=scope("nobody")))
 
 
 def standing(url: str) -> tuple[int, int, datetime | None]:
@@ -154,45 +154,45 @@ async def test_what_tending_changes_is_tended(memory: Memory, clock: FixedClock,
     """Its own changes make nothing due; the first of anybody else's does, also one that came while it was at work."""
     (first,) = await kept(memory, "The gate creaks in the wind")
     clock.advance(60 * DAY)
-    await memory.maintain(WHO)
+    await memory.admin.maintain(WHO)
     rev, tended, again = standing(database_url)
     assert rev == tended == 2
     assert again == clock.now() + 30 * DAYS  # the purge
 
-    house, store = memory.house, memory.house.store
-    due = await store.find_due(WHO, clock.now(), house.retention, 10)
+    house, store = memory.engine, memory.engine.store
+    due = await store.maintenance.find_due(WHO, clock.now(), house.retention, 10)
     assert due
     await memory.restore(WHO, first)
     await kept(memory, "The bell rings at noon")
     clock.advance(60 * DAY)
-    assert (await memory.maintain(WHO)).forgotten == 2
+    assert (await memory.admin.maintain(WHO)).forgotten == 2
     rev, *_ = standing(database_url)
-    await store.record_maintenance(WHO, due.rev, clock.now(), None, house.retention)
+    await store.maintenance.record_maintenance(WHO, due.rev, clock.now(), None, house.retention)
     assert standing(database_url)[1] == due.rev < rev
-    await store.record_maintenance(WHO, None, clock.now(), None, house.retention)
+    await store.maintenance.record_maintenance(WHO, None, clock.now(), None, house.retention)
     assert standing(database_url)[1] == due.rev
 
 
 async def test_what_is_consolidated_is_tended(memory: Memory, database_url: str) -> None:
     """Two that say the same are one in the morning, and the space is not due because of that."""
     await memory.ingest(WHO, [note("The green door is locked at night"), note("The green door is locked at night.")])
-    done = await memory.maintain(WHO)
+    done = await memory.admin.maintain(WHO)
     assert done.run
     assert (done.run.status, done.run.same) == ("done", 1)
     rev, tended, _ = standing(database_url)
     assert rev == tended > 2
-    assert (await memory.maintain(WHO)).run is None
+    assert (await memory.admin.maintain(WHO)).run is None
 
 
 async def test_a_run_that_may_be_dead_is_waited_for(memory: Memory, database_url: str) -> None:
     """While another run has its lease the job is tried again, and not done for the day; then the space is tended."""
     await memory.ingest(WHO, [note("The green door is locked at night"), note("The green door is locked at night.")])
-    assert await memory.begin_run(WHO)
+    assert await memory.admin.begin_run(WHO)
     with pytest.raises(Conflict):
-        await memory.maintain(WHO)
+        await memory.admin.maintain(WHO)
     with psycopg.connect(database_url) as admin:
         admin.execute("update muniment.consolidation_runs set leased_until = now() - interval '1 second'")
-    done = await memory.maintain(WHO)
+    done = await memory.admin.maintain(WHO)
     assert done.run
     assert done.run.same == 1
 
@@ -202,24 +202,24 @@ async def test_old_records_go(memory: Memory, clock: FixedClock, database_url: s
     counted = "select (select count(*) from muniment.pair_fingerprints), array_agg(same order by started_at) from muniment.consolidation_runs"
     for text in ("locked at night", "locked at night.", "painted in May", "opened by Mara"):
         await memory.ingest(WHO, [note(f"The green door is {text}")])
-        await memory.maintain(WHO)
+        await memory.admin.maintain(WHO)
         clock.advance(DAY)
     assert ask(database_url, counted)[0][1] == [0, 1, 0, 0]
     assert ask(database_url, counted)[0][0] > 0
     clock.advance(100 * DAY)
-    await memory.maintain(WHO)
+    await memory.admin.maintain(WHO)
     assert ask(database_url, counted) == [(0, [1, 0])]
 
 
 async def test_a_day_that_was_too_short(memory: Memory, clock: FixedClock, database_url: str) -> None:
     """Where the day's pairs did not suffice the space stays due, and the next night goes on."""
-    told = memory.house.settings.consolidation.model_copy(update={"per_day": 1})
-    memory.house.settings = memory.house.settings.model_copy(update={"consolidation": told})
+    told = memory.engine.settings.consolidation.model_copy(update={"per_day": 1})
+    memory.engine = memory.engine.rebuild(settings=memory.engine.settings.model_copy(update={"consolidation": told}))
     texts = [f"The green door is locked {when}" for when in ("at night", "by day")]
     await memory.ingest(WHO, [note(one + end) for one in texts for end in ("", ".")])
     nights = 0
     while True:
-        done = await memory.maintain(WHO)
+        done = await memory.admin.maintain(WHO)
         nights += 1
         rev, tended, _ = standing(database_url)
         if rev == tended:
@@ -235,23 +235,23 @@ async def test_the_ledger_is_kept_for_days(memory: Memory, clock: FixedClock, da
     """Old turns go, and much later events and looks; every memory stays, with the session and the turns it names."""
     (text,) = ("I want to learn sailing.",)
     turn = said(text, key="1")
-    await memory.record(WHO, [turn])
+    await memory.conversation.record(WHO, [turn])
     learnt = await memory.learn(WHO, turn)
-    await memory.flush(WHO)
+    await memory.conversation.flush(WHO)
     before = await memory.get(WHO, learnt.changes[0].after.id)
-    await memory.maintain(WHO)
+    await memory.admin.maintain(WHO)
     assert standing(database_url)[2] == NOON + 14 * DAYS
     clock.advance(14 * DAY)
-    assert (await memory.maintain(WHO)).turns == 0
+    assert (await memory.admin.maintain(WHO)).turns == 0
     clock.advance(1)
-    assert (await memory.maintain(WHO)).turns == 1
+    assert (await memory.admin.maintain(WHO)).turns == 1
     assert ask(database_url, "select count(*) from muniment.turns") == [(0,)]
     assert await memory.get(WHO, before.id) == before
     assert before.session_id == "A"
     assert before.turns == (turn.id,)
     assert ask(database_url, "select count(*) > 0 from muniment.events") == [(True,)]
     clock.advance(76 * DAY)
-    await memory.maintain(WHO)
+    await memory.admin.maintain(WHO)
     assert ask(
         database_url, "select (select count(*) from muniment.events), (select count(*) from muniment.extractions)"
     ) == [(0, 0)]
@@ -261,12 +261,12 @@ async def test_the_ledger_is_kept_for_days(memory: Memory, clock: FixedClock, da
 
 async def test_a_look_stays_as_long_as_its_turn(memory: Memory, database_url: str) -> None:
     """However few days looks are kept: a turn that is still there must not be looked at, and paid for, once more."""
-    turn, store = said("I want to learn sailing."), memory.house.store
+    turn, store = said("I want to learn sailing."), memory.engine.store
     await memory.learn(WHO, turn)
     looks = "select count(*) from muniment.extractions"
-    assert await store.delete_expired(WHO, NOON, NOON + DAYS, NOON) == 0
+    assert await store.maintenance.delete_expired(WHO, NOON, NOON + DAYS, NOON) == 0
     assert ask(database_url, looks) == [(1,)]
-    assert await store.delete_expired(WHO, NOON + DAYS, NOON + DAYS, NOON) == 1
+    assert await store.maintenance.delete_expired(WHO, NOON + DAYS, NOON + DAYS, NOON) == 1
     assert ask(database_url, looks) == [(0,)]
 
 
@@ -275,19 +275,19 @@ async def test_a_turn_that_a_job_wants_stays(database_url: str, clock: FixedCloc
     tuned = settings(database_url, MUNIMENT_MODEL="none", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
     async with engine(database_url, clock=clock, tuned=tuned, model=bootstrap.make_chat_model(tuned)) as memory:
         wanted, held, other = (said(text, key=text) for text in ("I like tea.", "I like figs.", "Hello!"))
-        await memory.record(WHO, [held])
-        store = memory.house.store
-        number = await store.register_worker()
-        ticket = await store.take_job(number, ["extract"])
+        await memory.conversation.record(WHO, [held])
+        store = memory.engine.store
+        number = await store.jobs.register_worker()
+        ticket = await store.jobs.take_job(number, ["extract"])
         assert ticket
-        await memory.record(WHO, [wanted, other])
+        await memory.conversation.record(WHO, [wanted, other])
         clock.advance(20 * DAY)
-        assert (await memory.maintain(WHO)).turns == 1
+        assert (await memory.admin.maintain(WHO)).turns == 1
         left = {TurnId(one) for (one,) in ask(database_url, "select turn_id from muniment.turns")}
         assert left == {wanted.id, held.id}
         assert standing(database_url)[2] == clock.now() + DAYS
-        await store.finish_job(ticket)
-        assert (await memory.maintain(WHO)).turns == 1
+        await store.jobs.finish_job(ticket)
+        assert (await memory.admin.maintain(WHO)).turns == 1
 
 
 async def test_what_is_said_later_is_cleaned_too(memory: Memory, clock: FixedClock, database_url: str) -> None:
@@ -295,15 +295,15 @@ async def test_what_is_said_later_is_cleaned_too(memory: Memory, clock: FixedClo
     (one,) = await kept(memory, "The lamp is brass")
     await memory.pin(WHO, one)
     clock.advance(91 * DAY)
-    await memory.flush(WHO)
-    await memory.maintain(WHO)
+    await memory.conversation.flush(WHO)
+    await memory.admin.maintain(WHO)
     assert standing(database_url)[2] is None
-    await memory.record(WHO, [said("Hello!", at=clock.now())])
+    await memory.conversation.record(WHO, [said("Hello!", at=clock.now())])
     assert standing(database_url)[2] == clock.now() + 14 * DAYS
-    await memory.record(WHO, [said("Hello?", at=clock.now() - DAYS), said("Bye!", at=clock.now())])
+    await memory.conversation.record(WHO, [said("Hello?", at=clock.now() - DAYS), said("Bye!", at=clock.now())])
     assert standing(database_url)[2] == clock.now() + 13 * DAYS
     await memory.query(WHO, "supervisor", Query(text="anything"))
-    await memory.flush(WHO)
+    await memory.conversation.flush(WHO)
     assert standing(database_url)[2] == clock.now() + 13 * DAYS
 
 
@@ -313,14 +313,14 @@ async def test_a_turn_is_not_missed_that_is_being_recorded(
     """Who notes when the space is due waits for the turn that is on its way in."""
     (one,) = await kept(memory, "The lamp is brass")
     await memory.pin(WHO, one)
-    store, own = memory.house.store, memory.house.retention
+    store, own = memory.engine.store, memory.engine.retention
     ask(database_url, "update muniment.spaces set tend_at = %s", NOON)
     async with await psycopg.AsyncConnection.connect(database_url) as writer:
         await writer.execute(
             """insert into muniment.turns (space_id, turn_id, session_id, role, text, at, source, tags, recalled)
                values (%s, gen_random_uuid(), 'A', 'user', 'Hello!', %s, 'user', '{}', '{}')""", (WHO.space, NOON)
         )  # fmt: skip
-        noting = asyncio.create_task(store.record_maintenance(WHO, Revision(2), NOON, None, own))
+        noting = asyncio.create_task(store.maintenance.record_maintenance(WHO, Revision(2), NOON, None, own))
         done, _ = await asyncio.wait([noting], timeout=0.2)
         assert not done
         await writer.commit()
@@ -338,10 +338,10 @@ async def test_the_status_says_when(memory: Memory, clock: FixedClock) -> None:
     assert await told() == [None, None]
     (one,) = await kept(memory, "The lamp is brass")
     assert await told() == [None, NOON.isoformat()]
-    await memory.maintain(WHO)
+    await memory.admin.maintain(WHO)
     assert await told() == [NOON.isoformat(), (NOON + 60 * DAYS).isoformat()]
     await memory.pin(WHO, one)
     assert await told() == [NOON.isoformat(), (NOON + DAYS).isoformat()]
     clock.advance(91 * DAY)
-    await memory.maintain(WHO)
+    await memory.admin.maintain(WHO)
     assert await told() == [clock.now().isoformat(), None]

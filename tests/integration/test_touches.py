@@ -20,7 +20,7 @@ from muniment.memory.domain.query import Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import StoreDown
 from muniment.memory.flows.access_log import AccessLog
-from muniment.memory.ports.store import Store
+from muniment.memory.ports.writes import MemoryWrites
 from muniment.testing.fakes import FixedClock
 from tests.engine import NOON, engine, note, scope
 from tests.integration.test_tending import DAY, WHO, ask, kept, standing, state
@@ -60,12 +60,12 @@ async def test_what_is_retrieved_is_counted(memory: Memory, clock: FixedClock, d
     await look()
     await memory.brief(WHO, "supervisor", "When does the teahouse open?")
     assert counts(database_url, [tea]) == [(0, None)]
-    await memory.flush(WHO)
+    await memory.conversation.flush(WHO)
     assert counts(database_url, [tea, door, name]) == [(2, NOON), (0, None), (0, None)]
     for seconds, count in ((599, 2), (1, 4), (1, 4)):
         clock.advance(seconds)
         await look()
-        await memory.flush(WHO)
+        await memory.conversation.flush(WHO)
         assert counts(database_url, [tea])[0][0] == count
     await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?", as_of=Revision(rev)))
     await memory.close()
@@ -80,10 +80,10 @@ async def test_counting_waits_for_no_writer(memory: Memory, database_url: str) -
     await memory.query(WHO, "supervisor", Query(text="What is the teahouse like, when does it open?"))
     async with await psycopg.AsyncConnection.connect(database_url) as writer:
         await writer.execute("update muniment.memories set importance = 4 where memory_id = %s", (tea,))
-        await asyncio.wait_for(memory.flush(WHO), 2)
+        await asyncio.wait_for(memory.conversation.flush(WHO), 2)
         assert [count for count, _ in counts(database_url, [tea, door])] == [0, 1]
         await writer.commit()
-    await memory.flush(WHO)
+    await memory.conversation.flush(WHO)
     assert [count for count, _ in counts(database_url, [tea, door])] == [1, 1]
 
 
@@ -118,7 +118,7 @@ async def test_a_clock_that_was_set_back_stops_no_counting(
     for minutes in (30, -30):
         clock.advance(minutes * 60)
         await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?", top_k=1))
-        await memory.flush(WHO)
+        await memory.conversation.flush(WHO)
     assert counts(database_url, [tea])[0][0] == 2
 
 
@@ -141,7 +141,7 @@ async def test_a_space_is_written_when_it_has_much_and_all_when_all_have(*, down
     """A write for each space whenever a few thousand are counted in all would be nearly one for each query; and what cannot be
     written is tried again no sooner."""
     desk = Desk(down=down)
-    touches = AccessLog(cast("Store", desk), FixedClock(NOON))
+    touches = AccessLog(cast("MemoryWrites", desk), FixedClock(NOON))
 
     async def note(owner: str, some: range) -> None:
         touches.record_access(scope(owner), [MemoryId(UUID(int=n)) for n in some])
@@ -167,7 +167,7 @@ async def test_a_space_is_written_when_it_has_much_and_all_when_all_have(*, down
 async def test_a_flush_looks_at_its_own_space() -> None:
     """However many other spaces were written lately; and what was written long ago is let go of."""
     clock = FixedClock(NOON)
-    touches = AccessLog(cast("Store", Desk()), clock)
+    touches = AccessLog(cast("MemoryWrites", Desk()), clock)
     ids: WeakSet[UUID] = WeakSet()
     start = process_time()
     for n in range(8_000):
@@ -192,13 +192,13 @@ async def test_what_gave_way_before_it_was_counted_counts_for_its_heir(
     twins = [note(text) for text in ("The teahouse opens at nine", "The teahouse opens at nine.")]
     await memory.ingest(WHO, twins)
     both = [one.id for one in await memory.list(WHO)]
-    await memory.house.store.record_access(WHO, dict(zip(both, (3, 5), strict=True)), NOON)
-    memory.house.access_log.record_access(OWNER, [*both, both[0]])
-    first = await memory.consolidate(WHO)
+    await memory.engine.store.writes.record_access(WHO, dict(zip(both, (3, 5), strict=True)), NOON)
+    memory.engine.access_log.record_access(OWNER, [*both, both[0]])
+    first = await memory.admin.consolidate(WHO)
     await memory.ingest(WHO, [note("The teahouse opens at nine!", pinned=True)])
     (last,) = {one.id for one in await memory.list(WHO)} - set(both)
-    memory.house.access_log.record_access(OWNER, [last])
-    second = await memory.consolidate(WHO)
+    memory.engine.access_log.record_access(OWNER, [last])
+    second = await memory.admin.consolidate(WHO)
     assert first
     assert second
     assert (first.same, second.same) == (1, 1)
@@ -206,16 +206,16 @@ async def test_what_gave_way_before_it_was_counted_counts_for_its_heir(
     before = counts(database_url, [*both, last])
     assert before[2] == (8, NOON)
     clock.advance(60)
-    memory.house.access_log.record_access(OWNER, [both[1]])
+    memory.engine.access_log.record_access(OWNER, [both[1]])
     async with await psycopg.AsyncConnection.connect(database_url) as writer:
         await writer.execute("update muniment.memories set importance = 4 where memory_id = %s", (last,))
-        await asyncio.wait_for(memory.flush(WHO), 2)
+        await asyncio.wait_for(memory.conversation.flush(WHO), 2)
         assert counts(database_url, [*both, last]) == before
         await writer.commit()
-    await memory.flush(WHO)
+    await memory.conversation.flush(WHO)
     assert counts(database_url, [*both, last]) == [*before[:2], (8 + 5, clock.now())]
     for run in (second, first):
-        assert (await memory.undo_consolidation(WHO, run.id)).left == 0
+        assert (await memory.admin.undo_consolidation(WHO, run.id)).left == 0
     assert [count for count, _ in counts(database_url, [*both, last])] == [3, 5, 5]
 
 
@@ -224,8 +224,8 @@ async def test_a_circle_of_heirs_ends(memory: Memory, clock: FixedClock, databas
     tea, door = await kept(memory, "The teahouse opens at nine", "The green door is locked")
     ask(database_url, "update muniment.memories set state = 'superseded', superseded_by = case memory_id when %s then %s::uuid "
                       "else %s::uuid end", tea, door, tea)  # fmt: skip
-    memory.house.access_log.record_access(OWNER, [tea, door, MemoryId(UUID(int=1))])
-    await asyncio.wait_for(memory.flush(WHO), 5)
+    memory.engine.access_log.record_access(OWNER, [tea, door, MemoryId(UUID(int=1))])
+    await asyncio.wait_for(memory.conversation.flush(WHO), 5)
     assert sum(count for count, _ in counts(database_url, [tea, door])) == 2
 
 
@@ -234,5 +234,5 @@ async def test_what_was_retrieved_is_not_forgotten(memory: Memory, clock: FixedC
     tea, door = await kept(memory, "The teahouse opens at nine", "The green door is locked")
     clock.advance(60 * DAY)
     await memory.query(WHO, "supervisor", Query(text="When does the teahouse open?", top_k=1))
-    assert (await memory.maintain(WHO)).forgotten == 1
+    assert (await memory.admin.maintain(WHO)).forgotten == 1
     assert [await state(memory, one) for one in (tea, door)] == ["active", "soft_deleted"]

@@ -61,9 +61,9 @@ async def house(
 
 
 async def night(memory: Memory) -> Run:
-    run = await memory.consolidate(ANA)
+    run = await memory.admin.consolidate(ANA)
     assert run is not None
-    assert run in await memory.consolidations(ANA)
+    assert run in await memory.admin.consolidations(ANA)
     return run
 
 
@@ -174,7 +174,7 @@ async def test_what_the_rules_doubted_is_asked_when_there_is_a_model(database_ur
             assert first.seen > 20
             assert (await alone()).seen == 0
         async with house(database_url, server, 0, clock) as memory:
-            assert not (await memory.house.store.read_compared_revision(ANA))[1]
+            assert not (await memory.engine.store.runs.read_compared_revision(ANA))[1]
             run = await night(memory)
             assert (run.seen, run.same, run.distinct, sum(server.asked)) == (6, 6, 0, 6)
         assert (await alone()).seen == 0

@@ -35,23 +35,23 @@ async def test_an_undone_run_leaves_no_trace_in_the_content(database_url: str) -
             ANA, [note(TWINS[0], importance=4), note(TWINS[1]), note("The user likes tomatoes on bread")]
         )
         before = await active(memory)
-        run = await memory.consolidate(ANA)
+        run = await memory.admin.consolidate(ANA)
         assert run is not None
         assert run.same == 1
         clock.advance(10 * 86_400)
-        undone = await memory.undo_consolidation(ANA, run.id)
+        undone = await memory.admin.undo_consolidation(ANA, run.id)
         assert (undone.restored, undone.left) == (2, 0)
         assert [replace(one, rev=Revision(0)) for one in await active(memory)] == [
             replace(one, rev=Revision(0)) for one in before
         ]
         clock.advance(10 * 86_400)
-        again = await memory.consolidate(ANA)
+        again = await memory.admin.consolidate(ANA)
         assert again is not None
         assert again.same == 0
         with pytest.raises(BadInput, match="undone already"):
-            await memory.undo_consolidation(ANA, run.id)
+            await memory.admin.undo_consolidation(ANA, run.id)
         with pytest.raises(NotFound):
-            await memory.undo_consolidation(scope("ben"), run.id)
+            await memory.admin.undo_consolidation(scope("ben"), run.id)
 
 
 async def test_what_was_said_in_two_turns_is_made_one_and_taken_apart_again(database_url: str) -> None:
@@ -60,10 +60,10 @@ async def test_what_was_said_in_two_turns_is_made_one_and_taken_apart_again(data
         for n, words in enumerate(TWINS[:2]):
             await memory.ingest(replace(ANA, run=f"run {n}", session=f"session {n}"), [note(words)])
         before = await memory.export(ANA, content=True)
-        run = await memory.consolidate(ANA)
+        run = await memory.admin.consolidate(ANA)
         assert run is not None
         assert (run.same, len(await active(memory))) == (1, 1)
-        await memory.undo_consolidation(ANA, run.id)
+        await memory.admin.undo_consolidation(ANA, run.id)
         assert await memory.export(ANA, content=True) == before
 
 
@@ -75,18 +75,18 @@ async def test_a_chain_that_was_undone_is_not_made_one_again(database_url: str, 
     async with engine(database_url, clock=clock) as memory:
         await memory.ingest(ANA, [note(f"{TWINS[0]}{end}") for end in ends])
         before = await memory.export(ANA, content=True)
-        run = await memory.consolidate(ANA)
+        run = await memory.admin.consolidate(ANA)
         assert run is not None
         assert (run.same, len(await active(memory))) == (len(ends) - 1, 1)
         clock.advance(DAY)
-        assert (await memory.undo_consolidation(ANA, run.id)).left == 0
+        assert (await memory.admin.undo_consolidation(ANA, run.id)).left == 0
         assert json.dumps(await memory.export(ANA, content=True)) == json.dumps(before)
         with psycopg.connect(database_url) as admin:
             admin.execute("update muniment.pair_fingerprints set score = score - 1 where source <> 'person'")
-        assert await memory.house.store.count_checked_pairs(ANA, clock.now()) == 0
+        assert await memory.engine.store.runs.count_checked_pairs(ANA, clock.now()) == 0
         for _ in range(2):
             clock.advance(6 * DAY)
-            again = await memory.consolidate(ANA)
+            again = await memory.admin.consolidate(ANA)
             assert again is not None
             assert (again.status, again.seen, again.same) == ("done", 0, 0)
         assert json.dumps(await memory.export(ANA, content=True)) == json.dumps(before)
@@ -97,13 +97,13 @@ async def test_one_of_a_chain_that_has_changed_since_is_not_made_one_again_eithe
     clock = FixedClock(NOON)
     async with engine(database_url, clock=clock) as memory:
         await memory.ingest(ANA, [note(f"{TWINS[0]}{end}") for end in ("", ".", "!")])
-        run = await memory.consolidate(ANA)
+        run = await memory.admin.consolidate(ANA)
         assert run is not None
         await memory.pin(ANA, (await active(memory))[0].id)
-        undone = await memory.undo_consolidation(ANA, run.id)
+        undone = await memory.admin.undo_consolidation(ANA, run.id)
         assert (undone.restored, undone.left) == (2, 1)
         clock.advance(DAY)
-        again = await memory.consolidate(ANA)
+        again = await memory.admin.consolidate(ANA)
         assert again is not None
         assert (again.same, len(await active(memory))) == (0, 3)
 
@@ -117,29 +117,29 @@ async def test_what_was_retrieved_goes_over_and_comes_back(database_url: str, mo
         told = await active(memory)
         times = [NOON + timedelta(days=n) for n in (3, 1, 2)]
         for one, count, at in zip(told, (5, 2, 1), times, strict=True):
-            assert not await memory.house.store.record_access(ANA, {one.id: count}, at)
+            assert not await memory.engine.store.writes.record_access(ANA, {one.id: count}, at)
         before = {one.id: one for one in await memory.list(ANA)}
         content = await memory.export(ANA, content=True)
         clock.advance(5 * DAY)
-        run = await memory.begin_run(ANA)
+        run = await memory.admin.begin_run(ANA)
         assert run is not None
-        run, portions = await memory.survey_run(run)
-        run, findings = await memory.check_run(run, portions[0])
+        run, portions = await memory.admin.survey_run(run)
+        run, findings = await memory.admin.check_run(run, portions[0])
         taken: list[Any] = []
-        members = memory.house.store.read_members
+        members = memory.engine.store.reads.read_members
 
         async def between(scope: Scope, ids: Sequence[MemoryId]) -> MemoryGraph:
             found = await members(scope, ids)
             if not taken:
-                taken.append(await memory.house.store.record_access(ANA, {told[1].id: 1}, NOON))
+                taken.append(await memory.engine.store.writes.record_access(ANA, {told[1].id: 1}, NOON))
             return found
 
-        monkeypatch.setattr(memory.house.store, "read_members", between)
-        run = await memory.end_run(await memory.apply_run(run, findings))
+        monkeypatch.setattr(memory.engine.store.reads, "read_members", between)
+        run = await memory.admin.end_run(await memory.admin.apply_run(run, findings))
         (heir,) = await active(memory)
         assert (run.same, heir.access_count, heir.last_accessed_at) == (2, 9, times[0])
-        await memory.house.store.record_access(ANA, {heir.id: 4}, clock.now())
-        await memory.undo_consolidation(ANA, run.id)
+        await memory.engine.store.writes.record_access(ANA, {heir.id: 4}, clock.now())
+        await memory.admin.undo_consolidation(ANA, run.id)
         extra = {heir.id: 4, told[1].id: 1}
         for now in await memory.list(ANA):
             was = before[now.id]
@@ -154,14 +154,14 @@ async def test_runs_over_the_same_memory_are_undone_the_last_one_first(database_
         third = note(f"{TWINS[0]}!", pinned=True)
         await memory.ingest(ANA, [note(TWINS[0], importance=4), note(TWINS[1], tags=("garden",))])
         before = [replace(one, rev=Revision(0)) for one in await active(memory)]
-        first = await memory.consolidate(ANA)
+        first = await memory.admin.consolidate(ANA)
         await memory.ingest(ANA, [third])
-        second = await memory.consolidate(ANA)
+        second = await memory.admin.consolidate(ANA)
         assert first is not None
         assert second is not None
         assert (first.same, second.same) == (1, 1)
-        assert (await memory.undo_consolidation(ANA, second.id)).left == 0
-        assert (await memory.undo_consolidation(ANA, first.id)).left == 0
+        assert (await memory.admin.undo_consolidation(ANA, second.id)).left == 0
+        assert (await memory.admin.undo_consolidation(ANA, first.id)).left == 0
         after = [replace(one, rev=Revision(0)) for one in await active(memory) if one.text != third.text]
         assert after == before
 
@@ -187,16 +187,16 @@ async def test_a_space_of_every_kind_is_the_same_to_the_byte_after_the_undo(data
             for a, b in (random.sample(known, 2) for _ in range(40))
         )
         touched = Change(action="LINK", before=known[0], after=known[0])
-        await memory.house.store.commit(
+        await memory.engine.store.writes.commit(
             WritePlan(scope=ANA, expected_rev=rev, node="worker", at=NOON, changes=(touched,), relations=edges)
         )
         before = await memory.export(ANA, content=True)
-        run = await memory.consolidate(ANA)
+        run = await memory.admin.consolidate(ANA)
         assert run is not None
         assert run.same > 10
         assert await memory.export(ANA, content=True) != before
         assert len(await active(memory)) < len(known)
-        undone = await memory.undo_consolidation(ANA, run.id)
+        undone = await memory.admin.undo_consolidation(ANA, run.id)
         assert undone.left == 0
         assert json.dumps(await memory.export(ANA, content=True)) == json.dumps(before)
 
@@ -205,11 +205,11 @@ async def test_an_undo_leaves_what_has_changed_since(database_url: str) -> None:
     """A survivor that was changed after the run stays as it is, what gave way to it comes back, and both are counted."""
     async with engine(database_url) as memory:
         await memory.ingest(ANA, [note(TWINS[0], importance=4), note(TWINS[1])])
-        run = await memory.consolidate(ANA)
+        run = await memory.admin.consolidate(ANA)
         assert run is not None
         (heir,) = await active(memory)
         await memory.pin(ANA, heir.id)
-        undone = await memory.undo_consolidation(ANA, run.id)
+        undone = await memory.admin.undo_consolidation(ANA, run.id)
         assert (undone.restored, undone.left) == (1, 1)
         now = {one.id: one for one in await active(memory)}
         assert len(now) == 2
@@ -226,11 +226,11 @@ async def test_an_undo_takes_nobodys_key(database_url: str) -> None:
             first, text="The user lives in Porto.", fact=None, trust="user", pinned=True, turns=(TurnId(uuid4()),)
         )
         await memory.ingest(ANA, [plain])
-        run = await memory.consolidate(ANA)
+        run = await memory.admin.consolidate(ANA)
         assert run is not None
         assert run.same == 1
         await memory.ingest(ANA, [replace(first, text="Porto is where the user lives", turns=(TurnId(uuid4()),))])
-        undone = await memory.undo_consolidation(ANA, run.id)
+        undone = await memory.admin.undo_consolidation(ANA, run.id)
         assert (undone.restored, undone.left) == (1, 1)
         keys = [one.stable_key for one in await active(memory) if one.stable_key]
         assert len(keys) == len(set(keys))

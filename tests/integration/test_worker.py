@@ -29,7 +29,7 @@ async def memory(database_url: str) -> AsyncIterator[Memory]:
     """An engine with a model configured, and two turns that wait for it."""
     tuned = settings(database_url, MUNIMENT_MODEL="none", OPENAI_BASE_URL="http://127.0.0.1:1/v1")
     async with bootstrap.create_memory(tuned, embedder=HashEmbedder(), clock=SystemClock()) as opened:
-        await opened.record(scope(), [said("I live in Porto.", key="1"), said("I like sailing.", key="2")])
+        await opened.conversation.record(scope(), [said("I live in Porto.", key="1"), said("I like sailing.", key="2")])
         yield opened
 
 
@@ -46,7 +46,9 @@ async def test_a_clock_that_is_wrong_does_not_hurry(memory: Memory, database_url
         tries[job.key] += 1
         raise ModelTimeout
 
-    hired = Worker(memory.house.store, perform, names=("extract",), clock=clock, rules=memory.house.settings.jobs)
+    hired = Worker(
+        memory.engine.store.jobs, perform, names=("extract",), clock=clock, rules=memory.engine.settings.jobs
+    )
     working = asyncio.create_task(hired.run())
     await asyncio.sleep(2.5)
     hired.stop()
@@ -64,9 +66,9 @@ async def test_what_breaks_beside_a_job_ends_the_worker(memory: Memory, database
     def heard(outcome: JobOutcome) -> None:
         raise BrokenPipeError
 
-    rules = memory.house.settings.jobs.model_copy(update={"concurrency": 1})
+    rules = memory.engine.settings.jobs.model_copy(update={"concurrency": 1})
     hired = Worker(
-        memory.house.store, perform, names=("extract",), clock=memory.house.clock, rules=rules, on_outcome=heard
+        memory.engine.store.jobs, perform, names=("extract",), clock=memory.engine.clock, rules=rules, on_outcome=heard
     )
     with pytest.raises(BrokenPipeError):
         await asyncio.wait_for(hired.run(), 10)
@@ -81,10 +83,10 @@ async def test_a_drain_does_not_end_before_what_was_held_up(memory: Memory, data
         """A queue whose answer to the question for the next job comes late."""
 
         def __getattr__(self, name: str) -> object:
-            return getattr(memory.house.store, name)
+            return getattr(memory.engine.store, name)
 
         async def take_job(self, worker: int, names: Sequence[JobName]) -> JobTicket | None:
-            found = await memory.house.store.take_job(worker, names)
+            found = await memory.engine.store.jobs.take_job(worker, names)
             await asyncio.sleep(0.0 if found else 0.3)
             return found
 
@@ -93,8 +95,8 @@ async def test_a_drain_does_not_end_before_what_was_held_up(memory: Memory, data
         await asyncio.sleep(0.45)
 
     queue = cast("JobQueue", Slow())
-    rules = memory.house.settings.jobs
-    hired = Worker(queue, perform, names=("extract",), clock=memory.house.clock, rules=rules)
+    rules = memory.engine.settings.jobs
+    hired = Worker(queue, perform, names=("extract",), clock=memory.engine.clock, rules=rules)
     task = asyncio.create_task(hired.run(drain=True))
     while not done:
         await asyncio.sleep(0.01)
@@ -117,9 +119,9 @@ async def test_what_only_waits_has_not_failed(
         raise error
 
     heard: list[JobOutcome] = []
-    rules = memory.house.settings.jobs
+    rules = memory.engine.settings.jobs
     hired = Worker(
-        memory.house.store, perform, names=("extract",), clock=SystemClock(), rules=rules, on_outcome=heard.append
+        memory.engine.store.jobs, perform, names=("extract",), clock=SystemClock(), rules=rules, on_outcome=heard.append
     )
     await hired.run(drain=True)
     assert [(one.error_class, one.retry_at is None) for one in heard] == [(None, False)]
@@ -141,10 +143,10 @@ async def test_one_index_at_a_time(memory: Memory) -> None:
         running[job.name] -= 1
         done[job.name] += 1
 
-    queue = memory.house.store
-    await queue.enqueue_jobs([Job(name="index", scope=scope(f"user {n}")) for n in range(3)])
-    rules = memory.house.settings.jobs
-    await Worker(queue, perform, names=("extract", "index"), clock=SystemClock(), rules=rules).run(drain=True)
+    queue = memory.engine.store
+    await queue.jobs.enqueue_jobs([Job(name="index", scope=scope(f"user {n}")) for n in range(3)])
+    rules = memory.engine.settings.jobs
+    await Worker(queue.jobs, perform, names=("extract", "index"), clock=SystemClock(), rules=rules).run(drain=True)
     assert done == {"extract": 2, "index": 3}
     assert max(one["index"] for one in seen) == 1
     assert any(one["index"] and one["extract"] for one in seen)
@@ -163,7 +165,7 @@ async def test_what_does_not_let_go_keeps_nobody(memory: Memory, monkeypatch: py
             await asyncio.sleep(30)
 
     hired = Worker(
-        memory.house.store, perform, names=("extract",), clock=SystemClock(), rules=memory.house.settings.jobs
+        memory.engine.store.jobs, perform, names=("extract",), clock=SystemClock(), rules=memory.engine.settings.jobs
     )
     working = asyncio.create_task(hired.run())
     await asyncio.wait_for(begun.wait(), 10)

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.turn import RecordedToolUse, ToolUse
-from muniment.memory.flows.house import build_redactor
+from muniment.memory.flows.redactor import build_redactor
 from muniment.memory.rules.procedures import outcome, tool_calls
 from tests.engine import NOON, said
 

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 
 from muniment.graph.redaction import redact_value
 from muniment.memory.domain.turn import ToolUse
-from muniment.memory.flows.house import build_redactor
+from muniment.memory.flows.redactor import build_redactor
 from muniment.memory.rules.procedures import tool_calls, traces
 from muniment.memory.rules.procedures.procedure import render_procedure
 from muniment.memory.rules.redaction import secret_names

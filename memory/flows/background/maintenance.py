@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Protocol
 
 from muniment.memory.config.schema import Ledger
+from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consolidation import Run
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.jobs import JobName
-from muniment.memory.domain.maintenance import DueMemories, MaintenanceResult
+from muniment.memory.domain.maintenance import DueMemories, MaintenanceResult, RetentionTerms
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.plan import Change, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Busy, Conflict, NotFound, StoreError
-from muniment.memory.flows.consolidation import batch_collect
-from muniment.memory.flows.consolidation.consolidate import consolidate_space
-from muniment.memory.flows.house import House
-from muniment.memory.flows.writing import consent
+from muniment.memory.flows.consolidation.batch_collect import BatchCollection
+from muniment.memory.flows.consolidation.consolidate import Consolidation
+from muniment.memory.flows.write_behind import WriteBehind
+from muniment.memory.flows.writing.consent import Consents
 from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.consolidation import ConsolidationRuns
+from muniment.memory.ports.erasure import ErasureStore
+from muniment.memory.ports.maintenance import MaintenanceStore
 from muniment.memory.rules.policy import retention
 from muniment.memory.rules.policy.schedule import find_slot_start
 
@@ -35,114 +39,6 @@ class SlotStore(Protocol):
     """The part of a store that gives each slot of a periodic job away once."""
 
     async def enqueue_periodic(self, name: JobName, at: datetime) -> bool: ...
-
-
-async def perform_maintenance(house: House, scope: Scope, _key: str) -> MaintenanceResult:
-    """The job `tend`."""
-    return await maintain_space(house, scope)
-
-
-async def perform_round(house: House, _scope: Scope, _key: str) -> int | None:
-    """The job `round`."""
-    return await enqueue_due(house)
-
-
-async def enqueue_due(house: House) -> int | None:
-    """See `Memory.enqueue_due`."""
-    every = timedelta(hours=house.settings.consolidation.every_hours)
-    spread = timedelta(seconds=house.settings.session_ledger.cleanup_interval_seconds)
-    return await house.store.enqueue_due_spaces(house.clock.now(), every, spread, house.retention)
-
-
-async def maintain_space(house: House, scope: Scope) -> MaintenanceResult:
-    """See `Memory.tend`. Every step can be taken again: what is done already is not due any more."""
-    await house.flush(scope)  # what was retrieved here counts before anything is forgotten
-    now, terms = house.clock.now(), house.retention
-    due, forgotten = await _forget_all(house, scope, now)
-    due, purged = await _purge_all(house, scope, due, now)
-    checked = max(terms.events, timedelta(days=house.settings.consolidation.fingerprint_days))
-    turns = await house.store.delete_expired(scope, now - terms.turns, now - terms.events, now - checked)
-    run, seen = await _consolidate_changed(house, scope, due, forgotten + purged)
-    if run is not None:
-        due = await _find_due(house, scope, now)
-    await house.store.record_maintenance(scope, seen, now, due.next_due_at, terms)
-    return MaintenanceResult(forgotten=forgotten, purged=purged, turns=turns, run=run)
-
-
-async def _consolidate_changed(
-    house: House, scope: Scope, due: DueMemories, own_changes: int
-) -> tuple[Run | None, Revision | None]:
-    """The consolidation of a space that has changed, but for `own` changes of this tending, and up to where the space was
-    looked at; None for not to the end.
-
-    Raises Busy while another run is under way, whose process may be gone: the space is tended once it is given up."""
-    if due.rev - own_changes == due.maintained_rev or not house.settings.consolidation.per_day:
-        return None, due.rev
-    run = await consolidate_space(house, scope)
-    if run is None and await batch_collect.abandon_overdue(house, scope):
-        run = await consolidate_space(house, scope)
-    if run is None:
-        last = next(iter(await house.store.list_runs(scope, 1)), None)  # the one that is not over, if there is one
-        if last is not None and last.ended_at is None and last.status != "waiting":
-            raise Busy("another run of the space is under way")
-    return run, run.surveyed if run is not None and run.status == "done" else None
-
-
-async def _forget_all(house: House, scope: Scope, now: datetime) -> tuple[DueMemories, int]:
-    """What is due when nothing is to be forgotten any more, and how many were."""
-    forgotten, attempt = 0, 0
-    while (due := await _find_due(house, scope, now)).forget:
-        try:
-            gone = await _forget_due(house, scope, due, now)
-        except Conflict:
-            attempt += 1
-            if attempt == house.settings.write.attempts:
-                raise
-            continue
-        if not gone:
-            break  # the database and the rule are not of one mind, and would not be the next time either
-        forgotten += gone
-    return due, forgotten
-
-
-async def _purge_all(house: House, scope: Scope, due: DueMemories, now: datetime) -> tuple[DueMemories, int]:
-    purged = 0
-    while due.purge:
-        gone = (await house.store.purge_memories(scope, due.purge, now)).counts.get("memories", 0)
-        due = await _find_due(house, scope, now)
-        if not gone:
-            break  # restored at this very moment
-        purged += gone
-    return due, purged
-
-
-async def _find_due(house: House, scope: Scope, now: datetime) -> DueMemories:
-    due = await house.store.find_due(scope, now, house.retention, _BATCH)
-    if due is None:
-        raise NotFound("there is no such space")
-    return due
-
-
-async def _forget_due(house: House, scope: Scope, due: DueMemories, now: datetime) -> int:
-    """Soft-delete what is due, in one plan; how many. Raises Conflict when any of it was touched meanwhile."""
-    purge_at = now + timedelta(days=house.settings.write.soft_delete_days)
-
-    def make_deletion(memory: Memory) -> Change:
-        after = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
-        return Change(action="TTL", before=memory, after=after, meta=retention.describe_reason(memory, now))
-
-    ripe = [memory for memory in due.forget if retention.is_forgettable(scope, memory, house.retention, now)]
-    if not ripe:
-        return 0
-    plan = WritePlan(
-        scope=scope,
-        expected_rev=due.rev,
-        node="worker",
-        at=now,
-        changes=tuple(map(make_deletion, ripe)),
-        conflicts_on_access=True,
-    )
-    return len((await consent.commit_plan(house, plan)).changes)
 
 
 class Schedule:
@@ -173,3 +69,118 @@ class Schedule:
 
     def _current_slot(self) -> datetime:
         return find_slot_start(self._clock.now(), self._every)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Maintenance:
+    """The night shift of a space: forget what is due, purge, clean the ledger; and the rounds that find which spaces want it."""
+
+    batch_collection: BatchCollection
+    clock: Clock
+    consents: Consents
+    consolidation: Consolidation
+    erasure: ErasureStore
+    maintenance: MaintenanceStore
+    retention: RetentionTerms
+    runs: ConsolidationRuns
+    settings: Settings
+    write_behind: WriteBehind
+
+    async def perform_maintenance(self, scope: Scope, _key: str) -> MaintenanceResult:
+        """The job `tend`."""
+        return await self.maintain_space(scope)
+
+    async def perform_round(self, _scope: Scope, _key: str) -> int | None:
+        """The job `round`."""
+        return await self.enqueue_due()
+
+    async def enqueue_due(self) -> int | None:
+        """See `Memory.enqueue_due`."""
+        every = timedelta(hours=self.settings.consolidation.every_hours)
+        spread = timedelta(seconds=self.settings.session_ledger.cleanup_interval_seconds)
+        return await self.maintenance.enqueue_due_spaces(self.clock.now(), every, spread, self.retention)
+
+    async def maintain_space(self, scope: Scope) -> MaintenanceResult:
+        """See `Memory.tend`. Every step can be taken again: what is done already is not due any more."""
+        await self.write_behind.flush(scope)  # what was retrieved here counts before anything is forgotten
+        now, terms = self.clock.now(), self.retention
+        due, forgotten = await self._forget_all(scope, now)
+        due, purged = await self._purge_all(scope, due, now)
+        checked = max(terms.events, timedelta(days=self.settings.consolidation.fingerprint_days))
+        turns = await self.maintenance.delete_expired(scope, now - terms.turns, now - terms.events, now - checked)
+        run, seen = await self._consolidate_changed(scope, due, forgotten + purged)
+        if run is not None:
+            due = await self._find_due(scope, now)
+        await self.maintenance.record_maintenance(scope, seen, now, due.next_due_at, terms)
+        return MaintenanceResult(forgotten=forgotten, purged=purged, turns=turns, run=run)
+
+    async def _consolidate_changed(
+        self, scope: Scope, due: DueMemories, own_changes: int
+    ) -> tuple[Run | None, Revision | None]:
+        """The consolidation of a space that has changed, but for `own` changes of this tending, and up to where the space was
+        looked at; None for not to the end.
+
+        Raises Busy while another run is under way, whose process may be gone: the space is tended once it is given up."""
+        if due.rev - own_changes == due.maintained_rev or not self.settings.consolidation.per_day:
+            return None, due.rev
+        run = await self.consolidation.consolidate_space(scope)
+        if run is None and await self.batch_collection.abandon_overdue(scope):
+            run = await self.consolidation.consolidate_space(scope)
+        if run is None:
+            last = next(iter(await self.runs.list_runs(scope, 1)), None)  # the one that is not over, if there is one
+            if last is not None and last.ended_at is None and last.status != "waiting":
+                raise Busy("another run of the space is under way")
+        return run, run.surveyed if run is not None and run.status == "done" else None
+
+    async def _forget_all(self, scope: Scope, now: datetime) -> tuple[DueMemories, int]:
+        """What is due when nothing is to be forgotten any more, and how many were."""
+        forgotten, attempt = 0, 0
+        while (due := await self._find_due(scope, now)).forget:
+            try:
+                gone = await self._forget_due(scope, due, now)
+            except Conflict:
+                attempt += 1
+                if attempt == self.settings.write.attempts:
+                    raise
+                continue
+            if not gone:
+                break  # the database and the rule are not of one mind, and would not be the next time either
+            forgotten += gone
+        return due, forgotten
+
+    async def _purge_all(self, scope: Scope, due: DueMemories, now: datetime) -> tuple[DueMemories, int]:
+        purged = 0
+        while due.purge:
+            gone = (await self.erasure.purge_memories(scope, due.purge, now)).counts.get("memories", 0)
+            due = await self._find_due(scope, now)
+            if not gone:
+                break  # restored at this very moment
+            purged += gone
+        return due, purged
+
+    async def _find_due(self, scope: Scope, now: datetime) -> DueMemories:
+        due = await self.maintenance.find_due(scope, now, self.retention, _BATCH)
+        if due is None:
+            raise NotFound("there is no such space")
+        return due
+
+    async def _forget_due(self, scope: Scope, due: DueMemories, now: datetime) -> int:
+        """Soft-delete what is due, in one plan; how many. Raises Conflict when any of it was touched meanwhile."""
+        purge_at = now + timedelta(days=self.settings.write.soft_delete_days)
+
+        def make_deletion(memory: Memory) -> Change:
+            after = replace(memory, state="soft_deleted", purge_at=purge_at, updated_at=now)
+            return Change(action="TTL", before=memory, after=after, meta=retention.describe_reason(memory, now))
+
+        ripe = [memory for memory in due.forget if retention.is_forgettable(scope, memory, self.retention, now)]
+        if not ripe:
+            return 0
+        plan = WritePlan(
+            scope=scope,
+            expected_rev=due.rev,
+            node="worker",
+            at=now,
+            changes=tuple(map(make_deletion, ripe)),
+            conflicts_on_access=True,
+        )
+        return len((await self.consents.commit_plan(plan)).changes)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from uuid import UUID
 
 from muniment.memory.domain.embedding import SearchComparison, SwitchProgress
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict
-from muniment.memory.flows.house import House, sanitize_text
-from muniment.memory.ports.embedders import Embedder
+from muniment.memory.flows.redactor import Redactor
+from muniment.memory.ports.embedders import Embedder, EmbedderSwitchStore
+from muniment.memory.ports.reads import MemoryReads
+from muniment.memory.ports.store import Store
 from muniment.memory.rules.retrieval.overlap import compute_mean, compute_overlap
 
 OnProgress = Callable[[int], None]
@@ -26,37 +29,15 @@ _ABREAST = 4  # questions that are asked at once
 _FIRST = MemoryId(UUID(int=0))
 
 
-@asynccontextmanager
-async def open_switch(house: House, on_progress: OnProgress | None) -> AsyncIterator[EmbedderSwitch]:
-    """See `Memory.switch`."""
-    await house.store.open(any_model=True)
-    async with house.store.acquire_switch() as run:
-        yield EmbedderSwitch(house, run, on_progress)
-
-
-async def read_embedders(house: House) -> SwitchProgress:
-    """See `Memory.embedders`."""
-    await house.store.open(any_model=True)
-    return await house.store.count_vectors()
-
-
-async def reembed_all(house: House, on_progress: OnProgress | None) -> int:
-    """See `Memory.reembed`."""
-    async with open_switch(house, on_progress) as switch:
-        done = await switch.embed_missing()
-        await switch.activate_embedder()
-        await switch.move_vectors()
-    return done
-
-
 class EmbedderSwitch:
     """A switch to the house's embedder, by the one process that holds it.
 
     Each step can be repeated and is over at once where nothing is left of it, so that whoever was interrupted begins
     anew. Until the cut-over the embedder in use stays in use; from then on only the next one is."""
 
-    def __init__(self, house: House, run: UUID | None, on_progress: OnProgress | None) -> None:
-        self._house, self._store, self._run = house, house.store, run
+    def __init__(self, parts: Reembedding, run: UUID | None, on_progress: OnProgress | None) -> None:
+        self._embedder, self._redactor, self._run = parts.embedder, parts.redactor, run
+        self._reads, self._store = parts.reads, parts.embedder_switch
         self._on_progress = on_progress or (lambda _: None)
 
     @property
@@ -67,7 +48,7 @@ class EmbedderSwitch:
     @property
     def model_name(self) -> str:
         """The embedder's name beside its vectors."""
-        return self._house.embedder.name
+        return self._embedder.name
 
     async def embed_missing(self) -> int:
         """Give what has none a vector of the next model, beside the one in use; how many memories and versions.
@@ -96,7 +77,7 @@ class EmbedderSwitch:
 
         async def one(number: int, scope: Scope, text: str, but: MemoryId | None) -> SearchComparison:
             async with free:
-                return await self._compare_question(former, number, scope, sanitize_text(self._house, text), but)
+                return await self._compare_question(former, number, scope, self._redactor.sanitize_text(text), but)
 
         return tuple(await asyncio.gather(*(one(n, *question) for n, question in enumerate(questions, 1))))
 
@@ -130,7 +111,7 @@ class EmbedderSwitch:
     async def move_vectors(self) -> int:
         """Move the vectors in use into their own column; how many rows. Queries are right before, meanwhile and after."""
         done = 0
-        async for scope in self._store.list_spaces():
+        async for scope in self._reads.list_spaces():
             done += await self._store.clean_vectors(scope)
         return done
 
@@ -156,7 +137,7 @@ class EmbedderSwitch:
         done, (rev, found) = 0, await self._store.list_unembedded(scope, since, None, _FIRST, _TOGETHER)
         while found:
             texts = list(dict.fromkeys(one.text for one in found))
-            made = dict(zip(texts, await self._house.embedder.embed_documents(texts), strict=True))
+            made = dict(zip(texts, await self._embedder.embed_documents(texts), strict=True))
             await self._store.write_vectors(scope, run, found, [made[one.text] for one in found])
             done += len(found)
             self._on_progress(len(found))
@@ -166,7 +147,7 @@ class EmbedderSwitch:
 
     async def _sample_questions(self) -> list[tuple[Scope, str, MemoryId | None]]:
         """Texts of active memories, as many of each space as there is room for."""
-        spaces = [scope async for scope in self._store.list_spaces()]
+        spaces = [scope async for scope in self._reads.list_spaces()]
         step, each = max(1, len(spaces) // _QUESTIONS), -(-_QUESTIONS // max(1, len(spaces)))
         found: list[tuple[Scope, str, MemoryId | None]] = []
         for scope in spaces[::step]:
@@ -178,7 +159,7 @@ class EmbedderSwitch:
     ) -> SearchComparison:
         used, following = [
             await self._store.find_closest(scope, model.name, await model.embed_query(text), _CLOSEST, excluded)
-            for model in (former, self._house.embedder)
+            for model in (former, self._embedder)
         ]
         ids, next_ids = [one.id for one in used], [one.id for one in following]
         return SearchComparison(
@@ -189,3 +170,34 @@ class EmbedderSwitch:
             only_used=tuple(one for one in used if one.id not in next_ids),
             only_next=tuple(one for one in following if one.id not in ids),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reembedding:
+    """From one embedder to another beside the live index: sweep, compare, cut over, tidy."""
+
+    embedder: Embedder
+    embedder_switch: EmbedderSwitchStore
+    reads: MemoryReads
+    redactor: Redactor
+    store: Store
+
+    @asynccontextmanager
+    async def open_switch(self, on_progress: OnProgress | None) -> AsyncIterator[EmbedderSwitch]:
+        """See `Memory.switch`."""
+        await self.store.open(any_model=True)
+        async with self.embedder_switch.acquire_switch() as run:
+            yield EmbedderSwitch(self, run, on_progress)
+
+    async def read_embedders(self) -> SwitchProgress:
+        """See `Memory.embedders`."""
+        await self.store.open(any_model=True)
+        return await self.embedder_switch.count_vectors()
+
+    async def reembed_all(self, on_progress: OnProgress | None) -> int:
+        """See `Memory.reembed`."""
+        async with self.open_switch(on_progress) as switch:
+            done = await switch.embed_missing()
+            await switch.activate_embedder()
+            await switch.move_vectors()
+        return done

@@ -3,29 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
+from dataclasses import dataclass
 
 from muniment.memory.domain.consolidation import SpaceResult
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict
-from muniment.memory.flows.consolidation.consolidate import consolidate_space, find_waiting_run
-from muniment.memory.flows.house import House
+from muniment.memory.flows.consolidation.consolidate import Consolidation
+from muniment.memory.ports.consolidation import ConsolidationRuns
 
 
-async def consolidate_each(
-    house: House, scopes: Iterable[Scope], *, dry: bool, limit: int | None, unchanged: bool
-) -> AsyncIterator[SpaceResult]:
-    """See `Memory.consolidate_each`."""
-    for scope in scopes:
-        yield await _visit_space(house, scope, dry=dry, limit=limit, unchanged=unchanged)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SpaceSweep:
+    """The consolidation of many spaces, one after another; what is the matter in one of them is no matter of the next."""
 
+    consolidation: Consolidation
+    runs: ConsolidationRuns
 
-async def _visit_space(house: House, scope: Scope, *, dry: bool, limit: int | None, unchanged: bool) -> SpaceResult:
-    if not unchanged and not (await house.store.read_compared_revision(scope))[1]:
-        return SpaceResult(scope=scope, skipped="unchanged")
-    try:
-        run = await consolidate_space(house, scope, dry=dry, limit=limit)
-    except Conflict:
-        return SpaceResult(scope=scope, skipped="busy")
-    if run is not None:
-        return SpaceResult(scope=scope, run=run)
-    return SpaceResult(scope=scope, skipped="waiting" if await find_waiting_run(house, scope) else "busy")
+    async def consolidate_each(
+        self, scopes: Iterable[Scope], *, dry: bool, limit: int | None, unchanged: bool
+    ) -> AsyncIterator[SpaceResult]:
+        """See `Memory.consolidate_each`."""
+        for scope in scopes:
+            yield await self._visit_space(scope, dry=dry, limit=limit, unchanged=unchanged)
+
+    async def _visit_space(self, scope: Scope, *, dry: bool, limit: int | None, unchanged: bool) -> SpaceResult:
+        if not unchanged and not (await self.runs.read_compared_revision(scope))[1]:
+            return SpaceResult(scope=scope, skipped="unchanged")
+        try:
+            run = await self.consolidation.consolidate_space(scope, dry=dry, limit=limit)
+        except Conflict:
+            return SpaceResult(scope=scope, skipped="busy")
+        if run is not None:
+            return SpaceResult(scope=scope, run=run)
+        return SpaceResult(
+            scope=scope, skipped="waiting" if await self.consolidation.find_waiting_run(scope) else "busy"
+        )

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import groupby
 from uuid import UUID
 
+from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consolidation import BatchedPair, Finding, Judgement, Pair, Run
 from muniment.memory.domain.ids import MemoryId, RunId
 from muniment.memory.domain.memory import Memory
@@ -26,176 +27,21 @@ from muniment.memory.errors import (
     OverBudget,
 )
 from muniment.memory.flows import metering
-from muniment.memory.flows.consolidation import consolidate
 from muniment.memory.flows.consolidation.batch_submit import (
-    end_without_answers,
-    get_batch_timeout,
+    BatchSubmission,
     get_budget_day,
-    get_lease,
-    get_process_lease,
     get_reserved_charge,
-    get_waiting_time,
 )
-from muniment.memory.flows.house import House
-from muniment.memory.flows.reading import memories
+from muniment.memory.flows.consolidation.consolidate import Consolidation
+from muniment.memory.flows.metering import UsageMeter
+from muniment.memory.flows.process_cache import ProcessCache
+from muniment.memory.flows.reading.memories import MemoryBrowser
+from muniment.memory.ports.consolidation import BatchRuns, ConsolidationRuns
 from muniment.memory.ports.llm import BatchModel, BatchResults
 from muniment.memory.rules.merging import pair_answers
 
 _log = logging.getLogger(__name__)
 _CANCELLING = timedelta(hours=1)  # what was answered before a batch was cancelled comes within so long
-
-
-async def perform_collection(house: House, scope: Scope, key: str) -> None:
-    """The job `collect`: see `Memory.perform`. Raises NotReady until there is an answer, or none will come; then ModelError
-    until nothing of the batch is at the endpoint any more."""
-    run = next(iter(await house.store.list_runs(scope, 1, RunId(UUID(key)))), None)
-    if run is None:
-        if house.batches is not None:
-            await drop_batch(house.batches, key)  # its space was erased meanwhile
-        return
-    if run.status == "waiting":
-        run = await _collect_answers(house, run)
-    if run.ended_at is None:
-        run = await consolidate.end_run(house, run)
-    await remove_files(house, run)
-
-
-async def abandon_overdue(house: House, scope: Scope) -> bool:
-    """End the run of a space whose answers nobody has come for, though all its time is over; whether there was one."""
-    run = await consolidate.find_waiting_run(house, scope)
-    if run is None or get_waiting_time(house, run) < get_batch_timeout(house):
-        return False
-    _log.warning("a run has waited for a batch endpoint for too long, and is given up")
-    await consolidate.end_run(house, await _fail_unknown(house, run, ModelUnavailable))
-    return True
-
-
-async def remove_files(house: House, run: Run) -> None:
-    """Let nothing of a run that is over be at the endpoint. Raises NotReady while a batch is being cancelled, ModelError; but
-    after its days nobody tries any more."""
-    if house.batches is None:
-        return
-    try:
-        await _remove_batch(house, house.batches, run)
-    except (ModelError, NotReady) as error:
-        if get_waiting_time(house, run) < get_batch_timeout(house):
-            raise
-        _log.warning("the files of a batch could not be removed: %s", type(error).__name__)
-
-
-async def _remove_batch(house: House, batches: BatchModel, run: Run) -> None:
-    name = run.batch or await batches.find_batch(str(run.id), _get_submission_time(run))
-    if name is None:
-        await batches.delete_orphaned_uploads(str(run.id))
-        return
-    if run.status in ("cancelled", "failed", "interrupted"):
-        await batches.cancel_batch(name)
-    if run.status == "cancelled" and run.batch is not None:
-        await _settle_late(house, batches, run, run.batch)
-    await batches.delete_files(name)
-    await house.store.release_run(run, ())
-
-
-async def _settle_late(house: House, batches: BatchModel, run: Run, name: str) -> None:
-    """What was answered before a batch was called off is paid for, once. Raises NotReady until that is known."""
-    collected = BatchResults()
-    with suppress(BatchFailed):
-        found = await batches.fetch_results(name)
-        if found is None:
-            raise NotReady
-        collected = found
-    used = metering.charge_batch(house, get_reserved_charge(run), collected.tokens, 1)
-    await house.store.release_run(run, metering.make_settlements(get_budget_day(run), None, used))
-
-
-async def _collect_answers(house: House, run: Run) -> Run:
-    """The run with what was answered done and paid for. Raises NotReady, ModelError while there is time."""
-    is_overdue = get_waiting_time(house, run) >= timedelta(days=house.settings.consolidation.batch_days) + _CANCELLING
-    try:
-        if house.batches is None:
-            raise ModelUnavailable("no batch endpoint is configured (MUNIMENT_MODEL)")
-        return await _poll_batch(house, house.batches, run, is_overdue=is_overdue)
-    except ModelError as error:
-        if is_overdue:
-            return await _fail_unknown(house, run, type(error))
-        if house.batches is not None:
-            raise
-    if run.id not in house.reported_runs:
-        house.reported_runs.add(run.id)
-        _log.warning("a batch waits at an endpoint, and this process has none to ask (MUNIMENT_MODEL)")
-    raise NotReady
-
-
-async def _poll_batch(house: House, batches: BatchModel, run: Run, *, is_overdue: bool) -> Run:
-    name = run.batch or await batches.find_batch(str(run.id), _get_submission_time(run))
-    if name is None:
-        if get_waiting_time(house, run) < get_process_lease(house):
-            raise NotReady
-        # Its process has died before it could ask, or the endpoint has never heard it.
-        return await end_without_answers(house, run, "interrupted")
-    if run.batch is None:
-        run = await house.store.save_run(replace(run, batch=name), get_lease(house, run), settlements=())
-    try:
-        collected = await batches.fetch_results(name)
-    except BatchFailed as error:
-        return await end_without_answers(house, run, "failed", type(error).__name__)
-    if collected is None:
-        if get_waiting_time(house, run) >= timedelta(days=house.settings.consolidation.batch_days):
-            await batches.cancel_batch(name)
-        if not is_overdue:
-            raise NotReady
-        return await _fail_unknown(house, run, ModelTimeout)
-    return await _apply_answers(house, run, collected)
-
-
-async def _apply_answers(house: House, run: Run, collected: BatchResults) -> Run:
-    """Do what the answers say and settle what they cost, all or nothing."""
-    used = metering.charge_batch(house, get_reserved_charge(run), collected.tokens, max(1, run.requests))
-    told, findings = await _read_findings(house, run, collected)
-    told = replace(
-        told,
-        # It may have asked only as much as the day could pay for.
-        status="over_budget" if run.reason == OverBudget.__name__ else "running",
-        asked=(),
-        requests=len(used),
-        input_tokens=sum(one.input_tokens for one in used),
-        output_tokens=sum(one.output_tokens for one in used),
-        micros=sum(one.micros for one in used),
-    )
-    return await consolidate.apply_findings(
-        house,
-        told,
-        findings,
-        settlements=metering.make_settlements(get_budget_day(run), get_reserved_charge(run), used),
-    )
-
-
-async def _fail_unknown(house: House, run: Run, why: type[ModelError]) -> Run:
-    """The run without its answers, when nobody can say what they have cost: what was reserved stays charged."""
-    return await end_without_answers(house, run, "failed", why.__name__, keeps_charge=True)
-
-
-async def _read_findings(house: House, run: Run, collected: BatchResults) -> tuple[Run, list[Finding]]:
-    """What the answers say of the pairs that are as they were shown, and the run with the others counted. Nothing is said
-    against a pair for which there was no time."""
-    members = await memories.get_memories(
-        house, run.scope, (id_ for one in run.asked for id_ in (one.older, one.newer))
-    )
-    findings: list[Finding] = []
-    outdated = unanswered = 0
-    for request, shown in groupby(run.asked, key=lambda one: one.request):
-        pairs = list(shown)
-        said = _parse_judgements(collected, request, len(pairs))
-        asked_of = not isinstance(collected.failures.get(request), ModelTimeout)
-        for one in pairs:
-            pair = _match_pair(one, members)
-            if pair is None:
-                outdated += 1
-            elif one.place in said or asked_of:
-                findings.append(Finding(pair=pair, judgement=said.get(one.place), source="model"))
-            else:
-                unanswered += 1
-    return replace(run, outdated=run.outdated + outdated, unanswered=run.unanswered + unanswered), findings
 
 
 def _parse_judgements(collected: BatchResults, request: str, count: int) -> dict[int, Judgement]:
@@ -226,3 +72,165 @@ async def drop_batch(batches: BatchModel, key: str) -> None:
         await batches.cancel_batch(found)
         await batches.delete_files(found)
     await batches.delete_orphaned_uploads(key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BatchCollection:
+    """The job that waits for a batch of questions about pairs, for days and across restarts, and does what the answers say."""
+
+    batch_runs: BatchRuns
+    batch_submission: BatchSubmission
+    batches: BatchModel | None
+    browser: MemoryBrowser
+    cache: ProcessCache
+    consolidation: Consolidation
+    runs: ConsolidationRuns
+    settings: Settings
+    usage_meter: UsageMeter
+
+    async def perform_collection(self, scope: Scope, key: str) -> None:
+        """The job `collect`: see `Memory.perform`. Raises NotReady until there is an answer, or none will come; then ModelError
+        until nothing of the batch is at the endpoint any more."""
+        run = next(iter(await self.runs.list_runs(scope, 1, RunId(UUID(key)))), None)
+        if run is None:
+            if self.batches is not None:
+                await drop_batch(self.batches, key)  # its space was erased meanwhile
+            return
+        if run.status == "waiting":
+            run = await self._collect_answers(run)
+        if run.ended_at is None:
+            run = await self.consolidation.end_run(run)
+        await self.remove_files(run)
+
+    async def abandon_overdue(self, scope: Scope) -> bool:
+        """End the run of a space whose answers nobody has come for, though all its time is over; whether there was one."""
+        run = await self.consolidation.find_waiting_run(scope)
+        if run is None or self.batch_submission.get_waiting_time(run) < self.batch_submission.get_batch_timeout():
+            return False
+        _log.warning("a run has waited for a batch endpoint for too long, and is given up")
+        await self.consolidation.end_run(await self._fail_unknown(run, ModelUnavailable))
+        return True
+
+    async def remove_files(self, run: Run) -> None:
+        """Let nothing of a run that is over be at the endpoint. Raises NotReady while a batch is being cancelled, ModelError; but
+        after its days nobody tries any more."""
+        if self.batches is None:
+            return
+        try:
+            await self._remove_batch(self.batches, run)
+        except (ModelError, NotReady) as error:
+            if self.batch_submission.get_waiting_time(run) < self.batch_submission.get_batch_timeout():
+                raise
+            _log.warning("the files of a batch could not be removed: %s", type(error).__name__)
+
+    async def _remove_batch(self, batches: BatchModel, run: Run) -> None:
+        name = run.batch or await batches.find_batch(str(run.id), _get_submission_time(run))
+        if name is None:
+            await batches.delete_orphaned_uploads(str(run.id))
+            return
+        if run.status in ("cancelled", "failed", "interrupted"):
+            await batches.cancel_batch(name)
+        if run.status == "cancelled" and run.batch is not None:
+            await self._settle_late(batches, run, run.batch)
+        await batches.delete_files(name)
+        await self.batch_runs.release_run(run, ())
+
+    async def _settle_late(self, batches: BatchModel, run: Run, name: str) -> None:
+        """What was answered before a batch was called off is paid for, once. Raises NotReady until that is known."""
+        collected = BatchResults()
+        with suppress(BatchFailed):
+            found = await batches.fetch_results(name)
+            if found is None:
+                raise NotReady
+            collected = found
+        used = self.usage_meter.charge_batch(get_reserved_charge(run), collected.tokens, 1)
+        await self.batch_runs.release_run(run, metering.make_settlements(get_budget_day(run), None, used))
+
+    async def _collect_answers(self, run: Run) -> Run:
+        """The run with what was answered done and paid for. Raises NotReady, ModelError while there is time."""
+        is_overdue = (
+            self.batch_submission.get_waiting_time(run)
+            >= timedelta(days=self.settings.consolidation.batch_days) + _CANCELLING
+        )
+        try:
+            if self.batches is None:
+                raise ModelUnavailable("no batch endpoint is configured (MUNIMENT_MODEL)")
+            return await self._poll_batch(self.batches, run, is_overdue=is_overdue)
+        except ModelError as error:
+            if is_overdue:
+                return await self._fail_unknown(run, type(error))
+            if self.batches is not None:
+                raise
+        if run.id not in self.cache.reported_runs:
+            self.cache.reported_runs.add(run.id)
+            _log.warning("a batch waits at an endpoint, and this process has none to ask (MUNIMENT_MODEL)")
+        raise NotReady
+
+    async def _poll_batch(self, batches: BatchModel, run: Run, *, is_overdue: bool) -> Run:
+        name = run.batch or await batches.find_batch(str(run.id), _get_submission_time(run))
+        if name is None:
+            if self.batch_submission.get_waiting_time(run) < self.batch_submission.get_process_lease():
+                raise NotReady
+            # Its process has died before it could ask, or the endpoint has never heard it.
+            return await self.batch_submission.end_without_answers(run, "interrupted")
+        if run.batch is None:
+            run = await self.runs.save_run(
+                replace(run, batch=name), self.batch_submission.get_lease(run), settlements=()
+            )
+        try:
+            collected = await batches.fetch_results(name)
+        except BatchFailed as error:
+            return await self.batch_submission.end_without_answers(run, "failed", type(error).__name__)
+        if collected is None:
+            if self.batch_submission.get_waiting_time(run) >= timedelta(days=self.settings.consolidation.batch_days):
+                await batches.cancel_batch(name)
+            if not is_overdue:
+                raise NotReady
+            return await self._fail_unknown(run, ModelTimeout)
+        return await self._apply_answers(run, collected)
+
+    async def _apply_answers(self, run: Run, collected: BatchResults) -> Run:
+        """Do what the answers say and settle what they cost, all or nothing."""
+        used = self.usage_meter.charge_batch(get_reserved_charge(run), collected.tokens, max(1, run.requests))
+        told, findings = await self._read_findings(run, collected)
+        told = replace(
+            told,
+            # It may have asked only as much as the day could pay for.
+            status="over_budget" if run.reason == OverBudget.__name__ else "running",
+            asked=(),
+            requests=len(used),
+            input_tokens=sum(one.input_tokens for one in used),
+            output_tokens=sum(one.output_tokens for one in used),
+            micros=sum(one.micros for one in used),
+        )
+        return await self.consolidation.apply_findings(
+            told,
+            findings,
+            settlements=metering.make_settlements(get_budget_day(run), get_reserved_charge(run), used),
+        )
+
+    async def _fail_unknown(self, run: Run, why: type[ModelError]) -> Run:
+        """The run without its answers, when nobody can say what they have cost: what was reserved stays charged."""
+        return await self.batch_submission.end_without_answers(run, "failed", why.__name__, keeps_charge=True)
+
+    async def _read_findings(self, run: Run, collected: BatchResults) -> tuple[Run, list[Finding]]:
+        """What the answers say of the pairs that are as they were shown, and the run with the others counted. Nothing is said
+        against a pair for which there was no time."""
+        members = await self.browser.get_memories(
+            run.scope, (id_ for one in run.asked for id_ in (one.older, one.newer))
+        )
+        findings: list[Finding] = []
+        outdated = unanswered = 0
+        for request, shown in groupby(run.asked, key=lambda one: one.request):
+            pairs = list(shown)
+            said = _parse_judgements(collected, request, len(pairs))
+            asked_of = not isinstance(collected.failures.get(request), ModelTimeout)
+            for one in pairs:
+                pair = _match_pair(one, members)
+                if pair is None:
+                    outdated += 1
+                elif one.place in said or asked_of:
+                    findings.append(Finding(pair=pair, judgement=said.get(one.place), source="model"))
+                else:
+                    unanswered += 1
+        return replace(run, outdated=run.outdated + outdated, unanswered=run.unanswered + unanswered), findings

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from muniment.memory.config.settings import Settings
 from muniment.memory.domain.consolidation import Finding, Pair
-from muniment.memory.flows.house import House
 from muniment.memory.ports.llm import AnswerForm, ChatMessage
 from muniment.memory.prompts import load_prompt
 from muniment.memory.rules.merging import consolidate, pair_answers
@@ -36,37 +36,43 @@ def make_prompt(pairs: Sequence[Pair]) -> PairPrompt:
     )
 
 
-def parse_answer(house: House, pairs: Sequence[Pair], content: str) -> tuple[Finding, ...]:
-    """What an answer says of the pairs of its prompt, as far as it may: see `rules.consolidate.held`. Raises BadExtraction
-    when the answer is not in form."""
-    said = pair_answers.parse_answer(content, len(pairs))
-    return tuple(
-        Finding(
-            pair=one,
-            judgement=consolidate.guard_judgement(said[n], one, get_lasting_categories(house)) if n in said else None,
-            source="model",
-        )
-        for n, one in enumerate(pairs, 1)
-    )
-
-
 def mark_unanswered(pairs: Sequence[Pair]) -> tuple[Finding, ...]:
     """Of a prompt that had no answer, or none that can be used."""
     return tuple(Finding(pair=one, judgement=None, source="model") for one in pairs)
 
 
-def get_lasting_categories(house: House) -> frozenset[str]:
-    """The categories that are always in context."""
-    return frozenset(slug for slug, one in house.categories.items() if one.context == "all")
-
-
-def split_prompts(house: House, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
-    """The pairs, a prompt's worth each. One that was asked in vain is asked by itself: what it shared a prompt with may have
-    had no answer because of it."""
-    fresh = split_pairs([one for one in pairs if not one.tries], house.settings.consolidation.per_prompt)
-    return fresh + [(one,) for one in pairs if one.tries]
-
-
 def split_pairs(pairs: Sequence[Pair], size: int) -> list[tuple[Pair, ...]]:
     """The pairs in portions of at most so many."""
     return [tuple(pairs[start : start + size]) for start in range(0, len(pairs), size)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairPrompts:
+    """What a model is asked about pairs of memories, and what its answer says of them."""
+
+    settings: Settings
+
+    def parse_answer(self, pairs: Sequence[Pair], content: str) -> tuple[Finding, ...]:
+        """What an answer says of the pairs of its prompt, as far as it may: see `rules.consolidate.held`. Raises BadExtraction
+        when the answer is not in form."""
+        said = pair_answers.parse_answer(content, len(pairs))
+        return tuple(
+            Finding(
+                pair=one,
+                judgement=consolidate.guard_judgement(said[n], one, self.get_lasting_categories())
+                if n in said
+                else None,
+                source="model",
+            )
+            for n, one in enumerate(pairs, 1)
+        )
+
+    def get_lasting_categories(self) -> frozenset[str]:
+        """The categories that are always in context."""
+        return frozenset(slug for slug, one in self.settings.categories.items() if one.context == "all")
+
+    def split_prompts(self, pairs: Sequence[Pair]) -> list[tuple[Pair, ...]]:
+        """The pairs, a prompt's worth each. One that was asked in vain is asked by itself: what it shared a prompt with may have
+        had no answer because of it."""
+        fresh = split_pairs([one for one in pairs if not one.tries], self.settings.consolidation.per_prompt)
+        return fresh + [(one,) for one in pairs if one.tries]

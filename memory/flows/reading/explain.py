@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Memory
@@ -13,8 +14,10 @@ from muniment.memory.domain.query import Explanation, Filters, Hit, Query, Rulin
 from muniment.memory.domain.scope import Reader, Scope
 from muniment.memory.domain.search import Search, SearchHit
 from muniment.memory.errors import Conflict
-from muniment.memory.flows.house import House
 from muniment.memory.flows.reading import as_of as asof, recall
+from muniment.memory.flows.reading.as_of import RevisionResolver
+from muniment.memory.flows.reading.recall import Recall
+from muniment.memory.ports.reads import MemoryReads
 from muniment.memory.rules.language import tokens as words
 from muniment.memory.rules.retrieval import render, token_count
 from muniment.memory.rules.retrieval.explanation import explain_ruling
@@ -37,17 +40,15 @@ _FILTER_FIELDS = {
 class _Case:
     """What is asked about, and by whom."""
 
-    house: House
+    reads: MemoryReads
+    recall: Recall
     agent: str
     reader: Reader
+    owner_reader: Reader
     query: Query
     search: Search
     as_of: Revision | None
     id: MemoryId
-
-    @property
-    def owner_reader(self) -> Reader:
-        return self.house.make_owner_reader(self.reader.scope)
 
     def make_verdict(
         self, reason: Ruling, rev: Revision, *, memory: Memory | None = None, hit: Hit | None = None, **facts: Any
@@ -57,25 +58,13 @@ class _Case:
         return Explanation(id=self.id, reason=reason, rev=rev, sentence=said, facts=facts, memory=readable, hit=hit)
 
 
-async def explain_absence(house: House, scope: Scope, agent: str, memory_id: MemoryId, asked: Query) -> Explanation:
-    """See `Memory.why_not`."""
-    as_of = await asof.resolve_revision(house, scope, asked.as_of)
-    asked = replace(asked, explain=True, as_of=as_of)
-    reader, search = await recall.authorize_query(house, scope, agent, asked)
-    case = _Case(house=house, agent=agent, reader=reader, query=asked, search=search, as_of=as_of, id=memory_id)
-    for _ in range(_ATTEMPTS):
-        if (verdict := await _find_verdict(case)) is not None:
-            return verdict
-    raise Conflict
-
-
 async def _find_verdict(case: _Case) -> Explanation | None:
     """The verdict, None when the memory changed while it was looked for."""
-    store, scope = case.house.store, case.reader.scope
-    now, _ = await store.find_neighbours(scope, (), 0)
+    reads, scope = case.reads, case.reader.scope
+    now, _ = await reads.find_neighbours(scope, (), 0)
     asof.check_revision(now, case.as_of)
     rev = now if case.as_of is None else case.as_of
-    memory = await store.get_memory(case.owner_reader, case.id, as_of=case.as_of)
+    memory = await reads.get_memory(case.owner_reader, case.id, as_of=case.as_of)
     if memory is None:
         lines = await _read_history(case, now)
         if not lines or any(render.name_event(line) == "deleted" for line in lines):
@@ -96,7 +85,7 @@ async def _find_verdict(case: _Case) -> Explanation | None:
 
 async def _read_history(case: _Case, rev: Revision) -> Sequence[JournalEntry]:
     """The memory's history up to a revision, newest first."""
-    lines = await case.house.store.read_history(case.owner_reader, case.id, _MAX_ENTRIES)
+    lines = await case.reads.read_history(case.owner_reader, case.id, _MAX_ENTRIES)
     return [line for line in lines if line.rev <= rev]
 
 
@@ -108,7 +97,7 @@ async def _explain_inactive(case: _Case, memory: Memory, rev: Revision) -> Expla
         return case.make_verdict("soft-deleted", rev, memory=memory, since=since, until=memory.purge_at)
     if memory.state == "superseded":
         by = memory.superseded_by
-        heir = await case.house.store.get_memory(case.reader, by, as_of=case.as_of) if by is not None else None
+        heir = await case.reads.get_memory(case.reader, by, as_of=case.as_of) if by is not None else None
         text: dict[str, Any] = {"text": heir.text} if heir is not None and heir.state == "active" else {}
         return case.make_verdict("superseded", rev, memory=memory, by=by, **text)
     return case.make_verdict("pending" if memory.state == "pending" else "rejected", rev, memory=memory)
@@ -116,17 +105,17 @@ async def _explain_inactive(case: _Case, memory: Memory, rev: Revision) -> Expla
 
 async def _explain_search(case: _Case, memory: Memory) -> Explanation | None:
     """Of a memory that could be found: what the search, the ranking and the packing made of it."""
-    reading = await recall.retrieve_hits(case.house, case.reader, case.query, case.search)
+    reading = await case.recall.retrieve_hits(case.reader, case.query, case.search)
     place = _find_place(case.id, reading.answer.hits)
     if place is not None:
         hits = reading.answer.hits
         return case.make_verdict(
             "in the answer", reading.answer.rev, memory=memory, hit=hits[place - 1], place=place, of=len(hits)
         )
-    usual = reading.search.candidates
+    usual = (reading.search or case.search).candidates
     if _find_hit(case.id, reading.snapshot.hits) is None:
         wide = replace(case.search, candidates=max(_WIDE_CANDIDATES, usual), watched=case.id)
-        reading = await recall.retrieve_hits(case.house, case.reader, case.query, wide)
+        reading = await case.recall.retrieve_hits(case.reader, case.query, wide)
     if _find_hit(case.id, reading.snapshot.hits) is None:
         return await _explain_filtered(case, memory, reading.snapshot.rev)
     return _explain_omission(case, memory, reading, usual)
@@ -138,7 +127,7 @@ async def _explain_filtered(case: _Case, memory: Memory, rev: Revision) -> Expla
         if value is None or name == "user_id":
             continue
         alone = replace(case.search, filters=Filters(**{name: value}), candidates=1, watched=case.id)
-        snapshot = await case.house.store.read_snapshot(case.reader, alone, as_of=case.as_of)
+        snapshot = await case.reads.read_snapshot(case.reader, alone, as_of=case.as_of)
         if _find_hit(case.id, snapshot.hits) is None:
             has = getattr(memory, _FILTER_FIELDS.get(name, name))
             return case.make_verdict("filtered", rev, memory=memory, filter=name, wanted=value, has=has)
@@ -159,7 +148,10 @@ def _explain_omission(case: _Case, memory: Memory, retrieval: recall.Retrieval, 
             reason = "no match"
             cosine = next(one.cosine for one in found if one.memory.id == case.id)
             facts |= {"cosine": cosine, "floor": ranking.profile.floor}
-            facts |= {"words": words.extract_terms(memory.text, _MAX_WORDS), "asked": retrieval.search.terms}
+            facts |= {
+                "words": words.extract_terms(memory.text, _MAX_WORDS),
+                "asked": retrieval.search.terms if retrieval.search else (),
+            }
     elif reason == "near-duplicate":
         twin = next(one.memory for one in hits if is_near_duplicate(one.memory, memory, ranking))
         facts = {"twin": twin.id, "text": twin.text}
@@ -189,3 +181,34 @@ def _find_hit(memory_id: MemoryId, found: Iterable[SearchHit]) -> SearchHit | No
 def _find_place(memory_id: MemoryId, hits: Sequence[Hit]) -> int | None:
     """From 1; None where it is not among them."""
     return next((n for n, hit in enumerate(hits, 1) if hit.memory.id == memory_id), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AbsenceExplainer:
+    """Why a memory is not in an answer: asked of the very path that answers, so that it cannot say anything else."""
+
+    reads: MemoryReads
+    recall: Recall
+    revisions: RevisionResolver
+    settings: Settings
+
+    async def explain_absence(self, scope: Scope, agent: str, memory_id: MemoryId, asked: Query) -> Explanation:
+        """See `Memory.why_not`."""
+        as_of = await self.revisions.resolve_revision(scope, asked.as_of)
+        asked = replace(asked, explain=True, as_of=as_of)
+        reader, search = await self.recall.authorize_query(scope, agent, asked)
+        case = _Case(
+            reads=self.reads,
+            recall=self.recall,
+            agent=agent,
+            reader=reader,
+            query=asked,
+            search=search,
+            as_of=as_of,
+            owner_reader=self.settings.make_owner_reader(scope),
+            id=memory_id,
+        )
+        for _ in range(_ATTEMPTS):
+            if (verdict := await _find_verdict(case)) is not None:
+                return verdict
+        raise Conflict

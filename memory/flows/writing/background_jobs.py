@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
+from muniment.memory.config.settings import Settings
 from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
-from muniment.memory.flows.house import House, find_denial_reason
+from muniment.memory.flows.redactor import Redactor
+from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.procedures import requests
 from muniment.memory.rules.procedures.traces import is_work_turn
@@ -17,33 +21,41 @@ from muniment.memory.rules.provenance import quoted
 _REQUEST_KEY, _WORK_KEY = "wished", "worked"
 
 
-def make_procedure_jobs(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
-    """The jobs of these turns. A wish is done at once; work that may go on is looked at when it has been quiet for a while,
-    once for all that came in between."""
-    jobs: dict[str, Job] = {}
-    for turn in turns:
-        if turn.thread is None:
-            continue
-        if turn.role == "user" and requests.parse_keep_request(quoted.strip_quoted(turn).text) is not None:
-            key = f"{_REQUEST_KEY} {turn.thread}"
-            jobs[key] = Job(name="learn_path", scope=scope, key=key)
-        elif is_work_turn(turn):
-            key = f"{_WORK_KEY} {turn.thread}"
-            at = house.clock.now() + timedelta(seconds=house.settings.procedures.wait_seconds)
-            jobs[key] = Job(name="learn_path", scope=scope, key=key, at=at)
-    return tuple(jobs.values())
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TurnJobs:
+    """The background jobs that follow from turns of a conversation."""
 
+    clock: Clock
+    model: ChatModel | None
+    redactor: Redactor
+    settings: Settings
 
-def make_extraction_jobs(house: House, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
-    """The jobs of these turns: a model looks at what the user said, when there is a model and something to look at.
+    def make_procedure_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
+        """The jobs of these turns. A wish is done at once; work that may go on is looked at when it has been quiet for a while,
+        once for all that came in between."""
+        jobs: dict[str, Job] = {}
+        for turn in turns:
+            if turn.thread is None:
+                continue
+            if turn.role == "user" and requests.parse_keep_request(quoted.strip_quoted(turn).text) is not None:
+                key = f"{_REQUEST_KEY} {turn.thread}"
+                jobs[key] = Job(name="learn_path", scope=scope, key=key)
+            elif is_work_turn(turn):
+                key = f"{_WORK_KEY} {turn.thread}"
+                at = self.clock.now() + timedelta(seconds=self.settings.procedures.wait_seconds)
+                jobs[key] = Job(name="learn_path", scope=scope, key=key, at=at)
+        return tuple(jobs.values())
 
-    Without a model nothing is enqueued; `jobs.catch_up` finds those turns when there is one."""
-    if house.model is None:
-        return ()
-    asked = [
-        turn
-        for turn in turns
-        if turn.role == "user" and gate.find_skip_reason(requests.strip_keep_request(turn.text), turn.role) is None
-    ]
-    wanted = [turn for turn in asked if find_denial_reason(house, scope, turn) is None]
-    return tuple(Job(name="extract", scope=scope, key=str(turn.id)) for turn in wanted)
+    def make_extraction_jobs(self, scope: Scope, turns: Sequence[Turn]) -> tuple[Job, ...]:
+        """The jobs of these turns: a model looks at what the user said, when there is a model and something to look at.
+
+        Without a model nothing is enqueued; `jobs.catch_up` finds those turns when there is one."""
+        if self.model is None:
+            return ()
+        asked = [
+            turn
+            for turn in turns
+            if turn.role == "user" and gate.find_skip_reason(requests.strip_keep_request(turn.text), turn.role) is None
+        ]
+        wanted = [turn for turn in asked if self.redactor.find_denial_reason(scope, turn) is None]
+        return tuple(Job(name="extract", scope=scope, key=str(turn.id)) for turn in wanted)

@@ -6,11 +6,14 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.journal import Node
 from muniment.memory.domain.plan import ExtractionRecord
 from muniment.memory.domain.scope import Scope
-from muniment.memory.flows.house import House
+from muniment.memory.flows.process_cache import ProcessCache
+from muniment.memory.ports.ledger import TurnLedger
+from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.merging.merge import MergeResult
 from muniment.memory.rules.policy.quotas import select_most_important
 
@@ -30,45 +33,6 @@ class WriteContext:
     requested_texts: frozenset[str] = frozenset()  # texts
 
 
-async def apply_quotas(house: House, write: WriteContext, merged: MergeResult) -> MergeResult:
-    """What may be written of it. Changes over a cap are refused with the reason, their edges left out."""
-    return await _cap_day(house, write, await _cap_turn(house, write, merged))
-
-
-async def _cap_turn(house: House, write: WriteContext, merged: MergeResult) -> MergeResult:
-    """The rules' find and the model's make and change `write.per_turn` memories together, what the person asked for aside.
-
-    Whoever looks second finds what the first has made; where there is no model, the rules' look is the only one."""
-    if write.extracted is None or not merged.changes:
-        return merged
-    most = house.settings.write.per_turn
-    made: frozenset[MemoryId] = frozenset()
-    if write.extracted.source == "model" or house.model is not None:
-        made = await house.store.find_supported(write.scope, write.extracted.turn)
-    asked = {change.after.id for change in merged.changes if change.after.text in write.requested_texts}
-    return _cap_changes(merged, most - len(made), made | asked, f"more than {most} a turn")
-
-
-async def _cap_day(house: House, write: WriteContext, merged: MergeResult) -> MergeResult:
-    """A user's space changes at most `write.per_day` times a day (UTC) by itself; what a person does by hand is not counted."""
-    most, wanted = house.settings.write.per_day, len(merged.changes)
-    if write.node not in COUNTED_NODES or not wanted or _estimate_changes(house, write) + wanted <= most:
-        return merged
-    day = _get_day_start(write.at)
-    today = await house.store.count_changes(write.scope, day, sorted(COUNTED_NODES))
-    if len(house.daily_counts) >= _MAX_SPACES:
-        house.daily_counts.clear()
-    house.daily_counts[write.scope.space] = (day, write.rev, today)
-    return _cap_changes(merged, most - today, (), f"more than {most} a day")
-
-
-def _estimate_changes(house: House, write: WriteContext) -> int:
-    """How many changes today can have seen. A change is a revision: what was counted once today, and the revisions
-    since then, are no fewer than what there was, and nobody has to count again for every write."""
-    day, rev, counted = house.daily_counts.get(write.scope.space, (None, 0, 0))
-    return counted + write.rev - rev if day == _get_day_start(write.at) else write.rev
-
-
 def _get_day_start(at: datetime) -> datetime:
     return at.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
 
@@ -84,3 +48,48 @@ def _cap_changes(merged: MergeResult, most: int, free: Collection[MemoryId], rea
         relations=tuple(edge for edge in merged.relations if edge.a not in gone and edge.b not in gone),
         refused=merged.refused + (reason,) * (len(merged.changes) - len(kept)),
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Quotas:
+    """The caps on what is kept: changes of one turn, and of one user in a day."""
+
+    cache: ProcessCache
+    ledger: TurnLedger
+    model: ChatModel | None
+    settings: Settings
+
+    async def apply_quotas(self, write: WriteContext, merged: MergeResult) -> MergeResult:
+        """What may be written of it. Changes over a cap are refused with the reason, their edges left out."""
+        return await self._cap_day(write, await self._cap_turn(write, merged))
+
+    async def _cap_turn(self, write: WriteContext, merged: MergeResult) -> MergeResult:
+        """The rules' find and the model's make and change `write.per_turn` memories together, what the person asked for aside.
+
+        Whoever looks second finds what the first has made; where there is no model, the rules' look is the only one."""
+        if write.extracted is None or not merged.changes:
+            return merged
+        most = self.settings.write.per_turn
+        made: frozenset[MemoryId] = frozenset()
+        if write.extracted.source == "model" or self.model is not None:
+            made = await self.ledger.find_supported(write.scope, write.extracted.turn)
+        asked = {change.after.id for change in merged.changes if change.after.text in write.requested_texts}
+        return _cap_changes(merged, most - len(made), made | asked, f"more than {most} a turn")
+
+    async def _cap_day(self, write: WriteContext, merged: MergeResult) -> MergeResult:
+        """A user's space changes at most `write.per_day` times a day (UTC) by itself; what a person does by hand is not counted."""
+        most, wanted = self.settings.write.per_day, len(merged.changes)
+        if write.node not in COUNTED_NODES or not wanted or self._estimate_changes(write) + wanted <= most:
+            return merged
+        day = _get_day_start(write.at)
+        today = await self.ledger.count_changes(write.scope, day, sorted(COUNTED_NODES))
+        if len(self.cache.daily_counts) >= _MAX_SPACES:
+            self.cache.daily_counts.clear()
+        self.cache.daily_counts[write.scope.space] = (day, write.rev, today)
+        return _cap_changes(merged, most - today, (), f"more than {most} a day")
+
+    def _estimate_changes(self, write: WriteContext) -> int:
+        """How many changes today can have seen. A change is a revision: what was counted once today, and the revisions
+        since then, are no fewer than what there was, and nobody has to count again for every write."""
+        day, rev, counted = self.cache.daily_counts.get(write.scope.space, (None, 0, 0))
+        return counted + write.rev - rev if day == _get_day_start(write.at) else write.rev

@@ -8,12 +8,14 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
+from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import Vector
 from muniment.memory.domain.plan import Receipt, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict
-from muniment.memory.flows.house import House
-from muniment.memory.flows.writing import consent
+from muniment.memory.flows.space_locks import SpaceLocks
+from muniment.memory.flows.writing.consent import Consents
+from muniment.memory.ports.embedders import Embedder
 
 _JITTER_SECONDS = 0.005
 _MAX_ROUNDS = 100  # of one plan, each of which wants a text more
@@ -41,9 +43,9 @@ class VectorCache:
             raise _MissingVectors(missing)
         return [self._vectors[one] for one in texts]
 
-    async def embed_texts(self, house: House, texts: Sequence[str]) -> None:
+    async def embed_texts(self, embedder: Embedder, texts: Sequence[str]) -> None:
         """Embed these texts. Raises ModelError."""
-        self._vectors |= dict(zip(texts, await house.embedder.embed_documents(texts), strict=True))
+        self._vectors |= dict(zip(texts, await embedder.embed_documents(texts), strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,40 +59,48 @@ class Rejections:
 MakePlan: TypeAlias = Callable[[VectorCache], Awaitable[tuple[WritePlan, Rejections] | Receipt]]
 
 
-async def commit_with_retry(house: House, scope: Scope, make_plan: MakePlan) -> Receipt:
-    """Commit what `make` plans, with what is not in it; where it gives a receipt instead, there is nothing to commit. It writes
-    nothing before it has all its vectors.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlanCommitter:
+    """A plan that meets the space as it is, and is made anew when another writer was first."""
 
-    Raises Conflict when the space was another one at each of `write.attempts`, ModelError."""
-    vectors = VectorCache()
+    consents: Consents
+    embedder: Embedder
+    locks: SpaceLocks
+    settings: Settings
 
-    async def commit_once() -> Receipt:
-        planned = await make_plan(vectors)
-        if isinstance(planned, Receipt):
-            return planned
-        plan, aside = planned
-        return replace(await consent.commit_plan(house, plan), refused=aside.refused, unmatched_requests=aside.unmet)
+    async def commit_with_retry(self, scope: Scope, make_plan: MakePlan) -> Receipt:
+        """Commit what `make` plans, with what is not in it; where it gives a receipt instead, there is nothing to commit. It writes
+        nothing before it has all its vectors.
 
-    for _ in range(_MAX_ROUNDS):
-        try:
-            async with house.space_lock(scope.space):
-                return await retry_on_conflict(house, commit_once)
-        except _MissingVectors as error:
-            missing = error.texts
-        await vectors.embed_texts(house, missing)
-    raise Conflict
+        Raises Conflict when the space was another one at each of `write.attempts`, ModelError."""
+        vectors = VectorCache()
 
+        async def commit_once() -> Receipt:
+            planned = await make_plan(vectors)
+            if isinstance(planned, Receipt):
+                return planned
+            plan, aside = planned
+            return replace(await self.consents.commit_plan(plan), refused=aside.refused, unmatched_requests=aside.unmet)
 
-async def retry_on_conflict(house: House, step: Callable[[], Awaitable[_Done]]) -> _Done:
-    """What `step` does, which looks at the space and changes it; again, when another writer came between.
+        for _ in range(_MAX_ROUNDS):
+            try:
+                async with self.locks.space_lock(scope.space):
+                    return await self.retry_on_conflict(commit_once)
+            except _MissingVectors as error:
+                missing = error.texts
+            await vectors.embed_texts(self.embedder, missing)
+        raise Conflict
 
-    Raises Conflict at the last of `write.attempts`, and at once when what it was about is `lost`."""
-    for left in reversed(range(house.settings.write.attempts)):
-        try:
-            return await step()
-        except Conflict as error:
-            if not left or error.data.get("lost"):
-                raise
-        # Waiting longer each time would starve whoever lost: the winner of a round is done, not back in line.
-        await asyncio.sleep(random.random() * _JITTER_SECONDS)  # noqa: S311 - not a secret
-    raise Conflict
+    async def retry_on_conflict(self, step: Callable[[], Awaitable[_Done]]) -> _Done:
+        """What `step` does, which looks at the space and changes it; again, when another writer came between.
+
+        Raises Conflict at the last of `write.attempts`, and at once when what it was about is `lost`."""
+        for left in reversed(range(self.settings.write.attempts)):
+            try:
+                return await step()
+            except Conflict as error:
+                if not left or error.data.get("lost"):
+                    raise
+            # Waiting longer each time would starve whoever lost: the winner of a round is done, not back in line.
+            await asyncio.sleep(random.random() * _JITTER_SECONDS)  # noqa: S311 - not a secret
+        raise Conflict

@@ -5,23 +5,31 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 from uuid import uuid4
 
+from muniment.memory.config.settings import Settings
 from muniment.memory.domain.ids import MemoryId, Revision, TurnId, Vector
 from muniment.memory.domain.plan import Change, PackedRow, SpaceDump, WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadInput
-from muniment.memory.flows.house import CLOSE_GRACE_SECONDS, House, find_denial_reason, sanitize_value
-from muniment.memory.flows.writing import import_rows
-from muniment.memory.flows.writing.write import keep_candidates, sanitize_candidate
+from muniment.memory.flows.redactor import Redactor
+from muniment.memory.flows.space_locks import SpaceLocks
+from muniment.memory.flows.writing.import_rows import ImportLine, ImportRows
+from muniment.memory.flows.writing.write import Writer
+from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.reads import MemoryReads
+from muniment.memory.ports.writes import MemoryWrites
 from muniment.memory.rules.merging.merge import make_memory
 from muniment.memory.rules.redaction.redact import find_denial
 
 OnProgress = Callable[[int], None]
+CLOSE_GRACE_SECONDS = 3.0  # that a cancelled caller waits for a write that is all but done
 _BATCH = 128  # texts that are embedded at once
 _MAX_TRANSACTION = 1024  # at most so many memories in one transaction, and a batch more
 _PACK_SIZE = 16  # and then whatever else waits has its turn
@@ -37,41 +45,21 @@ _TEXT_FIELDS = {
 }
 
 
-async def ingest_candidates(
-    house: House, scope: Scope, candidates: Iterable[Candidate], on_progress: OnProgress | None
-) -> int:
-    """See `Memory.ingest`."""
-    if find_denial_reason(house, scope):
-        return 0
-    source = (one for one in candidates if find_denial(house.settings.redact, tags=one.tags) is None)
-    intake = _IngestPipeline(house, scope, on_progress)
-    try:
-        for batch in _split_batches(source):
-            await intake.add_batch(batch)
-    except asyncio.CancelledError:
-        intake.stop()
-        raise
-    finally:
-        await intake.start_write()
-        await intake.finish_write()
-    return intake.added_count
-
-
 class _IngestPipeline:
     """Embeds and packs what comes while what came before is written, one transaction at a time.
 
     A slow embedder has each of its batches written at once; what a quick one has ready meanwhile is written together.
     What is ready when the embedder fails is written all the same; after a write that failed there is none."""
 
-    def __init__(self, house: House, scope: Scope, on_progress: OnProgress | None) -> None:
-        self.house, self.scope, self.on_progress = house, scope, on_progress
+    def __init__(self, transfer: Transfer, scope: Scope, on_progress: OnProgress | None) -> None:
+        self.transfer, self.scope, self.on_progress = transfer, scope, on_progress
         self.added_count = 0
         self._ready: list[PackedRow] = []
         self._writing: asyncio.Task[None] | None = None
 
     async def add_batch(self, batch: Sequence[Candidate]) -> None:
-        safe = [_sanitize_candidate(self.house, one) for one in batch]
-        vectors = await self.house.embedder.embed_documents([one.text for one in safe])
+        safe = [self.transfer.sanitize_candidate(one) for one in batch]
+        vectors = await self.transfer.embedder.embed_documents([one.text for one in safe])
         packed: list[PackedRow] = []
         for start in range(0, len(safe), _PACK_SIZE):
             some = slice(start, start + _PACK_SIZE)
@@ -104,18 +92,18 @@ class _IngestPipeline:
             self._writing.cancel()
 
     async def _pack_batch(self, batch: Sequence[Candidate], vectors: Sequence[Vector]) -> tuple[PackedRow, ...]:
-        at, scope = self.house.clock.now(), self.scope
+        at, scope = self.transfer.clock.now(), self.scope
         changes = tuple(
             Change(action="ADD", vector=vector, band="new", after=make_memory(one, MemoryId(uuid4()), scope, at))
             for one, vector in zip(batch, vectors, strict=True)
         )
         turns = tuple(_make_turn(one, turn, scope, at) for one in batch for turn in one.turns)
-        return await self.house.store.pack_rows(_make_plan(scope, at, changes, turns))
+        return await self.transfer.writes.pack_rows(_make_plan(scope, at, changes, turns))
 
     async def _write_rows(self, ready: Sequence[PackedRow]) -> None:
-        plan = _make_plan(self.scope, self.house.clock.now())
-        async with self.house.space_lock(self.scope.space):
-            self.added_count += await self.house.store.insert_packed(plan, ready)
+        plan = _make_plan(self.scope, self.transfer.clock.now())
+        async with self.transfer.locks.space_lock(self.scope.space):
+            self.added_count += await self.transfer.writes.insert_packed(plan, ready)
         if self.on_progress:
             self.on_progress(len(ready))
 
@@ -137,69 +125,7 @@ def _split_batches(source: Iterator[Candidate]) -> Iterator[list[Candidate]]:
         yield batch
 
 
-async def export_space(house: House, scope: Scope, *, content: bool = False) -> tuple[dict[str, Any], ...]:
-    """See `Memory.export`."""
-    return await house.store.read_content(scope) if content else (await house.store.dump_space(scope)).rows
-
-
-async def load_rows(
-    house: House, scope: Scope, rows: Iterable[Mapping[str, Any]], on_progress: OnProgress | None
-) -> int:
-    """See `Memory.load`."""
-    taken = list(rows)
-    plain = import_rows.parse_rows(house, taken)
-    if taken and not plain:
-        typed = [row if isinstance(row, dict) and "type" in row else {"type": "memory", **row} for row in taken]
-        return await _restore_export(house, scope, typed, on_progress)
-    # What was so later corrects what was so before, wherever it stands; what tells no time is taken to be so now.
-    plain.sort(key=lambda pair: (pair[1].event_time is None, pair[1].event_time or _NO_TIME))
-    before, _ = await house.store.find_neighbours(scope, (), 0)
-    written = 0
-    for start in range(0, len(plain), _BATCH):
-        lines = [import_rows.parse_line(house, scope, *pair) for pair in plain[start : start + _BATCH]]
-        outdated = await _find_outdated(house, scope, lines, before)
-        # Together they take a fraction of what each alone would; then the embedder's cache has them.
-        if stated := [one.text for line in lines if line.is_parsed for one in line.candidates]:
-            await house.embedder.embed_documents(stated)
-        for some in _group_lines(lines):
-            said = tuple(
-                one
-                for line in some
-                for one in line.candidates
-                if one.text not in outdated or line.at or not line.is_parsed
-            )
-            written += await _keep_lines(house, scope, some, said, on_progress)
-    return written
-
-
-async def _keep_lines(
-    house: House,
-    scope: Scope,
-    some: Sequence[import_rows.ImportLine],
-    said: tuple[Candidate, ...],
-    on_progress: OnProgress | None,
-) -> int:
-    """How many changes what these lines say came to. Who is cancelled meanwhile, as by Ctrl-C, still learns of a write that is all
-    but done: else it would be there, and nobody told."""
-
-    async def write_lines() -> int:
-        receipt = await keep_candidates(
-            house, scope, said, (), node="face", said_at=some[0].at, is_independent=len(some) > 1
-        )
-        if on_progress:
-            on_progress(len(some))
-        return len(receipt.changes)
-
-    writing = asyncio.create_task(write_lines())
-    try:
-        return await asyncio.shield(writing)
-    except asyncio.CancelledError:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.gather(writing, return_exceptions=True), CLOSE_GRACE_SECONDS)
-        raise
-
-
-def _group_lines(lines: Sequence[import_rows.ImportLine]) -> Iterator[Sequence[import_rows.ImportLine]]:
+def _group_lines(lines: Sequence[ImportLine]) -> Iterator[Sequence[ImportLine]]:
     """What is one write: all notes of what happened, which meet none but such notes, and then each other line by itself, for
     what states facts corrects what was stated before."""
     if notes := [line for line in lines if not _states_facts(line)]:
@@ -207,66 +133,8 @@ def _group_lines(lines: Sequence[import_rows.ImportLine]) -> Iterator[Sequence[i
     yield from ((line,) for line in lines if _states_facts(line))
 
 
-def _states_facts(line: import_rows.ImportLine) -> bool:
+def _states_facts(line: ImportLine) -> bool:
     return any(one.kind != "episodic" or one.fact is not None for one in line.candidates)
-
-
-async def _find_outdated(
-    house: House, scope: Scope, lines: Sequence[import_rows.ImportLine], before: Revision
-) -> frozenset[str]:
-    """What of these lines without a time memory knew and had corrected: to import them again takes no correction back."""
-    texts = [one.text for line in lines if line.is_parsed and line.at is None for one in line.candidates]
-    return await house.store.find_given_up_texts(scope, texts, before) if texts else frozenset()
-
-
-async def _restore_export(
-    house: House, scope: Scope, rows: list[dict[str, Any]], on_progress: OnProgress | None
-) -> int:
-    held = (await house.store.dump_space(scope)).rows
-    if list(held) == rows:
-        return 0
-    if any(row["type"] != "space" or row["rev"] for row in held):
-        raise BadInput(
-            f"the space of {scope.owner!r} is not empty: import an export into a user that has no memories yet"
-        )
-    rows = _redact_rows(house, rows)
-    kinds = [row["type"] for row in rows]
-    texts = [row["text"] for row, kind in zip(rows, kinds, strict=True) if kind in ("memory", "version")]
-    vectors = []
-    for start in range(0, len(texts), _BATCH):
-        vectors += await house.embedder.embed_documents(texts[start : start + _BATCH])
-        if on_progress:
-            on_progress(len(texts[start : start + _BATCH]))
-    await house.store.load_space(scope, SpaceDump(rev=Revision(rows[0]["rev"]), rows=tuple(rows)), vectors)
-    return kinds.count("memory")
-
-
-def _sanitize_candidate(house: House, one: Candidate) -> Candidate:
-    said = (text for text in (one.text, one.context, one.actor, *one.tags) if text)
-    return (
-        one
-        if one.fact is None and all(_needs_no_redaction(house, text) for text in said)
-        else sanitize_candidate(house, one)
-    )
-
-
-def _redact_rows(house: House, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The rows without secrets. What a memory says its turn said, too: no text is looked at twice."""
-    known = cache(lambda text: text if _needs_no_redaction(house, text) else str(sanitize_value(house, text)))
-    found = []
-    for row in rows:
-        said = {}
-        for key in _TEXT_FIELDS.get(row["type"], ()):
-            if value := row.get(key):
-                safe = known(value) if isinstance(value, str) else sanitize_value(house, value)
-                if safe is not value:
-                    said[key] = safe
-        found.append(row | said if said else row)
-    return found
-
-
-def _needs_no_redaction(house: House, text: str) -> bool:
-    return house.redactor.needs_no_change(text)
 
 
 def _make_turn(one: Candidate, turn: TurnId, scope: Scope, at: datetime) -> Turn:
@@ -279,3 +147,142 @@ def _make_turn(one: Candidate, turn: TurnId, scope: Scope, at: datetime) -> Turn
         thread=scope.thread,
         actor=one.actor,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Transfer:
+    """Whole spaces in and out: bulk ingest, export and import."""
+
+    clock: Clock
+    embedder: Embedder
+    import_rows: ImportRows
+    locks: SpaceLocks
+    reads: MemoryReads
+    redactor: Redactor
+    settings: Settings
+    writer: Writer
+    writes: MemoryWrites
+
+    async def ingest_candidates(
+        self, scope: Scope, candidates: Iterable[Candidate], on_progress: OnProgress | None
+    ) -> int:
+        """See `Memory.ingest`."""
+        if self.redactor.find_denial_reason(scope):
+            return 0
+        source = (one for one in candidates if find_denial(self.settings.redact, tags=one.tags) is None)
+        intake = _IngestPipeline(self, scope, on_progress)
+        try:
+            for batch in _split_batches(source):
+                await intake.add_batch(batch)
+        except asyncio.CancelledError:
+            intake.stop()
+            raise
+        finally:
+            await intake.start_write()
+            await intake.finish_write()
+        return intake.added_count
+
+    async def export_space(self, scope: Scope, *, content: bool = False) -> tuple[dict[str, Any], ...]:
+        """See `Memory.export`."""
+        return await self.writes.read_content(scope) if content else (await self.writes.dump_space(scope)).rows
+
+    async def load_rows(self, scope: Scope, rows: Iterable[Mapping[str, Any]], on_progress: OnProgress | None) -> int:
+        """See `Memory.load`."""
+        taken = list(rows)
+        plain = self.import_rows.parse_rows(taken)
+        if taken and not plain:
+            typed = [row if isinstance(row, dict) and "type" in row else {"type": "memory", **row} for row in taken]
+            return await self._restore_export(scope, typed, on_progress)
+        # What was so later corrects what was so before, wherever it stands; what tells no time is taken to be so now.
+        plain.sort(key=lambda pair: (pair[1].event_time is None, pair[1].event_time or _NO_TIME))
+        before, _ = await self.reads.find_neighbours(scope, (), 0)
+        written = 0
+        for start in range(0, len(plain), _BATCH):
+            lines = [self.import_rows.parse_line(scope, *pair) for pair in plain[start : start + _BATCH]]
+            outdated = await self._find_outdated(scope, lines, before)
+            # Together they take a fraction of what each alone would; then the embedder's cache has them.
+            if stated := [one.text for line in lines if line.is_parsed for one in line.candidates]:
+                await self.embedder.embed_documents(stated)
+            for some in _group_lines(lines):
+                said = tuple(
+                    one
+                    for line in some
+                    for one in line.candidates
+                    if one.text not in outdated or line.at or not line.is_parsed
+                )
+                written += await self._keep_lines(scope, some, said, on_progress)
+        return written
+
+    async def _keep_lines(
+        self,
+        scope: Scope,
+        some: Sequence[ImportLine],
+        said: tuple[Candidate, ...],
+        on_progress: OnProgress | None,
+    ) -> int:
+        """How many changes what these lines say came to. Who is cancelled meanwhile, as by Ctrl-C, still learns of a write that is all
+        but done: else it would be there, and nobody told."""
+
+        async def write_lines() -> int:
+            receipt = await self.writer.keep_candidates(
+                scope, said, (), node="face", said_at=some[0].at, is_independent=len(some) > 1
+            )
+            if on_progress:
+                on_progress(len(some))
+            return len(receipt.changes)
+
+        writing = asyncio.create_task(write_lines())
+        try:
+            return await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.gather(writing, return_exceptions=True), CLOSE_GRACE_SECONDS)
+            raise
+
+    async def _find_outdated(self, scope: Scope, lines: Sequence[ImportLine], before: Revision) -> frozenset[str]:
+        """What of these lines without a time memory knew and had corrected: to import them again takes no correction back."""
+        texts = [one.text for line in lines if line.is_parsed and line.at is None for one in line.candidates]
+        return await self.reads.find_given_up_texts(scope, texts, before) if texts else frozenset()
+
+    async def _restore_export(self, scope: Scope, rows: list[dict[str, Any]], on_progress: OnProgress | None) -> int:
+        held = (await self.writes.dump_space(scope)).rows
+        if list(held) == rows:
+            return 0
+        if any(row["type"] != "space" or row["rev"] for row in held):
+            raise BadInput(
+                f"the space of {scope.owner!r} is not empty: import an export into a user that has no memories yet"
+            )
+        rows = self._redact_rows(rows)
+        kinds = [row["type"] for row in rows]
+        texts = [row["text"] for row, kind in zip(rows, kinds, strict=True) if kind in ("memory", "version")]
+        vectors = []
+        for start in range(0, len(texts), _BATCH):
+            vectors += await self.embedder.embed_documents(texts[start : start + _BATCH])
+            if on_progress:
+                on_progress(len(texts[start : start + _BATCH]))
+        await self.writes.load_space(scope, SpaceDump(rev=Revision(rows[0]["rev"]), rows=tuple(rows)), vectors)
+        return kinds.count("memory")
+
+    def sanitize_candidate(self, one: Candidate) -> Candidate:
+        said = (text for text in (one.text, one.context, one.actor, *one.tags) if text)
+        return (
+            one
+            if one.fact is None and all(self.redactor.needs_no_change(text) for text in said)
+            else self.writer.sanitize_candidate(one)
+        )
+
+    def _redact_rows(self, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The rows without secrets. What a memory says its turn said, too: no text is looked at twice."""
+        known = cache(
+            lambda text: text if self.redactor.needs_no_change(text) else str(self.redactor.sanitize_value(text))
+        )
+        found = []
+        for row in rows:
+            said = {}
+            for key in _TEXT_FIELDS.get(row["type"], ()):
+                if value := row.get(key):
+                    safe = known(value) if isinstance(value, str) else self.redactor.sanitize_value(value)
+                    if safe is not value:
+                        said[key] = safe
+            found.append(row | said if said else row)
+        return found

@@ -12,6 +12,7 @@ from muniment.memory.domain.jobs import Job
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Settlement
 from muniment.memory.errors import Conflict
+from muniment.memory.ports.consolidation import BatchRuns
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections
 from muniment.memory.stores.postgres.consolidation import send_run
 from muniment.memory.stores.postgres.jobs import send_jobs
@@ -21,8 +22,11 @@ from muniment.memory.stores.postgres.usage import send_reservation, send_settlem
 _BLOCKS, _WRITE = load_blocks("waiting"), load_blocks("write")
 
 
-class PostgresBatchRuns(PostgresConnections):
-    """See `Waiting`."""
+class PostgresBatchRuns(BatchRuns):
+    """The `BatchRuns` port over Postgres."""
+
+    def __init__(self, connections: PostgresConnections) -> None:
+        self._connections = connections
 
     async def reserve_submission(
         self,
@@ -33,10 +37,9 @@ class PostgresBatchRuns(PostgresConnections):
         tokens: int | None,
         micros: int | None,
     ) -> Run | None:
-        """See `Waiting.hand_over`."""
         scope, run_id = drafts[0].run.scope, drafts[0].run.id
         found = None
-        async with self._write_transaction(scope) as conn:
+        async with self._connections.writing(scope) as conn:
             own = await (await conn.execute(_BLOCKS["own"], {"space": scope.space, "run_id": run_id})).fetchone()
             if own is None:
                 raise Conflict("the run is over: another one has taken its place", lost=True)
@@ -52,19 +55,17 @@ class PostgresBatchRuns(PostgresConnections):
         return found
 
     async def list_uncollected_runs(self, scope: Scope) -> list[RunId]:
-        """See `Waiting.collecting`."""
-        async with self._read_transaction(scope, None) as conn:
+        async with self._connections.reading(scope) as conn:
             found = await (await conn.execute(_BLOCKS["collecting"], {"space": scope.space})).fetchall()
         return [RunId(UUID(row["run_id"])) for row in found]
 
     async def release_run(self, run: Run, settlements: Sequence[Settlement]) -> bool:
-        """See `Waiting.let_go`."""
         charges = [one.used for one in settlements if one.used is not None]
         named = {"space": run.scope.space, "run_id": run.id, "requests": len(charges)}
         spent = {
             name: sum(getattr(one, name) for one in charges) for name in ("input_tokens", "output_tokens", "micros")
         }
-        async with self._write_transaction(run.scope) as conn:
+        async with self._connections.writing(run.scope) as conn:
             if not (await conn.execute(_BLOCKS["let_go"], named | spent)).rowcount:
                 return False
             await send_settlements(conn, run.scope, settlements)

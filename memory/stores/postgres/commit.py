@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from uuid import uuid4
 
+from muniment.memory.domain.consent import Consent
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.plan import Change, Receipt, WritePlan
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection
-from muniment.memory.stores.postgres.consents import send_consents
 from muniment.memory.stores.postgres.jobs import send_jobs
-from muniment.memory.stores.postgres.maintenance import send_access_check
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_WRITE = load_blocks("write")
+_WRITE, _CONSENT = load_blocks("write"), load_blocks("consent")
 
 
 def is_single_statement(plan: WritePlan) -> bool:
@@ -53,10 +53,10 @@ async def send_plan(conn: Connection, plan: WritePlan, model: str) -> Receipt:
         # Who erases holds the space's row before anything else: what is there by now stays until this is committed.
         await conn.execute(_WRITE["rests_on"], {"space": plan.scope.space, "turns": list(plan.source_turns)})
     if plan.conflicts_on_access:
-        await send_access_check(conn, plan)
+        await _send_access_check(conn, plan)
     if plan.jobs:
         await send_jobs(conn, plan.jobs)
-    asked = await send_consents(conn, plan) if plan.proposals or plan.decisions else ()
+    asked = await _send_consents(conn, plan) if plan.proposals or plan.decisions else ()
     return Receipt(rev=rev, changes=changes, consent_requests=asked)
 
 
@@ -78,3 +78,29 @@ def _find_required(plan: WritePlan) -> list[MemoryId]:
     added = {change.after.id for change in plan.changes if change.before is None}
     changed = (one.before.id for one in plan.changes if one.before is not None and one.before.id not in added)
     return [*dict.fromkeys((*changed, *(plan.extracted.shown if plan.extracted else ())))]
+
+
+async def _send_consents(conn: Connection, plan: WritePlan) -> tuple[Consent, ...]:
+    """Send the plan's decisions and proposals; return the requests that wait because of it.
+
+    A request that was decided before ends the transaction with a Conflict."""
+    space = {"space": plan.scope.space}
+    for consent in plan.decisions:
+        decision = {"decision": consent.decision, "decided_at": consent.decided_at, "decided_by": consent.decided_by}
+        await conn.execute(_CONSENT["decide"], space | {"request": consent.id} | decision)
+    cursors = []
+    for proposal in plan.proposals:
+        content = {"request": uuid4(), "field": proposal.field, "value": proposal.value, "memory": proposal.memory}
+        times = {"at": plan.at, "expires_at": proposal.expires_at, "quiet": plan.at - (proposal.expires_at - plan.at)}
+        params = space | content | times | {"turns": list(proposal.turns)}
+        cursors.append(await conn.execute(_CONSENT["signal"], params))
+        await conn.execute(_CONSENT["outdate"], params)
+        cursors.append(await conn.execute(_CONSENT["propose"], params))
+    return tuple([rows.parse_consent(row) for cursor in cursors for row in await cursor.fetchall()])
+
+
+async def _send_access_check(conn: Connection, plan: WritePlan) -> None:
+    """Send the check that no memory of the plan was retrieved since it was read; it ends the plan with a Conflict."""
+    memories = [change.before for change in plan.changes if change.before is not None]
+    accesses = {"ids": [memory.id for memory in memories], "read": [memory.last_accessed_at for memory in memories]}
+    await conn.execute(_WRITE["unread"], {"space": plan.scope.space} | accesses)

@@ -16,7 +16,6 @@ from muniment.memory.domain.consolidation import (
     BatchedPair,
     Finding,
     GainedEdge,
-    MemoryGraph,
     Pair,
     Run,
     RunChange,
@@ -29,6 +28,7 @@ from muniment.memory.domain.plan import WritePlan
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.usage import Settlement
 from muniment.memory.errors import Conflict, StoreError
+from muniment.memory.ports.consolidation import ConsolidationRuns
 from muniment.memory.rules.merging.consolidate import MAX_TRIES, order_pair
 from muniment.memory.stores.postgres import commit, rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
@@ -43,14 +43,16 @@ _KEPT = (
 )  # fmt: skip
 
 
-class PostgresConsolidation(PostgresConnections):
-    """See `Consolidating`."""
+class PostgresConsolidationRuns(ConsolidationRuns):
+    """The `ConsolidationRuns` port over Postgres."""
+
+    def __init__(self, connections: PostgresConnections) -> None:
+        self._connections = connections
 
     async def begin_run(self, run: Run, lease: timedelta) -> Run | None:
-        """See `Consolidating.begin_run`."""
         named = {"space": run.scope.space, "run_id": run.id, "lease": lease}
         told = {"status": run.status, "started_at": run.started_at, "from_rev": run.from_rev}
-        async with self._write_transaction(run.scope) as conn:
+        async with self._connections.writing(run.scope) as conn:
             await conn.execute(_BLOCKS["given_up"], named)
             row = await (await conn.execute(_BLOCKS["begin"], named | told)).fetchone()
         return None if row is None else replace(run, surveyed=Revision(row["surveyed_rev"]))
@@ -64,11 +66,10 @@ class PostgresConsolidation(PostgresConnections):
         *,
         settlements: Sequence[Settlement] | None = None,
     ) -> Run:
-        """See `Consolidating.keep_run`."""
-        async with self._write_transaction(run.scope) as conn:
+        async with self._connections.writing(run.scope) as conn:
             await send_run(conn, run, lease, is_waiting=settlements is not None)
             if plan is not None and plan.changes:
-                await commit.send_plan(conn, plan, self._model)
+                await commit.send_plan(conn, plan, self._connections.model)
                 named = {"space": run.scope.space, "run_id": run.id, "known": _encode_accesses(plan)}
                 await conn.execute(_BLOCKS["handed_over"], named)
             if findings:
@@ -84,55 +85,41 @@ class PostgresConsolidation(PostgresConnections):
         return run
 
     async def interrupt_run(self, run: Run, at: datetime) -> None:
-        """See `Consolidating.give_up`."""
-        async with self._pipeline_transaction(run.scope) as conn:
+        async with self._connections.sending(run.scope) as conn:
             await conn.execute(_BLOCKS["give_up"], {"space": run.scope.space, "run_id": run.id, "at": at})
 
     async def list_runs(self, scope: Scope, limit: int, run: RunId | None = None) -> list[Run]:
-        """See `Consolidating.runs`."""
         asked = {"space": scope.space, "run_id": run, "limit": limit}
-        async with self._read_transaction(scope, None) as conn:
+        async with self._connections.reading(scope) as conn:
             found = await (await conn.execute(_BLOCKS["runs"], asked)).fetchall()
         return [_parse_run(scope, row) for row in found]
 
     async def survey_space(self, scope: Scope, bounds: SurveyBounds, limit: int, *, since: Revision) -> Survey:
-        """See `Consolidating.survey`."""
-        asked = asdict(bounds) | {"space": scope.space, "model": self._model, "since": since, "limit": limit}
-        async with self._read_transaction(scope, None) as conn:
+        asked = asdict(bounds) | {
+            "space": scope.space,
+            "model": self._connections.model,
+            "since": since,
+            "limit": limit,
+        }
+        async with self._connections.reading(scope) as conn:
             await conn.execute(_SWITCH["expect"], asked)
             found = await (await conn.execute(_BLOCKS["survey"], asked)).fetchall()
         pairs = tuple(_parse_pair(*both) for n, both in groupby(found, key=lambda row: row["n"]) if n is not None)
         return Survey(upto=Revision(found[0]["upto"]), pairs=pairs)
 
-    async def read_members(self, scope: Scope, ids: Sequence[MemoryId]) -> MemoryGraph:
-        """See `Consolidating.members`."""
-        asked = {"space": scope.space, "ids": list(ids)}
-        async with self._read_transaction(scope, None) as conn:
-            rev = await conn.execute(_READ["rev"], asked)
-            found = await conn.execute(_BLOCKS["members"], asked)
-            tied = await conn.execute(_BLOCKS["edges"], asked)
-            return MemoryGraph(
-                rev=Revision(require_row(await rev.fetchone())["rev"]),
-                memories={row["memory_id"]: rows.parse_memory(row) for row in await found.fetchall()},
-                edges={(row["from_id"], row["to_id"]): row["strength"] for row in await tied.fetchall()},
-            )
-
     async def read_compared_revision(self, scope: Scope) -> tuple[Revision, bool]:
-        """See `Consolidating.compared`."""
-        async with self._read_transaction(scope, None) as conn:
+        async with self._connections.reading(scope) as conn:
             found = require_row(await (await conn.execute(_BLOCKS["compared"], {"space": scope.space})).fetchone())
         return Revision(found["upto"]), found["changed"]
 
     async def count_checked_pairs(self, scope: Scope, since: datetime) -> int:
-        """See `Consolidating.checked_since`."""
         asked = {"space": scope.space, "since": since}
-        async with self._read_transaction(scope, None) as conn:
+        async with self._connections.reading(scope) as conn:
             return int(require_row(await (await conn.execute(_BLOCKS["checked_since"], asked)).fetchone())["checked"])
 
     async def read_run_changes(self, scope: Scope, run: RunId) -> tuple[Revision, list[RunChange]]:
-        """See `Consolidating.changed_by`."""
         asked = {"space": scope.space, "run_id": run}
-        async with self._read_transaction(scope, None) as conn:
+        async with self._connections.reading(scope) as conn:
             rev = await conn.execute(_READ["rev"], asked)
             found = await (await conn.execute(_BLOCKS["changed_by"], asked)).fetchall()
             now = Revision(require_row(await rev.fetchone())["rev"])
@@ -144,14 +131,13 @@ class PostgresConsolidation(PostgresConnections):
         ]
 
     async def undo_run(self, run: Run, plan: WritePlan, reversal: UndoPlan) -> None:
-        """See `Consolidating.undo_run`."""
         named = {"space": run.scope.space, "run_id": run.id, "at": plan.at}
         try:
-            async with self._write_transaction(run.scope) as conn:
+            async with self._connections.writing(run.scope) as conn:
                 if not (await conn.execute(_BLOCKS["undone"], named)).rowcount:
                     raise Conflict("the run was undone meanwhile")
                 if plan.changes:
-                    await commit.send_plan(conn, plan, self._model)
+                    await commit.send_plan(conn, plan, self._connections.model)
                 for edge in reversal.edges:
                     await _restore_edge(conn, run.scope, edge)
                 if reversal.access_transfers:

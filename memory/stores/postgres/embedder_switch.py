@@ -12,8 +12,10 @@ from muniment.memory.domain.embedding import MemoryText, SwitchProgress, Unembed
 from muniment.memory.domain.ids import MemoryId, Revision, Vector
 from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import Conflict
+from muniment.memory.ports.embedders import EmbedderSwitchStore
 from muniment.memory.stores.postgres.connection.locks import build_busy_error
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
+from muniment.memory.stores.postgres.rows import parse_scope
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _SWITCH, _READ, _ROLES = load_blocks("switch"), load_blocks("read"), load_blocks("roles")
@@ -25,20 +27,21 @@ _ELSEWHERE = (
 )
 
 
-class PostgresEmbedderSwitch(PostgresConnections):
-    """See `Switching`. No writer of a space is at work while its rows get vectors: nothing is archived half done."""
+class PostgresEmbedderSwitch(EmbedderSwitchStore):
+    """The `EmbedderSwitchStore` port over Postgres."""
+
+    def __init__(self, connections: PostgresConnections) -> None:
+        self._connections = connections
 
     @asynccontextmanager
     async def acquire_switch(self) -> AsyncIterator[UUID | None]:
-        """See `Switching.switching`."""
-        async with self._hold_lock(_SWITCH["only"]) as (mine, conn):
+        async with self._connections.locking(_SWITCH["only"]) as (mine, conn):
             if not mine:
                 raise await build_busy_error(conn, "muniment embedder switch", *_ELSEWHERE)
             yield await self._begin_switch()
 
     async def count_vectors(self) -> SwitchProgress:
-        """See `Switching.tally`."""
-        async with self._transaction() as conn:
+        async with self._connections.transaction() as conn:
             models = require_row(await (await conn.execute(_SWITCH["models"])).fetchone())
             await conn.execute(_ROLES["keeper"])
             await conn.execute(_SWITCH["whole"])
@@ -47,14 +50,12 @@ class PostgresEmbedderSwitch(PostgresConnections):
         return SwitchProgress(**models, **counts)
 
     async def list_pending_spaces(self, run: UUID) -> list[Scope]:
-        """See `Switching.unswept`."""
-        async with self._transaction() as conn:
+        async with self._connections.transaction() as conn:
             return await _list_pending_spaces(conn, run)
 
     async def begin_space(self, scope: Scope, run: UUID) -> Revision | None:
-        """See `Switching.sweep`."""
         named = {"space": scope.space, "run": run}
-        async with self._pipeline_transaction(scope) as conn:
+        async with self._connections.sending(scope) as conn:
             await conn.execute(_SWITCH["alone"], named)
             begun = await (await conn.execute(_SWITCH["begun"], named)).fetchone()
         return Revision(begun["rev"]) if begun else None
@@ -62,11 +63,11 @@ class PostgresEmbedderSwitch(PostgresConnections):
     async def list_unembedded(
         self, scope: Scope, since: Revision, until: Revision | None, after: MemoryId, limit: int
     ) -> tuple[Revision, list[UnembeddedRow]]:
-        """See `Switching.strangers`. A space that was never swept is looked at as a whole."""
-        named = {"space": scope.space, "model": self._model, "since": since, "until": until}
+        """A space that was never swept is looked at as a whole."""
+        named = {"space": scope.space, "model": self._connections.model, "since": since, "until": until}
         asked = named | {"after": after, "limit": limit}
         text = _SWITCH["strangers"].replace("{changed}", _SWITCH["changed"] if since else "")
-        async with self._read_transaction(scope, None) as conn:
+        async with self._connections.reading(scope) as conn:
             rev = await conn.execute(_READ["rev"], asked)
             found = await conn.execute(text, asked)
         return Revision(require_row(await rev.fetchone())["rev"]), [
@@ -77,10 +78,9 @@ class PostgresEmbedderSwitch(PostgresConnections):
     async def write_vectors(
         self, scope: Scope, run: UUID, rows: Sequence[UnembeddedRow], vectors: Sequence[Vector]
     ) -> None:
-        """See `Switching.revector`."""
-        named = {"space": scope.space, "model": self._model, "run": run}
+        named = {"space": scope.space, "model": self._connections.model, "run": run}
         pairs = list(zip(rows, vectors, strict=True))
-        async with self._write_transaction(scope) as conn:
+        async with self._connections.writing(scope) as conn:
             await conn.execute(_SWITCH["impatient"])
             if await (await conn.execute(_SWITCH["still"], named)).fetchone() is None:
                 raise Conflict("another switch of the embedder has begun")
@@ -91,14 +91,12 @@ class PostgresEmbedderSwitch(PostgresConnections):
                 await conn.execute(_SWITCH["revector_versions"], named | _build_columns(then))
 
     async def mark_embedded(self, scope: Scope, run: UUID, rev: Revision) -> None:
-        """See `Switching.swept`."""
-        async with self._pipeline_transaction(scope) as conn:
+        async with self._connections.sending(scope) as conn:
             await conn.execute(_SWITCH["swept"], {"space": scope.space, "run": run, "rev": rev})
 
     async def activate_embedder(self, run: UUID, embed_rest: Callable[[], Awaitable[None]]) -> None:
-        """See `Switching.cut_over`."""
-        named = {"model": self._model, "run": run}
-        async with self._transaction() as conn:
+        named = {"model": self._connections.model, "run": run}
+        async with self._connections.transaction() as conn:
             await conn.execute(_SWITCH["impatient"])
             await conn.execute(_SWITCH["pause"])
             await embed_rest()
@@ -110,12 +108,12 @@ class PostgresEmbedderSwitch(PostgresConnections):
             await conn.execute(_SWITCH["adopt"], named)
 
     async def clean_vectors(self, scope: Scope) -> int:
-        """See `Switching.tidy`. Versions come last: an untidy one is made of an untidy memory."""
+        """Versions come last: an untidy one is made of an untidy memory."""
         done = 0
         for block in ("tidy", "tidy_versions"):
             asked = {"space": scope.space, "after": _FIRST, "rev": 0, "limit": _AT_ONCE}
             while True:
-                async with self._write_transaction(scope) as conn:
+                async with self._connections.writing(scope) as conn:
                     await conn.execute(_SWITCH["settled"])
                     await conn.execute(_SWITCH["alone"], asked)
                     rows = await (await conn.execute(_SWITCH[block], asked)).fetchall()
@@ -126,27 +124,25 @@ class PostgresEmbedderSwitch(PostgresConnections):
         return done
 
     async def sample_memories(self, scope: Scope, limit: int) -> list[MemoryText]:
-        """See `Switching.sample`."""
-        async with self._read_transaction(scope, None) as conn:
+        async with self._connections.reading(scope) as conn:
             found = await conn.execute(_SWITCH["sample"], {"space": scope.space, "limit": limit})
             return [MemoryText(id=MemoryId(row["memory_id"]), text=row["text"]) for row in await found.fetchall()]
 
     async def find_closest(
         self, scope: Scope, model: str, vector: Vector, limit: int, excluded: MemoryId | None = None
     ) -> list[MemoryText]:
-        """See `Switching.closest`."""
         asked = {"space": scope.space, "model": model, "vector": HalfVector(vector), "limit": limit, "but": excluded}
-        async with self._read_transaction(scope, None) as conn:
+        async with self._connections.reading(scope) as conn:
             found = await conn.execute(_SWITCH["closest"], asked)
             return [MemoryText(id=MemoryId(row["memory_id"]), text=row["text"]) for row in await found.fetchall()]
 
     async def _begin_switch(self) -> UUID | None:
-        named = {"model": self._model}
-        async with self._transaction() as conn:
+        named = {"model": self._connections.model}
+        async with self._connections.transaction() as conn:
             await conn.execute(_SWITCH["halt"])
             await conn.execute(_SWITCH["abandon"], named)
             used = await (await conn.execute(_SWITCH["active"])).fetchone()
-            if used is not None and used["model"] == self._model:
+            if used is not None and used["model"] == self._connections.model:
                 return None
             run: UUID = require_row(await (await conn.execute(_SWITCH["begin"], named)).fetchone())["run"]
             return run
@@ -156,7 +152,7 @@ async def _list_pending_spaces(conn: Connection, run: UUID) -> list[Scope]:
     await conn.execute(_ROLES["keeper"])
     found = await (await conn.execute(_SWITCH["unswept"], {"run": run})).fetchall()
     await conn.execute(_ROLES["app"])
-    return [Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"]) for row in found]
+    return [parse_scope(row) for row in found]
 
 
 def _build_columns(pairs: Sequence[tuple[UnembeddedRow, Vector]]) -> dict[str, object]:

@@ -16,10 +16,11 @@ from muniment.memory.domain.journal import Node
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import Conflict, NotFound
+from muniment.memory.ports.erasure import ErasureStore
 from muniment.memory.rules.retrieval.traits import index_text
 from muniment.memory.stores.postgres import rows
-from muniment.memory.stores.postgres.connection.pool import Connection, require_row
-from muniment.memory.stores.postgres.schema.large_spaces import LISTS, PostgresIndexes
+from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
+from muniment.memory.stores.postgres.schema.large_spaces import LISTS, SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _ERASING, _ROLES = load_blocks("erasing"), load_blocks("roles")
@@ -36,35 +37,35 @@ _OF_SPACE = (
 )  # fmt: skip
 
 
-class PostgresErasure(PostgresIndexes):
-    """See `Erasing`."""
+class PostgresErasure(ErasureStore):
+    """The `ErasureStore` port over Postgres."""
+
+    def __init__(self, connections: PostgresConnections, indexes: SpaceIndexes) -> None:
+        self._connections = connections
+        self._indexes = indexes
 
     async def list_memory_texts(
         self, scope: Scope, after: tuple[MemoryId, Revision], limit: int
     ) -> list[MemoryStatement]:
-        """See `Erasing.stated`."""
         asked = {"space": scope.space, "after": after[0], "since": after[1], "limit": limit}
-        async with self._read_transaction(scope, None) as conn:
+        async with self._connections.reading(scope) as conn:
             found = await (await conn.execute(_ERASING["stated"], asked)).fetchall()
         return [MemoryStatement(id=row.pop("memory_id"), turns=tuple(row.pop("turns")), **row) for row in found]
 
     async def list_turns(self, scope: Scope, after: TurnId, limit: int) -> list[Turn]:
-        """See `Erasing.ledger`."""
         asked = {"space": scope.space, "after": after, "limit": limit}
-        async with self._read_transaction(scope, None) as conn:
+        async with self._connections.reading(scope) as conn:
             return [rows.parse_turn(row) for row in await (await conn.execute(_ERASING["ledger"], asked)).fetchall()]
 
     async def find_threads(
         self, scope: Scope, ids: Sequence[MemoryId] | None = None, turns: Sequence[TurnId] = ()
     ) -> frozenset[str]:
-        """See `Erasing.threads`."""
         asked = {"space": scope.space, "ids": None if ids is None else list(ids), "turns": list(turns)}
-        async with self._read_transaction(scope, None) as conn:
+        async with self._connections.reading(scope) as conn:
             found = await (await conn.execute(_ERASING["threads"], asked)).fetchall()
         return frozenset(row["thread_id"] for row in found if row["thread_id"] is not None)
 
     async def purge_memories(self, scope: Scope, ids: Sequence[MemoryId], at: datetime) -> ErasureReceipt:
-        """See `Erasing.purge`."""
         counts: dict[str, int] = {}
         async with self._erase_transaction(scope) as (conn, named):
             due = await conn.execute(_ERASING["due"], named | {"ids": list(ids), "at": at})
@@ -75,7 +76,7 @@ class PostgresErasure(PostgresIndexes):
         return ErasureReceipt(id=uuid4(), what="purge", at=at)
 
     async def erase_memory(self, scope: Scope, memory_id: MemoryId, traces: Traces, at: datetime) -> ErasureReceipt:
-        """See `Erasing.erase`. Raises NotFound when the memory is gone."""
+        """Raises NotFound when the memory is gone."""
         async with self._erase_transaction(scope) as (conn, named):
             if named["rev"] != traces.rev:
                 raise Conflict
@@ -95,9 +96,9 @@ class PostgresErasure(PostgresIndexes):
             return await _write_receipt(conn, named, "memory", counts, at)
 
     async def erase_space(self, scope: Scope, at: datetime) -> ErasureReceipt:
-        """See `Erasing.erase_space`. Raises Conflict while another process makes an index, StoreError for a role that may
+        """Raises Conflict while another process makes an index, StoreError for a role that may
         not drop the space's."""
-        await self._drop_any_indexes(scope)
+        await self._indexes.drop_any(scope)
         async with self._erase_transaction(scope) as (conn, named):
             counts = {}
             # Of a space that is not there nothing is; one that is founded at this moment comes after the erasure.
@@ -109,23 +110,13 @@ class PostgresErasure(PostgresIndexes):
             if any(counts.values()):
                 await conn.execute(_ROLES["eraser"])
                 done = await _write_receipt(conn, named, "user", counts, at)
-        await self._drop_any_indexes(scope)  # one that was being made meanwhile
+        await self._indexes.drop_any(scope)  # one that was being made meanwhile
         return done
-
-    async def _drop_any_indexes(self, scope: Scope) -> None:
-        """Without the indexes of a space, if it has any: only the role that made the schema may drop one."""
-        if await self._has_index(scope):
-            async with self._connect_builder() as conn:
-                try:
-                    await self._drop_indexes(conn, scope, await self._read_index_state(conn, scope))
-                except NotFound:
-                    await self._drop_vector_indexes(conn, scope)
-        self._indexed_spaces.discard(scope.space)
 
     @asynccontextmanager
     async def _erase_transaction(self, scope: Scope) -> AsyncIterator[tuple[Connection, dict[str, Any]]]:
         """One transaction in one space that nobody else is in, in the role that may remove."""
-        async with self._write_transaction(scope) as conn:
+        async with self._connections.writing(scope) as conn:
             await conn.execute(_ROLES["eraser"])
             named: dict[str, Any] = {"space": scope.space, **LISTS}
             row = await (await conn.execute(_ERASING["lock"], named)).fetchone()

@@ -21,6 +21,7 @@ from muniment.memory.domain.jobs import Job, JobName, JobTicket
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import StoreError
+from muniment.memory.ports.jobs import JobQueue
 from muniment.memory.rules.policy.retry import MAX_WAIT_SECONDS
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.errors import translate_errors
@@ -45,39 +46,36 @@ async def send_jobs(conn: Connection, jobs: Sequence[Job]) -> None:
         await conn.execute(_JOBS["enqueue"], encode_job(job))
 
 
-class PostgresJobQueue(PostgresConnections):
-    """What a worker asks of the queue; see the port `Queue`."""
+class PostgresJobQueue(JobQueue):
+    """The `JobQueue` port over Postgres."""
+
+    def __init__(self, connections: PostgresConnections) -> None:
+        self._connections = connections
 
     async def enqueue_jobs(self, jobs: Sequence[Job]) -> None:
-        """See `Queue.enqueue`."""
-        async with self._statement_connection(once=False) as conn:
+        async with self._connections.statement(once=False) as conn:
             await send_jobs(conn, jobs)
 
     async def register_worker(self) -> int:
-        """See `Queue.enroll`."""
         return int(require_row(await self._fetch_row("enroll"))["worker_id"])
 
     async def record_heartbeat(self, worker: int) -> bool:
-        """See `Queue.beat`."""
         return await self._fetch_row("beat", worker=worker) is not None
 
     async def unregister_worker(self, worker: int) -> None:
-        """See `Queue.leave`."""
         await self._execute_together("drop_my_twins", "give_back", "leave", worker=worker)
 
     async def requeue_abandoned(self, seconds: float) -> int:
-        """See `Queue.rescue`."""
         return await self._execute_together("dead", "drop_twins", "rescue", seconds=seconds, longest=MAX_WAIT_SECONDS)
 
     async def take_job(self, worker: int, names: Sequence[JobName]) -> JobTicket | None:
-        """See `Queue.take`."""
         middle = str(uuid4())  # all spaces have the same chance to be first, and so have turns and all else
         asked: dict[str, Any] = {"worker": worker, "names": list(names)}
         ways = [
             ("take_in_order", asked | {"start": start, "end": end}) for start, end in ((middle, None), ("", middle))
         ]
         ways.insert(choice((0, 2)), ("take_by_time", asked))  # noqa: S311 - not a secret
-        async with self._transaction() as conn:
+        async with self._connections.transaction() as conn:
             await conn.execute(_JOBS["by_index"])
             for name, named in ways:
                 if row := await (await conn.execute(_JOBS[name], named)).fetchone():
@@ -85,11 +83,9 @@ class PostgresJobQueue(PostgresConnections):
         return None
 
     async def finish_job(self, ticket: JobTicket) -> None:
-        """See `Queue.done`."""
         await self._execute_together("done", id=ticket.id, worker=ticket.worker)
 
     async def reschedule_job(self, ticket: JobTicket, wait: timedelta, *, step_aside: bool = False) -> None:
-        """See `Queue.put_back`."""
         wanted = {
             "id": ticket.id,
             "worker": ticket.worker,
@@ -104,15 +100,16 @@ class PostgresJobQueue(PostgresConnections):
             await self._execute_together("put_back", **wanted)  # its twin came at this very moment; now it is seen
 
     async def count_jobs(self) -> dict[str, dict[str, int]]:
-        """See `Queue.waiting`."""
-        async with self._statement_connection() as conn:
+        async with self._connections.statement() as conn:
             found = await (await conn.execute(_JOBS["waiting"])).fetchall()
         return {row.pop("name"): row for row in found}
 
     async def listen_for_jobs(self, names: Sequence[JobName]) -> AsyncIterator[None]:
-        """See `Queue.calls`. Behind a pooler nobody is called: what listens would be any connection of the pool."""
+        """Behind a pooler nobody is called: what listens would be any connection of the pool."""
         with translate_errors("listening for jobs"):
-            async with await psycopg.AsyncConnection.connect(await self._address(), autocommit=True) as conn:
+            async with await psycopg.AsyncConnection.connect(
+                await self._connections.find_address(), autocommit=True
+            ) as conn:
                 own = await enable_keepalive(conn)
                 for name in names if own else ():
                     await conn.execute(sql.SQL("listen {}").format(sql.Identifier(_CHANNEL + name)))
@@ -126,19 +123,18 @@ class PostgresJobQueue(PostgresConnections):
         await asyncio.sleep(_QUIET_SECONDS)
 
     async def list_unextracted_turns(self, scope: Scope, after: Turn | None, limit: int) -> list[Turn]:
-        """See `Queue.unextracted`."""
         start = {"at": after.at, "turn_id": after.id} if after else {"at": _FIRST, "turn_id": UUID(int=0)}
         asked = {"space": scope.space, "limit": limit} | start
-        async with self._read_transaction(scope, None) as conn:
+        async with self._connections.reading(scope) as conn:
             return [rows.parse_turn(row) for row in await (await conn.execute(_JOBS["unextracted"], asked)).fetchall()]
 
     async def _fetch_row(self, name: str, **values: Any) -> DictRow | None:
-        async with self._statement_connection() as conn:
+        async with self._connections.statement() as conn:
             return await (await conn.execute(_JOBS[name], values)).fetchone()
 
     async def _execute_together(self, *names: str, **values: Any) -> int:
         """Several statements in one transaction; the rows that the last one touched."""
-        async with self._transaction() as conn:
+        async with self._connections.transaction() as conn:
             for name in names:
                 touched = (await conn.execute(_JOBS[name], values)).rowcount
         return touched

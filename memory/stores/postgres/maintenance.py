@@ -2,46 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from psycopg.rows import DictRow
-
 from muniment.memory.domain.ids import MemoryId, Revision
 from muniment.memory.domain.jobs import Job, JobName
-from muniment.memory.domain.maintenance import DueMemories, RetentionTerms
-from muniment.memory.domain.plan import WritePlan
+from muniment.memory.domain.maintenance import DueMemories, IndexingResult, RetentionTerms
 from muniment.memory.domain.scope import Scope
+from muniment.memory.ports.maintenance import MaintenanceStore
 from muniment.memory.rules.policy.retention import find_scope_days, hash_terms
 from muniment.memory.rules.policy.schedule import compute_stagger, find_slot_start
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.jobs import encode_job
+from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_TENDING, _ROLES = load_blocks("tending"), load_blocks("roles")
-STANDING = _TENDING["standing"]
+_TENDING, _READ, _ROLES = load_blocks("tending"), load_blocks("read"), load_blocks("roles")
 _LOCK = 0x6D756E69726F756E  # a round: one at a time in a database
 _PAGE = 5_000
 _TURNS = 1_000
 _SLOTS = 1_000  # of a periodic job that are remembered
 _LATER = timedelta(hours=24)  # what could not be done now, because a job holds it, is looked at again then
 _FAR = timedelta(days=3_650)
-_MAX_HEIRS = 16  # steps from a memory that gave way to the one that stays
 _MAX_AHEAD = timedelta(days=1)  # no clock that is right is so far ahead of another
 _NO_SCOPE = Scope(tenant="", owner="")  # a job of no space
 
 
-class PostgresMaintenance(PostgresConnections):
-    """See `Tending`."""
+class PostgresMaintenance(MaintenanceStore):
+    """The `MaintenanceStore` port over Postgres."""
+
+    def __init__(self, connections: PostgresConnections, indexes: SpaceIndexes) -> None:
+        self._connections = connections
+        self._indexes = indexes
 
     async def find_due(self, scope: Scope, now: datetime, terms: RetentionTerms, limit: int) -> DueMemories | None:
-        """See `Tending.due`."""
         asked = {"space": scope.space, "now": now, "limit": limit} | _build_term_params(scope, terms)
-        async with self._read_transaction(scope, None) as conn:
-            standing = await conn.execute(_TENDING["standing"], asked)
+        async with self._connections.reading(scope) as conn:
+            standing = await conn.execute(_READ["maintenance"], asked)
             forget = await conn.execute(_TENDING["forgettable"], asked)
             purge = await conn.execute(_TENDING["purgeable"], asked)
             following = await conn.execute(_TENDING["next"], asked)
@@ -66,9 +65,8 @@ class PostgresMaintenance(PostgresConnections):
         next_due_at: datetime | None,
         terms: RetentionTerms,
     ) -> None:
-        """See `Tending.tended`."""
         told = {"space": scope.space, "seen": checked_rev, "at": at, "again": next_due_at, "later": _LATER}
-        async with self._pipeline_transaction(scope) as conn:
+        async with self._connections.sending(scope) as conn:
             await conn.execute(_TENDING["hold"], told)
             await conn.execute(
                 _TENDING["tended"], told | {"turns": terms.turns, "events": terms.events, "terms": hash_terms(terms)}
@@ -77,10 +75,10 @@ class PostgresMaintenance(PostgresConnections):
     async def delete_expired(
         self, scope: Scope, turns_before: datetime, events_before: datetime, checked_before: datetime
     ) -> int:
-        """See `Tending.clean`. In parts, each a transaction of its own."""
+        """In parts, each a transaction of its own."""
         gone = 0
         while True:
-            async with self._write_transaction(scope) as conn:
+            async with self._connections.writing(scope) as conn:
                 named: dict[str, Any] = {"space": scope.space, "before": turns_before, "limit": _TURNS}
                 stale = await (await conn.execute(_TENDING["stale_turns"], named)).fetchall()
                 await conn.execute(_ROLES["eraser"])
@@ -93,36 +91,22 @@ class PostgresMaintenance(PostgresConnections):
                         await conn.execute(_TENDING[name], named | {"before": checked_before})
                     return gone
 
-    async def record_access(self, scope: Scope, counts: Mapping[MemoryId, int], at: datetime) -> frozenset[MemoryId]:
-        """See `Tending.touch`."""
-        named = {
-            "space": scope.space,
-            "ids": list(counts),
-            "counts": list(counts.values()),
-            "at": at,
-            "steps": _MAX_HEIRS,
-        }
-        async with self._pipeline_transaction(scope) as conn:
-            held = await conn.execute(_TENDING["touch"], named)
-            return frozenset(MemoryId(found["memory_id"]) for found in await held.fetchall())
-
     async def enqueue_due_spaces(
         self, now: datetime, every: timedelta, spread: timedelta, terms: RetentionTerms
     ) -> int | None:
-        """See `Tending.enqueue_due`."""
         start = find_slot_start(now, spread)
         # Counted in slots: what was tended late in its slot does not slip to the slot after its next one.
         asked: dict[str, Any] = {"now": now, "edge": start + spread - every, "after": UUID(int=0), "limit": _PAGE}
         asked |= {"ahead": now + min(every, _MAX_AHEAD), "terms": hash_terms(terms)}
         count = 0
-        async with self._transaction() as conn:
+        async with self._connections.transaction() as conn:
             if not require_row(await (await conn.execute(_TENDING["alone"], {"lock": _LOCK})).fetchone())["mine"]:
                 return None
             while True:
                 await conn.execute(_ROLES["keeper"])
                 found = await (await conn.execute(_TENDING["due_spaces"], asked)).fetchall()
                 await conn.execute(_ROLES["app"])
-                scopes = [_parse_scope(space) for space in found]
+                scopes = [rows.parse_scope(space) for space in found]
                 jobs = [encode_job(Job(name="tend", scope=scope)) for scope in scopes]
                 named = {
                     "dedup_keys": [job["dedup_key"] for job in jobs],
@@ -135,27 +119,24 @@ class PostgresMaintenance(PostgresConnections):
                 asked["after"] = found[-1]["space_id"]
 
     async def enqueue_periodic(self, name: JobName, at: datetime) -> bool:
-        """See `Tending.periodic`."""
         job = encode_job(Job(name=name, scope=_NO_SCOPE))
         named = {"name": name, "slot": int(at.timestamp()), "dedup_key": name, "args": job["args"], "kept": _SLOTS}
-        async with self._statement_connection() as conn:
+        async with self._connections.statement() as conn:
             return bool(require_row(await (await conn.execute(_TENDING["periodic"], named)).fetchone())["new"])
+
+    async def index_space(self, scope: Scope, min_memories: int, *, force: bool = False) -> IndexingResult:
+        return await self._indexes.build(scope, min_memories, force=force)
+
+    async def unindex_space(self, scope: Scope) -> IndexingResult:
+        return await self._indexes.drop(scope)
+
+    async def find_spaces_to_index(self, min_memories: int) -> list[Scope]:
+        return await self._indexes.find_spaces(min_memories)
 
 
 async def send_due_time(conn: Connection, scope: Scope, at: datetime, retention: timedelta) -> None:
     """Send that something of the space, of this time, is due so much later. The caller has written it before."""
     await conn.execute(_TENDING["wake"], {"space": scope.space, "at": at, "keep": retention})
-
-
-async def send_access_check(conn: Connection, plan: WritePlan) -> None:
-    """Send the question whether a memory of the plan was retrieved since it was read: that ends it with a `Conflict`."""
-    known = [change.before for change in plan.changes if change.before is not None]
-    named = {"ids": [memory.id for memory in known], "read": [memory.last_accessed_at for memory in known]}
-    await conn.execute(_TENDING["unread"], {"space": plan.scope.space} | named)
-
-
-def _parse_scope(found: DictRow) -> Scope:
-    return Scope(tenant=found["tenant_id"], owner=found["owner_id"], owner_type=found["owner_type"])
 
 
 def _build_term_params(scope: Scope, terms: RetentionTerms) -> dict[str, Any]:

@@ -13,10 +13,12 @@ from uuid import UUID
 import numpy as np
 from pgvector import HalfVector, SparseVector
 
+from muniment.memory.domain.consent import Consent, RequestId
 from muniment.memory.domain.ids import MemoryId, TurnId
 from muniment.memory.domain.journal import JournalEntry
 from muniment.memory.domain.memory import Fact, Memory
 from muniment.memory.domain.plan import Change, ExtractionRecord, WritePlan
+from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.search import SearchHit
 from muniment.memory.domain.turn import Turn
 from muniment.memory.domain.usage import OpsEvent
@@ -116,6 +118,11 @@ def _shorten_real(real: float) -> float:
     return float(str(np.float32(real)))
 
 
+def parse_scope(row: Mapping[str, Any]) -> Scope:
+    """A row of the table of spaces as a Scope."""
+    return Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"])
+
+
 def parse_turn(row: Mapping[str, Any]) -> Turn:
     """A row of the `turn` block as a Turn."""
     return Turn(
@@ -155,6 +162,23 @@ def _parse_ranks(ranks: Mapping[str, Any], terms: Sequence[str]) -> dict[str, An
 def parse_entry(row: Mapping[str, Any]) -> JournalEntry:
     """A row of the `entry` block as a JournalEntry."""
     return JournalEntry(**{name: row[name] for name in JournalEntry.__dataclass_fields__})
+
+
+def parse_consent(row: Mapping[str, Any]) -> Consent:
+    """A row of the `columns` block as a Consent."""
+    return Consent(
+        id=RequestId(row["request_id"]),
+        field=row["field"],
+        value=row["value"],
+        decision=row["decision"],
+        memory=MemoryId(row["memory_id"]),
+        asked_at=row["asked_at"],
+        expires_at=row["expires_at"],
+        turns=tuple(map(TurnId, row["turns"])),
+        decided_at=row["decided_at"],
+        decided_by=row["decided_by"],
+        old=row["old"],
+    )
 
 
 def encode_sparse_vector(weights: Mapping[int, float]) -> SparseVector:

@@ -1,6 +1,6 @@
-"""What a turn or a query reads: the search, the lasting memories, and what a thread has not seen.
+"""The statement of a search, and its rows.
 
-The statement of a search is put together from the blocks of `search.sql`, one text for each shape of a query. A filter
+The statement is put together from the blocks of `search.sql`, one text for each shape of a query. A filter
 that is not asked for is not in the text: a plan is made once for each text and connection, and a scan tests nothing in
 vain."""
 
@@ -9,29 +9,24 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from functools import lru_cache
 from itertools import chain
 from typing import Any, LiteralString, NamedTuple
 
 from pgvector import HalfVector
 from psycopg import AsyncCursor, AsyncRawCursor
-from psycopg.rows import DictRow, tuple_row
+from psycopg.rows import tuple_row
 
-from muniment.memory.domain.ids import Revision
-from muniment.memory.domain.journal import Delta
 from muniment.memory.domain.query import Filters
-from muniment.memory.domain.scope import Reader, Scope
-from muniment.memory.domain.search import LOWEST_MEANING, Search, SearchSnapshot
+from muniment.memory.domain.search import LOWEST_MEANING, Search
 from muniment.memory.rules.language import irregular_verbs, tokens
 from muniment.memory.stores.postgres import rows
-from muniment.memory.stores.postgres.connection.pool import Connection, require_row
-from muniment.memory.stores.postgres.consents import parse_consent, send_profile_query
+from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections
 from muniment.memory.stores.postgres.schema import large_spaces
-from muniment.memory.stores.postgres.schema.large_spaces import PostgresIndexes
+from muniment.memory.stores.postgres.schema.large_spaces import SpaceIndexes
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_READ, _SEARCH, _LARGE = load_blocks("read"), load_blocks("search"), load_blocks("large")
+_SEARCH, _LARGE = load_blocks("search"), load_blocks("large")
 # Where a large space is searched otherwise.
 _OPEN: tuple[LiteralString, ...] = ("met", "base", "scope", "df", "reached")
 # Where it looks for what is told of the user.
@@ -47,7 +42,7 @@ _FILTERS: tuple[LiteralString, ...] = (
 _WEIGHTS = ("floor", "ceiling", "semantic", "keyword", "actor", "own", "timely", "before", "after")
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
 # Of a search: its head, the columns of a memory (all null where none was found), and what it was found by.
-_Row = tuple[Any, ...]
+SearchRow = tuple[Any, ...]
 
 
 class _SearchHead(NamedTuple):
@@ -62,111 +57,45 @@ class _SearchHead(NamedTuple):
 
 
 _HEAD = len(_SearchHead._fields)
-_CHANGES = 1_000  # memories whose changes a delta tells: a header has room for three, and of many some come to nothing
 
 
-class PostgresSearch(PostgresIndexes):
-    """Everything that is read at one revision."""
+class SearchStatements:
+    """Sends the statement of a search, by the indexes of the space where it has them, and by a scan where they fall short."""
 
-    async def read_snapshot(
-        self,
-        reader: Reader,
-        search: Search | None,
-        *,
-        stable: Sequence[str] = (),
-        stable_limit: int = 100,
-        thread: str | None = None,
-        horizon: datetime | None = None,
-        as_of: Revision | None = None,
-    ) -> SearchSnapshot:
-        """See `Store.look`. A search alone is one statement, which sees one snapshot by itself."""
-        space = {
-            "space": reader.scope.space,
-            "owner": reader.scope.owner,
-            "allowed": sorted(reader.allowed),
-            "as_of": as_of,
-        }
-        if search and not stable and not thread:
-            found = await self._search_alone(space, search)
-            return SearchSnapshot(rev=_clamp_revision(_parse_head(found).rev, as_of), **_parse_hits(search, found))
-        async with self._read_transaction(reader.scope, reader.allowed) as conn:
-            rev = await conn.execute(_READ["rev"], space)
-            hits = await self._send_search(conn, space, search, scan=not self._uses_index(space)) if search else None
-            lasting = (
-                await conn.execute(
-                    _select_source(_SEARCH["stable"], as_of),
-                    space | {"categories": list(stable), "limit": stable_limit},
-                )
-                if stable
-                else None
-            )
-            approved = await send_profile_query(conn, space) if "profile" in stable else None
-            unseen = (
-                await conn.execute(
-                    _select_source(_SEARCH["delta"], as_of),
-                    space | {"thread": thread, "horizon": horizon, "changes": _CHANGES},
-                )
-                if thread
-                else None
-            )
-            if search and hits and self._uses_index(space):
-                hits = await self._complete_hits(conn, space, search, hits)
-        # All of it was asked in one round trip; what is fetched from here on is there.
-        now = _clamp_revision(require_row(await rev.fetchone())["rev"], as_of)
-        found = await hits.fetchall() if hits else []
-        if found:
-            self._note_indexes(space, _parse_head(found))
-        return SearchSnapshot(
-            rev=now,
-            **(_parse_hits(search, found) if search else {}),
-            stable=tuple(map(rows.parse_memory, await lasting.fetchall())) if lasting else (),
-            delta=_parse_delta(await unseen.fetchall(), now) if unseen else None,
-            profile=tuple(map(parse_consent, await approved.fetchall())) if approved else (),
-        )
+    def __init__(self, connections: PostgresConnections, indexes: SpaceIndexes) -> None:
+        self._connections = connections
+        self._indexed_spaces = indexes.indexed_spaces
 
-    async def find_revision_at(self, scope: Scope, moment: datetime) -> Revision:
-        """See `Store.revision_at`."""
-        async with self._read_transaction(scope, None) as conn:
-            found = await conn.execute(_SEARCH["revision_at"], {"space": scope.space, "moment": moment})
-            return Revision(require_row(await found.fetchone())["rev"])
-
-    async def _search_alone(self, space: Mapping[str, Any], search: Search) -> list[_Row]:
-        """The statement enters the space by itself: alone it is one transaction and one round trip."""
+    async def search(self, space: Mapping[str, Any], search: Search) -> list[SearchRow]:
+        """Return the rows of a search that is one transaction and one round trip: the statement enters the space itself."""
         for scan in (not self._uses_index(space), True):
-            async with self._statement_connection() as conn:
-                hits = await self._send_search(conn, space, search, scan=scan)
-            found = await hits.fetchall()
-            if self._note_indexes(space, _parse_head(found)):
+            async with self._connections.statement() as conn:
+                cursor = await self._send(conn, space, search, scan=scan)
+            hits = await cursor.fetchall()
+            if self._note_indexes(space, parse_head(hits)):
                 break
-        return found
+        return hits
 
-    async def _complete_hits(
-        self, conn: Connection, space: Mapping[str, Any], search: Search, hits: AsyncCursor[_Row]
-    ) -> AsyncCursor[_Row]:
-        """The answer, or a scan's where the indexes have left something out."""
-        head = _parse_head(await hits.fetchmany(1))
-        await hits.scroll(0, mode="absolute")
-        return hits if self._note_indexes(space, head) else await self._send_search(conn, space, search, scan=True)
+    async def send(self, conn: Connection, space: Mapping[str, Any], search: Search) -> AsyncCursor[SearchRow]:
+        """Send a search in the caller's transaction and pipeline, without waiting for it."""
+        return await self._send(conn, space, search, scan=not self._uses_index(space))
 
-    def _uses_index(self, space: Mapping[str, Any]) -> bool:
-        """What was is in no index."""
-        return space["space"] in self._indexed_spaces and space["as_of"] is None
+    async def complete(
+        self, conn: Connection, space: Mapping[str, Any], search: Search, cursor: AsyncCursor[SearchRow]
+    ) -> AsyncCursor[SearchRow]:
+        """Return the cursor that `send` returned, or that of a scan where the indexes left something out."""
+        if not self._uses_index(space):
+            return cursor
+        head = parse_head(await cursor.fetchmany(1))
+        await cursor.scroll(0, mode="absolute")
+        return cursor if self._note_indexes(space, head) else await self._send(conn, space, search, scan=True)
 
-    def _note_indexes(self, space: Mapping[str, Any], head: _SearchHead) -> bool:
-        """Remember whether the space has indexes; whether the rows are all that there is."""
-        (self._indexed_spaces.add if head.is_indexed else self._indexed_spaces.discard)(space["space"])
-        return head.is_complete
+    def note_indexes(self, space: Mapping[str, Any], hits: Sequence[SearchRow]) -> None:
+        """Remember from the rows of a search whether the space has indexes."""
+        self._note_indexes(space, parse_head(hits))
 
-    async def _send_search(
-        self, conn: Connection, space: Mapping[str, Any], search: Search, *, scan: bool
-    ) -> AsyncCursor[_Row]:
-        text, asked = self._build_search(space, search, scan=scan)
-        return await AsyncRawCursor(conn, row_factory=tuple_row).execute(text, asked, prepare=True, binary=True)
-
-    def _build_search(
-        self, space: Mapping[str, Any], search: Search, *, scan: bool
-    ) -> tuple[LiteralString | bytes, list[Any]]:
-        """What is sent: the text, and its parameters."""
+    def build(self, space: Mapping[str, Any], search: Search, *, scan: bool) -> tuple[LiteralString | bytes, list[Any]]:
+        """Return the text of a search and its parameters."""
         search = _narrow_category(search)
         text, names = _build_statement(
             _list_filters(search.filters),
@@ -179,71 +108,70 @@ class PostgresSearch(PostgresIndexes):
             chosen=space["allowed"] != list(search.categories),
             scan=scan,
         )
-        whole = (
-            text
-            if scan
-            else large_spaces.fill_search_text(text, space["space"], self._model, len(search.vector), search.candidates)
-        )
-        asked = {**space, **self._build_search_params(search)}
-        return whole, [asked[name] for name in names]
+        params = {**space, **_build_params(search, self._connections.model)}
+        values = [params[name] for name in names]
+        if scan:
+            return text, values
+        model, dimensions = self._connections.model, len(search.vector)
+        return large_spaces.fill_search_text(text, space["space"], model, dimensions, search.candidates), values
 
-    def _build_search_params(self, search: Search) -> dict[str, Any]:
-        terms = [[tokens.hash_lexeme(form) for form in irregular_verbs.list_verb_forms(term)] for term in search.terms]
-        heard = list(chain.from_iterable(terms))
-        return {
-            **{name: getattr(search.filters, name) for name in _list_filters(search.filters)},
-            **{name: getattr(search.weights, name) for name in _WEIGHTS},
-            "speakers": list(search.speakers),
-            "highest": tokens.WEIGHT_CEILING,
-            "lowest": LOWEST_MEANING,
-            "background": tokens.BACKGROUND_SIZE,
-            **rows.OF_USER,
-            "hints": list(search.hints),
-            "vector": HalfVector(search.vector),
-            "model": self._model,
-            "categories": list(search.categories),
-            "units": ";".join(map(rows.encode_unit_vector, terms)),
-            "words": heard,
-            "of_term": [n for n, forms in enumerate(terms, 1) for _ in forms],
-            "heard": rows.encode_sparse_vector(dict.fromkeys(heard, 1.0)),
-            "traits": rows.encode_sparse_vector(search.weights.traits),
-            "since": [start.timestamp() for start, _ in search.periods],
-            "until": [end.timestamp() for _, end in search.periods],
-            "candidates": search.candidates,
-            "watched": search.watched,
-        }
+    async def _send(
+        self, conn: Connection, space: Mapping[str, Any], search: Search, *, scan: bool
+    ) -> AsyncCursor[SearchRow]:
+        text, values = self.build(space, search, scan=scan)
+        return await AsyncRawCursor(conn, row_factory=tuple_row).execute(text, values, prepare=True, binary=True)
+
+    def _uses_index(self, space: Mapping[str, Any]) -> bool:
+        # The indexes are of the memories as they are, not as they were.
+        return space["space"] in self._indexed_spaces and space["as_of"] is None
+
+    def _note_indexes(self, space: Mapping[str, Any], head: _SearchHead) -> bool:
+        """Remember whether the space has indexes; return whether the rows are all that there is."""
+        (self._indexed_spaces.add if head.is_indexed else self._indexed_spaces.discard)(space["space"])
+        return head.is_complete
 
 
-def _clamp_revision(now: int, as_of: Revision | None) -> Revision:
-    """What was read: a revision that is not reached yet cannot be."""
-    return Revision(now if as_of is None else min(now, as_of))
-
-
-def _parse_head(found: Sequence[_Row]) -> _SearchHead:
-    """What the rows of a search begin with: the first one is there even when nothing was found."""
-    return _SearchHead(*found[0][:_HEAD])
-
-
-def _parse_hits(search: Search, found: Sequence[_Row]) -> dict[str, Any]:
-    """What the rows of a search say of a Sight."""
-    head = _parse_head(found)
-    unheard = frozenset(search.terms[n - 1] for n in head.missing_places)
+def _build_params(search: Search, model: str) -> dict[str, Any]:
+    terms = [[tokens.hash_lexeme(form) for form in irregular_verbs.list_verb_forms(term)] for term in search.terms]
+    words = list(chain.from_iterable(terms))
     return {
-        "hits": tuple(rows.parse_hit(row[_HEAD:], search.terms) for row in found if row[_HEAD] is not None),
-        "missing_terms": unheard,
-        "speakers": tuple(head.speakers or ()),
-        "corpus_size": head.corpus_size or 0,
+        **{name: getattr(search.filters, name) for name in _list_filters(search.filters)},
+        **{name: getattr(search.weights, name) for name in _WEIGHTS},
+        "speakers": list(search.speakers),
+        "highest": tokens.WEIGHT_CEILING,
+        "lowest": LOWEST_MEANING,
+        "background": tokens.BACKGROUND_SIZE,
+        **rows.OF_USER,
+        "hints": list(search.hints),
+        "vector": HalfVector(search.vector),
+        "model": model,
+        "categories": list(search.categories),
+        "units": ";".join(map(rows.encode_unit_vector, terms)),
+        "words": words,
+        "of_term": [n for n, forms in enumerate(terms, 1) for _ in forms],
+        "heard": rows.encode_sparse_vector(dict.fromkeys(words, 1.0)),
+        "traits": rows.encode_sparse_vector(search.weights.traits),
+        "since": [start.timestamp() for start, _ in search.periods],
+        "until": [end.timestamp() for _, end in search.periods],
+        "candidates": search.candidates,
+        "watched": search.watched,
     }
 
 
-def _parse_delta(found: Sequence[DictRow], rev: Revision) -> Delta:
-    lines = tuple(rows.parse_entry(row) for row in found if row["rev"] is not None and row["text"] is not None)
-    return Delta(since=Revision(found[0]["since"]), rev=rev, entries=lines)
+def parse_head(hits: Sequence[SearchRow]) -> _SearchHead:
+    """Parse the columns that every row of a search begins with; a search without a hit has one row."""
+    return _SearchHead(*hits[0][:_HEAD])
 
 
-def _select_source(text: LiteralString, as_of: Revision | None) -> LiteralString:
-    """The text reading the memories as they are, or as they were."""
-    return text.replace("{source}", _SEARCH["current" if as_of is None else "then"])
+def parse_hits(search: Search, hits: Sequence[SearchRow]) -> dict[str, Any]:
+    """Parse the rows of a search as the fields of a SearchSnapshot."""
+    head = parse_head(hits)
+    return {
+        "hits": tuple(rows.parse_hit(row[_HEAD:], search.terms) for row in hits if row[_HEAD] is not None),
+        "missing_terms": frozenset(search.terms[place - 1] for place in head.missing_places),
+        "speakers": tuple(head.speakers or ()),
+        "corpus_size": head.corpus_size or 0,
+    }
 
 
 def _narrow_category(search: Search) -> Search:

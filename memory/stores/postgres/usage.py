@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from psycopg import AsyncCursor
@@ -17,33 +17,36 @@ from muniment.memory.domain.usage import (
     DailySpending,
     EventCount,
     ExtractionStats,
+    OpsEvent,
     Settlement,
     SpaceActivity,
     UsageReport,
 )
+from muniment.memory.ports.usage import UsageStore
 from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
+from muniment.memory.stores.postgres.maintenance import send_due_time
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _BOOKS, _ROLES, _WRITE = load_blocks("books"), load_blocks("roles"), load_blocks("write")
 
 
-class PostgresUsage(PostgresConnections):
-    """The books of a tenant, and the statistics of a space."""
+class PostgresUsage(UsageStore):
+    """The `UsageStore` port over Postgres."""
+
+    def __init__(self, connections: PostgresConnections) -> None:
+        self._connections = connections
 
     async def reserve(self, scope: Scope, day: date, charge: Charge, tokens: int | None, micros: int | None) -> bool:
-        """See `Store.reserve`."""
         async with self._tenant_transaction(scope) as conn:
             cursor = await send_reservation(conn, scope, day, charge, tokens, micros)
         return cursor.rowcount > 0
 
     async def settle(self, scope: Scope, settlements: Sequence[Settlement]) -> None:
-        """See `Store.settle`."""
         async with self._tenant_transaction(scope) as conn:
             await send_settlements(conn, scope, settlements)
 
     async def read_usage(self, scope: Scope, since: date) -> UsageReport:
-        """See `Store.books`."""
         named = {"space": scope.tenant_space, "tenant": scope.tenant, "since": since}
         async with self._tenant_transaction(scope) as conn:
             lines = await (await conn.execute(_BOOKS["spent"], named)).fetchall()
@@ -59,9 +62,8 @@ class PostgresUsage(PostgresConnections):
         )
 
     async def read_activity(self, reader: Reader, since: date, changes: int) -> SpaceActivity:
-        """See `Store.activity`."""
         named = {"space": reader.scope.space, "since": _start_of_day(since)}
-        async with self._read_transaction(reader.scope, None) as conn:
+        async with self._connections.reading(reader.scope) as conn:
             counts = await conn.execute(_BOOKS["counts"], named)
             looks = await conn.execute(_BOOKS["yields"], named)
             reasons = await conn.execute(_BOOKS["reasons"], named)
@@ -74,10 +76,23 @@ class PostgresUsage(PostgresConnections):
                 changes=tuple(map(rows.parse_entry, await latest.fetchall())),
             )
 
+    async def record_events(
+        self, scope: Scope, events: Sequence[OpsEvent], *, retention: timedelta | None = None
+    ) -> None:
+        if not events:
+            return
+        owner = {"tenant": scope.tenant, "owner": scope.owner, "owner_type": scope.owner_type}
+        params = {"space": scope.space, "events": rows.encode_events(events), "at": max(event.ts for event in events)}
+        async with self._connections.sending(scope) as conn:
+            await conn.execute(_WRITE["found_unless_erased"], params | owner)
+            await conn.execute(_WRITE["track"], params | owner)
+            if retention is not None:
+                await send_due_time(conn, scope, min(event.ts for event in events), retention)
+
     @asynccontextmanager
     async def _tenant_transaction(self, scope: Scope) -> AsyncIterator[Connection]:
         """One transaction in the books of the scope's tenant."""
-        async with self._statement_connection(once=False) as conn:
+        async with self._connections.statement(once=False) as conn:
             await conn.execute(_WRITE["enter"], {"space": scope.tenant_space})
             yield conn
 

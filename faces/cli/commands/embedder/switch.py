@@ -102,8 +102,8 @@ class _SwitchSteps:
         memory = session.create_memory(self.settings)
         try:
             with terminal.show_spinner("opening the database…", quiet=self.quiet):
-                tally = await memory.embedders()
-            async with memory.switch_embedder(self._advance) as switch:
+                tally = await memory.admin.embedders()
+            async with memory.admin.switch_embedder(self._advance) as switch:
                 report: dict[str, Any] = {"embedder": self.settings.embedder, "texts": 0, "switched": not switch.is_due}
                 await self._embed_texts(switch, tally, report)
                 if switch.is_due and compare and tally.used is not None:
@@ -114,7 +114,7 @@ class _SwitchSteps:
                     return report
                 with terminal.show_spinner("cutting over…", quiet=self.quiet):
                     await switch.activate_embedder()
-                self.state = f"{memory.house.embedder.name} is in use"
+                self.state = f"{memory.engine.embedder.name} is in use"
                 with terminal.show_spinner("tidying…", quiet=self.quiet):
                     await switch.move_vectors()
         finally:

@@ -61,7 +61,7 @@ def erase_user(
 
     async def work() -> ErasureResult | None:
         async with _open_memory_and_savers(settings, quiet=as_json) as (memory, savers):
-            traces = await memory.find_traces(scope)
+            traces = await memory.admin.find_traces(scope)
             if not yes and not _confirm_user(user, await memory.status(scope), traces):
                 return None
             return await _run_erasure(memory, savers, scope, traces, None, quiet=as_json)
@@ -85,7 +85,7 @@ def erase_memory(memory_id: str, user: str, *, yes: bool, scrub: bool, as_json: 
         async with _open_memory_and_savers(settings, quiet=as_json) as (memory, savers):
             id_ = await session.find_memory_id(memory, scope, memory_id)
             with terminal.show_spinner("looking for what says it…", quiet=as_json):
-                traces = await memory.find_traces(scope, id_)
+                traces = await memory.admin.find_traces(scope, id_)
             if not yes and not _confirm_memory(traces):
                 return None
             return await _run_erasure(memory, savers, scope, traces, id_, quiet=as_json)
@@ -102,7 +102,7 @@ async def _open_memory_and_savers(
     # The graph's libraries are slow to import, and no other command of this file's neighbours wants them.
     from muniment.graph.checkpointer import open_savers  # noqa: PLC0415
 
-    async with session.open_memory(settings, quiet=quiet) as memory, open_savers(settings, memory.redact) as savers:
+    async with session.open_memory(settings, quiet=quiet) as memory, open_savers(settings, memory.conversation.redact) as savers:
         yield memory, savers
 
 

@@ -37,14 +37,14 @@ async def _consolidate_spaces(
 ) -> None:
     total = Counter[str]()
     async with session.open_memory(settings, quiet=as_json) as memory:
-        spaces = await memory.spaces(tenant)
+        spaces = await memory.admin.spaces(tenant)
         if tenant is not None and not spaces:
             raise NotFound(
                 f"there is nothing of a tenant {tenant!r}; `muniment consolidate --all` is about every tenant"
             )
         has_several_tenants = len({one.tenant for one in spaces}) > 1
         with terminal.show_progress("spaces", len(spaces), quiet=as_json) as move:
-            async for result in memory.consolidate_each(spaces, dry=dry, limit=limit, unchanged=unchanged):
+            async for result in memory.admin.consolidate_each(spaces, dry=dry, limit=limit, unchanged=unchanged):
                 move(1)
                 total += _count_result(result)
                 if as_json:

@@ -24,7 +24,7 @@ _MAX_SEARCHED_RUNS = 1_000  # runs among which one is looked for by the beginnin
 def undo_run(settings: Settings, scope: Scope, prefix: str, *, as_json: bool) -> None:
     async def work() -> UndoResult:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            return await memory.undo_consolidation(scope, await _find_run(memory, scope, prefix, "--undo"))
+            return await memory.admin.undo_consolidation(scope, await _find_run(memory, scope, prefix, "--undo"))
 
     result = session.run_async(work())
     if as_json:
@@ -39,7 +39,7 @@ def undo_run(settings: Settings, scope: Scope, prefix: str, *, as_json: bool) ->
 def cancel_run(settings: Settings, scope: Scope, prefix: str, *, as_json: bool) -> None:
     async def work() -> Run:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            return await memory.cancel_consolidation(scope, await _find_run(memory, scope, prefix, "--cancel"))
+            return await memory.admin.cancel_consolidation(scope, await _find_run(memory, scope, prefix, "--cancel"))
 
     run = session.run_async(work())
     if as_json:
@@ -52,7 +52,7 @@ def cancel_run(settings: Settings, scope: Scope, prefix: str, *, as_json: bool) 
 def list_runs(settings: Settings, scope: Scope, *, as_json: bool) -> None:
     async def work() -> Sequence[Run]:
         async with session.open_memory(settings, quiet=as_json) as memory:
-            return await memory.consolidations(scope, _MAX_RUNS)
+            return await memory.admin.consolidations(scope, _MAX_RUNS)
 
     found = session.run_async(work())
     if as_json:
@@ -73,7 +73,7 @@ async def _find_run(memory: Memory, scope: Scope, prefix: str, option: str) -> U
             f"{option}: {screen.join_lines(prefix)!r} is no run: `{consolidation.format_runs_command(scope)}` shows their ids"
         )
     ids = [
-        one.id for one in await memory.consolidations(scope, _MAX_SEARCHED_RUNS) if str(one.id).startswith(normalized)
+        one.id for one in await memory.admin.consolidations(scope, _MAX_SEARCHED_RUNS) if str(one.id).startswith(normalized)
     ]
     if not ids:
         raise NotFound(

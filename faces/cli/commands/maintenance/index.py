@@ -59,9 +59,9 @@ async def _build_indexes(
         if user is not None:
             scope = session.make_scope(settings, user)
             with terminal.show_spinner("indexing…", quiet=quiet):
-                return {scope: await memory.index(scope, drop=drop)}
+                return {scope: await memory.admin.index(scope, drop=drop)}
         with terminal.show_progress("indexing spaces", None, quiet=quiet) as move:
-            return dict(await memory.index_all(move, drop=drop))
+            return dict(await memory.admin.index_all(move, drop=drop))
 
 
 def _indexing_to_json(scope: Scope, indexing: IndexingResult) -> dict[str, Any]:

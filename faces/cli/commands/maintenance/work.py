@@ -96,13 +96,13 @@ async def _run_worker(settings: Settings, *, drain: bool, max_jobs: int | None, 
         finally:
             catch_up_task.cancel()
             await asyncio.gather(catch_up_task, return_exceptions=True)
-        waiting = await memory.count_jobs()
+        waiting = await memory.jobs.count_jobs()
     _print_summary(counts, waiting, as_json=as_json)
 
 
 async def _enqueue_missed(memory: Memory, *, as_json: bool) -> None:
     """Enqueue what no model has looked at."""
-    turn_count = await memory.enqueue_missed()
+    turn_count = await memory.jobs.enqueue_missed()
     if turn_count and not as_json:
         terminal.print_hint(f"{turn_count} earlier turn{'s' if turn_count > 1 else ''} to look at")
 

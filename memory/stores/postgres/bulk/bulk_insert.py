@@ -38,8 +38,7 @@ from muniment.memory.stores.postgres.bulk.binary_rows import (
     fill_frame,
     open_cursor,
 )
-from muniment.memory.stores.postgres.connection.errors import translate_errors
-from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row as one_row
+from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _BULK, _SWITCH = load_blocks("bulk"), load_blocks("switch")
@@ -68,10 +67,13 @@ STALE = "42804"  # the SQL state of rows that are not as their table is
 
 
 class BulkTables:
-    """The tables that are written in bulk."""
+    """The tables that are written in bulk: encodes their rows as Postgres sends them.
 
-    def __init__(self, tables: Mapping[str, RowType], *, model: str) -> None:
+    `splits_inserts`: the server plans no insert inside another statement, as Citus does not."""
+
+    def __init__(self, tables: Mapping[str, RowType], *, model: str, splits_inserts: bool = False) -> None:
         self.tables, self.memories, self.turns = tables, tables["memories"], tables["turns"]
+        self.splits_inserts = splits_inserts
         self._model = model.encode()
         # Typed: 1, 1.0 and True are equal, and only one of them is a number as the table has it.
         self._memory_frame = lru_cache(maxsize=_FRAMES, typed=True)(self._build_memory_frame)
@@ -133,98 +135,72 @@ class BulkTables:
         return self.turns.build_frame(named, _OWN_SAID)
 
 
-class PostgresBulkInsert(PostgresConnections):
-    """Many new memories in one write."""
+async def load_tables(connections: PostgresConnections) -> BulkTables:
+    """Read the row types of the tables that are written in bulk from the catalogue."""
+    async with connections.statement() as conn:
+        columns = await (await conn.execute(_BULK["shapes"], {"tables": list(_TABLES)})).fetchall()
+        splits_inserts = require_row(await (await conn.execute(_BULK["apart"])).fetchone())["apart"]
+    tables = {table: RowType.from_catalogue(list(part)) for table, part in groupby(columns, key=itemgetter("table"))}
+    return BulkTables(tables, model=connections.model, splits_inserts=splits_inserts)
 
-    _tables: BulkTables | None = None
-    _splits_inserts = False  # as on Citus, which plans no insert inside another statement
 
-    async def pack_rows(self, plan: WritePlan) -> tuple[PackedRow, ...]:
-        """See `Store.pack`."""
-        shapes = await self._load_tables()
-        said = {turn.id: turn for turn in reversed(plan.turns)}
-        with translate_errors():
-            return tuple(
-                PackedRow(
-                    memory=shapes.encode_memory(change),
-                    turns={id_: shapes.encode_turn(said[id_]) for id_ in change.after.turns if id_ in said},
-                )
-                for change in plan.changes
-            )
+async def insert_rows(
+    connections: PostgresConnections, tables: BulkTables, plan: WritePlan, packed_rows: Sequence[PackedRow]
+) -> int:
+    """Write packed rows in one transaction, without those whose turns are all consumed; return how many."""
+    scope, new = plan.scope, list(packed_rows)
+    params: dict[str, Any] = {"space": scope.space, "node": plan.node, "thread": scope.thread, "actor": scope.actor}
+    turns = {id_: turn for row in reversed(packed_rows) for id_, turn in row.turns.items()}
+    async with connections.sending(scope, plan.at) as conn:
+        cursor = open_cursor(conn)
+        await cursor.execute(_BULK["generic"])
+        locked = await conn.execute(_BULK["lock"], params)
+        await conn.execute(_SWITCH["expect"], {"model": connections.model})
+        params["most"] = len(packed_rows)
+        if turns:
+            turn_params = params | {"turns": tables.turns.pack_rows(list(turns.values()))}
+            consumed = await _consume_turns(cursor, turn_params, len(turns), split=tables.splits_inserts)
+            if consumed is not None:
+                replayed = turns.keys() - consumed
+                new = [row for row in packed_rows if not row.turns or not replayed >= row.turns.keys()]
+        if new:
+            params |= {"expected": require_row(await locked.fetchone())["rev"], "changes": len(new)}
+            await cursor.execute(_BULK["bump"], params)
+            if len(new) < len(packed_rows):
+                await cursor.execute(_BULK["fewer"], params)
+            params["memories"] = tables.memories.pack_rows([row.memory for row in new])
+            await _insert_memories(cursor, params, split=tables.splits_inserts)
+    return len(new)
 
-    async def insert_packed(self, plan: WritePlan, packed_rows: Sequence[PackedRow]) -> int:
-        """See `Store.bring`. Raises BadInput when another active memory has the stable key of one of them."""
-        try:
-            added = await self._insert_rows(plan, packed_rows)
-        except StoreError as failed:
-            if failed.data.get("constraint") == "memories_by_key":
-                raise BadInput("two memories that say the same, or one that is known already") from None
-            if failed.data.get("sqlstate") == STALE:
-                self._tables = None
-            raise
-        await self._analyze_tables()
-        return added
 
-    async def _analyze_tables(self) -> None:
-        with suppress(StoreError):  # what was written is written; autovacuum comes soon
-            async with self._statement_connection() as conn:
-                await conn.execute(_BULK["measure"])
+async def analyze_tables(connections: PostgresConnections) -> None:
+    """Let the planner measure tables that have just been filled. A failure is no loss: autovacuum does so soon."""
+    with suppress(StoreError):
+        async with connections.statement() as conn:
+            await conn.execute(_BULK["measure"])
 
-    async def _insert_rows(self, plan: WritePlan, parcels: Sequence[PackedRow]) -> int:
-        shapes, scope, new = await self._load_tables(), plan.scope, list(parcels)
-        named: dict[str, Any] = {"space": scope.space, "node": plan.node, "thread": scope.thread, "actor": scope.actor}
-        turns = {id_: row for one in reversed(parcels) for id_, row in one.turns.items()}
-        async with self._pipeline_transaction(scope, plan.at) as conn:
-            cursor = open_cursor(conn)
-            await cursor.execute(_BULK["generic"])
-            locked = await conn.execute(_BULK["lock"], named)
-            await conn.execute(_SWITCH["expect"], {"model": self._model})
-            named["most"] = len(parcels)
-            if turns:
-                consumed = await self._consume_turns(
-                    cursor, named | {"turns": shapes.turns.pack_rows(list(turns.values()))}, len(turns)
-                )
-                if consumed is not None:
-                    known = turns.keys() - consumed
-                    new = [one for one in parcels if not one.turns or not known >= one.turns.keys()]
-            if new:
-                named |= {"expected": one_row(await locked.fetchone())["rev"], "changes": len(new)}
-                await cursor.execute(_BULK["bump"], named)
-                if len(new) < len(parcels):
-                    await cursor.execute(_BULK["fewer"], named)
-                rows = shapes.memories.pack_rows([one.memory for one in new])
-                await self._insert_memories(cursor, named | {"memories": rows})
-        return len(new)
 
-    async def _consume_turns(self, cursor: Any, asked: Mapping[str, Any], said: int) -> Collection[TurnId] | None:
-        """What of the turns was not consumed before; None for all of them."""
-        if not self._splits_inserts:
-            await cursor.execute(_BULK["turns"], {**asked, "said": said})
-            consumed: Collection[TurnId] | None = one_row(await cursor.fetchone())["consumed"]
-            return consumed
-        await cursor.execute(_BULK["turns_apart"], asked)
-        return {row["turn_id"] for row in await cursor.fetchall()}
+async def _consume_turns(
+    cursor: Any, params: Mapping[str, Any], count: int, *, split: bool
+) -> Collection[TurnId] | None:
+    """Return those of the turns that were not consumed before; None for all of them."""
+    if not split:
+        await cursor.execute(_BULK["turns"], {**params, "said": count})
+        consumed: Collection[TurnId] | None = require_row(await cursor.fetchone())["consumed"]
+        return consumed
+    await cursor.execute(_BULK["turns_apart"], params)
+    return {row["turn_id"] for row in await cursor.fetchall()}
 
-    async def _insert_memories(self, cursor: Any, asked: Mapping[str, Any]) -> None:
-        if not self._splits_inserts:
-            await cursor.execute(_BULK["memories"], asked)
-            return
-        await cursor.execute(_BULK["memories_apart"], asked)
-        brought = await cursor.fetchall()
-        columns = {"ids": "memory_id", "revs": "rev", "ats": "created_at"}
-        lists = {name: [row[column] for row in brought] for name, column in columns.items()}
-        await cursor.execute(_BULK["lines_apart"], {**asked, **lists})
 
-    async def _load_tables(self) -> BulkTables:
-        if self._tables is None:
-            async with self._statement_connection() as conn:
-                columns = await (await conn.execute(_BULK["shapes"], {"tables": list(_TABLES)})).fetchall()
-                self._splits_inserts = one_row(await (await conn.execute(_BULK["apart"])).fetchone())["apart"]
-            found = {
-                table: RowType.from_catalogue(list(some)) for table, some in groupby(columns, key=itemgetter("table"))
-            }
-            self._tables = BulkTables(found, model=self._model)
-        return self._tables
+async def _insert_memories(cursor: Any, params: Mapping[str, Any], *, split: bool) -> None:
+    if not split:
+        await cursor.execute(_BULK["memories"], params)
+        return
+    await cursor.execute(_BULK["memories_apart"], params)
+    added = await cursor.fetchall()
+    columns = {"ids": "memory_id", "revs": "rev", "ats": "created_at"}
+    lists = {name: [row[column] for row in added] for name, column in columns.items()}
+    await cursor.execute(_BULK["lines_apart"], {**params, **lists})
 
 
 def encode_search_cells(text: str, context: str | None, embedding: Vector) -> tuple[bytes, bytes]:

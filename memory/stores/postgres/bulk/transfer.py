@@ -9,27 +9,25 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, LiteralString
 
-from muniment.memory.domain.ids import Revision, Vector
+from muniment.memory.domain.ids import Vector
 from muniment.memory.domain.plan import SpaceDump
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import BadInput, Conflict, StoreError
+from muniment.memory.errors import BadInput, Conflict
 from muniment.memory.stores.postgres.bulk.binary_rows import OF_BIGINT, OF_TEXT, encode_array, fill_frame, open_cursor
 from muniment.memory.stores.postgres.bulk.bulk_insert import (
     SEARCH_COLUMNS,
-    STALE,
     BulkTables,
-    PostgresBulkInsert,
     encode_search_cells,
 )
 from muniment.memory.stores.postgres.bulk.columns import Cells, pack_columns
+from muniment.memory.stores.postgres.connection.pool import PostgresConnections
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _get_type = itemgetter("type")
 _MOVE, _BULK, _SWITCH = load_blocks("move"), load_blocks("bulk"), load_blocks("switch")
 # SQL states of a row that does not fit its table: not supported, data, integrity, of another type, too long.
-_UNFIT = ("0A", "22", "23", "42804", "54")
+UNFIT = ("0A", "22", "23", "42804", "54")
 _AT_ONCE = 128  # rows of a statement
-_WHOLE = "nothing was kept: take the file as `muniment export` wrote it"
 # What the restoring store says itself, whatever a row says.
 _OWN = frozenset({"type", "space_id", "embedding", "embedding_model", "words", "next_embedding", "next_model"})
 _UNREFERENCED = ("journal", "turn")  # of a space, and of nothing else in it
@@ -45,85 +43,65 @@ _TABLES = {
 }
 
 
-class PostgresTransfer(PostgresBulkInsert):
-    """Export and restore."""
+async def load_rows(
+    connections: PostgresConnections, tables: BulkTables, scope: Scope, dump: SpaceDump, vectors: Sequence[Vector]
+) -> None:
+    """Restore a dump in one transaction.
 
-    async def dump_space(self, scope: Scope) -> SpaceDump:
-        """See `Store.dump`."""
-        async with self._read_transaction(scope, None) as conn:
-            found = [row["row"] for row in await (await conn.execute(_MOVE["dump"], {"space": scope.space})).fetchall()]
-        return SpaceDump(rev=Revision(found[0]["rev"] if found else 0), rows=tuple(found))
+    Raises Conflict when the space is not empty, BadInput when the rows are no whole space."""
+    space, vector = {"space": scope.space}, iter(vectors)
+    created = next((row["created_at"] for row in dump.rows if row["type"] == "space"), None)
+    async with connections.writing(scope, datetime.fromisoformat(created) if created else None) as conn:
+        bumped = await conn.execute(_MOVE["load_space"], space | {"rev": dump.rev, "created_at": created})
+        if not bumped.rowcount:
+            raise Conflict("the space is not empty")
+        await conn.execute(_SWITCH["expect"], {"model": connections.model})
+        cursor = open_cursor(conn)
+        await conn.execute(_BULK["generic"])
+        async with conn.pipeline():
+            for kind, batch in _split_rows(dump.rows):
+                await cursor.execute(*_build_load(scope, connections.model, kind, batch, vector, tables))
+        await conn.execute(_BULK["custom"])
+        flaws = await (await conn.execute(_MOVE["flaws"], space)).fetchall()
+        if flaws:
+            raise build_unfit_error(flaws[0]["flaw"])
 
-    async def read_content(self, scope: Scope) -> tuple[dict[str, Any], ...]:
-        """See `Store.content`."""
-        async with self._read_transaction(scope, None) as conn:
-            found = await (await conn.execute(_MOVE["content"], {"space": scope.space})).fetchall()
-        return tuple(row["row"] for row in found)
 
-    async def find_given_up_texts(self, scope: Scope, texts: Sequence[str], before: Revision) -> frozenset[str]:
-        """See `Store.corrected`."""
-        asked = {"space": scope.space, "texts": list(texts), "before": before}
-        async with self._read_transaction(scope, None) as conn:
-            return frozenset(row["text"] for row in await (await conn.execute(_MOVE["corrected"], asked)).fetchall())
+def build_unfit_error(flaw: object) -> BadInput:
+    """Return the error for rows that are no whole space."""
+    return BadInput(
+        f"the rows are no export of a space: {flaw}; nothing was kept: take the file as `muniment export` wrote it"
+    )
 
-    async def load_space(self, scope: Scope, dump: SpaceDump, vectors: Sequence[Vector]) -> None:
-        """See `Store.load`. Raises BadInput when the rows are no whole space; then nothing of it is kept."""
-        try:
-            await self._load_rows(scope, dump, vectors)
-        except StoreError as error:
-            if error.data.get("sqlstate") == STALE:
-                self._tables = None
-            if str(error.data.get("sqlstate") or "").startswith(_UNFIT):
-                raise BadInput(f"the rows are no export of a space: {error}; {_WHOLE}") from None
-            raise
-        await self._analyze_tables()
 
-    async def _load_rows(self, scope: Scope, dump: SpaceDump, found: Sequence[Vector]) -> None:
-        space, vector, shapes = {"space": scope.space}, iter(found), await self._load_tables()
-        created = next((row["created_at"] for row in dump.rows if row["type"] == "space"), None)
-        async with self._write_transaction(scope, datetime.fromisoformat(created) if created else None) as conn:
-            bumped = await conn.execute(_MOVE["load_space"], space | {"rev": dump.rev, "created_at": created})
-            if not bumped.rowcount:
-                raise Conflict("the space is not empty")
-            await conn.execute(_SWITCH["expect"], {"model": self._model})
-            cursor = open_cursor(conn)
-            await conn.execute(_BULK["generic"])
-            async with conn.pipeline():
-                for kind, some in _split_rows(dump.rows):
-                    await cursor.execute(*self._build_load(scope, kind, some, vector, shapes))
-            await conn.execute(_BULK["custom"])
-            flaws = await (await conn.execute(_MOVE["flaws"], space)).fetchall()
-            if flaws:
-                raise BadInput(f"the rows are no export of a space: {flaws[0]['flaw']}; {_WHOLE}")
-
-    def _build_load(
-        self, scope: Scope, kind: str, some: Sequence[dict[str, Any]], found: Iterator[Vector], shapes: BulkTables
-    ) -> tuple[LiteralString, dict[str, Any]]:
-        """The statement that restores these rows, and its parameters: packed if all is as it was exported, else as JSON."""
-        given: dict[str, bytes] = {"space_id": scope.space.bytes}
-        own: dict[str, Cells] = {}
-        if kind in ("memory", "version"):
-            given |= {"embedding_model": self._model.encode()}
-            cells = [encode_search_cells(row["text"], row.get("context"), next(found)) for row in some]
-            own = {name: list(column) for name, column in zip(SEARCH_COLUMNS, zip(*cells, strict=True), strict=True)}
-        table = shapes.tables.get(_TABLES.get(kind, ""))
-        if table is not None:
-            rows = pack_columns(
-                table, some, constants=given, defaults=_MISSING.get(kind, {}), extra_cells=own, ignored=_OWN
-            )
-            if rows is not None:
-                return _MOVE[f"whole_{kind}"], {"rows": rows}
-        if table is None or not own:
-            base = _UNSAID.get(kind, {}) | {"space_id": str(scope.space)}
-            return _MOVE[f"load_{kind}"], {
-                "rows": _encode_json([_strip_row(row) for row in some]),
-                "base": _encode_json(base),
-            }
-        # What no export says stands in rows that those of the export complete. Null is as unsaid: most columns are.
-        frame = table.build_frame(given, SEARCH_COLUMNS)
-        bare = table.pack_rows([fill_frame(frame, one) for one in zip(*own.values(), strict=True)])
-        said = [{key: value for key, value in _strip_row(row).items() if value is not None} for row in some]
-        return _MOVE[f"load_{kind}"], {"rows": _encode_json(said), "bare": bare}
+def _build_load(
+    scope: Scope, model: str, kind: str, batch: Sequence[dict[str, Any]], vectors: Iterator[Vector], tables: BulkTables
+) -> tuple[LiteralString, dict[str, Any]]:
+    """The statement that restores these rows, and its parameters: packed if all is as it was exported, else as JSON."""
+    given: dict[str, bytes] = {"space_id": scope.space.bytes}
+    own: dict[str, Cells] = {}
+    if kind in ("memory", "version"):
+        given |= {"embedding_model": model.encode()}
+        cells = [encode_search_cells(row["text"], row.get("context"), next(vectors)) for row in batch]
+        own = {name: list(column) for name, column in zip(SEARCH_COLUMNS, zip(*cells, strict=True), strict=True)}
+    table = tables.tables.get(_TABLES.get(kind, ""))
+    if table is not None:
+        rows = pack_columns(
+            table, batch, constants=given, defaults=_MISSING.get(kind, {}), extra_cells=own, ignored=_OWN
+        )
+        if rows is not None:
+            return _MOVE[f"whole_{kind}"], {"rows": rows}
+    if table is None or not own:
+        base = _UNSAID.get(kind, {}) | {"space_id": str(scope.space)}
+        return _MOVE[f"load_{kind}"], {
+            "rows": _encode_json([_strip_row(row) for row in batch]),
+            "base": _encode_json(base),
+        }
+    # What no export says stands in rows that those of the export complete. Null is as unsaid: most columns are.
+    frame = table.build_frame(given, SEARCH_COLUMNS)
+    bare = table.pack_rows([fill_frame(frame, one) for one in zip(*own.values(), strict=True)])
+    said = [{key: value for key, value in _strip_row(row).items() if value is not None} for row in batch]
+    return _MOVE[f"load_{kind}"], {"rows": _encode_json(said), "bare": bare}
 
 
 def _split_rows(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:

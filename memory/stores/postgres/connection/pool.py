@@ -45,8 +45,8 @@ class PostgresConnections:
     """The pool and the ways through it. `address` finds the database, and may start and migrate it."""
 
     def __init__(self, address: Callable[[], Awaitable[str]], *, model: str) -> None:
-        self._address = address
-        self._model = model
+        self.find_address = address
+        self.model = model
         self._pool: Pool | None = None
         self._opening = asyncio.Lock()
         self._failures = 0
@@ -75,12 +75,12 @@ class PostgresConnections:
         elif not self._checked:
             await self._check_embedder()
         if known is not None:
-            async with self._connect():
+            async with self.connect():
                 pass
 
     async def _open_pool(self) -> Pool:
         pool = AsyncConnectionPool(
-            await self._address(),
+            await self.find_address(),
             kwargs={"row_factory": dict_row, "autocommit": True},
             configure=_configure_connection,
             min_size=1,
@@ -105,7 +105,7 @@ class PostgresConnections:
             await pool.close()
 
     @asynccontextmanager
-    async def _connect(self) -> AsyncIterator[Connection]:
+    async def connect(self) -> AsyncIterator[Connection]:
         """A connection of the pool. One that breaks is replaced, and makes the next use probe the server: a call that is
         cancelled twice breaks its own, and those of the others are well."""
         with translate_errors():
@@ -154,7 +154,7 @@ class PostgresConnections:
             if self._failures > failures:
                 raise StoreDown("the database cannot be reached")
             try:
-                if await self._address() != pool.conninfo:
+                if await self.find_address() != pool.conninfo:
                     await self.close()
                     self._pool = await self._open_pool()
             except StoreDown:
@@ -172,40 +172,40 @@ class PostgresConnections:
         await asyncio.shield(returning)
 
     @asynccontextmanager
-    async def _read_transaction(self, scope: Scope, allowed: frozenset[str] | None) -> AsyncIterator[Connection]:
+    async def reading(self, scope: Scope, allowed: frozenset[str] | None = None) -> AsyncIterator[Connection]:
         """One snapshot of one space; with an allowlist row-level security hides every other category."""
         await self._ensure_open()
         entered = {"space": scope.space, "allowed": sorted(allowed) if allowed is not None else None}
-        async with self._connect() as conn, _send_transaction(conn, "snapshot"):
+        async with self.connect() as conn, _send_transaction(conn, "snapshot"):
             await conn.execute(_READ["enter"], entered)
             yield conn
 
     @asynccontextmanager
-    async def _write_transaction(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
+    async def writing(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
         """One transaction in one space, which is founded when `found_at` is given."""
         await self._ensure_open()
-        async with self._connect() as conn, conn.transaction():
+        async with self.connect() as conn, conn.transaction():
             async with conn.pipeline():
                 await _set_session(conn)
                 await _enter_space(conn, scope, found_at)
             yield conn
 
     @asynccontextmanager
-    async def _pipeline_transaction(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
+    async def sending(self, scope: Scope, found_at: datetime | None = None) -> AsyncIterator[Connection]:
         """As `_writing`, in one round trip: all statements are sent at once, and the first that fails ends the write.
 
         A cursor knows its rows and its `rowcount` once they are fetched, and a fetch waits for the server."""
-        async with self._statement_connection(once=False) as conn:
+        async with self.statement(once=False) as conn:
             await _enter_space(conn, scope, found_at)
             yield conn
 
     @asynccontextmanager
-    async def _statement_connection(self, *, once: bool = True) -> AsyncIterator[Connection]:
+    async def statement(self, *, once: bool = True) -> AsyncIterator[Connection]:
         """For a statement that needs none before it: alone, as a transaction of its own (`once`), or with others after it
         as in `_sending`. Behind a pooler one statement settles before it, in the same round trip if its rows are fetched
         afterwards: what a pipeline sends is one transaction, which nobody has to begin."""
         await self._ensure_open()
-        async with self._connect() as conn:
+        async with self.connect() as conn:
             if once and conn.is_direct:
                 yield conn
             elif once:
@@ -217,19 +217,19 @@ class PostgresConnections:
                     yield conn
 
     @asynccontextmanager
-    async def _transaction(self) -> AsyncIterator[Connection]:
+    async def transaction(self) -> AsyncIterator[Connection]:
         """One transaction in no space, for statements that wait for each other."""
         await self._ensure_open()
-        async with self._connect() as conn, conn.transaction():
+        async with self.connect() as conn, conn.transaction():
             await _set_session(conn)
             yield conn
 
     @asynccontextmanager
-    async def _hold_lock(self, lock: LiteralString) -> AsyncIterator[tuple[bool, Connection]]:
+    async def locking(self, lock: LiteralString) -> AsyncIterator[tuple[bool, Connection]]:
         """Whether a lock of the whole database is ours for as long as this lasts, with the connection. A transaction that does nothing else
         holds it: that of a session would stay with a pooler's connection when its client is gone. The statement is never
         prepared: such a one keeps its snapshot until the next, and a concurrent build waits for all that hold one."""
-        async with self._transaction() as conn:
+        async with self.transaction() as conn:
             yield require_row(await (await conn.execute(lock, prepare=False)).fetchone())["mine"], conn
 
     async def _ensure_open(self) -> None:
@@ -237,16 +237,16 @@ class PostgresConnections:
             await self.open()
 
     async def _check_embedder(self) -> None:
-        named = {"model": self._model}
-        async with self._connect() as conn, conn.transaction():
+        named = {"model": self.model}
+        async with self.connect() as conn, conn.transaction():
             await _set_session(conn)
             found = await (await conn.execute(_SWITCH["active"])).fetchone()
             if found is None:
                 await conn.execute(_SWITCH["first"], named)
                 found = await (await conn.execute(_SWITCH["active"])).fetchone()
             active = require_row(found)["model"]
-        if active != self._model:
-            raise build_wrong_embedder(active, self._model)
+        if active != self.model:
+            raise build_wrong_embedder(active, self.model)
         self._checked = True
 
 

@@ -5,7 +5,7 @@ are literals in its text."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import lru_cache
 from hashlib import blake2b
@@ -43,15 +43,17 @@ LISTS = {"own": _USER_LIST, "dated": _DATED_LIST, "days": _FIRST_DAY_LIST}
 INDEXES = 100  # each costs every write of every space some microseconds
 
 
-class PostgresIndexes(PostgresConnections):
-    """Makes and drops the indexes of a space, in the role that made the schema."""
+class SpaceIndexes:
+    """Builds and drops the indexes of a space, in the role that made the schema, and knows which spaces have them.
 
-    def __init__(self, address: Callable[[], Awaitable[str]], *, model: str) -> None:
-        super().__init__(address, model=model)
-        self._indexed_spaces: set[SpaceId] = set()  # spaces whose last search said that they have indexes
+    `indexed_spaces` holds the spaces whose last search said that they have indexes."""
 
-    async def index_space(self, scope: Scope, min_memories: int, *, force: bool = False) -> IndexingResult:
-        """See `Store.index`. What was interrupted is done again; what is there stays."""
+    def __init__(self, connections: PostgresConnections) -> None:
+        self._connections = connections
+        self.indexed_spaces: set[SpaceId] = set()
+
+    async def build(self, scope: Scope, min_memories: int, *, force: bool = False) -> IndexingResult:
+        """What was interrupted is done again; what is there stays."""
         async with self._connect_builder() as conn:
             space = await self._read_index_state(conn, scope)
             if space["active"] < min_memories:
@@ -63,38 +65,37 @@ class PostgresIndexes(PostgresConnections):
                 return IndexingResult(memories=space["active"], indexed=False, full=True)
             changes = space["rev"] - (space["indexed_rev"] or 0)
             due = changes > (0 if force else max(_MIN_CHANGES, _CHANGED_RATIO * space["active"]))
-            listed = built or due or space["indexed_model"] != self._model or not space["known"]
+            listed = built or due or space["indexed_model"] != self._connections.model or not space["known"]
             if listed:
                 await self._build_lists(conn, scope)
                 await conn.execute(_LARGE["analyze"])
         done: tuple[tuple[IndexPart, bool], ...] = (("vectors", built), ("words", listed))
         return IndexingResult(memories=space["active"], indexed=True, made=tuple(part for part, made in done if made))
 
-    async def unindex_space(self, scope: Scope) -> IndexingResult:
-        """See `Store.unindex`."""
+    async def drop(self, scope: Scope) -> IndexingResult:
         async with self._connect_builder() as conn:
             return await self._drop_indexes(conn, scope, await self._read_index_state(conn, scope))
 
-    async def find_spaces_to_index(self, min_memories: int) -> list[Scope]:
-        """See `Store.overgrown`. Revisions stand for memories: `index` counts."""
-        named = {"least": min_memories, "model": self._model, "some": _MIN_CHANGES, "share": _CHANGED_RATIO}
-        async with self._transaction() as conn:
+    async def find_spaces(self, min_memories: int) -> list[Scope]:
+        """Revisions stand for memories: `index` counts."""
+        named = {"least": min_memories, "model": self._connections.model, "some": _MIN_CHANGES, "share": _CHANGED_RATIO}
+        async with self._connections.transaction() as conn:
             await conn.execute(_ROLES["keeper"])
             found = await (await conn.execute(_LARGE["overgrown"], named)).fetchall()
-        return [Scope(tenant=row["tenant_id"], owner=row["owner_id"], owner_type=row["owner_type"]) for row in found]
+        return [rows.parse_scope(row) for row in found]
 
     @asynccontextmanager
     async def _connect_builder(self) -> AsyncIterator[Connection]:
         """A connection of the maker's own, outside any transaction, as a concurrent build wants it. Behind a pooler it builds
         with what the server allows anybody: a build has no transaction to say more in."""
-        async with self._hold_lock(_LARGE["only"]) as (mine, held):
+        async with self._connections.locking(_LARGE["only"]) as (mine, held):
             if not mine:
                 raise await build_busy_error(
                     held, "muniment index", "another process is making indexes", "wait until it is done, and try again"
                 )
             with translate_errors("indexing a space"):
                 async with await Connection.connect(
-                    await self._address(), autocommit=True, row_factory=dict_row
+                    await self._connections.find_address(), autocommit=True, row_factory=dict_row
                 ) as conn:
                     if await enable_keepalive(conn):
                         # One worker: those that work in parallel share their memory, and a container has little of that kind.
@@ -107,7 +108,13 @@ class PostgresIndexes(PostgresConnections):
         async with conn.transaction():
             await conn.execute(_ROLES["app"])
             await conn.execute(_WRITE["enter"], {"space": scope.space})
-            yield {"space": scope.space, "owner": scope.owner, "model": self._model, **LISTS, **rows.OF_USER}
+            yield {
+                "space": scope.space,
+                "owner": scope.owner,
+                "model": self._connections.model,
+                **LISTS,
+                **rows.OF_USER,
+            }
 
     async def _read_index_state(self, conn: Connection, scope: Scope) -> DictRow:
         async with self._enter_transaction(conn, scope) as named:
@@ -118,7 +125,7 @@ class PostgresIndexes(PostgresConnections):
 
     async def _build_vector_index(self, conn: Connection, space: SpaceId, dimensions: int) -> bool | None:
         """The HNSW index of the space and the model; those of another model, or built otherwise, go. Whether it was made, None without room."""
-        wanted, there = build_index_name(space, self._model), False
+        wanted, there = build_index_name(space, self._connections.model), False
         own = await (await conn.execute(_LARGE["own"], {"prefix": _build_prefix(space)})).fetchall()
         for found in own:
             if found["name"] == wanted and found["valid"]:
@@ -139,7 +146,7 @@ class PostgresIndexes(PostgresConnections):
                 sql.Literal(dimensions),
                 sql.SQL(_HNSW_OPTIONS),
                 sql.Literal(space),
-                sql.Literal(self._model),
+                sql.Literal(self._connections.model),
             )
         )
         return True
@@ -162,9 +169,19 @@ class PostgresIndexes(PostgresConnections):
         had = await self._drop_vector_indexes(conn, scope) or space["indexed_model"] is not None
         return IndexingResult(memories=space["active"], indexed=False, made=("dropped",) if had else ())
 
+    async def drop_any(self, scope: Scope) -> None:
+        """Drop the indexes of a space, if it has any: only the role that made the schema may."""
+        if await self._has_index(scope):
+            async with self._connect_builder() as conn:
+                try:
+                    await self._drop_indexes(conn, scope, await self._read_index_state(conn, scope))
+                except NotFound:
+                    await self._drop_vector_indexes(conn, scope)
+        self.indexed_spaces.discard(scope.space)
+
     async def _has_index(self, scope: Scope) -> bool:
         """Whether there is any index of the space, whole or not."""
-        async with self._statement_connection() as conn:
+        async with self._connections.statement() as conn:
             return bool(await (await conn.execute(_LARGE["own"], {"prefix": _build_prefix(scope.space)})).fetchall())
 
     async def _drop_vector_indexes(self, conn: Connection, scope: Scope) -> bool:

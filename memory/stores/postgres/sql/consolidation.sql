@@ -138,13 +138,6 @@ select count(*) as checked from muniment.pair_fingerprints
 where space_id = %(space)s and checked_at >= %(since)s and checked_at < %(since)s::timestamptz + interval '1 day'
   and source <> 'person'
 
--- name: members
-select {{read.columns}} from muniment.memories m where m.space_id = %(space)s and m.memory_id = any(%(ids)s)
-
--- name: edges
-select r.from_id, r.to_id, r.strength from muniment.relations r
-where r.space_id = %(space)s and (r.from_id = any(%(ids)s) or r.to_id = any(%(ids)s))
-
 -- name: changed_by (each memory as it is, with the first of its former versions that the run has made; `alone`: every
 -- change since is the run's, or of another run and taken back, and no other memory says by now what the former one says)
 with touched as materialized (

@@ -85,7 +85,7 @@ select * from (
 ) told order by memory_id, since limit %(limit)s
 
 -- name: ledger
-select {{extract.turn}} from muniment.turns t
+select {{ledger.turn}} from muniment.turns t
 where t.space_id = %(space)s and t.turn_id > %(after)s order by t.turn_id limit %(limit)s
 
 -- name: threads

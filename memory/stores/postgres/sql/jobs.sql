@@ -91,7 +91,7 @@ select name, count(*) filter (where status = 'todo' and coalesce(scheduled_at, n
 from jobs.queue group by name order by name
 
 -- name: unextracted (what the user said and no model has looked at, and no job will)
-select {{extract.turn}} from muniment.turns t
+select {{ledger.turn}} from muniment.turns t
 where space_id = %(space)s and role = 'user' and (at, turn_id) > (%(at)s, %(turn_id)s)
   and not exists (select from muniment.extractions e
     where e.space_id = %(space)s and e.turn_id = t.turn_id and e.source = 'model')

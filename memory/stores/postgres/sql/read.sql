@@ -78,10 +78,6 @@ from (
 ) r join muniment.memories m on m.space_id = %(space)s and m.memory_id = r.memory_id
 where m.state = 'active' order by r.strength desc, m.memory_id limit %(limit)s
 
--- name: known
-select turn_id from muniment.turns
-where space_id = %(space)s and turn_id = any(%(turns)s) and consumed_rev is not null
-
 -- name: near (one transaction in one statement; in another role no answer, as in a search)
 select f.n, f.rev as now, f.same_key, f.sim, {{columns}}
 from muniment.near(%(space)s, %(kinds)s, %(keys)s, %(attributes)s, %(vectors)b, %(model)s, %(limit)s) f
@@ -128,3 +124,21 @@ from muniment.memories where space_id = %(space)s
 
 -- name: spaces
 select tenant_id, owner_id, owner_type from muniment.spaces order by created_at, space_id
+
+-- name: revision_at
+select coalesce(max(rev), 0) as rev from muniment.journal where space_id = %(space)s and ts <= %(moment)s
+
+-- name: given_up_texts (what was forgotten may come back)
+select distinct v.text from muniment.memory_versions v
+join muniment.memories m on m.space_id = %(space)s and m.memory_id = v.memory_id and m.state in ('active', 'superseded')
+where v.space_id = %(space)s and v.to_rev <= %(before)s and v.text = any(%(texts)s)
+
+-- name: members
+select {{columns}} from muniment.memories m where m.space_id = %(space)s and m.memory_id = any(%(ids)s)
+
+-- name: edges
+select r.from_id, r.to_id, r.strength from muniment.relations r
+where r.space_id = %(space)s and (r.from_id = any(%(ids)s) or r.to_id = any(%(ids)s))
+
+-- name: maintenance (how far the space was maintained, and when it is due next)
+select rev, tended_rev, tended_at, tend_at, tend_terms from muniment.spaces where space_id = %(space)s

@@ -238,5 +238,3 @@ select c.since, u.* from cursor c left join unseen u on u.memory_id in (
   order by pinned desc, importance desc, max(rev) desc limit %(changes)s)
 order by u.rev
 
--- name: revision_at
-select coalesce(max(rev), 0) as rev from muniment.journal where space_id = %(space)s and ts <= %(moment)s

@@ -1,6 +1,3 @@
--- name: standing
-select rev, tended_rev, tended_at, tend_at, tend_terms from muniment.spaces where space_id = %(space)s
-
 -- name: fading (in how many seconds an active memory is forgotten: rules/forgetting.py says the same)
 select m.memory_id, coalesce(
     least(%(owner)s::bigint, case when a.agent is not null then a.days when m.agent_id is not null then %(agent)s::bigint end,
@@ -50,36 +47,6 @@ where space_id = %(space)s and coalesce(%(seen)s::bigint <= rev, true)
 -- name: wake (the space is due no later than so long after this)
 update muniment.spaces set tend_at = least(%(at)s::timestamptz + %(keep)s::interval, timestamptz '9998-12-31')
 where space_id = %(space)s and (tend_at is null or tend_at > %(at)s::timestamptz + %(keep)s::interval)
-
--- name: unread (a memory that was retrieved since it was read, though nothing of it changed)
-select muniment.refuse('40001', 'retrieved meanwhile')
-from unnest(%(ids)s::uuid[], %(read)s::timestamptz[]) r (memory_id, at)
-join muniment.memories m on m.space_id = %(space)s and m.memory_id = r.memory_id
-where m.last_accessed_at is distinct from r.at limit 1
-
--- name: touch (what has given way meanwhile counts for its heir; what a writer holds is left out, and named)
-with recursive led as (
-  select s.memory_id as seen, m.memory_id, m.heir, s.count, 0 as steps
-  from unnest(%(ids)s::uuid[], %(counts)s::int[]) s (memory_id, count) cross join lateral ({{line}} s.memory_id limit 1) m
-  union all
-  select l.seen, m.memory_id, m.heir, l.count, l.steps + 1
-  from led l cross join lateral ({{line}} l.heir limit 1) m where l.steps < %(steps)s
-), stays as materialized (
-  select distinct on (seen) seen, memory_id, count from led order by seen, steps desc
-), free as (
-  select m.memory_id from muniment.memories m
-  where m.space_id = %(space)s and m.memory_id = any(array(select s.memory_id from stays s)) for no key update skip locked
-), done as (
-  update muniment.memories m set last_accessed_at = greatest(m.last_accessed_at, %(at)s), access_count = m.access_count + s.count
-  from free join (select memory_id, sum(count)::int as count from stays group by memory_id) s using (memory_id)
-  where m.space_id = %(space)s and m.memory_id = free.memory_id
-  returning m.memory_id
-)
-select seen as memory_id from stays where memory_id not in (select memory_id from done)
-
--- name: line
-select m.memory_id, case when m.state = 'superseded' then m.superseded_by end as heir from muniment.memories m
-where m.space_id = %(space)s and m.memory_id =
 
 -- name: stale_turns (those that a job wants stay until it is done)
 select turn_id from muniment.turns t

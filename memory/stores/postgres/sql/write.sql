@@ -38,7 +38,7 @@ select %(space)s, from_id, to_id, relation_type, strength, created_at
 from jsonb_populate_recordset(null::muniment.relations, %(relations)s::jsonb)
 on conflict (space_id, from_id, to_id) do update set strength = excluded.strength
 
--- name: seen (not more than there is: a space that was erased begins anew)
+-- name: advance_cursor (not beyond the revision of the space: one that was erased begins anew)
 insert into muniment.thread_revision (space_id, thread_id, rev)
 select %(space)s, %(thread)s, least(%(rev)s, rev) from muniment.spaces where space_id = %(space)s
 on conflict (space_id, thread_id) do update set rev = greatest(thread_revision.rev, excluded.rev)
@@ -60,3 +60,32 @@ from jsonb_populate_recordset(null::muniment.events, %(events)s::jsonb) one
 where coalesce({{erased_at}} < one.ts, true)
 returning event_id
 
+-- name: unread (a memory that was retrieved since it was read, though nothing of it changed)
+select muniment.refuse('40001', 'retrieved meanwhile')
+from unnest(%(ids)s::uuid[], %(read)s::timestamptz[]) r (memory_id, at)
+join muniment.memories m on m.space_id = %(space)s and m.memory_id = r.memory_id
+where m.last_accessed_at is distinct from r.at limit 1
+
+-- name: record_access (what has given way meanwhile counts for its heir; what a writer holds is left out, and named)
+with recursive led as (
+  select s.memory_id as seen, m.memory_id, m.heir, s.count, 0 as steps
+  from unnest(%(ids)s::uuid[], %(counts)s::int[]) s (memory_id, count) cross join lateral ({{heir}} s.memory_id limit 1) m
+  union all
+  select l.seen, m.memory_id, m.heir, l.count, l.steps + 1
+  from led l cross join lateral ({{heir}} l.heir limit 1) m where l.steps < %(steps)s
+), stays as materialized (
+  select distinct on (seen) seen, memory_id, count from led order by seen, steps desc
+), free as (
+  select m.memory_id from muniment.memories m
+  where m.space_id = %(space)s and m.memory_id = any(array(select s.memory_id from stays s)) for no key update skip locked
+), done as (
+  update muniment.memories m set last_accessed_at = greatest(m.last_accessed_at, %(at)s), access_count = m.access_count + s.count
+  from free join (select memory_id, sum(count)::int as count from stays group by memory_id) s using (memory_id)
+  where m.space_id = %(space)s and m.memory_id = free.memory_id
+  returning m.memory_id
+)
+select seen as memory_id from stays where memory_id not in (select memory_id from done)
+
+-- name: heir
+select m.memory_id, case when m.state = 'superseded' then m.superseded_by end as heir from muniment.memories m
+where m.space_id = %(space)s and m.memory_id =

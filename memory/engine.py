@@ -1,0 +1,200 @@
+"""The engine: every flow with the parts that it needs, joined once. The doors (`Memory`, `Conversation`, `Admin`) share one."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from muniment.memory.config.settings import Settings
+from muniment.memory.domain.maintenance import RetentionTerms
+from muniment.memory.flows.access_log import AccessLog
+from muniment.memory.flows.background.episodes import Episodes
+from muniment.memory.flows.background.erase import Erasures
+from muniment.memory.flows.background.indexing import Indexes
+from muniment.memory.flows.background.insights import Insights
+from muniment.memory.flows.background.maintenance import Maintenance
+from muniment.memory.flows.background.procedures import Procedures
+from muniment.memory.flows.background.reembed import Reembedding
+from muniment.memory.flows.background.registry import JobRegistry
+from muniment.memory.flows.consolidation.all_spaces import SpaceSweep
+from muniment.memory.flows.consolidation.batch_collect import BatchCollection
+from muniment.memory.flows.consolidation.batch_submit import BatchSubmission
+from muniment.memory.flows.consolidation.cancel import Cancellation
+from muniment.memory.flows.consolidation.consolidate import Consolidation
+from muniment.memory.flows.consolidation.prompt import PairPrompts
+from muniment.memory.flows.consolidation.undo import RunUndo
+from muniment.memory.flows.metering import UsageMeter
+from muniment.memory.flows.process_cache import ProcessCache
+from muniment.memory.flows.reading.as_of import RevisionResolver
+from muniment.memory.flows.reading.explain import AbsenceExplainer
+from muniment.memory.flows.reading.memories import MemoryBrowser
+from muniment.memory.flows.reading.recall import Recall
+from muniment.memory.flows.reading.stats import Statistics
+from muniment.memory.flows.redactor import Redactor
+from muniment.memory.flows.space_locks import SpaceLocks
+from muniment.memory.flows.write_behind import WriteBehind
+from muniment.memory.flows.writing.background_jobs import TurnJobs
+from muniment.memory.flows.writing.consent import Consents
+from muniment.memory.flows.writing.forget_requests import ForgetRequests
+from muniment.memory.flows.writing.import_rows import ImportRows
+from muniment.memory.flows.writing.lifecycle import Lifecycle
+from muniment.memory.flows.writing.model_extraction import ModelExtraction
+from muniment.memory.flows.writing.neighbours import NeighbourFinder
+from muniment.memory.flows.writing.quotas import Quotas
+from muniment.memory.flows.writing.transaction import PlanCommitter
+from muniment.memory.flows.writing.transfer import CLOSE_GRACE_SECONDS, Transfer
+from muniment.memory.flows.writing.write import Writer
+from muniment.memory.ports.clock import Clock
+from muniment.memory.ports.embedders import Embedder
+from muniment.memory.ports.llm import BatchModel, ChatModel
+from muniment.memory.ports.store import Store
+from muniment.memory.rules.policy.retention import build_terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Engine:
+    """The adapters, the settings, what is shared between calls, and the flows, in the order in which they build on each other."""
+
+    store: Store
+    embedder: Embedder
+    clock: Clock
+    settings: Settings
+    model: ChatModel | None
+    batches: BatchModel | None
+    retention: RetentionTerms
+    redactor: Redactor
+    locks: SpaceLocks
+    cache: ProcessCache
+    access_log: AccessLog
+    write_behind: WriteBehind
+
+    usage_meter: UsageMeter
+    revisions: RevisionResolver
+    recall: Recall
+    absence_explainer: AbsenceExplainer
+    browser: MemoryBrowser
+    statistics: Statistics
+    consents: Consents
+    committer: PlanCommitter
+    neighbours: NeighbourFinder
+    quotas: Quotas
+    lifecycle: Lifecycle
+    forget_requests: ForgetRequests
+    turn_jobs: TurnJobs
+    writer: Writer
+    import_rows: ImportRows
+    transfer: Transfer
+    model_extraction: ModelExtraction
+    pair_prompts: PairPrompts
+    batch_submission: BatchSubmission
+    consolidation: Consolidation
+    batch_collection: BatchCollection
+    cancellation: Cancellation
+    space_sweep: SpaceSweep
+    run_undo: RunUndo
+    episodes: Episodes
+    insights: Insights
+    procedures: Procedures
+    maintenance_flow: Maintenance
+    indexes: Indexes
+    reembedding: Reembedding
+    erasures: Erasures
+    job_registry: JobRegistry
+
+    @classmethod
+    def build(
+        cls,
+        *,
+        store: Store,
+        embedder: Embedder,
+        clock: Clock,
+        settings: Settings,
+        model: ChatModel | None = None,
+        batches: BatchModel | None = None,
+    ) -> Self:
+        """Join the flows over these adapters. Nothing is opened.
+
+        A flow is a dataclass whose fields name the parts that it needs: each is made from those before it, by these names."""
+        retention = build_terms(settings.forgetting, settings.session_ledger, settings.categories)
+        access_log = AccessLog(store.writes, clock)
+        parts: dict[str, Any] = {name: getattr(store, name) for name in _PORTS} | {
+            "store": store,
+            "embedder": embedder,
+            "clock": clock,
+            "settings": settings,
+            "model": model,
+            "batches": batches,
+            "retention": retention,
+            "profile": settings.find_profile(embedder.name),
+            "redactor": Redactor(settings.redact),
+            "locks": SpaceLocks(),
+            "cache": ProcessCache(),
+            "access_log": access_log,
+            "write_behind": WriteBehind(usage=store.usage, access_log=access_log, retention=retention),
+        }
+        for name, flow in _FLOWS.items():
+            parts[name] = flow(**{field.name: parts[field.name] for field in fields(flow)})
+        return cls(**{field.name: parts[field.name] for field in fields(cls)})
+
+    def rebuild(self, **changes: Any) -> Self:
+        """Join the flows anew over the same adapters but for `changes` (`settings`, `clock`, `model`, …)."""
+        names = ("store", "embedder", "clock", "settings", "model", "batches")
+        return self.build(**{name: getattr(self, name) for name in names} | changes)
+
+    async def open(self) -> None:
+        """Connect. Raises StoreDown, WrongEmbedder."""
+        await self.store.open()
+
+    async def close(self) -> None:
+        """Write what is buffered and close the adapters; a caller that is cancelled meanwhile, as by Ctrl-C, still writes it."""
+        writing = asyncio.create_task(self.write_behind.flush_all())
+        try:
+            await asyncio.shield(writing)
+        finally:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(asyncio.gather(writing, return_exceptions=True), CLOSE_GRACE_SECONDS)
+            await self.store.close()
+            await self.embedder.close()
+            if self.model is not None:
+                await self.model.close()
+
+
+_PORTS = (
+    "reads", "writes", "ledger", "jobs", "runs", "batch_runs", "erasure", "maintenance", "usage", "embedder_switch",
+)  # fmt: skip
+_FLOWS: dict[str, type[Any]] = {
+    "usage_meter": UsageMeter,
+    "revisions": RevisionResolver,
+    "recall": Recall,
+    "absence_explainer": AbsenceExplainer,
+    "browser": MemoryBrowser,
+    "statistics": Statistics,
+    "consents": Consents,
+    "committer": PlanCommitter,
+    "neighbours": NeighbourFinder,
+    "quotas": Quotas,
+    "lifecycle": Lifecycle,
+    "forget_requests": ForgetRequests,
+    "turn_jobs": TurnJobs,
+    "writer": Writer,
+    "import_rows": ImportRows,
+    "transfer": Transfer,
+    "model_extraction": ModelExtraction,
+    "pair_prompts": PairPrompts,
+    "batch_submission": BatchSubmission,
+    "consolidation": Consolidation,
+    "batch_collection": BatchCollection,
+    "cancellation": Cancellation,
+    "space_sweep": SpaceSweep,
+    "run_undo": RunUndo,
+    "episodes": Episodes,
+    "insights": Insights,
+    "procedures": Procedures,
+    "maintenance_flow": Maintenance,
+    "indexes": Indexes,
+    "reembedding": Reembedding,
+    "erasures": Erasures,
+    "job_registry": JobRegistry,
+}

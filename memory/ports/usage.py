@@ -1,0 +1,39 @@
+"""The usage port: a tenant's budget, and a space's operational events."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from typing import Protocol
+
+from muniment.memory.domain.scope import Reader, Scope
+from muniment.memory.domain.usage import Charge, OpsEvent, Settlement, SpaceActivity, UsageReport
+
+
+class UsageStore(Protocol):
+    """Spending of tenants and activity of spaces."""
+
+    async def reserve(self, scope: Scope, day: date, charge: Charge, tokens: int | None, micros: int | None) -> bool:
+        """Charge the tenant's day before a request. Returns False, and charges nothing, when the day has reached its
+        budget of tokens or micros (None: no budget)."""
+        ...
+
+    async def settle(self, scope: Scope, settlements: Sequence[Settlement]) -> None:
+        """Replace what was reserved of the tenant's days by what was used."""
+        ...
+
+    async def read_usage(self, scope: Scope, since: date) -> UsageReport:
+        """Return what the scope's tenant spent since a day, over all its spaces."""
+        ...
+
+    async def read_activity(self, reader: Reader, since: date, changes: int) -> SpaceActivity:
+        """Return the space's counts since a day and its latest `changes` journal lines."""
+        ...
+
+    async def record_events(
+        self, scope: Scope, events: Sequence[OpsEvent], *, retention: timedelta | None = None
+    ) -> None:
+        """Write operational events, which are due for removal after `retention`.
+
+        An event older than the erasure of its space is not written."""
+        ...

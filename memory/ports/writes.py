@@ -1,0 +1,59 @@
+"""The write port: plans, bulk writes, export and restore of a space."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Protocol
+
+from muniment.memory.domain.ids import MemoryId, Revision, Vector
+from muniment.memory.domain.plan import PackedRow, Receipt, SpaceDump, WritePlan
+from muniment.memory.domain.scope import Scope
+
+
+class MemoryWrites(Protocol):
+    """Writes of one space, each of them one transaction."""
+
+    async def commit(self, plan: WritePlan) -> Receipt:
+        """Apply the plan, all or nothing.
+
+        Raises Conflict when the space is no longer at `plan.expected_rev`, BadInput when another active memory has
+        the stable key of one of the plan's."""
+        ...
+
+    async def pack_rows(self, plan: WritePlan) -> tuple[PackedRow, ...]:
+        """Encode the plan's changes, new memories only, each with the plan's turns that support it. Writes nothing."""
+        ...
+
+    async def insert_packed(self, plan: WritePlan, packed_rows: Sequence[PackedRow]) -> int:
+        """Write packed rows in the plan's scope; return how many memories were added.
+
+        A row whose turns are all consumed already is left out. Raises BadInput when another active memory has the
+        stable key of one of them."""
+        ...
+
+    async def dump_space(self, scope: Scope) -> SpaceDump:
+        """Return the whole space as rows of JSON values."""
+        ...
+
+    async def read_content(self, scope: Scope) -> tuple[dict[str, Any], ...]:
+        """Return memories and relations as rows of JSON values in a fixed order, without revisions.
+
+        Two spaces that hold the same return equal rows."""
+        ...
+
+    async def load_space(self, scope: Scope, dump: SpaceDump, vectors: Sequence[Vector]) -> None:
+        """Restore a dump into an empty space, exactly. `vectors`: one for each row of type memory or version, in order.
+
+        Raises Conflict when the space is not empty, BadInput when the rows are no whole space; then none is kept."""
+        ...
+
+    async def advance_cursor(self, scope: Scope, thread: str, rev: Revision) -> None:
+        """Move the thread's cursor to `rev`; it never moves back."""
+        ...
+
+    async def record_access(self, scope: Scope, counts: Mapping[MemoryId, int], at: datetime) -> frozenset[MemoryId]:
+        """Count retrievals of memories. This is no change and waits for no writer.
+
+        Returns the memories that a writer holds: these are not counted."""
+        ...
