@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Set as AbstractSet
 from pathlib import Path
 
 import pytest
@@ -65,7 +64,7 @@ GENERAL_NAMES = {
 }
 
 
-def find_benchmark_names(words: AbstractSet[str]) -> AbstractSet[str]:
+def find_benchmark_names(words: set[str]) -> set[str]:
     """The words that the data of the benchmarks writes with a capital inside a sentence and never without, less general names."""
     text = "\n".join(path.read_text(encoding="utf-8") for path in sorted(DATA.iterdir()))
     capitals = {name.lower() for name in re.findall(r"(?<=[a-z,] )([A-Z][a-z]{3,})\b", text)}

@@ -18,7 +18,7 @@ _DIGITS = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"〇
 _DAYS = {"大前": -3, "前": -2, "昨": -1, "今": 0, "明": 1, "后": 2, "大后": 3}
 _YEARS = {"前": -2, "去": -1, "今": 0, "本": 0, "明": 1, "后": 2}
 _SIDES = {"上上": -2, "上": -1, "这": 0, "本": 0, "下": 1, "下下": 2}
-_MAX_MATCHES = 200  # dates of one pattern that are read of a text
+_MAX_MATCHES = 200  # of one pattern in one text
 _WEEKDAYS = "一二三四五六日"
 
 _PART = r"(?P<part>早上|清晨|上午|中午|下午|傍晚|晚上|夜里|凌晨)?"
@@ -26,7 +26,7 @@ NUMBER = r"(?:\d{1,2}|[一二三四五六七八九]?十[一二三四五六七八
 _MONTH = r"(?P<month>" + NUMBER + r")月(?!里?[前后])份?"
 _DAY = r"(?P<day>" + NUMBER + r")[日号]"
 _YEAR = r"(?P<year>(?:19|20)\d\d|[一二][〇零九一二三四五六七八]{3})年"
-# As the calendar has them, and not where the character begins another word: 初中, 底特律, 末班车.
+# The parts that the calendar has, unless the character begins another word: 初中, 底特律, 末班车.
 _OF_YEAR = (
     r"(?P<of_year>年?(?:初(?![次中一二三恋步始见级期夏春秋冬学试])|底(?![特下层部线薪片])|末(?![班日]))|年中(?!秋)"
     r"|[上下]半年)"
@@ -37,7 +37,7 @@ _OF_MONTH = (
 )
 _COUNT = r"(?P<count>\d{1,4}|[一二三四五六七八九]?十[一二三四五六七八九]?|[一二两三四五六七八九几])"
 _NOT_HABITUAL = r"(?<!每)(?<!每个)(?<!每逢)(?<!每年)(?<!每年的)"
-# What one never or always does on a weekday has no date.
+# A habit on a weekday has no date.
 _NOT_A_HABIT = (
     r"(?!(?:早上|上午|中午|下午|傍晚|晚上)?(?:我|用户|他|她)?(?:都|从不|从来|总|一般|通常|基本|经常|习惯|固定|只"
     r"|不(?:开会|上班|工作|加班|吃|喝|出门|接电话)))"
@@ -47,7 +47,7 @@ _PAST = lazy_compile(r"了|过|曾|当时|刚|是在")
 
 
 _HOLIDAY = r"(?P<feast>" + holidays.CHINESE_NAMES + r")(?!前[夕夜])"
-# Without a year it is a date behind who did what, or a preposition, or at the start; and before that, or at the end.
+# Without a year it is a date only between a pronoun, a preposition or the start and a verb, a pronoun or the end.
 _BARE_HOLIDAY = (
     r"(?:^|(?<=[\s，。,.！!？?；;：:在于从自到户们我你您他她]))"
     + _HOLIDAY
@@ -59,7 +59,7 @@ _HABIT = lazy_compile(r"每|总|通常|经常|常常|一般|平时|往年|历年
 
 
 def parse_number(numeral: str) -> int:
-    """A Chinese or Arabic numeral below a hundred, or a year said digit by digit."""
+    """The value of a Chinese or Arabic numeral below a hundred, or of a year that is written digit by digit."""
     if numeral.isdecimal():
         return int(numeral)
     if "十" not in numeral:
@@ -151,7 +151,7 @@ def _resolve_in_year(match: re.Match[str], at: datetime, year: int) -> DatePerio
     if match["feast"]:
         try:
             return _resolve_holiday(match, at, year)
-        except ValueError:  # nobody knows the day, but the year is said
+        except ValueError:  # the day is unknown, but the text names the year
             return DatePeriod(calendar.get_year_start(at, year), "year", chinese=True, holiday=match["feast"])
     if match["season"]:
         return _build_period(calendar.get_season_start(at, SEASONS_ZH[match["season"][0]], year), "season")
@@ -291,20 +291,21 @@ _RULES: tuple[tuple[re.Pattern[str], Handler, bool, bool], ...] = (
 
 
 def match_dates(text: str, at: datetime, *, question: str = "") -> Iterator[DateMatch]:
-    """Every reading of every pattern: start, end, period, preposition (none), relative, partial. What is `asked`, of which
-    the text is a part or all, may be asked of each year."""
+    """Every match of every pattern: start, end, period, preposition (none), relative, partial.
+
+    With a `question`, which the text is part of, a date may be one of each year."""
     direction, bare = _infer_direction(question or text), bool(question) or _is_single_event(text)
     for pattern, handler, relative, partial in _RULES:
-        for found in islice(pattern.finditer(text), _MAX_MATCHES):
+        for match in islice(pattern.finditer(text), _MAX_MATCHES):
             if handler is _resolve_bare_holiday and not bare:
                 continue
             try:
-                period = handler(found, at, direction)
+                period = handler(match, at, direction)
             except (ValueError, OverflowError):
                 continue
-            yield found.start(), found.end(), period, "", relative, partial
+            yield match.start(), match.end(), period, "", relative, partial
 
 
 def _is_single_event(text: str) -> bool:
-    """Whether the text tells of what happened once, or will, and not each year."""
+    """Whether the text is about one event in the past or future, and not about each year."""
     return not _HABIT.search(text) and (_ONCE.search(text) or _FUTURE.search(text)) is not None

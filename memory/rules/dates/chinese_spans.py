@@ -1,4 +1,4 @@
-"""Periods from one date to another, as a Chinese query names them."""
+"""Periods from one date to another in a Chinese query."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _NOW = lazy_compile("现在|如今|目前|今天")
 _NUMBER = lazy_compile(rf"(?:(?:19|20)\d\d|(?<!\d){NUMBER})$")
 _DAY = lazy_compile(rf"(?P<day>{NUMBER})[日号]")
 _WEEKDAY = lazy_compile("(?:周|星期|礼拜)[一二三四五六日天]")
-_WINDOW = 20  # characters that are looked at on either side
-_JOINTS_PER_SPAN = 4  # at so many joints for each span that is wanted: most of what is joined is no date
+_WINDOW = 20  # characters on either side that are read
+_JOINTS_PER_SPAN = 4  # for each span; most joints do not join dates
 
 
 def find_chinese_spans(query: str, now: datetime, years: Sequence[int], limit: int) -> list[Span]:
-    """The first spans of a query, at most so many; what has no year is that of each of the `years`."""
-    out: list[Span] = []
+    """At most `limit` spans of a query. A span without a year has an interval for each of the `years`."""
+    spans: list[Span] = []
     if not _CJK.search(query):
-        return out
+        return spans
     for joint in islice(_JOINT.finditer(query), _JOINTS_PER_SPAN * limit):
-        if len(out) < limit and all(joint.start() >= span.end for span in out):
-            out += _build_span(query, joint, now, years)
-    return out
+        if len(spans) < limit and all(joint.start() >= span.end for span in spans):
+            spans += _build_span(query, joint, now, years)
+    return spans
 
 
 def _build_span(query: str, joint: re.Match[str], now: datetime, years: Sequence[int]) -> Iterator[Span]:
@@ -48,7 +48,7 @@ def _build_span(query: str, joint: re.Match[str], now: datetime, years: Sequence
 
 
 def _complete_last(query: str, behind: str, begin: Mention | None, now: datetime) -> Mention | None:
-    """The date that the second one is, as the first one completes it."""
+    """The second date, completed by the first one. None where there is no date."""
     a_day = begin if begin and begin.when.grain == "day" and not begin.when.holiday else None
     if a_day and (day := _DAY.match(behind)):
         try:
@@ -69,13 +69,13 @@ def _complete_last(query: str, behind: str, begin: Mention | None, now: datetime
 
 
 def _complete_first(before: str, last: Mention) -> Mention | None:
-    """`三到五月`, `2019到2021年`: the number is one of what the second date is."""
-    found = _NUMBER.search(before)
-    if not found or last.when.part or last.when.grain not in ("month", "year"):
+    """The first date as a number in the unit of the second: `三到五月`, `2019到2021年`. None where there is none."""
+    match = _NUMBER.search(before)
+    if not match or last.when.part or last.when.grain not in ("month", "year"):
         return None
-    said, start = parse_number(found.group()), last.when.start
+    number, start = parse_number(match.group()), last.when.start
     try:
-        start = start.replace(year=said) if last.when.grain == "year" else start.replace(month=said)
+        start = start.replace(year=number) if last.when.grain == "year" else start.replace(month=number)
     except ValueError:
         return None
-    return replace(last, start=found.start(), end=found.end(), when=replace(last.when, start=start))
+    return replace(last, start=match.start(), end=match.end(), when=replace(last.when, start=start))

@@ -1,4 +1,4 @@
-"""How English counts: so many of a unit, the day of a month by its ordinal, and the parts of a month or of a year."""
+"""English counts of a unit, ordinals for the days of a month, and parts of a month or year."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ORDINALS = (
     }
     | {"thirtieth": 30}
 )
-# The longer ones first; between the two words of one there may be a hyphen or a space.
+# Longer ordinals first. Between the two words of one there may be a hyphen or a space.
 ORDINAL = "|".join(re.sub(r"^(twenty|thirty)", r"\1[\\s-]?", one) for one in sorted(_ORDINALS, key=len, reverse=True))
 PART_OF = (
     r"(?P<which>(?:the\s+)?(?:very\s+)?(?:beginning|start|middle|end|(?:first|second)\s+half|(?:first|second|third"
@@ -32,19 +32,19 @@ PART_OF = (
 
 
 def parse_count(phrase: str) -> tuple[int, str]:
-    """The number, and the words for it in one spelling."""
+    """The number of a phrase, and the phrase in lower case with single spaces."""
     word = re.sub(r"\s+", " ", phrase.casefold())
     return (int(word) if word.isdigit() else _NUMBERS.get(word, 2)), word
 
 
 def parse_day(phrase: str) -> int:
-    """The day that a figure or an ordinal is."""
+    """The day of a month for a figure or an ordinal."""
     word = re.sub(r"[\s-]", "", phrase.casefold())
     return _ORDINALS[word] if word in _ORDINALS else int(re.sub(r"\D", "", word))
 
 
 def parse_part(phrase: str) -> str:
-    """The part of a month or a year, as the calendar has it."""
+    """The part of a month or year in the spelling of the calendar."""
     words = phrase.casefold().replace("-", " ").split()
     if words[0] in ("early", "mid", "late"):
         return words[0]

@@ -1,4 +1,4 @@
-"""Whether an English text tells of what was, of what will be, or of what is each year."""
+"""Whether an English text is about the past, the future, or each year."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _DONE = (
 )
 _PAST = lazy_compile(rf"\b(?:{_DONE}|read|ago|[a-z]{{2,20}}ed)\b", re.IGNORECASE)
 
-# What has no year of its own may be what happens each year: the text says that it was once, or will be.
+# A date without a year may be one of each year, unless the text says that it is past or to come.
 _ONCE = lazy_compile(rf"\b(?:{_DONE}|(?!hundred|naked|sacred)[a-z]{{2,20}}(?<!e)ed)\b", re.IGNORECASE)
 _SOON = lazy_compile(
     r"\b(?:will|going\s+to|plan(?:s|ned|ning)?|hop(?:e|es|ing)|upcoming|resolution|(?:decided|agreed"
     r"|promised)\s+to|wants?|intends?|looking\s+forward|(?:would|'d)\s+like"
     r"|(?:'m|am|is|are)\s+(?!born)\w{2,14}ing"
-    # What is on one day, and not on that of each year.
+    # Events of one day, and not of each year.
     r"|(?:flight|train|bus|ferry|appointment|check-?up|exam|interview|surgery|operation|wedding|marathon|concert"
     r"|gig|deadline|trip|holiday|vacation"
     r"|delivery|due\s+date|hearing|trial|match|race|game|show|premiere|launch|move|party)\s+(?:(?:to|for|with|in"
@@ -45,7 +45,7 @@ _STATE = lazy_compile(
     r"(?:\b(?:am|is|are|gets?|feels?|becomes?)|'m|'s|'re)\s+(?:\w+\s+)?\w+ed\b|(?:'ve|have|has|'s)\s+got\b",
     re.IGNORECASE,
 )
-# What stands behind a date that stands by itself; before another word it may be the half of a name, as in Easter Island.
+# What follows a date that is complete. Before another word it may be part of a name, as in Easter Island.
 ALONE = (
     r"(?=\s*(?:$|[^\w\s-]|\s(?:and|but|or|so|because|since|as|when|while|where|if|although|that|which|who|with"
     r"|without|in|on|at|to|for|from|by|about"
@@ -59,37 +59,36 @@ ALONE = (
 _BY_ITSELF = lazy_compile(ALONE, re.IGNORECASE)
 _STARTS = lazy_compile(r"(?:^|[.!?:;,\n])[\s\"'“‘(*-]*$")
 _SENTENCE = lazy_compile(r"[.!?;\n]+(?:\s+|$)")
-_REACH = 200  # characters of a sentence, on either side
+_REACH = 200  # characters of a sentence on either side
 _CAPITAL = lazy_compile(r"\s+[A-Z]")
 
 
 def infer_direction(text: str) -> int:
-    """-1 for a text of the past, else 1: where the nearest date that it may mean is looked for."""
+    """-1 for a text about the past, else 1: the direction in which the nearest date is searched."""
     if _FUTURE.search(text):
         return 1
     return -1 if _PAST.search(text) else 1
 
 
 def infer_date_direction(text: str, start: int, end: int, preposition: str) -> int:
-    """As `lean`, of a date without a year that stands there; 0 where its sentence may tell of each year, or it may be half
-    of a name."""
+    """The direction of a date without a year at that place. 0 where it may be one of each year or part of a name."""
     if not _BY_ITSELF.match(text, end) or _is_title(text, start, preposition):
         return 0
     before, after = text[max(0, start - _REACH) : start], text[end : end + _REACH]
-    said = _SENTENCE.split(before)[-1] + text[start:end] + _SENTENCE.split(after)[0]
-    if _HABIT.search(said):
+    sentence = _SENTENCE.split(before)[-1] + text[start:end] + _SENTENCE.split(after)[0]
+    if _HABIT.search(sentence):
         return 0
     if preposition == "since":
         return -1
-    return 1 if _SOON.search(said) else -1 if _ONCE.search(_STATE.sub(" ", said)) else 0
+    return 1 if _SOON.search(sentence) else -1 if _ONCE.search(_STATE.sub(" ", sentence)) else 0
 
 
 def infer_question_direction(text: str, start: int, end: int, preposition: str) -> int:
-    """1 for such a date in a question, which may be about each year; 0 for half of a name, as in Easter Island."""
+    """1 for a date without a year in a question, which may be about each year. 0 for part of a name."""
     return 0 if _CAPITAL.match(text, end) or _is_title(text, start, preposition) else 1
 
 
 def _is_title(text: str, start: int, preposition: str) -> bool:
-    """Whether the preposition has a capital within a sentence, as in The Nightmare Before Christmas."""
+    """Whether the preposition has a capital inside a sentence, as in The Nightmare Before Christmas."""
     capital = preposition and text[start].isupper() and not text.isupper()
     return bool(capital) and not _STARTS.search(text[max(0, start - _REACH) : start])

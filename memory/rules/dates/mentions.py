@@ -1,4 +1,4 @@
-"""Dates in English and Chinese text, resolved against the moment it was said."""
+"""Dates in English and Chinese text, resolved against the time of the message."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ _NO_PREPOSITION_AFTER = "于在从到是至自的，。；：、的为把对叫"
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A date in a text: where it stands, what it means, and whether it needs the moment to mean it."""
+    """A date in a text: its place, its period, and whether the period depends on the time of the message."""
 
     start: int
     end: int
     when: DatePeriod
-    preposition: str  # the one it was said with, "" for none
+    preposition: str  # as it is written, "" for none
     relative: bool
-    partial: bool  # absolute but for the year
+    partial: bool  # absolute except for the year
 
     @property
     def is_vague(self) -> bool:
-        """Whether it says little of when: a season, or a feast of some days, of no year."""
+        """Whether the period is vague: a season or a feast of several days without a year."""
         of_some_days = bool(self.when.holiday) and self.when.preposition == "at"
         return self.partial and (self.when.grain == "season" or of_some_days)
 
 
 def find_mentions(text: str, at: datetime, *, question: str = "") -> list[Mention]:
-    """The dates of a text in order, without overlaps; `at` is when it was said. Dates out of range are left out.
+    """The dates of a text in order, without overlaps. `at` is the time of the message. Dates out of range are left out.
 
-    In a statement `at Christmas` may be each year's, and is a date only where something happened then, or will; what is
-    `asked`, of which the text is a part or all, may be about each year's."""
+    In a statement `at Christmas` is a date only where the text is about one event. With a `question`, which the text is
+    part of, it may be the Christmas of each year."""
     found = sorted(_iterate_mentions(text, at, question=question), key=lambda mention: (mention.start, -mention.end))
     out: list[Mention] = []
     for mention in found:
@@ -47,28 +47,27 @@ def find_mentions(text: str, at: datetime, *, question: str = "") -> list[Mentio
 
 
 def _iterate_mentions(text: str, at: datetime, *, question: str) -> Iterator[Mention]:
-    for reading in english.match_dates(text, at, question=question):
-        yield Mention(*reading)
+    for match in english.match_dates(text, at, question=question):
+        yield Mention(*match)
     if _CJK.search(text):
-        for reading in chinese.match_dates(text, at, question=question):
-            yield Mention(*reading)
+        for match in chinese.match_dates(text, at, question=question):
+            yield Mention(*match)
 
 
 def resolve_date(text: str, at: datetime) -> datetime | None:
-    """The first day of the first period that the text names, midnight UTC; None for no date.
+    """The first day of the first period that the text names, as midnight UTC. None for no date.
 
-    Which day that is depends on the zone of `at`. A day that is written out has none: it is stored, shown and asked for
-    as UTC's."""
+    The day depends on the zone of `at`. A day that is written out has no zone: it is stored and shown as one of UTC."""
     return next((mention.when.start.replace(tzinfo=UTC) for mention in find_mentions(text, at)), None)
 
 
 def has_relative_date(text: str, at: datetime) -> bool:
-    """Whether the text has a date that means something else when it is read on another day."""
+    """Whether the text has a date whose meaning depends on the day, such as `yesterday`."""
     return any(mention.relative for mention in find_mentions(text, at))
 
 
 def expand_dates(text: str, at: datetime) -> str:
-    """The text with its relative dates written out: `yesterday` becomes `on 7 May 2023`, `昨天` `于2023年5月7日`."""
+    """The text with its relative dates written out: `yesterday` as `on 7 May 2023`, `昨天` as `于2023年5月7日`."""
     out: list[str] = []
     done = 0
     for mention in find_mentions(text, at):
@@ -79,7 +78,7 @@ def expand_dates(text: str, at: datetime) -> str:
 
 
 def remove_dates(text: str, at: datetime) -> str:
-    """The text less its dates and their prepositions."""
+    """The text without its dates and their prepositions."""
     out: list[str] = []
     done = 0
     for mention in find_mentions(text, at):

@@ -1,6 +1,6 @@
-"""So much time up to now, as a query names it: `in the last two weeks`, 「最近三个月」.
+"""Periods that end now, as a query names them: `in the last two weeks`, 「最近三个月」.
 
-No date of a statement: what was so for two years when it was said is not so of those two years alone."""
+Statements have no such dates: what was so for two years may be so for longer."""
 
 from __future__ import annotations
 
@@ -28,42 +28,31 @@ _CHINESE = lazy_compile(
 )
 _HALF = "半"
 _DAYS = {
-    "day": 1.0,
-    "week": 7.0,
-    "fortnight": 14.0,
-    "month": 30.4,
-    "year": 365.25,
-    "天": 1.0,
-    "日": 1.0,
-    "周": 7.0,
-    "星期": 7.0,
-    "礼拜": 7.0,
-    "月": 30.4,
-    "年": 365.25,
-}
+    "day": 1.0, "week": 7.0, "fortnight": 14.0, "month": 30.4, "year": 365.25,
+    "天": 1.0, "日": 1.0, "周": 7.0, "星期": 7.0, "礼拜": 7.0, "月": 30.4, "年": 365.25,
+}  # fmt: skip
 
 
 def find_recent_periods(query: str, now: datetime, limit: int) -> list[Span]:
-    """The first such periods of a query, at most so many."""
+    """At most `limit` such periods of a query."""
     return list(islice(_iterate_periods(query, now), limit))
 
 
 def _iterate_periods(query: str, now: datetime) -> Iterator[Span]:
     for pattern in (*_ENGLISH, _CHINESE):
-        for found in pattern.finditer(query):
-            said = found["count"]
-            many = (
-                1
-                if not said
-                else 0.5
-                if said == _HALF
-                else parse_number(said)
-                if pattern is _CHINESE
-                else parse_count(said)[0]
-            )
+        for match in pattern.finditer(query):
+            days = _parse_count(match["count"], chinese=pattern is _CHINESE) * _DAYS[match["unit"].casefold()]
             try:
-                start = now - timedelta(days=round(many * _DAYS[found["unit"].casefold()]))
+                start = now - timedelta(days=round(days))
             except OverflowError:
                 continue
             if start < now:
-                yield Span(found.start(), found.end(), ((start, now),))
+                yield Span(match.start(), match.end(), ((start, now),))
+
+
+def _parse_count(phrase: str | None, *, chinese: bool) -> float:
+    if not phrase:
+        return 1
+    if phrase == _HALF:
+        return 0.5
+    return parse_number(phrase) if chinese else parse_count(phrase)[0]

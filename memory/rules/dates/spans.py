@@ -1,4 +1,4 @@
-"""Periods from one date to another, as an English query names them."""
+"""Periods from one date to another in an English query."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DAY = r"(?:the\s+)?(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _DASH = r"\s*[-–—]\s*"
 _OPEN = lazy_compile(r"\b(?P<open>between|from)\s+", re.IGNORECASE)
 _JOINT = lazy_compile(rf"\s+(?P<word>and|to|until|till|through)\s+|{_DASH}", re.IGNORECASE)
-# Without a word before them, between two months, before a day of one, behind such a day, and between two years.
+# Spans without a word before them: between two months, before or after the day of a month, and between two years.
 _BARE = lazy_compile(
     rf"\b(?P<month>{_MONTH}(?:,?\s+(?:19|20)\d\d)?)(?:\s+(?:to|until|till|through)\s+|{_DASH})(?={_MONTH})"
     rf"|(?<![\w/.:-]){_DAY}{_DASH}(?=[0-3]?\d(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH})"
@@ -29,7 +29,7 @@ _BARE = lazy_compile(
     rf"|(?<![\w/.:-])(?P<year>(?:19|20)\d\d)(?:\s+(?:to|until|till|through)\s+|{_DASH})(?=(?:19|20)\d\d\b(?![-/.]\d))",
     re.IGNORECASE,
 )
-# What is in a query that has one; a plain string is found faster.
+# Every span has one of these. A plain string is found faster than a pattern.
 _OPEN_WORDS, _JOINT_WORDS = ("between", "from"), ("-", "–", "—", " to ", " until ", " till ", " through ")
 _SIGN = lazy_compile(r"(?:19|20)\d\d|[adfjmnos](?<!\w\w)(?:an|eb|a[ry]|pr|u[nlg]|ep|ct|ov|ec)")
 _A_DAY = lazy_compile(_DAY, re.IGNORECASE)
@@ -37,14 +37,14 @@ _LAST_DAY = lazy_compile(
     _DAY + rf"(?!\d|[:/]\d|\s*(?:[ap]\.?m\b|o'clock|%|{_MONTH}))(?:,?\s+(?P<year>(?:19|20)\d\d)\b)?", re.IGNORECASE
 )
 _NOW = lazy_compile(r"^now\b", re.IGNORECASE)
-_BEFORE = "since "  # behind it every date is one
-_WINDOWS = (40, 60)  # characters that are looked at, of the first date and of the second
+_BEFORE = "since "  # after it every date is recognised
+_WINDOWS = (40, 60)  # characters that are read for the first date and for the second
 _WEEK = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Two dates that make one period: where they stand, and the periods that they may mean."""
+    """Two dates that make one period: their place in the text, and the intervals that they may mean."""
 
     start: int
     end: int
@@ -52,18 +52,18 @@ class Span:
 
 
 def find_english_spans(query: str, now: datetime, years: Sequence[int], limit: int) -> list[Span]:
-    """The first spans of a query, at most so many; what has no year is that of each of the `years`."""
-    out: list[Span] = []
+    """At most `limit` spans of a query. A span without a year has an interval for each of the `years`."""
+    spans: list[Span] = []
     if not english.has_date_sign(query):
-        return out
+        return spans
     for start, first, second in islice(_find_pairs(query), limit):
-        if all(start >= span.end or second < span.start for span in out):
-            out += _build_span(query, start, first, second, now, years)
-    return out
+        if all(start >= span.end or second < span.start for span in spans):
+            spans += _build_span(query, start, first, second, now, years)
+    return spans
 
 
 def _find_pairs(query: str) -> Iterator[tuple[int, str, int]]:
-    """Where there may be a span: its start, the words of the first date, where the second one starts."""
+    """The places that may have a span: its start, the words of the first date, the start of the second one."""
     folded = query.casefold()
     for opened in _OPEN.finditer(query) if any(map(folded.__contains__, _OPEN_WORDS)) else ():
         for joint in _JOINT.finditer(query, opened.end(), opened.end() + _WINDOWS[0]):
@@ -74,19 +74,19 @@ def _find_pairs(query: str) -> Iterator[tuple[int, str, int]]:
 
 
 def _build_span(query: str, start: int, first: str, second: int, now: datetime, years: Sequence[int]) -> Iterator[Span]:
-    there = query[second : second + _WINDOWS[1]]
-    said = _NOW.sub("today", there)
-    end = next(iter(mentions.find_mentions(_BEFORE + said, now, question=query)), None)
+    tail = query[second : second + _WINDOWS[1]]
+    phrase = _NOW.sub("today", tail)
+    end = next(iter(mentions.find_mentions(_BEFORE + phrase, now, question=query)), None)
     if end is None or end.start > len(_BEFORE):
         yield from _build_day_span(query, start, first, second, now, years)
     elif begin := _complete_first(query, first.strip(), end, now):
-        yield from join_dates(start, second + end.end - len(_BEFORE) + len(there) - len(said), begin, end, now, years)
+        yield from join_dates(start, second + end.end - len(_BEFORE) + len(tail) - len(phrase), begin, end, now, years)
 
 
 def _build_day_span(
     query: str, start: int, first: str, second: int, now: datetime, years: Sequence[int]
 ) -> Iterator[Span]:
-    """`May 3 to 9`: the second day is of the month of the first, and the year behind it that of both."""
+    """The span of `May 3 to 9`. The second day is in the month of the first, and a year after it is that of both."""
     last = _LAST_DAY.match(query, second, second + _WINDOWS[1])
     begin = next(iter(mentions.find_mentions(_BEFORE + first.strip(), now, question=query)), None)
     if (
@@ -111,28 +111,29 @@ def _build_day_span(
 def join_dates(
     start: int, end: int, begin: Mention, last: Mention, now: datetime, years: Sequence[int]
 ) -> Iterator[Span]:
-    """The span that two dates make that stand there, if they make one."""
+    """The span of two dates at that place, if they make one."""
     ends = years if last.partial and begin.partial else (now.year,)
     if intervals := tuple(period for year in ends for period in _build_interval(begin, last, year, now)):
         yield Span(start, end, intervals)
 
 
 def _complete_first(query: str, phrase: str, end: Mention, now: datetime) -> Mention | None:
-    """The date that the first words are, as the second one completes it."""
+    """The first date, completed by the second one. None where the words are no date."""
     if (day := _A_DAY.fullmatch(phrase)) and end.when.grain == "day" and not end.when.holiday:
         try:
             month = calendar.add_months(end.when.start, -(int(day["day"]) > end.when.start.day))
             return replace(end, when=DatePeriod(month.replace(day=int(day["day"])), "day"))
         except ValueError:
             return None
-    found = mentions.find_mentions(_BEFORE + phrase, now, question=query)
-    whole = found and found[0].start <= len(_BEFORE) and found[0].end == len(_BEFORE + phrase)
-    return found[0] if whole else None
+    dates = mentions.find_mentions(_BEFORE + phrase, now, question=query)
+    whole = dates and dates[0].start <= len(_BEFORE) and dates[0].end == len(_BEFORE + phrase)
+    return dates[0] if whole else None
 
 
 def _build_interval(begin: Mention, end: Mention, year: int, now: datetime) -> Iterator[Interval]:
-    """From the start of the one to the end of the other: what has no year is the next after the one, or the last before the
-    other, that has; if neither has, that which ends in `year`."""
+    """From the start of the first to the end of the second date.
+
+    A date without a year is the nearest one to the other date. If neither has a year, the interval ends in `year`."""
     first, last = begin.when, end.when
     try:
         if end.partial:

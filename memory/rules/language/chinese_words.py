@@ -1,4 +1,4 @@
-"""Chinese words that the extraction rules know."""
+"""Chinese words and pieces of patterns for the extraction rules."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from muniment.memory.rules.language.lexicon import load_lexicon
 
 _RELATIONS = load_lexicon("relations.zh")
 _NAMES = load_lexicon("names.zh")
-RELATIONS: dict[str, tuple[str, str]] = {  # as said: predicate, standard word
+RELATIONS: dict[str, tuple[str, str]] = {  # the word: its predicate and standard word
     word: (predicate, standard)
     for names, words in _RELATIONS.get_table("relations").items()
     for predicate, standard in [names.split()]
@@ -26,7 +26,7 @@ NAME = (
     rf"|{join_alternatives(_NAMES.get_words('compound_surnames'))}[\u4e00-\u9fff]{{1,2}}"
     r"|[A-Z][A-Za-z'-]{1,20}(?:\s[A-Z][A-Za-z'-]{1,20})?)"
 )
-# A given name alone: two characters that are no usual word before a verb.
+# A given name alone: two characters before a verb that are no usual word.
 GIVEN_NAME = (
     rf"(?!{RELATION})(?:[小阿](?![学时心说区狗猫孩组声气吃费路店])[\u4e00-\u9fff]"
     rf"|(?!{join_alternatives(_NAMES.get_words('not_given_names'))})"
@@ -51,12 +51,12 @@ _UNCLEAR = lazy_compile(r"你|您|(?<![其吉维])他|她|它|咱|我们|这(?!�
 
 
 def replace_pronouns(words: str) -> str | None:
-    """Words with the speaker named as the user; None if another pronoun leaves open who or what is meant."""
+    """The words with `用户` for the speaker. None where another pronoun leaves open who or what is meant."""
     return None if not words or _UNCLEAR.search(words) else words.replace("我", "用户")
 
 
 def split_list(words: str) -> list[str]:
-    """The things of an enumeration, or the one thing there is."""
+    """The things of an enumeration, or the words as one thing. A thing that stays unclear is left out."""
     parts = _LIST.split(words)
-    some = parts if len(parts) > 1 and all(1 < len(part) <= 6 for part in parts) else [words]
-    return [told for part in some if (told := replace_pronouns(part.strip())) and len(told) <= 30]
+    items = parts if len(parts) > 1 and all(1 < len(part) <= 6 for part in parts) else [words]
+    return [item for part in items if (item := replace_pronouns(part.strip())) and len(item) <= 30]

@@ -1,4 +1,4 @@
-"""The parts of an English clause: where its object ends, what is a name, a place, a list."""
+"""The parts of an English clause: its object, names, places and lists."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ _NOT_ENTITIES = frozenset(("I", "I'm", "I've", "The", "A", "My", "On", "In", "At
 
 
 def trim_phrase(words: str) -> str:
-    """The words up to a subordinate clause, less trailing fillers and punctuation."""
+    """The words before a subordinate clause, without trailing fillers and punctuation."""
     return strip_fillers(_SUBORDINATE_KEEP_COMMAS.sub("", words))
 
 
 def strip_fillers(words: str) -> str:
-    """The words less trailing fillers and punctuation."""
-    said = words.strip(" .,!~")
-    # Looked for from the front, a run of fillers at a time: from the end each of them would be read again and again.
-    end = next((one.start() for one in _FILLERS.finditer(said) if one.end() == len(said)), None)
-    return said[:end].strip(" .,!~\"'")
+    """The words without trailing fillers and punctuation."""
+    phrase = words.strip(" .,!~")
+    # Runs of fillers are searched from the front. A pattern that is bound to the end would read each filler many times.
+    end = next((run.start() for run in _FILLERS.finditer(phrase) if run.end() == len(phrase)), None)
+    return phrase[:end].strip(" .,!~\"'")
 
 
 def trim_clause(words: str) -> str:
@@ -74,40 +74,40 @@ def trim_clause(words: str) -> str:
 
 
 def parse_object(words: str, clause: Clause) -> str | None:
-    """What a verb is about, if it says so by itself."""
-    said = trim_phrase(_SUBORDINATE.sub("", words) if "," in words and len(words) > 120 else words)
-    if not said or len(said.split()) > 20 or _EMPTY_START.match(said) or _EMPTY_END.search(said):
+    """The object of a verb. None where it is missing, too long, or unclear by itself."""
+    phrase = trim_phrase(_SUBORDINATE.sub("", words) if "," in words and len(words) > 120 else words)
+    if not phrase or len(phrase.split()) > 20 or _EMPTY_START.match(phrase) or _EMPTY_END.search(phrase):
         return None
     if (
-        re.match(r"the\s", said, re.IGNORECASE)
+        re.match(r"the\s", phrase, re.IGNORECASE)
         and not clause.is_lowercase
-        and not _CAPITAL.search(said[4:])
-        and len(said.split()) < 4
+        and not _CAPITAL.search(phrase[4:])
+        and len(phrase.split()) < 4
     ):
         return None
-    return replace_pronouns(said)
+    return replace_pronouns(phrase)
 
 
 def parse_list(words: str, clause: Clause, *, allow_articles: bool = False) -> list[str]:
-    """The things of an enumeration, or the one thing there is."""
-    said = trim_phrase(words)
-    parts = [part.strip() for part in re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|&)\s+", said) if part.strip()]
+    """The things of an enumeration, or the phrase as one thing. Unclear things are left out."""
+    phrase = trim_phrase(words)
+    parts = [part.strip() for part in re.split(r"\s*,\s*(?:and\s+|or\s+)?|\s+(?:and|or|&)\s+", phrase) if part.strip()]
     if not parts:
         return []
-    # "rock and pop music" is one thing: the last noun may belong to all
-    long = [len(_ARTICLE.sub("", part).split()) for part in parts]
-    apart = max(long) <= 3 and long[-1] <= max(long[:-1] or long)
-    if len(parts) > 1 and apart and not re.search(r"\b(?:to|both|between)\b", said):
-        found = [part for part in parts if allow_articles or parse_object(part, clause)]
-        return [told for part in found if (told := replace_pronouns(part))]
-    if len(parts) > 1 and "," in said and not all(len(part.split()) <= 5 for part in parts):
-        said = said.split(",")[0]
-    whole = replace_pronouns(said) if allow_articles else parse_object(said, clause)
+    # "rock and pop music" is one thing: the last noun may belong to all parts
+    lengths = [len(_ARTICLE.sub("", part).split()) for part in parts]
+    is_enumeration = max(lengths) <= 3 and lengths[-1] <= max(lengths[:-1] or lengths)
+    if len(parts) > 1 and is_enumeration and not re.search(r"\b(?:to|both|between)\b", phrase):
+        objects = [part for part in parts if allow_articles or parse_object(part, clause)]
+        return [item for part in objects if (item := replace_pronouns(part))]
+    if len(parts) > 1 and "," in phrase and not all(len(part.split()) <= 5 for part in parts):
+        phrase = phrase.split(",")[0]
+    whole = replace_pronouns(phrase) if allow_articles else parse_object(phrase, clause)
     return [whole] if whole else []
 
 
 def is_name(words: str, clause: Clause) -> bool:
-    """Whether the words can be what a person is called."""
+    """Whether the words can be the name of a person."""
     parts = words.split()
     if not parts or any(part.casefold().rstrip(".") in _NOT_NAMES or _ACRONYM.fullmatch(part) for part in parts):
         return False
@@ -117,17 +117,17 @@ def is_name(words: str, clause: Clause) -> bool:
 
 
 def parse_place(words: str, clause: Clause) -> str | None:
-    """The name of a place or a firm at the start of the words."""
-    said = _PLACE_END.sub("", trim_phrase(words)).strip(" ,.")
-    parts = said.split()
-    if not parts or len(parts) > 6 or replace_pronouns(said) != said:
+    """The name of a place or a firm at the start of the words, or None."""
+    place = _PLACE_END.sub("", trim_phrase(words)).strip(" ,.")
+    parts = place.split()
+    if not parts or len(parts) > 6 or replace_pronouns(place) != place:
         return None
     if parts[0].casefold() == "the" and len(parts) > 1 and parts[1][0].isupper():
-        return said
+        return place
     if parts[0][0].isupper() or re.match(r"[a-z]?[A-Z0-9]", parts[0]):
-        return said
+        return place
     return (
-        said
+        place
         if clause.is_lowercase and len(parts) <= 2 and parts[0] not in _NOT_PLACES | {"a", "an", "the", "my"}
         else None
     )
@@ -139,5 +139,5 @@ def find_names(words: str) -> tuple[str, ...]:
 
 
 def make_slug(words: str) -> str:
-    """The words as a predicate."""
+    """The words as a predicate: lower case, joined by underscores."""
     return re.sub(r"\W+", "_", words.casefold()).strip("_")

@@ -1,4 +1,4 @@
-"""English words that the extraction rules know, and the turn of a first-person clause into the third person."""
+"""English words for the extraction rules, and the change of a first-person clause into the third person."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CONDITIONS = (
     r"|colou?r[ -]?blind|an?\s+\w+\s+(?:allergy|intolerance)|hay\s+fever|crohn's\s+disease|hearing\s+loss)"
 )
 
-# By their endings, as most are named.
+# Most names of medicines are known by their endings.
 MEDICINE = (
     r"(?:[a-z]{2,14}(?:profen|formin|statins?|pril|sartan|olol|prazole|cillin|mycin|oxetine|talopram|zepam|dipine"
     r"|triptan|gliptin|thyroxine|codone)"
@@ -40,7 +40,7 @@ MEDICINE = (
     r"|enough)\b)\w+)\s+medication)"
 )
 
-# What nobody is allergic to but in jest.
+# Objects of allergies that are meant as a joke.
 IN_JEST = lazy_compile(
     r"(?:the\s+user\b|\w+days?$|(?:nonsense|work|people|stupidity|bullshit|drama|mornings?|exercise|maths?|fun"
     r"|commitment|change|bad\s)\b)",
@@ -61,7 +61,7 @@ _FIRST_PERSON_VERBS = {
     "does": "do",
     "doesn't": "don't",
 }
-_MIN_IES_LENGTH = 4  # letters: tries comes from try, but ties from tie
+_MIN_IES_LENGTH = 4  # letters: `tries` comes from `try`, but `ties` from `tie`
 _SUBJECT = lazy_compile(r"^(?:i\s*'?m|i\s+am|im)\b|^i've\b|^ive\b|^i'll\b|^i'd\b|^i\b", re.IGNORECASE)
 _CONTRACTIONS = {"ve": "has", "ll": "will", "'d": "would"}
 _FIRST_PERSON = (
@@ -84,33 +84,33 @@ _THEIR_OWN = lazy_compile(r"\b(?:his|her|their)\b", re.IGNORECASE)
 
 
 def conjugate_verb(verb: str) -> str:
-    """The third person of a verb in its base form; past forms and modals stay."""
-    low = verb.casefold()
-    if low in _EXPANDED:
-        return _EXPANDED[low]
-    if low in _MODALS or low in _IRREGULAR or (low.endswith("ed") and low not in _NOT_PAST):
+    """The third person singular of a verb in its base form. Past forms and modals stay as they are."""
+    folded = verb.casefold()
+    if folded in _EXPANDED:
+        return _EXPANDED[folded]
+    if folded in _MODALS or folded in _IRREGULAR or (folded.endswith("ed") and folded not in _NOT_PAST):
         return verb
-    if low in ("have", "am", "are"):
-        return "has" if low == "have" else "is"
-    if low.endswith(("s", "x", "z", "ch", "sh", "o")):
+    if folded in ("have", "am", "are"):
+        return "has" if folded == "have" else "is"
+    if folded.endswith(("s", "x", "z", "ch", "sh", "o")):
         return verb + "es"
-    return verb[:-1] + "ies" if low.endswith("y") and low[-2:-1] not in "aeiou" else verb + "s"
+    return verb[:-1] + "ies" if folded.endswith("y") and folded[-2:-1] not in "aeiou" else verb + "s"
 
 
 def get_base_verb(verb: str) -> str:
-    """The verb that `singular` gives this third person of; past forms and modals stay, and so does what is no verb."""
-    low = verb.casefold()
-    if low in _FIRST_PERSON_VERBS:
-        return _FIRST_PERSON_VERBS[low]
-    if low in _MODALS or low in _IRREGULAR or not low.endswith("s") or low.endswith("ss"):
+    """The base form of a third person singular. Past forms, modals and other words stay as they are."""
+    folded = verb.casefold()
+    if folded in _FIRST_PERSON_VERBS:
+        return _FIRST_PERSON_VERBS[folded]
+    if folded in _MODALS or folded in _IRREGULAR or not folded.endswith("s") or folded.endswith("ss"):
         return verb
-    if low.endswith("ies") and len(low) > _MIN_IES_LENGTH:
+    if folded.endswith("ies") and len(folded) > _MIN_IES_LENGTH:
         return verb[:-3] + "y"
-    return verb[:-2] if low.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")) else verb[:-1]
+    return verb[:-2] if folded.endswith(("sses", "shes", "ches", "xes", "zzes", "oes")) else verb[:-1]
 
 
 def replace_pronouns(words: str, *, allow_third_person: bool = False) -> str | None:
-    """Words with the speaker's pronouns spelt out; None if another pronoun leaves open who or what is meant."""
+    """The words with `the user` for the speaker. None where another pronoun leaves open who or what is meant."""
     for pattern, name in _FIRST_PERSON:
         words = pattern.sub(name, words)
     checked = _THEIR_OWN.sub("", words) if allow_third_person else words
@@ -118,25 +118,25 @@ def replace_pronouns(words: str, *, allow_third_person: bool = False) -> str | N
 
 
 def has_verb(phrase: str) -> bool:
-    """Whether a word of it is a verb by its form alone, whose it may be: `the vase broke`, `Vera and Tom have a boat`."""
+    """Whether a word of the phrase is a verb by its form alone: `the vase broke`, `Vera and Tom have a boat`."""
     return not (_MODALS | _IRREGULAR | _PLURAL).isdisjoint(phrase.casefold().split())
 
 
 def narrate_clause(clause: str) -> str | None:
-    """A first-person clause said of the user; None if it cannot stand by itself."""
-    found = _SUBJECT.match(clause)
-    if not found:
-        told = replace_pronouns(clause)
-        return told and told[:1].upper() + told[1:]
-    said = found.group().casefold()
-    rest = clause[found.end() :].strip()
-    if said == "i":
+    """A first-person clause as a sentence about the user. None where it is unclear by itself."""
+    subject = _SUBJECT.match(clause)
+    if not subject:
+        sentence = replace_pronouns(clause)
+        return sentence and sentence[:1].upper() + sentence[1:]
+    pronoun = subject.group().casefold()
+    rest = clause[subject.end() :].strip()
+    if pronoun == "i":
         words = rest.split()
         at = next((n for n, word in enumerate(words) if word.casefold() not in ADVERBS), 0)
         if not words:
             return None
         rest = " ".join([*words[:at], conjugate_verb(words[at]), *words[at + 1 :]])
     else:
-        rest = f"{_CONTRACTIONS.get(said[-2:], 'is')} {rest}"
-    told = replace_pronouns(rest)
-    return told and f"The user {told}"
+        rest = f"{_CONTRACTIONS.get(pronoun[-2:], 'is')} {rest}"
+    sentence = replace_pronouns(rest)
+    return sentence and f"The user {sentence}"

@@ -1,4 +1,4 @@
-"""Feasts: how people call them, and on what day of a year they fall."""
+"""Feasts: their names in English and Chinese, and their day in a year."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _fix_date(month: int, day: int) -> Callable[[int], date]:
 
 
 def _compute_easter(year: int, days: int = 0) -> date:
-    """So many days from Easter Sunday of the Gregorian calendar (Meeus, Jones and Butcher)."""
+    """The day that many days after Easter Sunday of the Gregorian calendar (Meeus, Jones and Butcher)."""
     century, of_century = divmod(year, 100)
     moon = (19 * (year % 19) + century - century // 4 - (century - (century + 8) // 25 + 1) // 3 + 15) % 30
     sunday = (32 + 2 * (century % 4) + 2 * (of_century // 4) - moon - of_century % 4) % 7
@@ -47,7 +47,7 @@ def _load_lunar_dates(feast: str) -> dict[int, str]:
     return {year: on for first, dates in rows.items() for year, on in enumerate(dates, int(first))}
 
 
-# English, Chinese, the day. A longer name goes before one that it begins with.
+# English pattern, Chinese pattern, day of a year. A longer name stands before a shorter one that it begins with.
 _HOLIDAYS: tuple[tuple[str, str, Callable[[int], date]], ...] = (
     (r"(?:christmas|xmas)\s+eve", "平安夜|圣诞夜", _fix_date(12, 24)),
     (r"(?:christmas|xmas)(?:\s+day)?", "圣诞节?", _fix_date(12, 25)),
@@ -81,5 +81,5 @@ _PATTERNS = tuple(
 
 
 def get_holiday_date(name: str, year: int) -> date:
-    """The day of the feast of that name in a year; ValueError where nobody has reckoned it."""
+    """The day of a feast in a year. Raises ValueError where the table of a lunar feast does not have that year."""
     return next(on(year) for pattern, on in _PATTERNS if pattern.fullmatch(name))

@@ -1,4 +1,4 @@
-"""English verbs whose forms stemming does not bring together: a question about what somebody bought says "did they buy"."""
+"""English verbs whose forms do not share a stem: `bought` answers a question with `buy`."""
 
 from __future__ import annotations
 

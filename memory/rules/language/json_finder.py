@@ -8,20 +8,20 @@ from typing import Any
 
 from muniment.memory.errors import BadExtraction
 
-_MAX_OBJECTS = 200  # tried as the start of the answer; a text with more of them is no answer
+_MAX_OBJECTS = 200  # a text with more of them is no answer
 
 
 def find_json(text: str, key: str) -> dict[str, Any]:
     """The first JSON object in a text that has the key: alone, fenced, or among other words.
 
     Raises BadExtraction when there is none."""
-    some = False
-    for one in _iterate_objects(text):
-        if key in one:
-            return one
-        some = True
+    has_object = False
+    for candidate in _iterate_objects(text):
+        if key in candidate:
+            return candidate
+        has_object = True
     raise BadExtraction(
-        f"The model's answer has no {key!r}." if some else "The model's answer holds no whole JSON object."
+        f"The model's answer has no {key!r}." if has_object else "The model's answer holds no whole JSON object."
     )
 
 
@@ -32,9 +32,9 @@ def _iterate_objects(text: str) -> Iterator[dict[str, Any]]:
         if at < 0:
             return
         try:
-            found, end = decoder.raw_decode(text, at)
+            value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError):
             end = at + 1
         else:
-            yield found
+            yield value
         at = text.find("{", end)

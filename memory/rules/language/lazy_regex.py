@@ -1,6 +1,6 @@
-"""Patterns that are compiled when they are first used.
+"""Patterns that are compiled at their first use.
 
-The rules know some five hundred, of which one message needs a few: to compile all of them takes longer than to import the rest of
+The rules have about five hundred, and one message needs a few. Compiling all takes longer than importing the rest of
 the engine."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, cast
 
 
 def lazy_compile(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """As `re.compile`, but later. What no pattern can be is found at its first use: `re.error`."""
+    """Like `re.compile`, but at the first use, which raises `re.error` for a malformed pattern."""
     return cast("re.Pattern[str]", _LazyPattern(pattern, flags))
 
 
@@ -21,7 +21,7 @@ def join_alternatives(words: Iterable[str]) -> str:
 
 
 class _CompiledPattern:
-    """Has what a pattern has for its own, and looks nothing up any more."""
+    """Has the attributes of a compiled pattern as its own, so that no look-up remains."""
 
 
 class _LazyPattern:
@@ -32,9 +32,9 @@ class _LazyPattern:
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # who copies or inspects it does not use it
+        if name.startswith("_"):  # copying or inspecting is no use
             raise AttributeError(name)
         compiled = re.compile(self.pattern, self._flags)
         self.__dict__ |= {use: getattr(compiled, use) for use in dir(compiled) if not use.startswith("_")}
-        self.__class__ = _CompiledPattern  # type: ignore[assignment]  # mypy knows no object that changes its class
+        self.__class__ = _CompiledPattern  # type: ignore[assignment]  # mypy does not model a change of class
         return getattr(compiled, name)

@@ -16,7 +16,7 @@ _SUFFIX = ".yaml"
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """The sections of one file. A method raises LookupError for an unknown section and BadConfig for a malformed one."""
+    """The sections of one file. Its methods raise LookupError for an unknown section, BadConfig for a malformed one."""
 
     file: YamlFile
 
@@ -40,8 +40,8 @@ class Lexicon:
     def get_table(self, section: str, separator: str | None = None) -> dict[str, tuple[str, ...]]:
         """The rows `name: word word` of a section in order. A line that is indented further continues its row.
 
-        A separator such as `,` allows entries of more than one word. Raises BadConfig for a row without a name and for a
-        name that comes twice."""
+        A separator such as `,` allows entries of more than one word. Raises BadConfig for a row without a name and for
+        a name that comes twice."""
         table: dict[str, tuple[str, ...]] = {}
         last = ""
         for line, row in enumerate(self.get_text(section).splitlines(), self.file.lines[section,] + 1):

@@ -1,4 +1,4 @@
-"""The characters of a text: what is normalised before anything else reads it."""
+"""The normal form of a text's characters, which every other rule expects."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 _PAIR = lazy_compile("[\ud800-\udbff][\udc00-\udfff]")
 _SURROGATE = lazy_compile("[\ud800-\udfff]")
 _NEWLINE = lazy_compile("\r\n?|\x85")
-# Controls say nothing to a reader; the bidi overrides make a text look different from what it says.
+# Controls have no meaning for a reader. Bidi overrides make a text look different from what it says.
 _DROPPED = [*range(0x01, 0x09), *range(0x0B, 0x20), *range(0x7F, 0xA0), *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
 _TABLE: dict[int, str | None] = {
     **dict.fromkeys(_DROPPED),
@@ -25,12 +25,14 @@ def _join_pair(pair: re.Match[str]) -> str:
 
 
 def normalize_text(text: str) -> str:
-    """NFC, straight quotes, one kind of line end; NUL and lone surrogates become U+FFFD; other controls go."""
+    """The text in NFC with straight quotes and one kind of line end, without controls.
+
+    NUL and lone surrogates become U+FFFD."""
     return unicodedata.normalize("NFC", _NEWLINE.sub("\n", repair_surrogates(text)).translate(_TABLE))
 
 
 def repair_surrogates(text: str) -> str:
-    """A text that can be sent: halves of a character are joined, or where the other one is missing become U+FFFD."""
+    """The text without lone surrogates: two halves of a character are joined, one half becomes U+FFFD."""
     return text if text.isascii() else _SURROGATE.sub("\ufffd", _PAIR.sub(_join_pair, text))
 
 

@@ -1,4 +1,4 @@
-"""The numbers that a text may mean: as digits, as English words, as Chinese numerals, and scaled."""
+"""The numbers that a text may mean: digits, English words, Chinese numerals, and their multiples."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _DIGITS_ZH = {c: n for n, c in enumerate("零一二三四五六七八九")} | {"
 _SMALL_ZH = {"十": 10, "百": 100, "千": 1_000}
 _LARGE_ZH = {"万": 10_000, "亿": 100_000_000}
 _SCALES = (10, 100, 1_000, 10_000, 1_000_000)  # "5k", "3 万", "1.8 million"
-_MAX_NUMBERS = 200  # of one text: what has more is a table, and every sum of it would be a lie
+_MAX_NUMBERS = 200  # of one text; a text with more is a table, and any number would fit it
 
 
 def extract_digits(text: str) -> set[float]:
-    """The numbers that are written as digits; a thing like a version or an address is none."""
-    found = _DIGITS.findall(unicodedata.normalize("NFKC", text))
-    return {float(one.replace(",", "")) for one in found if one.count(".") < 2}
+    """The numbers that are written in digits. A version or an address is none."""
+    numbers = _DIGITS.findall(unicodedata.normalize("NFKC", text))
+    return {float(number.replace(",", "")) for number in numbers if number.count(".") < 2}
 
 
 def expand_numbers(text: str) -> set[float]:
-    """Every number that the text can mean, read generously: `5k`, `twenty-five`, `一万八`, five in the afternoon."""
-    said = {*extract_digits(text), *_parse_english(tokens.fold_text(text)), *_parse_chinese(text)}
-    some = set(sorted(said)[:_MAX_NUMBERS])
-    return said | {n * scale for n in some for scale in _SCALES} | {n + 12 for n in some if n < 12}
+    """Every number that the text can mean: `5k`, `twenty-five`, `一万八`, and 17 for five in the afternoon."""
+    numbers = {*extract_digits(text), *_parse_english(tokens.fold_text(text)), *_parse_chinese(text)}
+    scalable = set(sorted(numbers)[:_MAX_NUMBERS])
+    return numbers | {n * scale for n in scalable for scale in _SCALES} | {n + 12 for n in scalable if n < 12}
 
 
 def _parse_english(folded: str) -> Iterator[float]:

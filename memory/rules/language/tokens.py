@@ -1,4 +1,4 @@
-"""Words of a text as the keyword channel knows them: folded stems for alphabetic scripts, 2-grams for CJK."""
+"""The lexemes of a text for keyword search: folded stems for alphabetic scripts, pairs of characters for CJK."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0002ffff"
-# Every capital that scripts with cases have, for what is told by one: Łukasz, Élodie and Ольга are names, too.
-UPPER = "".join(one for one in map(chr, range(0x2000)) if one.isupper())
+# The capitals of every script that has them, so that Łukasz, Élodie and Ольга are names, too.
+UPPER = "".join(letter for letter in map(chr, range(0x2000)) if letter.isupper())
 _RUNS = lazy_compile(rf"[{_CJK}]+|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)?")
-_PLAIN = lazy_compile("[a-z0-9]+(?:'[a-z0-9]+)?")  # the same for ASCII, in half of the time
-# And for ASCII without an apostrophe, in a quarter of that: each byte as it stands in a word, or the space between two.
+_PLAIN = lazy_compile("[a-z0-9]+(?:'[a-z0-9]+)?")  # the runs of ASCII text, found in half the time
+# The bytes of ASCII text without an apostrophe, as they are in a word; others are spaces. An eighth of the time.
 _SPACED = bytes(ord(chr(n).lower()) if chr(n).isalnum() and n < 128 else 32 for n in range(256))
 _IS_CJK = lazy_compile(f"[{_CJK}]")
 _LETTER = lazy_compile(r"[^\W\d_]")
@@ -31,12 +31,12 @@ _NAME_SIZES = (2, 3, 4)
 _MAX_WORD_LENGTH = 64  # a longer run is a blob (base64, a hash), not a word
 DIMENSIONS = 1_000_000_000  # the most that pgvector's sparsevec has
 WEIGHT_CEILING = 2.2  # no weight reaches it: k1 + 1
-BACKGROUND_SIZE = 100  # memories that a space is thought to have besides its own: in a new one no word is common yet
+BACKGROUND_SIZE = 100  # memories that every space is taken to have in addition: in a new space no word is common yet
 _K1, _B = 1.2, 0.75
 _MEAN_LENGTH = 40  # lexemes
-_MAX_LEXEMES = 1_000  # of one memory: the rarest of a longer one are left out
+_MAX_LEXEMES = 1_000  # of one memory; of a longer one the rarest are left out
 _MARKS = {"Mn", "Mc"}
-# Every date in `rules.dates` that is no figure has a word with one of these in it.
+# Every date that `rules.dates` finds has one of these in a word, unless it is all figures.
 _TIME_WORD = lazy_compile(
     r"^(?:(?:jan|feb|mar|apr|may|ju[nl]|aug|sept?|oct|nov|dec)(?![a-z])|januar|februar|march|april|june|july|august"
     r"|septem|octob|novem|decem|monday|tuesd|wednes|thursd|friday|saturd|sunday|yesterday|today|tonight|tomorrow|ago\b"
@@ -47,20 +47,21 @@ _TIME_WORD = lazy_compile(
     r"|thirty)"
     r"|[年月日号天周昨今明前后去春夏秋冬季]|圣诞|平安夜|元旦|情人节|复活节|万圣节|感恩节|劳动节|五一|国庆|十一|除夕"
 )
-_TIME_DIMENSION = 0  # no dimension: it stands before those of such a word
+_TIME_DIMENSION = 0  # marks a word of time; no lexeme has this dimension
 Kind = TypeVar("Kind")
 Word = TypeVar("Word", str, bytes)
-_STEMMER = Stemmer.Stemmer("english", 0)  # its own cache is slower than no cache when it is full
+_STEMMER = Stemmer.Stemmer("english", 0)  # without its own cache, which costs time once it is full
 
 STOP_WORDS = load_lexicon("stop_words.en").get_words("words")
 CJK_STOP_WORDS = load_lexicon("stop_words.zh").get_words("words")
-# No memory has a pair of the query's own grammar: it would only weigh down the share of those that it has.
+# Pairs with these characters belong to the grammar of a question. No memory has them, which would lower its share.
 _CJK_GRAMMAR = load_lexicon("stop_words.zh").get_words("grammar")
 
 
 class WordCache(dict[Word, Kind]):
-    """What a function makes of a word, kept for the next time, unless the word is too long; emptied when it is full. Found in half of
-    the time that `lru_cache` takes, which puts its words in a new order every time."""
+    """Caches the results of a function of one word, except for words that are too long. It is emptied when it is full.
+
+    A lookup takes half the time of `lru_cache`, which reorders its entries at each one."""
 
     def __init__(
         self, make: Callable[[Word], Kind], max_words: int = 32_768, max_length: int = _MAX_WORD_LENGTH
@@ -70,12 +71,12 @@ class WordCache(dict[Word, Kind]):
         self._max_words, self._max_length = max_words, max_length
 
     def __missing__(self, word: Word) -> Kind:
-        found = self._make(word)
+        result = self._make(word)
         if len(word) <= self._max_length:
             if len(self) >= self._max_words:
                 self.clear()
-            self[word] = found
-        return found
+            self[word] = result
+        return result
 
 
 def has_cjk(text: str) -> bool:
@@ -84,8 +85,9 @@ def has_cjk(text: str) -> bool:
 
 
 def is_legible(scripts: Collection[str], *texts: str) -> bool:
-    """Whether an embedder that knows these scripts can read the texts. What is in an alphabet that it does not know is letters
-    to it, of which any two texts are alike; a name in it among other words is not in the way. Who knows CJK knows them all."""
+    """Whether an embedder for these scripts (`latin`, `cjk`) can tell the texts apart. One for `cjk` reads all scripts.
+
+    For an unknown script it sees only letters, and all texts look alike. A name in such a script does no harm."""
     return "cjk" in scripts or all(map(_is_latin, texts))
 
 
@@ -94,10 +96,10 @@ def _is_latin(text: str) -> bool:
 
 
 def fold_text(text: str) -> str:
-    """Case folded, accents of alphabetic scripts dropped, full-width forms made plain."""
+    """The text in lower case, without the accents of alphabetic scripts and with full-width forms made plain."""
     if text.isascii():
         return text.lower()
-    # Cherokee is folded to its capitals, and some letters have capitals only when they are taken apart.
+    # Cherokee folds to its capitals, and some letters have capitals only in their decomposed form.
     decomposed = unicodedata.normalize("NFKD", text.casefold()).casefold().lower()
     return unicodedata.normalize("NFC", "".join(c for c in decomposed if unicodedata.category(c) not in _MARKS))
 
@@ -109,13 +111,13 @@ def stem_word(word: str) -> str:
 
 
 def extract_lexemes(text: str) -> Iterator[str]:
-    """The lexemes of a text in order, stop words left out."""
+    """The lexemes of a text in order, without stop words."""
     return chain.from_iterable(map(_lexeme_cache.__getitem__, split_runs(text)))
 
 
 @lru_cache(maxsize=64)
 def split_runs(text: str) -> tuple[str, ...]:
-    """The words of a text, folded, and its runs of CJK characters; kept, because more than one rule looks at them in a row."""
+    """The folded words and the runs of CJK characters of a text. Cached, because several rules read one text."""
     return tuple(_find_runs(text))
 
 
@@ -140,60 +142,59 @@ def _stem_run(run: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=8_192)
 def get_lexeme_set(text: str) -> frozenset[str]:
-    """The distinct lexemes of a text; kept, because ranking looks at the same memories again and again."""
+    """The distinct lexemes of a text. Cached, because ranking compares the same memories many times."""
     return frozenset(extract_lexemes(text))
 
 
 def extract_terms(text: str, limit: int = 64) -> tuple[str, ...]:
-    """The distinct lexemes of a query, in order, at most `most`; without the pairs of Chinese that only ask or join, unless
-    there is nothing else."""
-    found: dict[str, None] = {}
-    joints: dict[str, None] = {}
+    """At most `limit` distinct lexemes of a query, in order. Pairs of grammar come last."""
+    terms: dict[str, None] = {}
+    grammar: dict[str, None] = {}
     for lexeme in extract_lexemes(text):
-        (found if len(lexeme) == 1 or _CJK_GRAMMAR.isdisjoint(lexeme) else joints).setdefault(lexeme)
-        if len(found) == limit:
+        (terms if len(lexeme) == 1 or _CJK_GRAMMAR.isdisjoint(lexeme) else grammar).setdefault(lexeme)
+        if len(terms) == limit:
             break
-    return tuple(found or joints)[:limit]
+    return tuple(terms or grammar)[:limit]
 
 
 def extract_speaker_terms(text: str, limit: int = 64) -> tuple[str, ...]:
-    """What of a query may be a speaker's name, as the lower case of one is compared with it, at most `most`: its distinct
-    words, and of scripts without spaces every two, three and four characters in a row."""
-    found = dict.fromkeys(re.findall(r"\w+", text.lower()))
+    """At most `limit` parts of a query that may be a speaker's name, in lower case.
+
+    These are its distinct words and, of CJK, every two, three and four characters in a row."""
+    words = dict.fromkeys(re.findall(r"\w+", text.lower()))
     cjk_runs = _CJK_RUNS.findall(text)
     pieces = (run[at : at + size] for run in cjk_runs for size in _NAME_SIZES for at in range(len(run) - size + 1))
-    return tuple(dict.fromkeys(chain(found, pieces)))[:limit]
+    return tuple(dict.fromkeys(chain(words, pieces)))[:limit]
 
 
 def extract_numbers(text: str) -> frozenset[str]:
-    """The numbers that a text names, as digits."""
+    """The numbers that a text writes in digits."""
     return frozenset(re.findall(r"\d+(?:[.,]\d+)?", unicodedata.normalize("NFKC", text)))
 
 
 def compute_weights(text: str, context: str | None = None) -> dict[int, float]:
-    """What BM25 knows of a text by itself: its lexemes as dimensions, each with its saturated frequency.
+    """The part of BM25 that depends on one text: its lexemes as dimensions, each with its saturated frequency.
 
-    `f (k1 + 1) / (f + k1 (1 - b + b size / USUAL))`, Robertson and Zaragoza 2009, with k1 = 1.2 and b = 0.75. The usual
-    size stands for the mean of the collection, so that a weight is final when it is written; the IDF, which is not,
-    belongs to the query."""
+    `f (k1 + 1) / (f + k1 (1 - b + b size / mean))`, Robertson and Zaragoza 2009, with k1 = 1.2 and b = 0.75. The mean
+    is a constant of 40 lexemes, so that a weight is final when it is written. The IDF belongs to the query."""
     places, values, _ = weigh_dimensions(text, context)
     return dict(zip(places, values, strict=True))
 
 
 def weigh_dimensions(text: str, context: str | None = None) -> tuple[list[int], list[float], bool]:
-    """The dimensions of `weights` in their order, the weight of each, and whether a word among them may tell a time."""
+    """The sorted dimensions of a text, the weight of each, and whether one may be of a date."""
     runs = _find_runs(text) + _find_runs(context) if context else _find_runs(text)
     places = list(chain.from_iterable(map(_dimension_cache.__getitem__, runs)))
     if has_time := _TIME_DIMENSION in places:
         places = [place for place in places if place != _TIME_DIMENSION]
     size = len(places)
-    if size <= _MAX_LEXEMES and len(once := set(places)) == size:  # most statements say no word twice
-        return sorted(once), [_compute_weight(1, size)] * size, has_time
+    if size <= _MAX_LEXEMES and len(distinct := set(places)) == size:  # most statements repeat no word
+        return sorted(distinct), [_compute_weight(1, size)] * size, has_time
     counts = Counter(places)
     most = counts.items() if len(counts) <= _MAX_LEXEMES else counts.most_common(_MAX_LEXEMES)
     values = {count: _compute_weight(count, size) for count in set(counts.values())}
-    found = sorted(most)
-    return [place for place, _ in found], [values[count] for _, count in found], has_time
+    ordered = sorted(most)
+    return [place for place, _ in ordered], [values[count] for _, count in ordered], has_time
 
 
 @lru_cache(maxsize=4_096)
@@ -202,7 +203,7 @@ def _compute_weight(count: int, size: int) -> float:
 
 
 def hash_lexeme(lexeme: str) -> int:
-    """The dimension of a lexeme, from 1 to DIMENSIONS; of 30,000 distinct lexemes hardly two share one."""
+    """The dimension of a lexeme, from 1 to DIMENSIONS. Among 30,000 distinct lexemes a collision is unlikely."""
     return int.from_bytes(blake2b(lexeme.encode(), digest_size=8).digest(), "big") % DIMENSIONS + 1
 
 

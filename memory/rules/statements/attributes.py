@@ -1,4 +1,4 @@
-"""What of a person a phrase names without its value: where I live, my wife's name, 我的生日."""
+"""Attributes of people that a phrase names without a value: where I live, my wife's name, 我的生日."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from muniment.memory.rules.language import chinese_words, english_words
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements import predicates
 
-_NOUNS: dict[str, str] = {  # predicates -> what is somebody's
+_NOUNS: dict[str, str] = {  # predicates: the nouns for what somebody has
     "lives_in": r"(?:home\s+|current\s+)?(?:city|town|residence|place\s+of\s+residence)",
     "works_at": r"employer|company|work\s?place|place\s+of\s+work",
     "works_as": r"job(?:\s+title)?|occupation|profession|trade|line\s+of\s+work",
@@ -33,7 +33,7 @@ _NOUNS: dict[str, str] = {  # predicates -> what is somebody's
     "health_condition": r"(?:health|medical)\s+conditions?|illness(?:es)?|diagnos[ie]s",
     "budget": r"budget",
 }
-_CLAUSES: dict[str, str] = {  # predicates -> what is said of the speaker
+_CLAUSES: dict[str, str] = {  # predicates: the clauses that say it of the speaker
     "lives_in": r"where\s+i(?:'m|\s+am)?\s+(?:live|living|reside|based)|(?:the|what|which)\s+(?:place|city|town"
     r"|country)\s+i(?:'m|\s+am)?\s+liv(?:e|ing)\s+in",
     "works_at": r"where\s+i(?:'m|\s+am)?\s+(?:work|working|employed)|(?:who|whom)\s+i(?:'m|\s+am)?\s+work(?:ing)?\s+for"
@@ -83,7 +83,7 @@ _CLAUSES_ZH: dict[str, str] = {
     "studies": "(?:的专业是|学)什么(?:专业)?(?:的)?",
     "allergic_to": "对什么(?:东西)?过敏",
 }
-_ONE = lazy_compile(r".*(?:allergy|intolerance|condition|illness|diagnosis)")  # of many that one may have
+_ONE = lazy_compile(r".*(?:allergy|intolerance|condition|illness|diagnosis)")  # nouns for one of several
 _NOW = lazy_compile(r"\s+(?:right\s+)?(?:now|currently|at\s+the\s+moment|these\s+days)\b")
 _IS = lazy_compile(
     r"(?:what|who|when|where)\s+(?P<whose>my\s+.+?)(?:\s+is\s+(?P<called>called|named)|(?:'s\s+name)?\s+(?:is|are))"
@@ -100,7 +100,7 @@ _THEIRS_ZH = lazy_compile(rf"我(?:的|家的?)?(?P<who>{chinese_words.RELATION}
 
 
 def parse_english_attribute(phrase: str) -> ForgetRequest | None:
-    """The attribute that an English phrase names, and nothing but that; None where it names none."""
+    """A request for the attribute that an English phrase names. None where it names none or says more."""
     plain = _NOW.sub("", " ".join(phrase.casefold().split()))
     for names, pattern in _CLAUSES.items():
         if re.fullmatch(pattern, plain):
@@ -110,67 +110,73 @@ def parse_english_attribute(phrase: str) -> ForgetRequest | None:
 
 def _rewrite_phrase(phrase: str) -> str:
     """`who my wife is`, `the name of my wife` as `my wife's name`; `what my job is` as `my job`."""
-    if found := _NAME_OF.fullmatch(phrase):
-        return f"{found['whose']}'s name"
-    if not (found := _IS.fullmatch(phrase)):
+    if match := _NAME_OF.fullmatch(phrase):
+        return f"{match['whose']}'s name"
+    if not (match := _IS.fullmatch(phrase)):
         return phrase
-    whose = found["whose"]
-    named = found["called"] or phrase.startswith("who") or "'s name" in phrase
-    return f"{whose}'s name" if named and re.fullmatch(rf"my\s+{english_words.RELATION}", whose) else whose
+    owned = match["whose"]
+    is_named = match["called"] or phrase.startswith("who") or "'s name" in phrase
+    return f"{owned}'s name" if is_named and re.fullmatch(rf"my\s+{english_words.RELATION}", owned) else owned
 
 
 def _parse_possessive(phrase: str, plain: str) -> ForgetRequest | None:
-    if found := _NAME.fullmatch(plain):
-        return _request_relative(phrase, found["who"], many=bool(found["many"]) or found["who"] in ("children", "kids"))
-    if found := _THEIRS.fullmatch(plain):
-        names, one = _find_noun(_NOUNS, found["what"]), predicates.format_relation(found["who"])
-        return _build_request(phrase, names, subject=one) if names else None
-    if (found := _OWN.fullmatch(plain)) and (names := _find_noun(_NOUNS, found["what"])):
+    if match := _NAME.fullmatch(plain):
+        return _request_relative(phrase, match["who"], many=bool(match["many"]) or match["who"] in ("children", "kids"))
+    if match := _THEIRS.fullmatch(plain):
+        names, subject_name = _find_noun(_NOUNS, match["what"]), predicates.format_relation(match["who"])
+        return _build_request(phrase, names, subject=subject_name) if names else None
+    if (match := _OWN.fullmatch(plain)) and (names := _find_noun(_NOUNS, match["what"])):
         return _build_request(
-            phrase, names, alone=bool(_ONE.fullmatch(found["what"])), told=f"the user's {found['what']}"
+            phrase, names, alone=bool(_ONE.fullmatch(match["what"])), told=f"the user's {match['what']}"
         )
     return None
 
 
 def _request_relative(phrase: str, relation: str, *, many: bool) -> ForgetRequest:
-    """The name of somebody whom the speaker has one or several of. Which of several is told by the word alone."""
+    """A request for the name of a relative or friend. Of several, only the word says which one is meant."""
     if relation in ("children", "kids"):
         return _build_request(phrase, " ".join(_CHILD), told=f"the user's {relation}")
     related = english_words.RELATIONS[
         relation if relation in english_words.RELATIONS else relation.rsplit(maxsplit=1)[-1]
     ]
-    one = related in english_words.ONE_AT_A_TIME
+    is_single = related in english_words.ONE_AT_A_TIME
     return _build_request(
-        phrase, related, word="" if one else relation, alone=not one and not many, told=f"the user's {relation}'s name"
+        phrase,
+        related,
+        word="" if is_single else relation,
+        alone=not is_single and not many,
+        told=f"the user's {relation}'s name",
     )
 
 
 def parse_chinese_attribute(phrase: str) -> ForgetRequest | None:
-    """The attribute that a Chinese phrase names, and nothing but that; None where it names none."""
-    if found := _NAME_ZH.fullmatch(phrase):
-        related, _ = chinese_words.RELATIONS[found["who"]]
-        one = related in chinese_words.ONE_AT_A_TIME
+    """A request for the attribute that a Chinese phrase names. None where it names none or says more."""
+    if match := _NAME_ZH.fullmatch(phrase):
+        related, _ = chinese_words.RELATIONS[match["who"]]
+        is_single = related in chinese_words.ONE_AT_A_TIME
         return _build_request(
             phrase,
             " ".join(_CHILD) if related == "child" else related,
-            word="" if one or related == "child" else found["who"],
-            alone=not one and related != "child",
+            word="" if is_single or related == "child" else match["who"],
+            alone=not is_single and related != "child",
         )
-    if found := _THEIRS_ZH.fullmatch(phrase):
-        names = _find_predicates_zh(found["what"])
-        return _build_request(phrase, names, subject=predicates.format_relation(found["who"])) if names else None
+    if match := _THEIRS_ZH.fullmatch(phrase):
+        names = _find_predicates_zh(match["what"])
+        return _build_request(phrase, names, subject=predicates.format_relation(match["who"])) if names else None
     names = _find_predicates_zh(phrase[1:]) if phrase.startswith("我") else ""
     return _build_request(phrase, names, told=f"用户{phrase[1:]}") if names else None
 
 
 def _find_predicates_zh(rest: str) -> str:
-    """The predicates of what follows the one who is meant."""
+    """The predicates for what follows the owner, separated by spaces. Empty where there are none."""
     noun = _find_noun(_NOUNS_ZH, rest.removeprefix("的"))
-    return noun or next((names for names, one in _CLAUSES_ZH.items() if re.fullmatch(_NOW_ZH + f"(?:{one})", rest)), "")
+    return noun or next(
+        (names for names, pattern in _CLAUSES_ZH.items() if re.fullmatch(_NOW_ZH + f"(?:{pattern})", rest)), ""
+    )
 
 
 def _find_noun(nouns: dict[str, str], phrase: str) -> str:
-    return next((names for names, one in nouns.items() if re.fullmatch(one, phrase)), "")
+    return next((names for names, pattern in nouns.items() if re.fullmatch(pattern, phrase)), "")
 
 
 def _build_request(
@@ -187,7 +193,7 @@ def _build_request(
 
 
 def _build_keys(names: str, subject: str) -> Iterator[str]:
-    """The starts of the stable keys under which these predicates of somebody are kept."""
-    for one in names.split():
-        kind = predicates.normalize_predicate("note", one, subject).kind
-        yield Fact(kind=kind, predicate=one, object="", subject=subject).attribute
+    """The prefixes of the stable keys for these predicates of a subject."""
+    for predicate in names.split():
+        kind = predicates.normalize_predicate("note", predicate, subject).kind
+        yield Fact(kind=kind, predicate=predicate, object="", subject=subject).attribute

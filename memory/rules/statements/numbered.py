@@ -1,4 +1,4 @@
-"""Things of one kind that are told apart by their numbers: invoice 12 is not invoice 13, nor chapter 3 chapter 4."""
+"""Things of one kind that differ by their numbers: invoice 12 is not invoice 13, and chapter 3 is not chapter 4."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.statements.parse import ParsedStatement
 
-# A number between the first noun and a verb, or a colon, is a name, and no amount.
+# A number between the first noun and a verb or a colon is a name and not an amount.
 _LEADING = lazy_compile(
     r"(?:(?:the|my|our|his|her|their|[\w-]+['’]s) )*"
     r"(?!(?:in|on|at|since|until|by|before|after|all|another|first|last|next|may|june?|july?|(?:jan|feb|mar|apr"
@@ -16,17 +16,18 @@ _LEADING = lazy_compile(
     r"(?P<what>[^\W\d_]+) ?(?:no\.? |number |nr\.? |#)?(?P<which>[a-z]*-?\d+[a-z]?(?: of \d+)?)"
     r"(?::(?!\S)| (?=(?:is|was|has|had|will|can|needs?|must|should|does|did|went|came|broke|fell|got|lies|starts"
     r"|ends|[a-z]+ed"
-    # What ends in s and is no plural.
+    # A verb that ends in s, and not a plural.
     r"|(?:explain|describe|contain|belong|arrive|leave|depart|open|close|begin|run|serve|listen|meet|take|give"
     r"|go(?=e)|cover|teach(?=e)|deal|fit"
     r"|hold|keep|send|get|come|connect|include|provide|require|expire|depend|lead|lose|say|tell|want|make|bring"
     r"|sit|stop)e?s)\b))"
 )
 _LEADING_ZH = lazy_compile(r"第?(?P<which>\d+)(?P<what>[章节集期页层栋室]|[号日](?=[房楼线门仓库床桌院馆机站]))")
-# What somebody does something with is one of many, and the next is one more. Where somebody is, or what is being read, is one
-# at a time, and a make that one has (`an iPhone 13`) gives way to the next.
+# The object of an action is one of many. A place or a thing in progress is one at a time, and a model that somebody has
+# (`an iPhone 13`) is replaced by the next.
 _OBJECT = lazy_compile(
-    r"(?<!\bin )(?<!\bon )(?<!\bat )(?<!\bto )(?<!\binto )(?<!\bfrom )(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )(?<!\ban )(?<!\ba )"
+    r"(?<!\bin )(?<!\bon )(?<!\bat )(?<!\bto )(?<!\binto )(?<!\bfrom )(?<!\bis )(?<!\bare )(?<!\bwas )(?<!\bwere )"
+    r"(?<!\ban )(?<!\ba )"
     r"(?<!\bin the )(?<!\bon the )(?<!\bat the )(?<!\bto the )(?<!\bis the )(?<!\bwas the )"
     r"\b(?P<what>chapter|episode|season|volume|part|certificate|invoice|receipt|ticket|order|module|lesson|lecture"
     r"|unit|level|grade|stage|phase|step|round|match|game"
@@ -45,18 +46,19 @@ _OBJECT_ZH = lazy_compile(
 
 
 def has_other_number(new: ParsedStatement, old: ParsedStatement) -> bool:
-    """Whether each is about another one of several that are told apart by their numbers. A statement that says of itself that
-    something has changed may put one in the place of the other."""
+    """Whether two statements are about things of one kind with different numbers.
+
+    A statement that reports a change may replace one number by another, so only a number at the start counts."""
     chinese = tokens.has_cjk(new.text)
-    first = _LEADING_ZH if chinese else _LEADING
-    if _has_other_figure(first.match(new.text), first.match(old.text)):
+    leading = _LEADING_ZH if chinese else _LEADING
+    if _has_other_figure(leading.match(new.text), leading.match(old.text)):
         return True
-    if new.is_correction or new.retracted_words or any(_ONGOING.search(one.text) for one in (new, old)):
+    if new.is_correction or new.retracted_words or any(_ONGOING.search(statement.text) for statement in (new, old)):
         return False
-    within = _OBJECT_ZH if chinese else _OBJECT
-    return _has_other_figure(within.search(new.text), within.search(old.text))
+    inner = _OBJECT_ZH if chinese else _OBJECT
+    return _has_other_figure(inner.search(new.text), inner.search(old.text))
 
 
-def _has_other_figure(mine: re.Match[str] | None, its: re.Match[str] | None) -> bool:
-    """Whether two things are of one kind, and have two numbers."""
-    return bool(mine and its and mine["what"] == its["what"] and mine["which"] != its["which"])
+def _has_other_figure(a: re.Match[str] | None, b: re.Match[str] | None) -> bool:
+    """Whether two things are of one kind and have different numbers."""
+    return bool(a and b and a["what"] == b["what"] and a["which"] != b["which"])

@@ -1,4 +1,4 @@
-"""The words that a statement is read with: who stands for whom, what denies, ends, plans and corrects."""
+"""Words and patterns for reading statements: roles, synonyms, denials, ends, plans and corrections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is who in two statements: whether each is about somebody else, by names, kin, titles, owners and places in the sentence."""
+"""Whether two statements are about different people, by names, kin, titles, owners and places in the sentence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VERBS = load_lexicon("verbs.en")
 _NAMES_ZH = load_lexicon("names.zh")
 _RELATIONS_ZH = load_lexicon("relations.zh")
 USER = frozenset({"user", "i", "my", "me"})
-_PERSON = (  # the words for people that readings know are compared there
+_PERSON = (  # words for people by their endings, and others
     r"(?:\w{2,}(?:er|or|ist|ian|ant|man|woman|ess|mate|child)|trainee|employee|chef|clerk|cook|fianc[eé]e?|flame"
     r"|guests?|guide|heir|host|intern|judge|notary|secretary|landlady|lodgers?|maid|mechanic|nurse"
     r"|priest|pupils?|toddler|triplets|twins?|vet|ward|widow|stepson|stepdaughter|surgeon|analyst|chauffeur|lead"
@@ -33,7 +33,7 @@ _SOMEBODY = lazy_compile(
 _ANOTHER = _PEOPLE.get_words("replacements")
 _OTHER_ONE = lazy_compile(rf"['’]s (?P<which>{join_alternatives(_ANOTHER)}) (?P<what>[\w-]+)")
 _ONE = lazy_compile(r"['’]s (?P<what>[\w-]+)")
-_BETWEEN = lazy_compile(r"['’]s (?P<who>[\w-]+)['’]s ")  # whose somebody has something: the user's student's desk
+_BETWEEN = lazy_compile(r"['’]s (?P<who>[\w-]+)['’]s ")  # a person between owner and thing: the user's student's desk
 _AUXILIARY = _VERBS.get_words("auxiliaries")
 _OWNED_BY = lazy_compile(r"\b(?P<who>[\w-]+)['’]s(?=(?P<theirs>(?: [\w-]+){1,5}))")
 _ACTION = lazy_compile(
@@ -62,18 +62,16 @@ _NAME_ZH = lazy_compile(
 )
 LOCATED_PERSON_ZH = lazy_compile(
     rf"{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}在"
-)  # a text that begins with somebody who is somewhere
-POSSESSIVE_ZH = lazy_compile(
-    rf".*的$|(?:用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}).*的"
-)  # what is somebody's, or no noun at all
-_SYMMETRIC = lazy_compile(r"\b(?:and|with)\b|[和跟与]")  # what is as true the other way round
+)  # a text that begins with a person at a place
+POSSESSIVE_ZH = lazy_compile(rf".*的$|(?:用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}).*的")  # a possession
+_SYMMETRIC = lazy_compile(r"\b(?:and|with)\b|[和跟与]")  # what holds in either order
 _WHOSE_ZH = lazy_compile(rf"(?P<who>{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)的")
 _BEFORE_DATE_ZH = lazy_compile(r"(?P<who>[\u4e00-\u9fff]{2,4}?)(?:改?[在于到]|定于|[将就要])?\d{4}年")
-_LONGEST_ZH = 6  # characters of a word for somebody or something, at most
+_LONGEST_ZH = 6  # characters of a word for a person or thing, at most
 _BETWEEN_ZH = lazy_compile(r"用户的(?P<who>[\u4e00-\u9fff]{1,3}[^色型式新旧大小老好坏贵款版号级用名的])的")
 _ACTION_ZH = lazy_compile(rf"(?P<who>用户|{_SURNAME_ZH}[\u4e00-\u9fff]{{1,2}}?)(?!的)(?P<does>[^，。、]{{2}})")
 _RELATIVES = _RELATIONS_ZH.get_words("relatives") | RELATIONS.keys() | ROLES_ZH.keys()
-_OFFICE = (  # somebody by office or calling, as far as the last character tells
+_OFFICE = (  # people by office or trade, as far as the last character tells
     "[组班队店部处科校院园村会站市县局厂船机排连董事理社馆所]长|(?!成人|个人|私人|机器人|动员|满员"
     "|全员)(?:(?!的)[\u4e00-\u9fff]){1,2}[员师友人]|[\u4e00-\u9fff]{1,2}伴"
     "|上司|下属|领导|主管|总监|秘书|助[理手]|[客租]户|实习生|研究生|医生"
@@ -87,22 +85,25 @@ _OF_THEIRS = lazy_compile(r"['’]s (?P<what>[\w-]+(?: [\w-]+){0,2})")
 _NEXT = lazy_compile(r"[ -](?P<word>[^\W\d_\u3400-\u9fff]+)")
 _TITLE_ZH = lazy_compile(_ADDRESSED)
 _KIN_ZH = lazy_compile(rf"(?:的|用户)(?P<kin>{_KIN})")
-# Says nothing of who does what beside a name.
 _NEUTRAL_WORDS = _PEOPLE.get_words("titles_and_grammar")
 _TITLED = lazy_compile(r"\b(?P<title>mr|mrs|ms|miss|aunt|uncle|grandma|grandpa)\.? (?P<name>\w+)")
 _WHOSE = lazy_compile(r"\b(?P<who>\w+)(?:['’]s|(?<=s)['’])(?!\w)")
 NOBODY = _PEOPLE.get_words("no_people")
 _THINGS = _PEOPLE.get_words("things")
-# What may stand behind a Chinese name and is hardly ever the end of one.
 _AFTER_NAME_ZH = CJK_FUNCTION_WORDS | _NAMES_ZH.get_words("after_name")
 
 
 def has_different_people(a: ParsedStatement, b: ParsedStatement) -> bool:
-    """Whether one statement is about the user and the other is not, or about somebody of the user's that the other does not
-    name, or each is of what belongs to another or to other kin, or one begins with a Chinese name that the other does not have: what a friend
-    does or has neither the user does nor another friend. Names of the alphabetic scripts are known by their capitals."""
-    whose, others = _find_possessors(a), _find_possessors(b)
-    if (whose and others and not whose & others) or _find_kin(a) != _find_kin(b) or _has_other_title(a, b):
+    """Whether two statements are about different people.
+
+    They are if only one is about the user, or their owners, kin or titles differ, or one begins with a Chinese name
+    that the other does not have. Names of alphabetic scripts are known by their capitals."""
+    owners, other_owners = _find_possessors(a), _find_possessors(b)
+    if (
+        (owners and other_owners and not owners & other_owners)
+        or _find_kin(a) != _find_kin(b)
+        or _has_other_title(a, b)
+    ):
         return True
     if _is_about_user(a) != _is_about_user(b) or _has_other_partner(a, b):
         return True
@@ -117,53 +118,57 @@ def has_different_people(a: ParsedStatement, b: ParsedStatement) -> bool:
 
 
 def _find_possessors(statement: ParsedStatement) -> set[str]:
-    return {found["who"] for known in (_WHOSE, _WHOSE_ZH) for found in known.finditer(statement.text)} - NOBODY
+    return {match["who"] for pattern in (_WHOSE, _WHOSE_ZH) for match in pattern.finditer(statement.text)} - NOBODY
 
 
 def _find_kin(statement: ParsedStatement) -> set[str]:
-    return {found["kin"] for found in _KIN_ZH.finditer(statement.text)}
+    return {match["kin"] for match in _KIN_ZH.finditer(statement.text)}
 
 
 def _has_other_title(a: ParsedStatement, b: ParsedStatement) -> bool:
-    """Mr Hale is not Mrs Hale."""
-    mine, theirs = ({found["name"]: found["title"] for found in _TITLED.finditer(one.text)} for one in (a, b))
-    return any(mine[name] != theirs[name] for name in mine.keys() & theirs.keys())
+    """Whether one name has two titles: Mr Hale is not Mrs Hale."""
+    titles, other_titles = (
+        {match["name"]: match["title"] for match in _TITLED.finditer(statement.text)} for statement in (a, b)
+    )
+    return any(titles[name] != other_titles[name] for name in titles.keys() & other_titles.keys())
 
 
 def _find_possessions(statement: ParsedStatement) -> dict[str, str]:
-    """What somebody's somebody is called, by a word for a person as far as its ending tells, and what stands before it; not
-    where it is said that somebody is one: `Ana is the user's tutor`."""
-    found = (
-        said for said in _SOMEBODY.finditer(statement.text) if not _IS_WHOSE.search(statement.text[: said.start()])
+    """The people that somebody has, by the word for them, each with the words before it.
+
+    Left out where the statement only names one as such: `Ana is the user's tutor`."""
+    matches = (
+        match for match in _SOMEBODY.finditer(statement.text) if not _IS_WHOSE.search(statement.text[: match.start()])
     )
-    return {said["who"]: said["what"].strip() for said in found if said["who"] not in _THINGS}
+    return {match["who"]: match["what"].strip() for match in matches if match["who"] not in _THINGS}
 
 
 def _has_other_partner(a: ParsedStatement, b: ParsedStatement) -> bool:
-    """Whether one has somebody's somebody whom the other does not name, or each another of one kind: a tennis partner is no
-    dance partner."""
-    mine, theirs = _find_possessions(a), _find_possessions(b)
-    if mine.keys() - set(b.tokens) or theirs.keys() - set(a.tokens):
+    """Whether one has a person whom the other does not name, or each has another: a tennis and a dance partner."""
+    people, other_people = _find_possessions(a), _find_possessions(b)
+    if people.keys() - set(b.tokens) or other_people.keys() - set(a.tokens):
         return True
-    both = ((mine[who], theirs[who]) for who in mine.keys() & theirs.keys())
-    return any(x != y and ((x and y) or not _ANOTHER.isdisjoint((x, y))) for x, y in both)
+    words = ((people[who], other_people[who]) for who in people.keys() & other_people.keys())
+    return any(x != y and ((x and y) or not _ANOTHER.isdisjoint((x, y))) for x, y in words)
 
 
 def _has_other_possessor(statement: ParsedStatement, other: ParsedStatement) -> bool:
-    """Whether the first is about a former, second or other one of what the second has just one of, or about what belongs to
-    somebody between: the user's student's desk is not the user's."""
+    """Whether the first is about a former, second or other one where the second has just one, or has one more owner.
+
+    The user's student's desk is not the user's desk."""
     if any(
-        found["which"] not in other.tokens and found["what"] in _ONE.findall(other.text)
-        for found in _OTHER_ONE.finditer(statement.text)
+        match["which"] not in other.tokens and match["what"] in _ONE.findall(other.text)
+        for match in _OTHER_ONE.finditer(statement.text)
     ):
         return True
-    between = {found["who"] for known in (_BETWEEN, _BETWEEN_ZH) for found in known.finditer(statement.text)} - NOBODY
+    between = {
+        match["who"] for pattern in (_BETWEEN, _BETWEEN_ZH) for match in pattern.finditer(statement.text)
+    } - NOBODY
     return any(who not in (other.text if has_cjk(who) else other.tokens) for who in between)
 
 
 def _has_other_actor(statement: ParsedStatement, other: ParsedStatement) -> bool:
-    """Whether what somebody does in the second is done in the first by somebody or something of theirs that the second does
-    not name: `Ana runs`, `Ana's coach runs`."""
+    """Whether a relative or thing of the second's actor does it in the first: `Ana runs`, `Ana's coach runs`."""
     deeds = {(found["who"], found[part]) for found in _ACTION.finditer(other.text) for part in ("helps", "deed")}
     for owned in _OWNED_BY.finditer(statement.text):
         words = owned["theirs"].split()
@@ -182,32 +187,34 @@ def _has_other_actor(statement: ParsedStatement, other: ParsedStatement) -> bool
 
 
 def _find_topic_zh(statement: ParsedStatement) -> str:
-    """Who or what a Chinese text is about that tells a date next."""
-    found = _BEFORE_DATE_ZH.match(statement.text)
-    return found["who"] if found else ""
+    """The start of a Chinese text before a date: its topic. Empty where no date follows."""
+    match = _BEFORE_DATE_ZH.match(statement.text)
+    return match["who"] if match else ""
 
 
 def _find_lead_zh(statement: ParsedStatement) -> str:
-    """The surname and the character after it that a text begins with; now and then it is a word like 高铁."""
-    found = _NAME_ZH.match(statement.text)
-    return found.group() if found else ""
+    """The surname and given name that a text begins with. Now and then it is a word such as 高铁."""
+    match = _NAME_ZH.match(statement.text)
+    return match.group() if match else ""
 
 
 def has_other_names(a: ParsedStatement, b: ParsedStatement) -> bool:
-    """Whether each has a name that the other does not have, one of them a Chinese one, or one has a longer one, wherever they
-    stand. Now and then it is a word like 高铁: then two statements with one each stay two."""
-    mine, theirs = (set(_NAME_ZH.findall(one.text)) for one in (a, b))
+    """Whether each has a name that the other lacks, one of them Chinese, or one has a longer name, anywhere.
+
+    Now and then such a name is a word such as 高铁. Then two statements stay apart that could be one."""
+    names, other_names = (set(_NAME_ZH.findall(statement.text)) for statement in (a, b))
     if has_cjk(a.text) and has_cjk(b.text) and (_has_latin_lead(a, b) or _has_latin_lead(b, a)):
         return True
-    here, there = ({name for name in some if name not in other.text} for some, other in ((mine, b), (theirs, a)))
-    if (here or there) and here | (a.names - set(b.tokens)) and there | (b.names - set(a.tokens)):
+    extra, other_extra = (
+        {name for name in candidates if name not in other.text} for candidates, other in ((names, b), (other_names, a))
+    )
+    if (extra or other_extra) and extra | (a.names - set(b.tokens)) and other_extra | (b.names - set(a.tokens)):
         return True
-    return any(_is_longer_name(name, a.text, b.text) for name in mine | theirs)
+    return any(_is_longer_name(name, a.text, b.text) for name in names | other_names)
 
 
 def has_other_lead(a: ParsedStatement, b: ParsedStatement) -> bool:
-    """Whether the first whom each names is nobody in the other, wherever they stand: `The flat agreed that Ana cooks`, `… that
-    Ben cooks now`."""
+    """Whether the first name of each is not in the other: `We agreed that Ana cooks`, `We agreed that Ben cooks`."""
     if a.first_word is not None and a.first_word == b.first_word:
         return False
     first, other = (
@@ -217,19 +224,19 @@ def has_other_lead(a: ParsedStatement, b: ParsedStatement) -> bool:
 
 
 def has_other_order(a: ParsedStatement, b: ParsedStatement) -> bool:
-    """Whether those whom both name come in another order."""
+    """Whether the names that both have come in another order."""
     first, second = ([token for kind, token in _split_parts(x, y) if kind == "name"] for x, y in ((a, b), (b, a)))
     common = set(first) & set(second)
     return list(dict.fromkeys(x for x in first if x in common)) != list(dict.fromkeys(x for x in second if x in common))
 
 
 def find_missing_names(statement: ParsedStatement, other: ParsedStatement) -> set[str]:
-    """Who or what the first text names and the second does not."""
-    named = {name for name in statement.names - set(other.tokens) if name.isalpha() and name not in FIGURES}
+    """The names of the first text that the second does not have."""
+    latin = {name for name in statement.names - set(other.tokens) if name.isalpha() and name not in FIGURES}
     chinese = {
         name for name in _NAME_ZH.findall(statement.text) if name[-1] not in _AFTER_NAME_ZH and name not in other.text
     }
-    return named | chinese
+    return latin | chinese
 
 
 def _has_latin_lead(statement: ParsedStatement, other: ParsedStatement) -> bool:
@@ -238,21 +245,25 @@ def _has_latin_lead(statement: ParsedStatement, other: ParsedStatement) -> bool:
 
 
 def has_swapped_people(a: ParsedStatement, b: ParsedStatement) -> bool:
-    """Whether two people are in each other's place, told by the words beside them: `Ana lent the user a saw`, `The user lent
-    Ana a saw`. Who keeps a word before or after them keeps their part, in whatever order: `The user's boss is Ana`, `Ana is the user's
-    boss`. What two do with each other either does with the other."""
+    """Whether two people are in each other's place, by the words beside them.
+
+    `Ana lent the user a saw` and `The user lent Ana a saw` are. A name that keeps a word beside it keeps its
+    part: `The user's boss is Ana`, `Ana is the user's boss`. An action of two together has no order."""
     if a.words != b.words or a.is_passive != b.is_passive or _SYMMETRIC.search(a.text) or _SYMMETRIC.search(b.text):
         return False
-    mine, theirs = _find_places(a, b), _find_places(b, a)
+    places, other_places = _find_places(a, b), _find_places(b, a)
     moved = [
-        one for one in mine if one in theirs and not {kept for kept in mine[one] & theirs[one] if kept[0] != "whose"}
+        name
+        for name in places
+        if name in other_places and not {place for place in places[name] & other_places[name] if place[0] != "whose"}
     ]
-    return any(mine[x] & theirs[y] for x in moved for y in moved if x != y)
+    return any(places[x] & other_places[y] for x in moved for y in moved if x != y)
 
 
 def _find_places(statement: ParsedStatement, other: ParsedStatement) -> dict[str, set[tuple[str, str]]]:
-    """Everybody in the first text, with what is right beside them: the word before, the word after, what is theirs. Neither
-    names count for that nor words that say nothing, nor what is beside two of them."""
+    """The people of the first text, each with the words right before and after and those for what they have.
+
+    Names and neutral words do not count, nor does a word beside two people."""
     found: dict[str, set[tuple[str, str]]] = {}
     who, whose, before, former = "", False, "", ""
     for kind, token in _split_parts(statement, other):
@@ -272,30 +283,30 @@ def _find_places(statement: ParsedStatement, other: ParsedStatement) -> dict[str
 
 
 def _split_parts(statement: ParsedStatement, other: ParsedStatement) -> Iterator[tuple[PartKind, str]]:
-    """The words as they come, a name of several in one piece."""
-    # The capital of a first word proves nothing unless the other text has it inside.
+    """The words of the first text in order with their kind, a name of several words in one piece."""
+    # The capital of a first word is no sign of a name, unless the other text has it inside.
     leads = {
         x.first_word for x, y in ((statement, other), (other, statement)) if x.first_word and x.first_word in y.names
     }
-    named = statement.names | other.names | leads | USER
-    text, at = statement.text, 0
-    while found := _PART.search(text, at):
-        token, at = found.group(), found.end()
-        kind = "name" if token in named else found.lastgroup
+    people = statement.names | other.names | leads | USER
+    text, end = statement.text, 0
+    while match := _PART.search(text, end):
+        token, end = match.group(), match.end()
+        kind = "name" if token in people else match.lastgroup
         if kind == "name":
-            while (more := _NEXT.match(text, at)) and more["word"] in named:
-                token, at = text[found.start() : more.end()], more.end()
+            while (following := _NEXT.match(text, end)) and following["word"] in people:
+                token, end = text[match.start() : following.end()], following.end()
             if (
-                found["name"]
-                and (long := text[found.start() : at + 1]) in other.text
-                and long[-1] >= "\u4e00"
-                and long[-1] not in _AFTER_NAME_ZH
+                match["name"]
+                and (longer := text[match.start() : end + 1]) in other.text
+                and longer[-1] >= "\u4e00"
+                and longer[-1] not in _AFTER_NAME_ZH
             ):
-                token, at = long, at + 1
-            if title := _TITLE_ZH.match(text, at):
-                token, at = token + title.group(), title.end()
-            if theirs := _find_possession_end(text, at, other.text, named):
-                token, at = text[found.start() : theirs], theirs
+                token, end = longer, end + 1
+            if title := _TITLE_ZH.match(text, end):
+                token, end = token + title.group(), title.end()
+            if possession_end := _find_possession_end(text, end, other.text, people):
+                token, end = text[match.start() : possession_end], possession_end
             yield "name", token
         elif kind == "own":
             yield "own", token
@@ -306,21 +317,21 @@ def _split_parts(statement: ParsedStatement, other: ParsedStatement) -> Iterator
 
 
 def _find_possession_end(text: str, at: int, other: str, named: AbstractSet[str]) -> int:
-    """Where somebody's somebody ends whom both texts call the same: `the user's boss` is somebody, and not the user. 0 when there
-    is nobody."""
-    found = _OF_THEIRS.match(text, at)
-    theirs = found["what"].split() if found else []
+    """The end of a person that both texts name by an owner, or 0. `The user's boss` is not the user."""
+    match = _OF_THEIRS.match(text, at)
+    phrase = match["what"].split() if match else []
     owner = text[:at].rpartition(" ")[2]
-    for count in range(len(theirs), 0, -1):
-        called = f"{owner}{text[at : at + 2]} {' '.join(theirs[:count])}"
-        if not set(theirs[:count]) & (named | _NEUTRAL_WORDS) and re.search(rf"\b{re.escape(called)}(?![\w-])", other):
-            return at + len(called) - len(owner)
+    for count in range(len(phrase), 0, -1):
+        person = f"{owner}{text[at : at + 2]} {' '.join(phrase[:count])}"
+        if not set(phrase[:count]) & (named | _NEUTRAL_WORDS) and re.search(rf"\b{re.escape(person)}(?![\w-])", other):
+            return at + len(person) - len(owner)
     return 0
 
 
 def _is_longer_name(name: str, text: str, other_text: str) -> bool:
-    """Whether the name is a part of a longer one in one of the two: of 黄海养猫 and 黄海燕有猫 each is of another person. What goes
-    on alike, and what is hardly ever in a name, is none of it."""
+    """Whether the name is part of a longer one in one of the texts: 黄海养猫 and 黄海燕有猫 are about two people.
+
+    A character that follows in both, or is hardly ever in a name, does not count."""
     if name not in text or name not in other_text:
         return False
     x, y = text.partition(name)[2][:1], other_text.partition(name)[2][:1]

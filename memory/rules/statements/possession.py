@@ -1,4 +1,4 @@
-"""Whose a thing is that a statement tells of: of the user's phone number and Ben's neither says anything of the other."""
+"""Owners of things: the user's phone number and Ben's phone number are two facts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from muniment.memory.rules.statements.people import NOBODY
 
 _USER = frozenset({"user"})
 _NAMED = frozenset({"name", "preferred_name"})
-_LONGEST = 4  # words for a thing, at most
+_LONGEST = 4  # words of a thing, at most
 _WORD = lazy_compile(r"[^\W\d_][\w-]*(?:'(?!s\b)\w+)*(?P<own>'s|(?<=s)')?(?![\w'])|\S")
 _OF = lazy_compile(
     r"the (?P<what>[\w-]+(?: [\w-]+){0,2}) of (?P<who>the user(?:'s [\w-]+)?|my [\w-]+|[\w-]+)(?= (?:is|are|was"
@@ -29,12 +29,12 @@ _NOT_WHOSE = NOBODY | FIGURES.keys() | load_lexicon("people.en").get_words("time
 _PEOPLE = TRADES | ROLES.keys()
 _OWN_ZH = lazy_compile(r"(?P<who>[^\W\d_叫为]{1,8}?)的(?P<rest>.*)")
 _THING_ZH = lazy_compile(r"[^\W\d_]+?(?=[为叫在有要会能改换变已不没了就也都很\d]|[a-z]|$)")
-# What stands there with 的 and owns nothing: qualities, times, places, pronouns and what is done.
+# Words before 的 that own nothing: qualities, times, places, pronouns and actions.
 _NOT_WHOSE_ZH = lazy_compile(
     r".*[色型式新旧大小老好坏贵款版号级用名前后上下里外内中边旁天年月日周时期次种样]|.*[这那他她它其谁您你咱].*"
     r"|自己|所有|一切|全部|大家|最爱|每.*|.*(?:喜欢|住|买|吃|喝|看|开|做|在|去|要|想|主|公|现任|当前|常用)"
 )
-# At the start of a statement nobody stands before them whom they could mean.
+# Pronouns at the start of a statement, where no name stands before them.
 _SOMEBODY = lazy_compile(r"(?:his|hers?|their|he|she|they)\b|[他她]们?")
 _WHO = {
     "his": "he",
@@ -53,7 +53,7 @@ _WHO = {
 
 @dataclass(frozen=True, slots=True)
 class _Possession:
-    """The words for a thing and for whoever has it, and for whose somebody that is: the phone of the user's sister."""
+    """The words of a thing, of its owner, and of the person that the owner is related to: the user's sister's phone."""
 
     owner: frozenset[str]
     thing: frozenset[str]
@@ -61,59 +61,57 @@ class _Possession:
 
 
 def has_other_owner(new: ParsedStatement, old: ParsedStatement) -> bool:
-    """Whether a thing of one kind belongs to the user in one and to somebody else in the other, or to two others, one of whom
-    may have no name.
+    """Whether things of one kind have different owners in two statements, one of whom may have no name.
 
-    What is taken back is no owner: `the user's, not Ben's`."""
+    An owner that is taken back does not count: `the user's, not Ben's`."""
     if _has_unnamed_owner(new, old):
         return True
     retracted_words = new.retracted_words | old.retracted_words
     alike = _is_alike_zh if tokens.has_cjk(new.text) or tokens.has_cjk(old.text) else _is_alike
-    known = _find_possessions(old)
-    pairs = [(one, other) for one in _find_possessions(new) for other in known if alike(one.thing, other.thing)]
+    old_possessions = _find_possessions(old)
+    pairs = [(a, b) for a in _find_possessions(new) for b in old_possessions if alike(a.thing, b.thing)]
     return bool(pairs) and not any(
-        (
-            alike(one.owner, other.owner)
-            and (not (one.related_to and other.related_to) or alike(one.related_to, other.related_to))
-        )
-        or one.owner & other.thing
-        or other.owner & one.thing
-        or _is_within(one.owner, retracted_words)
-        or _is_within(other.owner, retracted_words)
-        for one, other in pairs
+        (alike(a.owner, b.owner) and (not (a.related_to and b.related_to) or alike(a.related_to, b.related_to)))
+        or a.owner & b.thing
+        or b.owner & a.thing
+        or _is_within(a.owner, retracted_words)
+        or _is_within(b.owner, retracted_words)
+        for a, b in pairs
     )
 
 
 def _has_unnamed_owner(new: ParsedStatement, old: ParsedStatement) -> bool:
-    """Whether one is about somebody whom it does not name, as in `his number`, and the other about the user or whomever."""
-    mine, its = (_SOMEBODY.match(one.text) for one in (new, old))
-    if mine and its:
-        return _WHO[mine.group()] != _WHO[its.group()]
-    return bool(mine or its)
+    """Whether one begins with a pronoun, as in `his number`, and the other does not or has another one."""
+    a, b = (_SOMEBODY.match(statement.text) for statement in (new, old))
+    if a and b:
+        return _WHO[a.group()] != _WHO[b.group()]
+    return bool(a or b)
 
 
 def _is_within(owner: frozenset[str], retracted_words: AbstractSet[str]) -> bool:
-    """Whether all of an owner is among some words, where Chinese comes character by character."""
-    return all(one in retracted_words or set(one) <= retracted_words for one in owner)
+    """Whether all words of an owner are among others, which are single characters in Chinese."""
+    return all(word in retracted_words or set(word) <= retracted_words for word in owner)
 
 
 def find_user_names(facts: Iterable[Fact | None]) -> frozenset[str]:
-    """What the user is called, in full and by the first name, as far as these facts tell."""
+    """The full and first names of the user that these facts give."""
     names = [
-        one.object for one in facts if one and one.subject == "user" and one.predicate in _NAMED and not one.negated
+        fact.object
+        for fact in facts
+        if fact and fact.subject == "user" and fact.predicate in _NAMED and not fact.negated
     ]
     return frozenset(part for name in names for part in (name, *name.split()[:1]) if part)
 
 
 def replace_user_names(text: str, names: AbstractSet[str]) -> str:
-    """The text with the user in the place of the user's name where that owns something: `Ana's car`, of Ana."""
-    whom, one = (
+    """The text with `the user` for a name of the user that owns something: `Ana's car` becomes `the user's car`."""
+    user, pattern = (
         ("用户", r"(?<!\w){}(?=的)")
         if tokens.has_cjk(text)
         else ("the user", r"(?<![\w'-])(?:the user )?{}(?=['’]s\b)")
     )
-    some = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
-    return re.sub(one.format(f"(?:{some})"), whom, text, flags=re.IGNORECASE)
+    alternatives = "|".join(map(re.escape, sorted(names, key=len, reverse=True)))
+    return re.sub(pattern.format(f"(?:{alternatives})"), user, text, flags=re.IGNORECASE)
 
 
 def _find_possessions(statement: ParsedStatement) -> tuple[_Possession, ...]:
@@ -124,7 +122,7 @@ def _find_possessions(statement: ParsedStatement) -> tuple[_Possession, ...]:
 
 @lru_cache(maxsize=4_096)
 def _parse_possessions(text: str, names: frozenset[str]) -> tuple[_Possession, ...]:
-    """Kept, because a known memory is met again and again."""
+    """Cached, because stored memories are compared many times."""
     return tuple(_parse_chinese(text) if tokens.has_cjk(text) else _parse_english(text, names))
 
 
@@ -133,35 +131,38 @@ def _is_alike(a: frozenset[str], b: frozenset[str]) -> bool:
 
 
 def _is_alike_zh(a: frozenset[str], b: frozenset[str]) -> bool:
-    """Chinese words are longer and shorter ones: 电话 is 电话号码."""
+    """Whether a Chinese word of one is part of a word of the other: 电话 and 电话号码."""
     return any(x in y or y in x for x in a for y in b)
 
 
 def _parse_english(text: str, names: frozenset[str]) -> Iterator[_Possession]:
-    """What stands behind each owner, as far as it is named in one piece. An owner is the user, whoever is the user's, or
-    somebody with a name, a role or a trade; `the garden's` tells of no person."""
+    """The things that follow an owner in one piece.
+
+    An owner is the user, a relative of the user, or a person with a name, a role or a trade, and not `the garden's`."""
     nobody: frozenset[str] = frozenset()
-    owner = whose = nobody
-    said: list[str] = []
-    for found in _WORD.finditer(_OF.sub(r"\g<who>'s \g<what>", text)):
-        own = found["own"]
-        word = found.group().removesuffix(own) if own else found.group()
-        if not own and word[0].isalpha() and (word == "user" or word not in tokens.STOP_WORDS):
-            said.append(word)
+    owner = related_to = nobody
+    phrase: list[str] = []
+    for match in _WORD.finditer(_OF.sub(r"\g<who>'s \g<what>", text)):
+        suffix = match["own"]
+        word = match.group().removesuffix(suffix) if suffix else match.group()
+        if not suffix and word[0].isalpha() and (word == "user" or word not in tokens.STOP_WORDS):
+            phrase.append(word)
             continue
-        holder = [*said, word]
-        if owner and (what := (holder if own else said)[:_LONGEST]):
-            yield _Possession(owner, _stem_words(what), whose)
+        owner_phrase = [*phrase, word]
+        if owner and (what := (owner_phrase if suffix else phrase)[:_LONGEST]):
+            yield _Possession(owner, _stem_words(what), related_to)
         former = owner
-        owner = _USER if word == "my" else _find_owner(holder, names, is_chained=bool(owner)) if own else nobody
-        whose = former if own else nobody
-        said = []
-    if owner and said:
-        yield _Possession(owner, _stem_words(said[:_LONGEST]), whose)
+        owner = (
+            _USER if word == "my" else _find_owner(owner_phrase, names, is_chained=bool(owner)) if suffix else nobody
+        )
+        related_to = former if suffix else nobody
+        phrase = []
+    if owner and phrase:
+        yield _Possession(owner, _stem_words(phrase[:_LONGEST]), related_to)
 
 
 def _find_owner(phrase: list[str], names: frozenset[str], *, is_chained: bool) -> frozenset[str]:
-    """Who has what comes next by the words before `'s`; nobody where no person is told."""
+    """The owner that the words before `'s` name. Empty where they name no person."""
     named = list(takewhile(lambda word: not names.isdisjoint(word.split("'")), reversed(phrase)))
     if phrase[-1] in _NOT_WHOSE:
         return frozenset()
@@ -175,25 +176,27 @@ def _find_owner(phrase: list[str], names: frozenset[str], *, is_chained: bool) -
 
 
 def _stem_words(phrase: list[str]) -> frozenset[str]:
-    return frozenset(ROLES.get(one) or canonicalize_word(one) for one in phrase)
+    return frozenset(ROLES.get(word) or canonicalize_word(word) for word in phrase)
 
 
 def _parse_chinese(text: str) -> Iterator[_Possession]:
     for part in re.split(r"[，。；、,;：:是]", text):
         rest, owners = part, [""]
-        while found := _OWN_ZH.match(rest):
-            rest = found["rest"]
-            owners += _find_owners_zh(found["who"])
+        while match := _OWN_ZH.match(rest):
+            rest = match["rest"]
+            owners += _find_owners_zh(match["who"])
         thing = _THING_ZH.match(rest)
         if owners[-1] and thing:
             yield _Possession(
-                *(frozenset(filter(None, [one])) for one in (owners[-1], _replace_roles_zh(thing.group()), owners[-2]))
+                *(
+                    frozenset(filter(None, [word]))
+                    for word in (owners[-1], _replace_roles_zh(thing.group()), owners[-2])
+                )
             )
 
 
 def _find_owners_zh(who: str) -> Iterator[str]:
-    """Who has what comes next, and before them whose somebody they are: 用户 and 姐姐 of 用户姐姐. None where it only tells
-    which one is meant."""
+    """The owners that the words before 的 name: 用户 and 姐姐 of 用户姐姐. None where they describe the thing."""
     user = re.match(r"用户|我们?", who)
     role = ROLE_ZH.search(who, user.end() if user else 0)
     if user:
@@ -208,4 +211,4 @@ def _find_owners_zh(who: str) -> Iterator[str]:
 
 
 def _replace_roles_zh(phrase: str) -> str:
-    return ROLE_ZH.sub(lambda found: ROLES_ZH[found.group()], phrase)
+    return ROLE_ZH.sub(lambda match: ROLES_ZH[match.group()], phrase)

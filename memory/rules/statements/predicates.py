@@ -1,4 +1,4 @@
-"""One name for one thing: predicates, subjects and kinds as the extraction rules write them, whoever found the fact."""
+"""Canonical names of predicates, subjects and kinds, for facts of every extractor."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _WHOSE = lazy_compile(
     re.IGNORECASE,
 )
 _NAMED = lazy_compile(english_words.RELATION + r"\s+(?P<name>[A-Z][\w'-]*(?:\s+[A-Z][\w'-]*){0,2})")
-# Of siblings and children one has several, and a word says which is meant: the statements of one are not those of the other.
+# Of siblings and children there may be several, and a word says which is meant.
 _AGE_WORDS = _RELATIONS_EN.get_index("ages")
 _SIBLINGS = _PREDICATES.get_words("siblings")
 _DISTINCT_RELATIONS = {word: word for word, name in english_words.RELATIONS.items() if name == "pet" and word != "pet"}
@@ -60,7 +60,7 @@ _KINDS |= {synonym: kind for kind in KINDS for synonym in _PREDICATES.get_table(
 
 @dataclass(frozen=True, slots=True)
 class PredicateName:
-    """A fact's kind and predicate as every extractor writes them, and what follows from the predicate alone."""
+    """The canonical kind and predicate of a fact, and what follows from the predicate alone."""
 
     kind: FactKind
     predicate: str
@@ -70,28 +70,29 @@ class PredicateName:
 
 @lru_cache(maxsize=4_096)
 def normalize_predicate(kind: str, predicate: str, subject: str = USER) -> PredicateName:
-    """The canonical name of what is said of a subject, however it was said; an unknown kind is a note. Kept, because what is new
-    is compared with everything of its kind, which goes by few names."""
-    said = make_slug(predicate)
-    found = _canonicalize_predicate(said)
-    final = _find_kind(found) or parse_kind(kind)
-    if subject != USER and final in _PERSONAL_KINDS:
-        final = "relationship"
+    """The canonical name for a kind and predicate in any spelling. An unknown kind is `note`.
+
+    Cached, because a fact is compared with all others of its kind, which have few names."""
+    slug = make_slug(predicate)
+    canonical = _canonicalize_predicate(slug)
+    fact_kind = _find_kind(canonical) or parse_kind(kind)
+    if subject != USER and fact_kind in _PERSONAL_KINDS:
+        fact_kind = "relationship"
     single: bool | None = None
     if (
-        found in _SINGLE
-        or found in ONE_AT_A_TIME
-        or found.startswith(("favourite_", "deadline_of_", "date_of_", "own_"))
-        or _COUNTED.fullmatch(found)
+        canonical in _SINGLE
+        or canonical in ONE_AT_A_TIME
+        or canonical.startswith(("favourite_", "deadline_of_", "date_of_", "own_"))
+        or _COUNTED.fullmatch(canonical)
     ):
         single = True
-    elif found in _MANY or found in _RELATED or final in ("event", "note", "goal", "experience"):
+    elif canonical in _MANY or canonical in _RELATED or fact_kind in ("event", "note", "goal", "experience"):
         single = False
-    return PredicateName(final, found, single, said in _DISLIKES)
+    return PredicateName(fact_kind, canonical, single, slug in _DISLIKES)
 
 
 def _find_kind(predicate: str) -> FactKind | None:
-    """The kind that a canonical predicate belongs to."""
+    """The kind of a canonical predicate, or None."""
     if predicate in _RELATED or _COUNTED.fullmatch(predicate):
         return "relationship"
     if predicate.startswith("favourite_"):
@@ -100,13 +101,13 @@ def _find_kind(predicate: str) -> FactKind | None:
 
 
 def parse_kind(word: str) -> FactKind:
-    """The kind that a word means; `note` for none."""
+    """The kind that a word means, or `note`."""
     return _KINDS.get(word.strip().casefold(), "note")
 
 
 @lru_cache(maxsize=4_096)
 def normalize_subject(phrase: str, speaker: str | None = None) -> str:
-    """Who it is about: `user`, a name, or `user's spouse` for a relation without a name."""
+    """The canonical subject: `user`, a name, or `user's spouse` for a relation without a name."""
     plain = " ".join(phrase.split()).strip(" .")
     if not plain or (speaker and plain.casefold() == speaker.casefold()):
         return USER
@@ -119,18 +120,18 @@ def normalize_subject(phrase: str, speaker: str | None = None) -> str:
 
 
 def format_relation(phrase: str) -> str:
-    """Who a relation without a name is, among several of them: an older brother is not a younger one, nor a cat a dog."""
+    """The subject for a relation without a name. An older brother is not a younger one, and a cat is not a dog."""
     plain = make_slug(phrase)
     if plain in _DISTINCT_RELATIONS:
         return f"user's {_DISTINCT_RELATIONS[plain]}"
-    which, _, rest = plain.rpartition("_")
+    age_word, _, rest = plain.rpartition("_")
     kind = _DISTINCT_RELATIONS.get(rest) or _find_relation(plain)
-    known = _AGE_WORDS.get(which)
-    return f"user's {known} {kind}" if known and kind in _SIBLINGS else f"user's {kind}"
+    age = _AGE_WORDS.get(age_word)
+    return f"user's {age} {kind}" if age and kind in _SIBLINGS else f"user's {kind}"
 
 
 def find_person_name(subject: str, persons: Sequence[str], text: str) -> str:
-    """The name of `user's sister`, where one of the persons stands beside the relation: people are known by their names."""
+    """The name for a subject such as `user's sister`, where one of the persons follows the relation in the text."""
     for word, related in _RELATION_PATTERNS:
         if subject in (f"user's {related}", format_relation(word.removeprefix("\\b"))):
             for person in persons:
@@ -141,11 +142,11 @@ def find_person_name(subject: str, persons: Sequence[str], text: str) -> str:
 
 def _canonicalize_predicate(predicate: str) -> str:
     plain = _EMPTY.sub("", predicate)
-    for one in (predicate, plain):
-        if one in _KIND or _COUNTED.fullmatch(one):
-            return one
-        if found := _CANONICAL.get(one) or _find_relation(one):
-            return found
+    for name in (predicate, plain):
+        if name in _KIND or _COUNTED.fullmatch(name):
+            return name
+        if canonical := _CANONICAL.get(name) or _find_relation(name):
+            return canonical
     favourite = re.match(r"(?:my_)?favou?rite_(\w+)|最喜欢的(\w+)", predicate)
     if favourite:
         return f"favourite_{favourite[1] or favourite[2]}"
@@ -154,7 +155,7 @@ def _canonicalize_predicate(predicate: str) -> str:
 
 
 def _find_relation(predicate: str) -> str | None:
-    """`older_sister` is a sister; `sister` need not be older."""
+    """The relation in a predicate: `sister` of `older_sister`."""
     for start in (predicate, predicate.removeprefix("has_"), predicate.partition("_")[2], predicate.rpartition("_")[2]):
         if start in _RELATIONS:
             return _RELATIONS[start]

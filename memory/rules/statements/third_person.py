@@ -1,5 +1,4 @@
-"""What is written down of a person, as the person would say it: `The user lives in Rome`, `User lives in Rome` and, of Ana,
-`Ana lives in Rome` all say `I live in Rome`."""
+"""Notes about a person in the first person: `The user lives in Rome` becomes `I live in Rome`."""
 
 from __future__ import annotations
 
@@ -10,8 +9,7 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import STOP_WORDS, has_cjk
 
-# Where there is another voice, or a pronoun, nobody knows whose it is: `she` may be the user, or the sister before. And what
-# two do is not what either says of themselves.
+# With another pronoun the subject is unclear: `she` may be the user or a sister. `The user and Ana` is not `I` either.
 _UNCLEAR = lazy_compile(
     r"(?<![\w/])(?:i|i['’](?:m|ve|d|ll)|me|my|mine|myself|we|our|ours|you|your|yours|he|him|his|himself|she|her"
     r"|hers|herself"
@@ -27,8 +25,8 @@ _END = r"(?<!\bDr)(?<!\bMr)(?<!\bMs)(?<!\bMrs)(?<!\bSt)[.!?;](?:\s|$)"
 _AND = lazy_compile(r"(,?\s+(?:and|but)\s+)", re.IGNORECASE)
 _CONTINUING_VERBS = load_lexicon("verbs.en").get_words("continuing")
 
-# What is written down without a subject is written of the owner, if it starts as such a note does. `Studies show …`, `Plays by …`
-# start so, too: behind these verbs stands what is done, and no other verb.
+# A note without a subject is about its owner if it starts with one of these verbs. The words after the verb exclude
+# `Studies show …` and `Plays by …`.
 _NOTE = lazy_compile(
     r"(?:(?:currently|also|really|still|usually|always|now)\s+)?(?:(?:likes|loves|enjoys|hates|dislikes|prefers"
     r"|adores|lives|works|speaks|plays|studies|knows|has|wants|plans|hopes|doesn't|does\s+not|can't|cannot"
@@ -46,7 +44,7 @@ _MORE = lazy_compile(r"[.!?;]\s+\S|[?\n]|\buser\b", re.IGNORECASE)
 
 
 def rewrite_first_person(text: str, owner: str) -> str:
-    """The text as its owner would say it, or as it stands where it has another voice, too."""
+    """The text with `I` for the user or owner. Unchanged where another pronoun makes it unclear."""
     if _UNCLEAR.search(text):
         return text
     if has_cjk(text):
@@ -60,13 +58,13 @@ def rewrite_first_person(text: str, owner: str) -> str:
     text = _add_subject(text)
     i = "i" if text == text.lower() else "I"
     said = subject.sub(
-        lambda found: found["start"] + ("my" if found["own"] else f"{i} {_conjugate_clauses(found['rest'])}"), text
+        lambda match: match["start"] + ("my" if match["own"] else f"{i} {_conjugate_clauses(match['rest'])}"), text
     )
-    return _OTHER_MENTION.sub(lambda found: "my" if found["own"] else "me", said)
+    return _OTHER_MENTION.sub(lambda match: "my" if match["own"] else "me", said)
 
 
 def _add_subject(text: str) -> str:
-    """A single sentence of the owner that leaves the owner out: `Likes hiking`, `Name is Ana`."""
+    """A single sentence with `user` where it leaves the owner out: `Likes hiking`, `Name is Ana`."""
     own = _OWN_NOTE.fullmatch(text)
     if _MORE.search(text) or not (own or _NOTE.fullmatch(text)):
         return text
@@ -75,17 +73,17 @@ def _add_subject(text: str) -> str:
 
 
 def _conjugate_clauses(rest: str) -> str:
-    """What follows `The user`, as it follows `I`."""
+    """The words after `The user`, as they stand after `I`."""
     first, *more = _AND.split(rest)
     for n, clause in enumerate(more):
-        verb, said = _conjugate_first(clause)
-        more[n] = said if n % 2 and verb in _CONTINUING_VERBS else clause
+        verb, rewritten = _conjugate_first(clause)
+        more[n] = rewritten if n % 2 and verb in _CONTINUING_VERBS else clause
     return _conjugate_first(first)[1] + "".join(more)
 
 
 def _conjugate_first(clause: str) -> tuple[str, str]:
-    """The verb that a clause begins with, in the first person, and the clause with it."""
+    """The first verb of a clause in the first person, and the clause with it."""
     tokens = clause.split(" ")
-    at = next((n for n, one in enumerate(tokens) if one.casefold() not in ADVERBS), 0)
-    tokens[at] = get_base_verb(tokens[at])
-    return tokens[at].casefold(), " ".join(tokens)
+    index = next((n for n, token in enumerate(tokens) if token.casefold() not in ADVERBS), 0)
+    tokens[index] = get_base_verb(tokens[index])
+    return tokens[index].casefold(), " ".join(tokens)
