@@ -106,9 +106,9 @@ def build_episodes(turns: Sequence[Turn]) -> tuple[Candidate, ...]:
     """An episode for each day (UTC) of these turns on which something happened, oldest first.
 
     Each rests on all the user's turns of its day, and its time is that of the last of them."""
-    mine = sorted((turn for turn in turns if turn.role == "user"), key=lambda turn: turn.at)
-    days = groupby(mine, key=lambda turn: turn.at.astimezone(UTC).date())
-    return tuple(one for day, group in days if (one := _build_episode(day, list(group))) is not None)
+    user_turns = sorted((turn for turn in turns if turn.role == "user"), key=lambda turn: turn.at)
+    days = groupby(user_turns, key=lambda turn: turn.at.astimezone(UTC).date())
+    return tuple(episode for day, group in days if (episode := _build_episode(day, list(group))) is not None)
 
 
 def is_same_topic(a: str, b: str) -> bool:
@@ -135,16 +135,16 @@ def _extract_topic(text: str) -> frozenset[str]:
 
 
 def _build_episode(day: date, turns: list[Turn]) -> Candidate | None:
-    found = [one for place, turn in enumerate(turns) for one in _find_phrases(turn, place)]
-    chinese = sum(bool(_ZH.search(one.text)) for one in found) * 2 > len(found)
-    told = _select_phrases([one for one in found if bool(_ZH.search(one.text)) == chinese])
-    while told and len(_render_sentence(day, told, chinese=chinese)) > _SENTENCE:
-        told.pop()
-    if not told:
+    phrases = [phrase for place, turn in enumerate(turns) for phrase in _find_phrases(turn, place)]
+    is_chinese = sum(bool(_ZH.search(phrase.text)) for phrase in phrases) * 2 > len(phrases)
+    texts = _select_phrases([phrase for phrase in phrases if bool(_ZH.search(phrase.text)) == is_chinese])
+    while texts and len(_render_sentence(day, texts, chinese=is_chinese)) > _SENTENCE:
+        texts.pop()
+    if not texts:
         return None
     last = turns[-1]
     return Candidate(
-        text=_render_sentence(day, told, chinese=chinese),
+        text=_render_sentence(day, texts, chinese=is_chinese),
         category=CATEGORY,
         kind="episodic",
         importance=1,  # no fact stands behind it in the delta header
@@ -157,12 +157,12 @@ def _build_episode(day: date, turns: list[Turn]) -> Candidate | None:
 
 def _select_phrases(phrases: list[_Phrase]) -> list[str]:
     """What was decided and done first, then the questions that say most; told in the order in which they came."""
-    distinct = list({one.text.casefold(): one for one in phrases}.values())
-    rich = sorted(distinct, key=lambda one: -len(tokens.get_lexeme_set(one.text)))
-    acts = [one for one in rich if not one.is_question][: _PHRASES - 1]
-    asked = [one for one in rich if one.is_question][: _MAX_QUESTIONS if acts else _PHRASES]
-    kept = sorted([*acts, *asked], key=lambda one: (one.place, not one.is_question))
-    return [one.text for one in kept[:_PHRASES]]
+    distinct = list({phrase.text.casefold(): phrase for phrase in phrases}.values())
+    rich = sorted(distinct, key=lambda phrase: -len(tokens.get_lexeme_set(phrase.text)))
+    acts = [phrase for phrase in rich if not phrase.is_question][: _PHRASES - 1]
+    questions = [phrase for phrase in rich if phrase.is_question][: _MAX_QUESTIONS if acts else _PHRASES]
+    selection = sorted([*acts, *questions], key=lambda phrase: (phrase.place, not phrase.is_question))
+    return [phrase.text for phrase in selection[:_PHRASES]]
 
 
 def _render_sentence(day: date, phrases: Sequence[str], *, chinese: bool) -> str:
@@ -176,10 +176,10 @@ def _find_phrases(turn: Turn, place: int) -> Iterator[_Phrase]:
     for sentence in split_sentences(quoted.strip_quoted(turn).text):
         if _HIDDEN in sentence:
             continue
-        asked = _parse_question(sentence)
-        phrase = asked or _find_action(turn, sentence)
+        question = _parse_question(sentence)
+        phrase = question or _find_action(turn, sentence)
         if phrase and len(tokens.get_lexeme_set(phrase) - _SCAFFOLD) >= _MIN_WORDS:
-            yield _Phrase(phrase, asked is not None, place)
+            yield _Phrase(phrase, question is not None, place)
 
 
 def _parse_question(sentence: str) -> str | None:
@@ -189,11 +189,11 @@ def _parse_question(sentence: str) -> str | None:
     asks = sentence.rstrip().endswith("?")
     if _OWN_PAST.search(bare) or gate.find_skip_reason(sentence, "user") == "question about the assistant":
         return None
-    for pattern, told in _TOPICS if asks else ():
+    for pattern, template in _TOPICS if asks else ():
         match = pattern.fullmatch(bare)
         if match and (what := replace_pronouns(match["what"])):
-            return _shorten_text(told.format(what=what, wh=match.groupdict().get("wh", "").lower()))
-    if (ordered := _ORDER.fullmatch(bare)) and (what := replace_pronouns(ordered["what"])):
+            return _shorten_text(template.format(what=what, wh=match.groupdict().get("wh", "").lower()))
+    if (order := _ORDER.fullmatch(bare)) and (what := replace_pronouns(order["what"])):
         return _shorten_text(f"asked the assistant to {what[:1].lower()}{what[1:]}")
     return _quote_text("asked", bare + "?") if asks else None
 
@@ -210,9 +210,9 @@ def _find_action(turn: Turn, sentence: str) -> str | None:
     if extract_statements(replace(turn, text=sentence)).candidates:
         return None
     for clause in split_clauses(sentence):
-        told = _parse_chinese_action(clause) if _ZH.search(clause) else _parse_english_action(_FILLER.sub("", clause))
-        if told:
-            return told
+        action = _parse_chinese_action(clause) if _ZH.search(clause) else _parse_english_action(_FILLER.sub("", clause))
+        if action:
+            return action
     return None
 
 

@@ -47,42 +47,48 @@ def parse_insights(
     text: str, turns: Sequence[TurnId], *, categories: Collection[str], max_chars: int = 280
 ) -> ParsedAnswer:
     """The insights of an answer, at most 3; each rests on `turns`. Raises BadExtraction when the answer is not in form."""
-    found = find_json(text, "insights")["insights"]
-    if not isinstance(found, list):
+    insights = find_json(text, "insights")["insights"]
+    if not isinstance(insights, list):
         raise BadExtraction("The model's answer has no list of insights.")
     candidates: list[Candidate] = []
-    repaired: list[str] = []
-    refused: list[str] = []
-    for raw in found:
-        one, told, reason = _parse_insight(
+    repairs: list[str] = []
+    refusals: list[str] = []
+    for raw in insights:
+        candidate, repair_note, reason = _parse_insight(
             raw if isinstance(raw, dict) else {}, tuple(turns), frozenset(categories), max_chars
         )
-        if one is None or len(candidates) == _MOST:
-            refused.append(reason or f"more than {_MOST} insights")
+        if candidate is None or len(candidates) == _MOST:
+            refusals.append(reason or f"more than {_MOST} insights")
             continue
-        candidates.append(one)
-        repaired += [told] if told else []
+        candidates.append(candidate)
+        repairs += [repair_note] if repair_note else []
     return ParsedAnswer(
-        candidates=tuple(candidates), total=len(found), repairs=tuple(repaired), refusals=tuple(refused)
+        candidates=tuple(candidates), total=len(insights), repairs=tuple(repairs), refusals=tuple(refusals)
     )
 
 
 def build_snippet(turns: Sequence[Turn], most: int) -> list[dict[str, str]]:
     """The end of what was said in at most so many characters; the first turn that does not fit loses its beginning."""
-    told: list[dict[str, str]] = []
-    for turn in (one for one in reversed(turns) if one.role in ("user", "assistant")):
+    snippet: list[dict[str, str]] = []
+    for turn in (turn for turn in reversed(turns) if turn.role in ("user", "assistant")):
         if most <= 0:
             break
-        told.append({"role": turn.role, "text": turn.text[-most:]})
+        snippet.append({"role": turn.role, "text": turn.text[-most:]})
         most -= len(turn.text)
-    return told[::-1]
+    return snippet[::-1]
 
 
 def select_recent(memories: Sequence[Memory], *, activities: int, facts: int) -> tuple[list[Memory], list[Memory]]:
     """The latest of what happened and of what was stated, newest first; what strangers wrote shows nothing of a person."""
-    own = sorted((one for one in memories if one.trust in ("user", "agent")), key=lambda one: one.created_at)[::-1]
-    happened = [one for one in own if one.kind == "episodic" or (one.kind == "semantic" and one.category == "activity")]
-    stated = [one for one in own if one.kind == "semantic" and one.category != "activity"]
+    own = sorted(
+        (memory for memory in memories if memory.trust in ("user", "agent")), key=lambda memory: memory.created_at
+    )[::-1]
+    happened = [
+        memory
+        for memory in own
+        if memory.kind == "episodic" or (memory.kind == "semantic" and memory.category == "activity")
+    ]
+    stated = [memory for memory in own if memory.kind == "semantic" and memory.category != "activity"]
     return happened[:activities], stated[:facts]
 
 
@@ -90,10 +96,10 @@ def _parse_insight(
     raw: dict[str, Any], turns: tuple[TurnId, ...], categories: frozenset[str], max_chars: int
 ) -> tuple[Candidate | None, str | None, str | None]:
     """The candidate and how it was repaired, or the reason of refusal."""
-    said = raw.get("summary")
-    text = " ".join(normalize_text(said).split()).rstrip(".。") if isinstance(said, str) else ""
+    summary = raw.get("summary")
+    text = " ".join(normalize_text(summary).split()).rstrip(".。") if isinstance(summary, str) else ""
     # "I" may be the person or the assistant here.
-    told = text if repair.FIRST_PERSON.search(text) else repair.repair_wording(text, subject="user", persons=())
+    repaired = text if repair.FIRST_PERSON.search(text) else repair.repair_wording(text, subject="user", persons=())
     tags = raw.get("tags")
     words = (
         [normalize_text(tag).strip()[:_TAG_CHARS] for tag in tags if isinstance(tag, str)]
@@ -102,9 +108,9 @@ def _parse_insight(
     )
     importance = raw.get("importance")
     # A semantic text is held to the third person; so is an insight.
-    kept, reason = validate_candidate(
+    candidate, reason = validate_candidate(
         Candidate(
-            text=told,
+            text=repaired,
             category=CATEGORY,
             importance=importance if isinstance(importance, int) and 1 <= importance <= 5 else 2,
             confidence=_CONFIDENCE,
@@ -116,7 +122,7 @@ def _parse_insight(
         categories=categories,
         max_chars=max_chars,
     )
-    if kept is None or repair.has_open_pronoun(kept.text):
+    if candidate is None or repair.has_open_pronoun(candidate.text):
         return None, None, reason or "pronoun"
-    why = ["pronoun"] * (told != text) + ["too long"] * (len(told) > max_chars)
-    return replace(kept, kind="insight"), "; ".join(why) or None, None
+    repairs = ["pronoun"] * (repaired != text) + ["too long"] * (len(repaired) > max_chars)
+    return replace(candidate, kind="insight"), "; ".join(repairs) or None, None

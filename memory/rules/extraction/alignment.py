@@ -1,4 +1,4 @@
-"""Two extractors and one fact: what a model found in a turn gets the key of what the rules found in it."""
+"""Aligns the candidates of a model with those of the rules, so that one fact of a turn has one key."""
 
 from __future__ import annotations
 
@@ -19,15 +19,19 @@ _MIN_CONTAINMENT = 0.7  # of the shorter one's words
 
 
 def align_candidates(candidates: Sequence[Candidate], references: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """The found candidates; one that says what a known one says is about the same thing in the same words of the key.
+    """The candidates; one that says the same as a reference gets the kind, predicate and object of its fact.
 
-    Both are of one turn: there, nearly the same words are the same fact, whatever they are filed under. What is known
-    in parts, thing by thing, is left out."""
-    return tuple(_align_candidate(one, references) for one in candidates if not _is_sum_of_parts(one, references))
+    Both are of one turn, where nearly the same words are the same fact. A candidate that several references state in
+    parts is left out."""
+    return tuple(
+        _align_candidate(candidate, references)
+        for candidate in candidates
+        if not _is_sum_of_parts(candidate, references)
+    )
 
 
 def _is_sum_of_parts(candidate: Candidate, references: Sequence[Candidate]) -> bool:
-    """Whether several known ones say together what this one says: `good with QGIS and Rhino` is two skills."""
+    """Whether several references together state the candidate: `good with QGIS and Rhino` is two skills."""
     fact = candidate.fact
     if fact is None:
         return False
@@ -45,8 +49,8 @@ def _align_candidate(candidate: Candidate, references: Sequence[Candidate]) -> C
     fact = candidate.fact
     if fact is None or any(other.fact and other.fact.key == fact.key for other in references):
         return candidate
-    same = max(((_score_similarity(candidate, other), n) for n, other in enumerate(references)), default=(0.0, 0))
-    match = references[same[1]].fact if same[0] else None
+    best = max(((_score_similarity(candidate, other), n) for n, other in enumerate(references)), default=(0.0, 0))
+    match = references[best[1]].fact if best[0] else None
     if match is None:
         return candidate
     return replace(
@@ -64,7 +68,7 @@ def _align_candidate(candidate: Candidate, references: Sequence[Candidate]) -> C
 
 
 def _score_similarity(candidate: Candidate, other: Candidate) -> float:
-    """How alike two candidates are, 0.0 where they are not the same fact."""
+    """The similarity of two candidates in [0, 1]; 0.0 if they are not the same fact."""
     new, old = candidate.fact, other.fact
     if (
         new is None
@@ -95,7 +99,7 @@ def _has_negation(candidate: Candidate) -> bool:
 
 
 def _has_same_subject(new: Fact, old: Fact) -> bool:
-    """A relation and the name of whoever has it may be one person; the user is nobody else."""
+    """Whether two facts are about one person: a relation and a name may be one, the user and another are not."""
     return new.subject.casefold() == old.subject.casefold() or (
         "user" not in (new.subject, old.subject) and "user's" in (new.subject[:6], old.subject[:6])
     )

@@ -23,7 +23,7 @@ _SENTENCE = lazy_compile(
     r"(?:[^.!?。！？\n]|\.(?=\w)|(?<=\b[A-Z])\.(?= [A-Z])|(?<=\bDr)\.|(?<=\bMr)\.|(?<=\bMs)\.|(?<=\bMrs)\."
     r"|(?<=\bSt)\.)+[.!?。！？]*"
 )
-_LONGEST = 600  # a clause beyond it holds no statement of 280 characters
+_LONGEST = 600  # characters; a longer clause makes no statement of 280 characters
 
 _NOT_MEANT = lazy_compile(
     r"\b(?:just|only)\s+(?:kidding|joking|messing)\b|\bjk\b|\bkidding!|/s\b|\bnot\s+really,?\s+(?:lol|haha)"
@@ -117,7 +117,7 @@ _BOUND = lazy_compile(
     r"|'ll\b|n't\b",
     re.IGNORECASE,
 )
-# `I live in Lisbon and I like cork` has two subjects: who is beside the speaker comes where a clause begins.
+# `I live in Lisbon and I like cork` has two subjects: a companion of the speaker stands where a clause begins.
 _BESIDE = lazy_compile(
     r"(^\W*|[,;:(–—]\s*|\b(?i:and|but|so|or|because|since|when|while|then|that|if|today|tonight|yesterday|ago"
     r"|in\s+\d{4}|(?:last|this|next)\s+\w+|on\s+\w+day)\s+)((?i:my)\s+(?:\w+\s+)?\w+|[A-Z][a-z]{2,15})\s+and\s+I\b(?!')"
@@ -131,11 +131,14 @@ _SPLIT_ZH = lazy_compile(
 )
 
 
+_QUESTION_ZH = lazy_compile(
+    r"(?:吗|^.{0,4}呢$|(?<!这)(?<!那)么|什么|谁|哪里|哪儿|多少|怎么|怎样|为什么|是不是|有没有|能不能|是否|几[个点岁])"
+)
 _NOT_SO_ZH = lazy_compile(
     r"(我[^，。；]{1,8}[叫是][^，。；不]{2,6})[，,](?:而)?不[是叫]([^，。；！!吗]{2,4})(?=[。！!]|$)"
 )
 
-# What is laughed or winked at may not be meant: such a face stays, and most clauses with it are no statement.
+# Emoji that say nothing. A laughing or winking face stays: a clause with it may be a joke and matches no rule.
 _ORNAMENT = (
     r"(?:(?![\U0001f602\U0001f605\U0001f606\U0001f609\U0001f60f\U0001f61b-\U0001f61d\U0001f643\U0001f644\U0001f921\U000"
     r"1f923\U0001f92a\U0001f92d])[\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\U0001f000-\U0001faff])"
@@ -144,7 +147,7 @@ _ORNAMENTS = lazy_compile(rf"^(?:{_ORNAMENT}|\s)+|(?:{_ORNAMENT}|\s)+$")
 
 
 def split_sentences(text: str) -> Iterator[str]:
-    """The sentences that are the person's own and meant: no code, no citation, nothing after the start of a play."""
+    """The sentences that a person means: without code and citations, up to the start of fiction or of a text to edit."""
     if _NOT_MEANT.search(text):
         return
     plain = _BLANKS.sub(" ", _CITED.sub(" ", _CODE.sub(" ", text)))
@@ -155,21 +158,21 @@ def split_sentences(text: str) -> Iterator[str]:
 
 
 def _strip_quotation(match: re.Match[str]) -> str:
-    """A quoted name stays; a quoted sentence is somebody's words."""
+    """A short quotation as text, for it may be a name; a longer one becomes an ellipsis."""
     said = next(group for group in match.groups() if group is not None)
     short = len(said.split()) <= 3 and len(said) <= 30 and not _OWN_WORDS.match(said)
     return said.strip(",.") if short else " … "
 
 
 def split_clauses(sentence: str) -> Iterator[str]:
-    """The clauses of a sentence that assert something; the rest of it falls with a condition or a report."""
+    """The clauses of a sentence that assert something, up to the first condition or report."""
     parts = [part for part in _split_parts(sentence) if part.strip(" .,!?。，！？")]
-    asked = sentence.rstrip().endswith(("?", "？"))
+    is_question = sentence.rstrip().endswith(("?", "？"))
     for n, part in enumerate(parts):
         bare = _FILLER_ZH.sub("", _FILLER.sub("", part)).rstrip(" .!?。！？~,，")
         if _SUPPOSED.match(part.strip()) or _SUPPOSED.match(bare) or _REPORTED.search(part):
             return
-        if asked and n == len(parts) - 1 and not re.match(r"\s*(?:because|since|as|given|now)\s", part):
+        if is_question and n == len(parts) - 1 and not re.match(r"\s*(?:because|since|as|given|now)\s", part):
             return
         if (
             bare
@@ -181,7 +184,7 @@ def split_clauses(sentence: str) -> Iterator[str]:
 
 
 def strip_ornaments(clause: str) -> str:
-    """The clause without the emoji that begin or end it."""
+    """The clause without leading and trailing emoji."""
     return _ORNAMENTS.sub("", clause).rstrip(" .!?。！？~,，")
 
 
@@ -208,7 +211,7 @@ def _split_parts(sentence: str) -> Iterator[str]:
 
 
 def _repeat_subject(part: str) -> Iterator[str]:
-    """`I like tea but hate coffee` is two clauses with one subject; `I want to eat and sleep` is one."""
+    """Splits `I like tea but hate coffee` into two clauses with one subject; `I want to eat and sleep` stays one."""
     pieces = _ELIDED.split(part)
     bare = _FILLER.sub("", pieces[0])
     start = _CARRIES.match(bare)
@@ -222,7 +225,7 @@ def _repeat_subject(part: str) -> Iterator[str]:
 
 
 def _move_speaker_first(sentence: str) -> str:
-    """`My wife and I went` starts with the speaker, so that it is not split between the two."""
+    """Rewrites `My wife and I went` to start with the speaker, so that it is not split at `and`."""
     return _BESIDE.sub(
         lambda match: (
             f"{match[1]}I & {match[2][:1].lower() if match[2].lower().startswith('my') else match[2][:1]}{match[2][1:]}"
@@ -232,7 +235,7 @@ def _move_speaker_first(sentence: str) -> str:
 
 
 def _split_introduction(part: str) -> Iterator[str]:
-    """`I'm Ana, a nurse` is a name and a trade."""
+    """Splits `I'm Ana, a nurse` into a name and a trade."""
     match = _INTRODUCTION.match(_FILLER.sub("", part))
     if match:
         yield match["who"]
@@ -273,30 +276,30 @@ _WOMEN = parse_vocabulary(
 
 @dataclass(frozen=True, slots=True)
 class MentionedPerson:
-    """Somebody whom a sentence was about, as the speaker would name them once more."""
+    """A person of the speaker's in an earlier sentence: `my sister Ana`, and the relation `sister`."""
 
     phrase: str
     relation: str
 
 
 def rewrite_asides(sentence: str) -> str:
-    """The sentence with its asides in the places where they would be written."""
+    """The sentence with spoken asides in written order: `Daan, that's my husband` becomes `my husband Daan`."""
     said = _INTRODUCED.sub(lambda match: f"my {match['rel']} {match['name']} ", sentence)
     said = _KEPT.sub(lambda match: f", keep your {match['what']}", said)
     return _WONDERED.sub("", _DATED.sub(" ", said))
 
 
 def find_person(text: str) -> MentionedPerson | None:
-    """The one person of the speaker's that a text mentions."""
-    found = {match["rel"].casefold(): match for match in _MENTION.finditer(text)}
-    if len(found) != 1:
+    """The person of the speaker's that a text mentions; None for no person or several."""
+    mentions = {match["rel"].casefold(): match for match in _MENTION.finditer(text)}
+    if len(mentions) != 1:
         return None
-    relation, match = next(iter(found.items()))
+    relation, match = next(iter(mentions.items()))
     return MentionedPerson(f"my {relation} {match['name'] or ''}".strip(), relation.rsplit(maxsplit=1)[-1])
 
 
 def replace_pronoun(clause: str, person: MentionedPerson | None) -> str:
-    """The clause with the person in the place of the `he` or `she` that it starts with, where that can be nobody else."""
+    """The clause with the person in place of a leading `he` or `she`, if the pronoun can mean nobody else."""
     match = _PRONOUN.match(clause)
     if not match or person is None or person.relation in (_WOMEN if match["who"].casefold() == "he" else _MEN):
         return clause

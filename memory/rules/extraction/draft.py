@@ -1,4 +1,4 @@
-"""What the rules of both languages make from a clause, and the shape and openings of the English rules."""
+"""Drafts of statements, as the rules of both languages make them, and what the English rules share."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CATEGORIES: dict[FactKind, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """A statement with its fact; `timeless` keeps a date as said, as in a birthday."""
+    """A statement and its fact. Dates in a `timeless` statement, such as a birthday, stay as the person wrote them."""
 
     text: str
     fact: Fact
@@ -53,7 +53,7 @@ def make_draft(
     negated: bool = False,
     timeless: bool = False,
 ) -> Draft:
-    """A draft in the category of its kind unless another is named."""
+    """A draft with its fact; without `category` in the category of its kind."""
     fact = Fact(
         kind=kind,
         predicate=predicate,
@@ -89,7 +89,7 @@ WAS = r"(?:i(?:'?m|\s+am)|i've\s+been|i\s+have\s+been)\s+" + ADV
 ENDED = lazy_compile(r"\s+(?:any\s?more|any\s+longer)$", re.IGNORECASE)
 _OPENING = r"^(?:a|an|the|some|any|my|all|lots\s+of|a\s+lot\s+of|most)\s+"
 
-# What one is always about to do says nothing of one's aims.
+# Verbs that say nothing about a person's goals.
 IDLE = lazy_compile(
     r"(?:kill|strangle|murder|punch|slap|disappear|vanish|know|ask|say|tell|talk|hear|understand|make\s+sure|thank"
     r"|share|show|mention|discuss|chat|let|be\s+(?:sure|clear|honest|able|there|with)|go\s+(?:home|to\s+bed|now)|sleep"
@@ -103,10 +103,10 @@ IDLE = lazy_compile(
 
 
 def strip_article(words: str) -> str:
-    """The words without the article or quantity at their start."""
+    """The words without a leading article or quantity."""
     return re.sub(_OPENING, "", words, flags=re.IGNORECASE)
 
 
 def make_rule(pattern: str, build: Build) -> Rule:
-    """A pattern for the start of a clause, whatever its case, and what it comes to."""
+    """A rule: a pattern for the start of a clause, in any case, and the function that makes the drafts of its match."""
     return lazy_compile(pattern, re.IGNORECASE), build

@@ -1,4 +1,4 @@
-"""What a person's message states, found by rule: English and Chinese, precision before recall."""
+"""Extracts statements from a person's message by rule, in English and Chinese, with precision before recall."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _MAX_STATEMENTS = 24
-_MAX_CLAUSES = 1000  # clauses: a pasted book is not searched to its end on the hot path
-_REQUESTED_IMPORTANCE = 3  # importance, at least, of what the person wants remembered
+_MAX_CLAUSES = 1000  # of a turn: a pasted book is not read to its end on the hot path
+_REQUESTED_IMPORTANCE = 3  # the least importance of what the person wants remembered
 
 _REMEMBER = lazy_compile(
     POLITE + r"(?:(?:remember|note|keep\s+in\s+mind|bear\s+in\s+mind|don't\s+forget|do\s+not\s+forget|never\s+forget"
@@ -46,7 +46,7 @@ _REMEMBER_ZH = lazy_compile(
     r"|不要忘了)(?=我))(?:一下|这个|这件事|这一点|，|,|：|:|\s)*(?P<inner>\S.*)$",
     re.DOTALL,
 )
-# What the assistant asked last, and how the answer starts when it is said in full.
+# The assistant's last question, and the start of an answer in a full sentence.
 _ANSWERS = (
     (lazy_compile(r"what(?:'s|\s+is)\s+your\s+name\s*\?$", re.IGNORECASE), "My name is "),
     (lazy_compile(r"what\s+(?:should|shall|may|can)\s+i\s+call\s+you\s*\?$", re.IGNORECASE), "Call me "),
@@ -69,44 +69,45 @@ _BARE_ANSWER = lazy_compile(
 
 
 def extract_statements(turn: Turn, previous: tuple[Turn, ...] = ()) -> Extraction:
-    """The statements of a user's turn, the last word on each thing, and what it asks to forget.
+    """The statements of a user's turn, the last one for each fact, and the requests to forget.
 
-    At most 24 statements from the first 1,000 clauses. Turns of other roles hold nothing. `previous`, oldest first, says what a bare answer answers."""
+    At most 24 statements from the first 1,000 clauses; none from a turn of another role. A bare answer is read with the
+    question in `previous`, oldest first."""
     if turn.role != "user":
         return Extraction()
     text = _complete_answer(turn.text, previous)
-    lower = turn.text == turn.text.lower()
-    found: dict[str, Candidate] = {}
-    forget: dict[str, ForgetRequest] = {}
-    asked: set[str] = set()
+    is_lowercase = turn.text == turn.text.lower()
+    candidates: dict[str, Candidate] = {}
+    requests: dict[str, ForgetRequest] = {}
+    requested: set[str] = set()
     budget = iter(range(_MAX_CLAUSES))
-    who: MentionedPerson | None = None
+    person: MentionedPerson | None = None
     for sentence in split_sentences(text):
-        if wanted := parse_forget_request(sentence):
-            stated = (
+        if request := parse_forget_request(sentence):
+            drafts = (
                 ()
-                if wanted.key_prefixes or not wanted.words
-                else _draft_statements(wanted.quote, turn, budget, who, lower=lower)
+                if request.key_prefixes or not request.words
+                else _draft_statements(request.quote, turn, budget, person, lower=is_lowercase)
             )
-            forget[wanted.quote] = replace(wanted, facts=tuple(one.fact for one in stated))
+            requests[request.quote] = replace(request, facts=tuple(draft.fact for draft in drafts))
             continue
-        for one in _draft_statements(sentence, turn, budget, who, lower=lower):
-            candidate = _make_candidate(one, turn)
-            found[_make_key(candidate)] = candidate
+        for draft in _draft_statements(sentence, turn, budget, person, lower=is_lowercase):
+            candidate = _make_candidate(draft, turn)
+            candidates[candidate.fact.key if candidate.fact else candidate.text] = candidate
             if _parse_remember_request(sentence):
-                asked.add(candidate.text)
-        who = find_person(rewrite_asides(sentence)) or (who if _PRONOUN.search(sentence) else None)
-        if len(found) >= _MAX_STATEMENTS:
+                requested.add(candidate.text)
+        person = find_person(rewrite_asides(sentence)) or (person if _PRONOUN.search(sentence) else None)
+        if len(candidates) >= _MAX_STATEMENTS:
             break
     return Extraction(
-        candidates=tuple(found.values())[:_MAX_STATEMENTS],
-        forget_requests=tuple(forget.values()),
-        requested_texts=frozenset(asked),
+        candidates=tuple(candidates.values())[:_MAX_STATEMENTS],
+        forget_requests=tuple(requests.values()),
+        requested_texts=frozenset(requested),
     )
 
 
 def _complete_answer(text: str, previous: tuple[Turn, ...]) -> str:
-    """A bare answer to the assistant's question as a statement."""
+    """The text, or a full sentence where the text is a bare answer to the assistant's question."""
     bare = text.strip(" .!。！")
     if not previous or previous[-1].role != "assistant" or not _BARE_ANSWER.fullmatch(bare):
         return text
@@ -114,34 +115,30 @@ def _complete_answer(text: str, previous: tuple[Turn, ...]) -> str:
     return next((start + bare for pattern, start in _ANSWERS if pattern.search(question)), text)
 
 
-def _make_key(candidate: Candidate) -> str:
-    return candidate.fact.key if candidate.fact else candidate.text
-
-
 def _draft_statements(
-    sentence: str, turn: Turn, budget: Iterator[int], who: MentionedPerson | None, *, lower: bool
+    sentence: str, turn: Turn, budget: Iterator[int], person: MentionedPerson | None, *, lower: bool
 ) -> Iterator[Draft]:
     inner = _parse_remember_request(sentence)
     subject = ""
     for text, _ in zip(split_clauses(inner or sentence), budget, strict=False):
         language = clauses if _CJK.search(text) else english
-        for form in (strip_ornaments(text), text):  # `I love 🍣` says nothing without it
-            said = form
+        for form in (strip_ornaments(text), text):  # `I love 🍣` has no object without it
+            statement = form
             if language is clauses:
-                said, subject = clauses.add_subject(form, previous_subject=subject)
+                statement, subject = clauses.add_subject(form, previous_subject=subject)
             else:
-                said = replace_pronoun(form, who)
-                who = find_person(said) or who
-            clause = Clause(text=said, at=turn.at, is_lowercase=lower, is_directive=bool(inner))
+                statement = replace_pronoun(form, person)
+                person = find_person(statement) or person
+            clause = Clause(text=statement, at=turn.at, is_lowercase=lower, is_directive=bool(inner))
             if drafts := language.draft_facts(clause):
                 break
-        kept = language.draft_note(clause) if inner and not drafts else None
-        for one in [*drafts, *([kept] if kept else [])]:
-            yield replace(one, importance=max(one.importance, _REQUESTED_IMPORTANCE)) if inner else one
+        note = language.draft_note(clause) if inner and not drafts else None
+        for draft in [*drafts, *([note] if note else [])]:
+            yield replace(draft, importance=max(draft.importance, _REQUESTED_IMPORTANCE)) if inner else draft
 
 
 def _parse_remember_request(sentence: str) -> str | None:
-    """What follows `remember that`, as a sentence of its own."""
+    """The sentence after `remember that`; None in any other sentence."""
     match = _REMEMBER.match(sentence)
     if match:
         advice = "," in sentence[: match.start("inner")][-2:] and not _OWN.match(match["inner"])
@@ -152,7 +149,7 @@ def _parse_remember_request(sentence: str) -> str | None:
 
 def _make_candidate(draft: Draft, turn: Turn) -> Candidate:
     text = draft.text if draft.timeless else mentions.expand_dates(draft.text, turn.at)
-    # The clause is in the person's tense, the statement may not be: "used to" and "plans to" lean on the text as told.
+    # The tense of the statement may differ from that of the clause: "used to" and "plans to" date it by its own text.
     when = None if draft.timeless or draft.fact.kind == "identity" else mentions.resolve_date(draft.text, turn.at)
     return Candidate(
         text=text.strip(" .。"),

@@ -1,4 +1,4 @@
-"""What a sentence asks to forget, and which memories are meant by it: English and Chinese, precision before recall."""
+"""Requests to forget, in English and Chinese, and the memories that they mean; precision before recall."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _THANKS = lazy_compile(
     r"(?:[\s,]+(?:please|thanks|thank\s+you|ok|okay|for\s+me|completely|entirely|again|from\s+now\s+on))+$",
     re.IGNORECASE,
 )
-_LONGEST = 600  # characters of a sentence; a longer one tells more than what is to be forgotten
+_LONGEST = 600  # characters of a sentence; a longer one says more than what to forget
 _ENDS = " .,!?。，！？"
 _TAIL = lazy_compile(r"\s*[,;:(–—].*|\s+-\s.*", re.DOTALL)
 _ASIDE = lazy_compile(
@@ -70,8 +70,8 @@ _ASIDE = lazy_compile(
 _ASKING = lazy_compile(r"(?:how|what|where|when|why)\b", re.IGNORECASE)
 _FIRST = lazy_compile(r"\b(?:i|i'm|i've|im|my|our)\b", re.IGNORECASE)
 _BEGGED = lazy_compile(r"\b(?:can|could)\s+you\b|\bplease\b", re.IGNORECASE)
-_UNSURE = lazy_compile(r"\b(?:don't|do\s+not)\s+remember\b", re.IGNORECASE)  # who says so may have forgotten it
-# Whoever works on a text or a folder has other things deleted than what is remembered.
+_UNSURE = lazy_compile(r"\b(?:don't|do\s+not)\s+remember\b", re.IGNORECASE)  # the person may have forgotten it
+# Requests to delete a part of a text or a folder, and no memory.
 _OTHER_THINGS = lazy_compile(
     r"(?!.*\b(?:about|you|i|that|memor(?:y|ies)|the\s+fact)\b).*\b(?:delete|erase|remove|clear|drop)\b",
     re.IGNORECASE | re.DOTALL,
@@ -104,7 +104,7 @@ _NO_ERASURE_ZH = (
 
 
 def parse_forget_request(sentence: str) -> ForgetRequest | None:
-    """What a sentence asks to forget; None where it is no request, but a question, a reproach or an idiom."""
+    """The request to forget that a sentence makes; None for a question, a reproach or an idiom."""
     return None if len(sentence) > _LONGEST else _parse_english(sentence) or _parse_chinese(sentence)
 
 
@@ -123,42 +123,42 @@ def _parse_english(sentence: str) -> ForgetRequest | None:
         return None
     inner = match["inner"].strip(" .,!?")
     phrase = _THANKS.sub("", inner).strip(" .,!?")
-    if named := attributes.parse_english_attribute(phrase):
-        return replace(named, is_void=bool(_UNSURE.search(sentence[: match.start("inner")])))
+    if attribute := attributes.parse_english_attribute(phrase):
+        return replace(attribute, is_void=bool(_UNSURE.search(sentence[: match.start("inner")])))
     if _IDLE_FORGET.match(inner):
         return _parse_topic(phrase)
     aside = _ASIDE.search(phrase)
     if aside and not _FIRST.search(phrase[: aside.start()]):
-        return None  # forget the rain, let's go out
+        return None  # `forget the rain, let's go out`
     return ForgetRequest(
         quote=phrase, words=phrase, third_person=(_FIRST.search(phrase) and english_words.narrate_clause(phrase)) or ""
     )
 
 
 def _parse_topic(phrase: str) -> ForgetRequest | None:
-    """What else about the speaker is to be forgotten without its words: of that nothing is known for sure."""
+    """A request to forget an attribute without its value, which matches no memory for certain; else None."""
     head = _TAIL.sub("", phrase)
-    meant = attributes.parse_english_attribute(head) or (
+    attribute = attributes.parse_english_attribute(head) or (
         head == phrase and _ASKING.match(phrase) and _FIRST.search(phrase)
     )
-    return ForgetRequest(quote=head, words="", is_void=True) if meant else None
+    return ForgetRequest(quote=head, words="", is_void=True) if attribute else None
 
 
 def _parse_chinese(sentence: str) -> ForgetRequest | None:
     match = _FORGET_ZH.match(sentence)
     if not match or sentence.rstrip().endswith(("？", "?", "吗")):
         return None
-    begged = _BEGGED_ZH.search(sentence)
+    is_polite = _BEGGED_ZH.search(sentence)
     verb = sentence[: match.start("inner")] if match["inner"] else ""
-    if not begged and "你" in verb and _FORGOT_ZH.search(verb):
+    if not is_polite and "你" in verb and _FORGOT_ZH.search(verb):
         return None
-    said = (match["inner"] or match["moved"]).strip(" 。，！.,!")
-    if _EVERYTHING_ZH.fullmatch(said.rstrip("吧了")):
-        return ForgetRequest(quote=said, words="", everything=True)
-    phrase = _ABOUT_IT_ZH.sub("", said, count=1)
+    phrase_text = (match["inner"] or match["moved"]).strip(" 。，！.,!")
+    if _EVERYTHING_ZH.fullmatch(phrase_text.rstrip("吧了")):
+        return ForgetRequest(quote=phrase_text, words="", everything=True)
+    phrase = _ABOUT_IT_ZH.sub("", phrase_text, count=1)
     inner = _MINE_ZH.sub("", phrase)
-    if named := attributes.parse_chinese_attribute(phrase):
-        return replace(named, words=inner, is_void=not begged and bool(_FORGOT_ZH.search(verb)))
+    if attribute := attributes.parse_chinese_attribute(phrase):
+        return replace(attribute, words=inner, is_void=not is_polite and bool(_FORGOT_ZH.search(verb)))
     if not inner or _IDLE_FORGET_ZH.match(inner):
         return None
     return ForgetRequest(
@@ -167,23 +167,25 @@ def _parse_chinese(sentence: str) -> ForgetRequest | None:
 
 
 def resolve_forget_request(request: ForgetRequest, memories: Sequence[Memory]) -> list[Memory]:
-    """The memories among these that a wish is about: those with its attribute, else those that have every one of its words
-    and are not about somebody else. None where it names one thing and they are several."""
+    """The memories among these that a request means.
+
+    They have its attribute, or all of its words and no other person. Empty if the request names one value and several
+    memories have different ones."""
     if request.is_void or request.everything:
         return []
     if not request.key_prefixes:
-        wanted = set(tokens.extract_terms(request.words))
+        terms = set(tokens.extract_terms(request.words))
         return [
-            one
-            for one in memories
-            if _has_same_fact(request, one) or (wanted and _has_every_word(request, wanted, one))
+            memory
+            for memory in memories
+            if _has_same_fact(request, memory) or (terms and _has_every_word(request, terms, memory))
         ]
-    found = [one for one in memories if _has_attribute(request, one)]
+    matches = [memory for memory in memories if _has_attribute(request, memory)]
     several = (
         request.is_single
-        and len({tokens.get_lexeme_set(one.fact.object if one.fact else one.text) for one in found}) > 1
+        and len({tokens.get_lexeme_set(memory.fact.object if memory.fact else memory.text) for memory in matches}) > 1
     )
-    return [] if several else found
+    return [] if several else matches
 
 
 def _has_every_word(request: ForgetRequest, terms: AbstractSet[str], memory: Memory) -> bool:
@@ -196,18 +198,18 @@ def _has_every_word(request: ForgetRequest, terms: AbstractSet[str], memory: Mem
 
 
 def _has_same_fact(request: ForgetRequest, memory: Memory) -> bool:
-    """Whether the memory has a fact that the wish states, in whatever words."""
+    """Whether a memory has a fact that the request states."""
     fact = memory.fact
     return fact is not None and any(
-        fact.attribute == one.attribute
-        and fact.negated == one.negated
-        and tokens.get_lexeme_set(fact.object) == tokens.get_lexeme_set(one.object)
-        for one in request.facts
+        fact.attribute == stated.attribute
+        and fact.negated == stated.negated
+        and tokens.get_lexeme_set(fact.object) == tokens.get_lexeme_set(stated.object)
+        for stated in request.facts
     )
 
 
 def _has_attribute(request: ForgetRequest, memory: Memory) -> bool:
-    """Whether the memory is a value of the attribute, by its fact or, of a note, by how it begins."""
+    """Whether a memory is a value of the requested attribute, by its fact or, for a note, by its beginning."""
     text, fact = memory.text.casefold(), memory.fact
     if fact is not None and fact.attribute in request.key_prefixes and not fact.negated:
         word = re.escape(request.qualifier)
@@ -218,9 +220,9 @@ def _has_attribute(request: ForgetRequest, memory: Memory) -> bool:
 
 
 def explain_refusal(request: ForgetRequest, owner: str) -> str:
-    """That nothing was forgotten by a wish, and what would work."""
-    chinese = _CJK.search(request.quote) is not None
+    """A message that nothing was forgotten, and what to do instead, in the language of the request."""
+    is_chinese = _CJK.search(request.quote) is not None
     if request.everything:
-        return (_NO_ERASURE_ZH if chinese else _NO_ERASURE).format(owner=quote(owner))
-    said = request.quote if len(request.quote) <= _SHOWN else f"{request.quote[:_SHOWN].rstrip()}…"
-    return (_NO_MATCH_ZH if chinese else _NO_MATCH).format(said=said)
+        return (_NO_ERASURE_ZH if is_chinese else _NO_ERASURE).format(owner=quote(owner))
+    shown = request.quote if len(request.quote) <= _SHOWN else f"{request.quote[:_SHOWN].rstrip()}…"
+    return (_NO_MATCH_ZH if is_chinese else _NO_MATCH).format(said=shown)

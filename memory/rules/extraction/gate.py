@@ -1,4 +1,4 @@
-"""Whether a message holds anything worth keeping, said without a model."""
+"""Decides without a model whether a message holds anything worth keeping."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SENTENCE = lazy_compile(r"[^.!?。！？…\n]+[.!?。！？…]*")
 _WORD = lazy_compile(r"[^\W_]")
 _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _EDGES = " \t\r.,;:!?。，、；：！？~～…-'\"()（）*"
-_LONGEST_REMARK = 80  # a greeting or thanks that is longer says something else too
+_LONGEST_REMARK = 80  # characters of a greeting or thanks; a longer one says something else, too
 
 _WHO = r"(?:there|all|everyone|again|assistant|bot|friend|buddy|mate|man|team|folks)"
 _NAME = rf"(?:\s+{_WHO})?"
@@ -87,7 +87,7 @@ _SAYS_SOMETHING = lazy_compile(
 
 
 def find_skip_reason(text: str, role: Role) -> str | None:
-    """Why nothing in the message is worth keeping, or None. Linear in the text; stops at the first statement."""
+    """The reason why nothing in a message is worth keeping, or None. Linear in the text; stops at the first statement."""
     if role in ("tool", "system"):
         return f"{role} turn"
     if not _WORD.search(text):
@@ -103,7 +103,7 @@ def find_skip_reason(text: str, role: Role) -> str | None:
 
 
 def _classify_sentence(sentence: str) -> str | None:
-    """What kind of remark the sentence is, or None for a statement."""
+    """The kind of remark that a sentence is, or None for a statement."""
     bare = sentence.strip(_EDGES)
     if len(bare) <= _LONGEST_REMARK:
         parts = [part.strip(_EDGES) for part in re.split(r"[,，、]", bare)]
@@ -127,7 +127,7 @@ def _is_question(sentence: str, bare: str) -> bool:
     if sentence.rstrip().endswith(("?", "？")):
         return True
     if _CJK.search(bare):
-        if _FORGET_ZH.match(bare):  # where I live, what I am called: it names what is to be forgotten
+        if _FORGET_ZH.match(bare):  # `忘掉我住在哪里` has a question word and is a request to forget
             return False
         return bool(_QUESTION_ZH.match(bare) or _QUESTION_END_ZH.search(bare))
     return bool(_QUESTION_START.match(bare))

@@ -1,4 +1,4 @@
-"""A model's answer to the extraction prompt becomes candidates: repaired where that is certain, else refused."""
+"""Turns a model's answer to the extraction prompt into candidates: repairs what is certain and refuses the rest."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from muniment.memory.rules.statements import predicates
 _MIN_CONFIDENCE = 0.5
 _MIN_EVIDENCE = 0.5
 _LONGEST_NAME = 80  # characters
-# What one of few words stands for may be said in others: no meat, no longer married, in short.
+# The values of these predicates may paraphrase the turn: no meat, no longer married, in short.
 _PARAPHRASED_PREDICATES = frozenset({"diet", "marital_status", "nationality", "response_style", "answer_language"})
 _UNKNOWN = (None, "", "null", "none", "n/a", "unknown")
 FACTS_SCHEMA: dict[str, Any] = {
@@ -83,7 +83,7 @@ FACTS_SCHEMA: dict[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedAnswer:
-    """What an answer came to: `found` facts, one entry in `repaired` or `refused` for each that was not right at once."""
+    """The candidates of an answer with `total` facts, and the repairs and refusals, one entry for each such fact."""
 
     candidates: tuple[Candidate, ...] = ()
     total: int = 0
@@ -92,7 +92,7 @@ class ParsedAnswer:
 
 
 class _RefusalError(Exception):
-    """The fact cannot be kept; the message is the reason."""
+    """The fact is refused; the message is the reason."""
 
 
 def parse_facts(
@@ -103,32 +103,32 @@ def parse_facts(
     categories: Collection[str],
     max_chars: int = 280,
 ) -> ParsedAnswer:
-    """The candidates of an answer about `turns` (the first one has number 1), of which `asked` were to be read.
+    """The candidates of an answer about `turns`, which are numbered from 1; a fact must name one of `target_numbers`.
 
-    Statements longer than `most` characters are cut at a sentence. Raises BadExtraction when the answer is not in form."""
+    Statements longer than `max_chars` are cut at a sentence. Raises BadExtraction when the answer is not in form."""
     facts = find_json(text, "facts").get("facts")
     if not isinstance(facts, list):
         raise BadExtraction("The model's answer has no list of facts.")
     candidates: list[Candidate] = []
-    repaired: list[str] = []
-    refused: list[str] = []
+    repairs: list[str] = []
+    refusals: list[str] = []
     for fact in facts:
-        one = _AnswerFact(
+        answer_fact = _AnswerFact(
             fact if isinstance(fact, dict) else {}, turns, target_numbers, frozenset(categories), max_chars
         )
         try:
-            candidates.append(one.build_candidate())
+            candidates.append(answer_fact.build_candidate())
         except _RefusalError as reason:
-            refused.append(str(reason))
+            refusals.append(str(reason))
         else:
-            repaired += ["; ".join(one.repairs)] if one.repairs else []
+            repairs += ["; ".join(answer_fact.repairs)] if answer_fact.repairs else []
     return ParsedAnswer(
-        candidates=tuple(candidates), total=len(facts), repairs=tuple(repaired), refusals=tuple(refused)
+        candidates=tuple(candidates), total=len(facts), repairs=tuple(repairs), refusals=tuple(refusals)
     )
 
 
 class _AnswerFact:
-    """One fact of the answer on its way to a candidate; `repaired` says what had to be put right."""
+    """One fact of the answer; `repairs` lists what `build_candidate` corrected."""
 
     def __init__(
         self,
@@ -146,9 +146,9 @@ class _AnswerFact:
         self._support = self._find_support(target_numbers)
 
     def build_candidate(self) -> Candidate:
-        """The candidate, or _Refused with the reason."""
-        said = self._read_text("statement").rstrip(" .。")
-        if not said:
+        """The candidate of the fact. Raises _RefusalError with the reason."""
+        statement_text = self._read_text("statement").rstrip(" .。")
+        if not statement_text:
             raise _RefusalError("no statement")
         if not self._support:
             raise _RefusalError("no supporting turn")
@@ -157,31 +157,33 @@ class _AnswerFact:
             raise _RefusalError("low confidence")
         main = self._select_main_turn()
         persons = self._read_names("persons")
-        subject = self._resolve_subject(said, main, persons)
+        subject = self._resolve_subject(statement_text, main, persons)
         name = predicates.normalize_predicate(self._read_text("kind"), self._read_text("predicate"), subject)
         if self._read_text("kind").casefold() not in predicates.KINDS:
             self.repairs.append("unknown kind")
-        statement = self._repair_statement(said, main, subject, persons, timeless=name.predicate == "birthday")
+        statement = self._repair_statement(
+            statement_text, main, subject, persons, timeless=name.predicate == "birthday"
+        )
         value = repair.repair_dates(self._read_text("object") or statement, main.at, f"{statement}\n{main.text}").strip(
             " .。"
         )
-        found = Candidate(
+        candidate = Candidate(
             text=statement,
             category=self._resolve_category(name),
             fact=self._build_fact(name, value, subject, persons),
             importance=self._read_importance(),
             confidence=confidence,
-            trust=min((one.source for one in self._support), key=TRUST_RANK.__getitem__),
+            trust=min((turn.source for turn in self._support), key=TRUST_RANK.__getitem__),
             event_time=self._resolve_event_time(statement, main, name),
             turns=tuple(turn.id for turn in self._support),
             actor=main.actor,
             role=main.role,
         )
-        kept = self._validate_fact(found)
+        valid = self._validate_fact(candidate)
         thing = "" if name.predicate in _PARAPHRASED_PREDICATES else value
-        if not is_supported(kept.text, thing, self._turns, self._support, main.at):
+        if not is_supported(valid.text, thing, self._turns, self._support, main.at):
             raise _RefusalError("not in the turn")
-        return kept
+        return valid
 
     def _build_fact(self, name: predicates.PredicateName, value: str, subject: str, persons: tuple[str, ...]) -> Fact:
         negated = self._raw.get("negated") is True or name.negated
@@ -200,10 +202,12 @@ class _AnswerFact:
         )
 
     def _find_support(self, target_numbers: Collection[int]) -> tuple[Turn, ...]:
-        """The turns that the fact names; none unless one that was to be read is among them."""
-        named = self._raw.get("turns")
+        """The turns that the fact names; none unless a target turn is among them."""
+        raw_numbers = self._raw.get("turns")
         numbers = (
-            {int(n) for n in named if _is_finite(n) and float(n).is_integer()} if isinstance(named, list) else set()
+            {int(n) for n in raw_numbers if _is_finite(n) and float(n).is_integer()}
+            if isinstance(raw_numbers, list)
+            else set()
         )
         valid = sorted(n for n in numbers if 1 <= n <= len(self._turns))
         if not valid and len(target_numbers) == 1 and self._has_evidence(self._turns[min(target_numbers) - 1]):
@@ -212,7 +216,7 @@ class _AnswerFact:
         return tuple(self._turns[n - 1] for n in valid) if set(valid) & set(target_numbers) else ()
 
     def _has_evidence(self, turn: Turn) -> bool:
-        """Whether the one turn that was to be read has half of the statement's words."""
+        """Whether the turn has half of the statement's words."""
         bare = mentions.remove_dates(
             repair.repair_wording(self._read_text("statement"), subject="user", persons=()), turn.at
         )
@@ -223,8 +227,8 @@ class _AnswerFact:
         )
 
     def _select_main_turn(self) -> Turn:
-        """The turn that says it: the last one of a person, or the last one."""
-        return next((one for one in reversed(self._support) if one.role == "user"), self._support[-1])
+        """The last user turn of the supporting turns, else the last turn."""
+        return next((turn for turn in reversed(self._support) if turn.role == "user"), self._support[-1])
 
     def _resolve_subject(self, statement: str, main: Turn, persons: tuple[str, ...]) -> str:
         subject = predicates.normalize_subject(self._read_text("subject"), main.actor)
@@ -233,7 +237,7 @@ class _AnswerFact:
     def _repair_statement(
         self, statement: str, main: Turn, subject: str, persons: tuple[str, ...], *, timeless: bool
     ) -> str:
-        # The "I" of a tool or of a pasted page is somebody else.
+        # The "I" of a tool or of a pasted page is another person.
         own = main.role == "user" and main.source == "user"
         text = repair.repair_wording(statement, subject=subject, persons=persons) if own else statement
         if text != statement:
@@ -246,56 +250,56 @@ class _AnswerFact:
         return dated
 
     def _resolve_category(self, name: predicates.PredicateName) -> str:
-        said = self._read_text("category")
-        if said in self._categories:
-            return said
-        plain = said.casefold().replace(" ", "_")
-        known = plain if plain in self._categories else CATEGORIES[name.kind]
-        if known not in self._categories or (plain not in self._categories and name.kind == "note"):
+        label = self._read_text("category")
+        if label in self._categories:
+            return label
+        plain = label.casefold().replace(" ", "_")
+        category = plain if plain in self._categories else CATEGORIES[name.kind]
+        if category not in self._categories or (plain not in self._categories and name.kind == "note"):
             raise _RefusalError("unknown category")
         self.repairs.append("unknown category")
-        return known
+        return category
 
     def _read_importance(self) -> int:
-        said = self._raw.get("importance")
-        value = round(said) if _is_finite(said) else 2
+        raw = self._raw.get("importance")
+        value = round(raw) if _is_finite(raw) else 2
         clamped = min(5, max(1, value))
-        if clamped != said:
+        if clamped != raw:
             self.repairs.append("importance")
         return clamped
 
     def _read_confidence(self) -> float:
-        said = self._raw.get("confidence")
-        value = float(said) if _is_finite(said) else 0.7
+        raw = self._raw.get("confidence")
+        value = float(raw) if _is_finite(raw) else 0.7
         if 1 < value <= 100 and value > 5:
             value /= 100
         clamped = min(1.0, max(0.0, value))
-        if clamped != said:
+        if clamped != raw:
             self.repairs.append("confidence")
         return clamped
 
     def _resolve_event_time(self, statement: str, main: Turn, name: predicates.PredicateName) -> datetime | None:
-        """The date that the statement names; else the one that the model gives."""
+        """The date in the statement, else the date of the model; None for an identity."""
         if name.kind == "identity":
             return None
-        told = mentions.resolve_date(statement, main.at)
-        given = self._raw.get("event_time")
-        if told or given in _UNKNOWN:
-            return told
+        date = mentions.resolve_date(statement, main.at)
+        raw_time = self._raw.get("event_time")
+        if date or raw_time in _UNKNOWN:
+            return date
         try:
-            when = datetime.fromisoformat(str(given))
+            when = datetime.fromisoformat(str(raw_time))
         except ValueError:
             self.repairs.append("event time")
             return None
         return when if when.tzinfo else when.replace(tzinfo=main.at.tzinfo)
 
     def _validate_fact(self, candidate: Candidate) -> Candidate:
-        kept, reason = validate_candidate(candidate, categories=self._categories, max_chars=self._max_chars)
-        if kept is None:
+        valid, reason = validate_candidate(candidate, categories=self._categories, max_chars=self._max_chars)
+        if valid is None:
             raise _RefusalError(reason or "invalid")
         if len(candidate.text) > self._max_chars:
             self.repairs.append("too long")
-        return kept
+        return valid
 
     def _read_text(self, key: str) -> str:
         value = self._raw.get(key)
@@ -307,11 +311,11 @@ class _AnswerFact:
 
     def _read_names(self, key: str) -> tuple[str, ...]:
         value = self._raw.get(key)
-        some = [value] if isinstance(value, str) else value if isinstance(value, list) else []
-        named = (" ".join(normalize_text(one).split()) for one in some if isinstance(one, str))
+        values = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+        names = (" ".join(normalize_text(name).split()) for name in values if isinstance(name, str))
         own = lazy_compile(r"(?:the\s+)?user|用户|i|me", re.IGNORECASE)
         return tuple(
-            dict.fromkeys(one for one in named if one and len(one) <= _LONGEST_NAME and not own.fullmatch(one))
+            dict.fromkeys(name for name in names if name and len(name) <= _LONGEST_NAME and not own.fullmatch(name))
         )
 
 

@@ -1,4 +1,4 @@
-"""Repairs of a statement's wording where they are certain: who is meant, and when."""
+"""Repairs the wording of a statement where the repair is certain: pronouns and relative dates."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ _USER = "the user"
 
 
 def repair_wording(text: str, *, subject: str, persons: Sequence[str]) -> str:
-    """The statement with pronouns spelt out as far as it is certain whom they mean; what stays is for the validator."""
+    """The statement with pronouns replaced where their meaning is certain; the validator refuses the others."""
     if FIRST_PERSON.search(text) and not (_I.search(text) and _YOU_TOO.search(text)):
         text = _convert_first_person(text)
     if _THIRD.search(text):
@@ -73,37 +73,37 @@ def repair_wording(text: str, *, subject: str, persons: Sequence[str]) -> str:
 
 
 def has_open_pronoun(text: str) -> bool:
-    """Whether the text says he, she or they and leaves open who that is."""
+    """Whether the text has a pronoun of the third person."""
     return _THIRD.search(text) is not None
 
 
 def repair_dates(text: str, at: datetime, context: str = "") -> str:
-    """The statement with its relative dates written out; other dates stay as they are said.
+    """The statement with its relative dates written out; absolute dates stay.
 
-    What is `said` to be a habit happens on every Friday, not on the next one."""
+    A weekday becomes `every Friday` where the text or its context tells of a habit."""
     if _HABIT.search(f"{text}\n{context}"):
         text = _WEEKDAY.sub(lambda day: f"every {day['day']}" if day["day"] else f"每{day['tag']}", text)
     return mentions.expand_dates(text, at) if mentions.has_relative_date(text, at) else text
 
 
 def _convert_first_person(text: str) -> str:
-    """The speaker's own words said of the user; as they are where a part of them cannot be turned."""
+    """The speaker's words in the third person; unchanged if a sentence cannot be converted."""
     if re.search(r"我|你|您", text):
         return text if _MANY_ZH.search(text) else re.sub(r"(?<![自忘])我(?!国)|你|您", "用户", text)
-    told = []
+    sentences = []
     for sentence in _SENTENCE.findall(text):
-        own = sentence.strip()
+        bare = sentence.strip()
         for pattern, word in _YOU:
-            own = pattern.sub(word, own)
-        said = narrate_clause(own.rstrip(".!? ")) if FIRST_PERSON.search(own) else sentence.strip().rstrip(".")
-        if said is None:
+            bare = pattern.sub(word, bare)
+        converted = narrate_clause(bare.rstrip(".!? ")) if FIRST_PERSON.search(bare) else sentence.strip().rstrip(".")
+        if converted is None:
             return text
-        told.append(said)
-    return ". ".join(told)
+        sentences.append(converted)
+    return ". ".join(sentences)
 
 
 def _replace_pronouns(text: str, subject: str, persons: Sequence[str]) -> str:
-    """He, she and they by name, where one alone can be meant."""
+    """The text with the name in place of he, she and they, if one person alone can be meant."""
     who = _find_referent(text, subject, persons)
     if who is None:
         return text
@@ -117,7 +117,7 @@ def _replace_pronouns(text: str, subject: str, persons: Sequence[str]) -> str:
 
 
 def _find_referent(text: str, subject: str, persons: Sequence[str]) -> str | None:
-    """The one that a pronoun of the text can mean, None for more than one."""
+    """The person that a pronoun of the text means; None if several can be meant."""
     if subject == "user":
         return None if persons else _USER
     if len(persons) == 1:
@@ -127,6 +127,6 @@ def _find_referent(text: str, subject: str, persons: Sequence[str]) -> str | Non
 
 
 def _conjugate_verb(match: re.Match[str]) -> str:
-    """The verb as it goes with a name: `they are` is `Ana is`."""
+    """The verb in the form for a name: `they are` becomes `Ana is`."""
     verb = match["verb"]
     return (_PLURAL.get(verb.casefold()) or conjugate_verb(verb)) if match["who"].casefold() == "they" else verb

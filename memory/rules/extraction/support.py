@@ -1,4 +1,4 @@
-"""Whether the words of a conversation carry a statement: its numbers, its names, enough of its content."""
+"""Checks that the words of a conversation support a statement: its numbers, its names, enough of its words."""
 
 from __future__ import annotations
 
@@ -23,51 +23,51 @@ _STEM = 4  # letters: German and Germany, plumber and plumbing
 _FEW = 3  # words of a value that is no sentence
 _SOME = 1 / 3  # of a statement's words
 _HALF = 0.5  # of a value's
-_SAYS = 4  # words; a person who says fewer may only say yes
-_STRAY = 6  # words; fewer of another script are no language that is spoken, and fewer of any say little
+_SAYS = 4  # words; a shorter turn may only say yes
+_STRAY = 6  # words; fewer of another script are no language of the conversation, and fewer of any say little
 
 
 def is_supported(statement: str, value: str, turns: Sequence[Turn], support: Sequence[Turn], at: datetime) -> bool:
-    """Whether `statement` about `value` can come from the turns, of which `support` are said to state it: its numbers
-    and names occur in them, and so do half of the value's words; a third of its own where the value is in other words.
+    """Whether `statement` about `value` can come from `turns`, of which the model names `support`.
 
-    Lenient with inflection, and with a value in other words than the statement's. A translation is held to its numbers,
-    unless the statement's language is spoken in the conversation, too."""
-    text, said = (_join_turns(some) for some in (turns, support))
+    Its numbers and names occur in the turns, and half of the value's words or a third of the statement's do. Inflection
+    is ignored. Of a translation only the numbers are checked, unless the conversation has its language, too."""
+    text, said = (_join_turns(group) for group in (turns, support))
     bare, thing = mentions.remove_dates(statement, at), mentions.remove_dates(value, at)
     if not numerals.extract_digits(bare) | numerals.extract_digits(thing) <= numerals.expand_numbers(text):
         return False
     own, object_ = tokens.get_lexeme_set(bare), tokens.get_lexeme_set(thing)
-    # Not from the cache of `lexeme_set`, which keeps what it has seen: a conversation is long, and seen once.
-    known = frozenset(tokens.extract_lexemes(text)) | _expand_abbreviations(f"{bare} ; {thing}", text)
+    # `get_lexeme_set` caches its texts; a conversation is long and used once.
+    lexemes = frozenset(tokens.extract_lexemes(text)) | _expand_abbreviations(f"{bare} ; {thing}", text)
     if (cjk := tokens.has_cjk(statement)) != tokens.has_cjk(said):
-        return sum(tokens.has_cjk(one) is cjk for one in known) < _STRAY or measure_overlap(own, known, text) >= _SOME
+        return (
+            sum(tokens.has_cjk(lexeme) is cjk for lexeme in lexemes) < _STRAY
+            or measure_overlap(own, lexemes, text) >= _SOME
+        )
     if not object_ and value and mentions.find_mentions(value, at):
         return bool(mentions.find_mentions(text, at))
     there = tokens.get_lexeme_set(said)
-    near = len(there) < _STRAY or measure_overlap(own, there, said) > 0  # what says little answers what was asked
+    near = len(there) < _STRAY or measure_overlap(own, there, said) > 0  # a short turn answers a question
     if not object_ or measure_overlap(object_, own, statement) == 0:
-        return near and measure_overlap(own, known, text) >= _SOME
-    # The first word of a sentence has its capital for nothing.
+        return near and measure_overlap(own, lexemes, text) >= _SOME
+    # The capital of a sentence's first word makes no name.
     names = [match.group() for match in _NAME.finditer(thing) if match.start() or len(thing.split()) <= _FEW]
     if names:
-        return near and all(measure_overlap(tokens.get_lexeme_set(name), known, text) > 0 for name in names)
-    return near and measure_overlap(object_, known, text) >= _HALF
+        return near and all(measure_overlap(tokens.get_lexeme_set(name), lexemes, text) > 0 for name in names)
+    return near and measure_overlap(object_, lexemes, text) >= _HALF
 
 
 def drop_stray_turns(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
-    """The candidate without the turns of a person that it names for nothing: those that say something else altogether.
-
-    A short answer says what was asked."""
-    said = tokens.get_lexeme_set(candidate.text)
+    """The candidate without the user's turns of four words or more that share no word with it; at least one stays."""
+    lexemes = tokens.get_lexeme_set(candidate.text)
     spoken = {turn.id: tokens.get_lexeme_set(turn.text) for turn in turns if turn.role == "user"}
     idle = {
         id_
         for id_, own in spoken.items()
-        if len(own) >= _SAYS and tokens.has_cjk(candidate.text) == any(map(tokens.has_cjk, own)) and not own & said
+        if len(own) >= _SAYS and tokens.has_cjk(candidate.text) == any(map(tokens.has_cjk, own)) and not own & lexemes
     }
-    kept = tuple(id_ for id_ in candidate.turns if id_ not in idle)
-    return replace(candidate, turns=kept) if kept else candidate
+    turn_ids = tuple(id_ for id_ in candidate.turns if id_ not in idle)
+    return replace(candidate, turns=turn_ids) if turn_ids else candidate
 
 
 def _join_turns(turns: Sequence[Turn]) -> str:
@@ -75,28 +75,29 @@ def _join_turns(turns: Sequence[Turn]) -> str:
 
 
 def measure_overlap(lexemes: frozenset[str], known_lexemes: frozenset[str], text: str) -> float:
-    """The share of the lexemes, less numbers and units, that are known by themselves or by their start, the Chinese ones
-    by the characters that `text` has of them; 1.0 of none."""
-    content = [one for one in lexemes if not one.isdecimal() and one not in _UNITS]
-    starts = {one[:_STEM] for one in known_lexemes if len(one) >= _STEM}
-    short = {one for one in known_lexemes if len(one) == _STEM - 1}
-    found = 0.0
-    for one in content:
-        if tokens.has_cjk(one):
-            found += sum(char in text for char in one) / len(one)
+    """The share in [0, 1] of the lexemes that are among the known ones, also by their first letters; 1.0 for no lexemes.
+
+    Numbers and units do not count. A Chinese lexeme counts by the share of its characters in `text`."""
+    content = [lexeme for lexeme in lexemes if not lexeme.isdecimal() and lexeme not in _UNITS]
+    starts = {lexeme[:_STEM] for lexeme in known_lexemes if len(lexeme) >= _STEM}
+    short = {lexeme for lexeme in known_lexemes if len(lexeme) == _STEM - 1}
+    overlap = 0.0
+    for lexeme in content:
+        if tokens.has_cjk(lexeme):
+            overlap += sum(char in text for char in lexeme) / len(lexeme)
         else:
-            found += one in known_lexemes or one[:_STEM] in starts or one[: _STEM - 1] in short
-    return found / len(content) if content else 1.0
+            overlap += lexeme in known_lexemes or lexeme[:_STEM] in starts or lexeme[: _STEM - 1] in short
+    return overlap / len(content) if content else 1.0
 
 
 def _expand_abbreviations(statement: str, text: str) -> frozenset[str]:
-    """The lexemes of word sequences that the text abbreviates: `NYC`, `PM`."""
-    said = set(_WORD.findall(text.casefold()))
+    """The lexemes of the statement's word sequences that the text abbreviates: `NYC`, `PM`."""
+    words = set(_WORD.findall(text.casefold()))
     spelt = _WORD.findall(statement.casefold())
-    found: set[str] = set()
+    lexemes: set[str] = set()
     for size in (2, 3, 4):
         for start in range(len(spelt) - size + 1):
             run = spelt[start : start + size]
-            if "".join(word[0] for word in run) in said:
-                found |= tokens.get_lexeme_set(" ".join(run))
-    return frozenset(found)
+            if "".join(word[0] for word in run) in words:
+                lexemes |= tokens.get_lexeme_set(" ".join(run))
+    return frozenset(lexemes)

@@ -1,4 +1,4 @@
-"""Whether a candidate is fit to be kept: whole, third person, self-contained, at most so long."""
+"""Validates candidates: whole statements in the third person, self-contained, with a bounded length."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.language.normalize import normalize_text
 from muniment.memory.rules.procedures import procedure
 
-# S-80: what a semantic memory has to be, in the words that whoever writes one is told.
+# S-80: the form of a semantic memory, as the prompts state it.
 SUMMARY_RULES = (
     "Write a complete, self-contained, third-person summary with no pronouns; neutral tone; 1–2 sentences; ≤{most} "
     "chars."
@@ -26,7 +26,7 @@ _NOT_A_PRONOUN = lazy_compile(
     r"自我|忘我|我国|\bI/O\b|\b(?:Type|Part|Phase|Class|Elizabeth|Charles|William|World\s+War)\s+I\b|\bUS\b"
 )
 _QUOTED = lazy_compile(r'"[^"\n]{1,200}"')
-_REDACTED = "[redacted:"  # what is said of a secret is nothing without it
+_REDACTED = "[redacted:"  # a statement about a secret says nothing without it
 _WORD = lazy_compile(r"[^\W_]")
 _UNIT = lazy_compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+")
 _BORDERS = (
@@ -38,11 +38,13 @@ _BORDERS = (
 def validate_candidate(
     candidate: Candidate, *, categories: frozenset[str], max_chars: int = 280
 ) -> tuple[Candidate | None, str | None]:
-    """The repaired candidate and None, or None and the reason of refusal. Only semantic texts must be statements,
-    and a procedure is refused rather than repaired."""
+    """The repaired candidate and None, or None and the reason of refusal.
+
+    Only semantic texts must be statements. A procedure is never repaired."""
     if candidate.kind == "procedural":
         return _validate_procedure(candidate, categories, max_chars)
-    text = _normalize_text(candidate.text) if candidate.kind != "episodic" else normalize_text(candidate.text).strip()
+    text = normalize_text(candidate.text).strip()
+    text = text if candidate.kind == "episodic" else " ".join(text.split())
     reason = _find_refusal(text, candidate, categories)
     if reason is None and candidate.kind != "episodic" and len(text) > max_chars:
         text = _trim_statement(text, max_chars)
@@ -55,7 +57,7 @@ def validate_candidate(
 def _validate_procedure(
     candidate: Candidate, categories: frozenset[str], max_chars: int
 ) -> tuple[Candidate | None, str | None]:
-    """A procedure has a layout of its own, and a category of its own: it is no statement, and stands among none."""
+    """Validates the layout and the category of a procedure, which is no statement."""
     text = normalize_text(candidate.text).strip()
     reason = _find_refusal(text, candidate, categories)
     if reason is None and candidate.category != procedure.CATEGORY:
@@ -65,10 +67,6 @@ def _validate_procedure(
     if reason is None and len(text) > max_chars:
         reason = f"longer than {max_chars} characters"
     return (None, reason) if reason else (replace(candidate, text=text), None)
-
-
-def _normalize_text(text: str) -> str:
-    return " ".join(normalize_text(text).split()).strip()
 
 
 def _find_refusal(text: str, candidate: Candidate, categories: frozenset[str]) -> str | None:
@@ -88,7 +86,7 @@ def _find_wording_fault(text: str) -> str | None:
 
 
 def _trim_statement(text: str, max_chars: int) -> str:
-    """The longest start of the text that is a whole statement, or nothing."""
+    """The longest start of the text that is a whole statement; empty if there is none."""
     for border in _BORDERS:
         cuts = [match.start() for match in border.finditer(text) if match.start() <= max_chars]
         if cuts and len(_UNIT.findall(text[: cuts[-1]])) >= 3:

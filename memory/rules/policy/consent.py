@@ -78,34 +78,41 @@ def build_proposals(
 
     A statement that is known already changes no memory and is a signal all the same. A look at the turn `said` is one
     signal at most, however many turns a model names."""
-    found: dict[tuple[str, str], Proposal] = {}
-    for one in incoming:
-        candidate = one.candidate
+    proposals: dict[tuple[str, str], Proposal] = {}
+    for statement in incoming:
+        candidate = statement.candidate
         if candidate.fact is None or candidate.trust != "user" or candidate.state != "active":
             continue
         field = find_profile_field(candidate.fact, candidate.category)
-        memory = _find_memory(one, changes)
+        memory = _find_memory(statement, changes)
         if field is not None and memory is not None:
             value = " ".join(candidate.fact.object.split()).strip(" .。")
             key = (field, value.casefold() if field == "goals" else "")
-            named = candidate.turns
-            turns = named if turn_id is None else (turn_id,) if turn_id in named else named[-1:]
-            found[key] = Proposal(
+            candidate_turns = candidate.turns
+            turns = (
+                candidate_turns
+                if turn_id is None
+                else (turn_id,)
+                if turn_id in candidate_turns
+                else candidate_turns[-1:]
+            )
+            proposals[key] = Proposal(
                 field=field, value=value, memory=memory, turns=turns, trust="user", expires_at=expires_at
             )
-    return tuple(found.values())
+    return tuple(proposals.values())
 
 
 def find_void_requests(pending: Sequence[Consent], plan: WritePlan) -> dict[Consent, Change]:
     """The requests that a plan leaves without what they rest on, each with the change that does: its memory is forgotten,
     gives way, or says something else, and the plan proposes nothing in its place."""
     ends = {change.after.id: change for change in plan.changes if is_support_lost(change)}
-    proposed = {one.field for one in plan.proposals}
-    found = ((one, ends[one.memory]) for one in pending if one.memory in ends)
+    proposed_fields = {request.field for request in plan.proposals}
+    affected = ((request, ends[request.memory]) for request in pending if request.memory in ends)
     return {
-        one: change
-        for one, change in found
-        if change.after.state in GONE_STATES or (one.field not in proposed and not _has_same_value(change.after, one))
+        request: change
+        for request, change in affected
+        if change.after.state in GONE_STATES
+        or (request.field not in proposed_fields and not _has_same_value(change.after, request))
     }
 
 

@@ -19,8 +19,8 @@ def estimate_charge(
     purpose: Purpose, model: str, texts: Sequence[str], answer_tokens: int, prices: Mapping[str, Price]
 ) -> Charge:
     """What a request with these texts (messages, tools, form) may cost when its answer has at most `answer` tokens."""
-    asked = _PER_REQUEST + sum(token_count.count_tokens(text) + _PER_TEXT for text in texts)
-    return calculate_charge(purpose, model, asked, answer_tokens, prices)
+    input_tokens = _PER_REQUEST + sum(token_count.count_tokens(text) + _PER_TEXT for text in texts)
+    return calculate_charge(purpose, model, input_tokens, answer_tokens, prices)
 
 
 def calculate_charge(

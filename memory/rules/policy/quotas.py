@@ -18,5 +18,5 @@ def select_most_important(
     if len(counted) <= limit:
         return tuple(changes)
     ranked = sorted(counted, key=lambda change: (-change.after.importance, -change.after.confidence))
-    kept = {change.after.id for change in ranked[: max(limit, 0)]} | set(exempt)
-    return tuple(change for change in changes if change.after.id in kept)
+    selection = {change.after.id for change in ranked[: max(limit, 0)]} | set(exempt)
+    return tuple(change for change in changes if change.after.id in selection)

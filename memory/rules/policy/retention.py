@@ -20,8 +20,8 @@ _MOST_DAYS = 36_500  # longer is as good as for ever, and no calculation with it
 def build_terms(forgetting: Forgetting, ledger: Ledger, categories: Mapping[str, Category]) -> RetentionTerms:
     """The settings as the store and the rule take them. What is always in context is never forgotten."""
     days: dict[str, int | None] = {
-        name: None if one.context == "all" else forgetting.categories.get(name, forgetting.untouched_days)
-        for name, one in categories.items()
+        name: None if category.context == "all" else forgetting.categories.get(name, forgetting.untouched_days)
+        for name, category in categories.items()
     }
     return RetentionTerms(
         untouched_days=min(forgetting.untouched_days, _MOST_DAYS),
@@ -36,9 +36,11 @@ def build_terms(forgetting: Forgetting, ledger: Ledger, categories: Mapping[str,
 
 def hash_terms(terms: RetentionTerms) -> str:
     """Tells these terms from others, in every process."""
-    values = (getattr(terms, one.name) for one in fields(terms))
-    told = [sorted(one.items()) if isinstance(one, Mapping) else one for one in values]
-    return blake2b(repr(told).encode(), digest_size=8).hexdigest()
+    values = (getattr(terms, value_field.name) for value_field in fields(terms))
+    normalized = [
+        sorted(value_field.items()) if isinstance(value_field, Mapping) else value_field for value_field in values
+    ]
+    return blake2b(repr(normalized).encode(), digest_size=8).hexdigest()
 
 
 def find_scope_days(terms: RetentionTerms, kind: str, name: str | None) -> int | None:
@@ -47,7 +49,7 @@ def find_scope_days(terms: RetentionTerms, kind: str, name: str | None) -> int |
 
 
 def _bound_days(days: Mapping[str, int | None]) -> dict[str, int | None]:
-    return {name: None if one is None else min(one, _MOST_DAYS) for name, one in days.items()}
+    return {name: None if limit is None else min(limit, _MOST_DAYS) for name, limit in days.items()}
 
 
 def find_last_touch(memory: Memory) -> datetime:
@@ -77,7 +79,7 @@ def _find_shortest_days(scope: Scope, memory: Memory, terms: RetentionTerms) -> 
         find_scope_days(terms, "session", memory.session_id),
         find_scope_days(terms, "run", memory.run_id),
     )
-    return min((one for one in days if one is not None), default=None)
+    return min((limit for limit in days if limit is not None), default=None)
 
 
 def is_forgettable(scope: Scope, memory: Memory, terms: RetentionTerms, now: datetime) -> bool:

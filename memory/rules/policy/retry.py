@@ -52,11 +52,13 @@ def plan_retry(error: Exception, attempts: int, now: datetime) -> RetryDecision:
     seconds = _compute_backoff(attempts)
     if isinstance(error, ModelRateLimited):
         seconds = max(seconds, _read_retry_after(error))
-    known = isinstance(error, ModelError | StoreError)
-    if not known:
+    is_external = isinstance(error, ModelError | StoreError)
+    if not is_external:
         seconds = min(MAX_WAIT_SECONDS, _DEFECT_SECONDS * seconds)
-    own = isinstance(error, BadModelAnswer) or is_rejected_request(error) or not known
-    return RetryDecision(at=now + timedelta(seconds=seconds), lets_others_pass=own and attempts + 1 >= _PATIENCE)
+    is_own_fault = isinstance(error, BadModelAnswer) or is_rejected_request(error) or not is_external
+    return RetryDecision(
+        at=now + timedelta(seconds=seconds), lets_others_pass=is_own_fault and attempts + 1 >= _PATIENCE
+    )
 
 
 def is_waiting(error: Exception) -> bool:
@@ -87,5 +89,5 @@ def _compute_backoff(attempts: int) -> float:
 
 def _read_retry_after(error: ModelRateLimited) -> float:
     """The seconds that the provider asks to wait, at most a day; 0 when it did not say."""
-    asked = error.data.get("retry_after")
-    return min(float(asked), 86400.0) if isinstance(asked, int | float) and asked > 0 else 0.0
+    seconds = error.data.get("retry_after")
+    return min(float(seconds), 86400.0) if isinstance(seconds, int | float) and seconds > 0 else 0.0

@@ -1,4 +1,4 @@
-"""What procedures are for: whether two goals are one, in whatever words, and whether two procedures do the same."""
+"""Goals of procedures: whether two goals are the same in other words, and whether two procedures do the same."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from muniment.memory.rules.procedures.requests import VERBS
 _ALIKE = 0.6  # of the words of two goals
 _CHARS = 160  # of all wordings
 _MARKS = ".,:;!?()[]\"'"
-# What differs from one time to the next: files, addresses, versions, numbers.
+# What differs from one run to the next: files, addresses, versions, numbers.
 _PARTICULAR = lazy_compile(r"\S*(?:[/\\@]|\.\w)\S*|\S*\d\S*")
-# What is done, in whatever words, and words that say no more of what it is done to.
+# Verbs of a goal, and words that say nothing about its object.
 _DOING = lazy_compile(
     rf"^\W*(?:{VERBS}|get|got|take|turn|change|put|bring|grab|obtain|pull|hand|give|deal)\b"
     r"|\b(?:out|over|off|every|all|each|whole|new|file|format|version)\b|转换|转成|转为|换成|改成|变成|改为|做成|部署"
@@ -60,8 +60,9 @@ _OPPOSED = tuple(
 
 
 def is_same_goal(a: str, b: str) -> bool:
-    """Whether two goals are one, though of another file, version or number: most of their other words are the same, and not
-    each names a thing that the other does not."""
+    """Whether two goals are the same but for files, versions and numbers.
+
+    Most of their words are the same, and not both name a thing that the other does not."""
     left, right = _extract_content(a), _extract_content(b)
     if not left or not right:
         return tokens.fold_text(a) == tokens.fold_text(b)
@@ -69,80 +70,86 @@ def is_same_goal(a: str, b: str) -> bool:
 
 
 def is_rewording(a: str, b: str) -> bool:
-    """Whether two goals are of the same things, though one says in another way what is done to them, or says more.
+    """Whether two goals are about the same things, though one uses other verbs or says more.
 
-    Staging is not production: a thing that only one of two goals names, while the other names another, keeps them apart."""
+    A thing that only one goal names, while the other names another, keeps them apart: staging is not production."""
     left, right = _extract_objects(a), _extract_objects(b)
     return bool(left and right) and (left <= right or right <= left) and not _is_opposite(a, b)
 
 
 def _is_opposite(a: str, b: str) -> bool:
     left, right = tokens.get_lexeme_set(a), tokens.get_lexeme_set(b)
-    return any((one <= left and other <= right) or (one <= right and other <= left) for one, other in _OPPOSED)
+    return any(
+        (verb <= left and opposite <= right) or (verb <= right and opposite <= left) for verb, opposite in _OPPOSED
+    )
 
 
 def is_part_of(a: str, b: str) -> bool:
-    """Whether one of two goals says all that the other says, two words at least."""
+    """Whether one of two goals has all words of the other, and both have two words at least."""
     return min(len(_extract_content(a)), len(_extract_content(b))) > 1 and _is_nested(a, b)
 
 
 def is_distinct(a: str, b: str) -> bool:
-    """Whether two goals have words in common, and each names a thing that the other does not: a release to staging, and one
-    to production."""
+    """Whether two goals share words, and each names a thing that the other does not: staging and production."""
     return bool(_extract_content(a) & _extract_content(b)) and not (_is_nested(a, b) or is_rewording(a, b))
 
 
-def reaches_goal(new: Procedure, known: Procedure, *, is_near: bool = False) -> bool:
-    """Whether a path leads to the goal of a known procedure: to one of its wordings, and apart from none. Of two whose meanings
-    are near, one goal may say much more than the other.
+def reaches_goal(new: Procedure, old: Procedure, *, is_near: bool = False) -> bool:
+    """Whether a new procedure reaches the goal of an old one: the goal is one of its wordings and contradicts none.
 
-    What says less than is known, or that something else is done, may be of another thing: there the steps decide."""
-    wordings = split_wordings(known.goal)
-    if any(is_distinct(one, new.goal) for one in wordings):
+    With `is_near`, one goal may say much more than the other. Where the new goal says less, the steps decide."""
+    wordings = split_wordings(old.goal)
+    if any(is_distinct(wording, new.goal) for wording in wordings):
         return False
-    same = [one for one in wordings if is_same_goal(one, new.goal) or (is_near and is_part_of(one, new.goal))]
-    # Of Chinese the words are pairs of characters: few that are alike leave no room for another verb.
+    matches = [
+        wording
+        for wording in wordings
+        if is_same_goal(wording, new.goal) or (is_near and is_part_of(wording, new.goal))
+    ]
+    # Chinese lexemes are pairs of characters: if most are the same, the verb is the same, too.
     sure = any(
-        _extract_objects(one) <= _extract_objects(new.goal) and (tokens.has_cjk(one) or _is_nested(one, new.goal))
-        for one in same
+        _extract_objects(wording) <= _extract_objects(new.goal)
+        and (tokens.has_cjk(wording) or _is_nested(wording, new.goal))
+        for wording in matches
     )
-    return sure or (bool(same) and has_same_steps(new, known))
+    return sure or (bool(matches) and has_same_steps(new, old))
 
 
 def has_same_wording(new: str, old: str) -> bool:
-    """Whether a goal has the words of one of the wordings of another."""
-    return any(_extract_content(one) == _extract_content(new) for one in split_wordings(old))
+    """Whether a goal has exactly the words of one wording of another goal."""
+    return any(_extract_content(wording) == _extract_content(new) for wording in split_wordings(old))
 
 
 def split_wordings(goal: str) -> list[str]:
-    """The wordings of a goal, the newest first: the same work may be asked for in several."""
+    """The wordings of a goal, the newest first."""
     return goal.split(WORDING_SEPARATOR)
 
 
 def merge_wordings(new: str, old: str) -> str:
-    """A goal in its new wording and the earlier ones that differ from it, as far as they have room: those that say least go
-    first. What contradicts the new one goes at once."""
-    kept = [
+    """The new wording of a goal, then the old wordings that add to it, within 160 characters.
+
+    Old wordings that equal or contradict the new one are dropped; then those with the fewest words."""
+    wordings = [
         new,
         *(
-            one
-            for one in split_wordings(old)
-            if not (is_same_goal(one, new) or is_part_of(one, new) or is_distinct(one, new))
+            wording
+            for wording in split_wordings(old)
+            if not (is_same_goal(wording, new) or is_part_of(wording, new) or is_distinct(wording, new))
         ),
     ]
-    while len(WORDING_SEPARATOR.join(kept)) > _CHARS and len(kept) > 1:
-        kept.remove(min(kept[1:], key=lambda one: len(_extract_content(one))))
-    return WORDING_SEPARATOR.join(kept)
+    while len(WORDING_SEPARATOR.join(wordings)) > _CHARS and len(wordings) > 1:
+        wordings.remove(min(wordings[1:], key=lambda wording: len(_extract_content(wording))))
+    return WORDING_SEPARATOR.join(wordings)
 
 
 def renew_goal(new: str, old: str) -> str:
-    """The goal of a procedure that was reached again: worded anew, unless a known wording says more of the same."""
+    """The goal of a procedure that was reached again: the new wording first, unless an old one says more."""
     return merge_wordings(
         next(
             (
-                one
-                for one in split_wordings(old)
-                if _is_nested(new, one) and _extract_objects(new) < _extract_objects(one)
+                wording
+                for wording in split_wordings(old)
+                if _is_nested(new, wording) and _extract_objects(new) < _extract_objects(wording)
             ),
             new,
         ),
@@ -151,14 +158,18 @@ def renew_goal(new: str, old: str) -> str:
 
 
 def has_same_steps(a: Procedure, b: Procedure) -> bool:
-    """Whether two procedures do the same, in order, but for the files and numbers that their own goals name."""
+    """Whether two procedures have the same steps but for the files and numbers in their goals."""
     return _normalize_steps(a) == _normalize_steps(b)
 
 
 def _normalize_steps(procedure: Procedure) -> list[str]:
-    named = sorted({found.strip(_MARKS) for found in _PARTICULAR.findall(procedure.goal)} - {""}, key=len, reverse=True)
+    particulars = sorted(
+        {particular_text.strip(_MARKS) for particular_text in _PARTICULAR.findall(procedure.goal)} - {""},
+        key=len,
+        reverse=True,
+    )
     steps = [tokens.fold_text(step) for step in procedure.steps]
-    for particular in map(tokens.fold_text, named):
+    for particular in map(tokens.fold_text, particulars):
         steps = [re.sub(rf"(?<![\w.-]){re.escape(particular)}(?![\w-])", "…", step) for step in steps]
     return steps
 
@@ -169,10 +180,10 @@ def _is_nested(a: str, b: str) -> bool:
 
 
 def _extract_objects(goal: str) -> frozenset[str]:
-    """The words of a goal for what something is done to."""
+    """The words of a goal for its objects."""
     return _extract_content(_DOING.sub(" ", goal))
 
 
 def _extract_content(goal: str) -> frozenset[str]:
-    """The words of a goal but for what differs from one time to the next."""
+    """The words of a goal without files, addresses, versions and numbers."""
     return tokens.get_lexeme_set(_PARTICULAR.sub(" ", goal)) or tokens.get_lexeme_set(goal)

@@ -1,6 +1,6 @@
-"""What came of a use of a tool, read from what the tool itself reports: a status, an exit code, an HTTP status, an error.
+"""The outcome of a tool call by what the tool reports: a status, an exit code, an HTTP status or an error.
 
-Nothing is believed of prose: a long output that speaks of errors has not failed, and one that speaks of success proves none."""
+Prose is no report: a long output about errors is no failure, and one about success is no success."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from muniment.memory.rules.provenance import quoted
 
 Verdict = Literal["ok", "failed", "unknown"]
 
-_HEAD, _TAIL = 400, 200  # characters of an output that may report something; between them is what it is about
+_HEAD, _TAIL = 400, 200  # characters at both ends of an output that may report the outcome
 _REASON = 80
 _CODE = lazy_compile(
     r"""\b(?:exit(?:ed)?[ _-]?(?:with[ ])?(?:code|status)?|return_?code)["']?\s*[:= ]\s*(-?\d{1,5})\b""", re.IGNORECASE
@@ -32,8 +32,8 @@ _FAILED = lazy_compile(
     r"|segmentation\s+fault)\s*$|\btimed\s+out\b|^\W*(?:错误|失败|异常|出错)\s*(?:[:：！!]|$)",
     re.IGNORECASE | re.MULTILINE,
 )
-# How those that check sum up: so many failed, and how many did not, or how long it took. Of another tool it may be what
-# the output is about.
+# Summaries of checkers: how many failed, how many passed, how long it took. In the output of another tool this may be
+# content.
 _SUMMED = lazy_compile(
     r"\b[1-9]\d*\s+(?:failed|failures?|failing|errors?)\b(?=.*\b(?:pass(?:ed|ing)?|warnings?|in\s+[\d.]+\s*m?s)\b)"
     r"|\bpass(?:ed|ing)\b.*\b[1-9]\d*\s+(?:failed|failures?|failing|errors?)\b|\bfailures[:=]\s*[1-9]|^found\s+"
@@ -48,13 +48,13 @@ _DONE = lazy_compile(
     r"|^\W*(?:成功|通过|完成)",
     re.IGNORECASE,
 )
-# Anywhere in the line where an output comes to the point: no failure yet, but no success either.
+# Words in an edge line that make a success doubtful.
 _TROUBLE = lazy_compile(
     r"(?<!\b0 )(?<!\bno )(?<!\bwithout )\b(?:fail(?:ed|ures?|s|ing)?|errors?|unable|cannot|can't|could\s+not|couldn't"
     r"|denied|refused|rejected|not\s+found|invalid|missing|aborted)\b|\bERR!|失败|错误|异常|无法|未能",
     re.IGNORECASE,
 )
-# What sends a reader somewhere or has something done: an address, a pipe, a command in marks, a verb that begins a clause.
+# What instructs a reader: an address, a pipe, a command in marks, a verb that begins a clause.
 _VERBS = (
     r"(?:re-?run|run|use|install|execute|call|visit|download|open|fetch|load|go\s+to|navigate|click|paste|copy|type"
     r"|enter|send|post|mail|contact|curl|wget|pip3?|npm|npx|sudo|git|apt(?:-get)?|brew|eval|exec|import|source|apply"
@@ -73,7 +73,7 @@ _DIRECTS = lazy_compile(
     r"|使用|安装|调用|访问|下载|打开|点击|输入|复制|发送|转发|改用)(?!失败|超时|错误|出错|异常|被|时|中|不|受|次数|过)",
     re.IGNORECASE,
 )
-# What a system itself says when it could not: no order, though it begins with a verb.
+# Errors of a system that begin with a verb and are no instruction.
 _OPENED = lazy_compile(
     r"(?:open|exec|fork/exec) [\w./~ -]{1,60}: (?:no such file or directory|permission denied|is a directory"
     r"|file exists|too many open files)"
@@ -96,48 +96,50 @@ _PLAIN: dict[str, Any] = {"true": True, "false": False, "null": None, "none": No
 
 
 def judge_outcome(act: RecordedToolUse) -> Verdict:
-    """Whether the use succeeded. What the output reports outweighs a status that says `ok`: many tools say nothing else."""
+    """Whether a call succeeded. The report in the output outweighs a status of `ok`, which many tools always send."""
     if act.ok is False:
         return "failed"
-    found = _judge_report(act.result)
+    verdict = _judge_report(act.result)
     if (
-        found == "unknown"
+        verdict == "unknown"
         and (extract_command(act) or _CHECKERS.search(act.name))
         and _SUMMED.search(_select_edge_lines(act.result))
     ):
         return "failed"
-    if found == "unknown" and act.ok and not _TROUBLE.search(_select_edge_lines(act.result)):
+    if verdict == "unknown" and act.ok and not _TROUBLE.search(_select_edge_lines(act.result)):
         return "ok"
-    return found
+    return verdict
 
 
 def extract_command(act: RecordedToolUse) -> str | None:
-    """What a shell was told to run; None of any other tool."""
+    """The command that a shell ran; None for any other tool."""
     if not _SHELLS.fullmatch(act.name):
         return None
     named = (
-        one for name in _COMMANDS if (one := act.arguments.get(name)) and (name in _COMMANDS[:3] or " " in str(one))
+        value
+        for name in _COMMANDS
+        if (value := act.arguments.get(name)) and (name in _COMMANDS[:3] or " " in str(value))
     )
-    told = next(named, None)
-    if isinstance(told, list) and told and all(isinstance(one, str) for one in told):
+    command = next(named, None)
+    if isinstance(command, list) and command and all(isinstance(value, str) for value in command):
         # A shell within: `["bash", "-lc", "pytest -q"]`.
-        inner = len(told) > 2 and told[-2].startswith("-") and told[-2].endswith("c")
-        told = told[-1] if inner else (" && " if "commands" in act.arguments else " ").join(told)
-    return told if isinstance(told, str) else None
+        inner = len(command) > 2 and command[-2].startswith("-") and command[-2].endswith("c")
+        command = command[-1] if inner else (" && " if "commands" in act.arguments else " ").join(command)
+    return command if isinstance(command, str) else None
 
 
 def explain_failure(act: RecordedToolUse) -> str:
-    """Why it failed, in at most 80 characters and nothing that instructs: what a tool says is data."""
+    """The reason of a failure, at most 80 characters. A reason that instructs its reader is replaced by its code."""
     fields = _parse_fields(act.result)
     statuses = [value for name in _HTTPS if isinstance(value := fields.get(name), int) and 400 <= value < 600]
-    statuses += [int(found[1]) for found in [_HTTP.search(_cut_middle(act.result))] if found and found[1] >= "400"]
-    codes = [f"HTTP {one}" for one in statuses[:1]]
-    codes += [f"exit code {found[1]}" for found in [_CODE.search(_cut_middle(act.result))] if found and found[1] != "0"]
-    thrown = [one for one in _THROWN.findall(act.result) if _PLAIN_NAME.fullmatch(one)]
+    statuses += [int(match[1]) for match in [_HTTP.search(_cut_middle(act.result))] if match and match[1] >= "400"]
+    codes = [f"HTTP {name}" for name in statuses[:1]]
+    codes += [f"exit code {match[1]}" for match in [_CODE.search(_cut_middle(act.result))] if match and match[1] != "0"]
+    thrown = [name for name in _THROWN.findall(act.result) if _PLAIN_NAME.fullmatch(name)]
     line = _find_error_line(_find_message(fields) or act.result)
     short = " ".join(normalize_text(line).split()).strip(" .;")
     if not short or _has_directive(short) or quoted.has_instructions(act.result):
-        # The sentence may be a part of an order: only what has a form of its own is told.
+        # The sentence may be part of an instruction: only a code or the name of an error is safe.
         return next(iter([*codes, *thrown[-1:]]), "failed")
     if codes and _CODE.fullmatch(short):
         return codes[0]
@@ -146,10 +148,10 @@ def explain_failure(act: RecordedToolUse) -> str:
 
 
 def _has_directive(reason: str) -> bool:
-    """Whether a reason tells its reader what to do, or where to go."""
+    """Whether a reason instructs its reader or sends the reader somewhere."""
     if _OPENED.fullmatch(reason):
         return False
-    odd = any(not _PLAIN_NAME.fullmatch(one) for one in _THROWN.findall(reason))
+    odd = any(not _PLAIN_NAME.fullmatch(name) for name in _THROWN.findall(reason))
     return odd or bool(_DIRECTS.search(reason)) or quoted.has_instructions(reason)
 
 
@@ -158,27 +160,26 @@ def _judge_report(result: str) -> Verdict:
     if fields:
         return _judge_fields(fields)
     ends = _cut_middle(result)
-    codes = [int(found) for found in _CODE.findall(ends)]
-    statuses = [int(found) for found in _HTTP.findall(ends)]
+    codes = [int(number) for number in _CODE.findall(ends)]
+    statuses = [int(number) for number in _HTTP.findall(ends)]
     edges = _select_edge_lines(result)
-    if any(codes) or any(one >= 400 for one in statuses) or _TRACED.search(result) or _THROWN.search(edges):
+    if any(codes) or any(status >= 400 for status in statuses) or _TRACED.search(result) or _THROWN.search(edges):
         return "failed"
     if _FAILED.search(edges):
         return "failed"
-    if codes or any(200 <= one < 300 for one in statuses) or _DONE.search(ends):
+    if codes or any(200 <= status < 300 for status in statuses) or _DONE.search(ends):
         return "ok"
     return "unknown"
 
 
 def _select_edge_lines(result: str) -> str:
-    """The first and the last line of an output that is no JSON object."""
-    lines = [] if _parse_fields(result) else [one for one in _cut_middle(result).splitlines() if one.strip()]
+    """The first and the last line of an output; empty for a JSON object."""
+    lines = [] if _parse_fields(result) else [line for line in _cut_middle(result).splitlines() if line.strip()]
     return "\n".join(dict.fromkeys([*lines[:1], *lines[-1:]]))
 
 
 def _judge_fields(fields: dict[str, Any]) -> Verdict:
-    """Of an object: codes and flags that have a meaning by their names, and an error that is there; where it holds none of
-    these, of the object that it wraps."""
+    """The verdict of an object by its codes, flags and errors; without any, that of the object that it wraps."""
     signs: list[bool] = []
     signs += [value == 0 for name in _CODES if isinstance(value := fields.get(name), int)]
     signs += [value < 400 for name in _HTTPS if isinstance(value := fields.get(name), int) and 100 <= value < 600]
@@ -189,31 +190,38 @@ def _judge_fields(fields: dict[str, Any]) -> Verdict:
     signs += [False for name in ("error", "errors", "exception") if fields.get(name)]
     if not signs:
         inner = [
-            _judge_fields(_normalize_members(one)) for name in _WRAPPED if isinstance(one := fields.get(name), dict)
+            _judge_fields(_normalize_members(wrapped))
+            for name in _WRAPPED
+            if isinstance(wrapped := fields.get(name), dict)
         ]
-        return next((one for one in inner if one != "unknown"), "unknown")
+        return next((wrapped for wrapped in inner if wrapped != "unknown"), "unknown")
     return "ok" if all(signs) else "failed"
 
 
 def _find_message(fields: dict[str, Any]) -> str:
-    """What an object says of itself that went wrong, or what it wraps says; empty where nothing does."""
-    told = [fields[name] for name in (*_TOLD, *_WRAPPED, "content") if fields.get(name)]
-    flat = [one[0] if isinstance(one, list) else one for one in told]
-    first = next((one for one in flat if isinstance(one, str) and one.strip()), "")
+    """The error message of an object or of what it wraps; empty without one."""
+    values = [fields[name] for name in (*_TOLD, *_WRAPPED, "content") if fields.get(name)]
+    flat = [value[0] if isinstance(value, list) else value for value in values]
+    first = next((value for value in flat if isinstance(value, str) and value.strip()), "")
     return first or next(
-        (found for one in flat if isinstance(one, dict) and (found := _find_message(_normalize_members(one)))), ""
+        (
+            message
+            for value in flat
+            if isinstance(value, dict) and (message := _find_message(_normalize_members(value)))
+        ),
+        "",
     )
 
 
 def _parse_fields(result: str) -> dict[str, Any]:
-    """The members of an output that is an object, also of one that was cut or that Python printed; empty when it is none."""
+    """The members of an output that is an object, even cut or printed by Python; empty for other outputs."""
     if not result.lstrip().startswith("{"):
         return {}
     try:
-        found = json.loads(result)
+        members = json.loads(result)
     except (ValueError, RecursionError):
-        found = _parse_loosely(result)
-    return _normalize_members(found)
+        members = _parse_loosely(result)
+    return _normalize_members(members)
 
 
 def _normalize_members(mapping: dict[str, Any]) -> dict[str, Any]:
@@ -221,14 +229,14 @@ def _normalize_members(mapping: dict[str, Any]) -> dict[str, Any]:
 
 
 def _parse_loosely(result: str) -> dict[str, Any]:
-    """The members of the outermost object whose values are no objects; of those that are, that they are not empty."""
-    found: dict[str, Any] = {}
+    """The plain members of the outermost object; for a nested value, whether it is not empty."""
+    members: dict[str, Any] = {}
     depth, tokens = 0, [*_MEMBER.finditer(result)]
     for name, mark, value in zip(tokens, tokens[1:], tokens[2:], strict=False):
         depth += (name.lastgroup == "open") - (name.lastgroup == "close")
         if depth == 1 and name.lastgroup == "text" and mark.lastgroup == "colon":
-            found.setdefault(name.group()[1:-1], _parse_value(value, result))
-    return found
+            members.setdefault(name.group()[1:-1], _parse_value(value, result))
+    return members
 
 
 def _parse_value(token: re.Match[str], result: str) -> Any:
@@ -245,9 +253,9 @@ def _cut_middle(result: str) -> str:
 
 
 def _find_error_line(result: str) -> str:
-    """The line that says what went wrong: the last error that was thrown, else the first line that says so, else the first."""
-    lines = [bare for one in _cut_middle(result).splitlines() if (bare := _FRAME.sub("", one))]
-    thrown = [one for one in lines if _THROWN.match(one)]
-    said = [one for one in lines if _FAILED.search(one) or _SUMMED.search(one)]
-    troubled = [one for one in lines if _TROUBLE.search(one)]
-    return (thrown[-1:] or said[:1] or troubled[:1] or lines[:1] or [""])[0]
+    """The line with the error: the last exception, else the first line that reports a failure, else the first line."""
+    lines = [bare for line in _cut_middle(result).splitlines() if (bare := _FRAME.sub("", line))]
+    thrown = [line for line in lines if _THROWN.match(line)]
+    failures = [line for line in lines if _FAILED.search(line) or _SUMMED.search(line)]
+    troubled = [line for line in lines if _TROUBLE.search(line)]
+    return (thrown[-1:] or failures[:1] or troubled[:1] or lines[:1] or [""])[0]

@@ -1,4 +1,4 @@
-"""A procedure as a text: a goal, the numbered steps that reached it, what to avoid, and where it applies again."""
+"""A procedure as a text: a goal, numbered steps, what to avoid, and where it applies."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ITEM = lazy_compile(r"- (?P<text>\S.*)")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Procedure:
-    """What was to be achieved, the path that succeeded, what failed on the way, and when it is of use again."""
+    """The goal, the steps that reached it, what failed on the way, and the conditions in which it applies."""
 
     goal: str
     steps: tuple[str, ...]
@@ -32,15 +32,15 @@ class Procedure:
 
 
 def render_procedure(procedure: Procedure) -> str:
-    """The procedure in its layout; `parse` reads it back."""
+    """The procedure as text; `parse_procedure` reads it back."""
     lines = [f"{_GOAL}{procedure.goal}", _STEPS]
     lines += [f"{n}. {step}" for n, step in enumerate(procedure.steps, 1)]
-    lines += [_AVOID, *(f"- {one}" for one in procedure.avoid)] if procedure.avoid else []
+    lines += [_AVOID, *(f"- {item}" for item in procedure.avoid)] if procedure.avoid else []
     return "\n".join([*lines, *([f"{_AGAIN}{procedure.conditions}"] if procedure.conditions else [])])
 
 
 def parse_procedure(text: str) -> Procedure | None:
-    """The procedure that a text is in the layout of, or None."""
+    """The procedure that a text holds, or None if the text is not in the layout of `render_procedure`."""
     lines = text.split("\n")
     if len(lines) < 2 + _LEAST_STEPS or not lines[0].startswith(_GOAL) or lines[1] != _STEPS:
         return None
@@ -51,37 +51,37 @@ def parse_procedure(text: str) -> Procedure | None:
         avoid, rest = _take_lines(_ITEM, rest[1:])
         if not avoid:
             return None
-    again = rest.pop(0).removeprefix(_AGAIN) if rest and rest[0].startswith(_AGAIN) else ""
-    found = Procedure(goal=goal, steps=tuple(steps), avoid=tuple(avoid), conditions=again)
-    return found if goal and steps and not rest and render_procedure(found) == text else None
+    conditions = rest.pop(0).removeprefix(_AGAIN) if rest and rest[0].startswith(_AGAIN) else ""
+    procedure = Procedure(goal=goal, steps=tuple(steps), avoid=tuple(avoid), conditions=conditions)
+    return procedure if goal and steps and not rest and render_procedure(procedure) == text else None
 
 
 def flatten_text(text: str) -> str:
-    """A text as one line of a procedure."""
+    """A text as one normalized line."""
     return " ".join(normalize_text(text).split()).strip()
 
 
 def fit_procedure(procedure: Procedure, *, max_chars: int, max_steps: int) -> Procedure | None:
-    """The procedure within so many characters and steps, or None where not even the shortest form of it has room.
+    """The procedure within so many characters and steps, or None when its shortest form is too long.
 
-    What leads to the success stays longest: of too many steps the last, then fewer words, then what is to be avoided."""
-    kept = replace(procedure, steps=procedure.steps[-max_steps:], avoid=procedure.avoid[:_MAX_AVOID])
-    for avoided, again in ((_MAX_AVOID, True), (2, True), (1, True), (1, False), (0, False)):
-        for most in _LINES:
-            one = _shorten_procedure(kept, most, avoided, conditions=again)
-            if len(render_procedure(one)) <= max_chars:
-                return one
+    The last steps are kept; then lines are cut, then items to avoid and the conditions are dropped."""
+    limited = replace(procedure, steps=procedure.steps[-max_steps:], avoid=procedure.avoid[:_MAX_AVOID])
+    for avoid_count, has_conditions in ((_MAX_AVOID, True), (2, True), (1, True), (1, False), (0, False)):
+        for line_chars in _LINES:
+            shortened = _shorten_procedure(limited, line_chars, avoid_count, conditions=has_conditions)
+            if len(render_procedure(shortened)) <= max_chars:
+                return shortened
     return None
 
 
 def merge_procedures(new: Procedure, old: Procedure) -> Procedure:
-    """The newer path with what failed on the way to either; what succeeds now is no longer to be avoided."""
-    taken = {tokens.fold_text(step) for step in new.steps}
+    """The new procedure with the items to avoid of both, without those that are a step now."""
+    steps = {tokens.fold_text(step) for step in new.steps}
     both = dict.fromkeys([*new.avoid, *old.avoid])
-    kept = tuple(
-        one for one in both if not any(tokens.fold_text(one).startswith(f"{_strip_step(step)} (") for step in taken)
+    avoid = tuple(
+        item for item in both if not any(tokens.fold_text(item).startswith(f"{_strip_step(step)} (") for step in steps)
     )
-    return replace(new, avoid=kept, conditions=new.conditions or old.conditions)
+    return replace(new, avoid=avoid, conditions=new.conditions or old.conditions)
 
 
 def _strip_step(step: str) -> str:
@@ -89,14 +89,14 @@ def _strip_step(step: str) -> str:
 
 
 def _take_lines(pattern: re.Pattern[str], lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The lines from the start that are of this form, and the rest."""
-    found: list[str] = []
+    """The texts of the leading lines that match, and the other lines."""
+    texts: list[str] = []
     for line in lines:
-        one = pattern.fullmatch(line)
-        if one is None:
+        match = pattern.fullmatch(line)
+        if match is None:
             break
-        found.append(one["text"])
-    return found, list(lines[len(found) :])
+        texts.append(match["text"])
+    return texts, list(lines[len(texts) :])
 
 
 def _shorten_procedure(procedure: Procedure, max_chars: int, avoid_count: int, *, conditions: bool) -> Procedure:
@@ -111,11 +111,11 @@ def _shorten_procedure(procedure: Procedure, max_chars: int, avoid_count: int, *
 
 
 def _fit_goal(goal: str, max_chars: int) -> str:
-    """The wordings of a goal that have room, the first in any case: half a goal is known as no goal again."""
-    kept = goal.split(WORDING_SEPARATOR)
-    while len(kept) > 1 and len(WORDING_SEPARATOR.join(kept)) > max_chars:
-        kept.pop()
-    return _cut_text(WORDING_SEPARATOR.join(kept), _LINES[0])
+    """The first wordings of a goal that fit; a cut wording would match no goal. The first one always stays."""
+    wordings = goal.split(WORDING_SEPARATOR)
+    while len(wordings) > 1 and len(WORDING_SEPARATOR.join(wordings)) > max_chars:
+        wordings.pop()
+    return _cut_text(WORDING_SEPARATOR.join(wordings), _LINES[0])
 
 
 def _cut_text(text: str, max_chars: int) -> str:

@@ -1,4 +1,4 @@
-"""What a person says about a path: that it is to be kept, and what it is to reach. English and Chinese."""
+"""Requests to keep a procedure and requests for work, in English and Chinese."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LONGEST = 120  # characters of a goal
 _SENTENCE_CHARS = 400
 _EDGE = 3_000  # characters of a long message, at both ends
 _ALIKE = 0.5
-_FEW = 3  # words of a goal that is none by itself
+_FEW = 3  # words; a shorter goal needs the sentence before it
 
 _OPENING = (
     r"^[\W_]*(?:(?:please|kindly|ok(?:ay)?|now|and|so|also|then|well|great|perfect|awesome|excellent|nice|good|cool"
@@ -46,7 +46,7 @@ _LIKE = (
     r"(?:(?:(?:i|we)(?:'d|\s+would)?\s+(?:like|want|need)\s+you\s+to|let's|make\s+sure\s+(?:you|to)|be\s+sure\s+to)\s+"
     r")?"
 )
-# What no wish is without: most messages are done with after one look.
+# Every request to keep a path has one of these; most messages have none.
 _HINT = lazy_compile(
     r"\bhow\s+(?:we|you|this|that|it|to)\b|\bas\s+an?\b|step|procedure|workflow|process|path|sequence|playbook|runbook"
     r"|recipe|how-?to|solution|approach|checklist|skill|guide|怎么|如何|怎样|步骤|流程|做法|方法|过程|操作|顺序|清单",
@@ -115,7 +115,7 @@ _ASKED_ZH = (
         + r"[。！!\s]*$"
     ),
 )
-# What is told of an earlier time is a memory of the person's, no wish.
+# A sentence about an earlier time tells of a memory and requests nothing.
 _LONG_AGO = lazy_compile(
     r"\b(?:last\s+(?:week|month|year|summer|winter|time|night)|yesterday|years?\s+ago|months?\s+ago|back\s+(?:then|in)"
     r"|when\s+we\s+were|in\s+(?:19|20)\d\d)\b|^\W*(?:but|or|and\s+(?:what|who|why))\b",
@@ -157,19 +157,19 @@ _REQUEST = lazy_compile(
     r"|try\s+to\s+)*(?:help\s+(?:me|us)\s+(?:to\s+)?)?(?P<goal>" + VERBS + r"\s+\S.+)$",
     re.IGNORECASE,
 )
-# "It is red, please fix it": the order after what it is about.
+# "It is red, please fix it": the order follows what it is about.
 _ASKED_FOR = lazy_compile(
     r"[,;]\s+(?=(?:(?:so|and|then)\s+)?(?:please|can\s+you|could\s+you)\b)|[，；](?=请|帮我|麻烦)|\s[–—]\s+",
     re.IGNORECASE,
 )
-# "Deploy it and then save the steps": the wish after the order.
+# "Deploy it and then save the steps": the request to keep follows the order.
 _AND_THEN = lazy_compile(
     r"(?:[,;]\s*|\s+)(?:(?:and|then|afterwards)\s+){1,3}(?=(?:please\s+)?(?:save|store|keep|record|note|write"
     r"|memori[sz]e|document|remember)\b)|[，；,;]\s*(?:(?:然后|并且?|最后|之后|接着|(?:完成|成功|搞定|[\u4e00-\u9fff]{1"
     r",3}[完好])(?:[了之以]*后)?+)[，,]?){0,3}(?=请?(?:把|记|保存))",
     re.IGNORECASE,
 )
-# What is asked for in other words than an order: the goal of the work that follows it.
+# Requests in other words than an order. They name the goal of the work that follows.
 _WANTED = (
     lazy_compile(
         _OPENING
@@ -185,7 +185,7 @@ _WANTED = (
         re.IGNORECASE,
     ),
     lazy_compile(r"^[\s，,]*(?:(?:请问|那么?)[，,\s]*)*(?P<goal>(?:为什么|为何)\S.+)$"),
-    # An order by its form: a word that is no verb of another form, and a thing.
+    # An order by its form: a word that is no other form of a verb, and a thing.
     lazy_compile(
         _OPENING
         + r"(?P<goal>(?!(?:is|are|was|were|ha[sd]|have|do|did|can|could|will|would|may|what|which|who|when|how|why"
@@ -214,7 +214,7 @@ _AGAIN = lazy_compile(
     r"|继续|换|改用|然后|接着|下一步|最后|现在|那就)",
     re.IGNORECASE,
 )
-# "I get a 500": what is noticed is what the work is about.
+# "I get a 500": the work is about what the person notices.
 _NOTICED = lazy_compile(
     rf"{_OPENING}(?:i|we)\s+(?:keep\s+)?(?:get|have|see|got|getting|notice)\s+(?=\S)", re.IGNORECASE
 )
@@ -247,20 +247,22 @@ _PERSONAL = lazy_compile(
 
 @dataclass(frozen=True, slots=True)
 class KeepRequest:
-    """That a path is to be kept, and its goal where it is named."""
+    """A request to keep a path as a procedure, with the goal if the text names it."""
 
     goal: str | None = None
 
 
 def parse_keep_request(text: str) -> KeepRequest | None:
-    """The wish to keep how something was done, in a person's own words; a question after it is none."""
+    """The request to keep how something was done, or None. A question about it is no request."""
     if not _HINT.search(text):
         return None
-    return next((found for one in _split_sentences(text) if (found := _parse_sentence(one)) is not None), None)
+    return next(
+        (request for sentence in _split_sentences(text) if (request := _parse_sentence(sentence)) is not None), None
+    )
 
 
 def strip_keep_request(text: str) -> str:
-    """The text without such wishes: what else it says; the same text where it holds none."""
+    """The text without its requests to keep a path; the same text when it has none."""
     for sentence in [*_split_sentences(text)] if _HINT.search(text) else ():
         if _parse_sentence(sentence) is not None:
             more = _MORE.search(sentence)
@@ -269,13 +271,12 @@ def strip_keep_request(text: str) -> str:
 
 
 def parse_work_request(text: str) -> str | None:
-    """What a person asks to be done, as a goal that says nothing of the person; None when the text asks for no work."""
+    """The goal of the work that a text asks for, without the person in it; None when it asks for no work."""
     before: str | None = None
-    for sentence in (
-        part for one in _split_sentences(text) if _parse_sentence(one) is None for part in _ASKED_FOR.split(one)
-    ):
-        found = _match_order(sentence)
-        order = found["goal"] if found else ""
+    work = (sentence for sentence in _split_sentences(text) if _parse_sentence(sentence) is None)
+    for part in (part for sentence in work for part in _ASKED_FOR.split(sentence)):
+        match = _match_order(part)
+        order = match["goal"] if match else ""
         if before and _ANAPHOR.search(order):
             # "The portal refuses the file. Make it accept it." is no goal without its first half.
             whole = f"{before}: {order[:1].lower()}{_THEM.sub('those', order[1:])}"
@@ -284,7 +285,7 @@ def parse_work_request(text: str) -> str | None:
             goal = make_impersonal(order)
         if goal:
             return goal
-        before = make_impersonal(_NOTICED.sub("", sentence))
+        before = make_impersonal(_NOTICED.sub("", part))
     return None
 
 
@@ -293,12 +294,11 @@ def _match_order(sentence: str) -> re.Match[str] | None:
 
 
 def parse_indirect_request(text: str) -> str | None:
-    """What a person asks for without an order, as a goal that says nothing of the person: a question, or a thing that is
-    wanted; None of any other text."""
+    """The goal of a question or of a wish for a thing, without the person in it; None of any other text."""
     for sentence in _split_sentences(text):
         about = ""
         for part in _ASKED_FOR.split(sentence) if _parse_sentence(sentence) is None else ():
-            match = next((one for pattern in _WANTED if (one := pattern.match(part.strip()))), None)
+            match = next(filter(None, (pattern.match(part.strip()) for pattern in _WANTED)), None)
             if match and (goal := make_impersonal(match["goal"])):
                 # "The disk is full, can you free some space?"
                 whole = (
@@ -310,16 +310,18 @@ def parse_indirect_request(text: str) -> str | None:
 
 
 def is_continuation(text: str, goal: str | None) -> bool:
-    """Whether a request goes on with what was begun: by its first word, by a word for what was made, or by its own words."""
-    asked = next((one for one in _split_sentences(text) if parse_work_request(one)), text)
-    if goal is None or _AGAIN.match(asked) or _ANAPHOR.search(asked):
+    """Whether a request continues the work on `goal`.
+
+    Its first word, a word for the result so far, or words that it shares with the goal say so."""
+    request = next((sentence for sentence in _split_sentences(text) if parse_work_request(sentence)), text)
+    if goal is None or _AGAIN.match(request) or _ANAPHOR.search(request):
         return True
-    said, known = tokens.get_lexeme_set(asked), tokens.get_lexeme_set(goal)
-    return bool(said) and len(said & known) >= _ALIKE * min(len(said), len(known))
+    lexemes, goal_lexemes = tokens.get_lexeme_set(request), tokens.get_lexeme_set(goal)
+    return bool(lexemes) and len(lexemes & goal_lexemes) >= _ALIKE * min(len(lexemes), len(goal_lexemes))
 
 
 def make_impersonal(text: str) -> str | None:
-    """A goal without the person in it; None when a pronoun is left, when it instructs the reader, or nothing is left."""
+    """A goal without the person in it; None when a pronoun or an instruction is left, or nothing is left."""
     text = flatten_text(text)
     for pattern, word in _OWN:
         text = pattern.sub(word, text)
@@ -333,25 +335,26 @@ def make_impersonal(text: str) -> str | None:
 def _parse_sentence(sentence: str) -> KeepRequest | None:
     bare = sentence.strip()
     if _CJK.search(bare):
-        return KeepRequest() if any(one.match(bare) for one in _ASKED_ZH) else None
+        return KeepRequest() if any(pattern.match(bare) for pattern in _ASKED_ZH) else None
     for pattern in _ASKED:
         match = pattern.match(bare)
         if match and not _LONG_AGO.search(match["rest"]):
-            named = _NAMED.search(_NEXT_TIME.sub("", match["rest"]).rstrip(" .!"))
-            return KeepRequest(make_impersonal(named["goal"]) if named else None)
+            name_match = _NAMED.search(_NEXT_TIME.sub("", match["rest"]).rstrip(" .!"))
+            return KeepRequest(make_impersonal(name_match["goal"]) if name_match else None)
     return None
 
 
 def _split_sentences(text: str) -> Iterator[str]:
-    """The sentences that may say something of a path: a very long one says something else, and what a person says of a long
-    paste stands before it or after it. A wish in one breath with an order is a sentence of its own."""
+    """The sentences of a text that may request something; of a long text those at its beginning and its end.
+
+    Very long sentences are left out. A request to keep that follows an order is a sentence of its own."""
     near = text if len(text) <= 2 * _EDGE else f"{text[:_EDGE]}\n{text[-_EDGE:]}"
     for match in _SENTENCE.finditer(near):
         sentence = match.group()
         if len(sentence) > _SENTENCE_CHARS:
             continue
         then = next(
-            (one for one in _AND_THEN.finditer(sentence) if _parse_sentence(sentence[one.end() :]) is not None), None
+            (link for link in _AND_THEN.finditer(sentence) if _parse_sentence(sentence[link.end() :]) is not None), None
         )
         if then and _match_order(sentence[: then.start()]):
             yield sentence[: then.start()]

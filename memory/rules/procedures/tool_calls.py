@@ -1,4 +1,4 @@
-"""Uses of tools as turns of the ledger: the first line is the call, the rest its result."""
+"""Tool calls as turns of the ledger: the first line is the call, the other lines are its result."""
 
 from __future__ import annotations
 
@@ -10,26 +10,28 @@ from typing import Any
 from muniment.memory.domain.turn import RecordedToolUse, ToolUse, Turn
 from muniment.memory.rules.redaction import secret_names
 
-OK_TAG, ERROR_TAG = "ok", "error"  # tags of a turn: what the tool itself reports of its use
-MEMORY_TOOLS = frozenset({"memory_query", "memory.query"})  # a look into memory is no work
+OK_TAG, ERROR_TAG = "ok", "error"  # tags of a turn: the status that the tool reports
+MEMORY_TOOLS = frozenset({"memory_query", "memory.query"})  # a query of memory is no work
 _CALL = re.compile(r"(?P<name>[\w.:/-]{1,80}) (?P<arguments>\{.*\})")
 _NOT_IN_A_NAME = re.compile(r"[^\w.:/-]+")
 _PATHS = ("path", "file_path", "filepath", "file", "filename", "url", "uri")
 _VALUE, _ARGUMENTS = 300, 1_200  # characters of one argument, and of all
-_RESULT_HEAD, _RESULT_TAIL = 800, 400  # an error is told at the beginning or at the end
+_RESULT_HEAD, _RESULT_TAIL = 800, 400  # an error is at the beginning or at the end
 
 
 def make_tool_turn(call: ToolUse, *, session: str, thread: str | None, redact: Callable[[str], str]) -> Turn:
-    """The use as a turn for the ledger. Secrets leave before anything is cut: a half of one is not known as one."""
-    safe = secret_names.redact_value(call.arguments, redact)
-    path = call.path or next((one for name in _PATHS if isinstance(one := call.arguments.get(name), str) and one), None)
+    """The call as a turn for the ledger. Texts are redacted before they are cut: half a secret matches no pattern."""
+    arguments, result = (secret_names.redact_value(value, redact) for value in (call.arguments, call.result))
+    path = call.path or next(
+        (value for name in _PATHS if isinstance(value := call.arguments.get(name), str) and value), None
+    )
     status = () if call.ok is None else (OK_TAG if call.ok else ERROR_TAG,)
     name = _NOT_IN_A_NAME.sub("_", redact(call.name)).strip("_")[:80] or "tool"
     return Turn.make(
         session=session,
         key=call.key,
         role="tool",
-        text=f"{name} {_encode_arguments(safe)}\n{_shorten_result(secret_names.redact_value(call.result, redact))}".rstrip(),
+        text=f"{name} {_encode_arguments(arguments)}\n{_shorten_result(result)}".rstrip(),
         at=call.at,
         thread=thread,
         actor=call.agent,
@@ -39,14 +41,14 @@ def make_tool_turn(call: ToolUse, *, session: str, thread: str | None, redact: C
 
 
 def parse_tool_turn(turn: Turn) -> RecordedToolUse | None:
-    """The use that a turn tells of; None for any other turn."""
+    """The call that a turn holds; None for a turn of another kind."""
     first, _, result = turn.text.partition("\n")
     call = _CALL.fullmatch(first.strip()) if turn.role == "tool" else None
     if call is None:
         return None
     try:
         arguments = json.loads(call["arguments"])
-    except (ValueError, RecursionError):  # redaction may have taken a quotation mark with it
+    except (ValueError, RecursionError):  # redaction may remove a quotation mark
         arguments = {}
     ok = None if not {OK_TAG, ERROR_TAG} & {*turn.tags} else ERROR_TAG not in turn.tags
     return RecordedToolUse(
@@ -61,16 +63,16 @@ def parse_tool_turn(turn: Turn) -> RecordedToolUse | None:
 
 
 def _encode_arguments(arguments: Mapping[str, Any]) -> str:
-    """As many of the arguments as have room, as JSON on one line."""
-    kept: dict[str, Any] = {}
+    """As many arguments as fit into 1,200 characters, as JSON on one line."""
+    selection: dict[str, Any] = {}
     text = "{}"
     for name, value in arguments.items():
-        kept[name] = _cut_text(value, _VALUE) if isinstance(value, str) else value
-        told = json.dumps(kept, ensure_ascii=False)
-        if len(told) > _ARGUMENTS:
-            del kept[name]
+        selection[name] = _cut_text(value, _VALUE) if isinstance(value, str) else value
+        encoded = json.dumps(selection, ensure_ascii=False)
+        if len(encoded) > _ARGUMENTS:
+            del selection[name]
         else:
-            text = told
+            text = encoded
     return text
 
 

@@ -1,7 +1,7 @@
-"""A model's answer about a path becomes a procedure, or nothing: each step is held to the call that it cites.
+"""A model's answer about a path as a procedure. Each line must be proven by the tool calls that it cites.
 
-What a tool has put out is data. A word that is only there, in no call and in nothing that the person asked, makes the whole
-answer worthless: the model may have followed what it was only to describe."""
+The output of a tool is data. A word that is only in an output, and in no call and no request, voids the answer: the
+model may have followed an instruction in that output."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ PROCEDURE_SCHEMA: dict[str, Any] = {
     "required": ["goal", "steps", "avoid"],
     "properties": {"goal": {"type": "string"}, "steps": _CITED_SCHEMA, "avoid": _CITED_SCHEMA},
 }
-_RESULT = 300  # characters of an output that are shown
+_RESULT = 300  # characters of an output in the prompt
 _FREE = 0.4  # of a text's words may be the model's own
 _NAMES = lazy_compile(r"[\w./@:-]*(?:[_/@\d]|\w\.\w)[\w./@:-]*")
 _EDGES = ".,:;"
@@ -50,7 +50,7 @@ _PLURALS = parse_vocabulary("does fails failed failing fail error errors reason 
 
 
 def describe_path(path: SolutionPath) -> str:
-    """The path as the prompt describes it."""
+    """The path as JSON for the prompt: the request, and the calls with their outcomes and outputs."""
     uses = [
         {
             "use": n,
@@ -65,10 +65,10 @@ def describe_path(path: SolutionPath) -> str:
 
 
 def parse_procedure_answer(text: str, path: SolutionPath) -> Procedure:
-    """The procedure of an answer. Raises BadExtraction when it is not in form, or says what its evidence does not."""
+    """The procedure of an answer. Raises BadExtraction when the form is wrong or a line is not proven by its calls."""
     raw = find_json(text, "steps")
-    steps = tuple(_check_line(one, path, is_failure=False) for one in _read_list(raw, "steps"))
-    avoid = tuple(_check_line(one, path, is_failure=True) for one in _read_list(raw, "avoid"))
+    steps = tuple(_check_line(line, path, is_failure=False) for line in _read_list(raw, "steps"))
+    avoid = tuple(_check_line(line, path, is_failure=True) for line in _read_list(raw, "avoid"))
     if not steps:
         raise BadExtraction("The model's procedure has no steps.")
     last = next(act for act, verdict in reversed(path.acts) if verdict != "failed")
@@ -78,38 +78,38 @@ def parse_procedure_answer(text: str, path: SolutionPath) -> Procedure:
 
 
 def _read_list(raw: dict[str, Any], name: str) -> list[dict[str, Any]]:
-    found = raw.get(name)
-    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+    items = raw.get(name)
+    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
         raise BadExtraction(f"The model's procedure has no list of {name}.")
-    return found
+    return items
 
 
 def _choose_goal(raw: dict[str, Any], path: SolutionPath) -> str:
-    """The goal in the model's words, where those are the person's or the calls'; else as the rules have it."""
-    said = raw.get("goal")
-    goal = make_impersonal(said) if isinstance(said, str) else None
-    known = f"{path.request}\n{path.procedure.goal}\n{_format_calls([act for act, _ in path.acts])}"
-    return goal if goal and _is_grounded(goal, known, _join_outputs(path)) else path.procedure.goal
+    """The goal of the model if its words are those of the request or the calls, else the goal of the rules."""
+    raw_goal = raw.get("goal")
+    goal = make_impersonal(raw_goal) if isinstance(raw_goal, str) else None
+    evidence = f"{path.request}\n{path.procedure.goal}\n{_format_calls([act for act, _ in path.acts])}"
+    return goal if goal and _is_grounded(goal, evidence, _join_outputs(path)) else path.procedure.goal
 
 
 def _check_line(raw: dict[str, Any], path: SolutionPath, *, is_failure: bool) -> str:
-    """A step, or what to avoid, that its uses say. Raises BadExtraction."""
-    said, cited = raw.get("text"), raw.get("uses")
+    """The text of a step or an item to avoid. Raises BadExtraction when the calls that it cites do not prove it."""
+    raw_text, cited = raw.get("text"), raw.get("uses")
     places = [n for n in cited if isinstance(n, int) and 1 <= n <= len(path.acts)] if isinstance(cited, list) else []
-    some = [path.acts[n - 1][0] for n in places if (path.acts[n - 1][1] == "failed") == is_failure]
-    text = flatten_text(said) if isinstance(said, str) else ""
-    if not text or not some or quoted.has_instructions(text):
+    acts = [path.acts[n - 1][0] for n in places if (path.acts[n - 1][1] == "failed") == is_failure]
+    text = flatten_text(raw_text) if isinstance(raw_text, str) else ""
+    if not text or not acts or quoted.has_instructions(text):
         raise BadExtraction("The model's procedure has a line that rests on no use of a tool.")
-    reasons = "\n".join(outcome.explain_failure(act) for act in some) if is_failure else ""
-    known = "\n".join([_format_calls(some), path.request, reasons])
-    if not any(_mentions_call(act, text) for act in some) or not _is_grounded(text, known, _join_outputs(path)):
+    reasons = "\n".join(outcome.explain_failure(act) for act in acts) if is_failure else ""
+    evidence = "\n".join([_format_calls(acts), path.request, reasons])
+    if not any(_mentions_call(act, text) for act in acts) or not _is_grounded(text, evidence, _join_outputs(path)):
         raise BadExtraction("The model's procedure says what no use of a tool shows.")
     return text
 
 
 def _is_grounded(text: str, evidence: str, outputs: str) -> bool:
-    """Whether the names and numbers of a text are known, most of its words too, and none comes from an output alone."""
-    names = {one.strip(_EDGES) for one in _NAMES.findall(text)}
+    """Whether the evidence has all names and most words of a text, and no word comes from an output alone."""
+    names = {name.strip(_EDGES) for name in _NAMES.findall(text)}
     if any(tokens.fold_text(name) not in tokens.fold_text(evidence) for name in names if name):
         return False
     own = tokens.get_lexeme_set(text) - _USUAL - _PLURALS
@@ -122,8 +122,8 @@ def _format_calls(acts: Sequence[RecordedToolUse]) -> str:
 
 
 def _mentions_call(act: RecordedToolUse, text: str) -> bool:
-    """Whether a text names the tool, or gives the command that it was given."""
-    return act.name in text or bool((told := outcome.extract_command(act)) and flatten_text(told) in text)
+    """Whether a text has the name of the tool or the command that it ran."""
+    return act.name in text or bool((command := outcome.extract_command(act)) and flatten_text(command) in text)
 
 
 def _join_outputs(path: SolutionPath) -> str:

@@ -1,6 +1,6 @@
-"""Paths that succeeded, found in the turns of a thread: what was asked, which tools were used, and what came of each use.
+"""Paths that succeeded, from the turns of a thread: the request, the tool calls, and the outcome of each call.
 
-Only what tools report makes a path. What an assistant says - a how-to, a final answer - is no evidence that it works."""
+Only what tools report is evidence. What an assistant says, such as a how-to or a final answer, is not."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from muniment.memory.rules.provenance import quoted
 _PLACES = parse_vocabulary(
     "host hostname server machine container cwd workdir working_dir working_directory dir directory"
 )
-# What is useless when not told word for word.
+# Arguments that are of use only word for word.
 _EXACT = parse_vocabulary(
     "query sql statement code expression script command cmd line url uri path file_path selector pattern filter args "
     "arguments argv"
@@ -58,7 +58,7 @@ _REQUESTED_CONFIDENCE, _OBSERVED_CONFIDENCE = 0.95, 0.85
 
 @dataclass(slots=True)
 class _WorkSegment:
-    """The work on one request: from it to the next one."""
+    """The work on one request, up to the next request."""
 
     goal: str | None = None
     request_turns: list[TurnId] = field(default_factory=list)
@@ -70,46 +70,47 @@ class _WorkSegment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SolutionPath:
-    """How a goal was reached: the uses of tools with what came of them, and the turns that say so."""
+    """How a goal was reached: the tool calls with their outcomes, and the turns that prove them."""
 
     procedure: Procedure
     acts: tuple[tuple[RecordedToolUse, Verdict], ...]
-    request: str  # the person's own words for it
+    request: str  # in the person's own words
     request_turns: tuple[TurnId, ...]
-    is_requested: bool  # a person asked for it to be kept
-    session: str | None = None  # in which it succeeded
+    is_requested: bool  # a person asked to keep it
+    session: str | None = None  # of the success
 
     @property
     def at(self) -> datetime:
-        """When it had succeeded."""
+        """The time of the success."""
         return self.acts[-1][0].at
 
     @property
     def agent(self) -> str | None:
-        """Who did it."""
+        """The agent that succeeded."""
         return self.acts[-1][0].agent
 
     @property
     def turns(self) -> tuple[TurnId, ...]:
-        """The turns that it rests on."""
+        """The ids of the turns that prove it, without duplicates."""
         return tuple(dict.fromkeys((*self.request_turns, *(act.turn for act, _ in self.acts))))
 
 
 def is_work_turn(turn: Turn) -> bool:
-    """Whether a turn tells of a use of a tool that did not fail, other than a look into memory: a path may end there."""
+    """Whether a turn holds a tool call that did not fail, other than a query of memory. A path may end with it."""
     act = parse_tool_turn(turn)
     return act is not None and act.name not in MEMORY_TOOLS and judge_outcome(act) != "failed"
 
 
 def find_paths(turns: Sequence[Turn], *, failures: int) -> tuple[SolutionPath, ...]:
-    """The paths in the turns of a thread, oldest first: those that a person wants kept, and those that succeeded after at
-    least so many failures of the same goal, by what the tools report."""
-    found = (_build_path(one, failures) for one in _segment_turns(turns))
-    return tuple(one for one in found if one is not None)
+    """The paths in the turns of a thread, oldest first.
+
+    A path is one that a person asked to keep, or one that succeeded after at least `failures` failures of its goal."""
+    paths = (_build_path(path, failures) for path in _segment_turns(turns))
+    return tuple(path for path in paths if path is not None)
 
 
 def make_candidate(path: SolutionPath, procedure: Procedure) -> Candidate:
-    """A path as a statement to keep; it is as trusted as the tools that it rests on."""
+    """The procedure of a path as a candidate, with the trust of a tool."""
     return Candidate(
         text=render_procedure(procedure),
         category=CATEGORY,
@@ -125,49 +126,53 @@ def make_candidate(path: SolutionPath, procedure: Procedure) -> Candidate:
 
 
 def _segment_turns(turns: Sequence[Turn]) -> list[_WorkSegment]:
-    done: list[_WorkSegment] = []
-    now = _WorkSegment()
+    segments: list[_WorkSegment] = []
+    current = _WorkSegment()
     for turn in turns:
         act = parse_tool_turn(turn)
         if act is not None and act.name not in MEMORY_TOOLS:
-            now.acts.append(act)
-            now.session = turn.session
+            current.acts.append(act)
+            current.session = turn.session
         if turn.role != "user":
             continue
         own = quoted.strip_quoted(turn).text
         goal, keep_request = requests.parse_work_request(own), requests.parse_keep_request(own)
-        if goal is None and keep_request is None and not now.acts and now.goal is None:
+        if goal is None and keep_request is None and not current.acts and current.goal is None:
             goal = requests.parse_indirect_request(own)
-        if goal and not (now.acts and requests.is_continuation(own, now.goal)):
-            done.append(now)
-            now = _WorkSegment(goal=goal)
+        if goal and not (current.acts and requests.is_continuation(own, current.goal)):
+            segments.append(current)
+            current = _WorkSegment(goal=goal)
         if goal:
-            now.request_turns.append(turn.id)
-            now.request_texts.append(own)
-            now.goal = now.goal or goal
+            current.request_turns.append(turn.id)
+            current.request_texts.append(own)
+            current.goal = current.goal or goal
         if keep_request is not None:
-            # Work that was asked for in one breath with the wish is yet to come; else the wish is of what was done.
-            meant = now if goal or now.acts else next((one for one in reversed(done) if one.acts), now)
-            meant.is_requested, meant.goal = True, keep_request.goal or meant.goal
-            meant.request_turns.append(turn.id)
-    return [*done, now]
+            # Work requested in the same turn is still to come; otherwise the request is about the work before it.
+            target = (
+                current
+                if goal or current.acts
+                else next((segment for segment in reversed(segments) if segment.acts), current)
+            )
+            target.is_requested, target.goal = True, keep_request.goal or target.goal
+            target.request_turns.append(turn.id)
+    return [*segments, current]
 
 
 def _build_path(segment: _WorkSegment, failures: int) -> SolutionPath | None:
     acts = [(act, judge_outcome(act)) for act in segment.acts]
-    # Whoever asks for a path to be kept may believe that it succeeded; the tools have the last word.
+    # A person may believe that a path succeeded; the tools decide.
     if not acts or acts[-1][1] == "failed" or not (segment.is_requested or _has_evidence(acts, failures)):
         return None
-    kept = _select_steps(acts)
+    steps = _select_steps(acts)
     failed = [act for act, verdict in acts if verdict == "failed"]
-    found = Procedure(
-        goal=segment.goal or _derive_goal(kept[-1][0]),
-        steps=tuple(render_step(act) for act, _ in kept),
-        avoid=_collect_failures(acts, [act for act, _ in kept]),
-        conditions=_describe_conditions([act for act, _ in kept], failed),
+    procedure = Procedure(
+        goal=segment.goal or _derive_goal(steps[-1][0]),
+        steps=tuple(render_step(act) for act, _ in steps),
+        avoid=_collect_failures(acts, [act for act, _ in steps]),
+        conditions=_describe_conditions([act for act, _ in steps], failed),
     )
     return SolutionPath(
-        procedure=found,
+        procedure=procedure,
         acts=tuple(acts),
         request="\n".join(segment.request_texts),
         request_turns=tuple(dict.fromkeys(segment.request_turns)),
@@ -177,8 +182,7 @@ def _build_path(segment: _WorkSegment, failures: int) -> SolutionPath | None:
 
 
 def _has_evidence(acts: Sequence[tuple[RecordedToolUse, Verdict]], failures: int) -> bool:
-    """Whether the last use was reported to succeed, after enough failures, of which one was overcome by something else than
-    doing the same again."""
+    """Whether the last call succeeded after enough failures, and one failure was overcome by a different call."""
     failed = [n for n, (_, verdict) in enumerate(acts) if verdict == "failed"]
     if acts[-1][1] != "ok" or len(failed) < max(1, failures):
         return False
@@ -192,8 +196,8 @@ def _is_overcome(acts: Sequence[tuple[RecordedToolUse, Verdict]], place: int) ->
         if verdict != "ok" or not _is_related(bad, good):
             continue
         between = any(
-            verdict != "failed" and _normalize_call(one) != _normalize_call(good)
-            for one, verdict in acts[place + 1 : n]
+            verdict != "failed" and _normalize_call(act) != _normalize_call(good)
+            for act, verdict in acts[place + 1 : n]
         )
         if between or _normalize_call(good) != _normalize_call(bad):
             return True
@@ -201,7 +205,7 @@ def _is_overcome(acts: Sequence[tuple[RecordedToolUse, Verdict]], place: int) ->
 
 
 def _is_related(a: RecordedToolUse, b: RecordedToolUse) -> bool:
-    """Whether two uses serve one goal: the same tool, one of a similar name, or the same thing that is worked on."""
+    """Whether two calls serve one goal: the same tool, a tool of a similar name, or the same argument."""
     return (
         _identify_tool(a) == _identify_tool(b)
         or bool(_split_name(a) & _split_name(b))
@@ -210,9 +214,9 @@ def _is_related(a: RecordedToolUse, b: RecordedToolUse) -> bool:
 
 
 def _identify_tool(act: RecordedToolUse) -> str:
-    """What was used: of a shell, the program that was run in it."""
-    told = extract_command(act)
-    return f"{act.name} {next(iter(told.split()), '')}" if told else act.name
+    """The name of the tool; of a shell also the program that it runs."""
+    command = extract_command(act)
+    return f"{act.name} {next(iter(command.split()), '')}" if command else act.name
 
 
 def _split_name(act: RecordedToolUse) -> frozenset[str]:
@@ -220,30 +224,30 @@ def _split_name(act: RecordedToolUse) -> frozenset[str]:
 
 
 def _collect_values(act: RecordedToolUse) -> frozenset[str]:
-    return frozenset(one for one in act.arguments.values() if isinstance(one, str) and len(one) > 2)
+    return frozenset(value for value in act.arguments.values() if isinstance(value, str) and len(value) > 2)
 
 
 def _normalize_call(act: RecordedToolUse) -> tuple[str, str]:
-    """What was done: of a shell the command, and where, not what an agent notes beside it."""
-    told = extract_command(act)
+    """The tool and its arguments; of a shell the command and its place, without what an agent notes beside it."""
+    command = extract_command(act)
     return act.name, str(
-        [told, *_render_places(act)] if told else sorted(act.arguments.items(), key=lambda pair: pair[0])
+        [command, *_render_places(act)] if command else sorted(act.arguments.items(), key=lambda pair: pair[0])
     )
 
 
 def _select_steps(acts: Sequence[tuple[RecordedToolUse, Verdict]]) -> list[tuple[RecordedToolUse, Verdict]]:
-    """What led to the success, in order: no failure, nothing twice in a row, and nothing that had to be done over."""
-    kept: list[tuple[RecordedToolUse, Verdict]] = []
+    """The calls that led to the success, in order, without failures, repetitions and calls that were redone."""
+    steps: list[tuple[RecordedToolUse, Verdict]] = []
     for n, (act, verdict) in enumerate(acts):
         if verdict == "failed" or _find_broken_tool(acts, n) is not None:
             continue
-        if not (kept and _normalize_call(kept[-1][0]) == _normalize_call(act)):
-            kept.append((act, verdict))
-    return kept
+        if not (steps and _normalize_call(steps[-1][0]) == _normalize_call(act)):
+            steps.append((act, verdict))
+    return steps
 
 
 def _find_broken_tool(acts: Sequence[tuple[RecordedToolUse, Verdict]], place: int) -> RecordedToolUse | None:
-    """The failure of another tool upon which a use was made anew, of the same thing in another way; None of any other use."""
+    """The failure of another tool after which a call was made anew with other arguments, or None."""
     act, broken = acts[place][0], None
     for later, verdict in acts[place + 1 :]:
         if verdict == "failed" and _identify_tool(later) != _identify_tool(act):
@@ -259,14 +263,14 @@ def _find_broken_tool(acts: Sequence[tuple[RecordedToolUse, Verdict]], place: in
 
 
 def render_step(act: RecordedToolUse) -> str:
-    """A use of a tool as what to do."""
-    if told := extract_command(act):
+    """A tool call as one step of a procedure."""
+    if command := extract_command(act):
         place = ", ".join(_render_places(act))
-        return f"{RUN_PREFIX}{_render_value(told, _LONG)}{f' ({place})' if place else ''}"
-    with_ = ", ".join(_render_arguments(act))
+        return f"{RUN_PREFIX}{_render_value(command, _LONG)}{f' ({place})' if place else ''}"
+    arguments = ", ".join(_render_arguments(act))
     if _CHECKS.match(act.name):
-        return f"Check with {act.name}{f' ({with_})' if with_ else ''}"
-    return f"Call {act.name}{f' with {with_}' if with_ else ''}"
+        return f"Check with {act.name}{f' ({arguments})' if arguments else ''}"
+    return f"Call {act.name}{f' with {arguments}' if arguments else ''}"
 
 
 def _render_places(act: RecordedToolUse) -> Iterator[str]:
@@ -285,7 +289,7 @@ def _iterate_arguments(act: RecordedToolUse) -> Iterator[tuple[str, str]]:
 
 
 def _render_value(value: str, max_chars: int) -> str:
-    """A value as far as it may be told: no secret, no order, of a long one that has to be exact the beginning."""
+    """A value without secrets and instructions; a long one is cut if `max_chars` is that of exact values, else hidden."""
     flat = _SECRET.sub(_HIDDEN, flatten_text(value))
     if not flat or quoted.has_instructions(flat):
         return _HIDDEN
@@ -295,44 +299,48 @@ def _render_value(value: str, max_chars: int) -> str:
 def _collect_failures(
     acts: Sequence[tuple[RecordedToolUse, Verdict]], successes: Sequence[RecordedToolUse]
 ) -> tuple[str, ...]:
-    """What failed and why, the latest first; what succeeded in the same words later was too early, or upon something else."""
-    found: dict[str, str] = {}
-    blamed: set[TurnId] = set()
+    """The failures and their reasons, the latest first. A call that succeeded later was made too early."""
+    reasons: dict[str, str] = {}
+    blamed_turns: set[TurnId] = set()
     steps = {render_step(act) for act in successes}
     for n in reversed(range(len(acts))):
         act, verdict = acts[n]
         broken = _find_broken_tool(acts, n) if verdict != "failed" else None
         if broken is not None:
-            found.setdefault(f"{_strip_prefix(act)}: {broken.name} fails", outcome.explain_failure(broken))
-            blamed.add(broken.turn)
+            reasons.setdefault(f"{_strip_prefix(act)}: {broken.name} fails", outcome.explain_failure(broken))
+            blamed_turns.add(broken.turn)
     for act, verdict in reversed(acts):
-        if verdict != "failed" or act.turn in blamed:
+        if verdict != "failed" or act.turn in blamed_turns:
             continue
-        place = next((n for n, one in enumerate(successes) if _normalize_call(one) == _normalize_call(act)), None)
+        place = next(
+            (n for n, success in enumerate(successes) if _normalize_call(success) == _normalize_call(act)), None
+        )
         before = (
-            next((_summarize_call(one, act) for one in reversed(successes[:place]) if one.at > act.at), None)
+            next(
+                (_summarize_call(success, act) for success in reversed(successes[:place]) if success.at > act.at), None
+            )
             if place
             else None
         )
-        # What is told in the words of a step cannot be told to be avoided.
+        # A line that equals a step cannot be one to avoid.
         if before is not None or (place is None and render_step(act) not in steps):
             what = (
                 f"{_cut_words(_strip_prefix(act), _BESIDE)} before {_cut_words(before, _VALUE)}"
                 if before
                 else _strip_prefix(act)
             )
-            found.setdefault(what, outcome.explain_failure(act))
-    return tuple(f"{what} ({why})" for what, why in found.items())
+            reasons.setdefault(what, outcome.explain_failure(act))
+    return tuple(f"{what} ({why})" for what, why in reasons.items())
 
 
 def _summarize_call(act: RecordedToolUse, other: RecordedToolUse) -> str:
-    """A use by the name of its tool where that tells it from another use; of a shell, by its command."""
-    told = extract_command(act)
-    return _render_value(told, _LONG) if told else _strip_prefix(act) if act.name == other.name else act.name
+    """A call by the name of its tool where that differs from the other call; of a shell by its command."""
+    command = extract_command(act)
+    return _render_value(command, _LONG) if command else _strip_prefix(act) if act.name == other.name else act.name
 
 
 def _cut_words(text: str, max_chars: int) -> str:
-    """The beginning of a text, in whole words where they are not too long."""
+    """The first `max_chars` characters of a text, in whole words where they are not too long."""
     head = text[:max_chars].rpartition(" ")[0]
     return text if len(text) <= max_chars else f"{head if 2 * len(head) > max_chars else text[:max_chars]} {_HIDDEN}"
 
@@ -342,11 +350,13 @@ def _strip_prefix(act: RecordedToolUse) -> str:
 
 
 def _describe_conditions(successes: Sequence[RecordedToolUse], failures: Sequence[RecordedToolUse]) -> str:
-    """Where the path applies: the tools, the kinds of files, and how the failures showed."""
+    """Where a path applies: the tools, the kinds of files, and the signs of the failures."""
     names = list(dict.fromkeys(act.name for act in successes))[:4]
-    told = [pair for act in (*successes, *failures) for pair in _iterate_arguments(act)]
-    values = [value.lower() for name, value in told if _OF_FILES.search(name) and len(value) <= _LONG]
-    files = list(dict.fromkeys(f".{one}" for value in values for one in _EXTENSION.findall(_HOST.sub(" ", value))))[:3]
+    arguments = [pair for act in (*successes, *failures) for pair in _iterate_arguments(act)]
+    values = [value.lower() for name, value in arguments if _OF_FILES.search(name) and len(value) <= _LONG]
+    files = list(
+        dict.fromkeys(f".{extension}" for value in values for extension in _EXTENSION.findall(_HOST.sub(" ", value)))
+    )[:3]
     signs = list(
         dict.fromkeys(sign for act in failures for sign in _REASON_CODE.findall(outcome.explain_failure(act)))
     )[:2]
@@ -355,5 +365,5 @@ def _describe_conditions(successes: Sequence[RecordedToolUse], failures: Sequenc
 
 
 def _derive_goal(act: RecordedToolUse) -> str:
-    """The goal of work that nobody asked for in so many words."""
-    return f"Succeed with {act.name}" + (f" ({told})" if (told := ", ".join(_render_arguments(act))) else "")
+    """The goal of work that no request names."""
+    return f"Succeed with {act.name}" + (f" ({arguments})" if (arguments := ", ".join(_render_arguments(act))) else "")

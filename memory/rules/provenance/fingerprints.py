@@ -20,26 +20,26 @@ def hash_shingles(texts: Iterable[str]) -> tuple[int, ...]:
     """The hashes, 63 bits each, of the word sequences of these texts; a line is a text of its own.
 
     Words of a sequence are in alphabetical order, so that saying it the other way round changes nothing."""
-    found: dict[int, None] = {}
+    hashes: dict[int, None] = {}
     for text in texts:
         for line in text.splitlines():
-            found.update(dict.fromkeys(_hash_line(line)))
-    return tuple(found)[:_MOST]
+            hashes.update(dict.fromkeys(_hash_line(line)))
+    return tuple(hashes)[:_MOST]
 
 
 @lru_cache(maxsize=4_096)
 def _hash_line(line: str) -> tuple[int, ...]:
     """Kept, because the same memories come before the model again and again."""
-    said = list(tokens.extract_lexemes(line))
-    return tuple(one for size in range(1, _LONGEST + 1) for one in _hash_sequences(said, size))
+    lexemes = list(tokens.extract_lexemes(line))
+    return tuple(hashed for size in range(1, _LONGEST + 1) for hashed in _hash_sequences(lexemes, size))
 
 
 def is_repetition(statement: str, recalled_hashes: Iterable[int]) -> bool:
     """Whether most of a statement is among what was recalled: its sequences, or all its words and some of their pairs."""
-    known, own = frozenset(recalled_hashes), _group_shingles(statement)
-    if not own:
+    hashes, groups = frozenset(recalled_hashes), _group_shingles(statement)
+    if not groups:
         return False
-    alone, pairs, longest = (len(one & known) / len(one) for one in own)
+    alone, pairs, longest = (len(group & hashes) / len(group) for group in groups)
     # Of Chinese a word is a pair of characters already, and half of the pairs stand across two words.
     rearranged = (alone >= _NEARLY_ALL and pairs >= _SOME) or (tokens.has_cjk(statement) and alone >= _MOST_PAIRS)
     return longest >= _MOSTLY or rearranged
@@ -48,21 +48,21 @@ def is_repetition(statement: str, recalled_hashes: Iterable[int]) -> bool:
 @lru_cache(maxsize=4_096)
 def _group_shingles(statement: str) -> tuple[frozenset[int], ...]:
     """The sequences of one word, of two, and of three. Kept, because a statement is looked for in many turns."""
-    said = list(tokens.extract_lexemes(statement))
-    sizes = (1, 2, _LONGEST) if said else ()
-    return tuple(frozenset(_hash_sequences(said, min(size, len(said)))) for size in sizes)
+    lexemes = list(tokens.extract_lexemes(statement))
+    sizes = (1, 2, _LONGEST) if lexemes else ()
+    return tuple(frozenset(_hash_sequences(lexemes, min(size, len(lexemes)))) for size in sizes)
 
 
 def is_echo(candidate: Candidate, turns: Sequence[Turn]) -> bool:
     """Whether a statement repeats what memory had put before the model in one of these turns, and no person says it.
 
     A person says it who uses most of its words, in the turns that support it."""
-    recalled = {one for turn in turns for one in turn.recalled}
+    recalled = {hashed for turn in turns for hashed in turn.recalled}
     if not recalled or not is_repetition(candidate.text, recalled):
         return False
-    said = tokens.get_lexeme_set(candidate.text)
-    own = [split_quoted(turn).own_text for turn in turns if turn.id in candidate.turns]
-    return len(said & tokens.get_lexeme_set("\n".join(own))) < _MOSTLY * len(said)
+    lexemes = tokens.get_lexeme_set(candidate.text)
+    own_texts = [split_quoted(turn).own_text for turn in turns if turn.id in candidate.turns]
+    return len(lexemes & tokens.get_lexeme_set("\n".join(own_texts))) < _MOSTLY * len(lexemes)
 
 
 def _hash_sequences(lexemes: Sequence[str], size: int) -> Iterator[int]:

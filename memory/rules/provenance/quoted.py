@@ -186,21 +186,21 @@ def strip_quoted(turn: Turn) -> Turn:
 
 def has_instructions(text: str) -> bool:
     """Whether a text of somebody else tells the assistant, or whoever reads it, what to do, say or remember."""
-    return any(_is_instruction(one) for one in _split_sentences(text))
+    return any(_is_instruction(sentence) for sentence in _split_sentences(text))
 
 
 def find_instructions(text: str) -> Iterator[str]:
     """The sentences of a text that instruct."""
-    return (one for one in _split_sentences(text) if _is_instruction(one))
+    return (sentence for sentence in _split_sentences(text) if _is_instruction(sentence))
 
 
 def find_quoted_instructions(turn: Turn) -> tuple[Candidate, ...]:
     """The instructions that a person pasted, word for word, to be kept until a person approves them; at most 3."""
-    pasted = split_quoted(turn).quotes if turn.role == "user" else ()
-    found = dict.fromkeys(one for text in pasted for one in find_instructions(text))
+    quotes = split_quoted(turn).quotes if turn.role == "user" else ()
+    sentences = dict.fromkeys(sentence for text in quotes for sentence in find_instructions(text))
     return tuple(
         Candidate(
-            text=one[:_LONGEST],
+            text=sentence[:_LONGEST],
             category="activity",
             kind="episodic",
             importance=1,
@@ -211,7 +211,7 @@ def find_quoted_instructions(turn: Turn) -> tuple[Candidate, ...]:
             role=turn.role,
             state="pending",
         )
-        for one in list(found)[:_MOST]
+        for sentence in list(sentences)[:_MOST]
     )
 
 
@@ -219,8 +219,8 @@ def hold_instruction(candidate: Candidate) -> Candidate:
     """The candidate, pending when a tool or a document states it and it instructs.
 
     What the user wants is for the user to say: from anybody else it is an order in other words."""
-    ordered = candidate.trust in _FOREIGN and _is_instruction(candidate.text)
-    return replace(candidate, state="pending") if ordered else candidate
+    is_ordered = candidate.trust in _FOREIGN and _is_instruction(candidate.text)
+    return replace(candidate, state="pending") if is_ordered else candidate
 
 
 def weigh_trust(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
@@ -229,20 +229,24 @@ def weigh_trust(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
     `turns` are those that it may rest on, its supporting ones and the others that were read with them: what a tool said
     does not become a person's word because somebody claims so. A statement rests on the part that has most of its words,
     or nearly, and is trusted most; one that shares none, as a translation, on the least trusted part that it names."""
-    said = tokens.get_lexeme_set(candidate.text)
-    found = [one for turn in turns for one in _find_sources(turn, candidate, said)]
-    best = max((one.overlap for one in found), default=0.0)
+    lexemes = tokens.get_lexeme_set(candidate.text)
+    sources = [source for turn in turns for source in _find_sources(turn, candidate, lexemes)]
+    best = max((source.overlap for source in sources), default=0.0)
     if best >= _SOME:
-        trust = max((one.trust for one in found if one.overlap >= best * _NEARLY), key=TRUST_RANK.__getitem__)
+        trust = max(
+            (source.trust for source in sources if source.overlap >= best * _NEARLY), key=TRUST_RANK.__getitem__
+        )
     else:
-        trust = min((one.trust for one in found if one.is_cited), key=TRUST_RANK.__getitem__, default=candidate.trust)
-    ordered = trust in _FOREIGN and any(
-        _matches_order(said, order, best)
-        for one in found
-        if one.trust in _FOREIGN
-        for order in find_instructions(one.text)
+        trust = min(
+            (source.trust for source in sources if source.is_cited), key=TRUST_RANK.__getitem__, default=candidate.trust
+        )
+    is_ordered = trust in _FOREIGN and any(
+        _matches_order(lexemes, order, best)
+        for source in sources
+        if source.trust in _FOREIGN
+        for order in find_instructions(source.text)
     )
-    return hold_instruction(replace(candidate, trust=trust, state="pending" if ordered else candidate.state))
+    return hold_instruction(replace(candidate, trust=trust, state="pending" if is_ordered else candidate.state))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -256,10 +260,10 @@ class _Source:
 
 
 def _find_sources(turn: Turn, candidate: Candidate, lexemes: frozenset[str]) -> Iterator[_Source]:
-    split = split_quoted(turn)
+    parts = split_quoted(turn)
     pasted: Trust = "document" if turn.source == "user" else turn.source
-    own: list[tuple[Trust, str]] = [("user", split.own_text)] if split.own_text.strip() else []
-    for trust, text in [*own, *((pasted, one) for one in split.quotes)]:
+    own: list[tuple[Trust, str]] = [("user", parts.own_text)] if parts.own_text.strip() else []
+    for trust, text in [*own, *((pasted, quote) for quote in parts.quotes)]:
         yield _Source(
             text=text, trust=trust, is_cited=turn.id in candidate.turns, overlap=_measure_overlap(lexemes, text)
         )
@@ -276,8 +280,8 @@ def _measure_overlap(lexemes: frozenset[str], text: str) -> float:
 
 def _split_sentences(text: str) -> Iterator[str]:
     for match in _SENTENCE.finditer(text):
-        if one := match.group().strip(_EDGES):
-            yield one
+        if sentence := match.group().strip(_EDGES):
+            yield sentence
 
 
 def _is_instruction(sentence: str) -> bool:
@@ -286,16 +290,16 @@ def _is_instruction(sentence: str) -> bool:
 
 def _find_quoted_spans(text: str) -> list[tuple[int, int]]:
     """Where something was pasted, in order."""
-    found = [one.span() for pattern in _MARKED for one in pattern.finditer(text)]
-    quotes = [one.span() for one in _QUOTED.finditer(text)]
-    found += [
+    spans = [match.span() for pattern in _MARKED for match in pattern.finditer(text)]
+    quotes = [match.span() for match in _QUOTED.finditer(text)]
+    spans += [
         (a, b) for a, b in quotes if _measure_length(text[a:b]) >= _LONG_QUOTE or has_instructions(text[a + 1 : b - 1])
     ]
-    found += _find_announced_spans(text, [*found, *quotes])
-    found += _find_foreign_spans(text)
-    if headed := _HEADED.search(text):
-        found.append((headed.start(), len(text)))
-    return sorted(found)
+    spans += _find_announced_spans(text, [*spans, *quotes])
+    spans += _find_foreign_spans(text)
+    if header := _HEADED.search(text):
+        spans.append((header.start(), len(text)))
+    return sorted(spans)
 
 
 def _find_announced_spans(text: str, delimited: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -308,9 +312,11 @@ def _find_announced_spans(text: str, delimited: list[tuple[int, int]]) -> Iterat
     remarks = _RemarkChecker(text)
     open_from = len(text) + 1  # an announcement behind it adds nothing
     for pattern in (*_ANNOUNCED, _HANDED_OVER):
-        for one in pattern.finditer(text):
-            start = _skip_space(text, one.end())
-            if start >= open_from or (_OUTCOME.search(one.group()) and remarks.has_remark(one.end(), start)):
+        for announcement in pattern.finditer(text):
+            start = _skip_space(text, announcement.end())
+            if start >= open_from or (
+                _OUTCOME.search(announcement.group()) and remarks.has_remark(announcement.end(), start)
+            ):
                 continue
             before = bisect_right(starts, start)
             end = ends[before - 1] if before else 0
@@ -339,7 +345,9 @@ class _RemarkChecker:
     @cached_property
     def _last_order(self) -> int:
         """Where the last order of the text begins, -1 without one."""
-        return max((start for one in _SENTENCE.finditer(self._text) for start in _find_orders(one)), default=-1)
+        return max(
+            (start for sentence in _SENTENCE.finditer(self._text) for start in _find_orders(sentence)), default=-1
+        )
 
 
 def _find_orders(sentence: re.Match[str]) -> Iterator[int]:
@@ -362,8 +370,8 @@ def _find_foreign_spans(text: str) -> Iterator[tuple[int, int]]:
         start = max(start, *(text.rfind(mark, looked, first) + 1 for mark in ".!?。！？:：\n"))
         looked = max(looked, first)
         if end < voice.end():
-            found = text.find("\n", voice.end())
-            end = len(text) if found < 0 else found
+            line_end = text.find("\n", voice.end())
+            end = len(text) if line_end < 0 else line_end
         yield start, end
 
 

@@ -163,7 +163,7 @@ def _find_value(match: re.Match[str]) -> Iterator[tuple[int, int]]:
 
 def _locate_value(match: re.Match[str]) -> tuple[int, int]:
     names = match.re.groupindex
-    return next((match.span(one) for one in _PARTS if one in names and match[one] is not None), (0, 0))
+    return next((match.span(name) for name in _PARTS if name in names and match[name] is not None), (0, 0))
 
 
 def _is_setting(match: re.Match[str]) -> bool:

@@ -283,15 +283,15 @@ def _find_cards(run: re.Match[str]) -> Iterator[Span]:
     first = 0
     while first < len(groups):
         for size in (5, 4, 3, 2, 1):
-            some = groups[first : first + size]
-            number = "".join(str(int(digit)) for _, digits in some for digit in digits)
+            parts = groups[first : first + size]
+            number = "".join(str(int(digit)) for _, digits in parts for digit in digits)
             if (
-                tuple(len(digits) for _, digits in some) in _CARD_SHAPES
+                tuple(len(digits) for _, digits in parts) in _CARD_SHAPES
                 and number[0] in "23456"
                 and _has_luhn_checksum(number)
             ):
-                yield some[0][0], some[-1][0] + len(some[-1][1]), "card"
-                first += len(some) - 1
+                yield parts[0][0], parts[-1][0] + len(parts[-1][1]), "card"
+                first += len(parts) - 1
                 break
         first += 1
 

@@ -166,30 +166,38 @@ def conceal_number(value: float) -> float | str:
 def find_secret_members(mapping: Mapping[Any, Any], *, conceal: bool = False) -> frozenset[Any]:
     """The names in an object whose values are secret: by themselves, in an object of a secret's name and a value, and with
     `hide` all that do not only tell of a secret, such as its type."""
-    found = {
+    secrets = {
         name
-        for name, one in mapping.items()
-        if isinstance(name, str) and is_secret_name(name) and not _is_harmless(name, one)
+        for name, value in mapping.items()
+        if isinstance(name, str) and is_secret_name(name) and not _is_harmless(name, value)
     }
-    by_name = any(isinstance(one := mapping.get(name), str) and is_secret_name(_ENTRY.sub("", one)) for name in _NAMES)
-    found |= {name for name in mapping if by_name and str(name).lower() in _VALUES}
-    return frozenset(found | {name for name, one in mapping.items() if conceal and not _is_description(str(name), one)})
+    by_name = any(
+        isinstance(value := mapping.get(name), str) and is_secret_name(_ENTRY.sub("", value)) for name in _NAMES
+    )
+    secrets |= {name for name in mapping if by_name and str(name).lower() in _VALUES}
+    return frozenset(
+        secrets | {name for name, value in mapping.items() if conceal and not _is_description(str(name), value)}
+    )
 
 
 def find_program(mapping: Mapping[Any, Any]) -> str:
     """The program that an object of a command and its arguments names; empty where it names none."""
-    return next((one for name in _PROGRAMS if isinstance(one := mapping.get(name), str) and len(one.split()) == 1), "")
+    return next(
+        (value for name in _PROGRAMS if isinstance(value := mapping.get(name), str) and len(value.split()) == 1), ""
+    )
 
 
-def redact_arguments(parts: Sequence[Any], redact: Redactor, whose: str = "") -> list[Any]:
+def redact_arguments(parts: Sequence[Any], redact: Redactor, program_name: str = "") -> list[Any]:
     """The parts of a command line, or of any list: an option gives its name to the text that follows it."""
     if len(parts) == 2 and isinstance(parts[0], str) and isinstance(parts[1], str) and is_secret_name(parts[0]):
         return [parts[0], conceal_text(parts[1], redact)]
-    whose = whose or (parts[0] if parts and isinstance(parts[0], str) else "")
+    program_name = program_name or (parts[0] if parts and isinstance(parts[0], str) else "")
     before = ["", *parts]
     return [
-        _redact_argument(whose, last if isinstance(last, str) else "", one, redact) if isinstance(one, str) else one
-        for last, one in zip(before[:-1], parts, strict=True)
+        _redact_argument(program_name, last if isinstance(last, str) else "", part, redact)
+        if isinstance(part, str)
+        else part
+        for last, part in zip(before[:-1], parts, strict=True)
     ]
 
 
@@ -233,9 +241,9 @@ def _redact_members(
     mapping: Mapping[Any, Any], redact: Redactor, *, conceal: bool, depth: int
 ) -> Iterator[tuple[str, Any]]:
     secrets = find_secret_members(mapping, conceal=conceal)
-    whose = find_program(mapping)
-    for name, one in mapping.items():
-        yield redact(str(name)), _redact_value(one, redact, whose, conceal=name in secrets, depth=depth + 1)
+    program_name = find_program(mapping)
+    for name, value in mapping.items():
+        yield redact(str(name)), _redact_value(value, redact, program_name, conceal=name in secrets, depth=depth + 1)
 
 
 def _is_harmless(name: str, value: Any) -> bool:
@@ -251,12 +259,12 @@ def _is_description(name: str, value: Any) -> bool:
 
 
 def _split_name(name: str) -> list[str]:
-    return [one.lower() for one in _WORD.findall(name[:_NAME_CHARS])]
+    return [word.lower() for word in _WORD.findall(name[:_NAME_CHARS])]
 
 
 def _redact_list(value: Sequence[Any], redact: Redactor, program_name: str, *, conceal: bool, depth: int) -> list[Any]:
-    told = value if conceal else redact_arguments(value, redact, program_name)
-    return [_redact_value(one, redact, program_name, conceal=conceal, depth=depth + 1) for one in told]
+    items = value if conceal else redact_arguments(value, redact, program_name)
+    return [_redact_value(item, redact, program_name, conceal=conceal, depth=depth + 1) for item in items]
 
 
 def _redact_argument(program_name: str, previous: str, text: str, redact: Redactor) -> str:
@@ -274,8 +282,8 @@ def _redact_argument(program_name: str, previous: str, text: str, redact: Redact
     for before in (f"{program_name} {previous} ", f"{program_name} "):
         line = redact(before + quoted)
         if line.startswith(before) and line != before + quoted:
-            found = line.removeprefix(before)
-            return found.strip("'") if quoted is not text else found
+            redacted = line.removeprefix(before)
+            return redacted.strip("'") if quoted is not text else redacted
     return text
 
 
@@ -285,18 +293,18 @@ def _conceal_text(text: str, redact: Redactor, depth: int) -> str:
     scheme, _, rest = text.strip().partition(" ")
     if rest and scheme.casefold() in _OPEN:
         return f"{scheme} {rest if is_placeholder(rest) else REDACTED}"
-    found = _parse_json(text)
-    if found is not None and depth < _NESTED:
-        return json.dumps(_redact_value(found, redact, "", conceal=True, depth=depth + 1), ensure_ascii=False)
+    value = _parse_json(text)
+    if value is not None and depth < _NESTED:
+        return json.dumps(_redact_value(value, redact, "", conceal=True, depth=depth + 1), ensure_ascii=False)
     return REDACTED
 
 
 def _redact_text(text: str, redact: Redactor, depth: int) -> str:
-    found = _parse_json(text)
-    if found is None or depth >= _NESTED:
+    value = _parse_json(text)
+    if value is None or depth >= _NESTED:
         return redact(text)
-    made = _redact_value(found, redact, "", conceal=False, depth=depth + 1)
-    return redact(text) if made == found else redact(json.dumps(made, ensure_ascii=False))
+    redacted = _redact_value(value, redact, "", conceal=False, depth=depth + 1)
+    return redact(text) if redacted == value else redact(json.dumps(redacted, ensure_ascii=False))
 
 
 def _parse_json(text: str) -> Any:
@@ -304,7 +312,7 @@ def _parse_json(text: str) -> Any:
     if len(text) > _JSON_CHARS or text.lstrip()[:1] not in ("{", "["):
         return None
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict | list) else None
+    return value if isinstance(value, dict | list) else None

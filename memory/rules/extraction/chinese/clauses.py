@@ -169,12 +169,12 @@ def draft_facts(clause: Clause) -> list[Draft]:
     text = re.sub(r"[。！!.~～\s]+$", "", clause.text)
     for pattern, build in _RULES:
         match = pattern.match(text) or pattern.match(_TAKEN_BACK.sub("", text))
-        if match and (found := list(build(match, clause))):
-            return found
+        if match and (drafts := list(build(match, clause))):
+            return drafts
     return []
 
 
 def draft_note(clause: Clause) -> Draft | None:
     """The clause as a note, word for word but for the pronouns."""
-    said = replace_pronouns(clause.text.strip(" 。！!，,"))
-    return make_draft("note", "note", said, said, importance=3) if said and len(said) >= 4 else None
+    text = replace_pronouns(clause.text.strip(" 。！!，,"))
+    return make_draft("note", "note", text, text, importance=3) if text and len(text) >= 4 else None

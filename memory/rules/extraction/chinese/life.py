@@ -261,7 +261,7 @@ def _their_event(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     if len(spans) != 1:
         return
     when, said = clause.text[spans[0].start : spans[0].end], match["rel"]
-    told = (clause.text[: spans[0].start] + clause.text[spans[0].end :]).strip(" ，,的在于")
+    remainder = (clause.text[: spans[0].start] + clause.text[spans[0].end :]).strip(" ，,的在于")
     whole = re.fullmatch(
         r"我(?:的|家的?)?"
         + said
@@ -270,7 +270,7 @@ def _their_event(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         + "|"
         + GIVEN_NAME
         + r")?(?P<rest>(?:[要会将刚终]|打算|计划|准备|从|飞|来|回|去|生|考|结|毕|住|拿|得|搬|做|参|开).{1,40})",
-        told,
+        remainder,
     )
     rest = replace_pronouns(re.sub(END, "", whole["rest"])) if whole else None
     if whole and rest and re.search(r"[了过要会将]|打算|计划|准备|[飞来回到]", rest):
@@ -290,9 +290,11 @@ def _their_event(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 def _skill(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     against, verb = bool(match["neg"]), match["verb"]
     predicate = "speaks" if re.match(LANGUAGE, match["value"]) else "plays" if verb == "会弹" else "skilled_in"
-    for one in split_list(re.sub(END, "", match["value"]).strip()):
-        space = " " if re.match(r"[A-Za-z]", one) else ""
-        yield make_draft("skill", predicate, one, f"用户{'不' if against else ''}{verb}{space}{one}", negated=against)
+    for thing in split_list(re.sub(END, "", match["value"]).strip()):
+        space = " " if re.match(r"[A-Za-z]", thing) else ""
+        yield make_draft(
+            "skill", predicate, thing, f"用户{'不' if against else ''}{verb}{space}{thing}", negated=against
+        )
 
 
 def _about_me(text: str) -> bool:

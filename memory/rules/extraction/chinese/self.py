@@ -156,13 +156,13 @@ def _likes(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     bad = verb in ("讨厌", "厌恶", "受不了", "反感")
     if bad and match["neg"]:
         return
-    for one in split_list(value.removesuffix("了")):
+    for thing in split_list(value.removesuffix("了")):
         how = "不再" if ended else "不" if match["neg"] else ""
         yield make_draft(
             "preference",
             "likes",
-            one,
-            f"用户{how}{verb.removeprefix('最')}{one}",
+            thing,
+            f"用户{how}{verb.removeprefix('最')}{thing}",
             negated=bad or bool(match["neg"]),
             timeless=True,
         )
@@ -218,9 +218,9 @@ def _favourite(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 def _allergy(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     against = bool(match["neg"])
-    for one in split_list(match["value"]):
+    for thing in split_list(match["value"]):
         how = match["neg"] or ""
-        yield make_draft("constraint", "allergic_to", one, f"用户对{one}{how}过敏", negated=against, importance=4)
+        yield make_draft("constraint", "allergic_to", thing, f"用户对{thing}{how}过敏", negated=against, importance=4)
 
 
 def _intolerant(match: re.Match[str], clause: Clause) -> Iterator[Draft]:

@@ -73,17 +73,17 @@ _CLOCK = lazy_compile(r"\b(?:at\s+|from\s+|around\s+)?\d{1,2}(?::\d{2})?\s*(?:[a
 def _dated(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     """What is on a day, and nothing more: a later word on the same moves it."""
     when, what = trim_phrase(match["value"]), replace_pronouns(match["what"])
-    said = what and f"The user's {what} is {when}"
+    text = what and f"The user's {what} is {when}"
     # Some things have a date of their own, on which `on Christmas Eve` is not that of each year.
-    told = when if mentions.find_mentions(when, clause.at) else said or ""
-    rest = _CLOCK.sub("", mentions.remove_dates(told, clause.at).removeprefix(f"The user's {what} is")).strip(" ,")
-    if said and mentions.find_mentions(told, clause.at) and rest in ("", "on", "in"):
+    dated = when if mentions.find_mentions(when, clause.at) else text or ""
+    rest = _CLOCK.sub("", mentions.remove_dates(dated, clause.at).removeprefix(f"The user's {what} is")).strip(" ,")
+    if text and mentions.find_mentions(dated, clause.at) and rest in ("", "on", "in"):
         yearly = bool(re.search(r"\b(?:birthday|anniversary)$", what or "", re.IGNORECASE))
         yield make_draft(
             "note",
             make_slug(f"date of {what}"),
-            mentions.expand_dates(told, clause.at).removeprefix(f"The user's {what} is "),
-            said,
+            mentions.expand_dates(dated, clause.at).removeprefix(f"The user's {what} is "),
+            text,
             category="event",
             importance=3,
             single=True,
@@ -138,9 +138,9 @@ _FLOOR = r"(?:ground|top|first|second|third|fourth|fifth|sixth|seventh|eighth|ni
 
 
 def _make(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    told = match["value"]
-    if not _LOUD.search(told) and told.split()[-1].casefold() not in _NO_MAKE:
-        yield _own(match["what"], told, f"is {told}", entities=find_names(told))
+    value = match["value"]
+    if not _LOUD.search(value) and value.split()[-1].casefold() not in _NO_MAKE:
+        yield _own(match["what"], value, f"is {value}", entities=find_names(value))
 
 
 def _sum(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
@@ -189,23 +189,23 @@ _RULES = self.RULES + _DATE_RULES + tastes.RULES + tastes.AIM_RULES + past.RULES
 
 def draft_facts(clause: Clause) -> list[Draft]:
     """What the clause states, by the first rule that finds something, and the people it names."""
-    found = _draft_own_facts(clause)
+    drafts = _draft_own_facts(clause)
     people = english_people.draft_people_facts(clause)
-    if not found and (several := _WE.match(clause.text)):
-        found = _draft_own_facts(replace(clause, text=_rewrite_singular(several)))
-        if several["who"] and several["lives"]:
-            does = f"is {several['diet']}" if several["diet"] else several["what"].replace("live", "lives", 1)
-            people += english_people.draft_people_facts(replace(clause, text=f"{several['who']} {does}"))
-    said = {one.text for one in found}
-    return found + [one for one in people if one.text not in said]
+    if not drafts and (match := _WE.match(clause.text)):
+        drafts = _draft_own_facts(replace(clause, text=_rewrite_singular(match)))
+        if match["who"] and match["lives"]:
+            does = f"is {match['diet']}" if match["diet"] else match["what"].replace("live", "lives", 1)
+            people += english_people.draft_people_facts(replace(clause, text=f"{match['who']} {does}"))
+    texts = {draft.text for draft in drafts}
+    return drafts + [draft for draft in people if draft.text not in texts]
 
 
 def _draft_own_facts(clause: Clause) -> list[Draft]:
     ending = trim_clause(clause.text)
     for pattern, build in _RULES:
         match = pattern.match(clause.text) or pattern.match(ending)
-        if match and (found := list(build(match, clause))):
-            return found
+        if match and (drafts := list(build(match, clause))):
+            return drafts
     return []
 
 
@@ -217,8 +217,8 @@ def _rewrite_singular(several: re.Match[str]) -> str:
 
 def draft_note(clause: Clause) -> Draft | None:
     """The clause as a note, word for word but for the pronouns; without what explains it where that names nobody."""
-    said = narrate_clause(strip_fillers(clause.text)) or narrate_clause(trim_clause(clause.text))
-    if not said:
+    text = narrate_clause(strip_fillers(clause.text)) or narrate_clause(trim_clause(clause.text))
+    if not text:
         return None
-    states = has_verb(said) or (len(said.split()) > _SHORT and _VERB.search(said))
-    return make_draft("note", "note", said, said, importance=3) if states and len(said.split()) >= _SHORT else None
+    states = has_verb(text) or (len(text.split()) > _SHORT and _VERB.search(text))
+    return make_draft("note", "note", text, text, importance=3) if states and len(text.split()) >= _SHORT else None

@@ -97,9 +97,9 @@ def _knows(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         and (match["how"] or re.match(r"[A-Z][\w+#.]*(?:(?:,\s*|\s+and\s+)[A-Z][\w+#.]*)*$", value))
         and not IDLE.match(value)
     ):
-        for one in [value] if match["how"] else parse_list(value, clause):
+        for thing in [value] if match["how"] else parse_list(value, clause):
             how = "how to " if match["how"] else ""
-            yield make_draft("skill", "skilled_in", one, f"The user knows {how}{one}", entities=find_names(one))
+            yield make_draft("skill", "skilled_in", thing, f"The user knows {how}{thing}", entities=find_names(thing))
 
 
 _MOVED = lazy_compile(

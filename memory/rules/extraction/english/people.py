@@ -158,14 +158,14 @@ _NOBODY = parse_vocabulary(
 
 def draft_people_facts(clause: Clause) -> list[Draft]:
     """Names of relations and what is said of them; never about the speaker."""
-    found = list(_names(clause))
-    found += [*_counts(clause), *_trades(clause), *_homes(clause), *_at_table(clause)]
+    drafts = list(_names(clause))
+    drafts += [*_counts(clause), *_trades(clause), *_homes(clause), *_at_table(clause)]
     for pattern, predicate in _OF_THEM:
         match = pattern.match(clause.text)
         if match:
-            found += _of_them(match, predicate, clause)
+            drafts += _of_them(match, predicate, clause)
             break
-    return list({one.text: one for one in found}.values())
+    return list({draft.text: draft for draft in drafts}.values())
 
 
 def _names(clause: Clause) -> Iterator[Draft]:
@@ -251,9 +251,9 @@ def _counts(clause: Clause) -> Iterator[Draft]:
     match = _COUNT.match(clause.text)
     while match and (what := replace_pronouns(match["what"])):
         count = f"{match['count']} {what}".casefold()
-        one = make_slug(what.split()[-1])
-        many = {"child": "children", "puppy": "puppies"}.get(one, one if one.endswith(("s", "n")) else f"{one}s")
-        each = tuple(_each(match, one, clause))
+        noun = make_slug(what.split()[-1])
+        many = {"child": "children", "puppy": "puppies"}.get(noun, noun if noun.endswith(("s", "n")) else f"{noun}s")
+        each = tuple(_each(match, noun, clause))
         yield make_draft(
             "relationship", f"has_{many}", count, f"The user has {count}", single=True, importance=2 if each else 3
         )
@@ -268,8 +268,8 @@ def _each(match: re.Match[str], many: str, clause: Clause) -> Iterator[Draft]:
     named = re.split(r",\s+and\s+|,\s+|\s+(?:and|&)\s+", called["names"]) if called else []
     count = match["count"].casefold()
     if relation in RELATIONS and count in (str(len(named)), *_MANY[len(named) : len(named) + 1]):
-        told = [one for one in named if is_name(one, clause) and one.casefold() not in _BREEDS]
-        yield from (_related(relation, one) for one in told if told == named)
+        names = [name for name in named if is_name(name, clause) and name.casefold() not in _BREEDS]
+        yield from (_related(relation, name) for name in names if names == named)
 
 
 def _of_them(match: re.Match[str], predicate: str, clause: Clause) -> Iterator[Draft]:
@@ -321,18 +321,18 @@ def _attribute(
 
 def _tastes(who: str, about: dict[str, object], verb: str, value: str, clause: Clause) -> Iterator[Draft]:
     against = verb in ("hates", "dislikes", "doesn't like", "can't stand")
-    predicate, told = (
+    predicate, verb_text = (
         ("allergic_to" if "allergic" in verb else "likes"),
         verb.replace("doesn't", "does not").replace("can't", "cannot"),
     )
-    for one in parse_list(value, clause):
-        if predicate == "allergic_to" and IN_JEST.match(one):
+    for value_part in parse_list(value, clause):
+        if predicate == "allergic_to" and IN_JEST.match(value_part):
             continue
         yield _about(
             about,
             predicate,
-            one,
-            f"{who} {told} {one}",
+            value_part,
+            f"{who} {verb_text} {value_part}",
             negated=against,
             importance=4 if predicate == "allergic_to" else 2,
         )

@@ -149,8 +149,8 @@ _SOME_FIRM = lazy_compile(r"^(?:an?|the)\s+(?:[\w-]+\s+){0,3}?" + _FIRM + r"\s+(
 
 
 def _employer(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    told = _SOME_FIRM.sub("", trim_clause(match["value"]))
-    said, _, role = re.sub(r"\s+in\s+(?=[A-Z]).*", "", told).partition(" as ")
+    value = _SOME_FIRM.sub("", trim_clause(match["value"]))
+    said, _, role = re.sub(r"\s+in\s+(?=[A-Z]).*", "", value).partition(" as ")
     firm, ended = parse_place(ENDED.sub("", said), clause), bool(match["neg"])
     if firm:
         text = f"The user {'no longer works' if ended else 'works'} at {firm}"
@@ -168,7 +168,7 @@ def _field(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     said, against = trim_phrase(match["value"]), bool(match["neg"])
     what, *firm = re.split(r"\s+(?:at|for|in)\s+", ENDED.sub("", said), maxsplit=1)
     field = _INDUSTRY.fullmatch(what)
-    if not field or not all(_one_field(one) for one in re.split(r"\s+(?:and|&)\s+", field["what"])):
+    if not field or not all(_one_field(part) for part in re.split(r"\s+(?:and|&)\s+", field["what"])):
         return
     work = "no longer works" if _over(match["neg"], said) else "does not work" if against else "works"
     yield make_draft(
@@ -251,9 +251,9 @@ _EACH = lazy_compile(r",\s*(?:and\s+)?|\s+and\s+")
 
 def _condition(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     has = match["has"].casefold().startswith("i have")
-    for one in _EACH.split(re.sub(r"\s+", " ", match["value"])):
-        text = f"The user {'has' if has else 'is'} {one}"
-        yield make_draft("constraint", "health_condition", strip_article(one), text, importance=4)
+    for value in _EACH.split(re.sub(r"\s+", " ", match["value"])):
+        text = f"The user {'has' if has else 'is'} {value}"
+        yield make_draft("constraint", "health_condition", strip_article(value), text, importance=4)
 
 
 def _cannot(match: re.Match[str], clause: Clause) -> Iterator[Draft]:

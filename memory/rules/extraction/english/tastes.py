@@ -216,13 +216,13 @@ _CHORE = lazy_compile(
 
 def _task(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     value = parse_object(match["value"], clause)
-    asked = (
+    is_requested = (
         clause.is_directive
         or "remind" in (match["ask"] or "").casefold()
         or "let me" in (match["ask"] or "").casefold()
     )
     dated = bool(value and mentions.find_mentions(value, clause.at))
-    if value and (asked or _CHORE.match(value) or (dated and not IDLE.match(value))) and len(value.split()) >= 2:
+    if value and (is_requested or _CHORE.match(value) or (dated and not IDLE.match(value))) and len(value.split()) >= 2:
         yield make_draft(
             "note",
             "to_do",
