@@ -1,6 +1,6 @@
-"""What happened in a conversation, told in the past tense from what the person asked, decided and did. No model is asked.
+"""Episodes: what a person asked, decided and did in a conversation, in the past tense, without a model.
 
-Only the person's own words count, and of them no statement of a fact: that is a memory of its own (S-81)."""
+Only the person's own words count, without statements of facts, which are memories of their own (S-81)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from muniment.memory.rules.language.lazy_regex import lazy_compile
 from muniment.memory.rules.provenance import quoted
 
 TAG = "episode"
-CATEGORY = "activity"  # what the supervisor may read; `recent_activity` is the executor's alone
+CATEGORY = "activity"  # the supervisor may read it; `recent_activity` is for the executor alone
 MAX_CHARS = 280
 _SENTENCE = 200
 _PHRASE = 80
 _PHRASES = 3
-_MAX_QUESTIONS = 2  # of them, when there is more than questions
+_MAX_QUESTIONS = 2  # if there is more than questions
 _MIN_WORDS = 2  # lexemes: less is no topic
 _SHARED = 0.5
 
@@ -35,7 +35,7 @@ _FILLER = lazy_compile(
     r"|thank\s+you)\b[\s,.!]*)+",
     re.IGNORECASE,
 )
-# What the person asks of memory is no news to memory.
+# Questions to memory are no news to memory.
 _OWN_PAST = lazy_compile(
     r"\b(?<!how )(?:do|did|am|was|have|had)\s+i\b|\b(?:is|are|was|were|what's|who's|where's|when's)\s+my\b|\bremember\b"
     r"|\bremind\s+me\b|\byou\s+know\s+about\b|\bdo\s+you\s+know\s+(?:my|who|where|what)\b|\btold\s+you\b",
@@ -48,7 +48,8 @@ _TOPICS = (
      "asked how to {what}"),
     (lazy_compile(rf"(?P<wh>{_WH})\s+(?:should|can|could|shall|must)\s+(?:i|we)\s+(?P<what>.+)", re.IGNORECASE),
      "asked {wh} to {what}"),
-    (lazy_compile(r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?tell\s+me\s+(?:more\s+)?about\s+(?P<what>.+)", re.IGNORECASE),
+    (lazy_compile(r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?)?tell\s+me\s+(?:more\s+)?about\s+(?P<what>.+)",
+     re.IGNORECASE),
      "asked about {what}"),
     (lazy_compile(r"what\s+do\s+you\s+think\s+(?:of|about)\s+(?P<what>.+)", re.IGNORECASE), "asked about {what}"),
     (lazy_compile(r"(?:what|how)\s+about\s+(?P<what>.+)", re.IGNORECASE), "asked about {what}"),
@@ -66,7 +67,8 @@ _DECIDED = (
     lazy_compile(r"(?:i\s+think\s+)?(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+|now\s+|finally\s+)?decided\s+(?P<what>(?:to"
         r"|on|against|not\s+to)\s.+)", re.IGNORECASE),
     lazy_compile(r"(?:i\s+think\s+)?(?:let's|let\s+us|we'll|we\s+will|i'll|i\s+will)\s+(?P<what>(?!be\b|let\b|see\b"
-        r"|think\b|try\b|tell\b|ask\b|do\b|have\b|get\b|talk\b|come\b|say\b|know\b|just\b|never\b|always\b)\w.+)", re.IGNORECASE),
+        r"|think\b|try\b|tell\b|ask\b|do\b|have\b|get\b|talk\b|come\b|say\b|know\b|just\b|never\b|always\b)\w.+)",
+        re.IGNORECASE),
 )  # fmt: skip
 _DONE = lazy_compile(
     r"(?:i|we)(?:'ve|\s+have)?\s+(?:just\s+|now\s+|finally\s+|already\s+)?(?P<what>(?:finished|completed|booked|ordered"
@@ -103,23 +105,23 @@ class _Phrase:
 
 
 def build_episodes(turns: Sequence[Turn]) -> tuple[Candidate, ...]:
-    """An episode for each day (UTC) of these turns on which something happened, oldest first.
+    """An episode for each day (UTC) of these turns on which the user asked, decided or did something, oldest first.
 
-    Each rests on all the user's turns of its day, and its time is that of the last of them."""
+    Its turns are all user turns of the day, and its time is that of the last one."""
     user_turns = sorted((turn for turn in turns if turn.role == "user"), key=lambda turn: turn.at)
     days = groupby(user_turns, key=lambda turn: turn.at.astimezone(UTC).date())
     return tuple(episode for day, group in days if (episode := _build_episode(day, list(group))) is not None)
 
 
 def is_same_topic(a: str, b: str) -> bool:
-    """Whether two episodes are about the same: half of the lesser one's content words, two at least."""
+    """Whether two episodes share half of the shorter one's content words, and two at least."""
     left, right = _extract_topic(a), _extract_topic(b)
     shared = len(left & right)
     return shared >= _MIN_WORDS and shared >= _SHARED * min(len(left), len(right))
 
 
 def combine_episodes(old: str, new: str) -> str | None:
-    """Two episodes as one of two sentences; None when that is too long, or one of them has two already."""
+    """Two episodes as one text of two sentences; None if it is too long or one has two sentences already."""
     if _TWO.search(old) or _TWO.search(new):
         return None
     chinese = bool(_ZH.search(old))
@@ -147,7 +149,7 @@ def _build_episode(day: date, turns: list[Turn]) -> Candidate | None:
         text=_render_sentence(day, texts, chinese=is_chinese),
         category=CATEGORY,
         kind="episodic",
-        importance=1,  # no fact stands behind it in the delta header
+        importance=1,  # it has no fact
         tags=(TAG,),
         event_time=last.at,
         turns=tuple(turn.id for turn in turns),
@@ -156,7 +158,7 @@ def _build_episode(day: date, turns: list[Turn]) -> Candidate | None:
 
 
 def _select_phrases(phrases: list[_Phrase]) -> list[str]:
-    """What was decided and done first, then the questions that say most; told in the order in which they came."""
+    """The three best phrases in their order: decisions and actions first, then the questions with most words."""
     distinct = list({phrase.text.casefold(): phrase for phrase in phrases}.values())
     rich = sorted(distinct, key=lambda phrase: -len(tokens.get_lexeme_set(phrase.text)))
     acts = [phrase for phrase in rich if not phrase.is_question][: _PHRASES - 1]
@@ -206,7 +208,7 @@ def _parse_chinese_question(sentence: str) -> str | None:
 
 
 def _find_action(turn: Turn, sentence: str) -> str | None:
-    """What the sentence says that the person decided or did, unless it is a fact that is kept for itself."""
+    """The decision or action in a sentence; None if the sentence states a fact."""
     if extract_statements(replace(turn, text=sentence)).candidates:
         return None
     for clause in split_clauses(sentence):

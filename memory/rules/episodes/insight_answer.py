@@ -1,4 +1,4 @@
-"""What a model sees of a person becomes insights: short, in the third person, of low weight, never pinned."""
+"""Turns a model's observations about a person into insights: short, in the third person, of low importance."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ INSIGHTS_SCHEMA: dict[str, Any] = {
 _MOST = 3
 _TAGS = 3
 _TAG_CHARS = 40
-_CONFIDENCE = 0.7  # inferred, not said
+_CONFIDENCE = 0.7  # an insight is inferred
 
 
 def parse_insights(
     text: str, turns: Sequence[TurnId], *, categories: Collection[str], max_chars: int = 280
 ) -> ParsedAnswer:
-    """The insights of an answer, at most 3; each rests on `turns`. Raises BadExtraction when the answer is not in form."""
+    """The insights of an answer, at most 3, each with `turns`. Raises BadExtraction when the answer is not in form."""
     insights = find_json(text, "insights")["insights"]
     if not isinstance(insights, list):
         raise BadExtraction("The model's answer has no list of insights.")
@@ -68,7 +68,7 @@ def parse_insights(
 
 
 def build_snippet(turns: Sequence[Turn], most: int) -> list[dict[str, str]]:
-    """The end of what was said in at most so many characters; the first turn that does not fit loses its beginning."""
+    """The last turns within `most` characters, as role and text, oldest first; the first one is cut to fit."""
     snippet: list[dict[str, str]] = []
     for turn in (turn for turn in reversed(turns) if turn.role in ("user", "assistant")):
         if most <= 0:
@@ -79,7 +79,7 @@ def build_snippet(turns: Sequence[Turn], most: int) -> list[dict[str, str]]:
 
 
 def select_recent(memories: Sequence[Memory], *, activities: int, facts: int) -> tuple[list[Memory], list[Memory]]:
-    """The latest of what happened and of what was stated, newest first; what strangers wrote shows nothing of a person."""
+    """The latest events and the latest facts, newest first, without memories that a tool or a document states."""
     own = sorted(
         (memory for memory in memories if memory.trust in ("user", "agent")), key=lambda memory: memory.created_at
     )[::-1]
@@ -95,10 +95,10 @@ def select_recent(memories: Sequence[Memory], *, activities: int, facts: int) ->
 def _parse_insight(
     raw: dict[str, Any], turns: tuple[TurnId, ...], categories: frozenset[str], max_chars: int
 ) -> tuple[Candidate | None, str | None, str | None]:
-    """The candidate and how it was repaired, or the reason of refusal."""
+    """The candidate, its repairs, and the reason of refusal; the absent ones are None."""
     summary = raw.get("summary")
     text = " ".join(normalize_text(summary).split()).rstrip(".。") if isinstance(summary, str) else ""
-    # "I" may be the person or the assistant here.
+    # "I" may be the person or the assistant.
     repaired = text if repair.FIRST_PERSON.search(text) else repair.repair_wording(text, subject="user", persons=())
     tags = raw.get("tags")
     words = (
@@ -107,7 +107,7 @@ def _parse_insight(
         else []
     )
     importance = raw.get("importance")
-    # A semantic text is held to the third person; so is an insight.
+    # An insight is validated as a statement in the third person.
     candidate, reason = validate_candidate(
         Candidate(
             text=repaired,

@@ -87,7 +87,7 @@ _SAYS_SOMETHING = lazy_compile(
 
 
 def find_skip_reason(text: str, role: Role) -> str | None:
-    """The reason why nothing in a message is worth keeping, or None. Linear in the text; stops at the first statement."""
+    """The reason why nothing in a message is worth keeping, or None. Linear; stops at the first statement."""
     if role in ("tool", "system"):
         return f"{role} turn"
     if not _WORD.search(text):

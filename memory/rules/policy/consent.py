@@ -1,4 +1,4 @@
-"""Which statements change the structured profile, and in which field."""
+"""Decides which statements propose a value for the structured profile, and which need the consent of the person."""
 
 from __future__ import annotations
 
@@ -29,10 +29,8 @@ _FIELDS: Mapping[str, ProfileField] = {
     "response_style": "tone",
     "tone": "tone",
 }
-GONE_STATES: frozenset[State] = frozenset(
-    {"soft_deleted", "superseded"}
-)  # nothing of the profile rests on such a memory
-_MANNERS = frozenset({"style", "tone"})  # the categories of how the person wants to be spoken to
+GONE_STATES: frozenset[State] = frozenset({"soft_deleted", "superseded"})  # such a memory supports no value
+_MANNERS = frozenset({"style", "tone"})  # categories of statements about the style of answers
 _EDGES = " \t\r\n.,;:!?。，、；：！？~～…'\"()（）👍🙂😊"
 _YES = lazy_compile(
     r"(?:y|yes|yeah|yep|yup|sure|ok|okay|of course|certainly|absolutely|definitely|fine|correct|right|agreed|go ahead"
@@ -48,19 +46,19 @@ _NO = lazy_compile(
     r"|不必|别|别记|不好|否|不是|不是的|不同意|不愿意|算了)(?:[，,]?(?:谢谢|了))?",
     re.IGNORECASE,
 )
-_LONGEST, _MOST_WORDS = 60, 6  # a longer value is a sentence, not a name or a place
+_LONGEST, _MOST_WORDS = 60, 6  # a longer value is no name or place
 _GOAL_CHARS = 120
 
 
 def find_profile_field(fact: Fact, category: str) -> ProfileField | None:
-    """The field of the profile that a fact about the user is a value of."""
+    """The field of the profile that a fact about the user sets, or None."""
     if fact.subject.casefold() not in ("user", "用户") or fact.negated:
         return None
     if fact.kind == "goal" or category == "goals":
         return "goals" if len(fact.object) <= _GOAL_CHARS else None
     if len(fact.object) > _LONGEST or len(fact.object.split()) > _MOST_WORDS:
         return None
-    if fact.predicate == "name":  # "I'm Ana" says how to call her, "I am Ana Silva Costa" who she is
+    if fact.predicate == "name":  # "I'm Ana" is a preferred name, "I am Ana Silva Costa" a full one
         return "preferred_name" if len(fact.object.split()) == 1 else None
     if fact.predicate == "prefers" and category in _MANNERS:
         return "tone"
@@ -74,10 +72,10 @@ def build_proposals(
     expires_at: datetime,
     turn_id: TurnId | None = None,
 ) -> tuple[Proposal, ...]:
-    """What the statements of a write propose for the profile: only what the person said, and what no order made.
+    """The values that the statements of a write propose for the profile: only active statements of the user.
 
-    A statement that is known already changes no memory and is a signal all the same. A look at the turn `said` is one
-    signal at most, however many turns a model names."""
+    A statement that changes no memory is a signal, too. With `turn_id`, the write is one signal, however many turns a
+    model names."""
     proposals: dict[tuple[str, str], Proposal] = {}
     for statement in incoming:
         candidate = statement.candidate
@@ -103,8 +101,9 @@ def build_proposals(
 
 
 def find_void_requests(pending: Sequence[Consent], plan: WritePlan) -> dict[Consent, Change]:
-    """The requests that a plan leaves without what they rest on, each with the change that does: its memory is forgotten,
-    gives way, or says something else, and the plan proposes nothing in its place."""
+    """The pending requests whose memory a plan forgets, replaces or changes, each with that change.
+
+    A changed memory voids no request if the plan proposes a value for the field or keeps the same value."""
     ends = {change.after.id: change for change in plan.changes if is_support_lost(change)}
     proposed_fields = {request.field for request in plan.proposals}
     affected = ((request, ends[request.memory]) for request in pending if request.memory in ends)
@@ -117,7 +116,7 @@ def find_void_requests(pending: Sequence[Consent], plan: WritePlan) -> dict[Cons
 
 
 def is_support_lost(change: Change) -> bool:
-    """Whether a value of the profile may rest on the memory before the change and not after it."""
+    """Whether a memory can support a value of the profile before a change and not after it."""
     before, after = change.before, change.after
     if before is None or after.state in GONE_STATES:
         return before is not None
@@ -129,12 +128,12 @@ def _has_same_value(memory: Memory, request: Consent) -> bool:
 
 
 def is_corroborated(request: Consent, signals: int) -> bool:
-    """Whether so many turns speak for it that it needs no consent; a sensitive field always needs it."""
+    """Whether `signals` different turns support the request, so that it needs no consent. Sensitive fields always do."""
     return request.field in ("tone", "goals") and len(set(request.turns)) >= signals
 
 
 def parse_yes_no(text: str) -> bool | None:
-    """What a message means as the answer to a question, None where it is more, or less, than a clear yes or no."""
+    """The answer that a message gives to a question; None if it is more or less than a clear yes or no."""
     bare = text.strip(_EDGES)
     if _YES.fullmatch(bare):
         return True
@@ -142,7 +141,7 @@ def parse_yes_no(text: str) -> bool | None:
 
 
 def _find_memory(statement: IncomingCandidate, changes: Sequence[Change]) -> MemoryId | None:
-    """The memory that holds the statement after the write."""
+    """The id of the memory that holds the statement after the write."""
     fact = statement.candidate.fact
     for change in changes:
         if _is_same_fact(statement.candidate, fact, change.after.fact):

@@ -1,4 +1,4 @@
-"""What a request to a model costs: estimated before it is sent, high rather than low, and counted after."""
+"""Costs of model requests: estimated before a request, high rather than low, and calculated after it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST = 1_000_000_000  # tokens; no request has so many
 def estimate_charge(
     purpose: Purpose, model: str, texts: Sequence[str], answer_tokens: int, prices: Mapping[str, Price]
 ) -> Charge:
-    """What a request with these texts (messages, tools, form) may cost when its answer has at most `answer` tokens."""
+    """The highest charge of a request with these texts (messages, tools, schema) and `answer_tokens`."""
     input_tokens = _PER_REQUEST + sum(token_count.count_tokens(text) + _PER_TEXT for text in texts)
     return calculate_charge(purpose, model, input_tokens, answer_tokens, prices)
 
@@ -26,7 +26,7 @@ def estimate_charge(
 def calculate_charge(
     purpose: Purpose, model: str, input_tokens: int, output_tokens: int, prices: Mapping[str, Price]
 ) -> Charge:
-    """What so many tokens cost, in millionths of the currency, begun ones included; a model without a price costs none."""
+    """The charge for these tokens, in millionths of the currency, rounded up; 0 for a model without a price."""
     price = prices.get(model)
     # A price is per million tokens, and a micro is a millionth: the two cancel out.
     money = input_tokens * price.input + output_tokens * price.output if price else 0.0
@@ -36,7 +36,7 @@ def calculate_charge(
 
 
 def add_charges(charge: Charge, other: Charge) -> Charge:
-    """Two charges of one purpose and model as one."""
+    """The sum of two charges of one purpose and model."""
     return replace(
         charge,
         input_tokens=charge.input_tokens + other.input_tokens,
@@ -46,14 +46,14 @@ def add_charges(charge: Charge, other: Charge) -> Charge:
 
 
 def is_credible(input_tokens: int, output_tokens: int) -> bool:
-    """Whether an endpoint's own count can be true. One that tells of nothing has not counted."""
+    """Whether the token counts of an endpoint can be true. Counts of 0 mean that it does not count."""
     return 0 <= input_tokens < _MOST and 0 <= output_tokens < _MOST and input_tokens + output_tokens > 0
 
 
 def is_unbilled(error: MunimentError) -> bool:
-    """Whether a failed request has surely cost nothing: it was never sent, or the endpoint refused to work on it.
+    """Whether a failed request surely costs nothing: it was not sent, or the endpoint refused it.
 
-    One that timed out, was cut off, or brought an answer that cannot be used, may be billed."""
+    A request that timed out, was cut off or got a bad answer may be billed."""
     if not isinstance(error, ModelError) or isinstance(error, ModelRateLimited) or error.data.get("sent") is False:
         return True
     return isinstance(error.data.get("status"), int) and not isinstance(error, ModelTimeout)

@@ -1,4 +1,4 @@
-"""How much one turn may change: of too many changes the most important are made."""
+"""Limits on the changes of one turn: of too many changes the most important are made."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from muniment.memory.domain.plan import Change
 def select_most_important(
     changes: Sequence[Change], limit: int, *, exempt: Collection[MemoryId] = ()
 ) -> tuple[Change, ...]:
-    """At most so many of the changes, in their order: the most important, then the surest, then the first said.
+    """At most `limit` of the changes, in their order: by importance, then by confidence, then by position.
 
-    Those of memories in `free` are kept and do not count."""
+    Changes of memories in `exempt` stay and do not count."""
     counted = [change for change in changes if change.after.id not in exempt]
     if len(counted) <= limit:
         return tuple(changes)

@@ -1,4 +1,4 @@
-"""What is forgotten by itself, and when: what nobody has touched for long and does not matter much."""
+"""Decides which memories are forgotten without a request, and when: old, untouched and unimportant ones."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from muniment.memory.domain.maintenance import RetentionTerms
 from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.scope import Scope
 
-_LASTING = 5  # the importance that does not fade
-_MOST_DAYS = 36_500  # longer is as good as for ever, and no calculation with it leaves the calendar
+_LASTING = 5  # importance; it does not fade
+_MOST_DAYS = 36_500  # the limit of any term, so that dates stay within the calendar
 
 
 def build_terms(forgetting: Forgetting, ledger: Ledger, categories: Mapping[str, Category]) -> RetentionTerms:
-    """The settings as the store and the rule take them. What is always in context is never forgotten."""
+    """The retention terms of the settings. Memories of a category that is always in context are never forgotten."""
     days: dict[str, int | None] = {
         name: None if category.context == "all" else forgetting.categories.get(name, forgetting.untouched_days)
         for name, category in categories.items()
@@ -35,7 +35,7 @@ def build_terms(forgetting: Forgetting, ledger: Ledger, categories: Mapping[str,
 
 
 def hash_terms(terms: RetentionTerms) -> str:
-    """Tells these terms from others, in every process."""
+    """A hash of the terms, the same in every process: 16 hexadecimal digits."""
     values = (getattr(terms, value_field.name) for value_field in fields(terms))
     normalized = [
         sorted(value_field.items()) if isinstance(value_field, Mapping) else value_field for value_field in values
@@ -44,7 +44,7 @@ def hash_terms(terms: RetentionTerms) -> str:
 
 
 def find_scope_days(terms: RetentionTerms, kind: str, name: str | None) -> int | None:
-    """The days of a scope: its own by name, else those of its kind; None for none, or where there is no such scope."""
+    """The days of a scope by its name, else by its kind; None if it has no term or no name."""
     return None if name is None else terms.scopes.get(f"{kind}:{name}", terms.scopes.get(kind))
 
 
@@ -53,15 +53,15 @@ def _bound_days(days: Mapping[str, int | None]) -> dict[str, int | None]:
 
 
 def find_last_touch(memory: Memory) -> datetime:
-    """When the memory was last changed or retrieved; what was so long ago may have been told today."""
+    """The time of the last change or retrieval of a memory; at least its creation, for its date may be in the past."""
     return max(memory.created_at, memory.updated_at, memory.last_accessed_at or memory.updated_at)
 
 
 def find_lifetime(scope: Scope, memory: Memory, terms: RetentionTerms) -> timedelta | None:
-    """How long after the last touch a memory of this space is forgotten; None for never.
+    """The time from the last touch until a memory of this space is forgotten; None for never.
 
-    The scopes that it belongs to decide, of several the one with the fewest days, else its importance: it counts one less
-    for every `fade_days`, but never less than 1; the highest does not fade."""
+    The scope with the fewest days decides. Without one the importance does: it falls by one every `fade_days`, down to 1,
+    and an importance of 5 does not fall."""
     untouched = terms.categories.get(memory.category, terms.untouched_days)
     if memory.state != "active" or memory.pinned or untouched is None:
         return None
@@ -83,11 +83,11 @@ def _find_shortest_days(scope: Scope, memory: Memory, terms: RetentionTerms) -> 
 
 
 def is_forgettable(scope: Scope, memory: Memory, terms: RetentionTerms, now: datetime) -> bool:
-    """Whether a memory of this space is to be forgotten now."""
+    """Whether a memory of this space is forgotten at `now`."""
     lasting = find_lifetime(scope, memory, terms)
     return lasting is not None and now - find_last_touch(memory) >= lasting
 
 
 def describe_reason(memory: Memory, now: datetime) -> dict[str, Any]:
-    """What the journal says of it: whole days without a touch."""
+    """The reason for the journal, with the whole days since the last touch."""
     return {"why": "untouched", "days": (now - find_last_touch(memory)).days}

@@ -1,4 +1,4 @@
-"""When a job that failed is tried again, and whether it lets others pass."""
+"""Decides when a failed job is tried again, and whether later jobs of its space may run before it."""
 
 from __future__ import annotations
 
@@ -27,23 +27,22 @@ _SERVER = 500  # and above: a status that may pass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetryDecision:
-    """Not before `at`; `aside` lets the later jobs of the same space pass."""
+    """The earliest time of the next attempt, and whether later jobs of the space may run before it."""
 
     at: datetime
     lets_others_pass: bool = False
 
 
 def plan_retry(error: Exception, attempts: int, now: datetime) -> RetryDecision:
-    """What to do after the failure of a job that was tried `attempts` times before; `now` is UTC.
+    """The decision after the failure of a job that was tried `attempts` times before; `now` is UTC.
 
-    A model or a database that is down is down for every job: the order is kept, so that no correction is learned before
-    what it corrects. An answer that cannot be used, and a defect, may be this one job's own trouble for ever: after some
-    attempts it must not hold up the rest of its space.
-    What is only not there yet has not failed: it is looked for ever more rarely, at least once an hour."""
+    When a model or a database is down, the order of jobs is kept, so that no correction is learned before its subject. A
+    bad answer or a defect may fail for ever: after five attempts later jobs may pass. A job that waits for a result is
+    tried ever more rarely, at least once an hour."""
     if isinstance(error, OverBudget):
         day = date.fromisoformat(error.data["day"]) if "day" in error.data else now.date()
         over = datetime.combine(day + timedelta(days=1), time(), tzinfo=now.tzinfo)
-        # The day it was asked on may have ended since: then there is a new budget.
+        # The day of the request may have ended; then there is a new budget.
         return RetryDecision(at=over if over > now else now + timedelta(seconds=_compute_backoff(attempts)))
     if isinstance(error, NotReady):
         return RetryDecision(
@@ -62,19 +61,19 @@ def plan_retry(error: Exception, attempts: int, now: datetime) -> RetryDecision:
 
 
 def is_waiting(error: Exception) -> bool:
-    """Whether nothing has failed: what is waited for is not there yet, or another process is at it."""
+    """Whether a job only waits: its result is not ready, or another process works on it."""
     return isinstance(error, NotReady | Busy)
 
 
 def is_rejected_request(error: Exception) -> bool:
-    """Whether the endpoint does not accept this request: it may be too long, or of a matter that it refuses to read."""
+    """Whether the endpoint refuses this request, for instance for its length or its content."""
     return type(error) is ModelError and "status" in error.data
 
 
 def find_retry_delay(error: ModelError, attempt: int) -> float | None:
-    """The seconds until a person's request is tried again after `attempt` tries before; None when that is of no use.
+    """The seconds before a person's request is tried again after `attempt` attempts; None if it should not be.
 
-    A person waits: for an endpoint that wants to be left alone for longer nobody does."""
+    A person waits for the answer, so a delay of more than 10 seconds is not worth it."""
     status = error.data.get("status")
     passing = isinstance(error, ModelTimeout | ModelRateLimited) or (
         isinstance(error, ModelUnavailable) and "sent" not in error.data and (status is None or status >= _SERVER)
@@ -88,6 +87,6 @@ def _compute_backoff(attempts: int) -> float:
 
 
 def _read_retry_after(error: ModelRateLimited) -> float:
-    """The seconds that the provider asks to wait, at most a day; 0 when it did not say."""
+    """The seconds of the provider's Retry-After, at most a day; 0 without one."""
     seconds = error.data.get("retry_after")
     return min(float(seconds), 86400.0) if isinstance(seconds, int | float) and seconds > 0 else 0.0

@@ -1,4 +1,4 @@
-"""When a round is made, and when within it each space has its turn."""
+"""Time slots of maintenance, and the place of each space within a slot."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _NEIGHBOURHOOD = 0.1  # the share of a slot in which the spaces of one tenant be
 
 
 def find_slot_start(now: datetime, every: timedelta) -> datetime:
-    """The beginning of the slot that this moment is in; slots are counted from 1970, UTC."""
+    """The beginning of the slot that contains `now`; slots start at 1970-01-01 UTC."""
     return now - (now - _EPOCH) % every
 
 
 def compute_stagger(scope: Scope, spread: timedelta) -> timedelta:
-    """How long after the beginning of a slot a space is tended: its tenant's time, and a little of its own."""
+    """The delay of a space within `spread`: mostly that of its tenant, plus a small one of its own."""
     return spread * (
         (1 - _NEIGHBOURHOOD) * _hash_fraction(scope.tenant_space.bytes)
         + _NEIGHBOURHOOD * _hash_fraction(scope.space.bytes)

@@ -1,4 +1,4 @@
-"""What memory put before a model, as hashes: a reply that repeats it is no evidence of it."""
+"""Hashes of what memory put before a model: a reply that repeats it is no evidence of it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.provenance.quoted import split_quoted
 
-_LONGEST = 3  # words that are hashed together; of Chinese, pairs of characters
+_LONGEST = 3  # lexemes of a sequence; a Chinese lexeme is a pair of characters
 _MOSTLY = 0.6  # of a statement's sequences, or of its words
 _NEARLY_ALL, _SOME, _MOST_PAIRS = 0.9, 0.3, 0.7
 _MOST = 4_000  # hashes of a turn
 
 
 def hash_shingles(texts: Iterable[str]) -> tuple[int, ...]:
-    """The hashes, 63 bits each, of the word sequences of these texts; a line is a text of its own.
+    """The hashes, 63 bits each, of the word sequences of each line, at most 4,000.
 
-    Words of a sequence are in alphabetical order, so that saying it the other way round changes nothing."""
+    The words of a sequence are sorted, so that their order changes nothing."""
     hashes: dict[int, None] = {}
     for text in texts:
         for line in text.splitlines():
@@ -29,34 +29,34 @@ def hash_shingles(texts: Iterable[str]) -> tuple[int, ...]:
 
 @lru_cache(maxsize=4_096)
 def _hash_line(line: str) -> tuple[int, ...]:
-    """Kept, because the same memories come before the model again and again."""
+    """Cached, because the same memories come before the model again and again."""
     lexemes = list(tokens.extract_lexemes(line))
     return tuple(hashed for size in range(1, _LONGEST + 1) for hashed in _hash_sequences(lexemes, size))
 
 
 def is_repetition(statement: str, recalled_hashes: Iterable[int]) -> bool:
-    """Whether most of a statement is among what was recalled: its sequences, or all its words and some of their pairs."""
+    """Whether the recalled hashes have most sequences of a statement, or all its words and some of its pairs."""
     hashes, groups = frozenset(recalled_hashes), _group_shingles(statement)
     if not groups:
         return False
     alone, pairs, longest = (len(group & hashes) / len(group) for group in groups)
-    # Of Chinese a word is a pair of characters already, and half of the pairs stand across two words.
+    # A Chinese lexeme is a pair of characters, and half of the pairs join two words.
     rearranged = (alone >= _NEARLY_ALL and pairs >= _SOME) or (tokens.has_cjk(statement) and alone >= _MOST_PAIRS)
     return longest >= _MOSTLY or rearranged
 
 
 @lru_cache(maxsize=4_096)
 def _group_shingles(statement: str) -> tuple[frozenset[int], ...]:
-    """The sequences of one word, of two, and of three. Kept, because a statement is looked for in many turns."""
+    """The hashed sequences of one, two and three words. Cached, because a statement is compared with many turns."""
     lexemes = list(tokens.extract_lexemes(statement))
     sizes = (1, 2, _LONGEST) if lexemes else ()
     return tuple(frozenset(_hash_sequences(lexemes, min(size, len(lexemes)))) for size in sizes)
 
 
 def is_echo(candidate: Candidate, turns: Sequence[Turn]) -> bool:
-    """Whether a statement repeats what memory had put before the model in one of these turns, and no person says it.
+    """Whether a candidate repeats what memory put before the model in one of these turns, and no person states it.
 
-    A person says it who uses most of its words, in the turns that support it."""
+    A person states it if the person's own words in the supporting turns have most of its words."""
     recalled = {hashed for turn in turns for hashed in turn.recalled}
     if not recalled or not is_repetition(candidate.text, recalled):
         return False

@@ -1,7 +1,7 @@
-"""Whose words a text is made of, and which sentences of somebody else's instruct instead of inform: English and Chinese.
+"""Separates a person's own words from quoted text, and finds quoted sentences that instruct, in English and Chinese.
 
-What a person pastes is a document: it says what its author says. A document that tells the assistant what to do, or what
-to remember, is believed only once a person has approved it."""
+Pasted text is a document with an author of its own. What a document tells the assistant to do or to remember is pending
+until a person approves it."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _CJK = lazy_compile(r"[\u3400-\u9fff]")
 _SPACE = lazy_compile(r"\s*")
 _WORD = lazy_compile(r"\w")
 _SENTENCE = lazy_compile(r"[^.!?。！？\n]+(?:[.](?=\w)[^.!?。！？\n]*)*[.!?。！？]*")
-_EDGES = " \t>|*#\"'`<-~"  # what stands around a sentence
-_LONG_QUOTE = 80  # characters; one of Chinese says as much as three
-_MOST = 3  # sentences of a turn that are put before a person
+_EDGES = " \t>|*#\"'`<-~"  # stripped from a sentence
+_LONG_QUOTE = 80  # characters; a Chinese one counts three times
+_MOST = 3  # instructions of a turn that a person is asked about
 _LONGEST = 280
-_SHARED = 0.5  # of a statement's words: then it says what the sentence says
+_SHARED = 0.5  # of a statement's words; then it says the same as the sentence
 _SOME = 0.2  # less in common is chance
 _NEARLY = 0.8  # of the largest share
 _FOREIGN: tuple[Trust, ...] = ("tool", "document")
 
-# What is pasted: the inside of marks, and what follows an announcement or a header, to the end.
+# Pasted text: the inside of marks, and what follows an announcement or a header, to the end.
 _MARKED = (
     lazy_compile(r"(?P<mark>```|~~~).*?(?:(?P=mark)|\Z)", re.DOTALL),
     lazy_compile(r'"""(?:(?!""").)*(?:"""|\Z)', re.DOTALL),
@@ -84,13 +84,13 @@ _ANNOUNCED = (
         r"|是)[^\n：:。]{0,6}[：:]"
     ),
 )
-# "Summarise this supplier sheet:" and a line break: what follows is what is to be worked on.
+# "Summarise this supplier sheet:" and a line break announce a document.
 _HANDED_OVER = lazy_compile(
     r"(?i)(?:\b(?:summari[sz]e|translate|review|check|explain|proofread|rewrite|look\s+at|what\s+do\s+you\s+(?:make"
     r"|think)\s+of|draft|reply\s+to|answer)\b|总结|概括|翻译|看看|看一下|分析|解释|检查|润色|改写|改一下"
     r"|回复)[^\n:：]{0,60}[:：][ \t]*\n"
 )
-# "I got the results back: all is well" announces the person's own words, unless more than a line follows.
+# "I got the results back: all is well" announces the person's own words if one line follows.
 _OUTCOME = lazy_compile(
     r"(?i)\b(?:results?|outputs?|invoices?|files?|tickets?|logs?)\b[^\n:]{0,60}:|结果[^\n：:]{0,12}[：:]"
 )
@@ -101,7 +101,7 @@ _HEADED = lazy_compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
-# What instructs. A clause without a subject commands; `the user always runs` informs.
+# Instructions. A clause without a subject commands; `the user always runs` informs.
 _START = r"(?:^|[.;:!?,\n(\[\"'*#>-][^\S\n]*|\b(?:and|then|so|please|also|must|should|to|now|just|but)\s+)"
 _ORDERS = lazy_compile(
     r"\b(?:ignore|disregard|forget|override|bypass|discard|drop)\s+(?:[\w'-]+\s+){0,4}(?:instructions?|prompts?|rules"
@@ -139,7 +139,7 @@ _ORDERS_ZH = lazy_compile(
 )
 
 
-# What nobody says of themselves: pasted without a mark around it, to the end of the paragraph.
+# Text that nobody writes about themselves: it is pasted, to the end of the paragraph.
 _FOREIGN_VOICE = lazy_compile(
     r"\b(?:ignore|disregard|forget|override)\s+(?:all\s+|any\s+|every\s+)?(?:of\s+)?(?:the\s+|your\s+|these\s+"
     r"|those\s+)?(?:previous|prior|above|earlier|preceding|system)\s+(?:instructions?|prompts?|rules|guidelines"
@@ -157,14 +157,14 @@ _FOREIGN_VOICE = lazy_compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnParts:
-    """A text as what its author says and what the author only shows."""
+    """A turn's own text, and the texts that it quotes."""
 
     own_text: str
     quotes: tuple[str, ...] = ()
 
 
 def split_quoted(turn: Turn) -> TurnParts:
-    """The turn's own words, and what was pasted into them; nothing of a tool or a document is a person's own."""
+    """The own words of a turn and its quotes. A turn of a tool or a document is one quote."""
     if turn.role != "user" or turn.source != "user":
         return TurnParts(own_text="", quotes=(turn.text,) if turn.text.strip() else ())
     own: list[str] = []
@@ -180,22 +180,22 @@ def split_quoted(turn: Turn) -> TurnParts:
 
 
 def strip_quoted(turn: Turn) -> Turn:
-    """A user's turn with the person's own words only."""
+    """A user's turn with the person's own words only; other turns unchanged."""
     return replace(turn, text=split_quoted(turn).own_text) if turn.role == "user" else turn
 
 
 def has_instructions(text: str) -> bool:
-    """Whether a text of somebody else tells the assistant, or whoever reads it, what to do, say or remember."""
+    """Whether a sentence of the text tells its reader what to do, say or remember."""
     return any(_is_instruction(sentence) for sentence in _split_sentences(text))
 
 
 def find_instructions(text: str) -> Iterator[str]:
-    """The sentences of a text that instruct."""
+    """The sentences of a text that tell its reader what to do, say or remember."""
     return (sentence for sentence in _split_sentences(text) if _is_instruction(sentence))
 
 
 def find_quoted_instructions(turn: Turn) -> tuple[Candidate, ...]:
-    """The instructions that a person pasted, word for word, to be kept until a person approves them; at most 3."""
+    """Pending candidates of the instructions that a user pasted, word for word; at most 3."""
     quotes = split_quoted(turn).quotes if turn.role == "user" else ()
     sentences = dict.fromkeys(sentence for text in quotes for sentence in find_instructions(text))
     return tuple(
@@ -216,19 +216,19 @@ def find_quoted_instructions(turn: Turn) -> tuple[Candidate, ...]:
 
 
 def hold_instruction(candidate: Candidate) -> Candidate:
-    """The candidate, pending when a tool or a document states it and it instructs.
+    """The candidate, pending if a tool or a document states it and it instructs.
 
-    What the user wants is for the user to say: from anybody else it is an order in other words."""
+    A statement of theirs about what the user wants is an instruction, too."""
     is_ordered = candidate.trust in _FOREIGN and _is_instruction(candidate.text)
     return replace(candidate, state="pending") if is_ordered else candidate
 
 
 def weigh_trust(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
-    """The candidate with the trust of the words that it rests on, pending when those instruct.
+    """The candidate with the trust of the words that state it, pending if those instruct.
 
-    `turns` are those that it may rest on, its supporting ones and the others that were read with them: what a tool said
-    does not become a person's word because somebody claims so. A statement rests on the part that has most of its words,
-    or nearly, and is trusted most; one that shares none, as a translation, on the least trusted part that it names."""
+    `turns` are its supporting turns and those that were read with them. Of the parts with most of its words, or nearly,
+    the most trusted one counts. A candidate that shares no words, such as a translation, has the least trust of its
+    supporting turns."""
     lexemes = tokens.get_lexeme_set(candidate.text)
     sources = [source for turn in turns for source in _find_sources(turn, candidate, lexemes)]
     best = max((source.overlap for source in sources), default=0.0)
@@ -251,7 +251,7 @@ def weigh_trust(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Source:
-    """A part of a turn, and the share of a statement's words that it has."""
+    """A part of a turn, with the share in [0, 1] of a statement's words that it has."""
 
     text: str
     trust: Trust
@@ -270,7 +270,7 @@ def _find_sources(turn: Turn, candidate: Candidate, lexemes: frozenset[str]) -> 
 
 
 def _matches_order(lexemes: frozenset[str], order: str, best: float) -> bool:
-    """Whether a statement says what an order says; of a statement in another language nobody can tell."""
+    """Whether a statement says the same as an instruction; True for a statement in another language."""
     return best < _SOME or _measure_overlap(lexemes, order) >= _SHARED
 
 
@@ -289,7 +289,7 @@ def _is_instruction(sentence: str) -> bool:
 
 
 def _find_quoted_spans(text: str) -> list[tuple[int, int]]:
-    """Where something was pasted, in order."""
+    """The spans of pasted text, sorted."""
     spans = [match.span() for pattern in _MARKED for match in pattern.finditer(text)]
     quotes = [match.span() for match in _QUOTED.finditer(text)]
     spans += [
@@ -303,14 +303,12 @@ def _find_quoted_spans(text: str) -> list[tuple[int, int]]:
 
 
 def _find_announced_spans(text: str, delimited: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """What follows an announcement, to the end of the text.
-
-    What is announced may be delimited: then it ends there, and the person goes on."""
+    """The spans after announcements, up to the end of a delimited text or of the whole text."""
     delimited = sorted(delimited)
     starts = [start for start, _ in delimited]
     ends = list(accumulate((end for _, end in delimited), max))
     remarks = _RemarkChecker(text)
-    open_from = len(text) + 1  # an announcement behind it adds nothing
+    open_from = len(text) + 1  # a later announcement adds nothing
     for pattern in (*_ANNOUNCED, _HANDED_OVER):
         for announcement in pattern.finditer(text):
             start = _skip_space(text, announcement.end())
@@ -326,25 +324,25 @@ def _find_announced_spans(text: str, delimited: list[tuple[int, int]]) -> Iterat
 
 
 class _RemarkChecker:
-    """Whether what follows an announcement is a person's own remark: one line that instructs nobody.
+    """Tells whether a person's own remark follows an announcement: one line without an instruction.
 
-    Each part of the text is looked through once, however many announcements there are."""
+    Each part of the text is searched once, however many announcements there are."""
 
     def __init__(self, text: str) -> None:
         self._text = text
         self._last_line = text.rstrip().rfind("\n")
 
     def has_remark(self, at: int, start: int) -> bool:
-        """Whether a remark follows an announcement that ends at `at`; `start` is its first character that is no space."""
+        """Whether a remark follows an announcement that ends at `at`; `start` is its first non-space character."""
         if self._last_line >= start or self._last_order >= at:
             return False
-        # Some orders are none in the middle of a sentence, and are one where the remark begins.
+        # Some patterns match only at the beginning of the remark.
         first = next(_split_sentences(self._text[at : at + _LONGEST]), "")
         return not (_ORDERS.match(first) or _ORDERS_ZH.match(first))
 
     @cached_property
     def _last_order(self) -> int:
-        """Where the last order of the text begins, -1 without one."""
+        """The position of the last instruction in the text, -1 without one."""
         return max(
             (start for sentence in _SENTENCE.finditer(self._text) for start in _find_orders(sentence)), default=-1
         )
@@ -363,7 +361,7 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def _find_foreign_spans(text: str) -> Iterator[tuple[int, int]]:
-    """What nobody says of themselves, from where its sentence begins to the end of its paragraph."""
+    """The spans of text that nobody writes about themselves, from its sentence to the end of its paragraph."""
     start = looked = end = 0
     for voice in _FOREIGN_VOICE.finditer(text):
         first = _find_first_line(text, voice.start(), looked) if voice["headed"] else voice.start()
@@ -376,7 +374,7 @@ def _find_foreign_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _find_first_line(text: str, at: int, after: int) -> int:
-    """The first line of those before a header that have no word in them, else the header's own."""
+    """The start of the lines without words before a header, else the start of the header."""
     first = at
     while at > after and not _WORD.match(text, at - 1):
         at -= 1

@@ -62,7 +62,8 @@ _PROGRAMS = (
     lazy_compile(rf"\bvault[ \t]+login[ \t]+{_WITHIN}"),
     _build_pattern("ssh-keygen", "-[NP]"),
     _build_pattern(
-        "curl|https?|xh|wget|aria2c", "-[a-zA-Z]{0,4}u|--user|--proxy-user|-[a-zA-Z]{0,4}U|-[a-zA-Z]{0,3}a|--auth", _USER
+        "curl|https?|xh|wget|aria2c", "-[a-zA-Z]{0,4}u|--user|--proxy-user|-[a-zA-Z]{0,4}U|-[a-zA-Z]{0,3}a|--auth",
+        _USER
     ),
     _build_pattern("mysql|mysqldump|mysqladmin|mysqlimport|mysqlcheck|mysqlshow|mariadb|mariadb-dump|mariadb-admin"
               "|mycli",

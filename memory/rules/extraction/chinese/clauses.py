@@ -28,7 +28,7 @@ _THINGS = {
     "钢琴": "piano",
 }
 _COLOUR = r"(?:深|浅)?(?:白|黑|红|蓝|灰|银|绿|黄|橙|紫|粉|棕|金)色?"
-# A colour or a make where the words for a mood have none: a white BYD, but a heap of scrap.
+# A colour or a make: a white BYD, but not a heap of scrap.
 _MAKE = (
     r"(?:(?:比亚迪|特斯拉|丰田|本田|大众|宝马|奔驰|奥迪|日产|福特|吉利|蔚来|小鹏|别克|雪佛兰|起亚|马自达|沃尔沃|斯柯达"
     r"|保时捷|三菱|标致|华为|小米|苹果|三星|联想|戴尔|华硕|佳能|尼康|索尼|雅马哈|捷安特|卡西欧)(?:\s?[A-Za-z0-9]+"
@@ -47,7 +47,7 @@ def _make(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _dated(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    """What is on a day, and nothing more: a later word on the same moves it."""
+    """The date of a thing of the person's; a later statement about the thing moves the date."""
     what, when = replace_pronouns(match["what"]), match["value"]
     if (
         not what
@@ -108,7 +108,7 @@ _NAMED = lazy_compile(
     + ")(?:（不是.+）)?$"
 )
 _BY_NAME = lazy_compile(r"^(?=[小阿])(?P<name>" + GIVEN_NAME + r")(?=上周|昨|今|前|明|刚|已|其实|现在|去年|才)")
-# A Chinese sentence that starts with when and what one does is about the one who says it.
+# A Chinese sentence that starts with a time and an action is about the speaker.
 _OWN_NOW = lazy_compile(
     r"^(?:最近|现在|目前|这阵子|这段时间|今年|平时|从小)(?:都|一直|又|还|刚|也)*(?:和.{1,12}|跟.{1,12})?(?:住在|在学"
     r"|正在学|学(?![生校界者费期年霸习班])|在学习|开始学|在备考|在备战|在准备|在减肥|迷上|爱上|喜欢上|养了|不吃|不喝"
@@ -128,7 +128,7 @@ _TAKEN_BACK = lazy_compile(r"（不是[^）]+）$")
 
 
 def add_subject(text: str, *, previous_subject: str) -> tuple[str, str]:
-    """The clause with the subject that an earlier clause of the sentence lends it, and the subject that it lends on."""
+    """The clause with the subject of an earlier clause if it has none, and the subject for the next clause."""
     if "预算" in text[:10]:
         return _REBUDGETED.sub("预算是", text), "预算"
     if previous_subject == "预算" and _RAISED.match(text):
@@ -165,7 +165,7 @@ def _find_dated_subject(text: str) -> str:
 
 
 def draft_facts(clause: Clause) -> list[Draft]:
-    """What the clause states, by the first rule that finds something."""
+    """The drafts of the first rule that matches the clause."""
     text = re.sub(r"[。！!.~～\s]+$", "", clause.text)
     for pattern, build in _RULES:
         match = pattern.match(text) or pattern.match(_TAKEN_BACK.sub("", text))
@@ -175,6 +175,6 @@ def draft_facts(clause: Clause) -> list[Draft]:
 
 
 def draft_note(clause: Clause) -> Draft | None:
-    """The clause as a note, word for word but for the pronouns."""
+    """The clause as a note in the third person; None if it cannot be converted or is too short."""
     text = replace_pronouns(clause.text.strip(" 。！!，,"))
     return make_draft("note", "note", text, text, importance=3) if text and len(text) >= 4 else None

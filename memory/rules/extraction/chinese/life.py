@@ -1,4 +1,4 @@
-"""What a Chinese clause states of other people, aims and what happened."""
+"""The Chinese rules for people, goals, experience, habits and events."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def _ended(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _again(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    """What one did not eat before."""
+    """What the person eats again."""
     value = replace_pronouns(match["value"])
     if value and not re.match(r"[了过完饱下到多撑胖坏]", value):
         yield make_draft(
@@ -234,7 +234,7 @@ def _due(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _someone(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    """What is said of somebody who is called by name alone."""
+    """A fact about a person who is called by name alone."""
     name, rest = found["name"], re.sub(r"^(?:其实|一直|已经)+", "", found["rest"])
     for pattern, predicate, single in _THEIRS:
         match = re.fullmatch(pattern, rest)
@@ -256,7 +256,7 @@ def _someone(found: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _their_event(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    """What happened to one of the family, or will, on a day."""
+    """A past or future event of a relative on a day."""
     spans = mentions.find_mentions(clause.text, clause.at)
     if len(spans) != 1:
         return
@@ -336,7 +336,7 @@ _GONE = lazy_compile(r"离开了?(?!了)(?P<left>.{1,20})|从(?P<quit>.{2,20}?)(
 
 
 def _turn(did: str) -> tuple[str, str]:
-    """What happened by the name that it has in English, where it ends something."""
+    """The predicate and the object of an event; events that end something have English predicates."""
     gone = _GONE.fullmatch(did)
     return ("left", gone["left"] or gone["quit"]) if gone else (_WED.get(did, "did"), did)
 
@@ -377,17 +377,20 @@ RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     (r"^(?:[^，我]{1,8}(?:之前|以前|前|时|那会儿))?我(?:以前|之前|曾经|曾|也)*在(?P<value>[\u4e00-\u9fff\w ]{2,15}?)"
      r"(?P<verb>工作|上班|实习|待|呆|干|生活|留学|读书|住)了(?P<long>" + _SPAN + r")$", _been),
     (r"^我(?:现在|已经|早就|最近)*(?:不再?|没再)(?P<verb>[学练])(?P<value>[^，了]{1,15})了$", _ended),
-    (r"^我(?:现在|如今|最近|已经|终于)+(?:又|重新)(?:可以|能|敢|开始)?(?P<verb>[吃喝抽])(?P<value>[^，了]{1,12})了$", _again),
+    (r"^我(?:现在|如今|最近|已经|终于)+(?:又|重新)(?:可以|能|敢|开始)?(?P<verb>[吃喝抽])(?P<value>[^，了]{1,12})了$",
+     _again),
     (r"^(?P<value>[^，我你他她]{1,12})我(?:现在|已经|早就|也|都)*(?:不再?|没再)(?P<verb>[学练吃喝抽]|喜欢)了$", _ended),
     (r"^我?(?P<when>" + _WEEKDAY + r"|周末)我?(?:从来|一般|都|基本|一律)*(?P<neg>不|没法|没空|不能)(?P<verb>开会|上班"
      r"|加班|工作|接电话|上课|应酬|出门)$", _never),
     ((r"^(?P<what>(?!我们|咱|[你他她它这那])[^，]{2,20}?)(?:必须|得|要|需要|应该)(?:在|于)?(?P<due>[^，]{2,12}?)(?:之前"
      r"|以前|前)(?P<do>(?:交|提交|完成|上线|发|寄|付|做完|写完|还|报名|办)[^，]{0,14})$"), _due),
-    (ME + r"(?P<neg>不)?(?P<verb>擅长|精通|熟悉|会说|会讲|会弹|会开|会用|会写|会做|能说)(?P<value>[^，,]{1,25})$", _skill),
+    (ME + r"(?P<neg>不)?(?P<verb>擅长|精通|熟悉|会说|会讲|会弹|会开|会用|会写|会做|能说)(?P<value>[^，,]{1,25})$",
+     _skill),
     (r"^我(?:从小)?在(?P<value>[\u4e00-\u9fff\w]{2,12}?)(?P<verb>长大)(?P<long>)的?$", _been),
     (ME + r"会(?P<how>一点儿?|一些|几句|点儿?)?(?P<value>" + LANGUAGE + r")$", _some_language),
     (r"^(?:我(?P<when>平时|一般|通常)|(?P<every>每(?:天|周[一二三四五六日天]?|个?周末|个?月|年|晚|早)(?:早上|上午|中午"
-     r"|下午|晚上)?)我)(?:一般|都|会|也)*(?P<value>(?![不没很也说想觉认忙是在们的家]|" + RELATION + r")[^，]{2,20})$", _habit),
+     r"|下午|晚上)?)我)(?:一般|都|会|也)*(?P<value>(?![不没很也说想觉认忙是在们的家]|" + RELATION + r")[^，]{2,20})$",
+     _habit),
     (r"^.{0,12}我(?:的|家的?)?(?P<rel>" + RELATION + r").{3,50}$", _their_event),
     (r"^(?P<name>" + GIVEN_NAME + r")(?P<rest>(?:现在|目前|其实|一直|已经|今年)+(?:在|住在|[\d一二三四五六七八九十]).{1"
      r",20})$", _someone),

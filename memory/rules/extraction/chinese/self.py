@@ -1,4 +1,4 @@
-"""What a Chinese clause states of who the person is, likes and cannot do."""
+"""The Chinese rules for identity, work, preferences, diet and health."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from muniment.memory.rules.language.chinese_words import (
 from muniment.memory.rules.language.clause import Clause
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
-# To call somebody is also to have them do something: `叫我起床`.
+# `叫我` may also mean to make somebody act: `叫我起床`.
 _TO_DO = lazy_compile(
     r"[去来干做帮买拿交写等滚走别不快好先吃喝看听说想学用在把给进过]|[起出回上下开][床门家去来班会学车楼课机心始]"
     r"|(?:加班|休息|睡觉|赶紧|马上|明天|今天|早点|注意|小心|放心|努力)"
@@ -47,7 +47,7 @@ def _name(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
     name = match["name"]
     if re.match(r"[你他她它您一什怎外车了不]", name):
         return
-    # `我是程序员` has the shape of 王小明, and what follows `我是` is more often what one is than what one is called.
+    # `我是程序员` has the shape of `我是王小明`; the word after `我是` is a trade more often than a name.
     if not match[0].startswith("我是") or not (
         _NO_NAME.search(name) or re.fullmatch(f"{TRADE}|{RELATION}|{CONDITION}", name)
     ):
@@ -318,7 +318,8 @@ RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     (r"^我(?:来自|的?老家(?:就|其实)?[在是]|出生[在于])(?P<place>[\u4e00-\u9fff\w]{2,12}?)的?$", _origin),
     (ME + r"(?P<neg>不再)?(?:是|当|做|担任)(?!过)(?:一[名个位])?(?P<value>" + TRADE + r")(?:了)?$", _trade),
     (r"^我的(?:职业|工作)(?P<neg>)是(?:一[名个位])?(?P<value>" + TRADE + r")$", _trade),
-    (ME + r"(?P<neg>不再|不|没)?在(?P<value>[\u4e00-\u9fff\w]{2,15}?)(?:工作|上班|任职|就职|(?:当|做|担任)(?P<role>" + TRADE
+    (ME + r"(?P<neg>不再|不|没)?在(?P<value>[\u4e00-\u9fff\w]{2,15}?)(?:工作|上班|任职|就职|(?:当|做|担任)(?P<role>"
+     + TRADE
      + r"))(?P<ended>了?)$", _employer),
     (ME + r"(?P<value>结婚|离婚|已婚|单身|未婚)了?$", _status),
     (r"^比起(?P<other>.{1,15}?)我?(?:更|比较)喜欢(?P<value>.{1,15})$", _prefers),
@@ -332,7 +333,8 @@ RULES = tuple((lazy_compile(pattern), build) for pattern, build in (
     (ME + r"有?(?P<value>乳糖|麸质|果糖)不耐(?:受|症)?$", _intolerant),
     (ME + r"(?P<neg>不再|不)?(?P<value>(?:是|在)?(?:一个|一名)?(?:素食主义者|素食者|纯素食?者|纯素主义者|严格素食者"
      r"|吃纯素|吃素的?|吃清真))了?$", _diet),
-    (ME + r"(?P<neg>不能|不可以|从不|从来不|不)(?P<verb>吃|喝|碰|抽|开车去|坐)(?P<value>[^，,。了]{1,15}了?)$", _cannot),
+    (ME + r"(?P<neg>不能|不可以|从不|从来不|不)(?P<verb>吃|喝|碰|抽|开车去|坐)(?P<value>[^，,。了]{1,15}了?)$",
+     _cannot),
     ((r"^我(?P<when>每?天?(?:早上|中午|晚上|早餐|午饭|晚饭)|平时|在家)?(?:一般|通常|都|基本)*只(?P<verb>"
      r"[喝吃用穿看听买坐])(?P<value>(?![了过到剩完])[^，了]{2,20})$"), _only),
     (ME + r"(?:有|患有|得了|患上了)(?P<value>" + CONDITION + r")$", _condition),

@@ -71,10 +71,10 @@ _CLOCK = lazy_compile(r"\b(?:at\s+|from\s+|around\s+)?\d{1,2}(?::\d{2})?\s*(?:[a
 
 
 def _dated(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    """What is on a day, and nothing more: a later word on the same moves it."""
+    """The date of a thing of the person's; a later statement about the thing moves the date."""
     when, what = trim_phrase(match["value"]), replace_pronouns(match["what"])
     text = what and f"The user's {what} is {when}"
-    # Some things have a date of their own, on which `on Christmas Eve` is not that of each year.
+    # `on Christmas Eve` may be a date only together with the thing.
     dated = when if mentions.find_mentions(when, clause.at) else text or ""
     rest = _CLOCK.sub("", mentions.remove_dates(dated, clause.at).removeprefix(f"The user's {what} is")).strip(" ,")
     if text and mentions.find_mentions(dated, clause.at) and rest in ("", "on", "in"):
@@ -111,7 +111,7 @@ _THING = (
     r"|motorcycle|scooter|bike|bicycle|boat|phone|smartphone|laptop|computer|pc|tablet|camera|watch|guitar|piano|violin"
     r"|printer|tv|fridge))"
 )
-# A make has a capital or a figure where the words for a mood have none: a red Skoda, an iPhone 13, but a mess.
+# A make has a capital or a digit: a red Skoda, an iPhone 13, but not a mess.
 _MAKE = (
     r"(?-i:an?\s+(?:(?!(?:from|of|for|by|like|to|in|on|with|at|and|or|called|named|than|about|former|total|real"
     r"|absolute|complete|bit|piece|gift|present|copy)\b)[a-z0-9][a-z0-9-]*\s+){0,3}(?:[A-Z][\w.&-]*|[a-z][A-Z]\w+)"
@@ -160,13 +160,13 @@ _THING_RULES: tuple[Rule, ...] = (
     make_rule(_MINE + _THING + r"\s+is\s+" + _NOW + r"(?P<value>" + _MAKE + r")$", _make),
     make_rule(_MINE + _DUE + r"\s+(?P<be>is|are)\s+" + _NOW + r"(?P<value>(?:(?:only|about|around|roughly|exactly)\s+"
           r")?" + _AMOUNT + r")$", _sum),
-    make_rule(_MINE + r"(?P<what>flat|apartment|office|room|studio|desk)\s+is\s+" + _NOW + r"on\s+the\s+(?P<value>" + _FLOOR
+    make_rule(_MINE + r"(?P<what>flat|apartment|office|room|studio|desk)\s+is\s+" + _NOW + r"on\s+the\s+(?P<value>"
+          + _FLOOR
           + r")\s+floor$", _floor),
 )  # fmt: skip
 
 
-# Where several live, where they went and what became of them is so of the speaker, too; what else they did may be their firm's,
-# or their country's.
+# What `we` did and is true of the speaker, too. Other things that `we` did may be those of a firm or a country.
 _TOGETHER = (
     r"(?:went(?!\s+(?:public|bankrupt|live|viral|out|down|up|back|over|through|under|for)\b)|visited|hiked|travell?ed"
     r"|flew|drove|camped|skied|sailed|cycled|climbed|toured|(?:moved|relocated|emigrated)(?!\s+(?:\w+\s+)?to\s+"
@@ -177,7 +177,7 @@ _TOGETHER = (
     r"|breakfast|a\s+(?:baby|son|daughter|picnic|barbecue)))"
 )
 _VERB = lazy_compile(r"\b(?:are|user|[a-z]{3,}s|[a-z]{3,}ed)\b")
-_SHORT = 3  # words of a note whose verb is beyond doubt
+_SHORT = 3  # words; a longer note needs no sure verb
 _WE = lazy_compile(
     r"(?P<front>(?:(?:on|in|last|yesterday|this|two|three|a)\b[\w ]{0,30}?,?\s+)?)(?:we(?:\s+(?:both|all))?"
     r"|i\s+&\s+(?P<who>my\s+(?:\w+\s+)?\w+))\s+(?P<what>(?:(?:just|also|finally|recently|now|still|currently)\s+)*(?:"
@@ -188,7 +188,7 @@ _RULES = self.RULES + _DATE_RULES + tastes.RULES + tastes.AIM_RULES + past.RULES
 
 
 def draft_facts(clause: Clause) -> list[Draft]:
-    """What the clause states, by the first rule that finds something, and the people it names."""
+    """The drafts of the first rule that matches the clause, and those about the people that it names."""
     drafts = _draft_own_facts(clause)
     people = english_people.draft_people_facts(clause)
     if not drafts and (match := _WE.match(clause.text)):
@@ -210,13 +210,13 @@ def _draft_own_facts(clause: Clause) -> list[Draft]:
 
 
 def _rewrite_singular(several: re.Match[str]) -> str:
-    """What the speaker could have said of themselves alone."""
+    """The clause with `I` in place of `we`."""
     does = f"am {several['diet']}" if several["diet"] else several["what"]
     return f"{several['front']}I {does}"
 
 
 def draft_note(clause: Clause) -> Draft | None:
-    """The clause as a note, word for word but for the pronouns; without what explains it where that names nobody."""
+    """The clause as a note in the third person; None if it cannot be converted or has no verb."""
     text = narrate_clause(strip_fillers(clause.text)) or narrate_clause(trim_clause(clause.text))
     if not text:
         return None

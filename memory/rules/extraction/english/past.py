@@ -1,4 +1,4 @@
-"""What an English clause states of what the person did, does and can do."""
+"""The English rules for experience, skills, events, plans and habits."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ _BIG = lazy_compile(
 )
 
 
-# Told without a date, too.
+# Events that need no date.
 _LIFE = lazy_compile(
     r"got\s+(?:married|engaged(?!\s+(?:in|with))|divorced|promoted|fired(?!\s+up)|laid\s+off)\b|quit\s+(?:smoking"
     r"|drinking|my\s+job)\b|(?:left|quit)(?:\s+[A-Z][\w&.'-]*){1,3}$"
@@ -196,7 +196,8 @@ RULES: tuple[Rule, ...] = (
           r"|visited|travelled|traveled|completed|climbed|published|written|built|taught|led|managed|volunteered|owned"
           r"|competed|graduated|run|founded|designed|served|won|finished))\s+(?P<value>.+)$", _done),
     make_rule(r"(?P<subject>(?:i've|i\s+have)\s+been\s+(?P<verb>[a-z]{2,14}ing))\s+(?P<value>.*\b(?:for\s+(?:"
-          r"(?:\w+\s+){1,4})(?:years?|months?|decades?)|since\s+(?:\d{4}|childhood|\w+\s+\d{4}|i\s+was\s+\w+))\b.*)$", _done),
+          r"(?:\w+\s+){1,4})(?:years?|months?|decades?)|since\s+(?:\d{4}|childhood|\w+\s+\d{4}|i\s+was\s+\w+))\b.*)$",
+          _done),
     make_rule(AM + r"(?P<neg>not\s+)?(?:very\s+|pretty\s+|quite\s+)?(?P<how>(?:good|great|excellent|skilled|experienced"
           r"|proficient|talented|bad|terrible)\s+(?:at|in|with))\s+(?P<value>.+)$", _skill),
     make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|can't\s+|cannot\s+)?(?:can\s+)?speak|" + AM

@@ -1,4 +1,4 @@
-"""What an English clause states of the people and animals around the person who says it."""
+"""The English rules for relatives, friends and pets of the speaker."""
 
 from __future__ import annotations
 
@@ -112,15 +112,15 @@ _OF_THEM: tuple[tuple[re.Pattern[str], str], ...] = (
     (lazy_compile(_WHO + r"(?P<verb>(?i:" + _PAST + r"))\s+(?P<value>.+)$"), "event"),
 )
 
-# What one has had enough of, or cannot take just now, is nothing to remember.
+# A refusal for the moment is nothing to remember.
 _FOR_NOW = lazy_compile(
     r"\b(?:another|one\s+more|more|enough|much|straight|yet|until|till|before|without|alone|tonight|today|properly|fast"
     r"|quickly|the\s+rest|the\s+whole)\b"
-    # nor is what somebody else does a part of it
+    # A verb begins another statement.
     r"|\b(?:can't|cannot|doesn't|don't|isn't|is|are|has|loves|likes)\b",
     re.IGNORECASE,
 )
-# How, where or what for somebody studies is not what.
+# How, where or why a person studies is no subject.
 _NO_SUBJECT = lazy_compile(
     r"(?:for|at|in|on|with|from|to|by|until|all|every|each|hard|harder|abroad|online|alone|together|late|part-time"
     r"|full-time|too|so|an?|my|his|her|their)\b",
@@ -131,7 +131,7 @@ _AT_HOME = tuple(
     lazy_compile(rf"^(?P<name>[{tokens.UPPER}][\w-]*(?:\s+[{tokens.UPPER}][\w-]*)?)\s+{how}")
     for how in (r"(?:(?:now|still)\s+)?(?:lives|is\s+(?:now\s+)?living)\s+in\s+(?P<value>.+)$", _MOVED)
 )
-# Of somebody called by name alone. `can't` does not tell one from many: dogs, and people, can't eat grapes either.
+# A person by name alone. `can't` is singular and plural: dogs and people can't eat grapes either.
 _AT_TABLE = tuple(
     lazy_compile(rf"^(?P<name>[{tokens.UPPER}][\w-]*(?:\s+[{tokens.UPPER}][\w-]*)?)\s+{how}")
     for how in (
@@ -157,7 +157,7 @@ _NOBODY = parse_vocabulary(
 
 
 def draft_people_facts(clause: Clause) -> list[Draft]:
-    """Names of relations and what is said of them; never about the speaker."""
+    """The drafts about people that the clause names; none about the speaker."""
     drafts = list(_names(clause))
     drafts += [*_counts(clause), *_trades(clause), *_homes(clause), *_at_table(clause)]
     for pattern, predicate in _OF_THEM:
@@ -183,7 +183,7 @@ def _names(clause: Clause) -> Iterator[Draft]:
 
 
 def _trades(clause: Clause) -> Iterator[Draft]:
-    """What somebody does who is called by name alone."""
+    """The trade of a person who is called by name alone."""
     match = _TRADE_OF.match(clause.text)
     if not match or match["name"].casefold() in _NOBODY or not is_name(match["name"], clause):
         return
@@ -199,7 +199,7 @@ def _trades(clause: Clause) -> Iterator[Draft]:
 
 
 def _homes(clause: Clause) -> Iterator[Draft]:
-    """Where somebody lives who is called by name alone."""
+    """The home of a person who is called by name alone."""
     match = next(filter(None, (pattern.match(clause.text) for pattern in _AT_HOME)), None)
     if match and match["name"].casefold() not in _NOBODY and is_name(match["name"], clause):
         about: dict[str, object] = {"subject": match["name"], "persons": (match["name"],)}
@@ -210,7 +210,7 @@ def _homes(clause: Clause) -> Iterator[Draft]:
 
 
 def _at_table(clause: Clause) -> Iterator[Draft]:
-    """What somebody cannot eat who is called by name alone."""
+    """What a person who is called by name alone cannot eat."""
     match = next(filter(None, (pattern.match(clause.text) for pattern in _AT_TABLE)), None)
     if not match or match["name"].split()[0].casefold() in _NOBODY | _SOME or not is_name(match["name"], clause):
         return
@@ -262,7 +262,7 @@ def _counts(clause: Clause) -> Iterator[Draft]:
 
 
 def _each(match: re.Match[str], many: str, clause: Clause) -> Iterator[Draft]:
-    """Those who are counted, where each of them is named: their names say how many they are."""
+    """The counted people or pets, if the clause names each of them."""
     relation = {"children": "child", "puppies": "puppy"}.get(many, many.removesuffix("s"))
     called = _CALLED.match(clause.text, match.end("what"))
     named = re.split(r",\s+and\s+|,\s+|\s+(?:and|&)\s+", called["names"]) if called else []

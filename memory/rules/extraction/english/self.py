@@ -1,4 +1,4 @@
-"""What an English clause states of who the person is, and of what binds them."""
+"""The English rules for identity, work, diet, health and what the person cannot do."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _nationality(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
         yield make_draft("identity", "nationality", said.title(), f"The user is {said.title()}", single=True)
 
 
-# What somebody calls themselves, not what they do for a living.
+# Descriptions of a person that are no trade.
 _OF_SORTS = lazy_compile(
     r"(?:bit|lot|kind|sort|terrible|bad|awful|horrible|lousy|poor|good|great|decent|big|huge|slow|fast|nervous|careful"
     r"|natural|born|would-be|wannabe|aspiring|amateur|hobby|home|keen|avid|mean|better|worse|little|proud)\b",
@@ -209,7 +209,7 @@ def _native(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _over(neg: str | None, said: str) -> bool:
-    """Whether it was so before: who is not allergic to cats need never have been."""
+    """Whether a denial says that something has ended: `no longer allergic`, not `not allergic`."""
     return bool(neg) and (" ".join(str(neg).casefold().split()) == "no longer" or bool(ENDED.search(said)))
 
 
@@ -270,7 +270,7 @@ def _cannot(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
 
 
 def _again(match: re.Match[str], clause: Clause) -> Iterator[Draft]:
-    """What one did not eat before, and what one could not do."""
+    """What the person eats or can do again."""
     value, verb, how = (
         parse_object(match["value"] or "", clause) or "",
         match["verb"].casefold(),
@@ -321,33 +321,41 @@ RULES: tuple[Rule, ...] = (
     make_rule(r"(?:" + AM + r"(?P<neg>no\s+longer\s+)?|i\s+" + ADV + r"work\s+" + ADV + r"as\s+)an?\s+(?P<value>.{3,80}"
           r")$", _trade),
     make_rule(r"(?:my\s+job\s+is|i\s+got\s+a\s+job\s+as)(?P<neg>)\s+(?:being\s+)?an?\s+(?P<value>.{3,80})$", _trade),
-    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV
+    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+"
+          + ADV
           + r"(?:working|employed))\s+(?:at|for)\s+(?P<value>.{2,60})$", _employer),
     make_rule(r"(?:(?:my|our)\s+" + _FIRM + r"\s+is\s+(?:just\s+)?|the\s+" + _FIRM + r"\s+is\s+(?:now\s+|(?=.*\s+now$))"
           r")(?P<neg>)called\s+(?:just\s+|simply\s+)?(?P<value>[A-Z0-9].{1,50}?)(?:\s+now)?$", _employer),
-    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+" + ADV
+    make_rule(r"(?:i\s+" + ADV + r"(?P<neg>don't\s+|do\s+not\s+|no\s+longer\s+)?" + ADV + r"work|(?:i'm|i\s+am)\s+"
+          + ADV
           + r"working)\s+in\s+(?P<value>.{2,60})$", _field),
     make_rule(AM + r"(?P<value>married|divorced|widowed|engaged|single)(?:\s+now)?$", _status),
     make_rule(r"(?:i'm|i\s+am|i)\s+" + ADV + r"(?:studying|study|majoring\s+in)\s+(?P<value>.{3,60})$", _studies),
     make_rule(r"my\s+(?:native\s+language|mother\s+tongue|first\s+language)\s+is\s+(?P<value>\w+)$", _native),
     make_rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?" + ADV + r"(?:severely\s+|deathly\s+|highly\s+|very\s+)?allergic\s"
           r"+to\s+(?P<value>.+)$", _allergy),
-    make_rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?(?P<value>lactose|gluten|fructose|histamine)[ -]intolerant$", _intolerant),
+    make_rule(AM + r"(?P<neg>not\s+|no\s+longer\s+)?(?P<value>lactose|gluten|fructose|histamine)[ -]intolerant$",
+          _intolerant),
     make_rule(WAS + r"(?P<neg>not\s+|no\s+longer\s+)?(?:an?\s+)?(?:strict\s+|strictly\s+|lifelong\s+)?(?P<on>on\s+"
           r"an?\s+)?(?P<value>" + _DIET + r")(?:\s+diet)?(?P<ended>\s+any\s?more)?(?:\s+(?:since|for)\s+.*)?$", _diet),
-    make_rule(r"(?P<has>i\s+have|" + AM + r")\s*" + ADV + r"(?:an?\s+)?(?P<value>" + CONDITIONS + "(?:(?:" + _EACH.pattern
+    make_rule(r"(?P<has>i\s+have|" + AM + r")\s*" + ADV + r"(?:an?\s+)?(?P<value>" + CONDITIONS + "(?:(?:"
+          + _EACH.pattern
           + r")(?:an?\s+)?" + CONDITIONS + r"){0,3})$", _condition),
     make_rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not|cant|must\s+not|mustn't|am\s+not\s+allowed\s+to|don't"
           r"|do\s+not|dont|never)\s+" + ADV
-          + r"(?P<verb>eat|drink|tolerate|consume|digest|drive|fly|swim|work|attend|travel|smoke)(?P<value>\s+.+)?$", _cannot),
+          + r"(?P<verb>eat|drink|tolerate|consume|digest|drive|fly|swim|work|attend|travel|smoke)(?P<value>\s+.+)?$",
+          _cannot),
     make_rule(r"i\s+" + ADV + r"(?P<neg>can't|cannot|can\s+not)\s+(?P<verb>do|make)(?P<value>\s+(?:(?:mon|tues|wednes"
-          r"|thurs|fri|satur|sun)days|(?:\w+day\s+)?(?:mornings|afternoons|evenings|nights)|weekends|weekdays))$", _cannot),
+          r"|thurs|fri|satur|sun)days|(?:\w+day\s+)?(?:mornings|afternoons|evenings|nights)|weekends|weekdays))$",
+          _cannot),
     make_rule(r"i\s+" + ADV + r"(?P<can>can\s+|am\s+allowed\s+to\s+)?" + ADV + r"(?P<verb>eat|drink|drive|smoke|fly)"
           r"(?P<value>\s+.+?)?\s+(?P<how>again)(?:\s+now)?$", _again),
     make_rule(r"i\s+(?P<can>(?:finally\s+|already\s+)?can)\s+" + ADV + r"(?P<verb>eat|drink|drive|swim|fly|tolerate)"
           r"(?P<value>\s+.+?)?\s+(?P<how>now)$", _again),
-    make_rule(r"(?:" + AM + r"(?:on|taking)|(?P<take>i\s+" + ADV + r"take))\s+(?P<value>" + MEDICINE + "(?:(?:" + _EACH.pattern
+    make_rule(r"(?:" + AM + r"(?:on|taking)|(?P<take>i\s+" + ADV + r"take))\s+(?P<value>" + MEDICINE + "(?:(?:"
+          + _EACH.pattern
           + ")" + MEDICINE + r"){0,3})(?:\s+(?:daily|every\s+\w+|(?:once|twice)\s+a\s+day|(?:for|against)\s+(?:my|it"
           r"|that|the)\b.*))?$", _medicine),
-    make_rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$", _cannot),
+    make_rule(r"i'm\s+(?P<neg>not\s+allowed\s+to)\s+(?P<verb>eat|drink|have|drive|fly|travel|work)(?P<value>\s+.+)?$",
+          _cannot),
 )  # fmt: skip

@@ -150,7 +150,8 @@ RULES: tuple[Rule, ...] = (
           r"(?P<neg>not\s+)?(?:totally\s+|perfectly\s+)?(?:fine|ok|okay|welcome|good|all\s+right)(?:\s+(?:with"
           r"|by)\s+me)?(?:\s+now)?$", _welcome),
     make_rule(r"(?:please\s+)?(?P<neg>)(?P<how>short|brief|concise|detailed|formal|informal|casual|simple)\s+(?:answers"
-          r"|replies|responses|explanations)(?:\s+(?:as\s+always|as\s+usual|from\s+now\s+on|please|only)){0,2}$", _style),
+          r"|replies|responses|explanations)(?:\s+(?:as\s+always|as\s+usual|from\s+now\s+on|please|only)){0,2}$",
+          _style),
 )  # fmt: skip
 
 
@@ -240,7 +241,8 @@ AIM_RULES: tuple[Rule, ...] = (
     make_rule(r"i(?:'d|\s+would)\s+(?P<neg>)" + ADV + r"(?P<how>like|love)\s+to\s+(?P<value>.+)$", _goal),
     make_rule(r"(?:i'm|i\s+am)\s+" + ADV + r"(?P<neg>not\s+)?(?P<how>planning|intending|hoping|aiming|looking)\s+to\s+"
           r"(?P<value>.+)$", _goal),
-    make_rule(r"(?:i've|i\s+have)\s+(?:always\s+)?(?P<neg>)(?P<how>wanted|decided|planned)\s+to\s+(?P<value>.+)$", _goal),
+    make_rule(r"(?:i've|i\s+have)\s+(?:always\s+)?(?P<neg>)(?P<how>wanted|decided|planned)\s+to\s+(?P<value>.+)$",
+          _goal),
     make_rule(r"(?P<neg>)my\s+(?:\w+\s+){0,2}(?P<how>goal|dream|aim|resolution|ambition|target)\s+(?:for\s+\S+\s+"
           r"|this\s+year\s+)?is\s+to\s+(?P<value>.+)$", _goal),
     make_rule(r"(?:i'?m|i\s+am)\s+" + ADV + r"(?P<doing>training\s+for|preparing\s+for|saving\s+(?:up\s+)?for"
