@@ -68,7 +68,7 @@ def _redact_nested(value: Any, redact: Redact, depth: int, *, hide: bool = False
 def _redact_string(text: str, redact: Redact, *, hide: bool) -> str:
     if hide:
         return secret_names.conceal_text(text, redact)
-    return text if len(text) <= _ID_CHARS and _ID.fullmatch(text) else secret_names.redact_text(text, redact)
+    return text if len(text) <= _ID_CHARS and _ID.fullmatch(text) else secret_names.redact_json_text(text, redact)
 
 
 def _redact_message(value: BaseMessage, redact: Redact, depth: int) -> BaseMessage:

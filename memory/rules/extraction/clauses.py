@@ -147,7 +147,7 @@ _ORNAMENTS = lazy_compile(rf"^(?:{_ORNAMENT}|\s)+|(?:{_ORNAMENT}|\s)+$")
 
 
 def split_sentences(text: str) -> Iterator[str]:
-    """The sentences that a person means: without code and citations, up to the start of fiction or of a text to edit."""
+    """The sentences that a person means: without code and citations, up to the start of fiction or text to edit."""
     if _NOT_MEANT.search(text):
         return
     plain = _BLANKS.sub(" ", _CITED.sub(" ", _CODE.sub(" ", text)))

@@ -47,7 +47,7 @@ def is_supported(statement: str, value: str, turns: Sequence[Turn], support: Seq
     if not object_ and value and mentions.find_mentions(value, at):
         return bool(mentions.find_mentions(text, at))
     there = tokens.get_lexeme_set(said)
-    near = len(there) < _STRAY or measure_overlap(own, there, said) > 0  # a short turn answers a question
+    near = len(there) < _STRAY or measure_overlap(own, there, said) > 0  # or it answers a question
     if not object_ or measure_overlap(object_, own, statement) == 0:
         return near and measure_overlap(own, lexemes, text) >= _SOME
     # The capital of a sentence's first word makes no name.
@@ -75,7 +75,7 @@ def _join_turns(turns: Sequence[Turn]) -> str:
 
 
 def measure_overlap(lexemes: frozenset[str], known_lexemes: frozenset[str], text: str) -> float:
-    """The share in [0, 1] of the lexemes that are among the known ones, also by their first letters; 1.0 for no lexemes.
+    """The share in [0, 1] of the lexemes that are known, also by their first letters alone; 1.0 for no lexemes.
 
     Numbers and units do not count. A Chinese lexeme counts by the share of its characters in `text`."""
     content = [lexeme for lexeme in lexemes if not lexeme.isdecimal() and lexeme not in _UNITS]

@@ -128,7 +128,7 @@ def _has_same_value(memory: Memory, request: Consent) -> bool:
 
 
 def is_corroborated(request: Consent, signals: int) -> bool:
-    """Whether `signals` different turns support the request, so that it needs no consent. Sensitive fields always do."""
+    """Whether `signals` different turns support the request, so that it needs no consent; sensitive fields do."""
     return request.field in ("tone", "goals") and len(set(request.turns)) >= signals
 
 

@@ -60,8 +60,8 @@ def find_last_touch(memory: Memory) -> datetime:
 def find_lifetime(scope: Scope, memory: Memory, terms: RetentionTerms) -> timedelta | None:
     """The time from the last touch until a memory of this space is forgotten; None for never.
 
-    The scope with the fewest days decides. Without one the importance does: it falls by one every `fade_days`, down to 1,
-    and an importance of 5 does not fall."""
+    The scope with the fewest days decides. Without one the importance does: it falls by one every `fade_days`, down to
+    1, and an importance of 5 does not fall."""
     untouched = terms.categories.get(memory.category, terms.untouched_days)
     if memory.state != "active" or memory.pinned or untouched is None:
         return None

@@ -36,9 +36,9 @@ class RetryDecision:
 def plan_retry(error: Exception, attempts: int, now: datetime) -> RetryDecision:
     """The decision after the failure of a job that was tried `attempts` times before; `now` is UTC.
 
-    When a model or a database is down, the order of jobs is kept, so that no correction is learned before its subject. A
-    bad answer or a defect may fail for ever: after five attempts later jobs may pass. A job that waits for a result is
-    tried ever more rarely, at least once an hour."""
+    When a model or a database is down, the order of jobs is kept, so that no correction is learned before its subject.
+    A bad answer or a defect may fail for ever: after five attempts later jobs may pass. A job that waits for a result
+    is tried ever more rarely, at least once an hour."""
     if isinstance(error, OverBudget):
         day = date.fromisoformat(error.data["day"]) if "day" in error.data else now.date()
         over = datetime.combine(day + timedelta(days=1), time(), tzinfo=now.tzinfo)

@@ -6,6 +6,7 @@ import re
 
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.procedures.procedure import WORDING_SEPARATOR, Procedure
 from muniment.memory.rules.procedures.requests import VERBS
 
@@ -24,38 +25,8 @@ _DOING = lazy_compile(
     re.IGNORECASE,
 )
 
-_OPPOSED = tuple(
-    tuple(map(tokens.get_lexeme_set, pair.split("/")))
-    for pair in [
-        "enable/disable",
-        "start/stop",
-        "stop/restart",
-        "install/uninstall",
-        "install/remove",
-        "add/remove",
-        "add/delete",
-        "create/delete",
-        "open/close",
-        "mount/unmount",
-        "encrypt/decrypt",
-        "encode/decode",
-        "compress/unpack",
-        "zip/unzip",
-        "upload/download",
-        "import/export",
-        "upgrade/downgrade",
-        "push/pull",
-        "lock/unlock",
-        "connect/disconnect",
-        "attach/detach",
-        "allow/block",
-        "grant/revoke",
-        "show/hide",
-        "increase/decrease",
-        "read/write",
-        "deploy/rollback",
-        "backup/restore",
-    ]
+_OPPOSITES = tuple(
+    tuple(map(tokens.get_lexeme_set, pair.split())) for pair in load_lexicon("procedures.en").get_phrases("opposites")
 )
 
 
@@ -80,7 +51,7 @@ def is_rewording(a: str, b: str) -> bool:
 def _is_opposite(a: str, b: str) -> bool:
     left, right = tokens.get_lexeme_set(a), tokens.get_lexeme_set(b)
     return any(
-        (verb <= left and opposite <= right) or (verb <= right and opposite <= left) for verb, opposite in _OPPOSED
+        (verb <= left and opposite <= right) or (verb <= right and opposite <= left) for verb, opposite in _OPPOSITES
     )
 
 

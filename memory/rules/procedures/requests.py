@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.procedures.procedure import flatten_text
 from muniment.memory.rules.provenance import quoted
 
@@ -131,26 +132,13 @@ _NEXT_TIME = lazy_compile(
     re.IGNORECASE,
 )
 
+_WORDS = load_lexicon("procedures.en")
 VERBS = (
-    r"(?:add|analy[sz]e|apply|approve|archive|assemble|assign|backup|back\s+up|benchmark|book|bring|build|bump"
-    r"|calculate|cancel|check|clean|clear|clone|close|collect|combine|commit|compare|compile|compress|compute|configure"
-    r"|connect|convert|copy|count|crawl|create|crop|debug|decode|decrypt|delete|deliver|deploy|diagnose|disable"
-    r"|document|download|draft|drop|edit|encode|encrypt|enable|export|extract|fetch|fill|find|figure\s+out|find\s+out"
-    r"|fix|format|generate|get|implement|import|improve|increase|index|insert|inspect|install|integrate|investigate"
-    r"|invite|lint|list|load|log\s+in(?:to)?|look\s+(?:into|up)|make|measure|merge|migrate|monitor|mount|move|notify"
-    r"|open|optimi[sz]e|order|package|parse|patch|ping|plan|plot|post|prepare|print|process|produce|profile|provision"
-    r"|publish|pull|purge|push|query|read|rebase|rebuild|recover|refactor|register|release|remove|rename|reduce|render"
-    r"|renew|repair|replace|reply|reproduce|reset|resize|resolve|restart|restore|revert|review|rewrite|roll\s+(?:back"
-    r"|out)|rotate|run|scan|schedule|scrape|search|send|set\s+up|share|ship|sign|sort|speed\s+up|spin\s+up|split|start"
-    r"|stop|solve|sort\s+out|submit|summari[sz]e|switch|sync|tag|test|train|transcribe|transfer|translate|trim|turn"
-    r"|unblock|unpack|update|upgrade|upload|validate|verify|write|zip)"
+    "(?:"
+    + "|".join((*_WORDS.get_text("verbs").split(), *_WORDS.get_phrases("phrasal_verbs"))).replace(" ", r"\s+")
+    + ")"
 )
-_VERBS_ZH = (
-    r"(?:转换|部署|发布|上传|导出|导入|翻译|压缩|合并|拆分|修复|修改|提交|发送|生成|备份|迁移|升级|回滚|解析|安装|卸载"
-    r"|打包|运行|检查|测试|配置|下载|更新|创建|新建|删除|添加|增加|恢复|整理|提取|重启|启动|停止|查询?|统计|计算|分析"
-    r"|汇总|总结|搜索|抓取|爬取|编译|构建|调试|优化|清理|清空|推送|拉取|克隆|重命名|校验|验证|预订|预约|安排|续期|撰写"
-    r"|编写|设置|订阅|注册|训练|关闭|开启|打开|读取|对比|比较)"
-)
+_VERBS_ZH = "(?:" + "|".join(load_lexicon("procedures.zh").get_text("verbs").split()) + ")"
 _REQUEST = lazy_compile(
     _OPENING + r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?|(?:i|we)(?:'d|\s+would)?\s+(?:like|need|want"
     r"|have)\s+(?:you\s+)?(?:to\s+)?|let's\s+|let\s+us\s+|you\s+need\s+to\s+)?(?:please\s+|now\s+|first\s+|then\s+"

@@ -15,7 +15,7 @@ from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.json_finder import find_json
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.procedures import outcome
 from muniment.memory.rules.procedures.procedure import Procedure, flatten_text
 from muniment.memory.rules.procedures.requests import make_impersonal
@@ -41,12 +41,8 @@ _RESULT = 300  # characters of an output in the prompt
 _FREE = 0.4  # of a text's words may be the model's own
 _NAMES = lazy_compile(r"[\w./@:-]*(?:[_/@\d]|\w\.\w)[\w./@:-]*")
 _EDGES = ".,:;"
-_USUAL = tokens.get_lexeme_set(
-    "call run check verify validate use using start open read write convert export import upload download deploy "
-    "install build test make set first then next finally before after with without until when only instead again step "
-    "tool command option file format result output path"
-)
-_PLURALS = parse_vocabulary("does fails failed failing fail error errors reason because")
+_WORDS = load_lexicon("procedures.en")
+_USUAL = tokens.get_lexeme_set(_WORDS.get_text("usual")) | _WORDS.get_words("usual_failures")
 
 
 def describe_path(path: SolutionPath) -> str:
@@ -112,7 +108,7 @@ def _is_grounded(text: str, evidence: str, outputs: str) -> bool:
     names = {name.strip(_EDGES) for name in _NAMES.findall(text)}
     if any(tokens.fold_text(name) not in tokens.fold_text(evidence) for name in names if name):
         return False
-    own = tokens.get_lexeme_set(text) - _USUAL - _PLURALS
+    own = tokens.get_lexeme_set(text) - _USUAL
     strange = own - tokens.get_lexeme_set(evidence) - tokens.get_lexeme_set(evidence.replace("_", " "))
     return len(strange) <= _FREE * len(own) and not strange & tokens.get_lexeme_set(outputs)
 

@@ -13,32 +13,22 @@ from datetime import datetime
 from muniment.memory.domain.ids import TurnId
 from muniment.memory.domain.turn import Candidate, RecordedToolUse, Turn
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.procedures import outcome, requests
 from muniment.memory.rules.procedures.outcome import Verdict, extract_command, judge_outcome
 from muniment.memory.rules.procedures.procedure import CATEGORY, TAG, Procedure, flatten_text, render_procedure
 from muniment.memory.rules.procedures.tool_calls import MEMORY_TOOLS, parse_tool_turn
 from muniment.memory.rules.provenance import quoted
 
-_PLACES = parse_vocabulary(
-    "host hostname server machine container cwd workdir working_dir working_directory dir directory"
-)
-# Arguments that are of use only word for word.
-_EXACT = parse_vocabulary(
-    "query sql statement code expression script command cmd line url uri path file_path selector pattern filter args "
-    "arguments argv"
-)
+_WORDS = load_lexicon("procedures.en")
+_PLACES = _WORDS.get_words("places")
+_EXACT = _WORDS.get_words("exact")
 _CHECKS = lazy_compile(
     r"(?:check|verify|validate|lint|test|inspect|assert|confirm|health)(?=_|-|\.|$)|.*_(?:check|test|validate|status)$",
     re.IGNORECASE,
 )
 _WORD = lazy_compile(r"[A-Z]?[a-z]{3,}|[A-Z]{2,}|[\u3400-\u9fff]+")
-_IDLE = parse_vocabulary(
-    """
-    get set run call make list read write file tool use api the data item new search find fetch query create update delete
-    send check open load save start stop web add show look test
-    """
-)
+_IDLE = _WORDS.get_words("idle_names")
 _EXTENSION = lazy_compile(r"(?<=\w)\.([a-z][a-z0-9]{1,4})(?![\w./(\[@:-])")
 _OF_FILES = lazy_compile(
     r"file|path|name|attach|doc|source|target|input|output|ur[li]|command|cmd|script|code", re.IGNORECASE
@@ -289,7 +279,7 @@ def _iterate_arguments(act: RecordedToolUse) -> Iterator[tuple[str, str]]:
 
 
 def _render_value(value: str, max_chars: int) -> str:
-    """A value without secrets and instructions; a long one is cut if `max_chars` is that of exact values, else hidden."""
+    """A value without secrets and instructions. A long one is hidden, or cut if `max_chars` is that of exact values."""
     flat = _SECRET.sub(_HIDDEN, flatten_text(value))
     if not flat or quoted.has_instructions(flat):
         return _HIDDEN

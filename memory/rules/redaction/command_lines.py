@@ -1,4 +1,4 @@
-"""Secrets in command lines, in settings and in headers: what is secret by the name before it, or by the program it is for."""
+"""Finds secrets in command lines, settings and headers, by the name before them or by the program."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.redaction.secret_names import is_folder, is_placeholder, is_secret_name
 
-_HINTS = ("pass", "pw", "secret", "token", "auth", "cred", "key", "cookie", "jwt", "otp", "cvv", "cvc", "pin", "bearer")
+_WORDS = load_lexicon("secrets.en")
+_HINTS = _WORDS.get_words("hints")
 _HINTED = r"(?=[\w.-]{0,60}?(?i:pass|pwd|pw|secret|token|auth|cred|key|cookie|jwt|otp|cv[vc]|pin|bearer))"
 _NAME = _HINTED + r"(?P<name>[A-Za-z_][\w.-]{0,60})"
 _EDGE = r"(?<![A-Za-z0-9_.-])"
@@ -39,7 +40,7 @@ _LINE = lazy_compile(
 _LISTED = lazy_compile(
     rf"\b(?:name|key)[\"']?[:=][ \t]*[\"']?{_NAME}[\"']?[ \t]*[,\n]\s{{0,20}}[\"']?value[\"']?[:=][ \t]*{_VALUE}"
 )
-# By the program: the options that are followed by a secret, and those to which one is attached.
+# For each program, the options before a secret and the options with a secret attached.
 _FIRST = r"(?:^|[\s;|&(\"'`/])"
 _REST = r"(?:[^|;&\n]{0,300}?[ \t])?"
 _WITHIN = r"(?:\"(?P<double>[^\"\n]{1,200})\"|'(?P<single>[^'\n]{1,200})'|(?P<bare>(?!-)[^\s\"'|;&<>]{1,200}))"
@@ -57,8 +58,8 @@ _USER = (
     r"(?P<bare>[^\s\"'|;&]{1,200}))"
 )
 _PROGRAMS = (
-    _build_pattern("curl|wget", "-b|--cookie|--header=Cookie:", r"[\"']?[^\s\"'|;&=]{1,80}=(?P<bare>[^\s\"'|;&]{1,400}"
-              r")"),
+    _build_pattern("curl|wget", "-b|--cookie|--header=Cookie:",
+                   r"[\"']?[^\s\"'|;&=]{1,80}=(?P<bare>[^\s\"'|;&]{1,400})"),
     lazy_compile(rf"\bvault[ \t]+login[ \t]+{_WITHIN}"),
     _build_pattern("ssh-keygen", "-[NP]"),
     _build_pattern(
@@ -66,36 +67,30 @@ _PROGRAMS = (
         _USER
     ),
     _build_pattern("mysql|mysqldump|mysqladmin|mysqlimport|mysqlcheck|mysqlshow|mariadb|mariadb-dump|mariadb-admin"
-              "|mycli",
-           "-p", _ATTACHED, ""),
+                   "|mycli", "-p", _ATTACHED, ""),
     _build_pattern("7z|7za|7zr|7zz|rar|unrar", "-h?p", _ATTACHED, ""),
     _build_pattern("sshpass|mongo|mongosh|mongodump|mongorestore|mongoexport|mongoimport|mongostat|clickhouse|psexec",
-              "-p"),
+                   "-p"),
     _build_pattern(r"(?:docker|podman|buildah|skopeo|nerdctl|helm[ \t]+registry|az|oc|cf|heroku|argocd|nuget"
-              r"|gcloud)[ \t]+login", "-p"),
+                   r"|gcloud)[ \t]+login", "-p"),
     _build_pattern("redis-cli|valkey-cli|keydb-cli", "-a"),
     _build_pattern("sqlcmd|bcp|osql|vault|ssh-keygen|unzip|zip|isql|freebcp|tsql", "-P"),
     _build_pattern("ldap(?:search|modify|add|delete|passwd|whoami|compare|modrdn)", "-w"),
     _build_pattern(r"openssl[ \t]+[\w-]+", "-k|-K"),
     _build_pattern("lftp", "-u", r"[^\s,|;&]{1,80},(?P<bare>[^\s|;&]{1,200})"),
-    _build_pattern("smbclient|rpcclient|net|smbmap|crackmapexec", "-U", r"[\"']?[^\s%|;&\"']{1,80}%(?P<bare>[^\s|;&\"']"
-              r"{1,200})"),
+    _build_pattern("smbclient|rpcclient|net|smbmap|crackmapexec", "-U",
+                   r"[\"']?[^\s%|;&\"']{1,80}%(?P<bare>[^\s|;&\"']{1,200})"),
     _build_pattern("xfreerdp|wfreerdp", "/p", r"(?P<bare>[^\s|;&]{1,200})", ":"),
-    _build_pattern("htpasswd", "-[a-zA-Z]*b[a-zA-Z]*", r"\S{1,200}[ \t]+\S{1,80}[ \t]+[\"']?(?P<bare>[^\s\"'|;&]{1,200}"
-              r")", r"[ \t]+"),
+    _build_pattern("htpasswd", "-[a-zA-Z]*b[a-zA-Z]*",
+                   r"\S{1,200}[ \t]+\S{1,80}[ \t]+[\"']?(?P<bare>[^\s\"'|;&]{1,200})", r"[ \t]+"),
     _build_pattern("sqlplus|rman|expdp|impdp", "", r"[\w$.]{1,60}/(?P<bare>[^\s@|;&\"'/]{1,200})@", ""),
     _build_pattern("rabbitmqctl", "add_user|change_password", r"\S{1,80}[ \t]+[\"']?(?P<bare>[^\s\"'|;&]{1,200})",
-              r"[ \t]+"),
+                   r"[ \t]+"),
 )  # fmt: skip
 _XML = lazy_compile(rf"<{_NAME}>[ \t]*(?P<bare>[^<>\n]{{1,400}}?)[ \t]*</(?P=name)>")
 _TOKEN_USER = lazy_compile(r"https?://(?P<bare>(?=[A-Za-z_-]{0,40}\d)(?=[\d_-]{0,40}[A-Za-z])[A-Za-z0-9_-]{16,200})@")
-# What no such command is without, and no such name: most texts are done with after a look for these.
-_OF_PROGRAMS = parse_vocabulary(
-    """
-    curl http xh wget aria2 mysql mariadb mycli 7z rar sshpass mongo clickhouse psexec login -cli sqlcmd bcp osql vault ssh-keygen
-    zip isql tsql ldap openssl lftp smb rpcclient crackmapexec freerdp htpasswd sqlplus rman expdp impdp rabbitmqctl echo printf pass:
-    """
-) | {"net "}
+# Each command above has one of these, and each name one of the hints: most texts need no further search.
+_OF_PROGRAMS = _WORDS.get_words("program_hints") | {"net "}
 _PIPED = lazy_compile(
     r"\b(?:echo|printf)[ \t]+(?:-[neE]+[ \t]+)?[\"']?(?P<bare>[^\s\"'|;&$][^\"'|;&\n]{0,199}?)(?:\\n)?[\"']?[ \t]*\|[ "
     r"\t]*(?:sudo\b[^|;&\n]{0,60}-[a-zA-Z]*S|[^|;&\n]{0,120}--(?:password|passphrase|with-token|token)(?:-stdin|-fd)?\b"
@@ -103,22 +98,14 @@ _PIPED = lazy_compile(
 )
 _OPENSSL = lazy_compile(r"(?<![\w:])pass:(?P<bare>[^\s\"'|;&]{1,200})")
 _PARTS = ("double", "single", "bare", "number")
-# A name in prose is no option: "the --password flag", "token=ring", and what a program is asked about its passwords.
-_PROSE = parse_vocabulary(
-    "flag flags option options argument arguments parameter switch and or is are was in to for of with as on by the a "
-    "an value values instead from when if which that this"
-)
-_SINGLE = parse_vocabulary(
-    "secret secrets token tokens auth pass credential credentials pw pin key authorization cookie cookies"
-)
-_SCHEMES = parse_vocabulary(
-    "basic bearer token digest apikey negotiate scheme header required auth authentication see the is"
-)
+_PROSE = _WORDS.get_words("prose")
+_SINGLE = _WORDS.get_words("plain_names")
+_SCHEMES = _WORDS.get_words("schemes")
 _MOUNT = lazy_compile(r"(?:id|type|source|src|name|env)=")
 
 
 def find_leaks(text: str) -> Iterator[tuple[int, int]]:
-    """Where in a text a secret stands. Linear in the text."""
+    """The spans of the secrets in a text. Linear in the length of the text."""
     plain_case = text.lower()
     if any(map(plain_case.__contains__, _OF_PROGRAMS)):
         for pattern in (*_PROGRAMS, _PIPED, _OPENSSL, _TOKEN_USER):
@@ -139,7 +126,7 @@ def _find_named_secrets(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _find_named_value(match: re.Match[str]) -> Iterator[tuple[int, int]]:
-    """A value of a secret's name, but for a count, a folder, a word of prose, and what is only mounted."""
+    """The span of a value with a secret's name, unless it is a count, a folder, a word of prose or a mount."""
     name = match["name"]
     start, end = _locate_value(match)
     value = match.string[start:end]
@@ -168,6 +155,6 @@ def _locate_value(match: re.Match[str]) -> tuple[int, int]:
 
 
 def _is_setting(match: re.Match[str]) -> bool:
-    """Whether a line is a setting: where its name alone proves little, the value is no word."""
+    """Whether a line is a setting with a secret: under a plain name such as `token` the value must not be a word."""
     start, end = _locate_value(match)
     return match["name"].casefold() not in _SINGLE or not match.string[start:end].isalpha()

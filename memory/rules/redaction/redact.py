@@ -10,7 +10,8 @@ from fnmatch import fnmatchcase
 
 from muniment.memory.config.schema import RedactionSettings
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import normalize_text, parse_vocabulary, repair_surrogates
+from muniment.memory.rules.language.lexicon import load_lexicon
+from muniment.memory.rules.language.normalize import normalize_text, repair_surrogates
 from muniment.memory.rules.redaction.command_lines import find_leaks
 from muniment.memory.rules.redaction.secret_names import is_folder
 
@@ -74,16 +75,9 @@ _PIN = re.compile(
     r"|[ \t]{0,4}(\d{4,8}))(?!\d)"
 )
 # Words after a name that are no value: `my password is too short`.
-_NOT_A_SECRET = parse_vocabulary(
-    """
-    a an the too so very not no now being been wrong right correct incorrect invalid expired lost forgotten weak
-    strong short long required missing needed the same different hard easy safe unsafe secure insecure out in to
-    on old new this that what there really still my your stored saved optional set unset none null true false changed
-    reset updated leaked stolen kept hidden shared
-    """
-)
+_NOT_A_SECRET = load_lexicon("secrets.en").get_words("not_secret")
 
-_GAP = r"[ .\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff-]"  # what is put between the groups of a number
+_GAP = r"[ .\u00a0\u2009\u200b-\u200d\u2060\u202f\u3000\ufeff-]"  # between the groups of a number
 _DIGITS = re.compile(rf"\d+(?:{_GAP}\d+)*")
 _CARD_SHAPES = frozenset({(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (8, 8), *((n,) for n in range(13, 20))})
 _CARD_DIGITS = min(map(sum, _CARD_SHAPES))
@@ -95,7 +89,7 @@ _PHONE = re.compile(
 )
 _PHONE_DIGITS = range(7, 16)
 
-# Each pattern above needs one of these marks, or digits. The part before the marks is in all of them and is searched first.
+# Each pattern above needs one of these marks, or digits. The part before the marks is in all of them.
 _MARKS = (
     ("_", ("_",)),
     ("-", ("-----", "sk-", "glpat-")),

@@ -1,4 +1,7 @@
-"""What is secret by its name: a password, a token, a key, wherever in a value it stands and however short it is."""
+"""Redacts values that are secret by their name, such as a password, however short, anywhere in a JSON value.
+
+`redact_value` takes any JSON value; the other functions are its parts for values with types of their own. Each takes the
+function that redacts a text."""
 
 from __future__ import annotations
 
@@ -8,164 +11,82 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-Redactor = Callable[[str], str]
+from muniment.memory.rules.language.lexicon import load_lexicon
+
+RedactText = Callable[[str], str]
 REDACTED, NESTED_TOO_DEEPLY = "[redacted:password]", "[nested too deeply]"
 _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+")
 _NESTED = 24
 _NAME_CHARS, _JSON_CHARS = 120, 200_000
 _PROGRAMS = ("command", "cmd", "program", "executable", "binary")
-_NAMES = (
-    "name",
-    "key",
-    "field",
-    "header",
-    "variable",
-    "env",
-    "param",
-    "parameter",
-    "label",
-    "id",
-    "selector",
-    "element",
-    "locator",
-)
-_VALUES = ("value", "val", "values", "data", "text", "content", "default", "string")
-
-
-def _word_set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_SECRET = _word_set(
-    """
-    password passwords passwd passwds passphrase passphrases passcode pwd pw pass secret secrets token auth authorization
-    authentication credential credentials creds cred apikey apikeys apitoken bearer jwt otp totp cvv cvc pin cookie cookies
-    oauth privatekey secretkey accesskey passkey
-    """
-)
-_TOGETHER = (
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "secret",
-    "token",
-    "apikey",
-    "pwd",
-    "credentials",
-    "credential",
-    "secretkey",
-    "accesskey",
-    "privatekey",
-)
-_BEFORE_PASS = _word_set(
-    "db user root admin my ssh smtp ftp sftp http https mail imap pop redis pg pgsql mysql mongo store key src dest "
-    "proxy sudo login web app api wifi wlan vpn ldap rdp vnc svn hg git http cert ca truststore keystore"
-)
-_BEFORE_KEY = _word_set(
-    """
-    api access secret private signing encryption decryption master auth account shared service subscription license licence
-    deploy deployment ssh webhook session app application client storage function functions admin root wrapping server
-    hmac aes rsa crypto cipher wifi license activation recovery write read openai anthropic stripe aws azure gcp google
-    """
-)
-# After a secret's name: what is told of it. Before it: what makes it another thing.
-_ABOUT = _word_set(
-    """
-    count counts type types url urls uri uris endpoint endpoints length len size sizes limit limits max min maximum minimum budget
-    usage expiry expires expired expiration expire ttl age lifetime name names id ids file files path paths dir folder directory
-    policy policies rule rules required enabled disabled method methods mode modes provider providers scheme strategy status
-    state states version versions field fields label hint format algorithm through rate rates ratio percent percentage ok index
-    position used remaining user users username login email scope scopes role roles permission permissions audience issuer
-    realm host port server sock socket db database backend backends manager store stored time date at count created updated
-    rotation rotated strength complexity reset change changed valid validated invalid exists present missing set unset needed
-    ref reference arn alias owner group kind source per second seconds minutes hours days ms number num total threshold list
-    lists class stdin prompt header_name template description title page link level levels result results required optional
-    retries attempts failures errors error message help example regex pattern script callback handler function middleware module
-    """
-)
-_OF_A_SECRET = _word_set(
-    """
-    type types kind url uri endpoint name names id ids user username login email host port realm issuer audience scope scopes role
-    roles method mode provider scheme source algorithm format enabled disabled required status state version expires expiry expired
-    expiration ttl count length created updated path file folder description title tags labels permissions
-    """
-)
-_NO_TOKEN = _word_set(
-    """
-    max min num n total prompt input output completion reasoning cached context budget page next previous prev continuation
-    stop eos bos pad unk mask sep cls special sync count generated new_token used remaining per first last start end cursor
-    paging pagination pages nft erc ring
-    """
-)
-_NO_PASS = _word_set(
-    "first second third single multi two one dry render test low high band boarding season ski last next num max min "
-    "by over under forward backward did will can should"
-)
-_OPEN = _word_set(
-    """
-    none null nil true false yes no on off required optional basic bearer digest oauth oauth2 anonymous default prompt ask env
-    file keyring vault unset missing invalid expired valid ok enabled disabled token password secret passwd pass auth apikey
-    api_key jwt ntlm kerberos negotiate mtls saml oidc iam string text str redacted hidden masked empty changeme placeholder
-    failed passed passing denied granted success succeeded interactive manual automatic auto inherit public noauth
-    """
-)
+_WORDS = load_lexicon("secrets.en")
+_NAMES = _WORDS.get_words("name_members")
+_VALUES = _WORDS.get_words("value_members")
+_SECRET = _WORDS.get_words("names")
+_TOGETHER = tuple(_WORDS.get_words("endings"))
+_BEFORE_PASS = _WORDS.get_words("before_pass")
+_BEFORE_KEY = _WORDS.get_words("before_key")
+_ABOUT = _WORDS.get_words("about")
+_OF_A_SECRET = _WORDS.get_words("members")
+_NO_TOKEN = _WORDS.get_words("not_token")
+_NO_PASS = _WORDS.get_words("not_pass")
+_OPEN = _WORDS.get_words("not_values")
 _REFERENCE = re.compile(
     r"\$[A-Za-z_]\w*|\$\{.*\}|\$\(.*\)|%[A-Za-z_]+%|\{\{.*\}\}|\{[A-Za-z_][\w.]*\}|<[^<>]{1,60}>|[*xX•.…]{1,}|-|@\S+"
     r"|\[redacted:\w+\]\S*|(?:env|file|vault|op|secretsmanager|ssm|arn|gcp-sm|aws-sm|keyring):\S+|(?:os\.environ"
     r"|os\.getenv|process\.env|getenv)\b.*|(?:~|\.{1,2})/\S*|/[\w.-]+/[\w./-]*|[A-Za-z]:\\\S*"
 )
-_AMBIGUOUS_NAMES = frozenset(
-    {"token", "auth", "pass", "authorization", "authentication", "oauth", "bearer", "jwt", "pw"}
-)
+_AMBIGUOUS_NAMES = _WORDS.get_words("ambiguous")
 _FOLDER = re.compile(r"/|~|[A-Za-z]:\\")
-# What is typed into "the password field" is one.
+# An input field: what is typed into "the password field" is a password.
 _ENTRY = re.compile(r"\b(?:input|field|box|text_?box|entry)\b", re.IGNORECASE)
 _LONG_NUMBER, _SHORT_NUMBER = 10**5, 100
 
 
 @lru_cache(maxsize=4_096)
 def is_secret_name(name: str) -> bool:
-    """Whether a value of this name is a secret: `DB_PASS`, `clientSecret`, `x-api-key`; not `token_count`, not `author`."""
+    """Whether a value of this name is a secret: True for `DB_PASS` and `x-api-key`, False for `token_count`."""
     words = _split_name(name)
     return any(_is_secret_word(words, n) and not _ABOUT & {*words[n + 1 :]} for n in range(len(words)))
 
 
 def is_placeholder(value: str) -> bool:
-    """Whether a value of a secret's name says nothing secret: a reference to it, a path, or a word about it."""
+    """Whether a value of a secret's name is no secret: a reference, a path, or a word such as `required`."""
     bare = value.strip().strip("\"'")
     return not bare or bare.casefold() in _OPEN or bool(_REFERENCE.fullmatch(bare))
 
 
 def is_folder(name: str, value: str) -> bool:
-    """Whether this is no password but the folder in which one works, as a shell names it: `PWD=/home/ana`."""
+    """Whether a value of a name in -pwd is the working folder of a shell, not a password: `PWD=/home/ana`."""
     return name.lower().endswith("pwd") and bool(_FOLDER.match(value))
 
 
-def redact_value(value: Any, redact: Redactor) -> Any:
-    """A JSON value without secrets: each text redacted, names too, and what is secret by its name in any depth, in lists of
-    arguments, in pairs of a name and a value, and in texts that are JSON themselves."""
+def redact_value(value: Any, redact: RedactText) -> Any:
+    """A JSON value without secrets: each text and name is redacted, and each value with a secret's name is concealed.
+
+    Names count in objects of any depth, in lists of arguments, in name-value pairs and in texts that are JSON."""
     return _redact_value(value, redact, "", conceal=False, depth=0)
 
 
-def redact_text(text: str, redact: Redactor) -> str:
-    """A text without secrets, also where it is JSON."""
+def redact_json_text(text: str, redact: RedactText) -> str:
+    """A text without secrets. Of a JSON text, values with a secret's name are concealed, too."""
     return _redact_text(text, redact, 0)
 
 
-def conceal_text(text: str, redact: Redactor) -> str:
-    """A text that is secret by its name, as far as it is one."""
+def conceal_text(text: str, redact: RedactText) -> str:
+    """A text with a secret's name, concealed unless it is a placeholder; of a JSON text the values are."""
     return _conceal_text(text, redact, 0)
 
 
 def conceal_number(value: float) -> float | str:
-    """A number that is secret by its name, unless it is too small to be one."""
+    """A number with a secret's name, concealed unless it is below 100."""
     return REDACTED if not isinstance(value, bool) and abs(value) >= _SHORT_NUMBER else value
 
 
 def find_secret_members(mapping: Mapping[Any, Any], *, conceal: bool = False) -> frozenset[Any]:
-    """The names in an object whose values are secret: by themselves, in an object of a secret's name and a value, and with
-    `hide` all that do not only tell of a secret, such as its type."""
+    """The names in an object whose values are secret.
+
+    These are secret names, the values beside a secret's name, and with `conceal` all members but descriptions."""
     secrets = {
         name
         for name, value in mapping.items()
@@ -181,14 +102,14 @@ def find_secret_members(mapping: Mapping[Any, Any], *, conceal: bool = False) ->
 
 
 def find_program(mapping: Mapping[Any, Any]) -> str:
-    """The program that an object of a command and its arguments names; empty where it names none."""
+    """The program in an object of a command and its arguments; empty without one."""
     return next(
         (value for name in _PROGRAMS if isinstance(value := mapping.get(name), str) and len(value.split()) == 1), ""
     )
 
 
-def redact_arguments(parts: Sequence[Any], redact: Redactor, program_name: str = "") -> list[Any]:
-    """The parts of a command line, or of any list: an option gives its name to the text that follows it."""
+def redact_arguments(parts: Sequence[Any], redact: RedactText, program_name: str = "") -> list[Any]:
+    """The parts of a command line or of another list, without the secrets after options with a secret's name."""
     if len(parts) == 2 and isinstance(parts[0], str) and isinstance(parts[1], str) and is_secret_name(parts[0]):
         return [parts[0], conceal_text(parts[1], redact)]
     program_name = program_name or (parts[0] if parts and isinstance(parts[0], str) else "")
@@ -216,7 +137,7 @@ def _is_secret_word(words: Sequence[str], place: int) -> bool:
     return word in _SECRET or word.endswith(_TOGETHER)
 
 
-def _redact_value(value: Any, redact: Redactor, program_name: str, *, conceal: bool, depth: int) -> Any:
+def _redact_value(value: Any, redact: RedactText, program_name: str, *, conceal: bool, depth: int) -> Any:
     if isinstance(value, str):
         return _conceal_text(value, redact, depth) if conceal else _redact_text(value, redact, depth)
     if isinstance(value, Mapping) and depth < _NESTED:
@@ -238,7 +159,7 @@ def _format_value(value: Any) -> str:
 
 
 def _redact_members(
-    mapping: Mapping[Any, Any], redact: Redactor, *, conceal: bool, depth: int
+    mapping: Mapping[Any, Any], redact: RedactText, *, conceal: bool, depth: int
 ) -> Iterator[tuple[str, Any]]:
     secrets = find_secret_members(mapping, conceal=conceal)
     program_name = find_program(mapping)
@@ -247,14 +168,14 @@ def _redact_members(
 
 
 def _is_harmless(name: str, value: Any) -> bool:
-    """Whether a value is more likely none: a count under the name of a token (`pass: 12`), a folder under `pwd`."""
+    """Whether a value is probably no secret: a count with an ambiguous name (`pass: 12`), a folder under `pwd`."""
     if isinstance(value, int | float):
         return bool(_AMBIGUOUS_NAMES & {*_split_name(name)}) and abs(value) < _LONG_NUMBER
     return isinstance(value, str) and is_folder(name, value)
 
 
 def _is_description(name: str, value: Any) -> bool:
-    """Whether a value inside a secret only tells of it, such as its type."""
+    """Whether a member of a secret object describes the secret, such as its type."""
     return not isinstance(value, Mapping | list | tuple) and bool(_OF_A_SECRET & {*_split_name(name)[-1:]})
 
 
@@ -262,13 +183,15 @@ def _split_name(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(name[:_NAME_CHARS])]
 
 
-def _redact_list(value: Sequence[Any], redact: Redactor, program_name: str, *, conceal: bool, depth: int) -> list[Any]:
+def _redact_list(
+    value: Sequence[Any], redact: RedactText, program_name: str, *, conceal: bool, depth: int
+) -> list[Any]:
     items = value if conceal else redact_arguments(value, redact, program_name)
     return [_redact_value(item, redact, program_name, conceal=conceal, depth=depth + 1) for item in items]
 
 
-def _redact_argument(program_name: str, previous: str, text: str, redact: Redactor) -> str:
-    """A part of a command line without what is secret by the part before it or by the program; other secrets stay."""
+def _redact_argument(program_name: str, previous: str, text: str, redact: RedactText) -> str:
+    """A part of a command line without the secret that the part before it or the program announces."""
     if (
         previous.startswith("-")
         and "=" not in previous
@@ -287,7 +210,7 @@ def _redact_argument(program_name: str, previous: str, text: str, redact: Redact
     return text
 
 
-def _conceal_text(text: str, redact: Redactor, depth: int) -> str:
+def _conceal_text(text: str, redact: RedactText, depth: int) -> str:
     if is_placeholder(text):
         return text
     scheme, _, rest = text.strip().partition(" ")
@@ -299,7 +222,7 @@ def _conceal_text(text: str, redact: Redactor, depth: int) -> str:
     return REDACTED
 
 
-def _redact_text(text: str, redact: Redactor, depth: int) -> str:
+def _redact_text(text: str, redact: RedactText, depth: int) -> str:
     value = _parse_json(text)
     if value is None or depth >= _NESTED:
         return redact(text)
@@ -308,7 +231,7 @@ def _redact_text(text: str, redact: Redactor, depth: int) -> str:
 
 
 def _parse_json(text: str) -> Any:
-    """What a text is that is JSON: an object or a list; None for any other."""
+    """The object or list of a JSON text; None for another text."""
     if len(text) > _JSON_CHARS or text.lstrip()[:1] not in ("{", "["):
         return None
     try:

@@ -141,17 +141,17 @@ _AT_TABLE = tuple(
 )
 _SOME = parse_vocabulary(
     """
-    people persons men women children babies cattle mice geese some many most both few all others one nobody everybody anybody
-    somebody whoever each either neither baby toddler dog cat puppy kitten horse bird fish rabbit hamster man woman child adult kid vegan vegetarian coeliac
-    celiac diabetic pescatarian muslim jew hindu buddhist christian catholic humanity mankind god jesus folk
-    they we you these those and but so or nor
+    people persons men women children babies cattle mice geese some many most both few all others one nobody
+    everybody anybody somebody whoever each either neither baby toddler dog cat puppy kitten horse bird fish
+    rabbit hamster man woman child adult kid vegan vegetarian coeliac celiac diabetic pescatarian muslim jew
+    hindu buddhist christian catholic humanity mankind god jesus folk they we you these those and but so or nor
     """
 )
 _NOBODY = parse_vocabulary(
     """
-    life experience time work music nature love pain god history failure success money travel reading writing everyone
-    everybody nobody someone anyone who what that this it he she there here today tomorrow sleep death war hunger
-    practice patience curiosity necessity fear hope art science failure coffee
+    life experience time work music nature love pain god history failure success money travel reading writing
+    everyone everybody nobody someone anyone who what that this it he she there here today tomorrow sleep death
+    war hunger practice patience curiosity necessity fear hope art science failure coffee
     """
 )
 
