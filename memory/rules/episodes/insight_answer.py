@@ -11,32 +11,19 @@ from muniment.memory.domain.memory import Memory
 from muniment.memory.domain.turn import Candidate, Turn
 from muniment.memory.errors import BadExtraction
 from muniment.memory.rules.extraction import repair
-from muniment.memory.rules.extraction.model_answer import ParsedAnswer
+from muniment.memory.rules.extraction.model_answer import ParsedAnswer, make_list_schema, make_object_schema
 from muniment.memory.rules.extraction.validate import validate_candidate
 from muniment.memory.rules.language.json_finder import find_json
 from muniment.memory.rules.language.normalize import normalize_text
 
 CATEGORY = "relationship_dynamic"
-INSIGHTS_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["insights"],
-    "properties": {
-        "insights": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": ["summary", "tags", "importance"],
-                "properties": {
-                    "summary": {"type": "string"},
-                    "tags": {"type": "array", "items": {"type": "string"}},
-                    "importance": {"type": "integer"},
-                },
-            },
-        }
-    },
-}
+INSIGHTS_SCHEMA = make_object_schema(
+    insights=make_list_schema(
+        make_object_schema(
+            summary={"type": "string"}, tags=make_list_schema({"type": "string"}), importance={"type": "integer"}
+        )
+    )
+)
 _MOST = 3
 _TAGS = 3
 _TAG_CHARS = 40

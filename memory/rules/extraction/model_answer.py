@@ -29,56 +29,38 @@ _LONGEST_NAME = 80  # characters
 # The values of these predicates may paraphrase the turn: no meat, no longer married, in short.
 _PARAPHRASED_PREDICATES = frozenset({"diet", "marital_status", "nationality", "response_style", "answer_language"})
 _UNKNOWN = (None, "", "null", "none", "n/a", "unknown")
-FACTS_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "additionalProperties": False,
-    "required": ["facts"],
-    "properties": {
-        "facts": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "additionalProperties": False,
-                "required": [
-                    "statement",
-                    "kind",
-                    "predicate",
-                    "object",
-                    "subject",
-                    "negated",
-                    "single",
-                    "event_time",
-                    "persons",
-                    "entities",
-                    "location",
-                    "topic",
-                    "category",
-                    "importance",
-                    "confidence",
-                    "turns",
-                ],
-                "properties": {
-                    "statement": {"type": "string"},
-                    "kind": {"type": "string", "enum": list(CATEGORIES)},
-                    "predicate": {"type": "string"},
-                    "object": {"type": "string"},
-                    "subject": {"type": "string"},
-                    "negated": {"type": "boolean"},
-                    "single": {"type": "boolean"},
-                    "event_time": {"type": ["string", "null"]},
-                    "persons": {"type": "array", "items": {"type": "string"}},
-                    "entities": {"type": "array", "items": {"type": "string"}},
-                    "location": {"type": ["string", "null"]},
-                    "topic": {"type": ["string", "null"]},
-                    "category": {"type": "string"},
-                    "importance": {"type": "integer"},
-                    "confidence": {"type": "number"},
-                    "turns": {"type": "array", "items": {"type": "integer"}},
-                },
-            },
-        }
-    },
-}
+
+
+def make_object_schema(**properties: Any) -> dict[str, Any]:
+    """The JSON schema of an object with exactly these properties, all of them required."""
+    return {"type": "object", "additionalProperties": False, "required": list(properties), "properties": properties}
+
+
+def make_list_schema(items: Any) -> dict[str, Any]:
+    """The JSON schema of a list of such items."""
+    return {"type": "array", "items": items}
+
+
+_TEXT, _TEXTS, _OPTIONAL = {"type": "string"}, make_list_schema({"type": "string"}), {"type": ["string", "null"]}
+_FACT_SCHEMA = make_object_schema(
+    statement=_TEXT,
+    kind=_TEXT | {"enum": list(CATEGORIES)},
+    predicate=_TEXT,
+    object=_TEXT,
+    subject=_TEXT,
+    negated={"type": "boolean"},
+    single={"type": "boolean"},
+    event_time=_OPTIONAL,
+    persons=_TEXTS,
+    entities=_TEXTS,
+    location=_OPTIONAL,
+    topic=_OPTIONAL,
+    category=_TEXT,
+    importance={"type": "integer"},
+    confidence={"type": "number"},
+    turns=make_list_schema({"type": "integer"}),
+)
+FACTS_SCHEMA = make_object_schema(facts=make_list_schema(_FACT_SCHEMA))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +129,8 @@ class _AnswerFact:
 
     def build_candidate(self) -> Candidate:
         """The candidate of the fact. Raises _RefusalError with the reason."""
-        statement_text = self._read_text("statement").rstrip(" .。")
-        if not statement_text:
+        statement = self._read_text("statement").rstrip(" .。")
+        if not statement:
             raise _RefusalError("no statement")
         if not self._support:
             raise _RefusalError("no supporting turn")
@@ -157,13 +139,11 @@ class _AnswerFact:
             raise _RefusalError("low confidence")
         main = self._select_main_turn()
         persons = self._read_names("persons")
-        subject = self._resolve_subject(statement_text, main, persons)
+        subject = self._resolve_subject(statement, main, persons)
         name = predicates.normalize_predicate(self._read_text("kind"), self._read_text("predicate"), subject)
         if self._read_text("kind").casefold() not in predicates.KINDS:
             self.repairs.append("unknown kind")
-        statement = self._repair_statement(
-            statement_text, main, subject, persons, timeless=name.predicate == "birthday"
-        )
+        statement = self._repair_statement(statement, main, subject, persons, timeless=name.predicate == "birthday")
         value = repair.repair_dates(self._read_text("object") or statement, main.at, f"{statement}\n{main.text}").strip(
             " .。"
         )

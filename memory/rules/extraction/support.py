@@ -32,7 +32,7 @@ def is_supported(statement: str, value: str, turns: Sequence[Turn], support: Seq
 
     Its numbers and names occur in the turns, and half of the value's words or a third of the statement's do. Inflection
     is ignored. Of a translation only the numbers are checked, unless the conversation has its language, too."""
-    text, said = (_join_turns(group) for group in (turns, support))
+    text, said = ("\n".join(turn.text for turn in group) for group in (turns, support))
     bare, thing = mentions.remove_dates(statement, at), mentions.remove_dates(value, at)
     if not numerals.extract_digits(bare) | numerals.extract_digits(thing) <= numerals.expand_numbers(text):
         return False
@@ -68,10 +68,6 @@ def drop_stray_turns(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
     }
     turn_ids = tuple(id_ for id_ in candidate.turns if id_ not in idle)
     return replace(candidate, turns=turn_ids) if turn_ids else candidate
-
-
-def _join_turns(turns: Sequence[Turn]) -> str:
-    return "\n".join(turn.text for turn in turns)
 
 
 def measure_overlap(lexemes: frozenset[str], known_lexemes: frozenset[str], text: str) -> float:

@@ -45,13 +45,14 @@ def is_rewording(a: str, b: str) -> bool:
 
     A thing that only one goal names, while the other names another, keeps them apart: staging is not production."""
     left, right = _extract_objects(a), _extract_objects(b)
-    return bool(left and right) and (left <= right or right <= left) and not _is_opposite(a, b)
-
-
-def _is_opposite(a: str, b: str) -> bool:
-    left, right = tokens.get_lexeme_set(a), tokens.get_lexeme_set(b)
-    return any(
-        (verb <= left and opposite <= right) or (verb <= right and opposite <= left) for verb, opposite in _OPPOSITES
+    words_a, words_b = tokens.get_lexeme_set(a), tokens.get_lexeme_set(b)
+    return (
+        bool(left and right)
+        and (left <= right or right <= left)
+        and not any(
+            (verb <= words_a and opposite <= words_b) or (verb <= words_b and opposite <= words_a)
+            for verb, opposite in _OPPOSITES
+        )
     )
 
 

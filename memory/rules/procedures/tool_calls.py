@@ -67,7 +67,7 @@ def _encode_arguments(arguments: Mapping[str, Any]) -> str:
     selection: dict[str, Any] = {}
     text = "{}"
     for name, value in arguments.items():
-        selection[name] = _cut_text(value, _VALUE) if isinstance(value, str) else value
+        selection[name] = value if not isinstance(value, str) or len(value) <= _VALUE else value[: _VALUE - 1] + "…"
         encoded = json.dumps(selection, ensure_ascii=False)
         if len(encoded) > _ARGUMENTS:
             del selection[name]
@@ -80,7 +80,3 @@ def _shorten_result(text: str) -> str:
     if len(text) <= _RESULT_HEAD + _RESULT_TAIL:
         return text
     return f"{text[:_RESULT_HEAD]}\n…\n{text[-_RESULT_TAIL:]}"
-
-
-def _cut_text(text: str, max_chars: int) -> str:
-    return text if len(text) <= max_chars else text[: max_chars - 1] + "…"

@@ -241,7 +241,7 @@ def weigh_trust(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
             (source.trust for source in sources if source.is_cited), key=TRUST_RANK.__getitem__, default=candidate.trust
         )
     is_ordered = trust in _FOREIGN and any(
-        _matches_order(lexemes, order, best)
+        best < _SOME or _measure_overlap(lexemes, order) >= _SHARED  # no overlap: perhaps another language
         for source in sources
         if source.trust in _FOREIGN
         for order in find_instructions(source.text)
@@ -269,11 +269,6 @@ def _find_sources(turn: Turn, candidate: Candidate, lexemes: frozenset[str]) -> 
         )
 
 
-def _matches_order(lexemes: frozenset[str], order: str, best: float) -> bool:
-    """Whether a statement says the same as an instruction; True for a statement in another language."""
-    return best < _SOME or _measure_overlap(lexemes, order) >= _SHARED
-
-
 def _measure_overlap(lexemes: frozenset[str], text: str) -> float:
     return len(lexemes & tokens.get_lexeme_set(text)) / len(lexemes) if lexemes else 0.0
 
@@ -293,7 +288,9 @@ def _find_quoted_spans(text: str) -> list[tuple[int, int]]:
     spans = [match.span() for pattern in _MARKED for match in pattern.finditer(text)]
     quotes = [match.span() for match in _QUOTED.finditer(text)]
     spans += [
-        (a, b) for a, b in quotes if _measure_length(text[a:b]) >= _LONG_QUOTE or has_instructions(text[a + 1 : b - 1])
+        (a, b)
+        for a, b in quotes
+        if b - a + 2 * len(_CJK.findall(text[a:b])) >= _LONG_QUOTE or has_instructions(text[a + 1 : b - 1])
     ]
     spans += _find_announced_spans(text, [*spans, *quotes])
     spans += _find_foreign_spans(text)
@@ -381,7 +378,3 @@ def _find_first_line(text: str, at: int, after: int) -> int:
         if at == 0 or text[at - 1] == "\n":
             first = at
     return first
-
-
-def _measure_length(text: str) -> int:
-    return len(text) + 2 * len(_CJK.findall(text))

@@ -1,4 +1,4 @@
-"""Redacts values that are secret by their name, such as a password, however short, anywhere in a JSON value.
+"""Redacts values with the name of a secret, such as a password, however short, anywhere in a JSON value.
 
 `redact_value` takes any JSON value; the other functions are its parts for values with types of their own. Each takes the
 function that redacts a text."""
