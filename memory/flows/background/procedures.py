@@ -73,7 +73,7 @@ class _PathDraft:
 
 def _covers_path(memory: Memory, path: SolutionPath) -> bool:
     """Whether a memory tells of this path already, or was forgotten after it: that is not learned from the same work again."""
-    if not set(memory.turns) & {act.turn for act, _ in path.acts}:
+    if not set(memory.turns) & {act.turn for act, _ in path.uses}:
         return False
     more = path.is_requested and memory.importance < make_candidate(path, path.procedure).importance
     done = memory.event_time is not None and memory.event_time >= path.at
@@ -262,7 +262,7 @@ class Procedures:
         one goal only says more than the other.
 
         A vector alone does not tell a deployment to staging from one to production."""
-        worked = {act.turn for act, _ in one.path.acts}
+        worked = {act.turn for act, _ in one.path.uses}
         active = [memory for memory in known if memory.state == "active"]
         said = [(memory, found) for memory in active if (found := parse_procedure(memory.text)) is not None]
         sure = {item.memory.id for item in near if item.sim >= self.profile.auto}

@@ -15,7 +15,7 @@ from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.llm import ChatModel
 from muniment.memory.rules.extraction import gate
 from muniment.memory.rules.procedures import requests
-from muniment.memory.rules.procedures.traces import is_work_turn
+from muniment.memory.rules.procedures.tool_calls import is_work_turn
 from muniment.memory.rules.provenance import quoted
 
 _REQUEST_KEY, _WORK_KEY = "wished", "worked"

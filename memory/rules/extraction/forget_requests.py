@@ -152,10 +152,10 @@ def _parse_chinese(sentence: str) -> ForgetRequest | None:
     verb = sentence[: match.start("inner")] if match["inner"] else ""
     if not is_polite and "你" in verb and _FORGOT_ZH.search(verb):
         return None
-    phrase_text = (match["inner"] or match["moved"]).strip(" 。，！.,!")
-    if _EVERYTHING_ZH.fullmatch(phrase_text.rstrip("吧了")):
-        return ForgetRequest(quote=phrase_text, words="", everything=True)
-    phrase = _ABOUT_IT_ZH.sub("", phrase_text, count=1)
+    request = (match["inner"] or match["moved"]).strip(" 。，！.,!")
+    if _EVERYTHING_ZH.fullmatch(request.rstrip("吧了")):
+        return ForgetRequest(quote=request, words="", everything=True)
+    phrase = _ABOUT_IT_ZH.sub("", request, count=1)
     inner = _MINE_ZH.sub("", phrase)
     if attribute := attributes.parse_chinese_attribute(phrase):
         return replace(attribute, words=inner, is_void=not is_polite and bool(_FORGOT_ZH.search(verb)))

@@ -36,10 +36,8 @@ def build_terms(forgetting: Forgetting, ledger: Ledger, categories: Mapping[str,
 
 def hash_terms(terms: RetentionTerms) -> str:
     """A hash of the terms, the same in every process: 16 hexadecimal digits."""
-    values = (getattr(terms, value_field.name) for value_field in fields(terms))
-    normalized = [
-        sorted(value_field.items()) if isinstance(value_field, Mapping) else value_field for value_field in values
-    ]
+    values = (getattr(terms, value.name) for value in fields(terms))
+    normalized = [sorted(value.items()) if isinstance(value, Mapping) else value for value in values]
     return blake2b(repr(normalized).encode(), digest_size=8).hexdigest()
 
 

@@ -136,7 +136,7 @@ def has_same_steps(a: Procedure, b: Procedure) -> bool:
 
 def _normalize_steps(procedure: Procedure) -> list[str]:
     particulars = sorted(
-        {particular_text.strip(_MARKS) for particular_text in _PARTICULAR.findall(procedure.goal)} - {""},
+        {word.strip(_MARKS) for word in _PARTICULAR.findall(procedure.goal)} - {""},
         key=len,
         reverse=True,
     )

@@ -95,50 +95,50 @@ _MEMBER = lazy_compile(
 _PLAIN: dict[str, Any] = {"true": True, "false": False, "null": None, "none": None}
 
 
-def judge_outcome(act: RecordedToolUse) -> Verdict:
+def judge_outcome(use: RecordedToolUse) -> Verdict:
     """Whether a call succeeded. The report in the output outweighs a status of `ok`, which many tools always send."""
-    if act.ok is False:
+    if use.ok is False:
         return "failed"
-    verdict = _judge_report(act.result)
+    verdict = _judge_report(use.result)
     if (
         verdict == "unknown"
-        and (extract_command(act) or _CHECKERS.search(act.name))
-        and _SUMMED.search(_select_edge_lines(act.result))
+        and (extract_command(use) or _CHECKERS.search(use.name))
+        and _SUMMED.search(_select_edge_lines(use.result))
     ):
         return "failed"
-    if verdict == "unknown" and act.ok and not _TROUBLE.search(_select_edge_lines(act.result)):
+    if verdict == "unknown" and use.ok and not _TROUBLE.search(_select_edge_lines(use.result)):
         return "ok"
     return verdict
 
 
-def extract_command(act: RecordedToolUse) -> str | None:
+def extract_command(use: RecordedToolUse) -> str | None:
     """The command that a shell ran; None for any other tool."""
-    if not _SHELLS.fullmatch(act.name):
+    if not _SHELLS.fullmatch(use.name):
         return None
     named = (
         value
         for name in _COMMANDS
-        if (value := act.arguments.get(name)) and (name in _COMMANDS[:3] or " " in str(value))
+        if (value := use.arguments.get(name)) and (name in _COMMANDS[:3] or " " in str(value))
     )
     command = next(named, None)
     if isinstance(command, list) and command and all(isinstance(value, str) for value in command):
         # A shell within: `["bash", "-lc", "pytest -q"]`.
         inner = len(command) > 2 and command[-2].startswith("-") and command[-2].endswith("c")
-        command = command[-1] if inner else (" && " if "commands" in act.arguments else " ").join(command)
+        command = command[-1] if inner else (" && " if "commands" in use.arguments else " ").join(command)
     return command if isinstance(command, str) else None
 
 
-def explain_failure(act: RecordedToolUse) -> str:
+def explain_failure(use: RecordedToolUse) -> str:
     """The reason of a failure, at most 80 characters. A reason that instructs its reader is replaced by its code."""
-    fields = _parse_fields(act.result)
+    fields = _parse_fields(use.result)
     statuses = [value for name in _HTTPS if isinstance(value := fields.get(name), int) and 400 <= value < 600]
-    statuses += [int(match[1]) for match in [_HTTP.search(_cut_middle(act.result))] if match and match[1] >= "400"]
+    statuses += [int(match[1]) for match in [_HTTP.search(_cut_middle(use.result))] if match and match[1] >= "400"]
     codes = [f"HTTP {name}" for name in statuses[:1]]
-    codes += [f"exit code {match[1]}" for match in [_CODE.search(_cut_middle(act.result))] if match and match[1] != "0"]
-    thrown = [name for name in _THROWN.findall(act.result) if _PLAIN_NAME.fullmatch(name)]
-    line = _find_error_line(_find_message(fields) or act.result)
+    codes += [f"exit code {match[1]}" for match in [_CODE.search(_cut_middle(use.result))] if match and match[1] != "0"]
+    thrown = [name for name in _THROWN.findall(use.result) if _PLAIN_NAME.fullmatch(name)]
+    line = _find_error_line(_find_message(fields) or use.result)
     short = " ".join(normalize_text(line).split()).strip(" .;")
-    if not short or _has_directive(short) or quoted.has_instructions(act.result):
+    if not short or _has_directive(short) or quoted.has_instructions(use.result):
         # The sentence may be part of an instruction: only a code or the name of an error is safe.
         return next(iter([*codes, *thrown[-1:]]), "failed")
     if codes and _CODE.fullmatch(short):

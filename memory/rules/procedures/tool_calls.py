@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from muniment.memory.domain.turn import RecordedToolUse, ToolUse, Turn
+from muniment.memory.rules.procedures.outcome import judge_outcome
 from muniment.memory.rules.redaction import secret_names
 
 OK_TAG, ERROR_TAG = "ok", "error"  # tags of a turn: the status that the tool reports
@@ -60,6 +61,12 @@ def parse_tool_turn(turn: Turn) -> RecordedToolUse | None:
         ok=ok,
         agent=turn.actor,
     )
+
+
+def is_work_turn(turn: Turn) -> bool:
+    """Whether a turn holds a tool call that did not fail, other than a query of memory. A path may end with it."""
+    use = parse_tool_turn(turn)
+    return use is not None and use.name not in MEMORY_TOOLS and judge_outcome(use) != "failed"
 
 
 def _encode_arguments(arguments: Mapping[str, Any]) -> str:

@@ -50,12 +50,12 @@ def describe_path(path: SolutionPath) -> str:
     uses = [
         {
             "use": n,
-            "tool": act.name,
-            "arguments": dict(act.arguments),
+            "tool": use.name,
+            "arguments": dict(use.arguments),
             "came_of_it": verdict,
-            "output": act.result[:_RESULT],
+            "output": use.result[:_RESULT],
         }
-        for n, (act, verdict) in enumerate(path.acts, 1)
+        for n, (use, verdict) in enumerate(path.uses, 1)
     ]
     return json.dumps({"asked": path.request, "uses": uses}, ensure_ascii=False)
 
@@ -67,7 +67,7 @@ def parse_procedure_answer(text: str, path: SolutionPath) -> Procedure:
     avoid = tuple(_check_line(line, path, is_failure=True) for line in _read_list(raw, "avoid"))
     if not steps:
         raise BadExtraction("The model's procedure has no steps.")
-    last = next(act for act, verdict in reversed(path.acts) if verdict != "failed")
+    last = next(use for use, verdict in reversed(path.uses) if verdict != "failed")
     if not _mentions_call(last, steps[-1]):
         raise BadExtraction("The model's procedure does not end with what succeeded.")
     return replace(path.procedure, goal=_choose_goal(raw, path), steps=steps, avoid=avoid or path.procedure.avoid)
@@ -84,21 +84,21 @@ def _choose_goal(raw: dict[str, Any], path: SolutionPath) -> str:
     """The goal of the model if its words are those of the request or the calls, else the goal of the rules."""
     raw_goal = raw.get("goal")
     goal = make_impersonal(raw_goal) if isinstance(raw_goal, str) else None
-    evidence = f"{path.request}\n{path.procedure.goal}\n{_format_calls([act for act, _ in path.acts])}"
+    evidence = f"{path.request}\n{path.procedure.goal}\n{_format_calls([use for use, _ in path.uses])}"
     return goal if goal and _is_grounded(goal, evidence, _join_outputs(path)) else path.procedure.goal
 
 
 def _check_line(raw: dict[str, Any], path: SolutionPath, *, is_failure: bool) -> str:
     """The text of a step or an item to avoid. Raises BadExtraction when the calls that it cites do not prove it."""
     raw_text, cited = raw.get("text"), raw.get("uses")
-    places = [n for n in cited if isinstance(n, int) and 1 <= n <= len(path.acts)] if isinstance(cited, list) else []
-    acts = [path.acts[n - 1][0] for n in places if (path.acts[n - 1][1] == "failed") == is_failure]
+    places = [n for n in cited if isinstance(n, int) and 1 <= n <= len(path.uses)] if isinstance(cited, list) else []
+    uses = [path.uses[n - 1][0] for n in places if (path.uses[n - 1][1] == "failed") == is_failure]
     text = flatten_text(raw_text) if isinstance(raw_text, str) else ""
-    if not text or not acts or quoted.has_instructions(text):
+    if not text or not uses or quoted.has_instructions(text):
         raise BadExtraction("The model's procedure has a line that rests on no use of a tool.")
-    reasons = "\n".join(outcome.explain_failure(act) for act in acts) if is_failure else ""
-    evidence = "\n".join([_format_calls(acts), path.request, reasons])
-    if not any(_mentions_call(act, text) for act in acts) or not _is_grounded(text, evidence, _join_outputs(path)):
+    reasons = "\n".join(outcome.explain_failure(use) for use in uses) if is_failure else ""
+    evidence = "\n".join([_format_calls(uses), path.request, reasons])
+    if not any(_mentions_call(use, text) for use in uses) or not _is_grounded(text, evidence, _join_outputs(path)):
         raise BadExtraction("The model's procedure says what no use of a tool shows.")
     return text
 
@@ -113,14 +113,14 @@ def _is_grounded(text: str, evidence: str, outputs: str) -> bool:
     return len(strange) <= _FREE * len(own) and not strange & tokens.get_lexeme_set(outputs)
 
 
-def _format_calls(acts: Sequence[RecordedToolUse]) -> str:
-    return "\n".join(f"{act.name} {json.dumps(dict(act.arguments), ensure_ascii=False)}" for act in acts)
+def _format_calls(uses: Sequence[RecordedToolUse]) -> str:
+    return "\n".join(f"{use.name} {json.dumps(dict(use.arguments), ensure_ascii=False)}" for use in uses)
 
 
-def _mentions_call(act: RecordedToolUse, text: str) -> bool:
+def _mentions_call(use: RecordedToolUse, text: str) -> bool:
     """Whether a text has the name of the tool or the command that it ran."""
-    return act.name in text or bool((command := outcome.extract_command(act)) and flatten_text(command) in text)
+    return use.name in text or bool((command := outcome.extract_command(use)) and flatten_text(command) in text)
 
 
 def _join_outputs(path: SolutionPath) -> str:
-    return "\n".join(act.result for act, _ in path.acts)
+    return "\n".join(use.result for use, _ in path.uses)

@@ -53,7 +53,7 @@ class _WorkSegment:
     goal: str | None = None
     request_turns: list[TurnId] = field(default_factory=list)
     request_texts: list[str] = field(default_factory=list)
-    acts: list[RecordedToolUse] = field(default_factory=list)
+    uses: list[RecordedToolUse] = field(default_factory=list)
     session: str | None = None
     is_requested: bool = False
 
@@ -63,7 +63,7 @@ class SolutionPath:
     """How a goal was reached: the tool calls with their outcomes, and the turns that prove them."""
 
     procedure: Procedure
-    acts: tuple[tuple[RecordedToolUse, Verdict], ...]
+    uses: tuple[tuple[RecordedToolUse, Verdict], ...]
     request: str  # in the person's own words
     request_turns: tuple[TurnId, ...]
     is_requested: bool  # a person asked to keep it
@@ -72,23 +72,17 @@ class SolutionPath:
     @property
     def at(self) -> datetime:
         """The time of the success."""
-        return self.acts[-1][0].at
+        return self.uses[-1][0].at
 
     @property
     def agent(self) -> str | None:
         """The agent that succeeded."""
-        return self.acts[-1][0].agent
+        return self.uses[-1][0].agent
 
     @property
     def turns(self) -> tuple[TurnId, ...]:
         """The ids of the turns that prove it, without duplicates."""
-        return tuple(dict.fromkeys((*self.request_turns, *(act.turn for act, _ in self.acts))))
-
-
-def is_work_turn(turn: Turn) -> bool:
-    """Whether a turn holds a tool call that did not fail, other than a query of memory. A path may end with it."""
-    act = parse_tool_turn(turn)
-    return act is not None and act.name not in MEMORY_TOOLS and judge_outcome(act) != "failed"
+        return tuple(dict.fromkeys((*self.request_turns, *(use.turn for use, _ in self.uses))))
 
 
 def find_paths(turns: Sequence[Turn], *, failures: int) -> tuple[SolutionPath, ...]:
@@ -119,17 +113,17 @@ def _segment_turns(turns: Sequence[Turn]) -> list[_WorkSegment]:
     segments: list[_WorkSegment] = []
     current = _WorkSegment()
     for turn in turns:
-        act = parse_tool_turn(turn)
-        if act is not None and act.name not in MEMORY_TOOLS:
-            current.acts.append(act)
+        use = parse_tool_turn(turn)
+        if use is not None and use.name not in MEMORY_TOOLS:
+            current.uses.append(use)
             current.session = turn.session
         if turn.role != "user":
             continue
         own = quoted.strip_quoted(turn).text
         goal, keep_request = requests.parse_work_request(own), requests.parse_keep_request(own)
-        if goal is None and keep_request is None and not current.acts and current.goal is None:
+        if goal is None and keep_request is None and not current.uses and current.goal is None:
             goal = requests.parse_indirect_request(own)
-        if goal and not (current.acts and requests.is_continuation(own, current.goal)):
+        if goal and not (current.uses and requests.is_continuation(own, current.goal)):
             segments.append(current)
             current = _WorkSegment(goal=goal)
         if goal:
@@ -140,8 +134,8 @@ def _segment_turns(turns: Sequence[Turn]) -> list[_WorkSegment]:
             # Work requested in the same turn is still to come; otherwise the request is about the work before it.
             target = (
                 current
-                if goal or current.acts
-                else next((segment for segment in reversed(segments) if segment.acts), current)
+                if goal or current.uses
+                else next((segment for segment in reversed(segments) if segment.uses), current)
             )
             target.is_requested, target.goal = True, keep_request.goal or target.goal
             target.request_turns.append(turn.id)
@@ -149,21 +143,21 @@ def _segment_turns(turns: Sequence[Turn]) -> list[_WorkSegment]:
 
 
 def _build_path(segment: _WorkSegment, failures: int) -> SolutionPath | None:
-    acts = [(act, judge_outcome(act)) for act in segment.acts]
+    uses = [(use, judge_outcome(use)) for use in segment.uses]
     # A person may believe that a path succeeded; the tools decide.
-    if not acts or acts[-1][1] == "failed" or not (segment.is_requested or _has_evidence(acts, failures)):
+    if not uses or uses[-1][1] == "failed" or not (segment.is_requested or _has_evidence(uses, failures)):
         return None
-    steps = _select_steps(acts)
-    failed = [act for act, verdict in acts if verdict == "failed"]
+    steps = _select_steps(uses)
+    failed = [use for use, verdict in uses if verdict == "failed"]
     procedure = Procedure(
         goal=segment.goal or _derive_goal(steps[-1][0]),
-        steps=tuple(render_step(act) for act, _ in steps),
-        avoid=_collect_failures(acts, [act for act, _ in steps]),
-        conditions=_describe_conditions([act for act, _ in steps], failed),
+        steps=tuple(render_step(use) for use, _ in steps),
+        avoid=_collect_failures(uses, [use for use, _ in steps]),
+        conditions=_describe_conditions([use for use, _ in steps], failed),
     )
     return SolutionPath(
         procedure=procedure,
-        acts=tuple(acts),
+        uses=tuple(uses),
         request="\n".join(segment.request_texts),
         request_turns=tuple(dict.fromkeys(segment.request_turns)),
         is_requested=segment.is_requested,
@@ -171,23 +165,23 @@ def _build_path(segment: _WorkSegment, failures: int) -> SolutionPath | None:
     )
 
 
-def _has_evidence(acts: Sequence[tuple[RecordedToolUse, Verdict]], failures: int) -> bool:
+def _has_evidence(uses: Sequence[tuple[RecordedToolUse, Verdict]], failures: int) -> bool:
     """Whether the last call succeeded after enough failures, and one failure was overcome by a different call."""
-    failed = [n for n, (_, verdict) in enumerate(acts) if verdict == "failed"]
-    if acts[-1][1] != "ok" or len(failed) < max(1, failures):
+    failed = [n for n, (_, verdict) in enumerate(uses) if verdict == "failed"]
+    if uses[-1][1] != "ok" or len(failed) < max(1, failures):
         return False
-    return any(_is_overcome(acts, n) for n in failed)
+    return any(_is_overcome(uses, n) for n in failed)
 
 
-def _is_overcome(acts: Sequence[tuple[RecordedToolUse, Verdict]], place: int) -> bool:
-    bad = acts[place][0]
-    for n in range(place + 1, len(acts)):
-        good, verdict = acts[n]
+def _is_overcome(uses: Sequence[tuple[RecordedToolUse, Verdict]], place: int) -> bool:
+    bad = uses[place][0]
+    for n in range(place + 1, len(uses)):
+        good, verdict = uses[n]
         if verdict != "ok" or not _is_related(bad, good):
             continue
         between = any(
-            verdict != "failed" and _normalize_call(act) != _normalize_call(good)
-            for act, verdict in acts[place + 1 : n]
+            verdict != "failed" and _normalize_call(use) != _normalize_call(good)
+            for use, verdict in uses[place + 1 : n]
         )
         if between or _normalize_call(good) != _normalize_call(bad):
             return True
@@ -203,77 +197,77 @@ def _is_related(a: RecordedToolUse, b: RecordedToolUse) -> bool:
     )
 
 
-def _identify_tool(act: RecordedToolUse) -> str:
+def _identify_tool(use: RecordedToolUse) -> str:
     """The name of the tool; of a shell also the program that it runs."""
-    command = extract_command(act)
-    return f"{act.name} {next(iter(command.split()), '')}" if command else act.name
+    command = extract_command(use)
+    return f"{use.name} {next(iter(command.split()), '')}" if command else use.name
 
 
-def _split_name(act: RecordedToolUse) -> frozenset[str]:
-    return frozenset() if extract_command(act) else frozenset(map(str.lower, _WORD.findall(act.name))) - _IDLE
+def _split_name(use: RecordedToolUse) -> frozenset[str]:
+    return frozenset() if extract_command(use) else frozenset(map(str.lower, _WORD.findall(use.name))) - _IDLE
 
 
-def _collect_values(act: RecordedToolUse) -> frozenset[str]:
-    return frozenset(value for value in act.arguments.values() if isinstance(value, str) and len(value) > 2)
+def _collect_values(use: RecordedToolUse) -> frozenset[str]:
+    return frozenset(value for value in use.arguments.values() if isinstance(value, str) and len(value) > 2)
 
 
-def _normalize_call(act: RecordedToolUse) -> tuple[str, str]:
+def _normalize_call(use: RecordedToolUse) -> tuple[str, str]:
     """The tool and its arguments; of a shell the command and its place, without what an agent notes beside it."""
-    command = extract_command(act)
-    return act.name, str(
-        [command, *_render_places(act)] if command else sorted(act.arguments.items(), key=lambda pair: pair[0])
+    command = extract_command(use)
+    return use.name, str(
+        [command, *_render_places(use)] if command else sorted(use.arguments.items(), key=lambda pair: pair[0])
     )
 
 
-def _select_steps(acts: Sequence[tuple[RecordedToolUse, Verdict]]) -> list[tuple[RecordedToolUse, Verdict]]:
+def _select_steps(uses: Sequence[tuple[RecordedToolUse, Verdict]]) -> list[tuple[RecordedToolUse, Verdict]]:
     """The calls that led to the success, in order, without failures, repetitions and calls that were redone."""
     steps: list[tuple[RecordedToolUse, Verdict]] = []
-    for n, (act, verdict) in enumerate(acts):
-        if verdict == "failed" or _find_broken_tool(acts, n) is not None:
+    for n, (use, verdict) in enumerate(uses):
+        if verdict == "failed" or _find_broken_tool(uses, n) is not None:
             continue
-        if not (steps and _normalize_call(steps[-1][0]) == _normalize_call(act)):
-            steps.append((act, verdict))
+        if not (steps and _normalize_call(steps[-1][0]) == _normalize_call(use)):
+            steps.append((use, verdict))
     return steps
 
 
-def _find_broken_tool(acts: Sequence[tuple[RecordedToolUse, Verdict]], place: int) -> RecordedToolUse | None:
+def _find_broken_tool(uses: Sequence[tuple[RecordedToolUse, Verdict]], place: int) -> RecordedToolUse | None:
     """The failure of another tool after which a call was made anew with other arguments, or None."""
-    act, broken = acts[place][0], None
-    for later, verdict in acts[place + 1 :]:
-        if verdict == "failed" and _identify_tool(later) != _identify_tool(act):
+    use, broken = uses[place][0], None
+    for later, verdict in uses[place + 1 :]:
+        if verdict == "failed" and _identify_tool(later) != _identify_tool(use):
             broken = later
         elif (
             verdict != "failed"
             and broken
-            and _identify_tool(later) == _identify_tool(act)
-            and _normalize_call(later) != _normalize_call(act)
+            and _identify_tool(later) == _identify_tool(use)
+            and _normalize_call(later) != _normalize_call(use)
         ):
-            return broken if _collect_values(later) & _collect_values(act) else None
+            return broken if _collect_values(later) & _collect_values(use) else None
     return None
 
 
-def render_step(act: RecordedToolUse) -> str:
+def render_step(use: RecordedToolUse) -> str:
     """A tool call as one step of a procedure."""
-    if command := extract_command(act):
-        place = ", ".join(_render_places(act))
+    if command := extract_command(use):
+        place = ", ".join(_render_places(use))
         return f"{RUN_PREFIX}{_render_value(command, _LONG)}{f' ({place})' if place else ''}"
-    arguments = ", ".join(_render_arguments(act))
-    if _CHECKS.match(act.name):
-        return f"Check with {act.name}{f' ({arguments})' if arguments else ''}"
-    return f"Call {act.name}{f' with {arguments}' if arguments else ''}"
+    arguments = ", ".join(_render_arguments(use))
+    if _CHECKS.match(use.name):
+        return f"Check with {use.name}{f' ({arguments})' if arguments else ''}"
+    return f"Call {use.name}{f' with {arguments}' if arguments else ''}"
 
 
-def _render_places(act: RecordedToolUse) -> Iterator[str]:
-    return (f"{name}={_render_value(value, _VALUE)}" for name, value in _iterate_arguments(act) if name in _PLACES)
+def _render_places(use: RecordedToolUse) -> Iterator[str]:
+    return (f"{name}={_render_value(value, _VALUE)}" for name, value in _iterate_arguments(use) if name in _PLACES)
 
 
-def _render_arguments(act: RecordedToolUse) -> Iterator[str]:
-    for name, value in _iterate_arguments(act):
+def _render_arguments(use: RecordedToolUse) -> Iterator[str]:
+    for name, value in _iterate_arguments(use):
         yield f"{flatten_text(name)}={_render_value(value, _LONG if name in _EXACT else _VALUE)}"
 
 
-def _iterate_arguments(act: RecordedToolUse) -> Iterator[tuple[str, str]]:
-    for name, value in act.arguments.items():
+def _iterate_arguments(use: RecordedToolUse) -> Iterator[tuple[str, str]]:
+    for name, value in use.arguments.items():
         if value is not None:
             yield name, str(value) if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
 
@@ -287,46 +281,46 @@ def _render_value(value: str, max_chars: int) -> str:
 
 
 def _collect_failures(
-    acts: Sequence[tuple[RecordedToolUse, Verdict]], successes: Sequence[RecordedToolUse]
+    uses: Sequence[tuple[RecordedToolUse, Verdict]], successes: Sequence[RecordedToolUse]
 ) -> tuple[str, ...]:
     """The failures and their reasons, the latest first. A call that succeeded later was made too early."""
     reasons: dict[str, str] = {}
     blamed_turns: set[TurnId] = set()
-    steps = {render_step(act) for act in successes}
-    for n in reversed(range(len(acts))):
-        act, verdict = acts[n]
-        broken = _find_broken_tool(acts, n) if verdict != "failed" else None
+    steps = {render_step(use) for use in successes}
+    for n in reversed(range(len(uses))):
+        use, verdict = uses[n]
+        broken = _find_broken_tool(uses, n) if verdict != "failed" else None
         if broken is not None:
-            reasons.setdefault(f"{_strip_prefix(act)}: {broken.name} fails", outcome.explain_failure(broken))
+            reasons.setdefault(f"{_strip_prefix(use)}: {broken.name} fails", outcome.explain_failure(broken))
             blamed_turns.add(broken.turn)
-    for act, verdict in reversed(acts):
-        if verdict != "failed" or act.turn in blamed_turns:
+    for use, verdict in reversed(uses):
+        if verdict != "failed" or use.turn in blamed_turns:
             continue
         place = next(
-            (n for n, success in enumerate(successes) if _normalize_call(success) == _normalize_call(act)), None
+            (n for n, success in enumerate(successes) if _normalize_call(success) == _normalize_call(use)), None
         )
         before = (
             next(
-                (_summarize_call(success, act) for success in reversed(successes[:place]) if success.at > act.at), None
+                (_summarize_call(success, use) for success in reversed(successes[:place]) if success.at > use.at), None
             )
             if place
             else None
         )
         # A line that equals a step cannot be one to avoid.
-        if before is not None or (place is None and render_step(act) not in steps):
+        if before is not None or (place is None and render_step(use) not in steps):
             what = (
-                f"{_cut_words(_strip_prefix(act), _BESIDE)} before {_cut_words(before, _VALUE)}"
+                f"{_cut_words(_strip_prefix(use), _BESIDE)} before {_cut_words(before, _VALUE)}"
                 if before
-                else _strip_prefix(act)
+                else _strip_prefix(use)
             )
-            reasons.setdefault(what, outcome.explain_failure(act))
+            reasons.setdefault(what, outcome.explain_failure(use))
     return tuple(f"{what} ({why})" for what, why in reasons.items())
 
 
-def _summarize_call(act: RecordedToolUse, other: RecordedToolUse) -> str:
+def _summarize_call(use: RecordedToolUse, other: RecordedToolUse) -> str:
     """A call by the name of its tool where that differs from the other call; of a shell by its command."""
-    command = extract_command(act)
-    return _render_value(command, _LONG) if command else _strip_prefix(act) if act.name == other.name else act.name
+    command = extract_command(use)
+    return _render_value(command, _LONG) if command else _strip_prefix(use) if use.name == other.name else use.name
 
 
 def _cut_words(text: str, max_chars: int) -> str:
@@ -335,25 +329,25 @@ def _cut_words(text: str, max_chars: int) -> str:
     return text if len(text) <= max_chars else f"{head if 2 * len(head) > max_chars else text[:max_chars]} {_HIDDEN}"
 
 
-def _strip_prefix(act: RecordedToolUse) -> str:
-    return render_step(act).removeprefix("Call ").removeprefix(RUN_PREFIX).removeprefix("Check with ")
+def _strip_prefix(use: RecordedToolUse) -> str:
+    return render_step(use).removeprefix("Call ").removeprefix(RUN_PREFIX).removeprefix("Check with ")
 
 
 def _describe_conditions(successes: Sequence[RecordedToolUse], failures: Sequence[RecordedToolUse]) -> str:
     """Where a path applies: the tools, the kinds of files, and the signs of the failures."""
-    names = list(dict.fromkeys(act.name for act in successes))[:4]
-    arguments = [pair for act in (*successes, *failures) for pair in _iterate_arguments(act)]
+    names = list(dict.fromkeys(use.name for use in successes))[:4]
+    arguments = [pair for use in (*successes, *failures) for pair in _iterate_arguments(use)]
     values = [value.lower() for name, value in arguments if _OF_FILES.search(name) and len(value) <= _LONG]
     files = list(
         dict.fromkeys(f".{extension}" for value in values for extension in _EXTENSION.findall(_HOST.sub(" ", value)))
     )[:3]
     signs = list(
-        dict.fromkeys(sign for act in failures for sign in _REASON_CODE.findall(outcome.explain_failure(act)))
+        dict.fromkeys(sign for use in failures for sign in _REASON_CODE.findall(outcome.explain_failure(use)))
     )[:2]
     parts = [f"with {', '.join(names)}" + (f" on {', '.join(files)} files" if files else "")]
     return "; ".join([*parts, *([f"when {' or '.join(signs)} comes up"] if signs else [])])
 
 
-def _derive_goal(act: RecordedToolUse) -> str:
+def _derive_goal(use: RecordedToolUse) -> str:
     """The goal of work that no request names."""
-    return f"Succeed with {act.name}" + (f" ({arguments})" if (arguments := ", ".join(_render_arguments(act))) else "")
+    return f"Succeed with {use.name}" + (f" ({arguments})" if (arguments := ", ".join(_render_arguments(use))) else "")

@@ -325,14 +325,14 @@ def _tastes(who: str, about: dict[str, object], verb: str, value: str, clause: C
         ("allergic_to" if "allergic" in verb else "likes"),
         verb.replace("doesn't", "does not").replace("can't", "cannot"),
     )
-    for value_part in parse_list(value, clause):
-        if predicate == "allergic_to" and IN_JEST.match(value_part):
+    for thing in parse_list(value, clause):
+        if predicate == "allergic_to" and IN_JEST.match(thing):
             continue
         yield _about(
             about,
             predicate,
-            value_part,
-            f"{who} {verb_text} {value_part}",
+            thing,
+            f"{who} {verb_text} {thing}",
             negated=against,
             importance=4 if predicate == "allergic_to" else 2,
         )
