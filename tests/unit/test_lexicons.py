@@ -53,13 +53,13 @@ GENERAL_NAMES = {
         turin uppsala utrecht valencia vienna vietnam wales warsaw washington york zealand zurich
     """,
     "brands, programs, clubs and works that are known everywhere": """
-        adidas asics canon debian emacs fedora fiat ford fujifilm galaxy google honda java kotlin leica mazda mercedes
+        adidas asics azure canon debian emacs fedora fiat ford fujifilm galaxy google honda java kotlin leica mazda mercedes
         minecraft monde nikon notion octavia oracle photoshop pixel renault ruby skoda sony spotify swift toyota
         ubuntu vespa volvo zelda guardian ajax arsenal chelsea radiohead mozart
     """,
     "ordinary words that the data writes with a capital only": """
-        alma auntie bean brand capture depression direct elementary gray lily mason monk moonlights muslim nordic
-        parkinson pilates politics professor save sergeant southern star stone united villa
+        alma auntie bean brand capture depression direct elementary gray lily mason mode monk moonlights mount muslim
+        nordic parkinson pilates politics professor save sergeant southern split star stone united villa
     """,
 }
 
