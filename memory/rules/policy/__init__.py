@@ -1,0 +1,1 @@
+"""Policy decides on consent, retention, limits of changes, costs, retries and schedules."""

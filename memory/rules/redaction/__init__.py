@@ -1,0 +1,1 @@
+"""Redaction decides what leaves a text before it is stored, embedded or logged, and what is not stored at all."""

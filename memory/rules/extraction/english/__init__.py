@@ -1,0 +1,1 @@
+"""The English rules of extraction: tables of patterns, each with the function that makes statements of a match."""
