@@ -159,9 +159,9 @@ def split_sentences(text: str) -> Iterator[str]:
 
 def _strip_quotation(match: re.Match[str]) -> str:
     """A short quotation as text, for it may be a name; a longer one becomes an ellipsis."""
-    said = next(group for group in match.groups() if group is not None)
-    short = len(said.split()) <= 3 and len(said) <= 30 and not _OWN_WORDS.match(said)
-    return said.strip(",.") if short else " … "
+    quote = next(group for group in match.groups() if group is not None)
+    is_short = len(quote.split()) <= 3 and len(quote) <= 30 and not _OWN_WORDS.match(quote)
+    return quote.strip(",.") if is_short else " … "
 
 
 def split_clauses(sentence: str) -> Iterator[str]:
@@ -284,9 +284,9 @@ class MentionedPerson:
 
 def rewrite_asides(sentence: str) -> str:
     """The sentence with spoken asides in written order: `Daan, that's my husband` becomes `my husband Daan`."""
-    said = _INTRODUCED.sub(lambda match: f"my {match['rel']} {match['name']} ", sentence)
-    said = _KEPT.sub(lambda match: f", keep your {match['what']}", said)
-    return _WONDERED.sub("", _DATED.sub(" ", said))
+    text = _INTRODUCED.sub(lambda match: f"my {match['rel']} {match['name']} ", sentence)
+    text = _KEPT.sub(lambda match: f", keep your {match['what']}", text)
+    return _WONDERED.sub("", _DATED.sub(" ", text))
 
 
 def find_person(text: str) -> MentionedPerson | None:

@@ -137,16 +137,16 @@ class _AnswerFact:
         confidence = self._read_confidence()
         if confidence < _MIN_CONFIDENCE:
             raise _RefusalError("low confidence")
-        main = self._select_main_turn()
+        main = next((turn for turn in reversed(self._support) if turn.role == "user"), self._support[-1])
         persons = self._read_names("persons")
-        subject = self._resolve_subject(statement, main, persons)
+        subject = predicates.normalize_subject(self._read_text("subject"), main.actor)
+        subject = predicates.find_person_name(subject, persons, f"{statement}\n{main.text}")
         name = predicates.normalize_predicate(self._read_text("kind"), self._read_text("predicate"), subject)
         if self._read_text("kind").casefold() not in predicates.KINDS:
             self.repairs.append("unknown kind")
         statement = self._repair_statement(statement, main, subject, persons, timeless=name.predicate == "birthday")
-        value = repair.repair_dates(self._read_text("object") or statement, main.at, f"{statement}\n{main.text}").strip(
-            " .。"
-        )
+        value = self._read_text("object") or statement
+        value = repair.repair_dates(value, main.at, f"{statement}\n{main.text}").strip(" .。")
         candidate = Candidate(
             text=statement,
             category=self._resolve_category(name),
@@ -205,14 +205,6 @@ class _AnswerFact:
             and measure_overlap(tokens.get_lexeme_set(bare), frozenset(tokens.extract_lexemes(turn.text)), turn.text)
             >= _MIN_EVIDENCE
         )
-
-    def _select_main_turn(self) -> Turn:
-        """The last user turn of the supporting turns, else the last turn."""
-        return next((turn for turn in reversed(self._support) if turn.role == "user"), self._support[-1])
-
-    def _resolve_subject(self, statement: str, main: Turn, persons: tuple[str, ...]) -> str:
-        subject = predicates.normalize_subject(self._read_text("subject"), main.actor)
-        return predicates.find_person_name(subject, persons, f"{statement}\n{main.text}")
 
     def _repair_statement(
         self, statement: str, main: Turn, subject: str, persons: tuple[str, ...], *, timeless: bool

@@ -104,16 +104,16 @@ def _convert_first_person(text: str) -> str:
 
 def _replace_pronouns(text: str, subject: str, persons: Sequence[str]) -> str:
     """The text with the name in place of he, she and they, if one person alone can be meant."""
-    who = _find_referent(text, subject, persons)
-    if who is None:
+    name = _find_referent(text, subject, persons)
+    if name is None:
         return text
     if _CJK.search(text):
-        return _ZH.sub("用户" if who == _USER else who, text)
+        return _ZH.sub("用户" if name == _USER else name, text)
     if match := _SUBJECT.match(text):
         verb = _SHORT[match["short"].casefold()] + match["verb"] if match["short"] else _conjugate_verb(match)
-        text = f"{who[:1].upper()}{who[1:]} {verb}{text[match.end() :]}"
-    text = _MIDDLE.sub(lambda match: f"{who} {_conjugate_verb(match)}", text)
-    return _OBJECT.sub(who, _OWN.sub(f"{who}'s", text))
+        text = f"{name[:1].upper()}{name[1:]} {verb}{text[match.end() :]}"
+    text = _MIDDLE.sub(lambda match: f"{name} {_conjugate_verb(match)}", text)
+    return _OBJECT.sub(name, _OWN.sub(f"{name}'s", text))
 
 
 def _find_referent(text: str, subject: str, persons: Sequence[str]) -> str | None:

@@ -32,29 +32,32 @@ def is_supported(statement: str, value: str, turns: Sequence[Turn], support: Seq
 
     Its numbers and names occur in the turns, and half of the value's words or a third of the statement's do. Inflection
     is ignored. Of a translation only the numbers are checked, unless the conversation has its language, too."""
-    text, said = ("\n".join(turn.text for turn in group) for group in (turns, support))
-    bare, thing = mentions.remove_dates(statement, at), mentions.remove_dates(value, at)
-    if not numerals.extract_digits(bare) | numerals.extract_digits(thing) <= numerals.expand_numbers(text):
+    text, support_text = ("\n".join(turn.text for turn in group) for group in (turns, support))
+    undated, undated_value = mentions.remove_dates(statement, at), mentions.remove_dates(value, at)
+    if not numerals.extract_digits(undated) | numerals.extract_digits(undated_value) <= numerals.expand_numbers(text):
         return False
-    own, object_ = tokens.get_lexeme_set(bare), tokens.get_lexeme_set(thing)
+    own_lexemes, value_lexemes = tokens.get_lexeme_set(undated), tokens.get_lexeme_set(undated_value)
     # `get_lexeme_set` caches its texts; a conversation is long and used once.
-    lexemes = frozenset(tokens.extract_lexemes(text)) | _expand_abbreviations(f"{bare} ; {thing}", text)
-    if (cjk := tokens.has_cjk(statement)) != tokens.has_cjk(said):
+    lexemes = frozenset(tokens.extract_lexemes(text)) | _expand_abbreviations(f"{undated} ; {undated_value}", text)
+    if (cjk := tokens.has_cjk(statement)) != tokens.has_cjk(support_text):
         return (
             sum(tokens.has_cjk(lexeme) is cjk for lexeme in lexemes) < _STRAY
-            or measure_overlap(own, lexemes, text) >= _SOME
+            or measure_overlap(own_lexemes, lexemes, text) >= _SOME
         )
-    if not object_ and value and mentions.find_mentions(value, at):
+    if not value_lexemes and value and mentions.find_mentions(value, at):
         return bool(mentions.find_mentions(text, at))
-    there = tokens.get_lexeme_set(said)
-    near = len(there) < _STRAY or measure_overlap(own, there, said) > 0  # or it answers a question
-    if not object_ or measure_overlap(object_, own, statement) == 0:
-        return near and measure_overlap(own, lexemes, text) >= _SOME
+    support_lexemes = tokens.get_lexeme_set(support_text)
+    # A short turn may answer a question.
+    is_near = len(support_lexemes) < _STRAY or measure_overlap(own_lexemes, support_lexemes, support_text) > 0
+    if not value_lexemes or measure_overlap(value_lexemes, own_lexemes, statement) == 0:
+        return is_near and measure_overlap(own_lexemes, lexemes, text) >= _SOME
     # The capital of a sentence's first word makes no name.
-    names = [match.group() for match in _NAME.finditer(thing) if match.start() or len(thing.split()) <= _FEW]
+    names = [
+        match.group() for match in _NAME.finditer(undated_value) if match.start() or len(undated_value.split()) <= _FEW
+    ]
     if names:
-        return near and all(measure_overlap(tokens.get_lexeme_set(name), lexemes, text) > 0 for name in names)
-    return near and measure_overlap(object_, lexemes, text) >= _HALF
+        return is_near and all(measure_overlap(tokens.get_lexeme_set(name), lexemes, text) > 0 for name in names)
+    return is_near and measure_overlap(value_lexemes, lexemes, text) >= _HALF
 
 
 def drop_stray_turns(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:

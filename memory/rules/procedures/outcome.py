@@ -240,12 +240,12 @@ def _parse_loosely(result: str) -> dict[str, Any]:
 
 
 def _parse_value(token: re.Match[str], result: str) -> Any:
-    said = token.group()
+    text = token.group()
     if token.lastgroup == "open":
         return not result[token.end() :].lstrip().startswith(("}", "]"))
     if token.lastgroup == "text":
-        return said[1:-1]
-    return int(said) if re.fullmatch(r"-?\d{1,9}", said) else _PLAIN.get(said.casefold(), said)
+        return text[1:-1]
+    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else _PLAIN.get(text.casefold(), text)
 
 
 def _cut_middle(result: str) -> str:

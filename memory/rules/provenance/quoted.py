@@ -313,8 +313,8 @@ def _find_announced_spans(text: str, delimited: list[tuple[int, int]]) -> Iterat
                 _OUTCOME.search(announcement.group()) and remarks.has_remark(announcement.end(), start)
             ):
                 continue
-            before = bisect_right(starts, start)
-            end = ends[before - 1] if before else 0
+            place = bisect_right(starts, start)
+            end = ends[place - 1] if place else 0
             if end <= start:
                 end, open_from = len(text), start
             yield start, end
