@@ -1,7 +1,7 @@
 """Redacts values with the name of a secret, such as a password, however short, anywhere in a JSON value.
 
-`redact_value` takes any JSON value; the other functions are its parts for values with types of their own. Each takes the
-function that redacts a text."""
+`redact_value` takes any JSON value; the other functions are its parts for values with types of their own. Each takes
+the function that redacts a text."""
 
 from __future__ import annotations
 
