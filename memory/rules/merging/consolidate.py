@@ -1,25 +1,23 @@
-"""Consolidation: of two memories that are there already, whether they say the same, and what becomes of them.
+"""Consolidation: whether two stored memories say the same, and which of them stays.
 
-No text is made anew. Of two that say the same one stays, with all that supports the other; the other one is superseded,
-as is what is no longer so. What may never be one - two persons' words, two numbers, a thing and its denial - is held apart
-here, whoever calls it the same."""
+No text is written. Of two that say the same, one stays and takes over the other's support; the other is superseded, as
+is a memory that is outdated. Guards keep apart what is never the same - the words of two persons, two numbers, a
+statement and its denial - even if a model calls it the same."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any, Literal
 
 from muniment.memory.config.schema import EmbedderProfile
 from muniment.memory.domain.consolidation import Finding, Judgement, MemoryGraph, Pair
 from muniment.memory.domain.ids import MemoryId, RunId
+from muniment.memory.domain.journal import Band
 from muniment.memory.domain.memory import TRUST_RANK, Fact, Memory, Neighbour
 from muniment.memory.domain.plan import Change, Relation
-from muniment.memory.domain.turn import Candidate
-from muniment.memory.rules.language import tokens as words
+from muniment.memory.rules.merging.comparison import make_candidate, measure_similarity, normalize_sentence
 from muniment.memory.rules.merging.judge import has_other_time, has_same_subject, judge_candidate, resolve_attribute
-from muniment.memory.rules.merging.merge import measure_similarity
 from muniment.memory.rules.merging.restatements import has_same_words, is_corrected, is_taken_back, is_unrelated
 from muniment.memory.rules.merging.wording import (
     has_contrast,
@@ -40,63 +38,49 @@ from muniment.memory.rules.statements.people import (
 )
 
 FindingOutcome = Literal["same", "superseded", "distinct", "outdated", "unanswered"]
-MAX_TRIES = 3  # nights in vain: one or two may be the endpoint's fault, the third one is the pair's
-_JUDGED_FIELDS = ("state", "text", "fact", "kind", "category", "actor_id")  # what a judgement rests on
+MAX_TRIES = 3  # days without an answer: one or two may be the fault of the endpoint, a third one is the pair's
+_JUDGED_FIELDS = ("state", "text", "fact", "kind", "category", "actor_id")  # what a judgement depends on
 
 
 def order_pair(a: Memory, b: Memory) -> tuple[Memory, Memory]:
-    """The two with the later one last: by the times that they tell, if both do, else by when they were last said."""
+    """Return two memories with the later one last: by their event times if both have one, else by their last update."""
     if a.event_time and b.event_time and a.event_time != b.event_time:
         return (a, b) if a.event_time < b.event_time else (b, a)
     return (a, b) if (a.updated_at, a.rev, a.id) < (b.updated_at, b.rev, b.id) else (b, a)
 
 
-def _find_statement_time(one: Memory, other: Memory) -> datetime:
-    """When one of two was said: the time that it tells, if both tell one."""
-    return (
-        one.event_time if one.event_time and other.event_time and one.event_time != other.event_time else one.updated_at
-    )
-
-
 def is_near(pair: Pair, profile: EmbedderProfile) -> bool:
-    """Whether the two are near enough to be compared: where the embedder does not know the script, by common words."""
-    return (
-        _has_same_key(pair)
-        or measure_similarity(_make_candidate(pair.newer), _make_neighbour(pair), profile)[1] != "new"
-    )
+    """Whether the two are similar enough to be compared: by their key, the cosine, or their common words."""
+    new, old = pair.newer.fact, pair.older.fact
+    return bool(new and old and _is_structured(new) and new.key == old.key) or _find_band(pair, profile) != "new"
 
 
 def judge_pair(pair: Pair, profile: EmbedderProfile, context_categories: Collection[str]) -> tuple[Judgement, bool]:
-    """What the rules say of a pair, and whether they are sure of it, so that no model has to be asked.
+    """Return the judgement of the rules, and whether they are sure of it, so that no model is needed.
 
-    `lasting`: the categories that are always in context."""
+    `context_categories` are always in context."""
     if (
         guard_judgement("same", pair, context_categories)
         == guard_judgement("supersedes", pair, context_categories)
         == "different"
     ):
         return "different", True
-    vouched = measure_similarity(_make_candidate(pair.newer), _make_neighbour(pair), profile)[1] == "auto"
-    found = guard_judgement(
-        _judge_by_words(judge_candidate(_make_candidate(pair.newer), pair.older, is_vouched=vouched), pair),
-        pair,
-        context_categories,
-    )
-    return found, found != "different" and (
-        _normalize_text(pair.older) == _normalize_text(pair.newer) or _has_same_attribute(pair)
-    )
+    is_vouched = _find_band(pair, profile) == "auto"
+    judgement = _judge_by_words(judge_candidate(make_candidate(pair.newer), pair.older, is_vouched=is_vouched), pair)
+    judgement = guard_judgement(judgement, pair, context_categories)
+    return judgement, judgement != "different" and (_has_same_text(pair) or _has_same_attribute(pair))
+
+
+def _find_band(pair: Pair, profile: EmbedderProfile) -> Band:
+    return measure_similarity(make_candidate(pair.newer), Neighbour(memory=pair.older, sim=pair.sim), profile)[1]
 
 
 def _judge_by_words(judgement: Judgement, pair: Pair) -> Judgement:
-    """The judgement where it rests on a structured fact or on every word; else it is nothing that rules may decide alone."""
+    """Return the judgement if a structured fact or every word supports it, else `different`."""
     new, old = parse_statement(pair.newer.text), parse_statement(pair.older.text)
     if is_taken_back(new, old) or (new.is_correction and has_same_slot(new, old) and not is_whereabouts(new)):
         return "supersedes"
-    if (
-        judgement == "different"
-        or _has_same_attribute(pair)
-        or _normalize_text(pair.older) == _normalize_text(pair.newer)
-    ):
+    if judgement == "different" or _has_same_attribute(pair) or _has_same_text(pair):
         return judgement
     if has_same_words(new, old):
         return judgement if judgement == "same" or new.contradicts(old) != old.contradicts(new) else "same"
@@ -104,52 +88,48 @@ def _judge_by_words(judgement: Judgement, pair: Pair) -> Judgement:
 
 
 def count_duplicates(pairs: Sequence[Pair], profile: EmbedderProfile, context_categories: Collection[str]) -> int:
-    """How many pairs the rules alone call the same."""
-    return sum(judge_pair(one, profile, context_categories)[0] == "same" for one in pairs)
+    """Return how many pairs are the same by the rules alone."""
+    return sum(judge_pair(pair, profile, context_categories)[0] == "same" for pair in pairs)
 
 
 def guard_judgement(judgement: Judgement, pair: Pair, context_categories: Collection[str]) -> Judgement:
-    """The judgement, or `different` where something stands between the two, whoever judged."""
+    """Return the judgement of a rule or a model, or `different` if a guard keeps the two apart."""
     if judgement == "different" or _is_about_another(pair):
         return "different"
-    kept = pair.older.category in context_categories and not _has_same_attribute(pair)
+    in_context = pair.older.category in context_categories and not _has_same_attribute(pair)
     if judgement == "same":
-        return (
-            "same"
-            if _normalize_text(pair.newer) == _normalize_text(pair.older) or not (kept or _has_difference(pair))
-            else "different"
-        )
-    return "different" if kept or _is_protected(pair) else "supersedes"
+        return "same" if _has_same_text(pair) or not (in_context or _has_difference(pair)) else "different"
+    return "different" if in_context or _is_protected(pair) else "supersedes"
 
 
-def _covers_audience(one: Memory, other: Memory) -> bool:
-    """Whether one is known wherever the other is: to all agents, or to the same. A run is where it was said, not for whom:
-    LangGraph's server gives every turn a run of its own."""
-    return one.agent_id in (None, other.agent_id)
+def _covers_audience(memory: Memory, other: Memory) -> bool:
+    """Whether every agent that sees the other memory sees this one. The run does not matter: it says where a memory
+    comes from, and LangGraph's server starts a run for every turn."""
+    return memory.agent_id in (None, other.agent_id)
 
 
 def _is_about_another(pair: Pair) -> bool:
-    """Whether the two are of different persons, things or times, or neither is known wherever the other is."""
+    """Whether the two are about different persons, things or times, or neither covers the other's audience."""
     new, old = pair.newer, pair.older
     if not (_covers_audience(new, old) or _covers_audience(old, new)):
         return True
     if new.actor_id and old.actor_id and new.actor_id != old.actor_id:
         return True
-    if (new.kind, new.category) != (old.kind, old.category) or has_other_time(_make_candidate(new), old):
+    if (new.kind, new.category) != (old.kind, old.category) or has_other_time(make_candidate(new), old):
         return True
-    if _is_structured(new.fact) and _is_structured(old.fact) and not has_same_subject(_make_candidate(new), old):
+    if _is_structured(new.fact) and _is_structured(old.fact) and not has_same_subject(make_candidate(new), old):
         return True
     left, right = parse_statement(new.text), parse_statement(old.text)
     return is_about_another(left, right) or has_different_people(left, right)
 
 
 def _has_difference(pair: Pair) -> bool:
-    """Whether the two cannot say the same: other names, numbers or persons, or one denies what the other says."""
+    """Whether the two differ in names, numbers or persons, or one denies the other."""
     new, old = pair.newer.fact, pair.older.fact
     if new and old and new.persons and old.persons and not set(new.persons) & set(old.persons):
         return True
     left, right = parse_statement(pair.newer.text), parse_statement(pair.older.text)
-    # Nobody is lost where one says all that the other says: it is the one that stays.
+    # No name is lost if one says all that the other says, because that one stays.
     longer = left.words <= right.words or right.words <= left.words
     if not longer and (find_missing_names(left, right) or find_missing_names(right, left)):
         return True
@@ -157,7 +137,7 @@ def _has_difference(pair: Pair) -> bool:
 
 
 def _is_protected(pair: Pair) -> bool:
-    """Whether the older one cannot be superseded by the newer."""
+    """Whether the newer one must not supersede the older one."""
     new, old = pair.newer, pair.older
     if old.pinned or TRUST_RANK[new.trust] < TRUST_RANK[old.trust] or not _covers_audience(new, old):
         return True
@@ -167,23 +147,17 @@ def _is_protected(pair: Pair) -> bool:
     if is_unrelated(left, right) or has_swapped_people(left, right) or has_other_lead(left, right):
         return True
     if left.is_ended and not left.retracted_words and has_name_conflict(left, right):
-        return True  # what is over with one is not what was with another
+        return True  # the end of one relation is not the end of another
     if find_missing_names(right, left) and not find_missing_names(left, right) and not has_same_slot(left, right):
-        return True  # who takes no other's place is not forgotten
-    if judge_candidate(_make_candidate(new), old) == "supersedes":
+        return True  # a person that nobody replaces is not dropped
+    if judge_candidate(make_candidate(new), old) == "supersedes":
         return False
-    other = (
-        has_contrast(left, right)
-        or has_swapped_roles(left, right)
-        or has_name_conflict(left, right)
-        or has_other_names(left, right)
-    )
-    return other and not has_same_slot(left, right)
+    differs = any(test(left, right) for test in (has_contrast, has_swapped_roles, has_name_conflict, has_other_names))
+    return differs and not has_same_slot(left, right)
 
 
-def _has_same_key(pair: Pair) -> bool:
-    new, old = pair.newer.fact, pair.older.fact
-    return bool(new and old and _is_structured(new) and new.key == old.key)
+def _has_same_text(pair: Pair) -> bool:
+    return normalize_sentence(pair.older.text) == normalize_sentence(pair.newer.text)
 
 
 def _has_same_attribute(pair: Pair) -> bool:
@@ -191,46 +165,30 @@ def _has_same_attribute(pair: Pair) -> bool:
     if new is None or old is None or not (_is_structured(new) and _is_structured(old)):
         return False
     return resolve_attribute(new)[1] == resolve_attribute(old)[1] and has_same_subject(
-        _make_candidate(pair.newer), pair.older
+        make_candidate(pair.newer), pair.older
     )
 
 
 def _is_structured(fact: Fact | None) -> bool:
-    """Whether the fact is more than its text: the object of a note is what it says."""
+    """Whether the fact is more than its text: the object of a note is its text."""
     return fact is not None and fact.predicate != "note"
-
-
-def _make_candidate(memory: Memory) -> Candidate:
-    """A known memory as if it were said now."""
-    return Candidate(text=memory.text, category=memory.category, kind=memory.kind, fact=memory.fact,
-                     event_time=memory.event_time, turns=memory.turns)  # fmt: skip
-
-
-def _make_neighbour(pair: Pair) -> Neighbour:
-    return Neighbour(memory=pair.older, sim=pair.sim)
-
-
-def _normalize_text(memory: Memory) -> str:
-    return " ".join(words.fold_text(memory.text).split()).rstrip(".。")
 
 
 @dataclass(slots=True, kw_only=True)
 class ConsolidationState:
-    """Memories as the decisions of a run change them, one after another."""
+    """The memories of a run, which its decisions change one after another."""
 
     members: MemoryGraph
     run_id: RunId
     context_categories: Collection[str]
     changes: list[Change] = field(default_factory=list)
     relations: dict[tuple[MemoryId, MemoryId], Relation] = field(default_factory=dict)
-    note_counts: dict[MemoryId, int] = field(default_factory=dict)  # how many each memory stands for by now
+    note_counts: dict[MemoryId, int] = field(default_factory=dict)  # how many memories each one stands for
 
     def apply_finding(self, finding: Finding) -> tuple[FindingOutcome, Finding]:
-        """Do what a finding comes to by now, and say what that is: a memory that no longer says what was judged, or has
-        given way meanwhile, is left alone."""
-        known = self.members.memories
-        pair = finding.pair
-        older, newer = known.get(pair.older.id), known.get(pair.newer.id)
+        """Apply a finding and return its outcome. A memory that has changed since the judgement is left alone."""
+        memories, pair = self.members.memories, finding.pair
+        older, newer = memories.get(pair.older.id), memories.get(pair.newer.id)
         if (
             older is None
             or newer is None
@@ -239,40 +197,36 @@ class ConsolidationState:
             return "outdated", finding
         if finding.judgement is None:
             return "unanswered", finding
-        if finding.judgement == "supersedes" and _find_statement_time(older, newer) > _find_statement_time(
-            newer, older
-        ):
-            return "outdated", finding  # the older one was said again since
-        now = replace(pair, older=older, newer=newer)
-        judgement = guard_judgement(finding.judgement, now, self.context_categories)
-        done = replace(finding, pair=now, judgement=judgement)
+        if finding.judgement == "supersedes" and _is_later(older, newer):
+            return "outdated", finding  # the older one was said again since then
+        current = replace(pair, older=older, newer=newer)
+        judgement = guard_judgement(finding.judgement, current, self.context_categories)
+        finding = replace(finding, pair=current, judgement=judgement)
         if judgement == "different":
-            return "distinct", done
-        stays, goes = (newer, older) if judgement == "supersedes" else _choose_survivor(now)
+            return "distinct", finding
+        stays, goes = (newer, older) if judgement == "supersedes" else _choose_survivor(current)
         self._merge_pair(stays, goes, judgement, pair.sim)
-        return ("same" if judgement == "same" else "superseded"), done
+        return ("same" if judgement == "same" else "superseded"), finding
 
     def _merge_pair(self, stays: Memory, goes: Memory, judgement: Judgement, sim: float) -> None:
-        near = round(min(sim, 1.0), 4)
-        told: dict[str, Any] = {"run": str(self.run_id), "why": judgement}
+        """Let one memory stay with the support and usage of both, and supersede the other."""
+        base: dict[str, Any] = {"run": str(self.run_id), "why": judgement}
         heir = unite_usage(unite_support(stays, goes) if judgement == "same" else stays, goes)
         gone = replace(goes, state="superseded", superseded_by=stays.id)
         gained = self._move_edges(stays.id, goes.id)
-        came = self.note_counts.get(goes.id, 1)
-        self.note_counts[stays.id] = self.note_counts.get(stays.id, 1) + came
-        meta = told | {"from": str(goes.id), "notes": came + 1} | ({"edges": gained} if gained else {})
+        notes = self.note_counts.get(goes.id, 1)
+        self.note_counts[stays.id] = self.note_counts.get(stays.id, 1) + notes
+        heir_meta = base | {"from": str(goes.id), "notes": notes + 1} | ({"edges": gained} if gained else {})
         if goes.access_count or goes.last_accessed_at:
-            meta["accessed"] = [
-                goes.access_count,
-                _format_time(heir.last_accessed_at),
-                _format_time(stays.last_accessed_at),
-            ]
-        for before, after, more in ((stays, heir, meta), (goes, gone, told | {"into": str(stays.id)})):
-            self.changes.append(Change(action="MERGE", before=before, after=after, sim=near, meta=more))
+            times = (at and at.isoformat() for at in (heir.last_accessed_at, stays.last_accessed_at))
+            heir_meta["accessed"] = [goes.access_count, *times]
+        for before, after, meta in ((stays, heir, heir_meta), (goes, gone, base | {"into": str(stays.id)})):
+            sim = round(min(sim, 1.0), 4)
+            self.changes.append(Change(action="MERGE", before=before, after=after, sim=sim, meta=meta))
             self.members.memories[after.id] = after
 
     def _move_edges(self, stays: MemoryId, goes: MemoryId) -> list[list[Any]]:
-        """Give the edges of what goes to what stays: the others' ids, the new strengths and the former ones."""
+        """Move the edges of one memory to another. Returns the other ends, the new strengths and the former ones."""
         gained: list[list[Any]] = []
         edges = self.members.edges
         for (low, high), strength in sorted(edges.items()):
@@ -288,24 +242,32 @@ class ConsolidationState:
         return gained
 
 
+def _is_later(one: Memory, other: Memory) -> bool:
+    """Whether the first memory was said later: by the event times if both have one, else by the last update."""
+    if one.event_time and other.event_time and one.event_time != other.event_time:
+        return one.event_time > other.event_time
+    return one.updated_at > other.updated_at
+
+
 def _is_unchanged(now: Memory, then: Memory) -> bool:
     return now.state == "active" and all(getattr(now, name) == getattr(then, name) for name in _JUDGED_FIELDS)
 
 
 def _choose_survivor(pair: Pair) -> tuple[Memory, Memory]:
-    """Of two that say the same the one that stays first: by where it is known, trust, pin, fact, what it says, and time."""
+    """Return two memories that say the same, the one that stays first: by audience, trust, pin, fact, content, time."""
 
-    def worth(memory: Memory, other: Memory, late: int) -> tuple[bool, bool, int, bool, bool, int, int]:
-        said = len((words := parse_statement(memory.text)).words | words.figures)
-        known, general = _covers_audience(memory, other), memory.run_id in (None, other.run_id)
-        return known, general, TRUST_RANK[memory.trust], memory.pinned, memory.fact is not None, said, late
+    def rank(memory: Memory, other: Memory) -> tuple[bool, bool, int, bool, bool, int]:
+        statement = parse_statement(memory.text)
+        content = len(statement.words | statement.figures)
+        covers, general = _covers_audience(memory, other), memory.run_id in (None, other.run_id)
+        return covers, general, TRUST_RANK[memory.trust], memory.pinned, memory.fact is not None, content
 
-    older, newer = worth(pair.older, pair.newer, 0), worth(pair.newer, pair.older, 1)
-    return (pair.newer, pair.older) if newer > older else (pair.older, pair.newer)
+    newer_stays = rank(pair.newer, pair.older) >= rank(pair.older, pair.newer)
+    return (pair.newer, pair.older) if newer_stays else (pair.older, pair.newer)
 
 
 def unite_support(stays: Memory, goes: Memory) -> Memory:
-    """What stays, with all that supports what goes; the words are its own."""
+    """Return the memory that stays with the support of the other one; its text is unchanged."""
     return replace(
         stays,
         turns=tuple(dict.fromkeys(stays.turns + goes.turns)),
@@ -318,14 +280,10 @@ def unite_support(stays: Memory, goes: Memory) -> Memory:
 
 
 def unite_usage(stays: Memory, goes: Memory) -> Memory:
-    """What stays, as important and as much in use as both were."""
+    """Return the memory that stays with the higher importance and the accesses of both."""
     return replace(
         stays,
         importance=max(stays.importance, goes.importance),
         access_count=stays.access_count + goes.access_count,
         last_accessed_at=max(filter(None, (stays.last_accessed_at, goes.last_accessed_at)), default=None),
     )
-
-
-def _format_time(at: datetime | None) -> str | None:
-    return None if at is None else at.isoformat()

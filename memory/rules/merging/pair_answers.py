@@ -1,4 +1,4 @@
-"""Pairs of memories as a model is shown them, and its answer as judgements."""
+"""Pairs of memories as JSON for a model, and its answer as judgements."""
 
 from __future__ import annotations
 
@@ -26,38 +26,39 @@ ANSWER_SCHEMA: dict[str, Any] = {
         }
     },
 }
-ANSWER_TOKENS = 30  # of one pair, with what stands around it
+ANSWER_TOKENS = 30  # of one pair, with the JSON around it
 
 
 def encode_pairs(pairs: Sequence[Pair]) -> dict[str, Any]:
-    """The pairs, numbered from 1, the earlier statement of each first."""
+    """Return the pairs, numbered from 1, the earlier statement of each first."""
     return {
         "pairs": [
             {
                 "pair": n,
-                "about": one.newer.category,
-                "earlier": _encode_memory(one.older),
-                "later": _encode_memory(one.newer),
+                "about": pair.newer.category,
+                "earlier": _encode_memory(pair.older),
+                "later": _encode_memory(pair.newer),
             }
-            for n, one in enumerate(pairs, 1)
+            for n, pair in enumerate(pairs, 1)
         ]
     }
 
 
 def parse_answer(text: str, pair_count: int) -> dict[int, Judgement]:
-    """The judgements of an answer about so many pairs, by their numbers. A pair that is answered twice in two ways, or by
-    no verdict, has none. Raises BadExtraction when the answer is not in form."""
-    listed = find_json(text, "pairs")["pairs"]
-    found: dict[int, set[Any]] = {}
-    for one in listed if isinstance(listed, list) else ():
-        number = one.get("pair") if isinstance(one, dict) else None
+    """Return the judgements of an answer about so many pairs, by the number of the pair.
+
+    A pair with two different verdicts, or an unknown one, has no judgement. Raises BadExtraction."""
+    items = find_json(text, "pairs")["pairs"]
+    verdicts: dict[int, set[str]] = {}
+    for item in items if isinstance(items, list) else ():
+        number = item.get("pair") if isinstance(item, dict) else None
         if isinstance(number, int) and not isinstance(number, bool) and 1 <= number <= pair_count:
-            found.setdefault(number, set()).add(str(one.get("verdict")).strip().casefold())
-    return {n: verdict for n, said in found.items() for verdict in VERDICTS if said == {verdict}}
+            verdicts.setdefault(number, set()).add(str(item.get("verdict")).strip().casefold())
+    return {n: verdict for n, answers in verdicts.items() for verdict in VERDICTS if answers == {verdict}}
 
 
 def _encode_memory(memory: Memory) -> dict[str, Any]:
-    told: dict[str, Any] = {"text": memory.text, "said": memory.updated_at.date().isoformat()}
+    encoded = {"text": memory.text, "said": memory.updated_at.date().isoformat()}
     if memory.event_time:
-        told["when"] = memory.event_time.date().isoformat()
-    return told
+        encoded["when"] = memory.event_time.date().isoformat()
+    return encoded

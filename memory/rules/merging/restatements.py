@@ -1,8 +1,7 @@
-"""Two known statements by their words alone, when nobody is there to ask: whether one restates the other to the word, or
-corrects it in so many words.
+"""Two memories by their words alone, without a model: whether one restates the other or corrects it explicitly.
 
-What a conversation says last is most likely a correction of what it said before. Of two statements that were kept for days
-and came from anywhere both are most likely meant: here a word more is a word that counts."""
+In a conversation the last statement most likely corrects an earlier one. Two memories from different days and sources
+are most likely both true, so that every additional word counts here."""
 
 from __future__ import annotations
 
@@ -18,20 +17,21 @@ from muniment.memory.rules.statements.people import USER, has_other_order
 
 _LIGHT = parse_vocabulary(
     """
-    a an the is are was were be been being has have had do does did of to in on at by for from with it its that this there
-    and as so now currently still 的 了 是 在 有 着 过
+    a an the is are was were be been being has have had do does did of to in on at by for from with it its that this
+    there and as so now currently still 的 了 是 在 有 着 过
     """
 )
 _WHEN = parse_vocabulary(
-    "everi each day week month year morn evening night noon onc twice time often alway usual 每 天 早 晚 上 午 次 周 月 年 点 半 昨 今 明"
+    "everi each day week month year morn evening night noon onc twice time often alway usual"
+    " 每 天 早 晚 上 午 次 周 月 年 点 半 昨 今 明"
 )
-_TURNING = parse_vocabulary("from as")
-_LITTLE = parse_vocabulary("includ contain cost last run go give hold keep have need pay 去 坐 搭 乘 要")
+_DIRECTION_WORDS = parse_vocabulary("from as")
+_LIGHT_VERBS = parse_vocabulary("includ contain cost last run go give hold keep have need pay 去 坐 搭 乘 要")
 _DENYING = parse_vocabulary("not no never doesn't don't didn't isn't aren't wasn't cannot can't won't 不 没 未 别 无")
 
 
 def has_same_words(a: ParsedStatement, b: ParsedStatement) -> bool:
-    """Whether each says every word of the other, in whatever order, but for those that say nothing."""
+    """Whether both have the same content words and numbers, in any order."""
     return (
         a.figures == b.figures
         and Counter(_list_content_words(a)) == Counter(_list_content_words(b))
@@ -40,49 +40,48 @@ def has_same_words(a: ParsedStatement, b: ParsedStatement) -> bool:
 
 
 def _find_direction_words(statement: ParsedStatement) -> frozenset[str]:
-    """Of what is between two people the words that make the one who gives the one who gets: `has a vote from Ana`, `has Ana as coach`."""
+    """Return the words that turn a relation between two people around: `has a vote from Ana`, `has Ana as coach`."""
     several = len(statement.names | ({statement.first_word} if statement.first_word else frozenset())) > 1
-    return _TURNING & set(statement.tokens) if several else frozenset()
+    return _DIRECTION_WORDS & set(statement.tokens) if several else frozenset()
 
 
 def is_corrected(new: ParsedStatement, old: ParsedStatement) -> bool:
-    """Whether the newer one gives another value to the same thing, says that it has changed, or denies the older one."""
+    """Whether the newer one gives the same thing another value, says that it changed, or denies the older one."""
     if has_same_slot(new, old) and not is_whereabouts(new):
         return True
-    mine, theirs = set(_list_content_words(new)), set(_list_content_words(old))
     if new.contradicts(old) != old.contradicts(new):
-        return new.figures == old.figures and mine - _DENYING == theirs - _DENYING
-    # What it was before is its numbers where it has any, else one word; all else has to be said again. Of Chinese each
-    # character is a word here.
+        new_words, old_words = set(_list_content_words(new)), set(_list_content_words(old))
+        return new.figures == old.figures and new_words - _DENYING == old_words - _DENYING
+    # The former value is the numbers, or one word if there are none; the rest has to be repeated. In Chinese each
+    # character is a word.
     gone = old.words - new.words
     return new.is_correction and len(gone) <= (0 if new.figures or has_cjk(old.text) else 1)
 
 
 def is_taken_back(new: ParsedStatement, old: ParsedStatement) -> bool:
-    """Whether the newer one says itself what it takes the place of, and that is what the older one says: `moved from 3 to 5 May`
-    where it was the third, `Riga, not Oslo`. Every name and word of the older one has to be said again, but for a verb that
-    says little, and the people in the same order: who calls is not who is called."""
-    named = old.names | ({old.first_word} if old.first_word else frozenset())
-    kept = old.words - new.retracted_words
+    """Whether the newer one names what it replaces, and the older one says that: `Riga, not Oslo`.
+
+    It has to repeat every name and word of the older one but light verbs, with the people in the same order."""
+    names = old.names | ({old.first_word} if old.first_word else frozenset())
+    rest = old.words - new.retracted_words
     return (
         is_retraction(new, old)
         and not old.is_negated
-        and bool(kept)
-        and kept - new.words <= _LITTLE
-        and named - new.retracted_words <= set(new.tokens)
+        and bool(rest)
+        and rest - new.words <= _LIGHT_VERBS
+        and names - new.retracted_words <= set(new.tokens)
         and not has_other_order(new, old)
     )
 
 
 def is_unrelated(a: ParsedStatement, b: ParsedStatement) -> bool:
-    """Whether the two have no word in common but names, numbers, times and light ones: neither can be what has become of the other."""
+    """Whether the two have only names, numbers, times and light words in common, so that neither updates the other."""
     names = a.names | b.names | frozenset(filter(None, (a.first_word, b.first_word))) | USER | set("用户") | _WHEN
-    mine, theirs = ({one for one in _list_content_words(each) if one not in names} for each in (a, b))
-    return not mine & theirs
+    return set(_list_content_words(a)).isdisjoint(set(_list_content_words(b)) - names)
 
 
 def _list_content_words(statement: ParsedStatement) -> Iterator[str]:
-    """Every word but the light ones and the numbers, the same for all spellings and words of one meaning."""
-    for said in statement.tokens:
-        if said not in _LIGHT and said not in NUMBERS and not said.isdecimal() and said not in statement.figures:
-            yield canonicalize_word(said)
+    """Yield every word but light words and numbers, in one form for all spellings and synonyms."""
+    for token in statement.tokens:
+        if token not in _LIGHT and token not in NUMBERS and not token.isdecimal() and token not in statement.figures:
+            yield canonicalize_word(token)

@@ -16,7 +16,6 @@ from muniment.memory.domain.query import Hit, Omission, Reason
 from muniment.memory.domain.search import LOWEST_MEANING, SearchHit, Weights
 from muniment.memory.rules.dates.spans import Interval
 from muniment.memory.rules.language import tokens
-from muniment.memory.rules.merging.merge import is_negated
 from muniment.memory.rules.retrieval import query_hints
 from muniment.memory.rules.retrieval.intents import is_user_statement as told_of_user, read_intents
 from muniment.memory.rules.retrieval.question import (
@@ -28,6 +27,7 @@ from muniment.memory.rules.retrieval.question import (
     match_statement,
 )
 from muniment.memory.rules.retrieval.traits import ASKING, DATED, NAMING
+from muniment.memory.rules.statements.parse import parse_statement
 
 _TRUST_GAP = 1e-6
 _TextKey = tuple[str, frozenset[str]]  # with its numbers
@@ -354,7 +354,7 @@ def _is_same_text(one: _TextKey, other: _TextKey, min_overlap: float) -> bool:
         tokens.get_lexeme_set(one[0]), tokens.get_lexeme_set(other[0]), min_overlap
     ):
         return False
-    return is_negated(one[0]) == is_negated(other[0])
+    return parse_statement(one[0]).is_negated == parse_statement(other[0]).is_negated
 
 
 def _make_text_key(memory: Memory) -> _TextKey:
