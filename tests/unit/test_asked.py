@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 from hypothesis import example, given, strategies as st
 
 from muniment.memory.rules.language import tokens
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.retrieval import (
-    chinese_intents,
-    intent_words,
     intents,
 )
 from muniment.memory.rules.retrieval.intents import read_intents
@@ -203,6 +206,22 @@ def test_the_user_is_no_part_of_what_is_asked() -> None:
     assert parse_question("用户的职业").parts == parse_question("我的职业").parts
 
 
+def test_dimensions_are_the_same_in_every_process() -> None:
+    """A limit cuts the same intents off, whatever the order of sets."""
+    code = (
+        "from muniment.memory.rules.retrieval.question import find_hint_dimensions\n"
+        "questions = ['Do I have a pet, a car and a brother?', '我的工作和宠物？', 'Where do I live and what do I eat?']\n"
+        "print([sorted(find_hint_dimensions(text, limit)) for text in questions for limit in range(0, 200, 4)])\n"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | {"PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
 def test_a_fact_tells_by_its_predicate() -> None:
     """However it is worded."""
     assert "job" not in read_intents("The user shoes horses").intents
@@ -211,10 +230,11 @@ def test_a_fact_tells_by_its_predicate() -> None:
 
 def test_every_line_of_the_tables_asks_and_tells() -> None:
     """A name of an aspect stands once in a language, and whom the rules know as people are there."""
-    for lines in (intent_words.LINES, chinese_intents.LINES):
-        names = [line.partition(": ")[0] for line in lines]
+    for lexicon in (load_lexicon("intents.en"), load_lexicon("intents.zh")):
+        names = [name for theme in lexicon.file.tree if theme != "source" for name in lexicon.get_table(theme)]
         assert len(set(names)) == len(names)
-        assert all(line.partition(": ")[2].partition(" | ")[2] for line in lines)
+        assert set(names) <= {name for name, _, _ in intents.list_entries()}
+    assert all(asking and telling for _, asking, telling in intents.list_entries())
     assert {name for names in intents.load_tables().tells.values() for name in names} >= intents.PEOPLE
 
 

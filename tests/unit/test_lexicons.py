@@ -40,9 +40,9 @@ GENERAL_NAMES = {
         lithuanian mexican moroccan persian peruvian polish portuguese serbian slovak spanish swahili swiss tunisian
         turkish vietnamese welsh
     """,
-    "months and days": """
+    "months, days and holidays": """
         january february march june july august september october november december monday tuesday thursday saturday
-        saturdays sundays
+        saturdays sundays easter ramadan
     """,
     "countries, regions and large cities": """
         aarhus africa algarve angeles asia basel bergen berlin bern bilbao bologna boston brazil bristol brittany
@@ -58,8 +58,8 @@ GENERAL_NAMES = {
         ubuntu vespa volvo zelda guardian ajax arsenal chelsea radiohead mozart
     """,
     "ordinary words that the data writes with a capital only": """
-        alma auntie bean brand capture depression direct elementary gray lily mason mode monk moonlights mount muslim
-        nordic parkinson pilates politics professor save sergeant southern split star stone united villa
+         alma auntie bean brand capture depression direct earth elementary gray lily mason mode monk moonlights mount
+         muslim nordic parkinson pilates politics professor saint save sergeant southern split star stone united villa
     """,
 }
 

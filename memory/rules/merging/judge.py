@@ -13,25 +13,16 @@ from muniment.memory.domain.memory import Fact, Memory
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.merging.wording import Verdict, compare_texts, is_guarded, is_retraction
 from muniment.memory.rules.statements import predicates
 from muniment.memory.rules.statements.parse import ParsedStatement, parse_statement
 from muniment.memory.rules.statements.parse_words import ROLES, SYNONYMS
 
 _SINGLE_ROLES = predicates.ONE_AT_A_TIME - {"best_friend"}
-# The user may have several of each.
-_PLURAL_ROLES = frozenset(
-    f"user's {role}"
-    for role in parse_vocabulary(
-        "friend colleague classmate roommate neighbour cousin teacher client student aunt uncle nephew niece"
-    )
-)
-# What stands before a name and does not make it another name.
-_AREAS_AND_TITLES = parse_vocabulary(
-    "north south east west northern southern eastern western central downtown greater upper lower inner outer"
-    " mr mrs ms dr prof professor"
-)
+_WORDS = load_lexicon("merging.en")
+_PLURAL_ROLES = frozenset(f"user's {role}" for role in _WORDS.get_words("plural_roles"))
+_AREAS_AND_TITLES = _WORDS.get_words("areas_and_titles")
 _ONE_COUPLE = {"partner": "spouse"}
 _EVENT_KINDS = frozenset({"event", "experience"})
 _EATING = lazy_compile(r"^(?:[吃喝碰]|(?:eat|eating|drink|drinking|have|having)\s+)")

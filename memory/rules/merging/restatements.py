@@ -8,26 +8,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.language.tokens import has_cjk
 from muniment.memory.rules.merging.wording import has_same_slot, is_retraction, is_whereabouts
 from muniment.memory.rules.statements.parse import ParsedStatement, canonicalize_word
 from muniment.memory.rules.statements.parse_words import NUMBERS
 from muniment.memory.rules.statements.people import USER, has_other_order
 
-_LIGHT = parse_vocabulary(
-    """
-    a an the is are was were be been being has have had do does did of to in on at by for from with it its that this
-    there and as so now currently still 的 了 是 在 有 着 过
-    """
+_EN, _ZH = load_lexicon("merging.en"), load_lexicon("merging.zh")
+_LIGHT, _TIMES, _LIGHT_VERBS, _DENIALS = (
+    _EN.get_words(section) | _ZH.get_words(section) for section in ("light", "times", "light_verbs", "denials")
 )
-_WHEN = parse_vocabulary(
-    "everi each day week month year morn evening night noon onc twice time often alway usual"
-    " 每 天 早 晚 上 午 次 周 月 年 点 半 昨 今 明"
-)
-_DIRECTION_WORDS = parse_vocabulary("from as")
-_LIGHT_VERBS = parse_vocabulary("includ contain cost last run go give hold keep have need pay 去 坐 搭 乘 要")
-_DENYING = parse_vocabulary("not no never doesn't don't didn't isn't aren't wasn't cannot can't won't 不 没 未 别 无")
+_DIRECTION_WORDS = frozenset(("from", "as"))
 
 
 def has_same_words(a: ParsedStatement, b: ParsedStatement) -> bool:
@@ -51,7 +43,7 @@ def is_corrected(new: ParsedStatement, old: ParsedStatement) -> bool:
         return True
     if new.contradicts(old) != old.contradicts(new):
         new_words, old_words = set(_list_content_words(new)), set(_list_content_words(old))
-        return new.figures == old.figures and new_words - _DENYING == old_words - _DENYING
+        return new.figures == old.figures and new_words - _DENIALS == old_words - _DENIALS
     # The former value is the numbers, or one word if there are none; the rest has to be repeated. In Chinese each
     # character is a word.
     gone = old.words - new.words
@@ -76,7 +68,7 @@ def is_taken_back(new: ParsedStatement, old: ParsedStatement) -> bool:
 
 def is_unrelated(a: ParsedStatement, b: ParsedStatement) -> bool:
     """Whether the two have only names, numbers, times and light words in common, so that neither updates the other."""
-    names = a.names | b.names | frozenset(filter(None, (a.first_word, b.first_word))) | USER | set("用户") | _WHEN
+    names = a.names | b.names | frozenset(filter(None, (a.first_word, b.first_word))) | USER | set("用户") | _TIMES
     return set(_list_content_words(a)).isdisjoint(set(_list_content_words(b)) - names)
 
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import parse_vocabulary
+from muniment.memory.rules.language.lexicon import load_lexicon
 from muniment.memory.rules.statements.numbered import has_other_number
 from muniment.memory.rules.statements.parse import ParsedStatement, canonicalize_word, parse_statement
 from muniment.memory.rules.statements.parse_words import CONTRASTS, OPPOSED_DIRECTIONS, ROLES, ROLES_ZH
@@ -47,10 +47,7 @@ _DOING_ZH = lazy_compile(
 _BOND = lazy_compile(
     r"(?P<a>.+?) (?:is|was) (?:(?P<b>.+?)['’]s (?P<r>[\w-]+)|(?:(?:an?|the) )?(?P<of>[\w-]+) of (?P<c>.+?))\.?"
 )
-_PREPOSITIONS = parse_vocabulary(
-    "at in on to from with for by near behind under over into about of during before after through as via against"
-    " without"
-)
+_PREPOSITIONS = load_lexicon("merging.en").get_words("prepositions")
 _BARE = frozenset({"is", "are", "was"})
 _NAMING = _BARE | {"is named", "叫", "是"}
 # An activity or an attitude is no value: `is reading Dune`, `is in favour of …`.
@@ -62,12 +59,7 @@ _NO_VALUE = lazy_compile(
 _PLACE_ZH = lazy_compile(r".{1,4}|.*(?:[里上下旁边街路楼室市区处层旁]|那里|附近)")
 _PEOPLE = frozenset((*ROLES.values(), *ROLES_ZH.values()))
 _VALUE = lazy_compile(r"\b(?:favou?rite|preferred|next|current|number|size|address|password|code|deadline|birthday)\b")
-_SEVERAL = parse_vocabulary(
-    """
-    friend brother sister son daughter cousin child children colleague aunt uncle nephew niece roommate neighbour
-    grandmother grandfather student client 朋友 哥哥 弟弟 姐姐 妹妹 儿子 女儿 同事 同学 邻居 室友 孩子
-    """
-)
+_SEVERAL = load_lexicon("merging.en").get_words("several") | load_lexicon("merging.zh").get_words("several")
 
 
 def compare_texts(new: ParsedStatement, old: ParsedStatement, *, is_vouched: bool = False) -> Verdict:

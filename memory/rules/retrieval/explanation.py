@@ -1,4 +1,4 @@
-"""The words of a verdict: why a memory is not in an answer, in one sentence."""
+"""The text of a verdict: one sentence that says why a memory is not in an answer."""
 
 from __future__ import annotations
 
@@ -22,24 +22,27 @@ _SENTENCES: Mapping[Ruling, str] = {
     "below threshold": "Its relevance is {relevance:.3f}, the threshold is {threshold:.3f}.",
     "near-duplicate": "It says the same as {twin}, which comes before it: {text}",
     "category full": "{category} gives {rag_length} memories at most, and so many come before it.",
-    "beyond candidates": "It would come at place {place}, but only the best {candidates} by meaning and words are ranked.",
+    "beyond candidates": (
+        "It would come at place {place}, but only the best {candidates} by meaning and words are ranked."
+    ),
     "beyond top_k": "It comes at place {place}, and {top_k} were asked for.",
     "over budget": "It needs {needed} tokens, and {left} of {budget} were left.",
 }
 
 
 def explain_ruling(reason: Ruling, facts: Mapping[str, Any]) -> str:
-    """The reason with the facts that it rests on, as `Verdict.facts` has them."""
-    told = {name: _format_value(value) for name, value in facts.items()}
+    """Return the reason with the facts behind it, which are those of `Verdict.facts`."""
+    values = {name: _format_value(value) for name, value in facts.items()}
     if reason == "soft-deleted" and facts.get("until"):
-        return f"It was forgotten on {told['since']}; it can be restored until {told['until']}."
+        return f"It was forgotten on {values['since']}; it can be restored until {values['until']}."
     if reason == "superseded" and facts.get("by"):
-        return f"{told['by']} took its place" + (f": {facts['text']}" if "text" in facts else ".")
+        return f"{values['by']} took its place" + (f": {facts['text']}" if "text" in facts else ".")
     if reason == "below threshold" and facts["relevance"] >= facts["threshold"]:
-        return f"Nothing is relevant: not even the best reaches {facts['gate']:.3f}, and this has {facts['relevance']:.3f}."
+        gate, relevance = facts["gate"], facts["relevance"]
+        return f"Nothing is relevant: not even the best reaches {gate:.3f}, and this has {relevance:.3f}."
     if reason == "over budget" and facts["needed"] <= facts["left"]:
         return f"Longer ones before it used up the budget of {facts['budget']} tokens."
-    return _SENTENCES[reason].format(**told, meaning=_explain_meaning(facts))
+    return _SENTENCES[reason].format(**values, meaning=_explain_meaning(facts))
 
 
 def _explain_meaning(facts: Mapping[str, Any]) -> str:

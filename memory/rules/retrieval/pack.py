@@ -1,4 +1,4 @@
-"""Packing: as many hits as the token budget holds, counted on the payload as it will be rendered."""
+"""Packing: as many hits as fit into the token budget, counted on the rendered payload."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from muniment.memory.domain.query import Hit, Omission
 from muniment.memory.rules.retrieval import token_count
 
-JOINT_TOKENS = 1  # token between two hits: a comma or a line end
-_MAX_TRIES = 4  # hits behind one that is too long that may still fit: the further behind, the less they say
+JOINT_TOKENS = 1  # between two hits: a comma or a line end
+_MAX_TRIES = 4  # hits that may be over budget; a later hit that fits has a lower score
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 RenderPayload = Callable[[Sequence[Hit]], str]
 RenderHit = Callable[[Hit], str]
@@ -24,35 +24,36 @@ def pack_hits(
     render_payload: RenderPayload,
     collect_all: bool = False,
 ) -> tuple[list[Hit], int, list[Omission]]:
-    """Hits in order until `top_k` or the budget is reached; the tokens of the payload; what was left out on the way, or
-    all that was left out (`to_the_end`).
+    """Return the packed hits, the tokens of their payload, and the omissions.
 
-    `piece` renders one hit as the `whole` payload has it. A hit that is too long for what is left does not end the
-    packing: a shorter one not far behind may still fit."""
-    kept: list[Hit] = []
-    left: list[Omission] = []
-    spent, tries = token_count.count_tokens(render_payload(())), _MAX_TRIES
-    for one in ranked_hits:
-        if isinstance(one, Omission):
-            left.append(one)
-        elif len(kept) >= top_k:
-            left.append(Omission(id=one.memory.id, reason="beyond top_k", score=one.score))
+    Packing ends at `top_k` hits or when the budget is full; with `collect_all` the omissions go to the end of the list.
+    `render_hit` renders a hit as `render_payload` does. A hit that is too long does not end the packing: a shorter one
+    soon after it may still fit."""
+    packed: list[Hit] = []
+    omissions: list[Omission] = []
+    empty = token_count.count_tokens(render_payload(()))
+    spent, tries = empty, _MAX_TRIES
+    for hit in ranked_hits:
+        if isinstance(hit, Omission):
+            omissions.append(hit)
+        elif len(packed) >= top_k:
+            omissions.append(Omission(id=hit.memory.id, reason="beyond top_k", score=hit.score))
         elif (
             not tries
-            or (cost := token_count.count_tokens_within(render_hit(one), budget - spent - JOINT_TOKENS)) is None
+            or (cost := token_count.count_tokens_within(render_hit(hit), budget - spent - JOINT_TOKENS)) is None
         ):
             tries = max(0, tries - 1)
-            left.append(Omission(id=one.memory.id, reason="over budget", score=one.score))
+            omissions.append(Omission(id=hit.memory.id, reason="over budget", score=hit.score))
         else:
-            kept.append(one)
+            packed.append(hit)
             spent += cost + JOINT_TOKENS
-        if (len(kept) >= top_k or not tries) and not collect_all:
+        if (len(packed) >= top_k or not tries) and not collect_all:
             break
-    while kept and (spent := token_count.count_tokens(render_payload(kept))) > budget:
-        left.append(Omission(id=kept[-1].memory.id, reason="over budget", score=kept.pop().score))
-    return kept, spent if kept else token_count.count_tokens(render_payload(())), left
+    while packed and (spent := token_count.count_tokens(render_payload(packed))) > budget:
+        omissions.append(Omission(id=packed[-1].memory.id, reason="over budget", score=packed.pop().score))
+    return packed, spent if packed else empty, omissions
 
 
 def encode_payload(payload: object) -> str:
-    """The payload as it goes over the wire."""
+    """Return the payload as JSON, with characters outside ASCII unescaped."""
     return _ENCODER.encode(payload)

@@ -1,4 +1,4 @@
-"""How much of what a question asks for a statement tells, read closely."""
+"""What a question asks for, and how much of it a statement tells."""
 
 from __future__ import annotations
 
@@ -10,58 +10,60 @@ from typing import NamedTuple
 
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
-from muniment.memory.rules.language.normalize import parse_vocabulary
-from muniment.memory.rules.retrieval import (
-    chinese_intents,
-    intents as aspects,
-    query_hints,
+from muniment.memory.rules.language.lexicon import load_lexicon
+from muniment.memory.rules.retrieval import query_hints
+from muniment.memory.rules.retrieval.intents import (
+    FAMILY,
+    NO_INTENTS,
+    PEOPLE,
+    Intents,
+    StatementIntents,
+    find_dimensions,
+    find_phrases,
+    load_tables,
+    stem_words,
 )
-from muniment.memory.rules.retrieval.intents import FAMILY, NO_INTENTS, PEOPLE, Intents, StatementIntents
 
 Aliases = Mapping[str, Intents]
-_LIGHT_WEIGHT = 0.3  # of a word that says little of what is wanted
-_INTENT_SHARE = 0.8  # of what another word tells
-_CHARACTER_SHARE = 0.5
-_UNDATED_FACTOR = 0.8  # who asks when is told a time
-_LONGEST = 6
-MAX_HINTS = 128  # where each memory's words are held against all of them
-# What is asked together with something else, and says little alone.
-_GENERAL = parse_vocabulary("like dislike plan habit event name family brand goal task weekday evening")
-# Who asks for one of them does not ask of themselves.
-_OTHERS = PEOPLE | {"family"}
-# What may be asked of anything, and asks for an aspect only by itself.
-_VAGUE = frozenset(("what do i do", *chinese_intents.VAGUE.split()))
-_LITTLE = frozenset(map(tokens.stem_word, parse_vocabulary(
-    "know tell told remember remind need want get got go goes went come use using make made give take thing things kind"
-    " kinds sort type types stuff usually often normally currently ever still again also already really always never please"
-    " let us keep kept look many much long far particular current today nowadays days moment time one ones anything something"
-    " everything someone anybody say said call happen plan right supposed able main whole else put set first next last new"
-    " exactly favourite favorite day bring brought part"
-)))  # fmt: skip
-_STOP = tokens.STOP_WORDS | frozenset(map(tokens.stem_word, tokens.STOP_WORDS))
+MAX_HINTS = 128  # dimensions, with which the words of each memory are compared
+_LIGHT_WEIGHT = 0.3  # of a word that says little about what is asked
+_INTENT_SHARE = 0.8  # of a part whose intent is told in another word
+_CHARACTER_SHARE = 0.5  # of a Chinese part whose characters all occur
+_UNDATED_FACTOR = 0.8  # for a statement without a date where the question asks when
+_LONGEST_PIECE = 6  # characters of a Chinese piece
+_GENERAL = load_lexicon("questions.en").get_words("general")
+_OTHERS = PEOPLE | {"family"}  # a question for one of these intents is not about the user
+# Phrases that fit any question, and ask for an intent only by themselves.
+_VAGUE = load_lexicon("questions.zh").get_words("vague") | {"what do i do"}
+_LIGHT_WORDS = frozenset(map(tokens.stem_word, load_lexicon("questions.en").get_words("light")))
+_STOP_STEMS = tokens.STOP_WORDS | frozenset(map(tokens.stem_word, tokens.STOP_WORDS))
 _FIRST_PERSON = lazy_compile(r"\b(?:i|my|me|mine|myself|we|our|ours|user)\b|我|用户", re.IGNORECASE)
-# "We" may be those of theirs too: what is told of them is an answer.
+# `We` may include relatives: a statement about them is an answer.
 _FIRST_PERSON_SINGULAR = lazy_compile(r"\b(?:i|my|me|mine|myself|user)\b|我(?!们)|用户", re.IGNORECASE)
-# Who is told, and who wants to know, says nothing of what is asked.
+# Phrases in which the user is only the person that asks, or gets the answer.
 _TO_ME = lazy_compile(
     r"(?:^|[.,;:!?]|\b(?:please|you|and|then|just|now)) *(?:tell|remind|show|give|help|let) me\b"
-    r"|\b(?:i|we|(?:the )?user)(?: am| are| is| was| were|['’]m)? (?:also |just |still )?(?:wonder(?:s|ed|ing)?|curious|ask(?:s|ed|ing)?)\b"
-    r"|\b(?:i|we|(?:the )?user)(?:['’]d| would)? (?:like|love|wants?|needs?) (?:you )?to (?:know|ask|hear|learn|see|find out|understand)\b"
+    r"|\b(?:i|we|(?:the )?user)(?: am| are| is| was| were|['’]m)? (?:also |just |still )?"
+    r"(?:wonder(?:s|ed|ing)?|curious|ask(?:s|ed|ing)?)\b"
+    r"|\b(?:i|we|(?:the )?user)(?:['’]d| would)? (?:like|love|wants?|needs?) (?:you )?to"
+    r" (?:know|ask|hear|learn|see|find out|understand)\b"
     r"|\b(?:can|could|may|might) (?:i|we) (?:ask|know)\b"
-    r"|\b(?:i|we)(?: do not| don['’]t| cannot| can['’]t)? (?:know|remember|recall|forget|forgot)(?= (?:who|what|when|where|which|why|how|if|whether)\b)"
+    r"|\b(?:i|we)(?: do not| don['’]t| cannot| can['’]t)? (?:know|remember|recall|forget|forgot)"
+    r"(?= (?:who|what|when|where|which|why|how|if|whether)\b)"
     r"|(?:告诉|提醒)(?:一下)?我|[给跟和对]我(?:讲|说|看|介绍)|帮我(?=[查找看问想回])|让我(?=[看想])"
     r"|(?:我|用户)[就也还]?(?:想|要)(?:知道|了解|请?问|请教)|(?:我|用户)(?:不知道|不记得|忘了|好奇|在问)",
     re.IGNORECASE,
 )
 _SENTENCE = lazy_compile(r"[^.!?:;\n。！？：；]+[?？]?")
 _WHO = frozenset({"who", "whom", "whose"})
-_WHO_ZH, _WHEN_ZH = chinese_intents.WHO.split(), chinese_intents.WHEN.split()
-_OPEN_ZH = frozenset(("用户", *_WHO_ZH, *_WHEN_ZH, *chinese_intents.OPEN.split()))
+_WHO_ZH = load_lexicon("questions.zh").get_words("who")
+_WHEN_ZH = load_lexicon("questions.zh").get_words("when")
+_OPEN_ZH = load_lexicon("questions.zh").get_words("open") | _WHO_ZH | _WHEN_ZH | {"用户"}
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionPart:
-    """A word of a question, with the aspects that tell it, and the other words that ask for the same."""
+    """A word of a question, its intents, its weight, and the other words that ask for the same."""
 
     word: str
     intents: Intents
@@ -77,75 +79,78 @@ class ParsedQuestion:
     parts: tuple[QuestionPart, ...]
     weight: float
     asks_when: bool
-    about_user: bool  # what is the asker's own, and nobody else's
+    about_user: bool  # and about nobody else
     intents: Intents  # of all parts
-    family: Intents  # whom of theirs it is about
+    family: Intents  # of the relatives and pets that it is about
 
 
 class StatementMatch(NamedTuple):
-    """A statement as a question sees it."""
+    """How well a statement answers a question."""
 
-    coverage: float  # how much of what is asked, [0, 1]; none where only of what says little
-    is_certain: bool  # that it is clear of whom it is
-    about_other: bool  # it is of others than the question: not of the asker's family, or not of themselves
+    coverage: float  # share of what is asked, [0, 1]; 0.0 if only light words match
+    is_certain: bool  # it is clear whom the statement is about
+    about_other: bool  # it is about others than the question: not the user's family, or not the user
 
 
 @lru_cache(maxsize=1_024)
 def is_about_user(text: str) -> bool:
-    """Whether somebody asks about themselves, or is asked about as the user; not where they only say who it is that asks, or ask
-    for somebody by name after having talked of themselves."""
-    said = _TO_ME.sub(" ", text)
-    if _FIRST_PERSON.search(said) is None:
+    """Whether a query is about the user, in the first or the third person.
+
+    It is not if the user is only the person that asks, or if the question itself is about somebody else by name."""
+    rest = _TO_ME.sub(" ", text)
+    if _FIRST_PERSON.search(rest) is None:
         return False
-    asking = [one for one in _SENTENCE.findall(said) if one[-1] in "?？"]
-    return not asking or any(_FIRST_PERSON.search(one) or not query_hints.find_proper_nouns(one) for one in asking)
+    questions = [sentence for sentence in _SENTENCE.findall(rest) if sentence[-1] in "?？"]
+    return not questions or any(
+        _FIRST_PERSON.search(question) or not query_hints.find_proper_nouns(question) for question in questions
+    )
 
 
 @lru_cache(maxsize=1_024)
 def parse_question(text: str) -> ParsedQuestion:
-    """What a question asks for, word by word."""
-    stemmed = aspects.stem_words(text)
-    parts = _join_parts(_split_parts(stemmed))
+    """Return what a question asks for, part by part."""
+    stems = stem_words(text)
+    parts = _join_parts(_split_parts(stems))
     if all(part.weight < 1 for part in parts):
         parts = [replace(part, weight=1.0) for part in parts]
-    chinese = [run for run in stemmed if tokens.has_cjk(run)]
-    who = not _WHO.isdisjoint(stemmed) or any(one in run for run in chinese for one in _WHO_ZH)
-    found = NO_INTENTS.union(*(part.intents for part in parts))
+    chinese = [run for run in stems if tokens.has_cjk(run)]
+    asks_who = not _WHO.isdisjoint(stems) or any(word in run for run in chinese for word in _WHO_ZH)
+    intents = NO_INTENTS.union(*(part.intents for part in parts))
     return ParsedQuestion(
         parts=tuple(parts),
         weight=sum(part.weight for part in parts),
-        asks_when="when" in stemmed or any(one in run for run in chinese for one in _WHEN_ZH),
+        asks_when="when" in stems or any(word in run for run in chinese for word in _WHEN_ZH),
         about_user=is_about_user(text)
         and _FIRST_PERSON_SINGULAR.search(_TO_ME.sub(" ", text)) is not None
-        and not who
-        and not found & _OTHERS,
-        intents=found,
-        family=found & FAMILY,
+        and not asks_who
+        and not intents & _OTHERS,
+        intents=intents,
+        family=intents & FAMILY,
     )
 
 
 def find_hint_dimensions(text: str, limit: int) -> frozenset[int]:
-    """The dimensions of words that tell what a question asks for, at most so many."""
-    return aspects.find_dimensions(parse_question(text).intents, limit)
+    """Return at most `limit` dimensions of words that tell what a question asks for."""
+    return find_dimensions(parse_question(text).intents, limit)
 
 
 def _split_parts(stems: Sequence[str]) -> Iterator[QuestionPart]:
-    for at, end, found in aspects.find_phrases(stems, aspects.load_tables().asks):
+    for at, end, intents in find_phrases(stems, load_tables().asks):
         word = stems[at] if end == at + 1 else ""
         if tokens.has_cjk(word):
             yield from _split_chinese(word)
-        elif found:
-            yield QuestionPart(word, found, _weigh_part(" ".join(stems[at:end]), found))
-        elif word not in _STOP:
-            yield QuestionPart(word, NO_INTENTS, _LIGHT_WEIGHT if word in _LITTLE else 1.0)
+        elif intents:
+            yield QuestionPart(word, intents, _weigh_part(" ".join(stems[at:end]), intents))
+        elif word not in _STOP_STEMS:
+            yield QuestionPart(word, NO_INTENTS, _LIGHT_WEIGHT if word in _LIGHT_WORDS else 1.0)
 
 
 def _split_chinese(run: str) -> Iterator[QuestionPart]:
-    """The pieces of Chinese that ask for an aspect, the longest first, and what is left between them and the little words."""
-    asks = aspects.load_tables().asks
+    """Yield the longest pieces of Chinese that ask for an intent, and what is left between them and the open words."""
+    asks = load_tables().asks
     at, rest = 0, ""
     while at < len(run):
-        sizes = range(min(_LONGEST, len(run) - at), 0, -1)
+        sizes = range(min(_LONGEST_PIECE, len(run) - at), 0, -1)
         size = next((size for size in sizes if run[at : at + size] in asks or run[at : at + size] in _OPEN_ZH), 0)
         if not size:
             rest += run[at]
@@ -153,8 +158,8 @@ def _split_chinese(run: str) -> Iterator[QuestionPart]:
             continue
         yield from _keep_remainder(rest)
         rest, piece = "", run[at : at + size]
-        if found := asks.get(piece):
-            yield QuestionPart(piece, found, _weigh_part(piece, found), is_chinese=True)
+        if intents := asks.get(piece):
+            yield QuestionPart(piece, intents, _weigh_part(piece, intents), is_chinese=True)
         at += size
     yield from _keep_remainder(rest)
 
@@ -169,72 +174,66 @@ def _weigh_part(phrase: str, intents: Intents) -> float:
 
 
 def _join_parts(parts: Iterable[QuestionPart]) -> list[QuestionPart]:
-    """The parts, those that ask for the same thing as one."""
-    done: list[QuestionPart] = []
+    """Return the parts; those with a common word or intent become one part."""
+    joined: list[QuestionPart] = []
     for part in parts:
-        twin = next(
-            (n for n, one in enumerate(done) if (one.intents & part.intents) - _GENERAL or one.word == part.word != ""),
-            None,
-        )
-        if twin is None:
-            done.append(part)
-            continue
-        one = done[twin]
-        near = one.synonyms | part.synonyms | ({part.word} - {""})
-        done[twin] = QuestionPart(
-            one.word, one.intents | part.intents, max(one.weight, part.weight), one.is_chinese, near
-        )
-    return done
+        for n, other in enumerate(joined):
+            if (other.intents & part.intents) - _GENERAL or other.word == part.word != "":
+                synonyms = other.synonyms | part.synonyms | ({part.word} - {""})
+                intents, weight = other.intents | part.intents, max(other.weight, part.weight)
+                joined[n] = replace(other, intents=intents, weight=weight, synonyms=synonyms)
+                break
+        else:
+            joined.append(part)
+    return joined
 
 
 def collect_aliases(statements: Iterable[StatementIntents]) -> Aliases:
-    """Who is called what, as any of the statements tells it."""
-    found: dict[str, Intents] = {}
-    for one in statements:
-        for name, whose in one.named_people:
-            found[name] = found.get(name, NO_INTENTS) | whose
-    return found
+    """Return the names of people in the statements, and the intents of each person."""
+    aliases: dict[str, Intents] = {}
+    for statement in statements:
+        for name, intents in statement.named_people:
+            aliases[name] = aliases.get(name, NO_INTENTS) | intents
+    return aliases
 
 
 def match_statement(
     question: ParsedQuestion, statement: StatementIntents, names: Aliases, speaker: str = ""
 ) -> StatementMatch:
-    """A statement as the question sees it, with the lower case of who said it, whom it is of. It is done for every candidate
-    of a search, hence so plainly."""
-    text, said, tells, of_called = statement.text, statement.words, statement.intents, False
-    for name, whose in names.items():
+    """Return how well a statement answers a question; `speaker` said it, in lower case, and it may be about them.
+
+    One long loop without helpers, because it runs for every candidate of a search."""
+    text, words, intents, by_alias = statement.text, statement.words, statement.intents, False
+    for name, person in names.items():
         if name in text:
-            tells = tells | whose
+            intents = intents | person
             if text.startswith(name):
-                of_called = True
-                # What Bo says of his daughter answers who asks about his daughter, not who asks about him.
-                if whose.isdisjoint(question.intents):
+                by_alias = True
+                # What Bo says about his daughter answers a question about her, not one about him.
+                if person.isdisjoint(question.intents):
                     speaker = ""
-    reached, told_any, of_named = 0.0, False, False
+    total, has_match, asks_by_name = 0.0, False, False
     for part in question.parts:
-        word = part.word
-        if word in said or word == speaker != "" or (part.is_chinese and word in text):
-            far = 1.0
+        word, share = part.word, 0.0
+        if word in words or word == speaker != "" or (part.is_chinese and word in text):
+            share = 1.0
         elif (
-            not part.intents.isdisjoint(tells)
-            or not part.synonyms.isdisjoint(said)
-            or (word in names and not names[word].isdisjoint(tells))
+            not part.intents.isdisjoint(intents)
+            or not part.synonyms.isdisjoint(words)
+            or (word in names and not names[word].isdisjoint(intents))
         ):
-            far = _INTENT_SHARE
-        else:
-            far = (
-                _CHARACTER_SHARE * sum(char in text for char in word) / len(word)
-                if part.is_chinese and not part.intents
-                else 0.0
-            )
-        reached += part.weight * far
-        told_any = told_any or (far > 0 and part.weight == 1)
-        of_named = of_named or word in names
+            share = _INTENT_SHARE
+        elif part.is_chinese and not part.intents:
+            share = _CHARACTER_SHARE * sum(char in text for char in word) / len(word)
+        total += part.weight * share
+        has_match = has_match or (share > 0 and part.weight == 1)
+        asks_by_name = asks_by_name or word in names
     if question.asks_when and not statement.has_date:
-        reached *= _UNDATED_FACTOR
-    another = question.about_user and (statement.about_other if statement.about_user else of_called)
-    if question.family:
-        another = statement.about_user and question.family.isdisjoint(tells)
-    return StatementMatch(
-        reached / question.weight if told_any else 0.0, statement.about_user or of_called, another and not of_named
+        total *= _UNDATED_FACTOR
+    about_other = (
+        statement.about_user and question.family.isdisjoint(intents)
+        if question.family
+        else question.about_user and (statement.about_other if statement.about_user else by_alias)
     )
+    coverage = total / question.weight if has_match else 0.0
+    return StatementMatch(coverage, statement.about_user or by_alias, about_other and not asks_by_name)

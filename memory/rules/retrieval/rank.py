@@ -1,23 +1,22 @@
-"""Ranking: raw signals of the channels become one score, the sum of its parts, and one order."""
+"""Ranking: the signals of the search channels become one score, the sum of its parts, and one order."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import log
 from typing import NamedTuple
 
 from muniment.memory.config.schema import Category, EmbedderProfile, RecallSettings
-from muniment.memory.domain.ids import MemoryId
 from muniment.memory.domain.memory import TRUST_RANK, Memory
 from muniment.memory.domain.query import Hit, Omission, Reason
 from muniment.memory.domain.search import LOWEST_MEANING, SearchHit, Weights
 from muniment.memory.rules.dates.spans import Interval
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import query_hints
-from muniment.memory.rules.retrieval.intents import is_user_statement as told_of_user, read_intents
+from muniment.memory.rules.retrieval.intents import is_user_statement, read_intents
 from muniment.memory.rules.retrieval.question import (
     MAX_HINTS,
     ParsedQuestion,
@@ -30,22 +29,22 @@ from muniment.memory.rules.retrieval.traits import ASKING, DATED, NAMING
 from muniment.memory.rules.statements.parse import parse_statement
 
 _TRUST_GAP = 1e-6
-_TextKey = tuple[str, frozenset[str]]  # with its numbers
+_TextKey = tuple[str, frozenset[str]]  # a text with its numbers
 _DAY = 86_400.0
 _MAX_RELATED = 2
-_ANSWER_COVERAGE = 0.75  # of what is asked, from which a statement is taken for the answer
-WEIGHTED_PARTS = (
-    "semantic", "keyword", "actor", "own", "period", "dated", "asking", "name", "recency", "importance", "pinned", "relation",
-    "told",
-)  # fmt: skip
-# And what makes the score another than their sum, so that all parts add up to it.
-_SCORE_PARTS = (*WEIGHTED_PARTS, "least", "insight", "another", "trust")
+_ANSWER_COVERAGE = 0.75  # of what is asked, from which a statement counts as the answer
 _GATE_CANDIDATES = 16  # the best of so many decides whether anything is relevant at all
+WEIGHTED_PARTS = (
+    *("semantic", "keyword", "actor", "own", "period", "dated", "asking", "name"),
+    *("recency", "importance", "pinned", "relation", "told"),
+)
+# The corrections after the sum of the weighted parts, so that all parts add up to the score.
+_SCORE_PARTS = (*WEIGHTED_PARTS, "least", "insight", "another", "trust")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RankingContext:
-    """By what hits are judged: the query, the time, and the settings."""
+    """What hits are ranked by: the query, the time, and the settings."""
 
     query: str
     at: datetime
@@ -53,303 +52,275 @@ class RankingContext:
     recall: RecallSettings
     categories: Mapping[str, Category]
     threshold: float
-    gate: float = 0.0  # relevance that the best must reach, or nothing is relevant
-    speakers: frozenset[str] = frozenset()  # whom of those who spoke the query names, in lower case
-    unknown_name_ratio: float = 0.0  # share of the names in the query that nothing in scope has, [0, 1]
+    gate: float = 0.0  # least relevance of the best hit; below it nothing is relevant
+    speakers: frozenset[str] = frozenset()  # speakers whom the query names, in lower case
+    unknown_name_ratio: float = 0.0  # share of the names in the query that no memory in scope has, [0, 1]
     periods: tuple[Interval, ...] = ()  # that the query names
     owner: str = ""  # the user
     about_user: bool = False  # whether the query is about the user
-    question: ParsedQuestion | None = None  # what it asks for, where it is read closely
-    speech_weight: float = 0.0  # how much it counts then what a turn of a conversation tells, [0, 1]
+    question: ParsedQuestion | None = None  # what the query asks for, where statements are matched with it
+    speech_weight: float = 0.0  # weight of a turn of a conversation in this match, [0, 1]
 
 
 def build_weights(query: str, profile: EmbedderProfile, recall: RecallSettings) -> Weights:
-    """By what the store picks its candidates: the score without what only orders the relevant, nor by a meaning that the embedder
-    cannot read."""
+    """Return the weights by which the store picks candidates.
+
+    They have no parts that only order relevant hits, and no meaning if the embedder does not know the script."""
     own = is_about_user(query)
-    told_by = (
-        dict.fromkeys(find_hint_dimensions(query, MAX_HINTS), recall.hint_boost) if own and recall.hint_boost else {}
-    )
+    hints = find_hint_dimensions(query, MAX_HINTS) if own and recall.hint_boost else ()
+    traits = {
+        DATED: recall.dated_boost,
+        ASKING: -recall.asking_penalty,
+        NAMING: recall.name_boost if query_hints.is_name_question(query) else 0.0,
+    }
     return Weights(
         floor=profile.floor,
         ceiling=profile.ceiling,
         semantic=recall.semantic_weight if tokens.is_legible(profile.scripts, query) else 0.0,
         keyword=recall.keyword_weight,
         actor=recall.actor_boost,
-        # What it tells of what is asked is read later, and half of that is taken for granted.
+        # The match with the question is computed later; half of its weight is assumed here.
         own=recall.own_boost + recall.told_weight / 2 if own and recall.own_boost else 0.0,
         timely=recall.period_boost,
         before=recall.period_days_before * _DAY,
         after=recall.period_days_after * _DAY,
-        traits=told_by
-        | {
-            DATED: recall.dated_boost,
-            ASKING: -recall.asking_penalty,
-            NAMING: recall.name_boost if query_hints.is_name_question(query) else 0.0,
-        },
+        traits=dict.fromkeys(hints, recall.hint_boost) | traits,
     )
 
 
 def compute_gate(corpus_size: int, recall: RecallSettings) -> float:
-    """The relevance that the best of so many memories has to reach: the highest of n chance values grows with log n."""
+    """Return the relevance that the best of so many memories has to reach.
+
+    It grows with log n, as the highest of n random values does."""
     share = min(1.0, log(max(1, corpus_size)) / log(max(2, recall.gate_whole_from)))
     return recall.gate_of_one + (recall.gate - recall.gate_of_one) * share
 
 
 def compute_speech_weight(corpus_size: int, recall: RecallSettings) -> float:
-    """How much it counts what one of so many turns of a conversation tells, which leaves open of whom it is."""
+    """Return the weight of a match in one of so many turns of a conversation, which rarely say whom they are about."""
     return max(0.0, 1 - log(max(1, corpus_size)) / log(max(2, recall.told_among)))
 
 
 def rank_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> Iterator[Hit | Omission]:
-    """Hits above the threshold, best first, near-duplicates collapsed, and between them what is left out with the reason.
+    """Yield the hits above the threshold, best first, without near-duplicates, and between them the omissions.
 
-    The threshold is on relevance (meaning and words), and so is the gate, which the best has to pass; all else only
-    orders what is relevant. Nothing is judged before it is asked for."""
+    The threshold and the gate, which the best hit has to reach, are on relevance (meaning and words). All other signals
+    only order relevant hits. Each item is computed when it is requested."""
     earlier_texts: list[_TextKey] = []
     category_counts: Counter[str] = Counter()
     scored_hits = _sort_hits(search_hits, context)
-    if max((look.relevance for look in scored_hits[:_GATE_CANDIDATES]), default=0.0) < context.gate:
+    if max((scored.relevance for scored in scored_hits[:_GATE_CANDIDATES]), default=0.0) < context.gate:
         yield from (
-            Omission(id=look.search_hit.memory.id, reason="below threshold", score=look.score) for look in scored_hits
+            Omission(id=scored.search_hit.memory.id, reason="below threshold", score=scored.score)
+            for scored in scored_hits
         )
         return
-    for look in scored_hits:
-        memory = look.search_hit.memory
-        reason = _find_omission_reason(look, context, earlier_texts, category_counts)
+    for scored in scored_hits:
+        memory = scored.search_hit.memory
+        reason: Reason | None = "below threshold"
+        if scored.relevance >= context.threshold:
+            reason = _find_redundancy_reason(memory, context, earlier_texts, category_counts)
         if reason is not None:
-            yield Omission(id=memory.id, reason=reason, score=look.score)
+            yield Omission(id=memory.id, reason=reason, score=scored.score)
             continue
         earlier_texts.append(_make_text_key(memory))
         category_counts[memory.category] += 1
-        yield _build_hit(look)
+        yield _build_hit(scored)
 
 
 def score_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> list[Hit]:
-    """All that was found with its score, best first; of equals the smaller id."""
-    return [_build_hit(look) for look in _sort_hits(search_hits, context)]
+    """Return all hits with their scores, best first; of equals the smaller id."""
+    return [_build_hit(scored) for scored in _sort_hits(search_hits, context)]
 
 
 def find_related_hits(
     search_hits: Sequence[SearchHit], hits: Sequence[Hit], context: RankingContext, *, min_strength: float
 ) -> list[Hit]:
-    """What an edge of at least this strength ties to a kept hit: the two strongest that say something else (S-20).
+    """Return the two strongest memories that an edge of at least `min_strength` connects with a hit.
 
-    Only what is not relevant enough on its own is brought along, and never an insight."""
+    They are below the threshold by themselves, repeat no hit, and are no insights."""
     hubs = {hit.memory.id for hit in hits}
-    tied = [
-        (*_find_strongest_edge(one, hubs), one)
-        for one in search_hits
-        if one.edges and one.memory.kind != "insight" and hubs & one.edges.keys()
+    edges = [
+        (*max((hit.edges[id_], id_) for id_ in hubs & hit.edges.keys()), hit)
+        for hit in search_hits
+        if hit.edges and hit.memory.kind != "insight" and hubs & hit.edges.keys()
     ]
-    if not tied:
+    if not edges:
         return []
     earlier_texts = [_make_text_key(hit.memory) for hit in hits]
     category_counts = Counter(hit.memory.category for hit in hits)
-    brought: list[Hit] = []
-    for strength, hub, one in sorted(tied, key=lambda edge: (-edge[0], edge[2].memory.id)):
-        if strength < min_strength or len(brought) == _MAX_RELATED:
+    related: list[Hit] = []
+    for strength, hub, hit in sorted(edges, key=lambda edge: (-edge[0], edge[2].memory.id)):
+        if strength < min_strength or len(related) == _MAX_RELATED:
             break
-        [look] = _compute_scores([one], context)
+        [scored] = _score_hits([hit], context)
         if (
-            look.relevance < context.threshold
-            and _find_redundancy_reason(one.memory, context, earlier_texts, category_counts) is None
+            scored.relevance < context.threshold
+            and _find_redundancy_reason(hit.memory, context, earlier_texts, category_counts) is None
         ):
-            earlier_texts.append(_make_text_key(one.memory))
-            category_counts[one.memory.category] += 1
-            brought.append(replace(_build_hit(look), related_to=hub))
-    return brought
+            earlier_texts.append(_make_text_key(hit.memory))
+            category_counts[hit.memory.category] += 1
+            related.append(replace(_build_hit(scored), related_to=hub))
+    return related
 
 
 class _ScoredHit(NamedTuple):
-    """What was found, as the lens shows it: a hit is made only of what is asked for."""
+    """A search hit with its score; a `Hit` is built only for what is returned."""
 
     score: float
     relevance: float
-    parts: tuple[float, ...]  # of the score, in the order of _PARTS
+    parts: tuple[float, ...]  # of the score, in the order of _SCORE_PARTS
     search_hit: SearchHit
 
 
 def _sort_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> list[_ScoredHit]:
-    scored_hits = _order_by_trust(_compute_scores(search_hits, context), context.recall.duplicate_similarity)
-    return sorted(scored_hits, key=lambda look: (-look.score, look.search_hit.memory.id))
+    scored_hits = _score_hits(search_hits, context)
+    if len({scored.search_hit.memory.trust for scored in scored_hits}) > 1:
+        scored_hits = _order_by_trust(scored_hits, context.recall.duplicate_similarity)
+    return sorted(scored_hits, key=lambda scored: (-scored.score, scored.search_hit.memory.id))
 
 
 def _order_by_trust(scored_hits: list[_ScoredHit], min_overlap: float) -> list[_ScoredHit]:
-    """The looks, none of them above one that a more trusted source says of the same thing, or in nearly the same words."""
-    levels = sorted({TRUST_RANK[look.search_hit.memory.trust] for look in scored_hits}, reverse=True)
-    if len(levels) <= 1:
-        return scored_hits
-    done: list[_ScoredHit] = []
-    for level in levels:
-        more_trusted = tuple(done)
-        for look in scored_hits:
-            if TRUST_RANK[look.search_hit.memory.trust] == level:
-                above = [other.score for other in more_trusted if _are_rivals(other, look, min_overlap)]
-                done.append(_place_behind(look, min(above)) if above and look.score >= min(above) else look)
-    return done
-
-
-def _place_behind(look: _ScoredHit, other: float) -> _ScoredHit:
-    score = other - _TRUST_GAP
-    return look._replace(score=score, parts=(*look.parts[:-1], score - look.score))
+    """Return the hits, each with a score below more trusted ones about the same thing or in nearly the same words."""
+    ordered: list[_ScoredHit] = []
+    for level in sorted({TRUST_RANK[scored.search_hit.memory.trust] for scored in scored_hits}, reverse=True):
+        more_trusted = tuple(ordered)
+        for scored in scored_hits:
+            if TRUST_RANK[scored.search_hit.memory.trust] == level:
+                above = [other.score for other in more_trusted if _are_rivals(other, scored, min_overlap)]
+                if above and scored.score >= min(above):
+                    score = min(above) - _TRUST_GAP
+                    scored = scored._replace(score=score, parts=(*scored.parts[:-1], score - scored.score))  # noqa: PLW2901
+                ordered.append(scored)
+    return ordered
 
 
 def _are_rivals(one: _ScoredHit, other: _ScoredHit, min_overlap: float) -> bool:
-    mine, its = one.search_hit.memory, other.search_hit.memory
-    if mine.fact is not None and its.fact is not None and mine.fact.attribute == its.fact.attribute:
+    a, b = one.search_hit.memory, other.search_hit.memory
+    if a.fact is not None and b.fact is not None and a.fact.attribute == b.fact.attribute:
         return True
-    return _is_similar(tokens.get_lexeme_set(mine.text), tokens.get_lexeme_set(its.text), min_overlap)
+    return _is_similar(tokens.get_lexeme_set(a.text), tokens.get_lexeme_set(b.text), min_overlap)
 
 
-def _find_strongest_edge(one: SearchHit, hubs: AbstractSet[MemoryId]) -> tuple[float, MemoryId]:
-    return max(((one.edges[id_], id_) for id_ in hubs & one.edges.keys()), key=lambda edge: (edge[0], edge[1]))
-
-
-def _compute_scores(search_hits: Sequence[SearchHit], context: RankingContext) -> list[_ScoredHit]:
-    recall = context.recall
-    floor, ceiling = context.profile.floor, context.profile.ceiling
-    for_a_name = recall.name_boost if query_hints.is_name_question(context.query) else 0.0
-    known = 1 - recall.strange_penalty * context.unknown_name_ratio
-    [named] = context.speakers if len(context.speakers) == 1 else [None]
+def _score_hits(search_hits: Sequence[SearchHit], context: RankingContext) -> list[_ScoredHit]:
+    recall, floor, scripts = context.recall, context.profile.floor, context.profile.scripts
+    name_boost = recall.name_boost if query_hints.is_name_question(context.query) else 0.0
+    known_names = 1 - recall.strange_penalty * context.unknown_name_ratio
+    is_legible = tokens.is_legible(scripts, context.query)
+    [speaker] = context.speakers if len(context.speakers) == 1 else [None]
+    by_user = [hit.memory.actor_id in (None, context.owner) for hit in search_hits]
+    about_user = [is_user_statement(hit.memory.text, by_user=by) for hit, by in zip(search_hits, by_user, strict=True)]
+    matches = _match_question(search_hits, by_user, about_user, context)
     scored_hits = []
-    for one, meant, (tells, worded, fits) in zip(
-        search_hits, _read_cosines(search_hits, context), _match_question(search_hits, context), strict=True
-    ):
-        memory = one.memory
-        meaning = min(1.0, max(LOWEST_MEANING, (meant - floor) / (ceiling - floor)))
-        keyword = min(1.0, one.keyword)
+    for hit, by, about, (told, word_weight, fit) in zip(search_hits, by_user, about_user, matches, strict=True):
+        memory, keyword = hit.memory, min(1.0, hit.keyword)
+        has_meaning = hit.cosine is not None and is_legible and tokens.is_legible(scripts, memory.text)
+        cosine = hit.cosine if has_meaning and hit.cosine is not None else floor
+        meaning = min(1.0, max(LOWEST_MEANING, (cosine - floor) / (context.profile.ceiling - floor)))
         age = max(0.0, (context.at - memory.updated_at).total_seconds() / _DAY)
-        dated, asking, naming = one.traits
-        of_user = context.about_user and _is_about_user(memory, context)
-        theirs = context.about_user and not of_user and not _is_said_by_user(memory, context)
+        dated, asking, naming = hit.traits
         parts = (
             recall.semantic_weight * meaning,
             recall.keyword_weight * keyword,
-            recall.actor_boost if named is not None and (memory.actor_id or "").lower() == named else 0.0,
-            recall.own_boost if of_user else 0.0,
+            recall.actor_boost if speaker is not None and (memory.actor_id or "").lower() == speaker else 0.0,
+            recall.own_boost if context.about_user and about else 0.0,
             recall.period_boost * _compute_nearness(memory, context) if context.periods else 0.0,
             recall.dated_boost * dated,
             -recall.asking_penalty * asking,
-            for_a_name * naming,
+            name_boost * naming,
             recall.recency_weight * 0.5 ** (age / recall.recency_half_life_days),
             recall.importance_weight * (memory.importance - 1) / 4,
             recall.pinned_boost if memory.pinned else 0.0,
-            recall.relation_weight * max(one.edges.values()) if one.edges else 0.0,
-            recall.told_weight * tells,
+            recall.relation_weight * max(hit.edges.values()) if hit.edges else 0.0,
+            recall.told_weight * told,
         )
         total = sum(parts)
         least = max(0.0, total)
         whole = least * (recall.insight_factor if memory.kind == "insight" else 1)
-        score = whole * fits
-        held = (least - total, whole - least, score - whole, 0.0)
-        answered = 1 - (1 - max(0.0, meaning)) * (1 - min(1.0, max(tells, worded * recall.keyword_relevance * keyword)))
-        nearly = 1 - recall.others_penalty if theirs else 1.0
-        scored_hits.append(_ScoredHit(score, answered * known * fits * nearly, parts + held, one))
+        score = whole * fit
+        corrections = (least - total, whole - least, score - whole, 0.0)
+        answered = 1 - (1 - max(0.0, meaning)) * (
+            1 - min(1.0, max(told, word_weight * recall.keyword_relevance * keyword))
+        )
+        others = 1 - recall.others_penalty if context.about_user and not about and not by else 1.0
+        scored_hits.append(_ScoredHit(score, answered * known_names * fit * others, parts + corrections, hit))
     return scored_hits
 
 
-def _read_cosines(search_hits: Sequence[SearchHit], context: RankingContext) -> Iterator[float]:
-    """The cosines; the floor where there is none, or where the embedder does not know the script."""
-    floor, scripts = context.profile.floor, context.profile.scripts
-    read = tokens.is_legible(scripts, context.query)
-    for one in search_hits:
-        unread = not read or not tokens.is_legible(scripts, one.memory.text)
-        yield floor if one.cosine is None or unread else one.cosine
+def _match_question(
+    search_hits: Sequence[SearchHit], by_user: Sequence[bool], about_user: Sequence[bool], context: RankingContext
+) -> Iterator[tuple[float, float, float]]:
+    """Yield for each hit the share of the question that it answers, the weight of its words, and its fit.
 
-
-def _match_question(search_hits: Sequence[SearchHit], context: RankingContext) -> Iterator[tuple[float, float, float]]:
-    """Of each, how much of what is asked it tells; how much its words count, which may be those of the question that say
-    little; and how well it fits, which is less where it is of somebody else, or said by
-    somebody else beside the user's own answer."""
-    asked, recall = context.question, context.recall
-    if asked is None or not asked.parts:
+    The words have no weight where only light words match. The fit is lower for a statement about somebody else, and for
+    one by somebody else beside the user's own answer."""
+    question, recall = context.question, context.recall
+    if question is None or not question.parts:
         yield from [(0.0, 1.0, 1.0)] * len(search_hits)
         return
+    memories = [hit.memory for hit in search_hits]
     statements = [
-        read_intents(
-            memory.text, memory.fact.predicate if memory.fact else "", about_user=_is_about_user(memory, context)
-        )
-        for memory in (one.memory for one in search_hits)
+        read_intents(memory.text, memory.fact.predicate if memory.fact else "", about_user=about)
+        for memory, about in zip(memories, about_user, strict=True)
     ]
     names = collect_aliases(statements)
-    reads = [
-        match_statement(asked, statement, names, (one.memory.actor_id or "").lower())
-        for one, statement in zip(search_hits, statements, strict=True)
+    matches = [
+        match_statement(question, statement, names, (memory.actor_id or "").lower())
+        for memory, statement in zip(memories, statements, strict=True)
     ]
-    # What others say of themselves is no answer where the user's own is known.
-    known = asked.about_user and any(
-        statement.about_user and one.coverage >= _ANSWER_COVERAGE and not one.about_other
-        for one, statement in zip(reads, statements, strict=True)
+    # A statement of others about themselves is no answer beside the user's own.
+    has_own_answer = question.about_user and any(
+        about and match.coverage >= _ANSWER_COVERAGE and not match.about_other
+        for about, match in zip(about_user, matches, strict=True)
     )
-    for one, statement, (tells, sure, another) in zip(search_hits, statements, reads, strict=True):
-        others = known and not statement.about_user and not _is_said_by_user(one.memory, context)
-        told_of = tells if sure else context.speech_weight * tells
-        fits = 1 - recall.another_penalty if another or others else 1.0
-        yield told_of, 1.0 if tells or not statement.about_user else 0.0, fits
+    for by, about, (coverage, is_certain, about_other) in zip(by_user, about_user, matches, strict=True):
+        by_others = has_own_answer and not about and not by
+        told = coverage if is_certain else context.speech_weight * coverage
+        fit = 1 - recall.another_penalty if about_other or by_others else 1.0
+        yield told, 1.0 if coverage or not about else 0.0, fit
 
 
-def _is_about_user(memory: Memory, context: RankingContext) -> bool:
-    return told_of_user(memory.text, by_user=_is_said_by_user(memory, context))
-
-
-def _is_said_by_user(memory: Memory, context: RankingContext) -> bool:
-    return memory.actor_id in (None, context.owner)
-
-
-def _build_hit(look: _ScoredHit) -> Hit:
-    one, parts = look.search_hit, dict(zip(_SCORE_PARTS, look.parts, strict=True))
-    found_by = {"dense": parts["semantic"] > 0, "keyword": one.keyword > 0, "relation": bool(one.edges)}
+def _build_hit(scored: _ScoredHit) -> Hit:
+    search_hit, parts = scored.search_hit, dict(zip(_SCORE_PARTS, scored.parts, strict=True))
+    channels = {"dense": parts["semantic"] > 0, "keyword": search_hit.keyword > 0, "relation": bool(search_hit.edges)}
     return Hit(
-        memory=one.memory,
-        score=look.score,
-        relevance=look.relevance,
+        memory=search_hit.memory,
+        score=scored.score,
+        relevance=scored.relevance,
         parts=parts,
-        channels=tuple(channel for channel, found in found_by.items() if found),
-        ranks=one.ranks,
-        words=one.words,
+        channels=tuple(channel for channel, is_hit in channels.items() if is_hit),
+        ranks=search_hit.ranks,
+        words=search_hit.words,
     )
 
 
 def _compute_nearness(memory: Memory, context: RankingContext) -> float:
     if memory.event_time is None:
         return 0.0
-    recall = context.recall
-    return query_hints.compute_nearness(
-        memory.event_time, context.periods, before=recall.period_days_before, after=recall.period_days_after
-    )
-
-
-def _find_omission_reason(
-    look: _ScoredHit, context: RankingContext, earlier_texts: Sequence[_TextKey], category_counts: Mapping[str, int]
-) -> Reason | None:
-    return (
-        "below threshold"
-        if look.relevance < context.threshold
-        else _find_redundancy_reason(look.search_hit.memory, context, earlier_texts, category_counts)
-    )
+    before, after = context.recall.period_days_before, context.recall.period_days_after
+    return query_hints.compute_nearness(memory.event_time, context.periods, before=before, after=after)
 
 
 def _find_redundancy_reason(
     memory: Memory, context: RankingContext, earlier_texts: Sequence[_TextKey], category_counts: Mapping[str, int]
 ) -> Reason | None:
-    """Whether the memory's category has no room for it, or a text before it says the same."""
+    """Return the reason to omit a memory whose category is full, or whose text repeats an earlier one."""
     category = context.categories.get(memory.category)
     if category is not None and category.rag_length and category_counts.get(memory.category, 0) >= category.rag_length:
         return "category full"
-    text, least = _make_text_key(memory), context.recall.duplicate_similarity
-    return "near-duplicate" if any(_is_same_text(text, twin, least) for twin in earlier_texts) else None
+    key, min_overlap = _make_text_key(memory), context.recall.duplicate_similarity
+    return "near-duplicate" if any(_is_same_text(key, earlier, min_overlap) for earlier in earlier_texts) else None
 
 
 def is_near_duplicate(one: Memory, other: Memory, context: RankingContext) -> bool:
-    """Whether two memories say the same, so that one of them is left out."""
+    """Whether two memories say the same, so that one of them is omitted."""
     return _is_same_text(_make_text_key(one), _make_text_key(other), context.recall.duplicate_similarity)
 
 
 def _is_same_text(one: _TextKey, other: _TextKey, min_overlap: float) -> bool:
-    """Whether two texts say the same. Of nearly the same words, a number is another fact, and a stop word makes a denial.
+    """Whether two texts say the same: nearly the same words, the same numbers, and no negation in one only.
 
-    What is quickly known is asked first: it takes time to read a text for the first time."""
+    The cheap tests come first: to parse a text for the first time is slow."""
     if one[1] != other[1] or not _is_similar(
         tokens.get_lexeme_set(one[0]), tokens.get_lexeme_set(other[0]), min_overlap
     ):
@@ -362,9 +333,9 @@ def _make_text_key(memory: Memory) -> _TextKey:
 
 
 def _is_similar(a: frozenset[str], b: frozenset[str], min_overlap: float) -> bool:
-    """Whether lexemes overlap by at least this much (Jaccard); sets of unlike size cannot."""
-    small, large = (len(a), len(b)) if len(a) < len(b) else (len(b), len(a))
+    """Whether the Jaccard overlap of lexemes is at least `min_overlap`, which sets of unlike size cannot reach."""
+    small, large = sorted((len(a), len(b)))
     if not 0 < min_overlap * large <= small:
         return False
-    both = len(a & b)
-    return both >= min_overlap * (small + large - both)
+    common = len(a & b)
+    return common >= min_overlap * (small + large - common)

@@ -15,9 +15,9 @@ from muniment.memory.domain.query import Hit
 from muniment.memory.fence import fence_text
 from muniment.memory.rules.retrieval import token_count
 
-_LONGEST = 280
+_LONGEST = 280  # characters of a line
 _SHORTER = (_LONGEST, 140, 70, 35, 17, 8)
-_POINT = 400
+_POINT = 400  # characters of a hit in the context
 _EVENTS: Mapping[str, Event] = {
     "ADD": "created",
     "UPDATE": "updated",
@@ -28,23 +28,23 @@ _EVENTS: Mapping[str, Event] = {
 
 
 def format_line(text: str, limit: int = _LONGEST) -> str:
-    """A text on one line, at most `most` characters."""
+    """Return a text on one line, cut to `limit` characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
 def format_bullet(hit: Hit) -> str:
-    """`[category] text` (S-60)."""
+    """Return `[category] text`."""
     return f"[{hit.memory.category}] {hit.memory.text}"
 
 
 def format_context_line(hit: Hit) -> str:
-    """A hit as a line of the block before a model."""
+    """Return a hit as a line of the context."""
     return f"- {format_line(format_bullet(hit), _POINT)}"
 
 
 def name_event(entry: JournalEntry) -> Event:
-    """What a line of the journal is called in the change log."""
+    """Return the event of a journal entry."""
     if entry.action == "DELETE":
         return "deleted" if "hard" in entry.meta else "soft_deleted"
     return _EVENTS[entry.action]
@@ -53,8 +53,8 @@ def name_event(entry: JournalEntry) -> Event:
 def render_delta_header(
     delta: Delta, categories: Mapping[str, Category], limit: int, text_limit: int = _LONGEST
 ) -> str:
-    """The delta header: `Memory updates since rev {X}:` and at most `most` bullets, each with at most `longest` characters
-    of a text; empty without changes (S-9..S-13)."""
+    """Return `Memory updates since rev {X}:` and at most `limit` bullets, each with at most `text_limit` characters of
+    a text. Empty without changes."""
     net_changes = sorted(
         _compute_net_changes(delta.entries), key=lambda pair: (-pair[1].pinned, -pair[1].importance, -pair[1].rev)
     )[:limit]
@@ -65,55 +65,62 @@ def render_delta_header(
 
 
 def render_stable(memories: Sequence[Memory], profile: Sequence[Consent] = ()) -> str:
-    """The lasting part of the context, the approved fields of the profile first; the same text while those stay the same."""
-    fields = [f"- {one.field}: {format_line(one.value)}" for one in profile]
-    return "\n".join([*fields, *(f"- [{one.category}] {format_line(one.text)}" for one in memories)])
+    """Return the stable part of the context: the approved fields of the profile, then the memories."""
+    fields = [f"- {consent.field}: {format_line(consent.value)}" for consent in profile]
+    return "\n".join([*fields, *(f"- [{memory.category}] {format_line(memory.text)}" for memory in memories)])
 
 
 def _compute_net_changes(entries: Sequence[JournalEntry]) -> list[tuple[Event, JournalEntry]]:
-    """One change for each memory: what all its changes come to. Made and gone again is nothing, and so is what gave way to
-    another memory, whose line tells of both; so is what a run did and its undoing took back."""
+    """Return the net change of each memory that has one.
+
+    A memory has none if it was created and deleted, if it was merged into another, whose entry covers both, or if a run
+    was undone."""
     first: dict[MemoryId, Event] = {}
     last: dict[MemoryId, JournalEntry] = {}
-    begun: dict[MemoryId, dict[str, Any]] = {}
+    first_meta: dict[MemoryId, dict[str, Any]] = {}
     for entry in entries:
-        begun.setdefault(entry.memory_id, entry.meta)
+        first_meta.setdefault(entry.memory_id, entry.meta)
         first.setdefault(entry.memory_id, _name_net_event(entry))
         last[entry.memory_id] = entry if "from" not in entry.meta else _add_note_count(entry, last.get(entry.memory_id))
-    told: list[tuple[Event, JournalEntry]] = []
+    changes: list[tuple[Event, JournalEntry]] = []
     for id_, entry in last.items():
         name = _name_net_event(entry)
         gone = name in ("deleted", "soft_deleted")
-        if "into" in entry.meta or "stayed" in entry.meta or entry.meta.get("undo", entry) == begun[id_].get("run"):
+        if (
+            "into" in entry.meta
+            or "stayed" in entry.meta
+            or entry.meta.get("undo", entry) == first_meta[id_].get("run")
+        ):
             continue
         if first[id_] == "created":
             if not gone:
-                told.append(("created", entry))
+                changes.append(("created", entry))
         elif not (first[id_] in ("deleted", "soft_deleted") and name == "restored"):
-            told.append((name, entry))
-    return told
+            changes.append((name, entry))
+    return changes
 
 
 def _name_net_event(entry: JournalEntry) -> Event:
-    """As `event`; a memory that has taken the place of an outdated one is an update to who reads of it."""
-    taken = "from" in entry.meta and entry.meta.get("why") == "supersedes"
-    return "updated" if taken else name_event(entry)
+    """Return the event of an entry; a memory that replaces an outdated one counts as an update."""
+    replaces = "from" in entry.meta and entry.meta.get("why") == "supersedes"
+    return "updated" if replaces else name_event(entry)
 
 
 def _add_note_count(entry: JournalEntry, before: JournalEntry | None) -> JournalEntry:
-    """The line of a merge that counts all that was merged into its memory since the thread last looked."""
+    """Return the entry of a merge with the number of all notes that were merged since the last delta."""
     earlier = before.meta.get("notes", 2) if before is not None and "from" in before.meta else 1
     return replace(entry, meta=entry.meta | {"notes": earlier + entry.meta.get("notes", 2) - 1})
 
 
 def fit_delta_header(delta: Delta, categories: Mapping[str, Category], limit: int, budget: int) -> str:
-    """The delta header as long as it fits into a budget of tokens with its fence: texts get shorter first, then bullets
-    fewer."""
+    """Return the longest delta header that fits into a budget of tokens with its fence, or an empty text.
+
+    Texts get shorter first, then there are fewer bullets."""
     for count in range(limit, 0, -1):
         for longest in _SHORTER:
-            told = render_delta_header(delta, categories, count, longest)
-            if token_count.count_tokens(fence_text(told)) <= budget:
-                return told
+            header = render_delta_header(delta, categories, count, longest)
+            if token_count.count_tokens(fence_text(header)) <= budget:
+                return header
     return ""
 
 

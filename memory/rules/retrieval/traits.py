@@ -1,6 +1,6 @@
-"""What a text is like, apart from what it says: traits that say how likely it answers a question.
+"""Traits of a text, such as a date in it, that make it a likely answer.
 
-They are kept with the words of a memory, in dimensions of their own: a search reads both in one pass."""
+They are stored with the words of a memory, in dimensions of their own, so that a search reads both in one pass."""
 
 from __future__ import annotations
 
@@ -10,41 +10,43 @@ from muniment.memory.rules.dates import mentions
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.language.lazy_regex import lazy_compile
 
-# The first dimensions; of a billion that words have, a word is not to be expected there.
+# The first dimensions; words have a billion dimensions, so that none is expected here.
 DATED, ASKING, NAMING = 1, 2, 3
 LAST = NAMING
 
-# Every date in `rules.dates` has a figure like these, or a word that may tell a time. A quick look: most texts have none.
+# Every date in `rules.dates` has digits like these, or a time word. This test is fast, and most texts have neither.
 _FIGURE = lazy_compile(r"\d(?:[/.-]\d|(?i:st|nd|rd|th)\b|(?<=[3-9])0['’]?[sS]\b|(?<=1)9\d\d|(?<=2)0\d\d)")
 _QUESTION = lazy_compile(r"[^.!?。！？\n]*[?？]")
-_NAME = lazy_compile(r"[A-Z](?<=[a-z,;] [A-Z])[a-z]{2,}")  # the rare letter first, and then what stands before it
-# Whether there is a date does not depend on when it was said, only which one it is; of Chinese feasts these years are known.
+_NAME = lazy_compile(r"[A-Z](?<=[a-z,;] [A-Z])[a-z]{2,}")  # the rare letter first, then the text before it
+# Whether there is a date does not depend on the day it was said, only which date it is.
 _ANY_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 
 
 def index_text(text: str, context: str | None = None) -> dict[int, float]:
-    """What a search knows of a text: its traits and the weights of its words, by dimension, in their order."""
+    """Return the traits of a text and the weights of its words by dimension, in the order of the dimensions."""
     return dict(zip(*list_dimensions(text, context), strict=True))
 
 
 def list_dimensions(text: str, context: str | None = None) -> tuple[list[int], list[float]]:
-    """The dimensions of `indexed`, and the value of each."""
-    places, values, timely = tokens.weigh_dimensions(text, context)
-    if found := _find_traits(text, may_have_date=timely):
-        return [*found, *places], [*found.values(), *values]
-    return places, values
+    """Return the dimensions of `index_text` in order, and the value of each."""
+    dimensions, values, may_have_date = tokens.weigh_dimensions(text, context)
+    if traits := _find_traits(text, may_have_date=may_have_date):
+        return [*traits, *dimensions], [*traits.values(), *values]
+    return dimensions, values
 
 
 def _find_traits(text: str, *, may_have_date: bool) -> dict[int, float]:
-    """Dimensions and values in (0, 1]: DATED 1 if the text says when, and not only at what time of the year, ASKING the share of its characters that
-    stand in questions, NAMING 1 if it has a capitalised word inside a sentence. What is 0 is left out. `timely`: a word of the text may tell a time."""
-    found: dict[int, float] = {}
-    if (may_have_date or _FIGURE.search(text)) and not all(
-        one.is_vague for one in mentions.find_mentions(text, _ANY_TIME)
-    ):
-        found[DATED] = 1.0
+    """Return dimensions with values in (0, 1], without those that are 0.
+
+    DATED is 1 for a date that is more than a time of the year, ASKING the share of characters in questions, NAMING 1
+    for a capitalised word inside a sentence. `may_have_date`: the text has a time word."""
+    traits: dict[int, float] = {}
+    if may_have_date or _FIGURE.search(text):
+        dates = mentions.find_mentions(text, _ANY_TIME)
+        if not all(date.is_vague for date in dates):
+            traits[DATED] = 1.0
     if "?" in text or "？" in text:
-        found[ASKING] = round(sum(map(len, _QUESTION.findall(text))) / len(text), 4)
+        traits[ASKING] = round(sum(map(len, _QUESTION.findall(text))) / len(text), 4)
     if _NAME.search(text):
-        found[NAMING] = 1.0
-    return found
+        traits[NAMING] = 1.0
+    return traits
