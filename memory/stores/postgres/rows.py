@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from operator import itemgetter
@@ -26,36 +26,13 @@ from muniment.memory.errors import BadInput
 from muniment.memory.rules.language import tokens
 from muniment.memory.rules.retrieval import intents
 from muniment.memory.rules.retrieval.traits import index_text
+from muniment.memory.stores.postgres.memory_columns import COLUMNS, CONTENT
 
-_COPIED = (
-    "kind",
-    "category",
-    "text",
-    "stable_key",
-    "importance",
-    "trust",
-    "pinned",
-    "state",
-    "agent_id",
-    "run_id",
-    "actor_id",
-    "role",
-    "session_id",
-    "thread_id",
-    "event_time",
-    "created_at",
-    "updated_at",
-    "purge_at",
-    "superseded_by",
-    "context",
-)
-_COLUMNS = itemgetter(
-    "memory_id", "kind", "category", "text", "fact", "stable_key", "importance", "confidence", "trust", "pinned", "state",
-    "tags", "agent_id", "run_id", "actor_id", "role", "session_id", "thread_id", "event_time", "created_at", "updated_at",
-    "last_accessed_at", "access_count", "purge_at", "rev", "superseded_by", "context", "turns",
-)  # fmt: skip
+_get_columns = itemgetter(*(column.name for column in COLUMNS))
+_FIELDS = tuple(column.field for column in COLUMNS)
+# A plan numbers its changes itself; what is counted by retrievals it leaves alone.
+_WRITTEN = tuple((column.name, column.field) for column in COLUMNS if column in CONTENT or column.name == "rev")
 _LEAST = 2.0**-126  # of a float of Postgres that is not 0
-_WRITTEN = (*_COPIED, "confidence", "rev", "tags", "turns")
 # The parameters of the `of_user` block but for the owner.
 OF_USER: Mapping[str, Any] = {
     "of_user": list(intents.USER_PREFIXES),
@@ -69,53 +46,32 @@ _TRACKED = tuple(OpsEvent.__dataclass_fields__)
 
 
 def parse_memory(row: Mapping[str, Any]) -> Memory:
-    """A row of the `columns` block as a Memory."""
-    return parse_memory_values(_COLUMNS(row))
+    """Parse a row with the columns of a memory."""
+    return parse_memory_values(_get_columns(row))
 
 
 def parse_memory_values(values: Sequence[Any]) -> Memory:
-    """The values of the `columns` block, in its order, as a Memory."""
-    (
-        memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags, agent_id,
-        run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, last_accessed_at, access_count,
-        purge_at, rev, superseded_by, context, turns,
-    ) = values  # fmt: skip
-    return Memory(
-        id=memory_id,
-        kind=kind,
-        category=category,
-        text=text,
-        created_at=created_at,
-        updated_at=updated_at,
-        fact=Fact(**fact | {key: tuple(fact.get(key, ())) for key in ("persons", "entities")}) if fact else None,
-        stable_key=stable_key,
-        importance=importance,
-        confidence=_shorten_real(confidence),
-        trust=trust,
-        pinned=pinned,
-        state=state,
-        tags=tuple(tags),
-        agent_id=agent_id,
-        run_id=run_id,
-        actor_id=actor_id,
-        role=role,
-        session_id=session_id,
-        thread_id=thread_id,
-        event_time=event_time,
-        last_accessed_at=last_accessed_at,
-        access_count=access_count,
-        purge_at=purge_at,
-        rev=rev,
-        superseded_by=superseded_by,
-        context=context,
-        turns=tuple(turns),
-    )
+    """Parse the values of the columns of a memory, in the order of `COLUMNS`."""
+    fields = dict(zip(_FIELDS, values, strict=True))
+    for field, decode in _DECODERS:
+        fields[field] = decode(fields[field])
+    return Memory(**fields)
+
+
+def _parse_fact(fact: dict[str, Any] | None) -> Fact | None:
+    return Fact(**fact | {key: tuple(fact.get(key, ())) for key in ("persons", "entities")}) if fact else None
 
 
 @lru_cache(maxsize=1_024)
 def _shorten_real(real: float) -> float:
     """0.9, also where a real came in binary."""
     return float(str(np.float32(real)))
+
+
+_BY_TYPE: dict[str, Callable[[Any], Any]] = {
+    "jsonb": _parse_fact, "real": _shorten_real, "text[]": tuple, "uuid[]": tuple,
+}  # fmt: skip
+_DECODERS = tuple((column.field, _BY_TYPE[column.type]) for column in COLUMNS if column.type in _BY_TYPE)
 
 
 def parse_scope(row: Mapping[str, Any]) -> Scope:
@@ -257,14 +213,9 @@ def encode_rows(rows: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> str:
 
 
 def _encode_memory(change: Change, model: str) -> dict[str, Any]:
-    """What is null is left out: a row has many columns and most are."""
-    after, fact = change.after, change.after.fact
-    row: dict[str, Any] = {"memory_id": str(after.id)}
-    for name in _WRITTEN:
-        value = getattr(after, name)
-        if value is not None:
-            row[name] = value
-    if fact is not None:
+    """Encode the memory after a change. Null is left out: a row has many columns and most of them are null."""
+    row = {name: value for name, field in _WRITTEN if (value := getattr(change.after, field)) is not None}
+    if fact := change.after.fact:
         row["fact"] = {name: getattr(fact, name) for name in _FACT}
     if change.vector is not None:
         row["embedding_model"] = model

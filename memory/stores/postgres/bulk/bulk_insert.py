@@ -5,9 +5,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime
 from functools import lru_cache
 from itertools import groupby
 from math import isfinite
@@ -28,9 +27,6 @@ from muniment.memory.stores.postgres.bulk.binary_rows import (
     OF_BIGINT,
     OF_TEXT,
     OF_UUID,
-    SIZE,
-    TIME_SIZE,
-    UUID_SIZE,
     RowType,
     encode_array,
     encode_cell,
@@ -39,31 +35,64 @@ from muniment.memory.stores.postgres.bulk.binary_rows import (
     open_cursor,
 )
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections, require_row
+from muniment.memory.stores.postgres.memory_columns import CONTENT, SEARCH_COLUMNS
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _BULK, _SWITCH = load_blocks("bulk"), load_blocks("switch")
-# What most memories of a write have in common, and the same of turns: packed once for all that have it.
-_SHARED = (
-    "kind", "category", "trust", "state", "agent_id", "run_id", "actor_id", "role", "session_id", "thread_id", "tags",
-    "importance", "pinned", "purge_at", "superseded_by",
+_SHARED = tuple(column for column in CONTENT if column.is_shared)
+_OWN = tuple(column for column in CONTENT if not column.is_shared)
+# The columns of a turn: name, type and field; those that most turns of a write have in common, and the others.
+_SHARED_OF_TURN = (
+    ("role", "text", "role"), ("actor", "text", "actor"), ("source", "text", "source"), ("path", "text", "path"),
+    ("session_id", "text", "session"), ("thread_id", "text", "thread"), ("tags", "text[]", "tags"),
 )  # fmt: skip
-_SAID = ("role", "actor", "source", "path", "session", "thread", "tags")
-SEARCH_COLUMNS = ("embedding", "words")
-# What each has of its own, in the order of the table.
-_OWN = (
-    "memory_id", "text", "fact", "stable_key", "confidence", "event_time", "created_at", "updated_at", "context", "turns",
-    *SEARCH_COLUMNS,
+_OWN_OF_TURN = (
+    ("turn_id", "uuid", "id"), ("text", "text", "text"), ("at", "timestamptz", "at"), ("recalled", "bigint[]", "recalled"),
 )  # fmt: skip
-_OWN_SAID = ("turn_id", "text", "at", "recalled")
 _FRAMES = 256
 _TABLES = ("memories", "memory_versions", "journal", "turns", "relations")
 _FACT = tuple(Fact.__dataclass_fields__)
-_get_shared, _get_turn_shared = attrgetter(*_SHARED), attrgetter(*_SAID)
-_SMALL, _LONG, _REAL = Struct(">h").pack, Struct(">q").pack, Struct(">f").pack
 _VECTOR = Struct(">iHH").pack
-_NUMBER = SIZE(4)
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 STALE = "42804"  # the SQL state of rows that are not as their table is
+
+
+Column = tuple[str, str, str]  # name, type, field
+
+
+class RowEncoder:
+    """Encodes the rows of one table. What most rows of a write have in common is encoded once, as their frame."""
+
+    def __init__(
+        self,
+        table: RowType,
+        shared: Sequence[Column],
+        own: Sequence[Column],
+        constants: Mapping[str, bytes],
+        extra: Sequence[str],
+    ) -> None:
+        self.table = table
+        self._shared, self._constants = shared, constants
+        self._get_shared = attrgetter(*(field for _, _, field in shared))
+        self._get_own = attrgetter(*(field for _, _, field in own))
+        self._own_encoders = [ENCODERS[type_] for _, type_, _ in own]
+        names = [*(name for name, _, _ in own), *extra]
+        self._order = sorted(range(len(names)), key=lambda n: table.places[names[n]])
+        self._names = [names[n] for n in self._order]
+        # Typed: 1, 1.0 and True are equal, and only one of them is a number as the table has it.
+        self._build_frame = lru_cache(maxsize=_FRAMES, typed=True)(self._encode_frame)
+
+    def encode(self, record: object, extra: Sequence[bytes] = ()) -> bytes:
+        """Return the row of a record; `extra` are the cells of the extra columns. Raises BadInput for a bad value."""
+        frame = self._build_frame(*self._get_shared(record))
+        own = zip(self._own_encoders, self._get_own(record), strict=True)
+        cells = [*(NULL if value is None else encode_cell(encode(value)) for encode, value in own), *extra]
+        return fill_frame(frame, [cells[n] for n in self._order])
+
+    def _encode_frame(self, *values: Any) -> tuple[bytes, ...]:
+        columns = zip(self._shared, values, strict=True)
+        shared = {name: ENCODERS[type_](value) for (name, type_, _), value in columns if value is not None}
+        return self.table.build_frame({**shared, **self._constants}, self._names)
 
 
 class BulkTables:
@@ -72,67 +101,23 @@ class BulkTables:
     `splits_inserts`: the server plans no insert inside another statement, as Citus does not."""
 
     def __init__(self, tables: Mapping[str, RowType], *, model: str, splits_inserts: bool = False) -> None:
-        self.tables, self.memories, self.turns = tables, tables["memories"], tables["turns"]
+        self.tables = tables
         self.splits_inserts = splits_inserts
-        self._model = model.encode()
-        # Typed: 1, 1.0 and True are equal, and only one of them is a number as the table has it.
-        self._memory_frame = lru_cache(maxsize=_FRAMES, typed=True)(self._build_memory_frame)
-        self._turn_frame = lru_cache(maxsize=_FRAMES, typed=True)(self._build_turn_frame)
+        shared, own = ([(column.name, column.type, column.field) for column in part] for part in (_SHARED, _OWN))
+        constants = {"embedding_model": model.encode()}
+        self._memories = RowEncoder(tables["memories"], shared, own, constants, SEARCH_COLUMNS)
+        self._turns = RowEncoder(tables["turns"], _SHARED_OF_TURN, _OWN_OF_TURN, {}, ())
 
     def encode_memory(self, change: Change) -> bytes:
-        """The row of a new memory. Raises BadInput for what cannot be one."""
+        """Return the row of a new memory. Raises BadInput for what cannot be one."""
         after = change.after
         if change.vector is None or change.before is not None:
             raise BadInput("only a new memory with its vector is brought")
-        _refuse_nul((after.text, after.stable_key, after.context))
-        frame = self._memory_frame(*_get_shared(after))
-        fact = (
-            None if after.fact is None else b"\x01" + _encode_json({name: getattr(after.fact, name) for name in _FACT})
-        )
-        own = (
-            UUID_SIZE + after.id.bytes,
-            encode_cell(after.text.encode()),
-            _encode_optional(fact),
-            _encode_text(after.stable_key),
-            _NUMBER + _encode_number(_REAL, after.confidence),
-            _encode_time(after.event_time),
-            _encode_time(after.created_at),
-            _encode_time(after.updated_at),
-            _encode_text(after.context),
-            _encode_ids(after.turns),
-            *encode_search_cells(after.text, after.context, change.vector),
-        )
-        return fill_frame(frame, own)
+        return self._memories.encode(after, encode_search_cells(after.text, after.context, change.vector))
 
     def encode_turn(self, turn: Turn) -> bytes:
-        """The row of a turn."""
-        _refuse_nul((turn.text,))
-        frame = self._turn_frame(*_get_turn_shared(turn))
-        recalled = encode_array(OF_BIGINT, [TIME_SIZE + _encode_number(_LONG, one) for one in turn.recalled])
-        return fill_frame(
-            frame,
-            (UUID_SIZE + turn.id.bytes, encode_cell(turn.text.encode()), _encode_time(turn.at), encode_cell(recalled)),
-        )
-
-    def _build_memory_frame(self, *shared: Any) -> tuple[bytes, ...]:
-        named = dict(zip(_SHARED, shared, strict=True))
-        found = _encode_texts(named) | {
-            "embedding_model": self._model,
-            "importance": _encode_number(_SMALL, named["importance"]),
-            "pinned": b"\x01" if named["pinned"] else b"\x00",
-        }
-        if named["purge_at"] is not None:
-            found["purge_at"] = encode_time(named["purge_at"])
-        if named["superseded_by"] is not None:
-            found["superseded_by"] = named["superseded_by"].bytes
-        return self.memories.build_frame(found, _OWN)
-
-    def _build_turn_frame(self, *shared: Any) -> tuple[bytes, ...]:
-        found = _encode_texts(dict(zip(_SAID, shared, strict=True)))
-        named = {
-            {"session": "session_id", "thread": "thread_id"}.get(name, name): value for name, value in found.items()
-        }
-        return self.turns.build_frame(named, _OWN_SAID)
+        """Return the row of a turn. Raises BadInput for what cannot be one."""
+        return self._turns.encode(turn)
 
 
 async def load_tables(connections: PostgresConnections) -> BulkTables:
@@ -158,7 +143,7 @@ async def insert_rows(
         await conn.execute(_SWITCH["expect"], {"model": connections.model})
         params["most"] = len(packed_rows)
         if turns:
-            turn_params = params | {"turns": tables.turns.pack_rows(list(turns.values()))}
+            turn_params = params | {"turns": tables.tables["turns"].pack_rows(list(turns.values()))}
             consumed = await _consume_turns(cursor, turn_params, len(turns), split=tables.splits_inserts)
             if consumed is not None:
                 replayed = turns.keys() - consumed
@@ -168,7 +153,7 @@ async def insert_rows(
             await cursor.execute(_BULK["bump"], params)
             if len(new) < len(packed_rows):
                 await cursor.execute(_BULK["fewer"], params)
-            params["memories"] = tables.memories.pack_rows([row.memory for row in new])
+            params["memories"] = tables.tables["memories"].pack_rows([row.memory for row in new])
             await _insert_memories(cursor, params, split=tables.splits_inserts)
     return len(new)
 
@@ -218,47 +203,55 @@ def _sparse_packer(size: int) -> Callable[..., bytes]:
     return Struct(f">4i{size}i{size}f").pack
 
 
-def _encode_optional(value: bytes | None) -> bytes:
-    return NULL if value is None else encode_cell(value)
-
-
-def _encode_text(value: str | None) -> bytes:
-    return NULL if value is None else encode_cell(value.encode())
-
-
-def _encode_time(value: datetime | None) -> bytes:
-    return NULL if value is None else TIME_SIZE + encode_time(value)
-
-
-def _encode_ids(ids: Sequence[UUID]) -> bytes:
-    return encode_cell(encode_array(OF_UUID, [UUID_SIZE + one.bytes for one in ids]))
-
-
-def _encode_texts(named: Mapping[str, Any]) -> dict[str, bytes]:
-    """Those of the values that are texts, and the list of tags."""
-    said = {name: value for name, value in named.items() if isinstance(value, str)}
-    _refuse_nul((*said.values(), *named["tags"]))
-    tags = encode_array(OF_TEXT, [encode_cell(tag.encode()) for tag in named["tags"]])
-    return {name: value.encode() for name, value in said.items()} | {"tags": tags}
-
-
-def _refuse_nul(texts: Iterable[str | None]) -> None:
-    if "\0" in "".join(filter(None, texts)):
+def _encode_text(text: str) -> bytes:
+    if "\0" in text:
         raise BadInput("a name or a text has a NUL")
+    return text.encode()
 
 
-def _encode_number(packer: Any, value: float) -> bytes:
+def _encode_fact(fact: Fact) -> bytes:
     try:
-        found: bytes = packer(value)
-    except (error, OverflowError):
-        raise BadInput("a number is too large, or none") from None
-    if not isfinite(value):
-        raise BadInput("a number is none")
-    return found
-
-
-def _encode_json(value: Any) -> bytes:
-    try:
-        return _JSON.encode(value).encode()
+        return b"\x01" + _JSON.encode({name: getattr(fact, name) for name in _FACT}).encode()
     except ValueError:
         raise BadInput("a number is none") from None
+
+
+def _encode_number(layout: str) -> Callable[[float], bytes]:
+    packer = Struct(layout).pack
+
+    def encode(value: float) -> bytes:
+        try:
+            cell = packer(value)
+        except (error, OverflowError):
+            raise BadInput("a number is too large, or none") from None
+        if not isfinite(value):
+            raise BadInput("a number is none")
+        return cell
+
+    return encode
+
+
+def _encode_list(type_: int, encode: Callable[[Any], bytes]) -> Callable[[Sequence[Any]], bytes]:
+    return lambda values: encode_array(type_, [encode_cell(encode(value)) for value in values])
+
+
+def _encode_id(value: UUID) -> bytes:
+    return value.bytes
+
+
+_encode_long = _encode_number(">q")
+# By SQL type: a value that is not null as the bytes of its cell.
+ENCODERS: Mapping[str, Callable[[Any], bytes]] = {
+    "uuid": _encode_id,
+    "text": _encode_text,
+    "jsonb": _encode_fact,
+    "smallint": _encode_number(">h"),
+    "int": _encode_number(">i"),
+    "bigint": _encode_long,
+    "real": _encode_number(">f"),
+    "boolean": lambda value: b"\x01" if value else b"\x00",
+    "timestamptz": encode_time,
+    "text[]": _encode_list(OF_TEXT, _encode_text),
+    "uuid[]": _encode_list(OF_UUID, _encode_id),
+    "bigint[]": _encode_list(OF_BIGINT, _encode_long),
+}

@@ -15,12 +15,12 @@ from muniment.memory.domain.scope import Scope
 from muniment.memory.errors import BadInput, Conflict
 from muniment.memory.stores.postgres.bulk.binary_rows import OF_BIGINT, OF_TEXT, encode_array, fill_frame, open_cursor
 from muniment.memory.stores.postgres.bulk.bulk_insert import (
-    SEARCH_COLUMNS,
     BulkTables,
     encode_search_cells,
 )
 from muniment.memory.stores.postgres.bulk.columns import Cells, pack_columns
 from muniment.memory.stores.postgres.connection.pool import PostgresConnections
+from muniment.memory.stores.postgres.memory_columns import SEARCH_COLUMNS, STORE_COLUMNS
 from muniment.memory.stores.postgres.sql import load_blocks
 
 _get_type = itemgetter("type")
@@ -28,8 +28,7 @@ _MOVE, _BULK, _SWITCH = load_blocks("move"), load_blocks("bulk"), load_blocks("s
 # SQL states of a row that does not fit its table: not supported, data, integrity, of another type, too long.
 UNFIT = ("0A", "22", "23", "42804", "54")
 _AT_ONCE = 128  # rows of a statement
-# What the restoring store says itself, whatever a row says.
-_OWN = frozenset({"type", "space_id", "embedding", "embedding_model", "words", "next_embedding", "next_model"})
+_IGNORED = frozenset({"type", *STORE_COLUMNS})  # what the restoring store fills itself, whatever a row says
 _UNREFERENCED = ("journal", "turn")  # of a space, and of nothing else in it
 # In older exports.
 _UNSAID: dict[str, dict[str, Any]] = {"turn": {"source": "user", "tags": [], "recalled": []}}
@@ -87,7 +86,7 @@ def _build_load(
     table = tables.tables.get(_TABLES.get(kind, ""))
     if table is not None:
         rows = pack_columns(
-            table, batch, constants=given, defaults=_MISSING.get(kind, {}), extra_cells=own, ignored=_OWN
+            table, batch, constants=given, defaults=_MISSING.get(kind, {}), extra_cells=own, ignored=_IGNORED
         )
         if rows is not None:
             return _MOVE[f"whole_{kind}"], {"rows": rows}
@@ -122,7 +121,7 @@ def _cut_batches(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[str, list[dic
 
 
 def _strip_row(row: dict[str, Any]) -> dict[str, Any]:
-    return {key: row[key] for key in row if key not in _OWN}
+    return {key: row[key] for key in row if key not in _IGNORED}
 
 
 def _encode_json(value: Any) -> str:

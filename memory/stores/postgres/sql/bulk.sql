@@ -49,14 +49,8 @@ with brought as (
 from brought b
 
 -- name: memories_apart
-insert into muniment.memories (
-    space_id, memory_id, kind, category, text, fact, stable_key, importance, confidence, trust, pinned, state, tags,
-    agent_id, run_id, actor_id, role, session_id, thread_id, event_time, created_at, updated_at, access_count,
-    purge_at, rev, superseded_by, context, turns, embedding, embedding_model, words)
-  select %(space)s, m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust,
-    m.pinned, m.state, m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time,
-    m.created_at, m.updated_at, 0, m.purge_at, %(expected)s::bigint + m.ordinality, m.superseded_by, m.context, m.turns,
-    m.embedding, m.embedding_model, m.words
+insert into muniment.memories (space_id, {content_columns}, access_count, rev, embedding, embedding_model, words)
+  select %(space)s, {m.content_columns}, 0, %(expected)s::bigint + m.ordinality, m.embedding, m.embedding_model, m.words
   from unnest(%(memories)b::muniment.memories[]) with ordinality m
   returning memory_id, rev, created_at
 

@@ -61,7 +61,7 @@ from (
 ) h left join (
   select one.n, one.sim, one.checked, coalesce((
       select f.tries from muniment.pair_fingerprints f where f.space_id = %(space)s
-        and (f.low_id, f.high_id, f.score) = (one.low, one.high, round(one.sim * 100)::int)), 0) as tries, {{read.columns}}
+        and (f.low_id, f.high_id, f.score) = (one.low, one.high, round(one.sim * 100)::int)), 0) as tries, {m.memory_columns}
   from found one cross join lateral unnest(array[one.low, one.high]) id
   cross join lateral (select * from muniment.memories m where m.space_id = %(space)s and m.memory_id = id limit 1) m
 ) f on true
@@ -153,20 +153,15 @@ select 'now' as part, t.metas, not exists (
       and not exists (
         select from muniment.journal u
         where u.space_id = %(space)s and u.memory_id = t.memory_id and u.rev >= j.rev and u.action = 'RESTORE'
-          and u.meta ->> 'undo' = coalesce(j.meta ->> 'undo', j.meta ->> 'run'))) as alone, {{read.columns}}
+          and u.meta ->> 'undo' = coalesce(j.meta ->> 'undo', j.meta ->> 'run'))) as alone, {m.memory_columns}
 from touched t join muniment.memories m on m.space_id = %(space)s and m.memory_id = t.memory_id
 union all
 select 'before', null, v.stable_key is null or not exists (
     select from muniment.memories o where o.space_id = %(space)s and o.state = 'active'
       and o.stable_key = v.stable_key and o.memory_id <> v.memory_id),
-  {{versioned}}
+  {v.version_columns}
 from touched t join muniment.memory_versions v
   on v.space_id = %(space)s and v.memory_id = t.memory_id and v.to_rev = t.first
-
--- name: versioned
-v.memory_id, v.kind, v.category, v.text, v.fact, v.stable_key, v.importance, v.confidence, v.trust, v.pinned, v.state,
-v.tags, v.agent_id, v.run_id, v.actor_id, v.role, v.session_id, v.thread_id, v.event_time, v.created_at, v.updated_at,
-null::timestamptz as last_accessed_at, 0 as access_count, v.purge_at, v.from_rev as rev, v.superseded_by, v.context, v.turns
 
 -- name: untie
 delete from muniment.relations

@@ -38,7 +38,7 @@ where t.space_id = %(space)s and t.thread_id = %(thread)s and t.role in ('user',
 order by t.at desc, t.turn_id desc limit %(limit)s
 
 -- name: thread_episodes (the active episodes with the tag that changed since then, latest first)
-select {{read.columns}} from muniment.memories m
+select {m.memory_columns} from muniment.memories m
 where m.space_id = %(space)s and m.state = 'active' and m.category = %(category)s and m.kind = 'episodic'
   and %(tag)s = any(m.tags) and m.updated_at >= %(since)s
 order by m.updated_at desc, m.memory_id

@@ -2,10 +2,10 @@
 select jsonb_build_object('type', 'space', 'format', 'muniment/1', 'rev', rev, 'created_at', created_at) as row, 0 as part, 0::bigint as n, '' as id
 from muniment.spaces where space_id = %(space)s
 union all
-select to_jsonb(m) - '{space_id,embedding,embedding_model,words,next_embedding,next_model}'::text[] || '{"type": "memory"}', 1, m.rev, m.memory_id::text
+select to_jsonb(m) - '{ {store_columns} }'::text[] || '{"type": "memory"}', 1, m.rev, m.memory_id::text
 from muniment.memories m where space_id = %(space)s
 union all
-select to_jsonb(v) - '{space_id,embedding,embedding_model,words,next_embedding,next_model}'::text[] || '{"type": "version"}', 2, v.from_rev, v.memory_id::text
+select to_jsonb(v) - '{ {store_columns} }'::text[] || '{"type": "version"}', 2, v.from_rev, v.memory_id::text
 from muniment.memory_versions v where space_id = %(space)s
 union all
 select to_jsonb(j) - 'space_id' || '{"type": "journal"}', 3, j.rev, '' from muniment.journal j where space_id = %(space)s
@@ -24,9 +24,8 @@ from muniment.consent_requests c where space_id = %(space)s
 order by part, n, id
 
 -- name: content (what is known, whatever was done to it: no revision, no count of who has read it)
-select to_jsonb(m) - '{space_id,rev,access_count,last_accessed_at,embedding,embedding_model,words,next_embedding,next_model}'::text[]
-  || '{"type": "memory"}' as row, 0 as part, m.memory_id::text as id
-from muniment.memories m where space_id = %(space)s
+select to_jsonb(m) || '{"type": "memory"}' as row, 0 as part, m.memory_id::text as id
+from (select {m.content_columns} from muniment.memories m where m.space_id = %(space)s) m
 union all
 select to_jsonb(r) - 'space_id' || '{"type": "relation"}', 1, r.from_id::text || r.to_id::text
 from muniment.relations r where space_id = %(space)s
@@ -104,11 +103,7 @@ select flaw from (
     when m.rev not between 1 and own.rev then 'a memory is of a revision that the space has not reached'
     when m.confidence not between 0 and 1 or array_position(m.tags, null) is not null or array_ndims(m.tags) > 1
       or array_position(m.turns, null) is not null or array_ndims(m.turns) > 1 then 'a number is none, or a list has gaps'
-    when m.event_time not between '0002-01-01' and '9998-12-31'
-      or m.created_at not between '0002-01-01' and '9998-12-31'
-      or m.updated_at not between '0002-01-01' and '9998-12-31'
-      or m.last_accessed_at not between '0002-01-01' and '9998-12-31'
-      or m.purge_at not between '0002-01-01' and '9998-12-31' then 'a time is not in the years 2 to 9998'
+    when least({m.time_columns}) < '0002-01-01' or greatest({m.time_columns}) > '9998-12-31' then 'a time is not in the years 2 to 9998'
   end as flaw
   from muniment.memories m, own where m.space_id = %(space)s
   union all

@@ -13,22 +13,17 @@ select muniment.enter_space(%(space)s, %(allowed)s), set_config('role', 'munimen
 -- name: rev
 select coalesce((select rev from muniment.spaces where space_id = %(space)s), 0) as rev
 
--- name: columns
-m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust, m.pinned, m.state,
-m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time, m.created_at, m.updated_at,
-m.last_accessed_at, m.access_count, m.purge_at, m.rev, m.superseded_by, m.context, m.turns
-
 -- name: get
-select {{columns}} from muniment.memories m where m.space_id = %(space)s and m.memory_id = %(memory_id)s
+select {m.memory_columns} from muniment.memories m where m.space_id = %(space)s and m.memory_id = %(memory_id)s
 
 -- name: get_then
-select {{search.shown}} from {{search.then}} where m.space_id = %(space)s and m.memory_id = %(memory_id)s
+select {m.shown_columns} from {{search.then}} where m.space_id = %(space)s and m.memory_id = %(memory_id)s
 
 -- name: list
-select {{columns}} from muniment.memories m where {{listed}}{narrowed} {{paged}}
+select {m.memory_columns} from muniment.memories m where {{listed}}{narrowed} {{paged}}
 
 -- name: list_then
-select {{search.shown}} from {{search.then}} where {{listed}}{narrowed} {{paged}}
+select {m.shown_columns} from {{search.then}} where {{listed}}{narrowed} {{paged}}
 
 -- name: total
 select count(*) as total from muniment.memories m where {{listed}}{narrowed}
@@ -70,7 +65,7 @@ and strpos(lower(m.text), lower(%(contains)s)) > 0
 and starts_with(m.memory_id::text, %(beginning)s)
 
 -- name: related
-select r.strength, {{columns}}
+select r.strength, {m.memory_columns}
 from (
   select to_id as memory_id, strength from muniment.relations where space_id = %(space)s and from_id = %(memory_id)s
   union all
@@ -79,13 +74,13 @@ from (
 where m.state = 'active' order by r.strength desc, m.memory_id limit %(limit)s
 
 -- name: near (one transaction in one statement; in another role no answer, as in a search)
-select f.n, f.rev as now, f.same_key, f.sim, {{columns}}
+select f.n, f.rev as now, f.same_key, f.sim, {m.memory_columns}
 from muniment.near(%(space)s, %(kinds)s, %(keys)s, %(attributes)s, %(vectors)b, %(model)s, %(limit)s) f
 cross join lateral (select (f.found).*) m
 where current_user = 'muniment_app' or muniment.refuse('MU003', current_user::text) is null
 
 -- name: near_in_words (of each probe the memories of its kind that have the most of its words)
-select p.n, {{columns}}
+select p.n, {m.memory_columns}
 from unnest(%(kinds)s::text[], %(words)s::text[]) with ordinality p (kind, words, n)
 cross join lateral (
   select c.* from muniment.memories c
@@ -134,7 +129,7 @@ join muniment.memories m on m.space_id = %(space)s and m.memory_id = v.memory_id
 where v.space_id = %(space)s and v.to_rev <= %(before)s and v.text = any(%(texts)s)
 
 -- name: members
-select {{columns}} from muniment.memories m where m.space_id = %(space)s and m.memory_id = any(%(ids)s)
+select {m.memory_columns} from muniment.memories m where m.space_id = %(space)s and m.memory_id = any(%(ids)s)
 
 -- name: edges
 select r.from_id, r.to_id, r.strength from muniment.relations r

@@ -40,7 +40,7 @@ select h.*, f.* from (
     array(select n from idf where df is null) as unheard, {reached} as reached,
     coalesce((select indexed from space), false) as indexed
 ) h left join (
-  select {{shown}}, p.share, p.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits
+  select {m.shown_columns}, p.share, p.edges, {cosine} as cosine, {ranks} as ranks, array[{{traits}}] as traits
   from picked p
   cross join lateral (
     select * from {source} where m.memory_id = p.memory_id and {{scoped}}{narrowed} offset 0) m{places}
@@ -185,31 +185,20 @@ and m.updated_at >= %(updated_after)s
 -- name: by_updated_before
 and m.updated_at <= %(updated_before)s
 
--- name: shown (the columns without the words around the statement, which are never shown)
-m.memory_id, m.kind, m.category, m.text, m.fact, m.stable_key, m.importance, m.confidence, m.trust, m.pinned, m.state,
-m.tags, m.agent_id, m.run_id, m.actor_id, m.role, m.session_id, m.thread_id, m.event_time, m.created_at, m.updated_at,
-m.last_accessed_at, m.access_count, m.purge_at, m.rev, m.superseded_by, null as context, m.turns
-
 -- name: current
 muniment.memories m
 
 -- name: then (the memories as they were at a revision)
 (
-  select {{versioned}}, c.rev, c.last_accessed_at, c.access_count from muniment.memories c
+  select {c.memory_columns}, {c.store_columns} from muniment.memories c
   where c.space_id = %(space)s and c.rev <= %(as_of)s
   union all
-  select {{versioned}}, c.from_rev, null, 0 from muniment.memory_versions c
+  select {c.version_columns}, {c.store_columns} from muniment.memory_versions c
   where c.space_id = %(space)s and c.from_rev <= %(as_of)s and c.to_rev > %(as_of)s
 ) m
 
--- name: versioned
-c.space_id, c.memory_id, c.kind, c.category, c.text, c.fact, c.stable_key, c.importance, c.confidence, c.trust,
-c.pinned, c.state, c.tags, c.agent_id, c.run_id, c.actor_id, c.role, c.session_id, c.thread_id, c.event_time,
-c.created_at, c.updated_at, c.purge_at, c.superseded_by, c.turns, c.embedding, c.embedding_model, c.words,
-c.next_embedding, c.next_model
-
 -- name: stable
-select {{shown}} from {source}
+select {m.shown_columns} from {source}
 where m.space_id = %(space)s and m.state = 'active' and m.category = any(%(categories)s)
 order by m.pinned desc, m.importance desc, m.created_at, m.memory_id limit %(limit)s
 

@@ -12,7 +12,7 @@ cross join lateral (select case when c.category is null then %(untouched)s::bigi
 where m.space_id = %(space)s and m.state = 'active' and not m.pinned and d.days is not null
 
 -- name: forgettable
-select {{read.columns}}
+select {m.memory_columns}
 from ({{fading}}) f join muniment.memories m on m.space_id = %(space)s and m.memory_id = f.memory_id
 where f.wait <= 0 order by f.wait, m.memory_id limit %(limit)s
 
